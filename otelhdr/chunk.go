@@ -1,0 +1,55 @@
+package otelhdr
+
+import "sync/atomic"
+
+// Counters are allocated in chunks of one fixed size, so that the place of a counter needs no division and no bounds
+// check, and so that the memory of a histogram follows the values it sees: at 0.1 % a chunk is half an octave. 256
+// counters are 2 KiB, a size class of the Go allocator; 128 would double the table of chunks, 1.8 KB at 0.1 %, that an
+// idle histogram has.
+const (
+	chunkScale = 8
+	chunkSize  = 1 << chunkScale
+)
+
+// A chunk is the counters of consecutive stored buckets.
+type chunk [chunkSize]uint64
+
+// total returns the sum of the counters; a nil chunk has none.
+func (c *chunk) total() uint64 {
+	if c == nil {
+		return 0
+	}
+	var n uint64
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// first returns the place of the first counter that is not 0, of a chunk that has one.
+func (c *chunk) first() int {
+	i := 0
+	for c[i] == 0 {
+		i++
+	}
+	return i
+}
+
+// last returns the place of the last counter that is not 0, of a chunk that has one.
+func (c *chunk) last() int {
+	i := chunkSize - 1
+	for c[i] == 0 {
+		i--
+	}
+	return i
+}
+
+// chunks returns the number of chunks that hold the stored buckets.
+func (l *layout) chunks() int { return int((l.size + chunkSize - 1) >> chunkScale) }
+
+// lastEra is the number of eras begun in this process.
+var lastEra atomic.Uint64
+
+// newEra returns a number that no other histogram has had. A histogram begins an era when it is created and when it is
+// reset; its counters only grow within one, so two snapshots of one era can be subtracted.
+func newEra() uint64 { return lastEra.Add(1) }

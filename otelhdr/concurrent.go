@@ -1,0 +1,170 @@
+package otelhdr
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A Concurrent is a histogram that any number of goroutines may record into and read at the same time. Writers take no
+// lock and do not wait for each other or for readers.
+//
+// It starts with the memory of a [Histogram]. When goroutines record at the same time and often enough to slow each
+// other down, it adds further sets of counters, up to twice GOMAXPROCS rounded up to a power of two and never more than
+// 64, each with memory only for the values that its goroutines record.
+type Concurrent struct {
+	layout layout
+	set    atomic.Pointer[stripeSet]
+
+	mu   sync.Mutex // held by readers; writers do not take it
+	base *Snapshot  // the counters at the last Reset; nil before the first
+	era  uint64     // guarded by mu
+}
+
+// NewConcurrent returns an empty histogram for any number of goroutines, or an error that wraps [ErrConfig].
+func NewConcurrent(opts ...Option) (*Concurrent, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &Concurrent{layout: newLayout(cfg.relativeError, cfg.lowest, cfg.highest), era: newEra()}
+	c.set.Store(&stripeSet{stripes: []*stripe{newStripe(&c.layout)}, shift: 64, multiplier: 1, patience: minPatience})
+	return c, nil
+}
+
+// Record adds v, in the histogram's own unit, in [0, 2^64). A value outside the range is counted by
+// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates 2 KiB when a value first falls into a chunk of 256
+// buckets, more when a set of counters is added, and nothing otherwise. It costs two atomic additions.
+func (c *Concurrent) Record(v uint64) { c.RecordN(v, 1) }
+
+// RecordN adds v n times, at the cost of one [Concurrent.Record]. An n of 0 changes nothing.
+func (c *Concurrent) RecordN(v, n uint64) {
+	if n == 0 {
+		return
+	}
+	s := c.set.Load()
+	t := s.pick()
+
+	// The sum and the extremes come first and the counter last. Go's atomics are sequentially consistent, so a reader
+	// that sees the counter, and looks at the rest after it, sees that this value is part of them.
+	hi, lo := bits.Mul64(v, n)
+	old := t.sumLo.Load()
+	sum, carry := bits.Add64(old, lo, 0)
+	if !t.sumLo.CompareAndSwap(old, sum) {
+		carry = 0
+		if t.sumLo.Add(lo) < lo {
+			carry = 1
+		}
+		c.collided(s, t)
+	}
+	if hi|carry != 0 {
+		t.sumHi.Add(hi + carry)
+	}
+
+	if v > t.max.Load() || v < t.min.Load() {
+		t.widen(v)
+	}
+
+	i := c.layout.index(v) - c.layout.first
+	if i < c.layout.size {
+		if k := t.chunks[i>>chunkScale].Load(); k != nil {
+			k[i%chunkSize].Add(n)
+			return
+		}
+	}
+	t.count(&c.layout, v, i, n)
+}
+
+// Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns it. A nil dst is
+// allocated; a dst used before is overwritten, and costs no allocation unless values have reached a new chunk of
+// buckets. It takes about 0.3 µs for every chunk of every set of counters.
+//
+// Every value whose Record returned before the call is in the snapshot. Of a value recorded meanwhile it may hold the
+// share in the sum without the count. All counters, and so the count and the sum, only grow from one snapshot to the
+// next.
+func (c *Concurrent) Snapshot(dst *Snapshot) *Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dst = c.load(dst, c.set.Load().stripes)
+	if c.base != nil {
+		dst.setDifference(dst, c.base)
+	} else {
+		dst.settle()
+	}
+	return dst
+}
+
+// load copies the counters of stripes as they are, without regard to base, into dst, which is yet to be settled. The
+// caller holds mu.
+func (c *Concurrent) load(dst *Snapshot, stripes []*stripe) *Snapshot {
+	dst = dst.prepare(c.layout, c.era)
+	for _, t := range stripes {
+		t.addCounts(dst)
+	}
+	// After the counters: see RecordN.
+	for _, t := range stripes {
+		dst.sum = dst.sum.add(t.sum())
+		dst.min = min(dst.min, t.min.Load())
+		dst.max = max(dst.max, t.max.Load())
+	}
+	return dst
+}
+
+// Reset starts anew: later snapshots hold only what is recorded from here on. The counters are not touched but kept as a
+// baseline that readers subtract, so that no value recorded meanwhile is lost or counted twice.
+//
+// The minimum and the maximum do start anew. If a value is recorded during Reset, its count and its share in the sum may
+// come to stand on different sides of it, and the extremes may be off, by less than a bucket, until a more extreme value
+// comes.
+func (c *Concurrent) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stripes := c.set.Load().stripes
+	for _, t := range stripes {
+		t.min.Store(math.MaxUint64)
+		t.max.Store(0)
+	}
+	c.era = newEra()
+	c.base = c.load(c.base, stripes)
+	c.base.settle()
+}
+
+// Count returns the number of values recorded since creation or the last Reset, in and out of range. It adds up the
+// counters, at about the cost of a Snapshot.
+func (c *Concurrent) Count() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var n uint64
+	for _, t := range c.set.Load().stripes {
+		n += t.total()
+	}
+	if c.base != nil {
+		n -= c.base.count
+	}
+	return n
+}
+
+// RelativeError returns the bound of the layout, as a fraction: no value in range is further from the middle of its
+// bucket than this times the value.
+func (c *Concurrent) RelativeError() float64 { return c.layout.relativeError() }
+
+// Range returns the smallest and the greatest value that are in range: those of [WithRange], widened to whole buckets.
+func (c *Concurrent) Range() (lowest, highest uint64) { return c.layout.bounds() }
+
+// SizeBytes returns the memory that the histogram holds now, with all its sets of counters and the baseline of the last
+// Reset.
+func (c *Concurrent) SizeBytes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	set := c.set.Load()
+	n := int(unsafe.Sizeof(*c)) + int(unsafe.Sizeof(*set)) + cap(set.stripes)*int(unsafe.Sizeof(set.stripes[0]))
+	for _, t := range set.stripes {
+		n += t.sizeBytes()
+	}
+	if c.base != nil {
+		n += c.base.SizeBytes()
+	}
+	return n
+}

@@ -1,0 +1,163 @@
+package otelhdr
+
+import (
+	"math"
+	"unsafe"
+)
+
+// A Snapshot is what a histogram has counted up to one moment, or between two. It does not change, except by being the
+// dst of a later call, so all that its methods return belongs together, and any number of goroutines may read it. The
+// zero Snapshot is empty and may be used as a dst. A copy of the struct shares the counters of the original.
+//
+// Values are in the unit they were recorded in.
+type Snapshot struct {
+	layout    layout
+	chunks    []*chunk // as in Histogram; nil where nothing has ever been counted
+	era       uint64   // of the histogram; 0 for none and for a difference
+	count     uint64
+	underflow uint64
+	overflow  uint64
+	sum       uint128
+	min, max  uint64 // 0 while count is 0
+}
+
+// Count returns the number of values, in and out of range. It is always the sum of the counts of [Snapshot.Buckets].
+func (s *Snapshot) Count() uint64 { return s.count }
+
+// Underflow returns how many of the values were below the range of the histogram.
+func (s *Snapshot) Underflow() uint64 { return s.underflow }
+
+// Overflow returns how many of the values were above the range of the histogram.
+func (s *Snapshot) Overflow() uint64 { return s.overflow }
+
+// Sum returns the sum of the values, in and out of range: the float64 nearest to the exact sum, which
+// [Snapshot.Sum128] returns.
+func (s *Snapshot) Sum() float64 { return s.sum.float64() }
+
+// Sum128 returns the exact sum of the values, hi<<64 + lo. It cannot overflow before the count does.
+func (s *Snapshot) Sum128() (hi, lo uint64) { return s.sum.hi, s.sum.lo }
+
+// Min returns the smallest value, in or out of range, or 0 if there is none. It is exact; see [Snapshot.Since] and
+// [Concurrent.Reset] for where it may be off by up to a bucket, twice the relative error.
+func (s *Snapshot) Min() uint64 { return s.min }
+
+// Max returns the greatest value, in or out of range, or 0 if there is none. It is as exact as [Snapshot.Min].
+func (s *Snapshot) Max() uint64 { return s.max }
+
+// Mean returns the exact sum divided by the count, or 0 if there are no values.
+func (s *Snapshot) Mean() float64 {
+	if s.count == 0 {
+		return 0
+	}
+	return s.sum.float64() / float64(s.count)
+}
+
+// StdDev returns the standard deviation of the values taken as the whole population, or 0 if there are none. Every
+// value counts as the one that [Snapshot.Percentile] would return for it. Costs a pass over the buckets.
+func (s *Snapshot) StdDev() float64 {
+	if s.count == 0 {
+		return 0
+	}
+	mean := s.Mean()
+	var squares float64
+	for v, n := range s.values {
+		d := float64(v) - mean
+		squares += d * d * float64(n)
+	}
+	return math.Sqrt(squares / float64(s.count))
+}
+
+// RelativeError returns the bound of the histogram's layout, as a fraction, or 0 for the zero Snapshot. It holds for
+// every percentile of values in range.
+func (s *Snapshot) RelativeError() float64 {
+	if s.layout.size == 0 {
+		return 0
+	}
+	return s.layout.relativeError()
+}
+
+// SizeBytes returns the memory that the snapshot holds, including what a larger one left behind for reuse.
+func (s *Snapshot) SizeBytes() int {
+	n := int(unsafe.Sizeof(*s)) + cap(s.chunks)*int(unsafe.Sizeof((*chunk)(nil)))
+	for _, c := range s.chunks {
+		if c != nil {
+			n += int(unsafe.Sizeof(*c))
+		}
+	}
+	return n
+}
+
+// use lays s out as l and keeps its chunks if they fit, with whatever they hold.
+func (s *Snapshot) use(l layout) {
+	if s.layout != l {
+		*s = Snapshot{layout: l, chunks: make([]*chunk, l.chunks())}
+	}
+}
+
+// prepare returns s, or a new snapshot if s is nil, laid out as l, with every counter 0 and its chunks kept.
+func (s *Snapshot) prepare(l layout, era uint64) *Snapshot {
+	if s == nil {
+		s = new(Snapshot)
+	}
+	s.use(l)
+	for _, c := range s.chunks {
+		if c != nil {
+			*c = chunk{}
+		}
+	}
+	*s = Snapshot{layout: l, chunks: s.chunks, era: era, min: math.MaxUint64}
+	return s
+}
+
+// chunk returns chunk i, allocated if need be.
+func (s *Snapshot) chunk(i int) *chunk {
+	if s.chunks[i] == nil {
+		s.chunks[i] = new(chunk)
+	}
+	return s.chunks[i]
+}
+
+// settle derives the count from the counters and moves the minimum and the maximum into the outermost slots that are
+// not empty. In the copy of a histogram at rest they are there already. They are elsewhere when values were being
+// recorded meanwhile or counts have been subtracted; the nearest value that the counters allow is then within a bucket
+// of the true one.
+func (s *Snapshot) settle() {
+	s.count = s.underflow + s.overflow
+	first, last := -1, -1 // chunks that are not empty
+	for i, c := range s.chunks {
+		n := c.total()
+		if n == 0 {
+			continue
+		}
+		s.count += n
+		last = i
+		if first < 0 {
+			first = i
+		}
+	}
+	if s.count == 0 {
+		s.min, s.max = 0, 0
+		return
+	}
+	lowest, highest := s.layout.bounds()
+	switch {
+	case s.underflow != 0:
+		s.min = Bucket{High: lowest - 1}.clamp(s.min)
+	case first >= 0:
+		s.min = s.bucket(first, s.chunks[first].first()).clamp(s.min)
+	default:
+		s.min = Bucket{Low: highest + 1, High: math.MaxUint64}.clamp(s.min)
+	}
+	switch {
+	case s.overflow != 0:
+		s.max = Bucket{Low: highest + 1, High: math.MaxUint64}.clamp(s.max)
+	case last >= 0:
+		s.max = s.bucket(last, s.chunks[last].last()).clamp(s.max)
+	default:
+		s.max = Bucket{High: lowest - 1}.clamp(s.max)
+	}
+	if s.min > s.max {
+		// Both were lost to a Reset in the middle of recording into a single bucket, and come from its opposite ends.
+		s.min, s.max = s.max, s.min
+	}
+}

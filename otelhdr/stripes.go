@@ -1,0 +1,91 @@
+package otelhdr
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Most histograms of a process are hit by few goroutines at once, and a stripe costs tens of kilobytes, so a Concurrent
+// starts with one stripe and adds more only while writers get into each other's way.
+const (
+	// maxStripes bounds the memory of one histogram. There is no need for more stripes than processors can run writers,
+	// but for luck in the hash: see maxStripesNow.
+	maxStripes = 64
+
+	// A compare-and-swap that fails costs about 0.1 µs. Where a stripe sees fewer than one in collisionInterval, all of
+	// them together cost 0.3 % of a processor, and more stripes would not pay for their memory.
+	collisionInterval = 32 * time.Microsecond
+
+	// minPatience is the number of collisions after which their rate is looked at.
+	minPatience = 32
+	maxPatience = 1 << 30
+)
+
+// processStart is what a stripe's marks are relative to.
+var processStart = time.Now()
+
+// A stripeSet assigns goroutines to stripes. It does not change; a Concurrent exchanges it for another.
+type stripeSet struct {
+	stripes    []*stripe // their number is a power of two
+	shift      uint      // 64 - log2 of that number
+	multiplier uint64    // odd
+	patience   uint64    // collisions of a stripe before their rate is looked at; a power of two
+}
+
+// pick returns the stripe of the calling goroutine.
+//
+// Go has no cheap identity of a goroutine or a processor, but every goroutine has a stack of its own, of at least 2 KiB,
+// so the address of a local variable without its low bits is one. It is only a hint: a goroutine whose stack is moved,
+// or that calls from another depth, may get another stripe, and any stripe is correct for any goroutine. The leading
+// bits of a product with a random odd number spread the addresses evenly.
+func (s *stripeSet) pick() *stripe {
+	var local byte
+	page := uint64(uintptr(unsafe.Pointer(&local))) >> 11
+	return s.stripes[page*s.multiplier>>s.shift]
+}
+
+// next returns the set to use after writers have collided too often in s: one of twice as many stripes, or of the same
+// stripes once there are limit. Two busy goroutines that share a stripe by bad luck may be apart under the new
+// multiplier. More goroutines than stripes never will, so the reshuffles become rarer and rarer.
+//
+// All stripes of s are in the result, since writers go on using s until they load its successor.
+func (s *stripeSet) next(l *layout, limit int) *stripeSet {
+	n := &stripeSet{stripes: s.stripes, shift: s.shift, multiplier: rand.Uint64() | 1, patience: s.patience}
+	if len(s.stripes) >= limit {
+		n.patience = min(2*s.patience, maxPatience)
+		return n
+	}
+	n.shift--
+	n.stripes = make([]*stripe, 2*len(s.stripes))
+	for i := range n.stripes[copy(n.stripes, s.stripes):] {
+		n.stripes[len(s.stripes)+i] = newStripe(l)
+	}
+	return n
+}
+
+// stripeLimit returns the number of stripes to stop at: twice as many as goroutines can run at a time, so that few of
+// them share one.
+func stripeLimit() int {
+	running := runtime.GOMAXPROCS(0)
+	return min(2<<bits.Len(uint(running-1)), maxStripes)
+}
+
+// collided notes that two writers met in t, and exchanges the set s that led them there if that happens too often.
+//
+//go:noinline
+func (c *Concurrent) collided(s *stripeSet, t *stripe) {
+	if t.collisions.Add(1)&(s.patience-1) != 0 {
+		return
+	}
+	now := int64(time.Since(processStart))
+	if now-t.marked.Swap(now) > int64(s.patience)*int64(collisionInterval) {
+		return
+	}
+	if c.set.Load() == s {
+		// Of several writers that come here at once one succeeds, and the others have the same wish.
+		c.set.CompareAndSwap(s, s.next(&c.layout, stripeLimit()))
+	}
+}
