@@ -1,0 +1,108 @@
+package spans
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// A wrapped span must stand in the context, and trace.ContextWithSpan allocates a context for
+// that. The two types here save it: they are the wrapper itself, seen as a context. That
+// needs the key under which package trace looks its span up, which it keeps to itself, so
+// spanKey asks for it once. If what it learns does not hold, contexts are made as usual.
+
+type (
+	recordingContext recordingSpan
+	plainContext     plainSpan
+)
+
+// spanKey is the key of the current span in a context, nil if it could not be learned.
+var spanKey = learnSpanKey()
+
+// context returns next with the span in it.
+func (s *recordingSpan) context(next context.Context) context.Context {
+	if spanKey == nil {
+		return trace.ContextWithSpan(next, s)
+	}
+	s.region.ctx = next
+	return (*recordingContext)(s)
+}
+
+func (s *plainSpan) context(next context.Context) context.Context {
+	if spanKey == nil {
+		return trace.ContextWithSpan(next, s)
+	}
+	s.region.ctx = next
+	return (*plainContext)(s)
+}
+
+// Value implements context.Context.
+func (c *recordingContext) Value(key any) any {
+	if key == spanKey {
+		return (*recordingSpan)(c)
+	}
+	return c.region.ctx.Value(key)
+}
+
+// Value implements context.Context.
+func (c *plainContext) Value(key any) any {
+	if key == spanKey {
+		return (*plainSpan)(c)
+	}
+	return c.region.ctx.Value(key)
+}
+
+// Deadline implements context.Context.
+func (c *recordingContext) Deadline() (time.Time, bool) { return c.region.ctx.Deadline() }
+
+// Deadline implements context.Context.
+func (c *plainContext) Deadline() (time.Time, bool) { return c.region.ctx.Deadline() }
+
+// Done implements context.Context.
+func (c *recordingContext) Done() <-chan struct{} { return c.region.ctx.Done() }
+
+// Done implements context.Context.
+func (c *plainContext) Done() <-chan struct{} { return c.region.ctx.Done() }
+
+// Err implements context.Context.
+func (c *recordingContext) Err() error { return c.region.ctx.Err() }
+
+// Err implements context.Context.
+func (c *plainContext) Err() error { return c.region.ctx.Err() }
+
+// String keeps fmt from walking through a span that others write to.
+func (c *recordingContext) String() string { return c.region.contextString() }
+
+// String keeps fmt from walking through a span that others write to.
+func (c *plainContext) String() string { return c.region.contextString() }
+
+func (r *Region) contextString() string { return fmt.Sprintf("%v.WithSpan(%q)", r.ctx, r.name) }
+
+// learnSpanKey looks up a span in a context that remembers what it is asked for, and
+// believes the answer if a span can be found under it.
+func learnSpanKey() any {
+	asked := &askedContext{Context: context.Background()}
+	trace.SpanFromContext(asked)
+	if asked.times != 1 || asked.key == nil {
+		return nil
+	}
+	probe := &plainSpan{Span: trace.SpanFromContext(context.Background())}
+	if trace.ContextWithSpan(context.Background(), probe).Value(asked.key) != any(probe) {
+		return nil
+	}
+	return asked.key
+}
+
+type askedContext struct {
+	context.Context
+	key   any
+	times int
+}
+
+func (c *askedContext) Value(key any) any {
+	c.key = key
+	c.times++
+	return nil
+}

@@ -1,0 +1,45 @@
+package spans
+
+import (
+	"testing"
+
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// TestDeltaKeepsWhatASpanThatIsEndingHasAdded collects when a span has added its self time
+// and not yet its duration, as seen by a reader that looks at the duration first.
+func TestDeltaKeepsWhatASpanThatIsEndingHasAdded(t *testing.T) {
+	tp := Wrap(nil)
+	s := newRegionStats(instrumentation.Scope{Name: "scope"}, "name", trace.SpanKindInternal)
+	tp.regions = append(tp.regions, s)
+	p := NewProducer(tp, WithTemporality(metricdata.DeltaTemporality))
+	var self float64
+	var failed int64
+	produce := func() {
+		t.Helper()
+		got, err := p.Produce(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, point := range got[0].Metrics[1].Data.(metricdata.Sum[float64]).DataPoints {
+			self += point.Value
+		}
+		for _, point := range got[0].Metrics[2].Data.(metricdata.Sum[int64]).DataPoints {
+			failed += point.Value
+		}
+	}
+	s.self.Record(3e9)
+	s.errors.Add(1)
+	produce()
+	s.durations.Record(5e9)
+	produce()
+	produce()
+	if self != 3 || failed != 1 {
+		t.Errorf("deltas add up to %v s of self time and %d errors, want 3 and 1", self, failed)
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,110 @@
+package spans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// An Option sets how [Wrap] measures.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	hooks         []Hook
+	store         Store
+	recording     bool
+	panicsIgnored bool
+	trusted       bool
+	filter        func(ctx context.Context, name string) bool
+	maxRegions    int
+	maxSpans      int
+	queue         int
+}
+
+// newConfig returns the defaults in place of what the error, if any, is about.
+func newConfig(opts []Option) (config, error) {
+	const maxRegions, maxSpans, queue = 2000, 4096, 1024
+	c := config{recording: true, maxRegions: maxRegions, maxSpans: maxSpans, queue: queue}
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	var errs []error
+	check := func(what string, value *int, byDefault int) {
+		if lo, hi := 1, int(1e6); *value < lo || *value > hi {
+			errs = append(errs, fmt.Errorf("%w: %s %d: must be in [%d, %d]", ErrConfig, what, *value, lo, hi))
+			*value = byDefault
+		}
+	}
+	check("max regions", &c.maxRegions, maxRegions)
+	check("max session spans", &c.maxSpans, maxSpans)
+	check("queue size", &c.queue, queue)
+	for i, h := range c.hooks {
+		if h == nil {
+			errs = append(errs, fmt.Errorf("%w: hook %d: must not be nil", ErrConfig, i))
+		}
+	}
+	c.hooks = slices.DeleteFunc(c.hooks, func(h Hook) bool { return h == nil })
+	return c, errors.Join(errs...)
+}
+
+// WithHook adds a hook. Hooks are called in the order in which they were added. By
+// default, if this option is not used, there are none.
+func WithHook(h Hook) Option {
+	return optionFunc(func(c config) config { c.hooks = append(c.hooks, h); return c })
+}
+
+// WithStore sets where finished sessions go. By default, if this option is not used, it is
+// a [Ring] of 16 MiB.
+func WithStore(s Store) Option {
+	return optionFunc(func(c config) config { c.store = s; return c })
+}
+
+// WithRecording sets whether regions are measured from the beginning, see
+// [TracerProvider.SetRecording]. By default, if this option is not used, they are.
+func WithRecording(on bool) Option {
+	return optionFunc(func(c config) config { c.recording = on; return c })
+}
+
+// WithoutPanicRecording leaves exception events out when a panic unwinds through a
+// deferred End, like the SDK's option of that kind, which the wrapper cannot see. By default,
+// if this option is not used, they are added.
+func WithoutPanicRecording() Option {
+	return optionFunc(func(c config) config { c.panicsIgnored = true; return c })
+}
+
+// WithTrustedSessions accepts the session ID that a caller sent in W3C baggage as the
+// [SessionRecord.Origin]. Use it only where all callers are trusted. By default, if this option
+// is not used, what callers send is ignored.
+func WithTrustedSessions() Option {
+	return optionFunc(func(c config) config { c.trusted = true; return c })
+}
+
+// WithSessionFilter records the session of a local root only if keep returns true for
+// the context and the name with which it is started. Its regions are measured all the same.
+// By default, if this option is not used, every session is recorded.
+func WithSessionFilter(keep func(ctx context.Context, name string) bool) Option {
+	return optionFunc(func(c config) config { c.filter = keep; return c })
+}
+
+// WithMaxRegions bounds the number of regions, in [1, 1e6]; spans of further names are
+// measured under the one region "other". By default, if this option is not used, it is 2000.
+func WithMaxRegions(n int) Option {
+	return optionFunc(func(c config) config { c.maxRegions = n; return c })
+}
+
+// WithMaxSessionSpans bounds the number of spans recorded in one session, in [1, 1e6]; the
+// rest are counted as dropped. By default, if this option is not used, it is 4096.
+func WithMaxSessionSpans(n int) Option {
+	return optionFunc(func(c config) config { c.maxSpans = n; return c })
+}
+
+// WithQueueSize bounds the number of ended sessions that wait for the worker, in [1, 1e6].
+// By default, if this option is not used, it is 1024.
+func WithQueueSize(n int) Option {
+	return optionFunc(func(c config) config { c.queue = n; return c })
+}

@@ -1,0 +1,140 @@
+package spans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/embedded"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// DelayKey is the attribute, an int64 in nanoseconds, that tells how much delay causal
+// experiments inserted below a span. Spans without any do not have it.
+const DelayKey = attribute.Key("otelprof.causal.delay_ns")
+
+// A TracerProvider wraps another and measures the spans of all its tracers. All methods
+// may be called by any goroutine.
+type TracerProvider struct {
+	embedded.TracerProvider
+
+	base trace.TracerProvider
+	// delegating is set if base is the global placeholder, which may come to stand for
+	// this very provider.
+	delegating bool
+	recording  atomic.Bool
+
+	hooks         hooks
+	panicsIgnored bool
+	trusted       bool
+	filter        func(ctx context.Context, name string) bool
+	maxRegions    int
+	maxSpans      int
+
+	drops  drops
+	worker *worker
+
+	mu      sync.Mutex
+	tracers map[instrumentation.Scope]*tracer
+	regions []*regionStats // all tracers', in the order of their first span
+	// other is set, once, when regions is full.
+	other atomic.Pointer[regionStats]
+}
+
+// Wrap returns a provider whose spans are base's, measured. It starts one goroutine, which
+// [TracerProvider.Shutdown] ends. A nil base is taken as one without spans: regions are measured,
+// nothing is exported.
+//
+// Options out of their range are reported once to otel.Handle and replaced by their default,
+// so that a program never fails to start for its profiler.
+func Wrap(base trace.TracerProvider, opts ...Option) *TracerProvider {
+	if base == nil || isNilPointer(base) {
+		base = noop.NewTracerProvider()
+	}
+	c, err := newConfig(opts)
+	if err != nil {
+		otel.Handle(err)
+	}
+	if c.store == nil {
+		c.store = NewRing(defaultRingBytes)
+	}
+	p := &TracerProvider{
+		base:          base,
+		delegating:    isGlobalDelegate(base),
+		hooks:         newHooks(c.hooks),
+		panicsIgnored: c.panicsIgnored,
+		trusted:       c.trusted,
+		filter:        c.filter,
+		maxRegions:    c.maxRegions,
+		maxSpans:      c.maxSpans,
+		tracers:       map[instrumentation.Scope]*tracer{},
+	}
+	p.recording.Store(c.recording)
+	p.worker = newWorker(c.store, c.queue, &p.drops)
+	return p
+}
+
+func isNilPointer(v any) bool {
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// Tracer returns the tracer of this scope; for one scope it is always the same.
+func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
+	cfg := trace.NewTracerConfig(opts...)
+	scope := instrumentation.Scope{
+		Name:       name,
+		Version:    cfg.InstrumentationVersion(),
+		SchemaURL:  cfg.SchemaURL(),
+		Attributes: cfg.InstrumentationAttributes(),
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, ok := p.tracers[scope]
+	if !ok {
+		t = newTracer(p, scope, opts)
+		p.tracers[scope] = t
+	}
+	return t
+}
+
+// SetRecording switches the measuring of regions, hooks and sessions on or off, for spans
+// started from now on. While it is off a wrapped span costs two allocations and nothing else.
+func (p *TracerProvider) SetRecording(on bool) { p.recording.Store(on) }
+
+// Store returns where finished sessions go.
+func (p *TracerProvider) Store() Store { return p.worker.store }
+
+// Unwrap returns the wrapped provider.
+func (p *TracerProvider) Unwrap() trace.TracerProvider { return p.base }
+
+// ForceFlush waits until the sessions that have ended are in the store, then flushes the
+// wrapped provider if it can.
+func (p *TracerProvider) ForceFlush(ctx context.Context) error {
+	err := p.worker.flush(ctx)
+	if f, ok := p.base.(interface{ ForceFlush(context.Context) error }); ok {
+		err = errors.Join(err, f.ForceFlush(ctx))
+	}
+	return err
+}
+
+// Shutdown stores the sessions that have ended, stops the worker, and shuts down the
+// wrapped provider if it can be. Spans that end later are still measured, their sessions are
+// dropped. A second call returns what the wrapped provider answers.
+func (p *TracerProvider) Shutdown(ctx context.Context) error {
+	err := p.worker.shutdown(ctx)
+	if err != nil {
+		err = fmt.Errorf("spans: shutdown: %w", err)
+	}
+	if s, ok := p.base.(interface{ Shutdown(context.Context) error }); ok {
+		err = errors.Join(err, s.Shutdown(ctx))
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package spans
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// A Region is one span while it is measured. Hooks get it at start and end. Its methods may
+// be called by any goroutine, also after the end.
+type Region struct {
+	tracer  *tracer
+	stats   *regionStats // of the name given at start
+	parent  *Region
+	session *Session
+	inner   trace.Span
+	ctx     context.Context // that the span's own continues, see recordingContext
+	name    string          // given at start
+	renamed atomic.Pointer[string]
+
+	start    int64        // on the line of now
+	end      atomic.Int64 // stateOpen, stateEnding, or the end time once that is known
+	deadline int64        // of the context at start if there are hooks, else 0
+	self     int64        // ns, written before the end time is
+	cover    cover        // its times are since start
+	delay    atomic.Int64 // inserted below this region, ns
+	status   atomic.Uint32
+	refused  bool // the session's record is full
+
+	next *Region // in the session's list of ended regions
+	// index is the place in the session's record. Of the worker only.
+	index int
+}
+
+const (
+	stateOpen   = 0
+	stateEnding = -1
+)
+
+// isTime reports whether the end of a region is a time and not a state. Times before the
+// process started are negative.
+func isTime(end int64) bool { return end != stateOpen && end != stateEnding }
+
+// RegionFromContext returns the region of the current span, nil if there is none.
+func RegionFromContext(ctx context.Context) *Region {
+	r, _ := regionIn(trace.SpanFromContext(ctx))
+	return r
+}
+
+// Name returns the span's name, the last one given by SetName.
+func (r *Region) Name() string {
+	if p := r.renamed.Load(); p != nil {
+		return *p
+	}
+	return r.name
+}
+
+// Scope returns the instrumentation scope of the tracer that started the span.
+func (r *Region) Scope() instrumentation.Scope { return r.tracer.scope }
+
+// Kind returns the span's kind. For a span that is not recording, it is the kind of the
+// first span of its name.
+func (r *Region) Kind() trace.SpanKind {
+	if rec, ok := r.inner.(sdktrace.ReadOnlySpan); ok {
+		return rec.SpanKind()
+	}
+	return r.stats.kind
+}
+
+// Start returns when the span started: the timestamp given by the caller, if there was one.
+func (r *Region) Start() time.Time { return epoch.Add(time.Duration(r.start)) }
+
+// Ended reports whether the span's end time is known.
+func (r *Region) Ended() bool { return isTime(r.end.Load()) }
+
+// Duration returns how long the span took, or how long it is open. Never negative.
+func (r *Region) Duration() time.Duration {
+	return time.Duration(max(0, r.endOrNow()-r.start))
+}
+
+// SelfTime returns the part of Duration in which no child was open and no wait marked by
+// [Region.BeginWait]. It is in [0, Duration].
+func (r *Region) SelfTime() time.Duration {
+	if r.Ended() {
+		return time.Duration(r.self)
+	}
+	return time.Duration(r.selfAt(now()))
+}
+
+// selfAt is the self time of a span that is open until at. Children that are open then, or
+// begin later, do not change it once it has been taken.
+func (r *Region) selfAt(at int64) int64 {
+	duration := max(0, at-r.start)
+	return min(max(0, duration-r.cover.total(at-r.start)), duration)
+}
+
+func (r *Region) endOrNow() int64 {
+	if end := r.end.Load(); isTime(end) {
+		return end
+	}
+	return now()
+}
+
+// Delay returns the time that hooks have inserted in the spans below, see [AfterEnder].
+// Where children ran side by side it is the sum over all of them.
+func (r *Region) Delay() time.Duration { return time.Duration(r.delay.Load()) }
+
+// Deadline returns the deadline of the context in which the span was started.
+func (r *Region) Deadline() (deadline time.Time, ok bool) {
+	if r.deadline == 0 {
+		return time.Time{}, false
+	}
+	return epoch.Add(time.Duration(r.deadline)), true
+}
+
+// Parent returns the region that was current when this one started, nil for a local root.
+func (r *Region) Parent() *Region { return r.parent }
+
+// Session returns the session that the region belongs to, nil if there is none.
+func (r *Region) Session() *Session { return r.session }
+
+// SessionID returns the ID of the session, zero if there is none.
+func (r *Region) SessionID() SessionID {
+	if r.session == nil {
+		return SessionID{}
+	}
+	return r.session.id
+}
+
+// SpanContext returns that of the span.
+func (r *Region) SpanContext() trace.SpanContext { return r.inner.SpanContext() }
+
+// Failed reports whether the span's status is Error.
+func (r *Region) Failed() bool { return codes.Code(r.status.Load()) == codes.Error }
+
+// IsRecording reports whether the span takes attributes.
+func (r *Region) IsRecording() bool { return r.inner.IsRecording() }
+
+// SetAttributes sets attributes of the span. It does nothing on a span that is not
+// recording or has ended.
+func (r *Region) SetAttributes(kv ...attribute.KeyValue) { r.inner.SetAttributes(kv...) }
+
+// AddEvent adds an event to the span, under the same conditions as SetAttributes.
+func (r *Region) AddEvent(name string, kv ...attribute.KeyValue) {
+	r.inner.AddEvent(name, trace.WithAttributes(kv...))
+}
+
+// BeginWait marks the beginning of a wait for somebody else, a lock or a channel say: the
+// time until [Region.EndWait] is not self time. Waits may nest and overlap.
+func (r *Region) BeginWait() { r.cover.beginWait(now() - r.start) }
+
+// EndWait marks the end of a wait.
+func (r *Region) EndWait() { r.cover.end(now() - r.start) }
+
+// tryEnd reports whether this call is the first End.
+func (r *Region) tryEnd() bool { return r.end.CompareAndSwap(stateOpen, stateEnding) }
+
+// setStatus follows the SDK's rules: Ok is final, Unset is ignored, and so is what comes
+// after the end.
+func (r *Region) setStatus(code codes.Code) {
+	if code != codes.Unset && codes.Code(r.status.Load()) != codes.Ok && !r.Ended() {
+		r.status.Store(uint32(code))
+	}
+}
+
+// beforeEnd runs while the inner span still takes attributes.
+func (r *Region) beforeEnd() {
+	p := r.tracer.provider
+	if len(p.hooks.all) != 0 {
+		p.hooks.onEnd(r)
+	}
+	if d := r.delay.Load(); d != 0 {
+		r.inner.SetAttributes(DelayKey.Int64(d))
+	}
+}
+
+// afterEnd runs when the inner span has ended, at end.
+func (r *Region) afterEnd(end int64) {
+	p := r.tracer.provider
+	if !isTime(end) { // by chance one of the two states
+		end = 1
+	}
+	r.self = r.selfAt(end)
+	// The end is stored before the region is pushed to its session, so that whoever
+	// takes it from there sees it.
+	r.end.Store(end)
+
+	left := end // when the caller's parent goes on
+	below := r.delay.Load()
+	var inserted int64
+	if len(p.hooks.enders) != 0 {
+		if d := int64(p.hooks.afterEnd(r)); d > 0 {
+			inserted = d
+			left = now()
+			if r.session != nil {
+				r.session.delay.Add(d)
+			}
+		}
+	}
+	if r.parent != nil {
+		r.parent.cover.end(left - r.parent.start)
+		if below+inserted > 0 {
+			r.parent.delay.Add(below + inserted)
+		}
+	}
+	stats := r.stats
+	if renamed := r.renamed.Load(); renamed != nil {
+		stats = r.tracer.statsOf(*renamed, r)
+	}
+	stats.record(max(max(0, end-r.start)-below, r.self), r.self, r.Failed())
+	if r.session != nil && !r.refused {
+		r.session.ended(r, inserted)
+	}
+}
+
+func (r *Region) recoverHook() {
+	if recover() != nil {
+		r.tracer.provider.drops.hookPanics.Add(1)
+	}
+}

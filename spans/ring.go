@@ -1,0 +1,338 @@
+package spans
+
+import (
+	"cmp"
+	"container/heap"
+	"container/list"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// defaultRingBytes is the size of the store that Wrap makes.
+const defaultRingBytes = 16 << 20
+
+// worstPerName is how many of the slowest sessions of each name a Ring keeps.
+const worstPerName = 8
+
+// A Ring keeps finished sessions in memory, never more than its size in bytes: recent ones
+// in half of it, the slowest of each name in a quarter, and a uniform sample of all since the
+// start in the last quarter. So a rare slow request is still there when many fast ones came
+// after it, and there is something ordinary to compare it with.
+//
+// Of the recent ones it wants at most [recentRate] a second, after a burst of [recentBurst];
+// at higher rates they follow each other too fast to be looked at, and making records of all
+// of them would cost the application more than measuring them. Sessions with errors have a
+// rate of their own.
+//
+// All methods may be called by any goroutine. Append takes about a microsecond.
+type Ring struct {
+	mu      sync.Mutex
+	recent  recentSessions
+	worst   worstSessions
+	uniform uniformSessions
+	paces   [2]pace // of sessions without and with errors
+
+	// What Wants decided of the session that Append brings next.
+	asRecent bool
+	draw     uint64
+}
+
+var _ Chooser = (*Ring)(nil)
+
+const (
+	recentRate  = 100
+	recentBurst = 1000
+)
+
+// NewRing returns an empty ring of that many bytes. A session larger than a quarter of
+// it may find no place.
+func NewRing(sizeBytes int) *Ring {
+	return &Ring{
+		recent:  recentSessions{budget: budget{limit: sizeBytes / 2}, order: list.New(), byID: map[SessionID]*list.Element{}},
+		worst:   worstSessions{budget: budget{limit: sizeBytes / 4}, byName: map[string][]*SessionRecord{}},
+		uniform: uniformSessions{budget: budget{limit: sizeBytes / 4}, below: math.MaxUint64},
+		paces:   [2]pace{{left: recentBurst}, {left: recentBurst}},
+		draw:    rand.Uint64(), asRecent: true,
+	}
+}
+
+// Wants implements [Chooser].
+func (r *Ring) Wants(name string, duration time.Duration, errors int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draw = rand.Uint64()
+	r.asRecent = r.paces[min(errors, 1)].take(time.Now())
+	return r.asRecent || r.worst.wants(name, duration) || r.uniform.wants(r.draw)
+}
+
+// Append implements [Store]. It returns an error for a session that is too large for all three parts.
+func (r *Ring) Append(s *SessionRecord) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.SizeBytes() > r.recent.limit {
+		return fmt.Errorf("spans: session %q of %d bytes: must be at most %d bytes, half of the ring", s.Name, s.SizeBytes(), r.recent.limit)
+	}
+	if s.Revision > 0 { // what is not kept any more does not come back
+		r.recent.replace(s)
+		r.worst.replace(s)
+		r.uniform.replace(s)
+		return nil
+	}
+	if r.asRecent {
+		r.recent.add(s)
+	}
+	r.worst.add(s)
+	r.uniform.add(s, r.draw)
+	r.asRecent, r.draw = true, rand.Uint64() // for who appends without asking
+	return nil
+}
+
+// Session implements [Store].
+func (r *Ring) Session(id SessionID) (*SessionRecord, bool) {
+	for _, s := range r.all() {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+// Sessions implements [Store].
+func (r *Ring) Sessions(q Query) []*SessionRecord {
+	all := slices.DeleteFunc(r.all(), func(s *SessionRecord) bool { return !q.matches(s) })
+	slices.SortFunc(all, q.compare)
+	if q.Limit > 0 && len(all) > q.Limit {
+		all = all[:q.Limit]
+	}
+	return all
+}
+
+// SizeBytes is about how much memory the sessions hold. One that is kept for two reasons is
+// counted twice.
+func (r *Ring) SizeBytes() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.recent.used + r.worst.used + r.uniform.used
+}
+
+// all returns each session once, in no order.
+func (r *Ring) all() []*SessionRecord {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := make(map[SessionID]bool, r.recent.order.Len()+len(r.uniform.heap))
+	var all []*SessionRecord
+	add := func(s *SessionRecord) {
+		if !seen[s.ID] {
+			seen[s.ID] = true
+			all = append(all, s)
+		}
+	}
+	for e := r.recent.order.Front(); e != nil; e = e.Next() {
+		add(e.Value.(*SessionRecord))
+	}
+	for _, name := range r.worst.byName {
+		for _, s := range name {
+			add(s)
+		}
+	}
+	for _, s := range r.uniform.heap {
+		add(s.record)
+	}
+	return all
+}
+
+func (q Query) matches(s *SessionRecord) bool {
+	return (q.Name == "" || q.Name == s.Name) && s.Duration >= q.MinDuration && (!q.ErrorsOnly || s.Errors > 0)
+}
+
+func (q Query) compare(a, b *SessionRecord) int {
+	if q.Worst {
+		return cmp.Or(cmp.Compare(b.Duration, a.Duration), b.Start.Compare(a.Start))
+	}
+	return cmp.Or(b.Start.Compare(a.Start), slices.Compare(a.ID[:], b.ID[:]))
+}
+
+// budget counts bytes against a limit.
+type budget struct{ used, limit int }
+
+func (b *budget) full() bool { return b.used > b.limit }
+
+// pace lets recentRate pass in a second, after a burst of recentBurst.
+type pace struct {
+	left float64
+	last time.Time
+}
+
+func (p *pace) take(now time.Time) bool {
+	if !p.last.IsZero() {
+		p.left = min(recentBurst, p.left+recentRate*now.Sub(p.last).Seconds())
+	}
+	p.last = now
+	if p.left < 1 {
+		return false
+	}
+	p.left--
+	return true
+}
+
+// recentSessions are the newest, in the order in which they ended.
+type recentSessions struct {
+	budget
+	order *list.List // of *SessionRecord, newest at the front
+	byID  map[SessionID]*list.Element
+}
+
+func (k *recentSessions) replace(s *SessionRecord) {
+	if e := k.byID[s.ID]; e != nil {
+		k.used += s.SizeBytes() - e.Value.(*SessionRecord).SizeBytes()
+		e.Value = s
+		k.trim()
+	}
+}
+
+func (k *recentSessions) add(s *SessionRecord) {
+	k.byID[s.ID] = k.order.PushFront(s)
+	k.used += s.SizeBytes()
+	k.trim()
+}
+
+func (k *recentSessions) trim() {
+	for k.full() {
+		s := k.order.Remove(k.order.Back()).(*SessionRecord)
+		delete(k.byID, s.ID)
+		k.used -= s.SizeBytes()
+	}
+}
+
+// worstSessions are the slowest of each name, slowest first.
+type worstSessions struct {
+	budget
+	byName map[string][]*SessionRecord
+	// crowded is set when sessions have had to go for want of bytes. From then on a name that
+	// is here gets a place only for a slower session, or every session would be wanted.
+	crowded bool
+}
+
+func (k *worstSessions) replace(s *SessionRecord) {
+	for i, old := range k.byName[s.Name] {
+		if old.ID == s.ID {
+			k.used += s.SizeBytes() - old.SizeBytes()
+			k.byName[s.Name][i] = s
+			if s.SizeBytes() > k.limit { // it has outgrown this part and goes alone
+				k.drop(s.Name, i)
+			}
+			k.trim()
+			return
+		}
+	}
+}
+
+func (k *worstSessions) wants(name string, d time.Duration) bool {
+	kept := k.byName[name]
+	return len(kept) == 0 || len(kept) < worstPerName && !k.crowded || d > kept[len(kept)-1].Duration
+}
+
+func (k *worstSessions) add(s *SessionRecord) {
+	kept := k.byName[s.Name]
+	at, _ := slices.BinarySearchFunc(kept, s, func(a, b *SessionRecord) int { return cmp.Compare(b.Duration, a.Duration) })
+	if at == worstPerName || s.SizeBytes() > k.limit {
+		return
+	}
+	k.byName[s.Name] = slices.Insert(kept, at, s)
+	k.used += s.SizeBytes()
+	if len(k.byName[s.Name]) > worstPerName {
+		k.drop(s.Name, worstPerName)
+	}
+	k.trim()
+}
+
+// trim takes the mildest session of a name with the most, until all fit.
+func (k *worstSessions) trim() {
+	for k.full() {
+		k.crowded = true
+		longest := ""
+		for name, kept := range k.byName {
+			if n := len(k.byName[longest]); len(kept) > n || len(kept) == n && kept[0].Duration < k.byName[longest][0].Duration {
+				longest = name
+			}
+		}
+		k.drop(longest, len(k.byName[longest])-1)
+	}
+}
+
+func (k *worstSessions) drop(name string, i int) {
+	kept := k.byName[name]
+	k.used -= kept[i].SizeBytes()
+	if k.byName[name] = slices.Delete(kept, i, i+1); len(kept) == 1 {
+		delete(k.byName, name)
+	}
+}
+
+// uniformSessions are a uniform sample: each session draws a number, the smallest ones stay.
+type uniformSessions struct {
+	budget
+	heap  drawnSessions
+	below uint64 // numbers from this one on have had to go
+}
+
+type drawnSession struct {
+	drawn  uint64
+	record *SessionRecord
+}
+
+func (k *uniformSessions) replace(s *SessionRecord) {
+	for i := range k.heap {
+		old := k.heap[i].record
+		if old.ID != s.ID {
+			continue
+		}
+		k.used += s.SizeBytes() - old.SizeBytes()
+		k.heap[i].record = s
+		if s.SizeBytes() > k.limit { // it has outgrown the sample and goes alone
+			heap.Remove(&k.heap, i)
+			k.used -= s.SizeBytes()
+		}
+		k.trim()
+		return
+	}
+}
+
+// wants reports whether a session with this number would stay, as far as can be told
+// without its size.
+func (k *uniformSessions) wants(drawn uint64) bool { return drawn < k.below }
+
+func (k *uniformSessions) add(s *SessionRecord, drawn uint64) {
+	if !k.wants(drawn) || s.SizeBytes() > k.limit {
+		return
+	}
+	heap.Push(&k.heap, drawnSession{drawn: drawn, record: s})
+	k.used += s.SizeBytes()
+	k.trim()
+}
+
+func (k *uniformSessions) trim() {
+	for k.full() {
+		out := heap.Pop(&k.heap).(drawnSession)
+		k.used -= out.record.SizeBytes()
+		k.below = out.drawn
+	}
+}
+
+// drawnSessions is a heap with the largest number on top.
+type drawnSessions []drawnSession
+
+func (h drawnSessions) Len() int           { return len(h) }
+func (h drawnSessions) Less(i, j int) bool { return h[i].drawn > h[j].drawn }
+func (h drawnSessions) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *drawnSessions) Push(x any)        { *h = append(*h, x.(drawnSession)) }
+func (h *drawnSessions) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = drawnSession{}
+	*h = old[:len(old)-1]
+	return last
+}

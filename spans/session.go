@@ -1,0 +1,255 @@
+package spans
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// A Session is what one local root span, or one [StartSession], does in this process. It
+// is carried by the context. Spans append themselves to it, without a lock, when they end; the
+// record is made by a worker when the session itself has ended. All methods may be called
+// by any goroutine, and on a nil Session, where they do nothing.
+type Session struct {
+	id, origin SessionID
+	name       string
+	root       *Region // the first root
+	start      int64
+	explicit   bool // made by StartSession, ended by End
+
+	provider  atomic.Pointer[TracerProvider]
+	finished  atomic.Pointer[Region] // ended spans not yet taken by the worker, newest first
+	started   atomic.Int64           // spans admitted or refused
+	errors    atomic.Int32           // ended spans whose status is Error
+	delay     atomic.Int64           // inserted in this session, ns
+	end       atomic.Int64           // 0 while it is open
+	queued    atomic.Bool
+	lost      atomic.Bool // no further record is made
+	settled   atomic.Bool // the worker has taken the first record in hand
+	discarded atomic.Bool
+
+	attributes atomic.Pointer[sessionAttributes]
+
+	next *Session // in the worker's queue
+
+	// Of the worker only.
+	unwanted bool // no record is made
+	taken    []*Region
+	revision int
+}
+
+type sessionAttributes struct {
+	mu sync.Mutex
+	kv []attribute.KeyValue
+}
+
+type sessionKey struct{}
+
+// sessionSpan stands in the context between the span that was current when a session was
+// started explicitly and the spans of that session.
+type sessionSpan struct {
+	trace.Span
+	session *Session
+}
+
+// A SessionOption sets what [StartSession] makes.
+type SessionOption interface{ applySession(*Session) }
+
+type sessionOptionFunc func(*Session)
+
+func (f sessionOptionFunc) applySession(s *Session) { f(s) }
+
+// WithSessionAttributes tags the session. By default, if this option is not used, it has no tags.
+func WithSessionAttributes(kv ...attribute.KeyValue) SessionOption {
+	return sessionOptionFunc(func(s *Session) { s.SetAttributes(kv...) })
+}
+
+// StartSession begins a session that is not bound to one root span: a batch job, a command.
+// Spans started with the context it returns belong to it, those of nested local roots too,
+// until [Session.End]. If ctx already carries a session, the new one has the same origin.
+func StartSession(ctx context.Context, name string, opts ...SessionOption) (context.Context, *Session) {
+	s := &Session{id: newSessionID(), name: name, start: now(), explicit: true}
+	s.origin = s.id
+	if outer := SessionFromContext(ctx); outer != nil {
+		s.origin = outer.origin
+	}
+	for _, o := range opts {
+		o.applySession(s)
+	}
+	ctx = context.WithValue(ctx, sessionKey{}, s)
+	return trace.ContextWithSpan(ctx, sessionSpan{Span: trace.SpanFromContext(ctx), session: s}), s
+}
+
+// SessionFromContext returns the session that a span started with ctx would belong to, nil
+// if it would begin one of its own.
+func SessionFromContext(ctx context.Context) *Session {
+	if _, s := regionIn(trace.SpanFromContext(ctx)); s != nil {
+		return s
+	}
+	s, _ := ctx.Value(sessionKey{}).(*Session)
+	return s
+}
+
+// ID returns the session's ID.
+func (s *Session) ID() SessionID {
+	if s == nil {
+		return SessionID{}
+	}
+	return s.id
+}
+
+// Origin returns the ID of the session in which the work began, see [SessionRecord.Origin].
+func (s *Session) Origin() SessionID {
+	if s == nil {
+		return SessionID{}
+	}
+	return s.origin
+}
+
+// Delay returns the time that hooks have inserted in the session so far.
+func (s *Session) Delay() time.Duration {
+	if s == nil {
+		return 0
+	}
+	return time.Duration(s.delay.Load())
+}
+
+// SetAttributes tags the session.
+func (s *Session) SetAttributes(kv ...attribute.KeyValue) {
+	if s == nil || len(kv) == 0 {
+		return
+	}
+	s.attributes.CompareAndSwap(nil, new(sessionAttributes))
+	a := s.attributes.Load()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kv = append(a.kv, kv...)
+}
+
+// Discard leaves the session out of the store. Its regions are measured all the same.
+func (s *Session) Discard() {
+	if s != nil {
+		s.discarded.Store(true)
+	}
+}
+
+// End ends a session made by [StartSession]. Others end with their root span.
+func (s *Session) End() {
+	if s != nil && s.explicit {
+		s.close(now())
+	}
+}
+
+// keeps reports whether a local root of this name gets a session.
+func (p *TracerProvider) keeps(ctx context.Context, name string) bool {
+	return p.filter == nil || p.filter(ctx, name)
+}
+
+// begin makes s the session of a local root.
+func (s *Session) begin(ctx context.Context, p *TracerProvider, root *Region) {
+	s.id = newSessionID()
+	s.origin = s.id
+	if p.trusted {
+		if origin, err := ParseSessionID(baggage.FromContext(ctx).Member(baggageKey).Value()); err == nil {
+			s.origin = origin
+		}
+	}
+	s.root, s.start = root, root.start
+	s.provider.Store(p)
+}
+
+// admit counts a span that starts and reports whether there is room for it.
+func (s *Session) admit(p *TracerProvider) bool {
+	if s.explicit && s.provider.Load() == nil {
+		s.provider.CompareAndSwap(nil, p)
+	}
+	if s.started.Add(1) > int64(p.maxSpans) {
+		p.drops.sessionFull.Add(1)
+		return false
+	}
+	return true
+}
+
+// ended appends a span that has ended, with the delay inserted in it.
+//
+// The list is pushed at its head by compare-and-swap. Whoever swaps the head out sees all
+// that was written to the regions before their push.
+func (s *Session) ended(r *Region, delay int64) {
+	if delay != 0 {
+		r.delay.Add(delay)
+	}
+	if r.Failed() {
+		s.errors.Add(1)
+	}
+	for {
+		head := s.finished.Load()
+		r.next = head
+		if s.finished.CompareAndSwap(head, r) {
+			break
+		}
+	}
+	switch {
+	case s.root == r && !s.explicit:
+		s.close(r.end.Load())
+	case s.end.Load() != 0:
+		s.enqueue() // late: the record is made once more
+	}
+}
+
+// close ends the session, once. A span that is pushed before the worker takes the list is
+// in the first record; one that is pushed later finds end set, and enqueues the session again.
+func (s *Session) close(at int64) {
+	if at == 0 { // by chance; it stands for open
+		at = 1
+	}
+	if s.end.CompareAndSwap(0, at) {
+		s.enqueue()
+	}
+}
+
+func (s *Session) enqueue() {
+	p := s.provider.Load()
+	if p == nil || s.lost.Load() || !s.queued.CompareAndSwap(false, true) {
+		return
+	}
+	why := &p.drops.queueFull
+	if s.discarded.Load() {
+		why = &p.drops.discarded
+	} else if p.worker.offer(s) {
+		return
+	}
+	// Once the worker has the session it is counted there, and only the spans that came
+	// late are lost.
+	if s.settled.Load() {
+		why = &p.drops.revisions
+	}
+	s.lost.Store(true)
+	why.Add(1)
+}
+
+// forget lets go of what the worker has taken; later spans find their way to nothing.
+func (s *Session) forget() {
+	s.unwanted, s.taken = true, nil
+	s.lost.Store(true)
+}
+
+// rootName is the name of the session's root as it is now, or the one given to StartSession.
+func (s *Session) rootName() string {
+	if s.root != nil {
+		return s.root.Name()
+	}
+	return s.name
+}
+
+func newSessionID() (id SessionID) {
+	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(id[8:], rand.Uint64()|1) // never zero
+	return id
+}

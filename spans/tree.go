@@ -1,0 +1,160 @@
+package spans
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// record makes the session's record of all spans taken so far. Only the worker calls it.
+func (s *Session) record() *SessionRecord {
+	s.arrange()
+	end := s.end.Load()
+	rec := &SessionRecord{
+		ID:       s.id,
+		Revision: s.revision,
+		Origin:   s.origin,
+		Name:     s.rootName(),
+		Start:    epoch.Add(time.Duration(s.start)),
+		// A session ends with its root; its late children do not make it longer.
+		Duration: time.Duration(max(0, end-s.start)),
+		Spans:    make([]SpanRecord, 0, len(s.taken)),
+	}
+	if a := s.attributes.Load(); a != nil {
+		a.mu.Lock()
+		rec.Attributes = slices.Clone(a.kv)
+		a.mu.Unlock()
+	}
+	for i, r := range s.taken {
+		r.index = i
+		rec.Spans = append(rec.Spans, r.record(s.start, end))
+		span := &rec.Spans[i]
+		span.Parent = -1
+		// The nearest ancestor that stands in the record before it. One that has not
+		// ended has index zero, as the first one has.
+		for p := r.parent; p != nil; p = p.parent {
+			if p.index < i && s.taken[p.index] == p {
+				span.Parent, span.Depth = p.index, rec.Spans[p.index].Depth+1
+				break
+			}
+		}
+	}
+	rec.Errors = int(s.errors.Load())
+	if len(s.taken) != 0 {
+		rec.TraceID = s.taken[0].SpanContext().TraceID()
+	}
+	maxSpans := int64(s.provider.Load().maxSpans)
+	started := s.started.Load()
+	rec.Dropped = int(max(0, started-maxSpans))
+	rec.Open = int(max(0, min(started, maxSpans)-int64(len(s.taken))))
+	rec.sizeBytes = rec.size()
+	s.revision++
+	return rec
+}
+
+// arrange sorts what has been taken by start, or by that of the ancestor which started last,
+// as timestamps given by callers may have it: a parent stands before its children.
+func (s *Session) arrange() {
+	type place struct {
+		order  int64
+		depth  int // in the tree of regions
+		region *Region
+	}
+	places := make([]place, 0, len(s.taken))
+	for _, r := range s.taken {
+		p := place{order: r.start, region: r}
+		for a := r.parent; a != nil; a = a.parent {
+			p.order = max(p.order, a.start)
+			p.depth++
+		}
+		places = append(places, p)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.depth, b.depth), cmp.Compare(a.region.start, b.region.start))
+	})
+	for i, p := range places {
+		s.taken[i] = p.region
+	}
+}
+
+// record copies the region and what the SDK's span knows of it.
+func (r *Region) record(sessionStart, sessionEnd int64) SpanRecord {
+	end := r.end.Load()
+	span := SpanRecord{
+		Name:     r.Name(),
+		Scope:    r.tracer.scope,
+		Kind:     r.Kind(),
+		SpanID:   r.inner.SpanContext().SpanID(),
+		Start:    time.Duration(r.start - sessionStart),
+		Duration: r.Duration(),
+		SelfTime: r.SelfTime(),
+		Delay:    r.Delay(),
+		Late:     end > sessionEnd,
+	}
+	rec, ok := r.inner.(sdktrace.ReadOnlySpan)
+	if !ok {
+		if r.Failed() {
+			span.Status = codes.Error
+		}
+		return span
+	}
+	span.Sampled = rec.SpanContext().IsSampled()
+	span.Status, span.StatusText = rec.Status().Code, rec.Status().Description
+	span.Attributes = rec.Attributes()
+	for _, e := range rec.Events() {
+		span.Events = append(span.Events, EventRecord{
+			Name:       e.Name,
+			Time:       time.Duration(sinceEpoch(e.Time) - sessionStart),
+			Attributes: e.Attributes,
+		})
+	}
+	for _, l := range rec.Links() {
+		span.Links = append(span.Links, LinkRecord{
+			TraceID:    l.SpanContext.TraceID(),
+			SpanID:     l.SpanContext.SpanID(),
+			Attributes: l.Attributes,
+		})
+	}
+	return span
+}
+
+// size is about what the record holds in memory. The strings of names and keys are
+// shared with the program, values are counted.
+func (s *SessionRecord) size() int {
+	const (
+		recordBytes    = 200
+		spanBytes      = 300
+		eventBytes     = 80
+		attributeBytes = 72
+	)
+	attributes := func(kvs []attribute.KeyValue) (n int) {
+		for _, kv := range kvs {
+			n += attributeBytes
+			switch kv.Value.Type() {
+			case attribute.STRING:
+				n += len(kv.Value.AsString())
+			case attribute.STRINGSLICE:
+				for _, v := range kv.Value.AsStringSlice() {
+					n += len(v) + 16
+				}
+			}
+		}
+		return n
+	}
+	n := recordBytes + attributes(s.Attributes)
+	for i := range s.Spans {
+		span := &s.Spans[i]
+		n += spanBytes + len(span.StatusText) + attributes(span.Attributes)
+		for _, e := range span.Events {
+			n += eventBytes + attributes(e.Attributes)
+		}
+		for _, l := range span.Links {
+			n += eventBytes + attributes(l.Attributes)
+		}
+	}
+	return n
+}
