@@ -1,0 +1,313 @@
+package causal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A Controller carries out one plan at a time in this process. It inserts a delay only if
+// all of these hold: the program opted in, the plan is valid and for this process, its time has
+// come and is not over by the wall clock and the monotonic one, its source still answers,
+// no limit is used up and the breaker is closed. They are checked before each delay.
+//
+// All methods may be called by any goroutine.
+type Controller struct {
+	config
+	run atomic.Pointer[run] // what the hook reads
+
+	mu         sync.Mutex
+	state      State
+	reason     string
+	since      time.Time
+	last       *run // the one running, or the one that ended last
+	plan       *Plan
+	source     string
+	lastError  string
+	generation uint64
+	latched    map[string]bool // IDs of the plans that were aborted
+	closed     bool
+	wait       sync.WaitGroup
+}
+
+// New returns a controller without a plan. Give its Hook to spans.WithHook. An option out of
+// its range is an error that wraps [ErrConfig].
+func New(opts ...Option) (*Controller, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}}, nil
+}
+
+// Hook returns the hook that counts progress and inserts delays.
+func (c *Controller) Hook() spans.Hook { return hook{c} }
+
+// A Source is where plans come from.
+type Source struct {
+	// Name is for the audit: a file name, a URL, "api".
+	Name string
+	// Lease ends a plan when [Controller.Renew] is not called for that long; zero never.
+	Lease time.Duration
+}
+
+// Apply puts a plan in force in place of the one before, which ends at once, also if the new
+// one is refused. Applying the plan that is in force again changes nothing. The error wraps
+// [ErrDisabled], [ErrPlan], [ErrGeneration] or [ErrLatched].
+func (c *Controller) Apply(p *Plan) error { return c.ApplyFrom(Source{Name: "api"}, p) }
+
+// ApplyFrom is Apply for a source of plans.
+func (c *Controller) ApplyFrom(a Source, p *Plan) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.run.Load(); r != nil && r.plan.hash != "" && r.plan.hash == p.hash && c.source == a.Name {
+		return nil
+	}
+	c.log.Info("causal: plan received", c.audit(p, a.Name)...)
+	now := time.Now()
+	if err := c.refuses(p, now); err != nil {
+		c.reject(err, a.Name)
+		return err
+	}
+	c.stop(errReplaced)
+	c.plan, c.source, c.lastError = p, a.Name, ""
+	c.generation = max(c.generation, p.Generation)
+	if why := c.misses(p); why != "" {
+		c.enter(StateIdle, why)
+		return nil
+	}
+	r, err := newRun(p, c.config, now)
+	if err != nil {
+		c.reject(err, a.Name)
+		return err
+	}
+	if a.Lease > 0 {
+		r.guard.renew(now, a.Lease)
+	}
+	c.start(r)
+	return nil
+}
+
+var errReplaced = errors.New("replaced by another plan")
+
+// refuses returns why a plan may not be put in force.
+func (c *Controller) refuses(p *Plan, now time.Time) error {
+	if c.closed {
+		return fmt.Errorf("%w: the program ends", ErrDisabled)
+	}
+	if !c.enabled {
+		return fmt.Errorf("%w: the program must opt in with WithExperiments and %s must not be off", ErrDisabled, EnvExperiments)
+	}
+	if err := p.validate(now); err != nil {
+		return err
+	}
+	if p.Generation != 0 && p.Generation <= c.generation {
+		return fmt.Errorf("%w: generation %d: must be above %d, the last one seen", ErrGeneration, p.Generation, c.generation)
+	}
+	if c.latched[p.ID] {
+		return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrLatched, p.ID)
+	}
+	return nil
+}
+
+// misses returns why a plan is not for this process, "" if it is.
+func (c *Controller) misses(p *Plan) string {
+	t := p.Target
+	switch {
+	case t.Service != "" && t.Service != c.service:
+		return fmt.Sprintf("the plan is for service %q, this is %q", t.Service, c.service)
+	case t.Env != "" && t.Env != c.env:
+		return fmt.Sprintf("the plan is for environment %q, this is %q", t.Env, c.env)
+	case t.Instances.Percent > 0 && t.Instances.Percent < 100 && c.id == "":
+		return fmt.Sprintf("the plan is for %g%% of the instances, this one has no service.instance.id", t.Instances.Percent)
+	case t.Instances.Percent > 0 && share(p.ID, c.id) >= t.Instances.Percent:
+		return fmt.Sprintf("the plan is for %g%% of the instances, this one is not among them", t.Instances.Percent)
+	}
+	return ""
+}
+
+// share places an instance in [0, 100), evenly over instances and anew for each plan.
+func share(plan, instance string) float64 {
+	// IDs that differ in their last digits only need a hash that mixes all bits.
+	h := sha256.Sum256([]byte(plan + "\x00" + instance))
+	return float64(binary.BigEndian.Uint64(h[:])>>11) / (1 << 53) * 100
+}
+
+func (c *Controller) start(r *run) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r.cancel = cancel
+	c.last = r
+	c.run.Store(r)
+	addRunning(r)
+	state := StateRunning
+	if r.plan.NotBefore.After(r.started) {
+		state = StateWaiting
+	}
+	c.enter(state, "")
+	c.log.Info("causal: plan started", c.audit(r.plan, c.source)...)
+	c.wait.Go(func() {
+		func() {
+			defer c.latchOnPanic(r)
+			r.loop(ctx)
+		}()
+		cancel(nil)
+		c.finished(r, context.Cause(ctx))
+	})
+}
+
+// finished follows the end of a run's goroutine.
+func (c *Controller) finished(r *run, cause error) {
+	removeRunning(r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	state, reason := outcome(cause)
+	if state == StateAborted {
+		c.latched[r.plan.ID] = true
+	}
+	c.log.Info("causal: plan ended", append(c.audit(r.plan, c.source),
+		slog.String("state", string(state)), slog.String("reason", reason),
+		slog.Duration("spent", time.Duration(r.guard.spent.Load())))...)
+	if c.run.CompareAndSwap(r, nil) && c.last == r {
+		c.enter(state, reason)
+	}
+}
+
+// stop ends the run in force at once.
+func (c *Controller) stop(cause error) {
+	if r := c.run.Swap(nil); r != nil {
+		r.endFor(cause)
+	}
+}
+
+// Stop ends the plan in force. When it returns, no delay begins any more, and those in
+// flight end within microseconds.
+func (c *Controller) Stop(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopFor(reason)
+}
+
+func (c *Controller) stopFor(reason string) {
+	if c.run.Load() != nil {
+		c.stop(errors.New(reason))
+		c.enter(StateStopped, reason)
+	}
+}
+
+// Reject is for sources: what came was not a plan. The plan in force ends.
+func (c *Controller) Reject(a Source, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reject(err, a.Name)
+}
+
+func (c *Controller) reject(err error, source string) {
+	c.log.Warn("causal: plan rejected", slog.String("source", source), slog.Any("error", err))
+	c.lastError = err.Error()
+	if c.run.Load() != nil {
+		c.stop(fmt.Errorf("the next plan was rejected: %w", err))
+		c.enter(StateStopped, "the next plan was rejected")
+	}
+}
+
+// Renew tells that a source still answers. If the plan in force is from there, its lease
+// begins anew.
+func (c *Controller) Renew(a Source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.run.Load(); r != nil && c.source == a.Name && a.Lease > 0 {
+		r.guard.renew(time.Now(), a.Lease)
+	}
+}
+
+// StopFrom is Stop for a source that has no plan any more. It ends only a plan from there.
+func (c *Controller) StopFrom(a Source, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.source == a.Name {
+		c.stopFor(reason)
+	}
+}
+
+// Close stops and waits until nothing of the controller runs any more. Later plans are refused.
+func (c *Controller) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.stopFor("the program ends")
+	c.mu.Unlock()
+	c.wait.Wait()
+	return nil
+}
+
+func (c *Controller) enter(s State, reason string) {
+	c.state, c.reason, c.since = s, reason, time.Now()
+}
+
+// latchOnPanic ends a run in which the hook panicked, for good; the application goes on.
+func (c *Controller) latchOnPanic(r *run) {
+	if v := recover(); v != nil {
+		stack := make([]byte, 4096)
+		stack = stack[:runtime.Stack(stack, false)]
+		c.log.Error("causal: panic", slog.Any("value", v), slog.String("stack", string(stack)))
+		r.endFor(openedError(fmt.Sprintf("panic: %v", v)))
+	}
+}
+
+func (c *Controller) audit(p *Plan, source string) []any {
+	return []any{
+		slog.String("id", p.ID), slog.Uint64("generation", p.Generation), slog.String("hash", p.hash),
+		slog.String("author", p.Author), slog.String("plan_reason", p.Reason), slog.String("source", source),
+	}
+}
+
+// Status tells what the controller is doing.
+func (c *Controller) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Status{
+		Enabled:   c.enabled,
+		State:     c.state,
+		Reason:    c.reason,
+		Since:     c.since,
+		Plan:      c.plan,
+		Source:    c.source,
+		LastError: c.lastError,
+		Limits:    c.caps,
+	}
+	if c.plan != nil {
+		s.PlanHash = c.plan.hash
+	}
+	if r := c.last; r != nil && r.plan == c.plan {
+		s.Limits = r.limits
+		s.Spent = time.Duration(r.guard.spent.Load())
+		s.Withheld = maps.Clone(r.guard.withheldByName())
+		r.mu.Lock()
+		s.Experiment = r.now
+		r.mu.Unlock()
+		if s.State == StateWaiting && time.Now().After(r.plan.NotBefore) {
+			s.State = StateRunning
+		}
+	}
+	return s
+}
+
+// Profile returns what has been measured under the plan in force, or the last one.
+func (c *Controller) Profile() Profile {
+	c.mu.Lock()
+	r := c.last
+	c.mu.Unlock()
+	if r == nil {
+		return Profile{Notes: []string{"no plan has run yet"}}
+	}
+	return r.profile()
+}

@@ -1,0 +1,349 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A bench is a provider whose spans take exactly as long as they are told, in a bubble.
+type bench struct {
+	*testing.T
+	c   *Controller
+	tr  trace.Tracer
+	run *run
+}
+
+// newBench applies a plan that inserts nothing by itself; see run.dilate.
+func newBench(t *testing.T, caps Limits, opts []Option, lines ...string) *bench {
+	t.Helper()
+	c := newController(t, append([]Option{WithExperiments(caps)}, opts...)...)
+	tp := newProvider(t, c)
+	r := force(t, c, mustParse(t, append([]string{idle, wideLimits}, lines...)...))
+	return &bench{t, c, tp.Tracer("bench"), r}
+}
+
+// span runs one span of this duration and returns how long End held it up.
+func (b *bench) span(ctx context.Context, name string, d time.Duration, opts ...trace.SpanStartOption) time.Duration {
+	_, s := b.tr.Start(ctx, name, opts...)
+	time.Sleep(d)
+	before := time.Now()
+	s.End()
+	return time.Since(before)
+}
+
+func (b *bench) want(what string, got, want time.Duration) {
+	b.Helper()
+	if got != want {
+		b.Errorf("%s: delayed by %v, want %v", what, got, want)
+	}
+}
+
+func (b *bench) withheld(want map[string]uint64) {
+	b.Helper()
+	if diff := cmp.Diff(want, b.c.Status().Withheld); diff != "" {
+		b.Errorf("Status().Withheld differs, -want +got:\n%s", diff)
+	}
+}
+
+func TestDilationStretchesSelfTime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil, `regions: [{span: "r*"}]`)
+		ctx := context.Background()
+		b.want("without a dilation", b.span(ctx, "r0", 10*time.Millisecond), 0)
+		b.run.dilate(0, sparesNone)
+		b.want("by 0", b.span(ctx, "r0", 10*time.Millisecond), 0)
+		b.run.dilate(0.5, sparesNone)
+		b.want("r0", b.span(ctx, "r0", 10*time.Millisecond), 5*time.Millisecond)
+		b.want("r1", b.span(ctx, "r1", 4*time.Millisecond), 2*time.Millisecond)
+		b.want("one that regions does not select", b.span(ctx, "other", 4*time.Millisecond), 2*time.Millisecond)
+		b.want("an empty span", b.span(ctx, "r1", 0), 0)
+		b.run.dilate(0.5, 1)
+		b.want("r0 with r1 spared", b.span(ctx, "r0", 10*time.Millisecond), 5*time.Millisecond)
+		b.want("r1, spared", b.span(ctx, "r1", 4*time.Millisecond), 0)
+		b.want("another with r1 spared", b.span(ctx, "other", 4*time.Millisecond), 2*time.Millisecond)
+		if got, want := b.run.seen(), []RegionKey{{"bench", "r0"}, {"bench", "r1"}}; !cmp.Equal(got, want) {
+			t.Errorf("regions %v, want %v", got, want)
+		}
+		if got := b.c.Status().Spent; got != 16*time.Millisecond {
+			t.Errorf("Status().Spent = %v, want 16ms", got)
+		}
+		b.withheld(map[string]uint64{})
+	})
+}
+
+// Of a tree only self time is stretched, and delays below are nobody's time.
+func TestDilationOfNestedSpans(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		ctx, root := b.tr.Start(context.Background(), "root")
+		time.Sleep(3 * time.Millisecond)
+		b.want("child", b.span(ctx, "child", 20*time.Millisecond), 20*time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
+		Blocked(ctx, func() { time.Sleep(70 * time.Millisecond) })
+		r := spans.RegionFromContext(ctx)
+		before := time.Now()
+		root.End()
+		b.want("root", time.Since(before), 5*time.Millisecond)
+		if got := r.SelfTime(); got != 5*time.Millisecond {
+			t.Errorf("self time %v, want 5ms", got)
+		}
+		if got := r.Session().Delay(); got != 25*time.Millisecond {
+			t.Errorf("session's delay %v, want 25ms", got)
+		}
+	})
+}
+
+func TestBlockedOutsideOfSpans(t *testing.T) {
+	called := false
+	Blocked(context.Background(), func() { called = true })
+	if !called {
+		t.Error("Blocked did not call f")
+	}
+}
+
+func TestBlockedEndsWaitOnPanic(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		ctx, s := b.tr.Start(context.Background(), "root")
+		func() {
+			defer func() { _ = recover() }()
+			Blocked(ctx, func() { time.Sleep(time.Second); panic("in f") })
+		}()
+		time.Sleep(time.Millisecond)
+		s.End()
+		if got := spans.RegionFromContext(ctx).SelfTime(); got != time.Millisecond {
+			t.Errorf("self time %v, want 1ms", got)
+		}
+	})
+}
+
+func TestDelayPerSpan(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		caps := wide
+		caps.PerSpan = Duration(5 * time.Millisecond)
+		b := newBench(t, caps, nil)
+		b.run.dilate(1, sparesNone)
+		b.want("at the limit", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
+		b.want("above", b.span(context.Background(), "a", 5*time.Millisecond+1), 0)
+		b.withheld(map[string]uint64{"limits.per_span": 1})
+	})
+}
+
+func TestDelayPerTrace(t *testing.T) {
+	for name, opts := range map[string][]spans.Option{
+		"recorded": nil,
+		// The limit holds for traces that nobody records too.
+		"session filtered out": {spans.WithSessionFilter(func(context.Context, string) bool { return false })},
+		"session full":         {spans.WithMaxSessionSpans(3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				caps := wide
+				caps.PerTrace = Duration(10 * time.Millisecond)
+				c := newController(t, WithExperiments(caps))
+				b := &bench{t, c, newProvider(t, c, opts...).Tracer("bench"), nil}
+				b.run = force(t, c, mustParse(t, idle, wideLimits))
+				b.run.dilate(1, sparesNone)
+				for range 2 { // each trace has its own
+					ctx, root := b.tr.Start(context.Background(), "root")
+					b.want("first", b.span(ctx, "a", 4*time.Millisecond), 4*time.Millisecond)
+					inner, middle := b.tr.Start(ctx, "middle")
+					b.want("second", b.span(inner, "a", 6*time.Millisecond), 6*time.Millisecond)
+					b.want("third", b.span(inner, "a", 1), 0)
+					middle.End()
+					b.want("fourth", b.span(ctx, "a", time.Millisecond), 0)
+					root.End()
+				}
+				b.withheld(map[string]uint64{"limits.per_trace": 4})
+			})
+		})
+	}
+}
+
+func TestDelayDuty(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.guard.rate = newBucket(0.05, time.Now())
+		b.run.dilate(1, sparesNone)
+		b.want("a full bucket", b.span(context.Background(), "a", 45*time.Millisecond), 45*time.Millisecond)
+		b.want("an empty one", b.span(context.Background(), "a", 30*time.Millisecond), 0)
+		time.Sleep(time.Second)
+		b.want("full again", b.span(context.Background(), "a", 45*time.Millisecond), 45*time.Millisecond)
+		b.withheld(map[string]uint64{"limits.duty": 1})
+	})
+}
+
+func TestDelayDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		for _, tt := range []struct{ timeout, want time.Duration }{
+			{30 * time.Millisecond, 10 * time.Millisecond}, // leaves twice the delay
+			{30*time.Millisecond - 1, 0},
+			{5 * time.Millisecond, 0}, // over already
+		} {
+			ctx, cancel := context.WithTimeout(context.Background(), tt.timeout)
+			b.want(fmt.Sprintf("with a timeout of %v", tt.timeout), b.span(ctx, "a", 10*time.Millisecond), tt.want)
+			cancel()
+		}
+		b.withheld(map[string]uint64{"deadline": 2})
+	})
+}
+
+func TestDelayHealthChecks(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, []Option{WithHealthChecks("probe*"), WithHealthChecks("GET /up")}, `regions: [{span: "GET*"}]`)
+		b.run.dilate(1, sparesNone)
+		exempt := []string{
+			"GET /health", "GET /healthz", "GET /api/health/db", "GET /livez", "GET /readyz?verbose", "HEAD /ready", "GET /live",
+			"GET /ping", "grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch", "probe", "probe 7", "GET /up",
+		}
+		for _, name := range exempt {
+			b.want(name, b.span(context.Background(), name, time.Millisecond), 0)
+		}
+		for _, name := range []string{"GET /wealth", "GET /uploads", "GET /shopping", "a probe", "GET /live/tv"} {
+			b.want(name, b.span(context.Background(), name, time.Millisecond), time.Millisecond)
+		}
+		b.withheld(map[string]uint64{"health_check": uint64(len(exempt))})
+		if got := b.run.guard.distorted(); got != 0 {
+			t.Errorf("%d delays distort, want 0: health checks are not what is measured", got)
+		}
+	})
+}
+
+func TestDelayConsumers(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		for kind, want := range map[trace.SpanKind]time.Duration{
+			trace.SpanKindConsumer: 0,
+			trace.SpanKindInternal: time.Millisecond,
+			trace.SpanKindServer:   time.Millisecond,
+			trace.SpanKindProducer: time.Millisecond,
+		} {
+			b.want(kind.String(), b.span(context.Background(), kind.String(), time.Millisecond, trace.WithSpanKind(kind)), want)
+		}
+		b.withheld(map[string]uint64{})
+	})
+}
+
+func TestDelayTotal(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		caps := wide
+		caps.Total = Duration(25 * time.Millisecond)
+		b := newBench(t, caps, nil)
+		b.run.dilate(1, sparesNone)
+		for range 2 {
+			b.want("within", b.span(context.Background(), "a", 10*time.Millisecond), 10*time.Millisecond)
+		}
+		b.want("beyond", b.span(context.Background(), "a", 10*time.Millisecond), 0)
+		b.want("later, though there is room", b.span(context.Background(), "a", time.Millisecond), 0)
+		<-b.run.done
+		time.Sleep(time.Millisecond)
+		s := b.c.Status()
+		if s.State != StateSpent || s.Reason != "limits.total is used up" || s.Spent != 20*time.Millisecond {
+			t.Errorf("Status() = %s, %q, spent %v", s.State, s.Reason, s.Spent)
+		}
+		b.withheld(map[string]uint64{"limits.total": 1})
+	})
+}
+
+// A delay that its limit cuts short, by Stop say, is booked as long as it was.
+func TestSpentIsWhatWasInserted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		b.run.spin = func(_ time.Time, d time.Duration, valid func() bool) time.Duration {
+			for spent := time.Duration(0); spent < d; spent += time.Millisecond {
+				if !valid() {
+					return spent
+				}
+				time.Sleep(time.Millisecond)
+			}
+			return d
+		}
+		time.AfterFunc(729500*time.Microsecond, func() { b.c.Stop("enough") })
+		b.want("stopped on the way", b.span(context.Background(), "a", 700*time.Millisecond), 30*time.Millisecond)
+		if got := b.c.Status().Spent; got != 30*time.Millisecond {
+			t.Errorf("Status().Spent = %v, want 30ms", got)
+		}
+	})
+}
+
+func TestProgressCounts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil, `progress: [{span: "job *", type: throughput}, {span: "job b", type: throughput}, {span: item, type: throughput}]`)
+		ctx := context.Background()
+		b.span(ctx, "job a", time.Millisecond)
+		b.span(ctx, "job b", time.Millisecond)
+		b.span(ctx, "job", time.Millisecond)
+		for range 5 {
+			Progress(ctx, "item")
+		}
+		Progress(ctx, "job b")
+		Progress(ctx, "nothing")
+		want := []uint64{3, 2, 5}
+		if diff := cmp.Diff(want, b.run.visits()); diff != "" {
+			t.Errorf("visits differ, -want +got:\n%s", diff)
+		}
+		if err := b.c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		Progress(ctx, "item")
+		b.span(ctx, "job a", time.Millisecond)
+		if diff := cmp.Diff(want, b.run.visits()); diff != "" {
+			t.Errorf("visits after the end differ, -want +got:\n%s", diff)
+		}
+	})
+}
+
+func TestProgressAllocs(t *testing.T) {
+	c := newController(t)
+	if err := c.Apply(mustParse(t, idle, "progress: [{span: item, type: throughput}]")); err != nil {
+		t.Fatal(err)
+	}
+	if got := testing.AllocsPerRun(100, func() { Progress(t.Context(), "item") }); got != 0 {
+		t.Errorf("Progress allocates %v times, want 0", got)
+	}
+}
+
+// The number of regions is bounded, and so is the number of names that are looked up.
+func TestRegionsAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		for i := range maxVerdicts + 10 {
+			b.want("any", b.span(context.Background(), fmt.Sprint("name", i), time.Microsecond), time.Microsecond)
+		}
+		if got := len(b.run.seen()); got != maxRegions {
+			t.Errorf("%d regions, want %d", got, maxRegions)
+		}
+		if got := len(*b.run.verdicts.Load()); got != maxVerdicts {
+			t.Errorf("%d verdicts, want %d", got, maxVerdicts)
+		}
+		notes := strings.Join(b.c.Profile().Notes, "\n")
+		if want := "only the first 64 regions that match are examined"; !strings.Contains(notes, want) {
+			t.Errorf("Profile().Notes = %q, want %q", notes, want)
+		}
+	})
+}
+
+func TestSpin(t *testing.T) {
+	start := time.Now()
+	if got := spin(start, 200*time.Microsecond, func() bool { return true }); got < 200*time.Microsecond {
+		t.Errorf("spin = %v, want 200µs or more", got)
+	}
+	calls := 0
+	if got := spin(time.Now(), time.Hour, func() bool { calls++; return calls < 10 }); got > time.Minute || calls != 10 {
+		t.Errorf("spin = %v after %d calls, want it to end with the tenth", got, calls)
+	}
+}

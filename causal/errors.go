@@ -1,0 +1,17 @@
+package causal
+
+import "errors"
+
+var (
+	// ErrConfig is returned for an option that is out of its range.
+	ErrConfig = errors.New("causal: configuration")
+	// ErrPlan is returned for a plan document that is not valid.
+	ErrPlan = errors.New("causal: plan")
+	// ErrDisabled is returned by Apply if the application did not opt in to
+	// experiments, or a kill switch is set.
+	ErrDisabled = errors.New("causal: experiments are off")
+	// ErrGeneration is returned for a plan that is not newer than the last one.
+	ErrGeneration = errors.New("causal: stale plan")
+	// ErrLatched is returned for a plan that was aborted before.
+	ErrLatched = errors.New("causal: aborted plan")
+)

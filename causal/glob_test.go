@@ -1,0 +1,147 @@
+package causal
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestGlob(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true},
+		{"", "a", false},
+		{"a", "", false},
+		{"a", "a", true},
+		{"a", "A", false},
+		{"a", "ab", false},
+		{"*", "", true},
+		{"*", "GET /items/{id}", true},
+		{"**", "ab", true},
+		{"a*", "a", true},
+		{"a*", "ba", false},
+		{"*a", "ba", true},
+		{"*a", "ab", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abcb", false},
+		{"*ab*", "aab", true},
+		{"*aab", "aaaab", true},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"?", "", false},
+		{"?", "a", true},
+		{"?", "ab", false},
+		{"a?c", "abc", true},
+		{"*?", "", false},
+		{"?*?", "ab", true},
+		{"GET *", "GET /items/{id}", true},
+		{"*/health*", "GET /healthz", true},
+		{"GET /items/{id}", "GET /items/{id}", true},
+		{"[ab]", "a", false},
+		{"[ab]", "[ab]", true},
+		{`\*`, "*", true},
+		{`\*`, "a", false},
+		{`\?`, "?", true},
+		{`\?`, "a", false},
+		{`\\`, `\`, true},
+		{`\a`, "a", true},
+		{`*\**`, "a*b", true},
+		{`*\**`, "ab", false},
+		{`a\`, "a", false},
+		{`a\`, `a\`, false},
+		{`\`, "", false},
+		{"日*", "日本", true},
+		{"日", "本", false},
+	} {
+		if got := glob(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("glob(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
+		}
+	}
+}
+
+// A plan of the longest patterns must not hold up the first span of a name.
+func TestGlobIsNotExponential(t *testing.T) {
+	began := time.Now()
+	if glob(strings.Repeat("*a", 127)+"b", strings.Repeat("a", 256)) {
+		t.Error("glob = true, want false")
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("glob took %v, want a moment", took)
+	}
+}
+
+// slowGlob is glob by the definition, for each pair of a suffix of the pattern and one of s.
+func slowGlob(pattern, s string) bool {
+	known := map[[2]int]bool{}
+	var match func(p, i int) bool
+	match = func(p, i int) (ok bool) {
+		if v, found := known[[2]int{p, i}]; found {
+			return v
+		}
+		defer func() { known[[2]int{p, i}] = ok }()
+		if p == len(pattern) {
+			return i == len(s)
+		}
+		switch pattern[p] {
+		case '*':
+			for j := i; j <= len(s); j++ {
+				if match(p+1, j) {
+					return true
+				}
+			}
+			return false
+		case '?':
+			return i < len(s) && match(p+1, i+1)
+		case '\\':
+			return p+1 < len(pattern) && i < len(s) && pattern[p+1] == s[i] && match(p+2, i+1)
+		}
+		return i < len(s) && pattern[p] == s[i] && match(p+1, i+1)
+	}
+	return match(0, 0)
+}
+
+func FuzzGlob(f *testing.F) {
+	f.Add("a*b*c", "aXbXc")
+	f.Add("*aab", "aaaab")
+	f.Add(`*\**?`, "a*bc")
+	f.Add(`\`, `\`)
+	f.Add("?*?", "日")
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		pattern, s = pattern[:min(len(pattern), 64)], s[:min(len(s), 64)]
+		if got, want := glob(pattern, s), slowGlob(pattern, s); got != want {
+			t.Errorf("glob(%q, %q) = %t, want %t", pattern, s, got, want)
+		}
+		// What is taken literally matches itself.
+		literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(s)
+		if !glob(literal, s) || !glob("*"+literal+"*", s) {
+			t.Errorf("glob(%q, %q) = false, want true", literal, s)
+		}
+	})
+}
+
+func TestRegionPattern(t *testing.T) {
+	for _, tt := range []struct {
+		pattern     RegionPattern
+		scope, span string
+		want        bool
+		text        string
+	}{
+		{RegionPattern{}, "any", "thing", true, ""},
+		{RegionPattern{Span: "get"}, "any", "get", true, "get"},
+		{RegionPattern{Span: "get"}, "any", "set", false, "get"},
+		{RegionPattern{Scope: "db"}, "db", "thing", true, "db:"},
+		{RegionPattern{Scope: "db", Span: "get"}, "db", "get", true, "db:get"},
+		{RegionPattern{Scope: "db", Span: "get"}, "cache", "get", false, "db:get"},
+		{RegionPattern{Scope: "github.com/*", Span: "*"}, "github.com/a/b", "x", true, "github.com/*:*"},
+		{RegionPattern{Scope: "?", Span: "*"}, "", "x", false, "?:*"},
+	} {
+		if got := tt.pattern.Match(tt.scope, tt.span); got != tt.want {
+			t.Errorf("%#v.Match(%q, %q) = %t, want %t", tt.pattern, tt.scope, tt.span, got, tt.want)
+		}
+		if got := tt.pattern.String(); got != tt.text {
+			t.Errorf("%#v.String() = %q, want %q", tt.pattern, got, tt.text)
+		}
+	}
+}

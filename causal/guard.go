@@ -1,0 +1,152 @@
+package causal
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A guard answers, before each single delay, whether it may be inserted. It belongs to one
+// plan and is never used again when that plan has ended. All methods may be called by
+// any goroutine; none waits or allocates.
+type guard struct {
+	limits Limits
+	// The plan's window ends at both: the wall clock may be set, the monotonic one may stop
+	// while the machine sleeps.
+	expiresWall time.Time
+	expiresMono time.Time
+
+	lease atomic.Int64 // ns after began, 0 for none
+	began time.Time
+
+	spent    atomic.Int64 // ns
+	rate     *bucket
+	withheld [numRules]atomic.Uint64
+}
+
+// rule is why a delay is not inserted.
+type rule int
+
+const (
+	ruleNone rule = iota
+	ruleExpired
+	ruleLease
+	ruleTotal
+	rulePerSpan
+	rulePerTrace
+	ruleDuty
+	ruleDeadline
+	ruleHealth
+	numRules
+)
+
+var ruleNames = [numRules]string{"", "expired", "lease", "limits.total", "limits.per_span", "limits.per_trace", "limits.duty", "deadline", "health_check"}
+
+// fatal reports whether the rule ends the plan.
+func (r rule) fatal() bool { return r == ruleExpired || r == ruleLease || r == ruleTotal }
+
+// distorts reports whether the rule makes what is being measured wrong.
+func (r rule) distorts() bool { return r != ruleNone && r != ruleHealth }
+
+func newGuard(p *Plan, limits Limits, processors int, now time.Time) *guard {
+	// Round strips the monotonic reading: that comparison is by the wall clock.
+	return &guard{
+		limits:      limits,
+		expiresWall: p.ExpiresAt.Round(0),
+		expiresMono: now.Add(p.ExpiresAt.Sub(now)),
+		began:       now,
+		rate:        newBucket(float64(limits.Duty)*float64(processors), now),
+	}
+}
+
+// expired reports whether the plan's window or its lease is over.
+func (g *guard) expired(now time.Time) rule {
+	if !now.Round(0).Before(g.expiresWall) || !now.Before(g.expiresMono) {
+		return ruleExpired
+	}
+	if lease := g.lease.Load(); lease != 0 && int64(now.Sub(g.began)) > lease {
+		return ruleLease
+	}
+	return ruleNone
+}
+
+// renew lets the plan run until d from now.
+func (g *guard) renew(now time.Time, d time.Duration) { g.lease.Store(int64(now.Sub(g.began) + d)) }
+
+// reserve takes d off the budgets, or names the rule that forbids it. Settle follows when
+// the delay is over.
+func (g *guard) reserve(now time.Time, d time.Duration) rule {
+	if r := g.expired(now); r != ruleNone {
+		return r
+	}
+	// Add first, then look: two goroutines can not both take the last of the budget.
+	if g.spent.Add(int64(d)) > int64(g.limits.Total) {
+		g.spent.Add(-int64(d))
+		return ruleTotal
+	}
+	if !g.rate.take(now, d) {
+		g.spent.Add(-int64(d))
+		return ruleDuty
+	}
+	return ruleNone
+}
+
+// settle books the delay that was really inserted in place of the one reserved.
+func (g *guard) settle(reserved, inserted time.Duration) {
+	g.spent.Add(int64(inserted - reserved))
+}
+
+func (g *guard) withhold(r rule) { g.withheld[r].Add(1) }
+
+// distorted is the number of delays withheld that an experiment needed.
+func (g *guard) distorted() (n uint64) {
+	for r := range numRules {
+		if r.distorts() {
+			n += g.withheld[r].Load()
+		}
+	}
+	return n
+}
+
+func (g *guard) withheldByName() map[string]uint64 {
+	m := map[string]uint64{}
+	for r := range numRules {
+		if n := g.withheld[r].Load(); n > 0 {
+			m[ruleNames[r]] = n
+		}
+	}
+	return m
+}
+
+// bucket is a token bucket of one second's worth. Its level is kept as the time at which
+// it would be empty, so that one compare-and-swap takes from it.
+type bucket struct {
+	began time.Time
+	cost  float64 // ns of refilling for each ns taken
+	empty atomic.Int64
+}
+
+const bucketDepth = int64(time.Second)
+
+// newBucket returns a full bucket that refills at rate, in ns per ns.
+func newBucket(rate float64, now time.Time) *bucket {
+	return &bucket{began: now.Add(-time.Duration(bucketDepth)), cost: 1 / rate}
+}
+
+func (b *bucket) take(now time.Time, d time.Duration) bool {
+	at := int64(now.Sub(b.began))
+	ns := float64(d) * b.cost
+	if !(ns <= float64(bucketDepth)) { // at a tiny rate it may not even be an int64
+		return false
+	}
+	price := int64(ns)
+	for {
+		empty := b.empty.Load()
+		next := max(empty, at-bucketDepth) + price
+		if next > at {
+			return false
+		}
+		if b.empty.CompareAndSwap(empty, next) {
+			return true
+		}
+	}
+}

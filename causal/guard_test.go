@@ -1,0 +1,275 @@
+package causal
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func newTestGuard(l Limits, processors int, now time.Time) *guard {
+	return newGuard(&Plan{ExpiresAt: now.Add(time.Hour)}, l, processors, now)
+}
+
+func TestGuardExpires(t *testing.T) {
+	now := time.Now()
+	end := now.Add(time.Minute)
+	for _, tt := range []struct {
+		name       string
+		wall, mono time.Time
+		at         time.Time
+		want       rule
+	}{
+		{"before both", end, end, end.Add(-1), ruleNone},
+		{"at both", end, end, end, ruleExpired},
+		{"after both", end, end, end.Add(1), ruleExpired},
+		// The wall clock was set forward: it is over by the plan's own word.
+		{"wall only", end.Add(-time.Second), end, end.Add(-1), ruleExpired},
+		// It was set back, or the process slept: it has had its time.
+		{"monotonic only", end.Add(time.Hour), end, end.Add(1), ruleExpired},
+		{"no monotonic reading", end, end, end.Round(0), ruleExpired},
+	} {
+		g := newTestGuard(wide, 1, now)
+		g.expiresWall, g.expiresMono = tt.wall.Round(0), tt.mono
+		if got := g.expired(tt.at); got != tt.want {
+			t.Errorf("%s: expired = %q, want %q", tt.name, ruleNames[got], ruleNames[tt.want])
+		}
+		if got := g.reserve(tt.at, 1); got != tt.want {
+			t.Errorf("%s: reserve = %q, want %q", tt.name, ruleNames[got], ruleNames[tt.want])
+		}
+	}
+}
+
+// A guard takes the plan's end for both clocks, whatever zone it is written in.
+func TestGuardTakesPlansEnd(t *testing.T) {
+	now := time.Now()
+	ends := now.Add(time.Minute).In(time.FixedZone("", 3*3600)).Round(0)
+	g := newGuard(&Plan{ExpiresAt: ends}, wide, 1, now)
+	if !g.expiresWall.Equal(ends) || !g.expiresMono.Round(0).Equal(ends) {
+		t.Errorf("expires at %v and %v, want %v", g.expiresWall, g.expiresMono, ends)
+	}
+	if monotonic := func(t time.Time) bool { return strings.Contains(t.String(), "m=") }; monotonic(g.expiresWall) || !monotonic(g.expiresMono) {
+		t.Error("want the one without a monotonic reading, the other with one")
+	}
+}
+
+func TestGuardLease(t *testing.T) {
+	now := time.Now()
+	g := newTestGuard(wide, 1, now)
+	at := func(d time.Duration, want rule) {
+		t.Helper()
+		if got := g.expired(now.Add(d)); got != want {
+			t.Errorf("expired after %v = %q, want %q", d, ruleNames[got], ruleNames[want])
+		}
+	}
+	at(50*time.Minute, ruleNone) // no lease, no end
+	g.renew(now, 6*time.Second)
+	at(6*time.Second, ruleNone)
+	at(6*time.Second+1, ruleLease)
+	g.renew(now.Add(5*time.Second), 6*time.Second)
+	at(11*time.Second, ruleNone)
+	at(11*time.Second+1, ruleLease)
+	at(time.Hour, ruleExpired) // which comes first in what is reported
+}
+
+// One goroutine at a time: never more is spent than the budget and what the last delay
+// took longer than it should.
+func TestGuardTotalProperty(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		now := time.Now()
+		limits := Limits{Duty: 1, Total: Duration(1 + rng.Int64N(int64(time.Second)))}
+		g := newTestGuard(limits, 1+rng.IntN(8), now)
+		quantum := time.Duration(1 + rng.Int64N(int64(20*time.Millisecond)))
+		var spent, reserved time.Duration
+		for range 300 {
+			now = now.Add(time.Duration(rng.Int64N(int64(50 * time.Millisecond))))
+			want := time.Duration(1 + rng.Int64N(int64(quantum)))
+			switch r := g.reserve(now, want); r {
+			case ruleNone:
+				inserted := want
+				switch rng.IntN(3) {
+				case 0: // stopped early
+					inserted = time.Duration(rng.Int64N(int64(want)))
+				case 1: // overshot
+					inserted += time.Duration(rng.Int64N(int64(quantum)))
+				}
+				g.settle(want, inserted)
+				spent += inserted
+				reserved += want
+			case ruleTotal:
+				if spent+want <= time.Duration(limits.Total) {
+					t.Fatalf("seed %d: refused %v of %v with %v spent", seed, want, limits.Total, spent)
+				}
+			case ruleDuty:
+			default:
+				t.Fatalf("seed %d: reserve = %q", seed, ruleNames[r])
+			}
+			if got := time.Duration(g.spent.Load()); got != spent {
+				t.Fatalf("seed %d: spent %v, want %v", seed, got, spent)
+			}
+			if spent > time.Duration(limits.Total)+quantum {
+				t.Fatalf("seed %d: spent %v of %v, quantum %v", seed, spent, limits.Total, quantum)
+			}
+		}
+	}
+}
+
+func TestGuardTotalConcurrentSafe(t *testing.T) {
+	const quantum = 7 * time.Microsecond
+	total := Duration(10*time.Millisecond + 3)
+	now := time.Now()
+	g := newTestGuard(Limits{Duty: 1, Total: total}, 64, now)
+	var granted atomic.Int64
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 2000 {
+				if g.reserve(now, quantum) == ruleNone {
+					if sum := granted.Add(int64(quantum)); sum > int64(total) {
+						t.Errorf("%v granted, want at most %v", time.Duration(sum), total)
+					}
+					g.settle(quantum, quantum)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if got, want := granted.Load(), int64(total)/int64(quantum)*int64(quantum); got != want {
+		t.Errorf("%v granted, want %v", time.Duration(got), time.Duration(want))
+	}
+	if got := g.spent.Load(); got != granted.Load() {
+		t.Errorf("spent %v, want %v", time.Duration(got), time.Duration(granted.Load()))
+	}
+}
+
+// Whatever is asked for, in the long run no more than the rate is granted, and with enough
+// asked for nearly all of it.
+func TestBucketRate(t *testing.T) {
+	for _, rate := range []float64{0.001, 0.05, 0.1, 1, 3.2, 64} {
+		now := time.Now()
+		b := newBucket(rate, now)
+		rng := rand.New(rand.NewPCG(3, 0))
+		quantum := min(rate*float64(100*time.Millisecond), float64(time.Second))
+		var granted, elapsed time.Duration
+		for elapsed < 10*time.Minute {
+			elapsed += time.Duration(rng.Int64N(int64(5 * time.Millisecond)))
+			want := time.Duration(quantum * rng.Float64())
+			if b.take(now.Add(elapsed), want) {
+				granted += want
+			}
+			if most := rate * float64(elapsed+time.Second); float64(granted) > most*(1+1e-9)+1 {
+				t.Fatalf("rate %g: %v granted in %v, want at most %v", rate, granted, elapsed, time.Duration(most))
+			}
+		}
+		if least := 0.9 * min(rate*float64(elapsed), 0.5*quantum*float64(elapsed)/float64(5*time.Millisecond)); float64(granted) < least {
+			t.Errorf("rate %g: %v granted in %v, want at least %v", rate, granted, elapsed, time.Duration(least))
+		}
+	}
+}
+
+func TestBucketBeginsFullAndNeverHoldsMore(t *testing.T) {
+	now := time.Now()
+	for _, wait := range []time.Duration{0, time.Hour} {
+		b := newBucket(0.1, now)
+		if b.take(now.Add(wait), 100*time.Millisecond+time.Microsecond) {
+			t.Errorf("after %v: more than a second's worth was granted", wait)
+		}
+		if !b.take(now.Add(wait), 99*time.Millisecond) {
+			t.Errorf("after %v: less than a second's worth was refused", wait)
+		}
+		if b.take(now.Add(wait), 2*time.Millisecond) {
+			t.Errorf("after %v: it was granted twice", wait)
+		}
+	}
+}
+
+// A plan may ask for a very low rate; that must not come out as a high one.
+func TestBucketTinyRate(t *testing.T) {
+	now := time.Now()
+	for _, rate := range []float64{1e-8, 1e-10, 1e-13, 1e-20, 1e-300, math.SmallestNonzeroFloat64} {
+		b := newBucket(rate, now)
+		for i := range 3 {
+			if d := 500 * time.Millisecond; b.take(now.Add(time.Duration(i)*time.Minute), d) {
+				t.Errorf("rate %g: %v was granted", rate, d)
+			}
+		}
+	}
+}
+
+func TestBucketConcurrentSafe(t *testing.T) {
+	now := time.Now()
+	b := newBucket(0.5, now)
+	var granted atomic.Int64
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 1000 {
+				if b.take(now, time.Millisecond) {
+					granted.Add(1)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if got := granted.Load(); got != 500 {
+		t.Errorf("%d ms granted of a bucket of 500", got)
+	}
+}
+
+func TestTightenProperty(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 0))
+	random := func() Limits {
+		return Limits{Duration(rng.Int64N(1e9)), Duration(rng.Int64N(1e9)), Percent(rng.Float64()), Duration(rng.Int64N(1e9))}
+	}
+	within := func(a, b Limits) bool {
+		return a.PerSpan <= b.PerSpan && a.PerTrace <= b.PerTrace && a.Duty <= b.Duty && a.Total <= b.Total
+	}
+	for range 1000 {
+		plan, caps := random(), random()
+		got := plan.Tighten(caps)
+		if !within(got, plan) || !within(got, caps) {
+			t.Fatalf("%+v.Tighten(%+v) = %+v is looser than one of them", plan, caps, got)
+		}
+		if diff := cmp.Diff(got, caps.Tighten(plan)); diff != "" {
+			t.Fatalf("Tighten is not symmetric:\n%s", diff)
+		}
+		if got.Tighten(got) != got || plan.Tighten(plan) != plan {
+			t.Fatalf("Tighten of a limit with itself changes it: %+v", got)
+		}
+	}
+}
+
+func TestRuleNames(t *testing.T) {
+	seen := map[string]rule{}
+	for r := ruleNone + 1; r < numRules; r++ {
+		if prev, ok := seen[ruleNames[r]]; ok || ruleNames[r] == "" {
+			t.Errorf("rule %d is named %q, as is %d", r, ruleNames[r], prev)
+		}
+		seen[ruleNames[r]] = r
+	}
+	g := newTestGuard(wide, 1, time.Now())
+	if got := g.withheldByName(); len(got) != 0 {
+		t.Errorf("withheldByName() = %v before anything was withheld", got)
+	}
+	for r := ruleNone + 1; r < numRules; r++ {
+		for range r {
+			g.withhold(r)
+		}
+	}
+	want := map[string]uint64{
+		"expired": 1, "lease": 2, "limits.total": 3, "limits.per_span": 4, "limits.per_trace": 5,
+		"limits.duty": 6, "deadline": 7, "health_check": 8,
+	}
+	if diff := cmp.Diff(want, g.withheldByName()); diff != "" {
+		t.Errorf("withheldByName() differs, -want +got:\n%s", diff)
+	}
+	if got := g.distorted(); got != 28 {
+		t.Errorf("distorted() = %d, want 28: all but health checks", got)
+	}
+}

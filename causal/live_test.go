@@ -1,0 +1,105 @@
+package causal
+
+import (
+	"context"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A program in real time, on a machine that does other things too: one goroutine, two spans
+// that compute for 200 and 100 µs and one around both.
+func TestLive(t *testing.T) {
+	c := newController(t)
+	base := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	tp := spans.Wrap(base, spans.WithHook(c.Hook()))
+	defer func() {
+		if err := tp.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := c.Apply(mustParse(t,
+		`regions: [{scope: live, span: "step *"}]`,
+		"progress: [{span: job, type: throughput}, {span: item, type: throughput}]",
+		"grid: {speedups: [0, 50], zero_weight: 0.4}",
+		"timing: {warmup: 20ms, experiment: 30ms, cooloff: 2ms}",
+		wideLimits, calm,
+	)); err != nil {
+		t.Fatal(err)
+	}
+
+	stop := make(chan struct{})
+	var worker sync.WaitGroup
+	var below time.Duration // delays that the durations of job would hold if they were distorted
+	worker.Go(func() {
+		tr := tp.Tracer("live")
+		compute := func(ctx context.Context, name string, d time.Duration) {
+			_, s := tr.Start(ctx, name)
+			spin(time.Now(), d, func() bool { return true })
+			s.End()
+		}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			ctx, root := tr.Start(context.Background(), "job")
+			compute(ctx, "step long", 200*time.Microsecond)
+			Blocked(ctx, func() { compute(ctx, "step short", 100*time.Microsecond) })
+			r := spans.RegionFromContext(ctx)
+			root.End()
+			below += r.Delay()
+			Progress(ctx, "item")
+		}
+	})
+	deadline := time.After(20 * time.Second)
+	for c.Profile().Iterations < 8 {
+		select {
+		case <-deadline:
+			t.Fatalf("8 iterations of 5 experiments of 32 ms did not end in 20 s: %+v", c.Status())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	c.Stop("measured")
+	close(stop)
+	worker.Wait()
+
+	p := c.Profile()
+	if len(p.Curves) != 4 {
+		t.Fatalf("%d curves, want 2 regions by 2 progress points; notes %q", len(p.Curves), p.Notes)
+	}
+	for _, curve := range p.Curves {
+		share := map[string]float64{"step long": 2. / 3, "step short": 1. / 3}[curve.Region.Span]
+		e := curve.Effects[0]
+		want := share * e.Speedup
+		t.Logf("%s for %s: reduction %.1f%% ± %.1f (%.1f .. %.1f), theory %.1f%%, base period %v",
+			curve.Region, curve.Progress, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, 100*want, curve.BasePeriod)
+		if e.Withheld != "" || !(math.Abs(e.Reduction-want) <= 0.10) {
+			t.Errorf("%s for %s: reduction %.3f (%q), want about %.3f", curve.Region, curve.Progress, e.Reduction, e.Withheld, want)
+		}
+	}
+	if p.Delay <= 0 || p.Delay != c.Status().Spent {
+		t.Errorf("Profile().Delay = %v, Status().Spent = %v, want both the same and above 0", p.Delay, c.Status().Spent)
+	}
+	checkDurations(t, tp, below)
+}
+
+// checkDurations fails the test if the delays below a span are in its duration.
+func checkDurations(t *testing.T, tp *spans.TracerProvider, below time.Duration) {
+	t.Helper()
+	total := map[string]time.Duration{}
+	for _, r := range tp.Regions() {
+		total[r.Name] = r.Total
+	}
+	// What is left is the cost of two spans, far less than the delays.
+	between := total["job"] - total["step long"] - total["step short"]
+	if between < 0 || between > below/2 {
+		t.Errorf("the durations of job exceed those of its steps by %v, with %v of delays inserted below: %v", between, below, total)
+	}
+}

@@ -1,0 +1,172 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// document returns a valid plan document, with these lines in place of those for the same
+// keys. A line "-key" takes the key out.
+func document(lines ...string) []byte {
+	doc := []string{
+		"api: causal/v1",
+		"id: plan-1",
+		"expires_at: " + time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339),
+		"mode: dilation",
+		`regions: [{span: "*"}]`,
+		"progress: [{span: root, type: throughput}]",
+	}
+	for _, line := range lines {
+		key, _, _ := strings.Cut(line, ":")
+		remove := strings.HasPrefix(key, "-")
+		key = strings.TrimPrefix(key, "-")
+		i := slices.IndexFunc(doc, func(l string) bool { return strings.HasPrefix(l, key+":") })
+		switch {
+		case i >= 0 && remove:
+			doc = slices.Delete(doc, i, i+1)
+		case i >= 0:
+			doc[i] = line
+		default:
+			doc = append(doc, line)
+		}
+	}
+	return []byte(strings.Join(doc, "\n") + "\n")
+}
+
+func mustParse(t testing.TB, lines ...string) *Plan {
+	t.Helper()
+	p, err := ParsePlan(document(lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wide are caps that no test reaches.
+var wide = Limits{PerSpan: Duration(time.Second), PerTrace: Duration(time.Minute), Duty: 1, Total: Duration(24 * time.Hour)}
+
+// wideLimits are the same as a line of a plan.
+const wideLimits = "limits: {per_span: 1s, per_trace: 1m, duty: 100%, total: 24h}"
+
+// calm is the line of a plan whose breaker needs no root spans to begin with, and does
+// not open.
+const calm = "abort: {p99_ratio: 1000, err_delta: 100%, min_samples: 1}"
+
+func newController(t testing.TB, opts ...Option) *Controller {
+	t.Helper()
+	c, err := New(append([]Option{WithExperiments(wide)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close() = %v", err)
+		}
+	})
+	return c
+}
+
+func newProvider(t testing.TB, c *Controller, opts ...spans.Option) *spans.TracerProvider {
+	t.Helper()
+	tp := spans.Wrap(nil, append([]spans.Option{spans.WithHook(c.Hook())}, opts...)...)
+	t.Cleanup(func() {
+		if err := tp.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown() = %v", err)
+		}
+	})
+	return tp
+}
+
+// inBubble runs f in a bubble whose clock stands an hour ahead of the real one: regions have
+// their time line from the start of the process, and can not lie before it.
+func inBubble(t *testing.T, f func(*testing.T)) {
+	t.Helper()
+	outside := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(outside.Add(time.Hour)))
+		f(t)
+	})
+}
+
+// sleepily stands for spin in a bubble, where time passes only while all sleep.
+func sleepily(_ time.Time, d time.Duration, valid func() bool) time.Duration {
+	if !valid() {
+		return 0
+	}
+	time.Sleep(d)
+	return d
+}
+
+// force applies a plan and gets its run ready for a bubble: delays sleep. No span may end
+// meanwhile.
+func force(t testing.TB, c *Controller, p *Plan) *run {
+	t.Helper()
+	if err := c.Apply(p); err != nil {
+		t.Fatal(err)
+	}
+	r := c.run.Load()
+	if r == nil {
+		t.Fatalf("Apply(%q) leaves no run: %s", p.ID, c.Status().Reason)
+	}
+	r.spin = sleepily
+	return r
+}
+
+// dilate puts one dilation in force, for tests that have no use for a whole schedule. The
+// plan must be one that does not get to its first experiment.
+func (run *run) dilate(factor float64, spared int) {
+	run.dilation.Store(&dilation{factor: factor, spared: spared})
+}
+
+// idle is the line of a plan that has no experiment before a minute is over.
+const idle = "timing: {warmup: 1m}"
+
+// recorder is a slog.Handler that keeps records as text.
+type recorder struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *recorder) Enabled(context.Context, slog.Level) bool { return true }
+func (r *recorder) WithAttrs([]slog.Attr) slog.Handler       { return r }
+func (r *recorder) WithGroup(string) slog.Handler            { return r }
+
+func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
+	line := rec.Level.String() + " " + rec.Message
+	rec.Attrs(func(a slog.Attr) bool {
+		line += fmt.Sprintf(" %s=%v", a.Key, a.Value)
+		return true
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, line)
+	return nil
+}
+
+// take returns the records since the last call.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := r.lines
+	r.lines = nil
+	return lines
+}
+
+// startedAgo makes a span that has taken d already.
+func startedAgo(d time.Duration) trace.SpanStartOption {
+	return trace.WithTimestamp(time.Now().Add(-d))
+}

@@ -1,0 +1,284 @@
+package causal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestParsePlanDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		doc := document()
+		got, err := ParsePlan(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &Plan{
+			API:       "causal/v1",
+			ID:        "plan-1",
+			ExpiresAt: time.Date(2000, 1, 1, 0, 30, 0, 0, time.UTC),
+			Mode:      ModeDilation,
+			Regions:   []RegionPattern{{Span: "*"}},
+			Progress:  []ProgressPoint{{Span: "root", Type: "throughput"}},
+			Grid:      Grid{Speedups: []float64{0, 10, 25, 50}, ZeroWeight: 0.4},
+			Timing: Timing{
+				Warmup:        Duration(2 * time.Second),
+				Experiment:    Duration(2 * time.Second),
+				Cooloff:       Duration(200 * time.Millisecond),
+				MinProgress:   5,
+				MaxExperiment: Duration(time.Minute),
+			},
+			Limits: Limits{PerSpan: Duration(5 * time.Millisecond), PerTrace: Duration(25 * time.Millisecond), Duty: 0.05, Total: Duration(time.Minute)},
+			Abort:  Abort{P99Ratio: 1.2, ErrDelta: 0.005, Window: Duration(10 * time.Second), MinSamples: 200},
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Plan{})); diff != "" {
+			t.Errorf("ParsePlan(%q) differs, -want +got:\n%s", doc, diff)
+		}
+		sum := sha256.Sum256(doc)
+		if want := hex.EncodeToString(sum[:]); got.Hash() != want {
+			t.Errorf("Hash() = %s, want %s", got.Hash(), want)
+		}
+	})
+}
+
+func TestParsePlanReadsEveryKey(t *testing.T) {
+	want := &Plan{
+		API:        "causal/v1",
+		ID:         "0d9c",
+		Generation: math.MaxUint64,
+		Author:     "yes",
+		Reason:     "who is\nslow?\n",
+		NotBefore:  time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC),
+		ExpiresAt:  time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC),
+		Target:     Target{Service: "shop", Env: "prod", Instances: Instances{Percent: 2.5}},
+		Mode:       ModeDilation,
+		Regions:    []RegionPattern{{Scope: "shop/*", Span: "GET /items/{id}"}, {Span: "*"}},
+		Progress:   []ProgressPoint{{Span: "checkout", Type: "throughput"}},
+		Grid:       Grid{Speedups: []float64{0, 12.5, 80}, ZeroWeight: 0.9},
+		Timing: Timing{
+			Warmup:        0,
+			Experiment:    Duration(10 * time.Millisecond),
+			Cooloff:       Duration(time.Minute),
+			MinProgress:   1e6,
+			MaxExperiment: Duration(10 * time.Minute),
+		},
+		Seed:   math.MinInt64,
+		Limits: Limits{PerSpan: Duration(time.Microsecond), PerTrace: Duration(90 * time.Millisecond), Duty: 1, Total: Duration(24 * time.Hour)},
+		Abort:  Abort{P99Ratio: 1e3, P99: Duration(1500 * time.Millisecond), ErrDelta: 0.001, Window: Duration(10 * time.Minute), MinSamples: 1},
+	}
+	for name, doc := range map[string]string{
+		"YAML": `---
+# Comments and both styles are fine.
+api: causal/v1
+id: "0d9c"
+generation: 18446744073709551615
+author: yes
+reason: |
+  who is
+  slow?
+not_before: 2000-01-01T00:10:00Z
+expires_at: "2000-01-01T02:00:00+01:00"
+target: {service: shop, env: prod, instances: {percent: 2.5}}
+mode: dilation
+regions:
+  - scope: shop/*
+    span: GET /items/{id}
+  - {span: "*"}
+progress:
+  - span: checkout
+    type: throughput
+grid: {speedups: [0, 12.5, 80], zero_weight: 0.9}
+timing:
+  warmup: 0s
+  experiment: 10ms
+  cooloff: 1m
+  min_progress: 1000000
+  max_experiment: 10m
+seed: -9223372036854775808
+limits: {per_span: 1us, per_trace: 90ms, duty: 100 %, total: 24h}
+abort: {p99_ratio: 1000, p99: 1.5s, err_delta: "0.1%", window: 10m0s, min_samples: 1}
+`,
+		"JSON": `{
+	"api": "causal\/v1", "id": "0d9\u0063", "generation": 18446744073709551615, "author": "yes",
+	"reason": "who is\nslow?\n",
+	"not_before": "2000-01-01T00:10:00Z", "expires_at": "2000-01-01T01:00:00Z",
+	"target": {"service": "shop", "env": "prod", "instances": {"percent": 2.5}},
+	"mode": "dilation",
+	"regions": [{"scope": "shop/*", "span": "GET /items/{id}"}, {"span": "*"}],
+	"progress": [{"span": "checkout", "type": "throughput"}],
+	"grid": {"speedups": [0, 12.5, 8E1], "zero_weight": 9e-1},
+	"timing": {"warmup": "0s", "experiment": "10ms", "cooloff": "1m", "min_progress": 1000000, "max_experiment": "10m"},
+	"seed": -9223372036854775808,
+	"limits": {"per_span": "1µs", "per_trace": "90ms", "duty": "100%", "total": "24h"},
+	"abort": {"p99_ratio": 1000, "p99": "1.5s", "err_delta": "0.1%", "window": "10m", "min_samples": 1}
+}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got, err := ParsePlan([]byte(doc))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Plan{})); diff != "" {
+					t.Errorf("ParsePlan(%s) differs, -want +got:\n%s", doc, diff)
+				}
+			})
+		})
+	}
+}
+
+// Each value at the edge of its range is inside.
+func TestParsePlanAcceptsEdges(t *testing.T) {
+	for _, line := range []string{
+		"id: " + strings.Repeat("i", 128),
+		"author: " + strings.Repeat("a", 256),
+		"reason: " + strings.Repeat("r", 1024),
+		"expires_at: 2000-01-01T01:00:00Z",
+		"expires_at: 2000-01-01T00:00:00.000000001Z",
+		"not_before: 1990-01-01T00:00:00Z",
+		"target: {instances: {percent: 0}}",
+		"target: {instances: {percent: 100}}",
+		"regions: [" + strings.Repeat("{span: a}, ", 64) + "]",
+		"regions: [{span: " + strings.Repeat("s", 256) + ", scope: " + strings.Repeat("s", 256) + "}]",
+		"progress: [" + strings.Repeat("{span: a, type: throughput}, ", 16) + "]",
+		"grid: {speedups: [80], zero_weight: 0.1}",
+		"grid: {speedups: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]}",
+		"timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1, max_experiment: 10ms}",
+		"timing: {warmup: 1m, experiment: 5m, cooloff: 1m, min_progress: 1000000, max_experiment: 10m}",
+		"limits: {per_span: 1us, per_trace: 1us, duty: 0.001%, total: 1us}",
+		wideLimits,
+		"abort: {p99_ratio: 1.001, p99: 0s, err_delta: 0.001%, window: 1s, min_samples: 1}",
+		"abort: {p99_ratio: 1000, p99: 1h, err_delta: 100%, window: 10m, min_samples: 1000000}",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if _, err := ParsePlan(document(line)); err != nil {
+				t.Errorf("ParsePlan(… %.100s) = %v, want none", line, err)
+			}
+		})
+	}
+	doc := document()
+	doc = append(doc, []byte(strings.Repeat("#", MaxPlanBytes-len(doc)))...)
+	if _, err := ParsePlan(doc); err != nil {
+		t.Errorf("ParsePlan of %d bytes = %v, want none", len(doc), err)
+	}
+}
+
+func TestPercentText(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want Percent
+		back string
+	}{
+		{"5%", 0.05, "5%"},
+		{" 7 % ", 0.07, "7%"},
+		{"0.5%", 0.005, "0.5%"},
+		{"100%", 1, "100%"},
+		{"1.23456789012345%", 0.0123456789012345, "1.23456789012345%"},
+		{"1e-7%", 1e-9, "1e-07%"},
+	} {
+		var p Percent
+		if err := p.UnmarshalText([]byte(tt.text)); err != nil {
+			t.Errorf("UnmarshalText(%q) = %v", tt.text, err)
+			continue
+		}
+		if math.Abs(float64(p-tt.want)) > 1e-15*float64(tt.want) {
+			t.Errorf("UnmarshalText(%q) gives %g, want %g", tt.text, float64(p), float64(tt.want))
+		}
+		if got := p.String(); got != tt.back {
+			t.Errorf("String() after UnmarshalText(%q) = %q, want %q", tt.text, got, tt.back)
+		}
+	}
+}
+
+// inRange fails the test for a plan that ParsePlan must not have let through. It repeats
+// the ranges of the documentation, not the code that checks them.
+func inRange(t *testing.T, p *Plan, now time.Time) {
+	t.Helper()
+	between := func(what string, v, lo, hi float64) {
+		if !(v >= lo && v <= hi) {
+			t.Errorf("%s = %g, want it in [%g, %g]", what, v, lo, hi)
+		}
+	}
+	between("len(id)", float64(len(p.ID)), 1, 128)
+	between("len(regions)", float64(len(p.Regions)), 1, 64)
+	between("len(progress)", float64(len(p.Progress)), 1, 16)
+	between("expires_at", p.ExpiresAt.Sub(now).Seconds(), -60, 3600)
+	between("percent", p.Target.Instances.Percent, 0, 100)
+	positive := false
+	for _, s := range p.Grid.Speedups {
+		between("speedup", s, 0, 80)
+		positive = positive || s > 0
+	}
+	if !positive {
+		t.Errorf("speedups %v: none is above 0", p.Grid.Speedups)
+	}
+	between("zero_weight", p.Grid.ZeroWeight, 0.1, 0.9)
+	between("warmup", float64(p.Timing.Warmup), 0, float64(time.Minute))
+	between("experiment", float64(p.Timing.Experiment), 1e7, float64(5*time.Minute))
+	between("cooloff", float64(p.Timing.Cooloff), 0, float64(time.Minute))
+	between("max_experiment", float64(p.Timing.MaxExperiment), float64(p.Timing.Experiment), float64(10*time.Minute))
+	between("min_progress", float64(p.Timing.MinProgress), 1, 1e6)
+	between("per_span", float64(p.Limits.PerSpan), 1e3, 1e9)
+	between("per_trace", float64(p.Limits.PerTrace), 1e3, float64(time.Minute))
+	between("duty", float64(p.Limits.Duty), math.SmallestNonzeroFloat64, 1)
+	between("total", float64(p.Limits.Total), 1e3, float64(24*time.Hour))
+	between("p99_ratio", p.Abort.P99Ratio, 1, 1000)
+	between("err_delta", float64(p.Abort.ErrDelta), math.SmallestNonzeroFloat64, 1)
+	between("window", float64(p.Abort.Window), 1e9, float64(10*time.Minute))
+	between("min_samples", float64(p.Abort.MinSamples), 1, 1e6)
+	if p.API != "causal/v1" || p.Mode != "dilation" {
+		t.Errorf("api %q, mode %q", p.API, p.Mode)
+	}
+}
+
+func FuzzParsePlan(f *testing.F) {
+	f.Add(string(document()))
+	f.Add(string(document("generation: 7", "author: ann", "reason: |\n  why\n  not", "target: {service: a, env: b, instances: {percent: 5}}")))
+	f.Add(string(document("grid: {speedups: [0, 12.5, 80], zero_weight: 0.3}", "seed: -4", "not_before: 2020-01-01T00:00:00.5+01:00")))
+	f.Add(string(document("timing: {warmup: 0s, experiment: 10ms, cooloff: 1m, min_progress: 3, max_experiment: 1m30s}", wideLimits, calm)))
+	f.Add(string(document("limits: {duty: 1.2345678901234567%}", "abort: {err_delta: 1e-5%, p99: 1.5s}")))
+	f.Add(string(document(`id: "\x7f\u0085\u00a0\u2028\ufeff\uffff\U0001F600<&>"`, `author: "\t\e\0"`)))
+	if whole, err := json.Marshal(mustParse(f, "generation: 7")); err == nil {
+		f.Add(string(whole))
+	}
+	for _, c := range refused {
+		if c.doc == "" {
+			c.doc = string(document(c.lines...))
+		}
+		f.Add(c.doc)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		p, err := ParsePlan([]byte(doc))
+		if (p == nil) == (err == nil) {
+			t.Fatalf("ParsePlan(%q) = %v, %v: want one of both", doc, p, err)
+		}
+		if err != nil {
+			return
+		}
+		inRange(t, p, time.Now())
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatalf("Marshal of ParsePlan(%q) = %v", doc, err)
+		}
+		if len(text) > MaxPlanBytes {
+			return // escapes and defaults can make it larger than what it came from
+		}
+		again, err := ParsePlan(text)
+		if err != nil {
+			t.Fatalf("ParsePlan(%s), which is ParsePlan(%q) as JSON: %v", text, doc, err)
+		}
+		// Percentages far below any use have fewer digits.
+		tiny := cmp.Comparer(func(a, b Percent) bool { return a == b || max(a, b) < 1e-300 })
+		if diff := cmp.Diff(p, again, cmpopts.IgnoreUnexported(Plan{}), tiny); diff != "" {
+			t.Errorf("ParsePlan(%s), which is ParsePlan(%q) as JSON, differs, -first +second:\n%s", text, doc, diff)
+		}
+	})
+}

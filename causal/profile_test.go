@@ -1,0 +1,340 @@
+package causal
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("it differs from %s, -want +got (-update writes it):\n%s", path, diff)
+	}
+}
+
+// hostile is a span name that each format must escape.
+const hostile = "GET <script>&\"'\t\nx=\x00\xff"
+
+func sampleProfile() Profile {
+	started := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	return Profile{
+		Mode: ModeDilation, PlanID: "plan-1", PlanHash: "0123", Generation: 7,
+		Started: started, Ended: started.Add(10 * time.Minute),
+		Iterations: 8, Experiments: 104, Rejected: 2, Delay: 12345678 * time.Microsecond,
+		Curves: []Curve{
+			{
+				Region: RegionKey{Scope: "shop", Span: "price"}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
+				Effects: []Effect{
+					{Speedup: 0.1, Reduction: 0.0625, StdErr: 0.004, Lo: 0.05, Hi: 0.07, ThroughputGain: gain(0.0625), Samples: 8, Outliers: 1},
+					{Speedup: 0.125, Reduction: 0.08, StdErr: 0.004, Lo: 0.07, Hi: 0.09, ThroughputGain: gain(0.08), Samples: 8},
+					{Speedup: 0.5, Reduction: 0.3125, StdErr: 0.011, Lo: 0.29, Hi: 0.33, ThroughputGain: gain(0.3125), Samples: 8},
+				},
+			},
+			{
+				Region: RegionKey{Span: hostile}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
+				Effects: []Effect{
+					{Speedup: 0.1, Reduction: -0.01, StdErr: 0.02, Lo: -0.05, Hi: 0.03, ThroughputGain: gain(-0.01), Samples: 5, Warnings: []string{"the interval assumes a normal distribution: fewer than 6 iterations that are no outliers"}},
+					{Speedup: 0.125, Samples: 2, Withheld: "2 iterations measured, 3 are needed"},
+					{Speedup: 0.5, Samples: 2, Withheld: "2 iterations measured, 3 are needed"},
+				},
+			},
+			{
+				Region: RegionKey{Scope: "shop", Span: "audit"}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
+				Effects: []Effect{
+					{Speedup: 0.1, Samples: 0, Withheld: "0 iterations measured, 3 are needed"},
+				},
+			},
+		},
+		Notes: []string{"3 delays withheld by deadline"},
+	}
+}
+
+func render(t *testing.T, write func(io.Writer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestProfileWriteTable(t *testing.T) {
+	golden(t, "table.txt", render(t, sampleProfile().WriteTable))
+}
+
+func TestProfileWriteTableEmpty(t *testing.T) {
+	c, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "causal profile: plan none, 0 iterations, 0 experiments (0 rejected), 0s of delay inserted\nnote: no plan has run yet\n"
+	if got := string(render(t, c.Profile().WriteTable)); got != want {
+		t.Errorf("WriteTable before any plan = %q, want %q", got, want)
+	}
+}
+
+func TestProfileWriteJSON(t *testing.T) {
+	p := sampleProfile()
+	var got Profile
+	if err := json.Unmarshal(render(t, p.WriteJSON), &got); err != nil {
+		t.Fatal(err)
+	}
+	p.Curves[1].Region.Span = strings.ToValidUTF8(hostile, "\ufffd") // as encoding/json does
+	if diff := cmp.Diff(p, got); diff != "" {
+		t.Errorf("WriteJSON, read back, differs, -want +got:\n%s", diff)
+	}
+	// Every number must be one that JSON has, also of few and strange samples.
+	for _, values := range [][]float64{{1, 1, 1}, {-5, 2, 9}, {1, 1, 1e9}, {-1e9, 0.5, 1, 0.5}, {0, 0, 0, 0, 0, 0}} {
+		p := Profile{Curves: []Curve{{Effects: []Effect{effect(0.5, values)}}}}
+		if err := p.WriteJSON(io.Discard); err != nil {
+			t.Errorf("WriteJSON with the effect of %v: %v", values, err)
+		}
+	}
+}
+
+func TestProfileWriteSVG(t *testing.T) {
+	p := sampleProfile()
+	many := Profile{}
+	for i := range 9 {
+		many.Curves = append(many.Curves, p.Curves[i%3])
+	}
+	steep := Profile{Curves: []Curve{{Effects: []Effect{{Speedup: 0.8, Reduction: 0.995, Lo: -3, Hi: 1.5, ThroughputGain: gain(0.995), Samples: 3}}}}}
+	for name, p := range map[string]Profile{"three curves": p, "empty": {}, "nine curves": many, "steep": steep} {
+		text := render(t, p.WriteSVG)
+		lines, words := 0, ""
+		dec := xml.NewDecoder(bytes.NewReader(text))
+		for {
+			token, err := dec.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: WriteSVG is not well-formed: %v\n%s", name, err, text)
+			}
+			switch token := token.(type) {
+			case xml.StartElement:
+				if token.Name.Local == "script" {
+					t.Errorf("%s: WriteSVG lets an element of a name through", name)
+				}
+				if token.Name.Local == "polyline" {
+					lines++
+					checkPoints(t, name, token.Attr)
+				}
+			case xml.CharData:
+				words += string(token)
+			}
+		}
+		if lines != len(p.Curves) {
+			t.Errorf("%s: %d polylines, want one for each of %d curves", name, lines, len(p.Curves))
+		}
+		for _, c := range p.Curves {
+			// What XML can not hold is replaced.
+			want := strings.NewReplacer("\x00", "\ufffd", "\xff", "\ufffd").Replace(c.Region.Span)
+			if !strings.Contains(words, want+" → "+c.Progress) {
+				t.Errorf("%s: %q is not in the picture", name, c.Region.Span)
+			}
+		}
+		if empty := strings.Contains(words, "no experiment has been measured yet"); empty != (len(p.Curves) == 0) {
+			t.Errorf("%s: it says that there is nothing: %t", name, empty)
+		}
+		if bytes.Contains(text, []byte("NaN")) || bytes.Contains(text, []byte("Inf")) {
+			t.Errorf("%s: WriteSVG has coordinates that are no numbers:\n%s", name, text)
+		}
+	}
+}
+
+// checkPoints fails the test for points outside the axes.
+func checkPoints(t *testing.T, name string, attrs []xml.Attr) {
+	t.Helper()
+	for _, a := range attrs {
+		if a.Name.Local != "points" {
+			continue
+		}
+		for point := range strings.FieldsSeq(a.Value) {
+			var x, y float64
+			if _, err := fmt.Sscanf(point, "%g,%g", &x, &y); err != nil {
+				t.Fatalf("%s: point %q: %v", name, point, err)
+			}
+			if x < svgLeft-0.1 || x > svgWidth-svgRight+0.1 || y < svgTop-0.1 || y > svgHeight-svgBottom+0.1 {
+				t.Errorf("%s: point %q lies outside", name, point)
+			}
+		}
+	}
+}
+
+func TestAxisTicks(t *testing.T) {
+	for _, a := range []axis{{lo: 0, hi: 0.5}, {lo: 0, hi: 0.05}, {lo: -0.3, hi: 99}, {lo: -1, hi: 1e-3}, {lo: 0, hi: 4}, {lo: 0, hi: 1}} {
+		if n := len(a.ticks()); n < 3 || n > 11 {
+			t.Errorf("axis from %g to %g has %d ticks: %v", a.lo, a.hi, n, a.ticks())
+		}
+		for _, v := range a.ticks() {
+			if v < a.lo-1e-9 || v > a.hi+1e-9 {
+				t.Errorf("axis from %g to %g has a tick at %g", a.lo, a.hi, v)
+			}
+		}
+	}
+}
+
+func TestProfileWriteCoz(t *testing.T) {
+	golden(t, "profile.coz", render(t, sampleProfile().WriteCoz))
+}
+
+// The viewer of Coz pools durations and visits by region, point and speed-up, and draws
+// (base-x)/base with x = duration/visits. That must be what the profile says.
+func TestProfileWriteCozGivesBackTheReductions(t *testing.T) {
+	p := sampleProfile()
+	type key struct {
+		region, point string
+		speedup       float64
+	}
+	duration, visits := map[key]float64{}, map[key]float64{}
+	var now key
+	var took float64
+	for line := range strings.Lines(string(render(t, p.WriteCoz))) {
+		kind, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		fields := map[string]string{}
+		for field := range strings.SplitSeq(rest, "\t") {
+			name, value, ok := strings.Cut(field, "=")
+			if !ok {
+				t.Fatalf("line %q: field %q has no value", line, field)
+			}
+			fields[name] = value
+		}
+		number := func(name string) float64 {
+			v, err := strconv.ParseFloat(fields[name], 64)
+			if err != nil {
+				t.Fatalf("line %q: %s: %v", line, name, err)
+			}
+			return v
+		}
+		switch kind {
+		case "experiment":
+			now = key{region: fields["selected"], speedup: number("speedup")}
+			took = number("duration")
+			number("selected-samples")
+		case "throughput-point":
+			now.point = fields["name"]
+			duration[now] += took
+			visits[now] += number("delta")
+		case "startup", "runtime":
+			number("time")
+		default:
+			t.Errorf("line %q is of no kind that Coz knows", line)
+		}
+	}
+	effects := 0
+	for _, c := range p.Curves {
+		region := oneLine(c.Region.Span)
+		base := key{region, c.Progress, 0}
+		if visits[base] < 5 {
+			t.Errorf("%q: %g visits without speed-up, want 5 or more", region, visits[base])
+		}
+		period := duration[base] / visits[base]
+		if math.Abs(period-float64(c.BasePeriod)) > 1 {
+			t.Errorf("%q: period %g ns, want %v", region, period, c.BasePeriod)
+		}
+		for _, e := range c.Effects {
+			k := key{region, c.Progress, e.Speedup}
+			if e.Withheld != "" {
+				if visits[k] != 0 {
+					t.Errorf("%+v is in the file, though it is withheld", k)
+				}
+				continue
+			}
+			effects++
+			if got := (period - duration[k]/visits[k]) / period; !(math.Abs(got-e.Reduction) <= 1e-6) {
+				t.Errorf("%+v: reduction %g, want %g", k, got, e.Reduction)
+			}
+		}
+	}
+	if want := effects + len(p.Curves); len(visits) != want {
+		t.Errorf("%d experiments, want %d", len(visits), want)
+	}
+}
+
+// failing is a writer that takes n bytes.
+type failing int
+
+var errFull = errors.New("full")
+
+func (f *failing) Write(b []byte) (int, error) {
+	if len(b) > int(*f) {
+		return 0, errFull
+	}
+	*f -= failing(len(b))
+	return len(b), nil
+}
+
+func TestProfileWritersReturnErrors(t *testing.T) {
+	p := sampleProfile()
+	for name, write := range map[string]func(io.Writer) error{"WriteTable": p.WriteTable, "WriteJSON": p.WriteJSON, "WriteSVG": p.WriteSVG, "WriteCoz": p.WriteCoz} {
+		size := len(render(t, write))
+		for n := 0; n < size; n += 1 + size/20 {
+			room := failing(n)
+			if err := write(&room); !errors.Is(err, errFull) {
+				t.Errorf("%s to a writer that takes %d of %d bytes = %v, want %v", name, n, size, err, errFull)
+			}
+		}
+	}
+}
+
+// An empty profile says why: the complaint against profilers of this kind.
+func TestProfileSaysWhatIsMissing(t *testing.T) {
+	m := models()[1]
+	none := profileOf(t, 0, m, `regions: [{span: "r?"}, {scope: db, span: query}]`, "progress: [{span: a, type: throughput}, {span: b, type: throughput}]")
+	want := []string{
+		`no span seen that matches region "db:query"`,
+		`no experiment with a visit of progress point "a" yet`,
+		`no experiment with a visit of progress point "b" yet`,
+	}
+	if diff := cmp.Diff(want, none.Notes); diff != "" || len(none.Curves) != 0 {
+		t.Errorf("%d curves; notes differ, -want +got:\n%s", len(none.Curves), diff)
+	}
+	few := profileOf(t, 2, m)
+	for _, c := range few.Curves {
+		for _, e := range c.Effects {
+			if want := (Effect{Speedup: e.Speedup, Samples: 2, Withheld: "2 iterations measured, 3 are needed"}); !cmp.Equal(e, want) {
+				t.Errorf("%v: effect %+v, want %+v", c.Region, e, want)
+			}
+		}
+		if c.strength() != -1 {
+			t.Errorf("%v: strength %g without a number, want -1", c.Region, c.strength())
+		}
+	}
+	if table := string(render(t, few.WriteTable)); strings.Count(table, "note: 2 iterations measured, 3 are needed\n") != 1 {
+		t.Errorf("the table does not say, once, why there are no numbers:\n%s", table)
+	}
+	enough := profileOf(t, 3, m)
+	for _, e := range enough.Curves[0].Effects {
+		if e.Withheld != "" || len(e.Warnings) != 1 || e.Samples != 3 {
+			t.Errorf("of three iterations: %+v, want a number and a warning", e)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package causal
+
+import "time"
+
+// State is what a Controller is doing.
+type State string
+
+// The states of a [Controller].
+const (
+	StateIdle    State = "idle"    // no plan
+	StateWaiting State = "waiting" // a plan is valid, its time has not come
+	StateRunning State = "running" // experiments run; delays may be inserted
+	StateStopped State = "stopped" // by Stop, a kill switch or an invalid plan
+	StateExpired State = "expired" // the plan's time is over
+	StateSpent   State = "spent"   // limits.total is used up
+	StateAborted State = "aborted" // the breaker opened; latched until a new plan id
+)
+
+// Status is what a Controller is doing, why, and at what cost.
+type Status struct {
+	// Enabled tells whether the application opted in to experiments.
+	Enabled bool  `json:"enabled"`
+	State   State `json:"state"`
+	// Reason is why, in plain words, "" while running as planned.
+	Reason string `json:"reason,omitempty"`
+	// Since is when State was entered.
+	Since time.Time `json:"since"`
+	// Plan is the plan in force, or the last one; nil if there was none.
+	Plan *Plan `json:"plan,omitempty"`
+	// PlanHash is the SHA-256 of the plan document, in hexadecimal.
+	PlanHash string `json:"plan_hash,omitempty"`
+	// Source is where the plan came from: a file name, "api".
+	Source string `json:"source,omitempty"`
+	// Limits are those in force: the plan's, tightened to the local caps.
+	Limits Limits `json:"limits"`
+	// Spent is the sum of the delays inserted under this plan.
+	Spent time.Duration `json:"spent_ns"`
+	// Experiment is the one now running, "" between two.
+	Experiment string `json:"experiment,omitempty"`
+	// Withheld counts delays owed and not inserted, by the rule that forbade them.
+	Withheld map[string]uint64 `json:"withheld,omitempty"`
+	// LastError is why the last plan document was rejected, "" if it was not.
+	LastError string `json:"last_error,omitempty"`
+}
