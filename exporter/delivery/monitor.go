@@ -1,0 +1,215 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+)
+
+// repeatAfter is how long a cause that has been said is not said again, even if the
+// pipeline recovered in between: an endpoint that comes and goes must not fill the log.
+const repeatAfter = 10 * time.Minute
+
+// maxCauses bounds the memory of a Monitor; further causes are taken as one.
+const maxCauses = 32
+
+// Stats counts what has become of the items of one pipeline since it was made. Items are
+// spans or metric data points.
+type Stats struct {
+	// Name tells the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
+	Name string `json:"name"`
+	// Exported: the other side took them.
+	Exported uint64 `json:"exported"`
+	// Failed: lost, the export that held them failed.
+	Failed uint64 `json:"failed"`
+	// Rejected: lost, the other side refused them in an export that was otherwise
+	// accepted.
+	Rejected uint64 `json:"rejected"`
+	// QueueFull: lost, the queue had no room. Only a [Batcher] has a queue.
+	QueueFull uint64 `json:"queue_full"`
+	// Unfinished: lost, they ended after Shutdown or were still queued when its
+	// context ended.
+	Unfinished uint64 `json:"unfinished"`
+	// Queued: waiting for export, or in it.
+	Queued uint64 `json:"queued"`
+	// FailedExports is the number of exports that failed.
+	FailedExports uint64 `json:"failed_exports"`
+	// Outage is why exports fail at present, "" while they do not.
+	Outage string `json:"outage,omitempty"`
+}
+
+// Ended is the number of items given to the pipeline: the sum of all of the above.
+func (s Stats) Ended() uint64 {
+	return s.Exported + s.Failed + s.Rejected + s.QueueFull + s.Unfinished + s.Queued
+}
+
+// A Config describes a pipeline to [NewMonitor].
+type Config struct {
+	// Name begins every message, Unit ends the counts in it: "spans".
+	Name, Unit string
+	// Cause maps an error to its cause: errors of the same cause are said once. Nil
+	// takes the text of the error, without its digits.
+	Cause func(error) string
+	// Rejected tells how many items an error says were refused in an export that was
+	// otherwise accepted. Nil takes every error as a failed export.
+	Rejected func(error) (items int, ok bool)
+	// Logger is told of failures (Warn) and recoveries (Info). Nil stands for otel.Handle.
+	Logger *slog.Logger
+}
+
+// A Monitor counts what becomes of a pipeline's exports. It says the first failure of a
+// cause, counts those that follow, and says when exports succeed again. Any goroutine may
+// use it.
+type Monitor struct {
+	cfg Config
+
+	mu     sync.Mutex
+	stats  Stats // without the queue's part
+	said   map[string]time.Time
+	outage *outage
+}
+
+// An outage is a run of failed exports.
+type outage struct {
+	since   time.Time
+	exports uint64
+	items   uint64
+	last    error
+	causes  map[string]bool
+	said    bool
+}
+
+// NewMonitor returns a monitor without counts.
+func NewMonitor(cfg Config) *Monitor {
+	if cfg.Cause == nil {
+		cfg.Cause = withoutDigits
+	}
+	return &Monitor{cfg: cfg, stats: Stats{Name: cfg.Name}, said: map[string]time.Time{}}
+}
+
+// Stats returns the counts so far.
+func (m *Monitor) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.stats
+	if m.outage != nil {
+		s.Outage = m.outage.last.Error()
+	}
+	return s
+}
+
+// Err returns nil while exports succeed, otherwise an error that wraps the last failure
+// and tells how many items it has cost since.
+func (m *Monitor) Err() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.outage == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %d %s not delivered: %w", m.cfg.Name, m.outage.items, m.cfg.Unit, m.outage.last)
+}
+
+// Observe takes the outcome of one export.
+func (m *Monitor) Observe(ctx context.Context, items int, err error) {
+	if err == nil {
+		m.succeeded(ctx, uint64(items), 0, nil)
+		return
+	}
+	if m.cfg.Rejected != nil {
+		if n, ok := m.cfg.Rejected(err); ok {
+			m.succeeded(ctx, uint64(items), uint64(min(max(n, 0), items)), err)
+			return
+		}
+	}
+	m.failed(ctx, uint64(items), err)
+}
+
+func (m *Monitor) succeeded(ctx context.Context, items, rejected uint64, err error) {
+	now := time.Now()
+	m.mu.Lock()
+	m.stats.Exported += items - rejected
+	m.stats.Rejected += rejected
+	over := m.outage
+	m.outage = nil
+	say := err != nil && m.due(m.cfg.Cause(err), now)
+	m.mu.Unlock()
+
+	if over != nil && over.said {
+		m.report(ctx, slog.LevelInfo, fmt.Errorf("%s: delivering again after %s, %d exports and %d %s lost",
+			m.cfg.Name, now.Sub(over.since).Round(time.Millisecond), over.exports, over.items, m.cfg.Unit))
+	}
+	if say {
+		m.report(ctx, slog.LevelWarn, fmt.Errorf("%s: %d of %d %s refused, more of this kind are only counted: %w",
+			m.cfg.Name, rejected, items, m.cfg.Unit, err))
+	}
+}
+
+func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
+	now := time.Now()
+	m.mu.Lock()
+	m.stats.Failed += items
+	m.stats.FailedExports++
+	if ctx.Err() == context.Canceled {
+		// Whoever cancelled knows; that says nothing about the other side.
+		m.mu.Unlock()
+		return
+	}
+	if m.outage == nil {
+		m.outage = &outage{since: now, causes: map[string]bool{}}
+	}
+	o := m.outage
+	o.exports++
+	o.items += items
+	o.last = err
+	say := false
+	if cause := m.cfg.Cause(err); !o.causes[cause] && len(o.causes) < maxCauses {
+		o.causes[cause] = true
+		say = m.due(cause, now)
+		o.said = o.said || say
+	}
+	m.mu.Unlock()
+
+	if say {
+		m.report(ctx, slog.LevelWarn, fmt.Errorf("%s: %d %s not delivered, more of this kind are only counted: %w",
+			m.cfg.Name, items, m.cfg.Unit, err))
+	}
+}
+
+// due tells whether a cause is to be said now, and notes that it is. m.mu is held.
+func (m *Monitor) due(cause string, now time.Time) bool {
+	last, known := m.said[cause]
+	if !known && len(m.said) >= maxCauses {
+		cause = "other"
+		last, known = m.said[cause]
+	}
+	if known && now.Sub(last) < repeatAfter {
+		return false
+	}
+	m.said[cause] = now
+	return true
+}
+
+func (m *Monitor) report(ctx context.Context, level slog.Level, err error) {
+	if m.cfg.Logger == nil {
+		otel.Handle(err)
+		return
+	}
+	// A log record must not be lost with the context of the export that failed.
+	m.cfg.Logger.Log(context.WithoutCancel(ctx), level, err.Error())
+}
+
+// withoutDigits makes one cause of errors that differ in ports, sizes and times.
+func withoutDigits(err error) string {
+	text := []byte(err.Error())
+	kept := text[:0]
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			kept = append(kept, c)
+		}
+	}
+	return string(kept[:min(len(kept), 256)])
+}

@@ -1,0 +1,12 @@
+// Package otlp makes OTLP exporters for traces and metrics, over gRPC or HTTP, from the
+// standard OTEL_* environment.
+//
+// The environment decides whether anything is exported at all, see [FromEnv]. Everything
+// else, from headers and TLS to compression, timeouts and the temporality of metrics, is read by
+// the SDK's own exporters, which these wrap.
+//
+// An endpoint that can not be reached is said once, and so is its return; the application
+// runs on, and what is lost is counted, see [delivery.Stats].
+//
+// This is the only package of the module's exporters that compiles gRPC.
+package otlp

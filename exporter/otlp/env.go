@@ -1,0 +1,159 @@
+package otlp
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+)
+
+// ErrConfig is wrapped by errors about the environment.
+var ErrConfig = errors.New("otlp: config")
+
+// Protocol is how OTLP is sent.
+type Protocol string
+
+// The values of OTEL_EXPORTER_OTLP_PROTOCOL.
+const (
+	ProtocolGRPC         Protocol = "grpc"
+	ProtocolHTTPProtobuf Protocol = "http/protobuf"
+)
+
+// A Pipeline is what the environment says about one signal.
+type Pipeline struct {
+	// Enabled tells whether to export.
+	Enabled bool
+	// Protocol is how.
+	Protocol Protocol
+	// Endpoint is where to, a URL without password, for people to read.
+	Endpoint string
+
+	// chosen is set if no variable names the endpoint.
+	chosen bool
+}
+
+// An Env is what the environment says about both signals.
+type Env struct {
+	// Disabled is set if OTEL_SDK_DISABLED is true. Then no pipeline is enabled.
+	Disabled        bool
+	Traces, Metrics Pipeline
+}
+
+// A signal is the part of the variables' names that tells traces from metrics.
+type signal struct{ upper, path string }
+
+var (
+	traces  = signal{"TRACES", "v1/traces"}
+	metrics = signal{"METRICS", "v1/metrics"}
+)
+
+// FromEnv reads from the environment whether and how to export. A signal is exported if
+// OTEL_TRACES_EXPORTER (OTEL_METRICS_EXPORTER) is "otlp", or is not set while
+// OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (…_METRICS_ENDPOINT) is; "none"
+// switches it off. OTEL_SDK_DISABLED=true switches off both. Unlike the SDK, which falls back to a
+// default, FromEnv returns an error that wraps [ErrConfig] for an exporter, a protocol or an
+// endpoint that is not known, and names the variable.
+func FromEnv() (Env, error) {
+	// The specification takes every other text as false.
+	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") {
+		return Env{Disabled: true}, nil
+	}
+	t, errTraces := pipelineFromEnv(traces)
+	m, errMetrics := pipelineFromEnv(metrics)
+	if err := errors.Join(errTraces, errMetrics); err != nil {
+		return Env{}, err
+	}
+	return Env{Traces: t, Metrics: m}, nil
+}
+
+func pipelineFromEnv(s signal) (Pipeline, error) {
+	variable, value := lookup("OTEL_EXPORTER_OTLP_"+s.upper+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	enabled := value != ""
+	name := "OTEL_" + s.upper + "_EXPORTER"
+	switch exporter := strings.TrimSpace(os.Getenv(name)); exporter {
+	case "":
+	case "otlp":
+		enabled = true
+	case "none":
+		enabled = false
+	default:
+		return Pipeline{}, fmt.Errorf("%w: %s %q: must be otlp or none", ErrConfig, name, exporter)
+	}
+	if !enabled {
+		return Pipeline{}, nil
+	}
+	protocol, errProtocol := protocolFromEnv(s)
+	endpoint, errEndpoint := describe(s, protocol, variable, value)
+	if err := errors.Join(errProtocol, errEndpoint); err != nil {
+		return Pipeline{}, err
+	}
+	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, chosen: value == ""}, nil
+}
+
+func protocolFromEnv(s signal) (Protocol, error) {
+	variable, value := lookup("OTEL_EXPORTER_OTLP_"+s.upper+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+	switch p := Protocol(value); p {
+	case "":
+		return ProtocolHTTPProtobuf, nil
+	case ProtocolGRPC, ProtocolHTTPProtobuf:
+		return p, nil
+	default:
+		return "", fmt.Errorf("%w: %s %q: must be %s or %s", ErrConfig, variable, value, ProtocolGRPC, ProtocolHTTPProtobuf)
+	}
+}
+
+// describe checks the endpoint in the variable and returns where the exporter will send.
+func describe(s signal, p Protocol, variable, value string) (string, error) {
+	if value == "" {
+		return defaultEndpoint(s, p), nil
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		// The text of err repeats the value, which may hold a password.
+		return "", fmt.Errorf("%w: %s: must be a URL like http://localhost:4318", ErrConfig, variable)
+	}
+	scheme := strings.ToLower(u.Scheme)
+	web := scheme == "http" || scheme == "https"
+	switch {
+	case web && u.Host == "":
+		return "", fmt.Errorf("%w: %s %q: must name a host", ErrConfig, variable, u.Redacted())
+	case web && p == ProtocolGRPC:
+		return scheme + "://" + u.Host, nil
+	case web:
+		if variable == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+			u.Path = path.Join("/", u.Path, s.path)
+		}
+		return u.Redacted(), nil
+	case p == ProtocolGRPC && (scheme == "unix" || scheme == "dns" || scheme == "passthrough"):
+		return u.Redacted(), nil
+	default:
+		return "", fmt.Errorf("%w: %s %q: must begin with http:// or https://", ErrConfig, variable, u.Redacted())
+	}
+}
+
+// defaultEndpoint is the specification's, without TLS unless another variable asks for it.
+func defaultEndpoint(s signal, p Protocol) string {
+	scheme := "http"
+	for _, suffix := range []string{"INSECURE", "CERTIFICATE", "CLIENT_CERTIFICATE"} {
+		_, value := lookup("OTEL_EXPORTER_OTLP_"+s.upper+"_"+suffix, "OTEL_EXPORTER_OTLP_"+suffix)
+		if value != "" && !strings.EqualFold(value, "true") {
+			scheme = "https"
+		}
+	}
+	if p == ProtocolGRPC {
+		return scheme + "://localhost:4317"
+	}
+	return scheme + "://localhost:4318/" + s.path
+}
+
+// lookup returns the first variable that is set, and its value.
+func lookup(names ...string) (name, value string) {
+	for _, n := range names {
+		if v := strings.TrimSpace(os.Getenv(n)); v != "" {
+			return n, v
+		}
+	}
+	return names[0], ""
+}

@@ -1,0 +1,171 @@
+package otlp
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestFromEnv(t *testing.T) {
+	on := func(p Protocol, endpoint string) Pipeline {
+		return Pipeline{Enabled: true, Protocol: p, Endpoint: endpoint}
+	}
+	const base = "http://c:4318"
+	tests := map[string]struct {
+		env  map[string]string
+		want Env
+	}{
+		"nothing": {},
+		"blank":   {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "  "}},
+		"endpoint for both": {
+			env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": base},
+			want: Env{
+				Traces:  on(ProtocolHTTPProtobuf, base+"/v1/traces"),
+				Metrics: on(ProtocolHTTPProtobuf, base+"/v1/metrics"),
+			},
+		},
+		"endpoint with a path": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": base + "/in/", "OTEL_METRICS_EXPORTER": "none"},
+			want: Env{Traces: on(ProtocolHTTPProtobuf, base+"/in/v1/traces")},
+		},
+		"endpoint of one signal is taken as it is": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": base + "/x"},
+			want: Env{Traces: on(ProtocolHTTPProtobuf, base+"/x")},
+		},
+		"endpoint of one signal before that of both": {
+			env: map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT":         base,
+				"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "https://m/write",
+			},
+			want: Env{Traces: on(ProtocolHTTPProtobuf, base+"/v1/traces"), Metrics: on(ProtocolHTTPProtobuf, "https://m/write")},
+		},
+		"protocol": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": base, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+			want: Env{Traces: on(ProtocolGRPC, base), Metrics: on(ProtocolGRPC, base)},
+		},
+		"protocol of one signal": {
+			env: map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": base, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+				"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/protobuf",
+			},
+			want: Env{Traces: on(ProtocolGRPC, base), Metrics: on(ProtocolHTTPProtobuf, base+"/v1/metrics")},
+		},
+		"exporter without endpoint": {
+			env:  map[string]string{"OTEL_TRACES_EXPORTER": "otlp"},
+			want: Env{Traces: on(ProtocolHTTPProtobuf, "http://localhost:4318/v1/traces")},
+		},
+		"exporter without endpoint, grpc and TLS": {
+			env: map[string]string{
+				"OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+				"OTEL_EXPORTER_OTLP_INSECURE": "false",
+			},
+			want: Env{Metrics: on(ProtocolGRPC, "https://localhost:4317")},
+		},
+		"none wins over an endpoint": {
+			env: map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": base, "OTEL_TRACES_EXPORTER": "none",
+				"OTEL_METRICS_EXPORTER": "none",
+			},
+		},
+		"what is off is not checked": {
+			env: map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": "nonsense", "OTEL_EXPORTER_OTLP_PROTOCOL": "smoke",
+				"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none",
+			},
+		},
+		"disabled": {
+			env:  map[string]string{"OTEL_SDK_DISABLED": "TRUE", "OTEL_EXPORTER_OTLP_ENDPOINT": base},
+			want: Env{Disabled: true},
+		},
+		"only true disables": {
+			env: map[string]string{"OTEL_SDK_DISABLED": "1"},
+		},
+		"password": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://u:secret@c/"},
+			want: Env{Traces: on(ProtocolHTTPProtobuf, "https://u:xxxxx@c/")},
+		},
+		"unix socket": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "unix:///run/c.sock", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+			want: Env{Traces: on(ProtocolGRPC, "unix:///run/c.sock")},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			got, err := FromEnv()
+			if err != nil {
+				t.Fatalf("FromEnv: %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(Pipeline{})); diff != "" {
+				t.Errorf("FromEnv (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFromEnvErrors(t *testing.T) {
+	tests := map[string]struct {
+		env  map[string]string
+		want []string
+	}{
+		"protocol": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
+			want: []string{"OTEL_EXPORTER_OTLP_PROTOCOL", `"http/json"`, "grpc", "http/protobuf"},
+		},
+		"protocol of one signal": {
+			env: map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT":         "http://c:4318",
+				"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "GRPC",
+			},
+			want: []string{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", `"GRPC"`},
+		},
+		"exporter": {
+			env:  map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"},
+			want: []string{"OTEL_TRACES_EXPORTER", `"zipkin"`, "otlp or none"},
+		},
+		"none and otlp": {
+			env:  map[string]string{"OTEL_METRICS_EXPORTER": "otlp,none"},
+			want: []string{"OTEL_METRICS_EXPORTER", `"otlp,none"`},
+		},
+		"no scheme": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"},
+			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://"},
+		},
+		"no host": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http:///v1/traces"},
+			want: []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "host"},
+		},
+		"no URL, with a password": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://u:secret@c:port"},
+			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL"},
+		},
+		"unix socket over HTTP": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "unix:///run/c.sock"},
+			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			_, err := FromEnv()
+			if !errors.Is(err, ErrConfig) {
+				t.Fatalf("FromEnv = %v, want an error that wraps ErrConfig", err)
+			}
+			for _, text := range tt.want {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("error %q does not contain %q", err, text)
+				}
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("error %q tells the password", err)
+			}
+		})
+	}
+}

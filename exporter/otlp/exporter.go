@@ -1,0 +1,122 @@
+package otlp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelprof/otelprof/exporter/delivery"
+)
+
+var (
+	_ sdktrace.SpanExporter = (*delivery.SpanExporter)(nil)
+	_ sdkmetric.Exporter    = (*delivery.MetricExporter)(nil)
+)
+
+// ErrNotConfigured is returned for a pipeline that the environment does not enable.
+var ErrNotConfigured = errors.New("otlp: not configured")
+
+// An Option sets how an exporter behaves where the environment has no say.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	logger *slog.Logger
+}
+
+func newConfig(opts []Option) config {
+	var c config
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	return c
+}
+
+// WithLogger sets who is told of an endpoint that can not be reached or refuses data, and
+// of its return. By default, if this option is not used, it is otel.Handle.
+func WithLogger(l *slog.Logger) Option {
+	return optionFunc(func(c config) config { c.logger = l; return c })
+}
+
+// NewSpanExporter returns an exporter for spans. It does not wait for the endpoint: that
+// none listens is said at the first export. The exporter has no queue; give it to
+// [delivery.NewBatcher] or to one of the SDK's processors. An error wraps [ErrNotConfigured]
+// unless p, from [FromEnv], is enabled.
+//
+// An export takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most, by default 10 s, and ends with its
+// context. Any goroutine may call the exporter's methods.
+func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.SpanExporter, error) {
+	c := newConfig(opts)
+	var inner *otlptrace.Exporter
+	var err error
+	switch {
+	case !p.Enabled:
+		return nil, fmt.Errorf("%w: traces", ErrNotConfigured)
+	case p.Protocol == ProtocolGRPC:
+		var o []otlptracegrpc.Option
+		if p.chosen {
+			o = append(o, otlptracegrpc.WithEndpointURL(p.Endpoint))
+		}
+		inner, err = otlptracegrpc.New(ctx, o...)
+	default:
+		var o []otlptracehttp.Option
+		if p.chosen {
+			o = append(o, otlptracehttp.WithEndpointURL(p.Endpoint))
+		}
+		inner, err = otlptracehttp.New(ctx, o...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
+	}
+	return delivery.WrapSpans(inner, newMonitor("traces", "spans", p, c)), nil
+}
+
+// NewMetricExporter is [NewSpanExporter] for metrics. Give the exporter to a
+// [sdkmetric.PeriodicReader].
+func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.MetricExporter, error) {
+	c := newConfig(opts)
+	var inner sdkmetric.Exporter
+	var err error
+	switch {
+	case !p.Enabled:
+		return nil, fmt.Errorf("%w: metrics", ErrNotConfigured)
+	case p.Protocol == ProtocolGRPC:
+		var o []otlpmetricgrpc.Option
+		if p.chosen {
+			o = append(o, otlpmetricgrpc.WithEndpointURL(p.Endpoint))
+		}
+		inner, err = otlpmetricgrpc.New(ctx, o...)
+	default:
+		var o []otlpmetrichttp.Option
+		if p.chosen {
+			o = append(o, otlpmetrichttp.WithEndpointURL(p.Endpoint))
+		}
+		inner, err = otlpmetrichttp.New(ctx, o...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
+	}
+	return delivery.WrapMetrics(inner, newMonitor("metrics", "data points", p, c)), nil
+}
+
+func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
+	return delivery.NewMonitor(delivery.Config{
+		Name:     fmt.Sprintf("otlp: %s to %s", signal, p.Endpoint),
+		Unit:     unit,
+		Cause:    cause,
+		Rejected: rejected,
+		Logger:   c.logger,
+	})
+}

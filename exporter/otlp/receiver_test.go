@@ -1,0 +1,210 @@
+package otlp
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+
+	colmetricpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+)
+
+// A receiver is an OTLP server on loopback, over gRPC and HTTP.
+type receiver struct {
+	coltracepb.UnimplementedTraceServiceServer
+
+	grpcAddr, httpURL string
+
+	mu      sync.Mutex
+	traces  []*coltracepb.ExportTraceServiceRequest
+	metrics []*colmetricpb.ExportMetricsServiceRequest
+	headers map[string]string // "x-test" of the last request, by transport
+	// partial is answered as the number of refused items.
+	partial int64
+	// status is answered over HTTP, if not 0.
+	status int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{headers: map[string]string{}}
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.grpcAddr = "http://" + l.Addr().String()
+	g := grpc.NewServer()
+	coltracepb.RegisterTraceServiceServer(g, r)
+	colmetricpb.RegisterMetricsServiceServer(g, metricReceiver{receiver: r})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = g.Serve(l)
+	}()
+
+	h := httptest.NewServer(http.HandlerFunc(r.serveHTTP))
+	r.httpURL = h.URL
+	t.Cleanup(func() {
+		g.Stop()
+		<-served
+		h.CloseClientConnections()
+		h.Close()
+	})
+	return r
+}
+
+func (r *receiver) endpoint(p Protocol) string {
+	if p == ProtocolGRPC {
+		return r.grpcAddr
+	}
+	return r.httpURL
+}
+
+func (r *receiver) take(transport, header string, traces *coltracepb.ExportTraceServiceRequest, metrics *colmetricpb.ExportMetricsServiceRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.headers[transport] = header
+	if traces != nil {
+		r.traces = append(r.traces, traces)
+	}
+	if metrics != nil {
+		r.metrics = append(r.metrics, metrics)
+	}
+}
+
+// answer changes what the receiver says from now on.
+func (r *receiver) answer(status int, partial int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status, r.partial = status, partial
+}
+
+func (r *receiver) traceResponse() *coltracepb.ExportTraceServiceResponse {
+	out := &coltracepb.ExportTraceServiceResponse{}
+	if r.partial > 0 {
+		out.PartialSuccess = &coltracepb.ExportTracePartialSuccess{RejectedSpans: r.partial, ErrorMessage: "too old"}
+	}
+	return out
+}
+
+func (r *receiver) metricsResponse() *colmetricpb.ExportMetricsServiceResponse {
+	out := &colmetricpb.ExportMetricsServiceResponse{}
+	if r.partial > 0 {
+		out.PartialSuccess = &colmetricpb.ExportMetricsPartialSuccess{RejectedDataPoints: r.partial, ErrorMessage: "too old"}
+	}
+	return out
+}
+
+func (r *receiver) Export(ctx context.Context, req *coltracepb.ExportTraceServiceRequest) (*coltracepb.ExportTraceServiceResponse, error) {
+	r.take("grpc", fromMetadata(ctx), req, nil)
+	return r.traceResponse(), nil
+}
+
+// metricReceiver is receiver for the other service, whose method has the same name.
+type metricReceiver struct {
+	colmetricpb.UnimplementedMetricsServiceServer
+	receiver *receiver
+}
+
+func (r metricReceiver) Export(ctx context.Context, req *colmetricpb.ExportMetricsServiceRequest) (*colmetricpb.ExportMetricsServiceResponse, error) {
+	r.receiver.take("grpc", fromMetadata(ctx), nil, req)
+	return r.receiver.metricsResponse(), nil
+}
+
+func fromMetadata(ctx context.Context) string {
+	md, _ := metadata.FromIncomingContext(ctx)
+	if v := md.Get("x-test"); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func (r *receiver) serveHTTP(w http.ResponseWriter, req *http.Request) {
+	body := io.Reader(req.Body)
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(req.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		body = z
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	status := r.status
+	r.mu.Unlock()
+	if status != 0 {
+		http.Error(w, "told to", status)
+		return
+	}
+	var in, out proto.Message
+	traces, metrics := &coltracepb.ExportTraceServiceRequest{}, &colmetricpb.ExportMetricsServiceRequest{}
+	switch req.URL.Path {
+	case "/v1/traces":
+		in, metrics, out = traces, nil, r.traceResponse()
+	case "/v1/metrics":
+		in, traces, out = metrics, nil, r.metricsResponse()
+	default:
+		http.NotFound(w, req)
+		return
+	}
+	if err := proto.Unmarshal(data, in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.take("http", req.Header.Get("X-Test"), traces, metrics)
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	data, err = proto.Marshal(out)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(data)
+}
+
+// spanNames of all requests so far.
+func (r *receiver) spanNames() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for _, req := range r.traces {
+		for _, rs := range req.GetResourceSpans() {
+			for _, ss := range rs.GetScopeSpans() {
+				for _, s := range ss.GetSpans() {
+					names = append(names, s.GetName())
+				}
+			}
+		}
+	}
+	return names
+}
+
+func (r *receiver) metricNames() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for _, req := range r.metrics {
+		for _, rm := range req.GetResourceMetrics() {
+			for _, sm := range rm.GetScopeMetrics() {
+				for _, m := range sm.GetMetrics() {
+					names = append(names, m.GetName())
+				}
+			}
+		}
+	}
+	return names
+}

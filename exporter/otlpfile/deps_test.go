@@ -1,0 +1,20 @@
+package otlpfile
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A user who imports otlpfile must not compile gRPC.
+func TestNoGRPC(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Skipf("go list: %v", err)
+	}
+	for dep := range strings.Lines(string(out)) {
+		if strings.HasPrefix(dep, "google.golang.org/grpc") {
+			t.Errorf("otlpfile compiles %s", strings.TrimSpace(dep))
+		}
+	}
+}

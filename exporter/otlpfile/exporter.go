@@ -1,0 +1,164 @@
+package otlpfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"syscall"
+
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelprof/otelprof/exporter/delivery"
+)
+
+var (
+	_ sdktrace.SpanExporter = (*SpanExporter)(nil)
+	_ sdkmetric.Exporter    = (*MetricExporter)(nil)
+)
+
+// A SpanExporter writes spans to traces.jsonl. The embedded exporter counts and says what
+// fails; it is what [delivery.NewBatcher] takes. Any goroutine may call its methods.
+type SpanExporter struct {
+	*delivery.SpanExporter
+	file *file
+}
+
+// NewSpanExporter opens traces.jsonl in the folder, which must exist. A folder that can not
+// be written to, or that another process or exporter writes to, is an error. A write that fails
+// later is said once and counted; the next one tries again.
+func NewSpanExporter(dir string, opts ...Option) (*SpanExporter, error) {
+	f, m, err := open(dir, "traces", "spans", opts)
+	if err != nil {
+		return nil, err
+	}
+	return &SpanExporter{delivery.WrapSpans(spanWriter{f}, m), f}, nil
+}
+
+// FileStats returns what happened to the files so far.
+func (e *SpanExporter) FileStats() FileStats { return e.file.counts() }
+
+// A MetricExporter writes metrics to metrics.jsonl, with the SDK's default temporality
+// (cumulative) and aggregation. Any goroutine may call its methods.
+type MetricExporter struct {
+	*delivery.MetricExporter
+	file *file
+}
+
+// NewMetricExporter is [NewSpanExporter] for metrics and metrics.jsonl.
+func NewMetricExporter(dir string, opts ...Option) (*MetricExporter, error) {
+	f, m, err := open(dir, "metrics", "data points", opts)
+	if err != nil {
+		return nil, err
+	}
+	return &MetricExporter{delivery.WrapMetrics(metricWriter{f}, m), f}, nil
+}
+
+// FileStats returns what happened to the files so far.
+func (e *MetricExporter) FileStats() FileStats { return e.file.counts() }
+
+func open(dir, base, unit string, opts []Option) (*file, *delivery.Monitor, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := openFile(dir, base, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.stats.Torn > 0 {
+		notice := fmt.Sprintf("otlpfile: %s: %d torn lines, %d bytes, cut off: the process before did not end in order",
+			f.path(), f.stats.Torn, f.stats.TornBytes)
+		if c.logger == nil {
+			otel.Handle(errors.New(notice))
+		} else {
+			c.logger.Log(context.Background(), slog.LevelWarn, notice)
+		}
+	}
+	return f, delivery.NewMonitor(delivery.Config{
+		Name:   fmt.Sprintf("otlpfile: %s to %s", base, f.path()),
+		Unit:   unit,
+		Cause:  errno,
+		Logger: c.logger,
+		Rejected: func(err error) (items int, ok bool) {
+			refused, ok := errors.AsType[*refusedError](err)
+			if !ok {
+				return 0, false
+			}
+			return refused.points, true
+		},
+	}), nil
+}
+
+// errno makes one cause of all failures with the same error number: the texts differ in
+// the operation and in the names of full files.
+func errno(err error) string {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e.Error()
+	}
+	text := err.Error()
+	return text[:min(len(text), 256)]
+}
+
+// spanWriter encodes and writes, and leaves counting and saying to its wrapper.
+type spanWriter struct{ file *file }
+
+func (w spanWriter) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	line, err := (&ptrace.JSONMarshaler{}).MarshalTraces(tracesOf(spans))
+	if err != nil {
+		return fmt.Errorf("otlpfile: encode spans: %w", err)
+	}
+	return w.file.append(append(line, '\n'))
+}
+
+func (w spanWriter) ForceFlush(context.Context) error { return w.file.sync() }
+
+func (w spanWriter) Shutdown(context.Context) error { return w.file.close() }
+
+// A refusedError is about data points that OTLP has no words for; the others are written.
+type refusedError struct {
+	points int
+	err    error
+}
+
+func (e *refusedError) Error() string { return e.err.Error() }
+
+func (e *refusedError) Unwrap() error { return e.err }
+
+// metricWriter is spanWriter for metrics.
+type metricWriter struct{ file *file }
+
+func (metricWriter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return sdkmetric.DefaultTemporalitySelector(k)
+}
+
+func (metricWriter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(k)
+}
+
+func (w metricWriter) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
+	metrics, err := metricsOf(rm)
+	if err != nil {
+		err = &refusedError{delivery.DataPoints(rm) - metrics.DataPointCount(), err}
+	}
+	if metrics.DataPointCount() == 0 {
+		return err
+	}
+	line, errEncode := (&pmetric.JSONMarshaler{}).MarshalMetrics(metrics)
+	if errEncode != nil {
+		return fmt.Errorf("otlpfile: encode metrics: %w", errEncode)
+	}
+	if errWrite := w.file.append(append(line, '\n')); errWrite != nil {
+		return errWrite
+	}
+	return err
+}
+
+func (w metricWriter) ForceFlush(context.Context) error { return w.file.sync() }
+
+func (w metricWriter) Shutdown(context.Context) error { return w.file.close() }

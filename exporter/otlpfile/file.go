@@ -1,0 +1,277 @@
+package otlpfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// FileStats counts what a writer did to its files since it was made.
+type FileStats struct {
+	// Torn is the number of lines that were cut off when the file was opened, TornBytes
+	// their size.
+	Torn      uint64 `json:"torn"`
+	TornBytes uint64 `json:"torn_bytes"`
+	// Rotated is the number of files that became full.
+	Rotated uint64 `json:"rotated"`
+	// Removed is the number of full files that were removed, to make room.
+	Removed uint64 `json:"removed"`
+}
+
+const (
+	extension = ".jsonl"
+	stamp     = "20060102T150405.000000000Z"
+)
+
+// errInUse is the outcome of a lock that another process, or another exporter, holds.
+var errInUse = errors.New("in use by another process or exporter: must be the only one")
+
+// errClosed is the outcome of a write after close.
+var errClosed = errors.New("otlpfile: closed")
+
+// A file is the one that is written and the full ones beside it. Any goroutine may call
+// its methods.
+type file struct {
+	dir, base string // base is "traces"
+	maxBytes  int64
+	backups   int
+	unlock    func()
+
+	mu     sync.Mutex
+	f      *os.File // nil after a failure, until the next write
+	size   int64    // of f, whole lines only
+	torn   bool     // f is longer than size
+	closed bool
+	stats  FileStats
+}
+
+// openFile opens the file of one signal, and cuts off what a killed process left at its
+// end. Another open file of this signal in the folder, in whatever process, is an error.
+func openFile(dir, base string, c config) (*file, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("otlpfile: folder %s: %w", dir, cause(err))
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("otlpfile: folder %s: must be a folder", dir)
+	}
+	w := &file{dir: dir, base: base, maxBytes: c.maxBytes, backups: c.backups}
+	if w.unlock, err = lock(filepath.Join(dir, base+".lock")); err != nil {
+		return nil, fmt.Errorf("otlpfile: lock %s: %w", filepath.Join(dir, base+".lock"), cause(err))
+	}
+	if err := w.open(); err != nil {
+		w.unlock()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *file) path() string { return filepath.Join(w.dir, w.base+extension) }
+
+// open opens the file to append to it. w.mu is held, or w is not shared yet.
+func (w *file) open() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("otlpfile: open %s: %w", w.path(), cause(err))
+		}
+	}()
+	// Opening a named pipe would wait for its other end.
+	if info, err := os.Stat(w.path()); err == nil && !info.Mode().IsRegular() {
+		return errors.New("must be a regular file")
+	}
+	f, err := os.OpenFile(w.path(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	size, t, err := repair(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	w.stats.Torn += t.lines
+	w.stats.TornBytes += t.bytes
+	w.f, w.size, w.torn = f, size, false
+	return nil
+}
+
+// append writes one line, which ends in a newline, as a whole or not at all.
+func (w *file) append(line []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return errClosed
+	}
+	if err := w.ready(int64(len(line))); err != nil {
+		return err
+	}
+	n, err := w.f.Write(line)
+	if err == nil {
+		w.size += int64(n)
+		return nil
+	}
+	// A full disk takes the beginning of a line: cut it off again, now or before the next.
+	w.torn = n > 0
+	return errors.Join(fmt.Errorf("otlpfile: write %s: %w", w.path(), cause(err)), w.mend())
+}
+
+// ready makes sure that w.f is the file of that name, ends with a whole line and has room.
+func (w *file) ready(room int64) error {
+	if w.f != nil {
+		// Somebody may have removed or moved the file; writes to it would still succeed.
+		opened, err := w.f.Stat()
+		named, errNamed := os.Stat(w.path())
+		if err != nil || errNamed != nil || !os.SameFile(opened, named) {
+			_ = w.f.Close()
+			w.f = nil
+		}
+	}
+	if w.f == nil {
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	if err := w.mend(); err != nil {
+		return err
+	}
+	if w.size > 0 && w.size+room > w.maxBytes {
+		return w.rotate()
+	}
+	return nil
+}
+
+// mend cuts off what is left of a line that was not written as a whole.
+func (w *file) mend() error {
+	if !w.torn {
+		return nil
+	}
+	if err := w.f.Truncate(w.size); err != nil {
+		return fmt.Errorf("otlpfile: cut %s: %w", w.path(), cause(err))
+	}
+	w.torn = false
+	return nil
+}
+
+// rotate gives the full file its final name and opens a new one. What fails leaves the
+// full file as it is, so that no more room is taken than was promised; the next write tries again.
+func (w *file) rotate() error {
+	if err := w.f.Sync(); err != nil {
+		return fmt.Errorf("otlpfile: sync %s: %w", w.path(), cause(err))
+	}
+	if err := w.prune(max(0, w.backups-1)); err != nil {
+		return err
+	}
+	if w.backups == 0 {
+		if err := w.f.Truncate(0); err != nil {
+			return fmt.Errorf("otlpfile: cut %s: %w", w.path(), cause(err))
+		}
+		w.size = 0
+		w.stats.Rotated++
+		w.stats.Removed++
+		return nil
+	}
+	full := filepath.Join(w.dir, w.base+"-"+time.Now().UTC().Format(stamp)+extension)
+	if _, err := os.Lstat(full); err == nil {
+		// A clock that was set back must not cost a file.
+		return fmt.Errorf("otlpfile: rotate %s: %w", full, fs.ErrExist)
+	}
+	if err := os.Rename(w.path(), full); err != nil {
+		return fmt.Errorf("otlpfile: rotate %s: %w", w.path(), cause(err))
+	}
+	w.stats.Rotated++
+	_ = w.f.Close() // synced above, nothing is left to fail
+	w.f = nil
+	_ = syncDir(w.dir) // after a crash the file may have its old name, its lines are safe
+	return w.open()
+}
+
+// prune removes the oldest full files, until keep are left.
+func (w *file) prune(keep int) error {
+	names, err := w.full()
+	if err != nil {
+		return fmt.Errorf("otlpfile: folder %s: %w", w.dir, cause(err))
+	}
+	var errs []error
+	for len(names) > keep {
+		if err := os.Remove(filepath.Join(w.dir, names[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("otlpfile: remove %s: %w", names[0], cause(err)))
+		} else {
+			w.stats.Removed++
+		}
+		names = names[1:]
+	}
+	return errors.Join(errs...)
+}
+
+// full returns the names of the full files, oldest first. Files whose names it did not
+// give are not among them.
+func (w *file) full() ([]string, error) {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		t, ok := strings.CutPrefix(e.Name(), w.base+"-")
+		t, isLog := strings.CutSuffix(t, extension)
+		if _, err := time.Parse(stamp, t); ok && isLog && err == nil && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// sync waits until the disk has all lines.
+func (w *file) sync() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.f == nil {
+		return nil
+	}
+	if err := w.f.Sync(); err != nil {
+		return fmt.Errorf("otlpfile: sync %s: %w", w.path(), cause(err))
+	}
+	return nil
+}
+
+// close syncs and closes the file and lets others open it. A second call does nothing.
+func (w *file) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	defer w.unlock()
+	if w.f == nil {
+		return nil
+	}
+	err := errors.Join(w.mend(), w.f.Sync(), w.f.Close())
+	w.f = nil
+	if err != nil {
+		return fmt.Errorf("otlpfile: close %s: %w", w.path(), err)
+	}
+	return nil
+}
+
+func (w *file) counts() FileStats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stats
+}
+
+// cause takes the path and the operation off an error of package os: our messages have them.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err
+	}
+	return err
+}

@@ -1,0 +1,356 @@
+package otlpfile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// numbers reads the attribute "n" of all spans in the files, and fails on a line that is
+// not whole.
+func numbers(t *testing.T, paths ...string) []int64 {
+	t.Helper()
+	var out []int64
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(lines.Bytes())
+			if err != nil {
+				t.Fatalf("%s: %v: %.100q", path, err, lines.Text())
+			}
+			for _, rs := range td.ResourceSpans().All() {
+				for _, ss := range rs.ScopeSpans().All() {
+					for _, s := range ss.Spans().All() {
+						n, _ := s.Attributes().Get("n")
+						out = append(out, n.Int())
+					}
+				}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func upTo(n int) []int64 {
+	var out []int64
+	for i := range n {
+		out = append(out, int64(i))
+	}
+	return out
+}
+
+func TestRotation(t *testing.T) {
+	dir := t.TempDir()
+	// A name that looks like ours and is not must survive.
+	foreign := filepath.Join(dir, "traces-backup.jsonl")
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewSpanExporter(dir, WithMaxSize(2000), WithBackups(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const batches = 60
+	for i := range batches {
+		export(t, e, stub("a", i, 1))
+	}
+	closed(t, e)
+	stats := e.FileStats()
+	if want := stats.Rotated - 3; stats.Removed != want || stats.Rotated < 5 {
+		t.Errorf("FileStats = %+v, want more rotated, %d removed", stats, want)
+	}
+	names := files(t, dir)
+	if len(names) != 5 || !slices.Contains(names, "traces-backup.jsonl") || !slices.Contains(names, "traces.jsonl") {
+		t.Fatalf("files %q, want traces.jsonl, 3 full ones and the foreign one", names)
+	}
+	var paths []string
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > 2000 {
+			t.Errorf("%s has %d bytes, more than 2000", name, info.Size())
+		}
+		if name != "traces-backup.jsonl" {
+			paths = append(paths, filepath.Join(dir, name)) // by time: '-' sorts before '.'
+		}
+	}
+	got := numbers(t, paths...)
+	want := upTo(batches)[batches-len(got):]
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spans kept, want the newest (-want +got):\n%s", diff)
+	}
+}
+
+func TestRotationWithoutBackups(t *testing.T) {
+	dir := t.TempDir()
+	e, err := NewSpanExporter(dir, WithMaxSize(1000), WithBackups(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		export(t, e, stub("a", i, 1))
+	}
+	closed(t, e)
+	if diff := cmp.Diff([]string{"traces.jsonl"}, files(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if got := numbers(t, filepath.Join(dir, "traces.jsonl")); len(got) == 0 || got[len(got)-1] != 19 {
+		t.Errorf("spans %v, want the newest", got)
+	}
+}
+
+func TestLineLongerThanAFile(t *testing.T) {
+	dir := t.TempDir()
+	e, err := NewSpanExporter(dir, WithMaxSize(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, stub("a", 0, 50))
+	export(t, e, stub("a", 50, 50))
+	closed(t, e)
+	names := files(t, dir)
+	if len(names) != 2 {
+		t.Fatalf("files %q, want 2", names)
+	}
+	got := numbers(t, filepath.Join(dir, names[0]), filepath.Join(dir, names[1]))
+	if diff := cmp.Diff(upTo(100), got); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+func TestOpenCutsTornTail(t *testing.T) {
+	whole := `{"resourceSpans":[]}` + "\n"
+	long := `{"resourceSpans":[],"x":"` + strings.Repeat("y", 200_000) + `"}` + "\n"
+	tests := map[string]struct {
+		content, want string
+		torn          uint64
+	}{
+		"empty":                    {"", "", 0},
+		"whole":                    {whole + whole, whole + whole, 0},
+		"long":                     {long + long, long + long, 0},
+		"half a line":              {whole + whole[:9], whole, 1},
+		"half a long line":         {long + long[:len(long)-3], long, 1},
+		"no newline":               {whole + whole[:len(whole)-1], whole, 1},
+		"only half a line":         {whole[:9], "", 1},
+		"zeros":                    {whole + "\x00\x00\x00", whole, 1},
+		"a line of zeros":          {whole + "\x00\x00\n", whole, 1},
+		"a broken line and a half": {whole + whole[3:] + whole[:5], whole, 2},
+		"only a broken line":       {whole[3:], "", 1},
+		"an empty line at the end": {whole + "\n", whole, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "traces.jsonl")
+			if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var l log
+			e, err := NewSpanExporter(dir, WithLogger(l.logger()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closed(t, e)
+			got, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != tt.want {
+				t.Errorf("file is %.100q, want %.100q", got, tt.want)
+			}
+			want := FileStats{Torn: tt.torn, TornBytes: uint64(len(tt.content) - len(tt.want))}
+			if diff := cmp.Diff(want, e.FileStats()); diff != "" {
+				t.Errorf("FileStats (-want +got):\n%s", diff)
+			}
+			if said := len(l.lines()); said != min(1, int(tt.torn)) {
+				t.Errorf("%d lines said, want one if and only if something was cut", said)
+			}
+			export(t, e, stub("a", 0, 1))
+			if e.Stats().Exported != 1 {
+				t.Errorf("Stats = %+v, want the next span written", e.Stats())
+			}
+		})
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := filepath.Join(dir, "taken")
+	if err := os.MkdirAll(filepath.Join(taken, "traces.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct{ dir, want string }{
+		"missing folder":       {filepath.Join(dir, "missing"), "no such file or directory"},
+		"folder below a file":  {filepath.Join(plain, "x"), "not a directory"},
+		"a file":               {plain, "must be a folder"},
+		"a folder of the name": {taken, "must be a regular file"},
+	}
+	if _, err := os.Stat("/proc/self"); err == nil {
+		// Nothing can be created there, not even by root.
+		tests["read-only folder"] = struct{ dir, want string }{"/proc/self", "lock /proc/self/traces.lock"}
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewSpanExporter(tt.dir)
+			if err == nil || !strings.Contains(err.Error(), tt.dir) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewSpanExporter = %v, want an error with %q and %q", err, tt.dir, tt.want)
+			}
+		})
+	}
+}
+
+func TestOptionErrors(t *testing.T) {
+	_, err := NewSpanExporter(t.TempDir(), WithMaxSize(0), WithBackups(-1))
+	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "max size 0") || !strings.Contains(err.Error(), "backups -1") {
+		t.Errorf("NewSpanExporter = %v, want both options named", err)
+	}
+}
+
+func TestSecondWriterIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	e, err := NewSpanExporter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewSpanExporter(dir); !errors.Is(err, errInUse) {
+		t.Errorf("second NewSpanExporter = %v, want errInUse", err)
+	}
+	m, err := NewMetricExporter(dir)
+	if err != nil {
+		t.Errorf("NewMetricExporter beside it: %v", err)
+	} else {
+		closed(t, m)
+	}
+	closed(t, e)
+	e, err = NewSpanExporter(dir)
+	if err != nil {
+		t.Fatalf("NewSpanExporter after Shutdown: %v", err)
+	}
+	closed(t, e)
+}
+
+// The folder goes away at run time and comes back.
+func TestFailureIsSaidOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var l log
+	e, err := NewSpanExporter(dir, WithLogger(l.logger()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, stub("a", 0, 1))
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		export(t, e, stub("lost", 0, 1))
+		if err := e.ForceFlush(context.Background()); err == nil {
+			t.Error("ForceFlush = nil, want the failure")
+		}
+	}
+	if lines := l.lines(); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
+		t.Errorf("said %q, want the failure once", lines)
+	}
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, stub("a", 1, 1))
+	if lines := l.lines(); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
+		t.Errorf("said %q, want the return once", lines)
+	}
+	if s := e.Stats(); s.Exported != 2 || s.Failed != 5 {
+		t.Errorf("Stats = %+v, want 2 exported and 5 failed", s)
+	}
+	closed(t, e)
+	if diff := cmp.Diff(upTo(2), numbers(t, filepath.Join(dir, "traces.jsonl"))); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+func TestRemovedFileIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	e, err := NewSpanExporter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, e, stub("a", 0, 1))
+	path := filepath.Join(dir, "traces.jsonl")
+	if err := os.Rename(path, path+".1"); err != nil { // as logrotate does
+		t.Fatal(err)
+	}
+	export(t, e, stub("a", 1, 1))
+	closed(t, e)
+	if diff := cmp.Diff(upTo(2), numbers(t, path+".1", path)); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+func TestExportAfterShutdown(t *testing.T) {
+	var l log
+	e, err := NewSpanExporter(t.TempDir(), WithLogger(l.logger()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, e)
+	closed(t, e)
+	export(t, e, stub("late", 0, 3))
+	if s := e.Stats(); s.Failed != 3 {
+		t.Errorf("Stats = %+v, want 3 failed", s)
+	}
+}
+
+func TestExportConcurrentSafe(t *testing.T) {
+	dir := t.TempDir()
+	e, err := NewSpanExporter(dir, WithMaxSize(20_000), WithBackups(10_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const goroutines, each = 4, 50
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for i := range each {
+				export(t, e, stub(fmt.Sprint(g), g*each+i, 1))
+				_ = e.ForceFlush(context.Background())
+			}
+		})
+	}
+	wg.Wait()
+	closed(t, e)
+	var paths []string
+	for _, name := range files(t, dir) {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	got := numbers(t, paths...)
+	slices.Sort(got)
+	if diff := cmp.Diff(upTo(goroutines*each), got); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}

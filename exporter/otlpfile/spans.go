@@ -1,0 +1,99 @@
+package otlpfile
+
+import (
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The bits of a span's flags above those of W3C.
+const (
+	flagHasRemote = 1 << 8 // the next bit is known
+	flagRemote    = 1 << 9 // the parent, or the linked span, is another process's
+)
+
+// tracesOf groups spans by resource and scope, in the order of their first span.
+func tracesOf(spans []sdktrace.ReadOnlySpan) ptrace.Traces {
+	type scopeKey struct {
+		resource attribute.Distinct
+		scope    instrumentation.Scope
+	}
+	out := ptrace.NewTraces()
+	resources := map[attribute.Distinct]ptrace.ResourceSpans{}
+	scopes := map[scopeKey]ptrace.SpanSlice{}
+	for _, s := range spans {
+		if s == nil {
+			continue
+		}
+		key := scopeKey{s.Resource().Equivalent(), s.InstrumentationScope()}
+		dst, ok := scopes[key]
+		if !ok {
+			rs, ok := resources[key.resource]
+			if !ok {
+				rs = out.ResourceSpans().AppendEmpty()
+				putResource(rs.Resource(), s.Resource())
+				rs.SetSchemaUrl(s.Resource().SchemaURL())
+				resources[key.resource] = rs
+			}
+			ss := rs.ScopeSpans().AppendEmpty()
+			putScope(ss.Scope(), key.scope)
+			ss.SetSchemaUrl(key.scope.SchemaURL)
+			dst = ss.Spans()
+			scopes[key] = dst
+		}
+		putSpan(dst.AppendEmpty(), s)
+	}
+	return out
+}
+
+func putSpan(dst ptrace.Span, s sdktrace.ReadOnlySpan) {
+	ctx, parent := s.SpanContext(), s.Parent()
+	dst.SetTraceID([16]byte(ctx.TraceID()))
+	dst.SetSpanID([8]byte(ctx.SpanID()))
+	dst.SetParentSpanID([8]byte(parent.SpanID()))
+	dst.TraceState().FromRaw(ctx.TraceState().String())
+	dst.SetFlags(flags(ctx.TraceFlags(), parent))
+	dst.SetName(utf8(s.Name()))
+	dst.SetKind(ptrace.SpanKind(s.SpanKind())) // the same numbers
+	dst.SetStartTimestamp(timestamp(s.StartTime()))
+	dst.SetEndTimestamp(timestamp(s.EndTime()))
+	putAttributes(dst.Attributes(), s.Attributes())
+	dst.SetDroppedAttributesCount(count32(s.DroppedAttributes()))
+	dst.SetDroppedEventsCount(count32(s.DroppedEvents()))
+	dst.SetDroppedLinksCount(count32(s.DroppedLinks()))
+	for _, e := range s.Events() {
+		event := dst.Events().AppendEmpty()
+		event.SetName(utf8(e.Name))
+		event.SetTimestamp(timestamp(e.Time))
+		putAttributes(event.Attributes(), e.Attributes)
+		event.SetDroppedAttributesCount(count32(e.DroppedAttributeCount))
+	}
+	for _, l := range s.Links() {
+		link := dst.Links().AppendEmpty()
+		link.SetTraceID([16]byte(l.SpanContext.TraceID()))
+		link.SetSpanID([8]byte(l.SpanContext.SpanID()))
+		link.TraceState().FromRaw(l.SpanContext.TraceState().String())
+		link.SetFlags(flags(l.SpanContext.TraceFlags(), l.SpanContext))
+		putAttributes(link.Attributes(), l.Attributes)
+		link.SetDroppedAttributesCount(count32(l.DroppedAttributeCount))
+	}
+	status := s.Status()
+	dst.Status().SetMessage(utf8(status.Description))
+	switch status.Code {
+	case codes.Ok:
+		dst.Status().SetCode(ptrace.StatusCodeOk)
+	case codes.Error:
+		dst.Status().SetCode(ptrace.StatusCodeError)
+	}
+}
+
+func flags(f trace.TraceFlags, other trace.SpanContext) uint32 {
+	bits := uint32(f) | flagHasRemote
+	if other.IsRemote() {
+		bits |= flagRemote
+	}
+	return bits
+}

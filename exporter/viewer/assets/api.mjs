@@ -1,0 +1,81 @@
+// Talking to the process: one request at a time for each poller, every two seconds.
+
+const intervalMs = 2000;
+const timeoutMs = 8000;
+
+/** ApiError is an answer that tells what was wrong; other errors mean there was none. */
+export class ApiError extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** request asks the API below the page's own address and returns the JSON. */
+export async function request(path, { method = "GET", headers, signal } = {}) {
+  const signals = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
+  const response = await fetch(`api/v1/${path}`, { method, headers, signal: AbortSignal.any(signals), cache: "no-store" });
+  const body = await response.json();
+  if (!response.ok) throw new ApiError(response.status, body.error ?? response.statusText);
+  return body;
+}
+
+/** alive asks only whether the process is there. */
+export async function alive(signal) {
+  await fetch("healthz", { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), cache: "no-store" });
+}
+
+/**
+ * Poller calls load(signal) now and every two seconds while the page is visible and not
+ * paused, and hands what it returns to done, or what it threw to failed.
+ */
+export class Poller {
+  constructor({ load, done, failed }) {
+    Object.assign(this, { load, done, failed });
+    this.paused = false;
+    this.timer = 0;
+    this.running = null;
+    this.onVisible = () => {
+      if (document.hidden) this.halt();
+      else if (!this.paused) this.start();
+    };
+    document.addEventListener("visibilitychange", this.onVisible);
+  }
+
+  /** start asks at once, and goes on. */
+  start() {
+    this.halt();
+    this.tick();
+  }
+
+  pause(paused) {
+    this.paused = paused;
+    if (paused) clearTimeout(this.timer);
+    else this.start();
+  }
+
+  halt() {
+    clearTimeout(this.timer);
+    this.running?.abort();
+    this.running = null;
+  }
+
+  stop() {
+    this.halt();
+    document.removeEventListener("visibilitychange", this.onVisible);
+  }
+
+  async tick() {
+    const run = new AbortController();
+    this.running = run;
+    try {
+      const data = await this.load(run.signal);
+      if (this.running === run) this.done(data);
+    } catch (err) {
+      if (this.running === run) this.failed(err);
+    }
+    if (this.running !== run) return; // replaced while waiting
+    this.running = null;
+    if (!document.hidden && !this.paused) this.timer = setTimeout(() => this.tick(), intervalMs);
+  }
+}

@@ -1,0 +1,90 @@
+// Making and updating elements. Data only ever becomes text, attributes or styles.
+
+const svgNS = "http://www.w3.org/2000/svg";
+
+/**
+ * h makes an HTML element. Of the properties, "class" and all unknown ones become
+ * attributes (false and null leave them out, true writes them empty), "on…" listeners,
+ * "style" an object of CSS properties, "data" an object of data attributes. Children are
+ * elements or text; null and false are left out.
+ */
+export function h(tag, props = {}, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+/** svg makes an SVG element in the same way. */
+export function svg(tag, props = {}, ...children) {
+  return fill(document.createElementNS(svgNS, tag), props, children);
+}
+
+function fill(el, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [k, v] of Object.entries(value)) el.style.setProperty(k, v);
+    else if (name === "data") Object.assign(el.dataset, value);
+    else el.setAttribute(name, value === true ? "" : String(value));
+  }
+  el.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
+  return el;
+}
+
+/** setText changes an element's text only if it differs, so that a selection stays. */
+export function setText(el, text) {
+  if (el.textContent !== text) el.textContent = text;
+}
+
+/** setAttr changes or, for null and false, removes an attribute. */
+export function setAttr(el, name, value) {
+  if (value === null || value === false) el.removeAttribute(name);
+  else if (el.getAttribute(name) !== String(value)) el.setAttribute(name, value);
+}
+
+/**
+ * keyed makes the children of a container match the items, reusing the elements of equal
+ * keys, so that scroll position, focus and open details stay. make(item) returns an object
+ * with el and update(item). The first skip children of the container are left alone.
+ */
+export function keyed(container, items, keyOf, make, skip = 0) {
+  const old = container.keyedParts ?? new Map();
+  const parts = new Map();
+  const focused = container.contains(document.activeElement) ? document.activeElement : null;
+  let at = container.children[skip] ?? null;
+  for (const item of items) {
+    const key = keyOf(item);
+    const part = old.get(key) ?? make(item);
+    old.delete(key);
+    parts.set(key, part);
+    part.update(item);
+    if (part.el === at) at = at.nextElementSibling;
+    else container.insertBefore(part.el, at);
+  }
+  for (const part of old.values()) part.el.remove();
+  container.keyedParts = parts;
+  if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
+}
+
+/** button makes a button of type "button". */
+export function button(text, props, ...children) {
+  return h("button", { type: "button", ...props }, text, ...children);
+}
+
+/** copyButton copies what text() returns, and says so for a moment. */
+export function copyButton(label, text) {
+  const el = button(label, { class: "quiet", onclick: async () => {
+    let said = "Copied";
+    try {
+      await navigator.clipboard.writeText(text());
+    } catch {
+      said = "Not allowed";
+    }
+    el.textContent = said;
+    setTimeout(() => { el.textContent = label; }, 1500);
+  } });
+  return el;
+}
+
+/** empty makes the block that stands in for missing data and says what to do. */
+export function empty(title, ...lines) {
+  return h("div", { class: "empty" }, h("h2", {}, title), lines.map((l) => (typeof l === "string" ? h("p", {}, l) : l)));
+}

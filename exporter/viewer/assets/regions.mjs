@@ -1,0 +1,255 @@
+// The view of all regions: what is slow, and where the time goes.
+
+import { request, ApiError } from "./api.mjs";
+import { bestBet } from "./curves.mjs";
+import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
+import { change, count, duration, percent, plural } from "./format.mjs";
+import { histogram } from "./histogram.mjs";
+
+const columns = [
+  { key: "name", label: "Region", text: true, value: (r) => r.name.toLowerCase() },
+  { key: "count", label: "Count", value: (r) => r.count, show: (r) => count(r.count) },
+  { key: "errors", label: "Errors", value: (r) => r.errors },
+  { key: "self", label: "Self time", value: (r) => r.self_ns },
+  { key: "p50", label: "p50", value: (r) => r.p50_ns, show: (r) => duration(r.p50_ns) },
+  { key: "p90", label: "p90", value: (r) => r.p90_ns, show: (r) => duration(r.p90_ns) },
+  { key: "p99", label: "p99", value: (r) => r.p99_ns, show: (r) => duration(r.p99_ns) },
+  { key: "p999", label: "p99.9", value: (r) => r.p999_ns, show: (r) => duration(r.p999_ns) },
+  { key: "max", label: "Max", value: (r) => r.max_ns, show: (r) => duration(r.max_ns) },
+];
+
+const idOf = (r) => `${r.scope}\u0000${r.scope_version ?? ""}\u0000${r.name}`;
+
+export function regionsView(context) {
+  const state = {
+    sort: columns.some((c) => c.key === context.query.get("sort")) ? context.query.get("sort") : "self",
+    up: context.query.get("up") === "1",
+    filter: context.query.get("q") ?? "",
+    data: null,
+  };
+  const headers = columns.map((c) => header(c, () => {
+    state.up = state.sort === c.key ? !state.up : Boolean(c.text);
+    state.sort = c.key;
+    remember();
+    draw();
+  }));
+  const filter = h("input", {
+    type: "search", placeholder: "Filter regions", "aria-label": "Filter regions", "data-filter": true,
+    value: state.filter, oninput: () => { state.filter = filter.value; remember(); draw(); },
+  });
+  const cards = h("div", { class: "cards" });
+  const note = h("p", { class: "note" });
+  const shown = h("span", { class: "muted" });
+  const bodies = h("table", { class: "regions" },
+    h("caption", { class: "visually-hidden" }, "Regions with counts, self time and latency percentiles"),
+    h("thead", {}, h("tr", {}, headers.map((x) => x.el))));
+  const content = h("div", {}, cards, h("div", { class: "toolbar" }, filter, shown), h("div", { class: "scroll" }, bodies), note);
+  const nothing = empty("No span has ended yet",
+    "A region appears here as soon as the first span of its name ends. Send the application a request.",
+    h("p", {}, "If it has served some already, see that its TracerProvider is wrapped: ", h("code", {}, "spans.Wrap(provider)")));
+  const el = h("section", { "aria-label": "Regions" }, h("h1", { class: "visually-hidden" }, "Regions"), content, nothing);
+  content.hidden = nothing.hidden = true;
+
+  function remember() {
+    context.remember({ q: state.filter, sort: state.sort === "self" ? "" : state.sort, up: state.up });
+  }
+
+  function draw() {
+    if (!state.data) return;
+    const { regions } = state.data;
+    nothing.hidden = regions.length > 0;
+    content.hidden = regions.length === 0;
+    const wanted = state.filter.trim().toLowerCase();
+    const rows = regions.filter((r) => `${r.name}\n${r.scope}\n${r.kind}`.toLowerCase().includes(wanted));
+    const { value } = columns.find((c) => c.key === state.sort);
+    rows.sort((a, b) => compare(value(a), value(b)) * (state.up ? 1 : -1) || compare(idOf(a), idOf(b)));
+    for (const x of headers) x.update(state.sort, state.up);
+    const widest = Math.max(...regions.map((r) => r.self_share), 1e-9);
+    keyed(bodies, rows, idOf, regionRow, 2); // behind the caption and the head
+    for (const part of bodies.keyedParts.values()) part.scale(widest);
+    setText(shown, wanted ? `${count(rows.length)} of ${plural(regions.length, "region")}` : plural(regions.length, "region"));
+    setText(note, footnote(state.data));
+    drawCards(cards, state.data, (r) => {
+      filter.value = state.filter = "";
+      draw();
+      bodies.keyedParts.get(idOf(r))?.open();
+    });
+  }
+
+  return {
+    title: "Regions",
+    el,
+    async load(signal) {
+      const [regions, profile] = await Promise.all([
+        request("regions", { signal }),
+        context.hasCausal ? request("causal/profile", { signal }).catch(unlessRefused) : null,
+      ]);
+      return { ...regions, profile };
+    },
+    render(data) {
+      state.data = data;
+      draw();
+    },
+    back() { filter.value = state.filter = ""; remember(); draw(); },
+  };
+}
+
+function unlessRefused(err) {
+  if (err instanceof ApiError) return null;
+  throw err;
+}
+
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+function header(column, choose) {
+  const sign = h("span", { class: "sort-sign", "aria-hidden": "true" });
+  const el = h("th", { scope: "col", class: column.text ? "text" : `number col-${column.key}` },
+    h("button", { type: "button", class: "sort", onclick: choose }, column.label, sign));
+  return {
+    el,
+    update(sort, up) {
+      const chosen = sort === column.key;
+      setAttr(el, "aria-sort", chosen ? (up ? "ascending" : "descending") : null);
+      setText(sign, chosen ? (up ? " ↑" : " ↓") : "");
+    },
+  };
+}
+
+/** regionRow is one table body: the row, and below it the details while they are open. */
+function regionRow(first) {
+  const toggle = h("button", { type: "button", class: "row-name", "aria-expanded": "false", "data-row": true, onclick: () => flip() });
+  const name = h("span", { class: "name-text" });
+  const kind = h("span", { class: "chip" });
+  const errors = h("td", { class: "number col-errors" });
+  const fill = h("span", { class: "meter-fill" });
+  const share = h("span", { class: "share" });
+  const total = h("span", { class: "muted total" });
+  const cells = columns.filter((c) => c.show).map((c) => ({ c, el: h("td", { class: `number col-${c.key}` }) }));
+  const cell = (key) => cells.find((x) => x.c.key === key).el;
+  const detail = h("tr", { class: "detail", hidden: true }, h("td", { colspan: columns.length }));
+  toggle.append(name, kind);
+  const row = h("tr", { class: "region-row", onclick: (e) => { if (!e.target.closest("button") && !getSelection().toString()) flip(); } },
+    h("td", { class: "text" }, toggle), cell("count"), errors,
+    h("td", { class: "number col-self" }, h("span", { class: "self" }, h("span", { class: "meter", "aria-hidden": "true" }, fill), share, total)),
+    cell("p50"), cell("p90"), cell("p99"), cell("p999"), cell("max"));
+  const el = h("tbody", {}, row, detail);
+  let region = first;
+  let isOpen = false;
+
+  function flip(to = !isOpen) {
+    isOpen = to;
+    setAttr(toggle, "aria-expanded", isOpen);
+    setAttr(row, "data-open", isOpen || null);
+    detail.hidden = !isOpen;
+    if (isOpen) refresh();
+  }
+
+  async function refresh() {
+    const asked = region;
+    const query = `?scope=${encodeURIComponent(asked.scope)}`;
+    try {
+      const d = await request(`regions/${encodeURIComponent(asked.name)}/distribution${query}`);
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d.bins));
+    } catch {
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, []));
+    }
+  }
+
+  return {
+    el,
+    update(r) {
+      const changed = r.count !== region.count;
+      region = r;
+      setText(name, r.name);
+      name.title = r.scope ? `${r.name}\nscope ${r.scope} ${r.scope_version ?? ""}` : r.name;
+      setText(kind, r.kind);
+      kind.hidden = r.kind === "internal" || r.kind === "unspecified";
+      for (const { c, el: td } of cells) setText(td, c.show(r));
+      setText(errors, r.errors ? `✕ ${count(r.errors)} (${percent(r.errors / r.count)})` : "0");
+      setAttr(errors, "data-bad", r.errors > 0 || null);
+      setText(share, percent(r.self_share));
+      setText(total, duration(r.self_ns));
+      if (isOpen && changed) refresh();
+    },
+    scale(widest) { fill.style.setProperty("width", `${(100 * region.self_share) / widest}%`); },
+    open() {
+      flip(true);
+      toggle.focus();
+      row.scrollIntoView({ block: "center" });
+    },
+  };
+}
+
+function details(r, bins) {
+  const fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];
+  return h("div", { class: "region-detail" },
+    h("div", { class: "plot-box" }, h("h3", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]])),
+    h("dl", { class: "facts" },
+      fact("Scope", r.scope ? `${r.scope} ${r.scope_version ?? ""}` : "none"),
+      fact("Kind", r.kind),
+      fact("Count", count(r.count)),
+      fact("Errors", count(r.errors)),
+      fact("Self time", `${duration(r.self_ns)} of ${duration(r.total_ns)}`),
+      fact("Mean", duration(r.mean_ns)),
+      fact("Min … max", `${duration(r.min_ns)} … ${duration(r.max_ns)}`),
+      fact("p50, p90", `${duration(r.p50_ns)}, ${duration(r.p90_ns)}`),
+      fact("p99, p99.9", `${duration(r.p99_ns)}, ${duration(r.p999_ns)}`),
+      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?sort=worst&name=${encodeURIComponent(r.name)}` }, "Slowest sessions of this name"))));
+}
+
+function drawCards(el, data, openRegion) {
+  const { regions, profile } = data;
+  const top = regions[0];
+  const often = regions.filter((r) => r.count >= 100 && r.p50_ns > 0);
+  const tail = best(often.length ? often : regions, (r) => r.p99_ns / Math.max(r.p50_ns, 1));
+  const failing = best(regions.filter((r) => r.errors > 0), (r) => r.errors);
+  const list = [
+    top && { label: "Most time is spent in", name: top.name, value: `${percent(top.self_share)} of all self time`, go: () => openRegion(top) },
+    tail && { label: "Longest tail", name: tail.name, value: `p99 is ${(tail.p99_ns / Math.max(tail.p50_ns, 1)).toFixed(1)} times the median: ${duration(tail.p99_ns)}`, go: () => openRegion(tail) },
+    failing ? { label: "Fails most", name: failing.name, value: `✕ ${plural(failing.errors, "error")}, ${percent(failing.errors / failing.count)} of its calls`, go: () => openRegion(failing) }
+      : { label: "Fails most", name: "No errors", value: "No span ended with status Error" },
+    profile && betCard(bestBet(profile)),
+  ].filter(Boolean);
+  keyed(el, list, (c) => c.label, card);
+}
+
+const best = (list, of) => list.reduce((a, b) => (a === null || of(b) > of(a) ? b : a), null);
+
+function betCard(bet) {
+  const go = () => { location.hash = "#/causal"; };
+  if (!bet) return { label: "Worth speeding up", name: "Not known yet", value: "The causal profile has no certain answer; see why", go };
+  return {
+    label: "Worth speeding up", name: bet.curve.label, go, strong: true,
+    value: `${percent(bet.point.speedup)} faster: ${bet.progress} ${change(bet.point.gain)}`,
+  };
+}
+
+function card(first) {
+  let now = first;
+  const label = h("span", { class: "card-label" });
+  const name = h("span", { class: "card-name" });
+  const value = h("span", { class: "card-value" });
+  const el = button("", { class: "card", onclick: () => now.go?.() }, label, name, value);
+  return {
+    el,
+    update(c) {
+      now = c;
+      setText(label, c.label);
+      setText(name, c.name);
+      name.title = c.name;
+      setText(value, c.value);
+      setAttr(el, "disabled", c.go ? null : "");
+      setAttr(el, "data-strong", c.strong ? "" : null);
+    },
+  };
+}
+
+function footnote(data) {
+  const parts = [];
+  if (data.relative_error > 0) parts.push(`Percentiles are exact to within ${+(100 * data.relative_error).toPrecision(1)} %.`);
+  parts.push("Self time is the part of a span's duration in which none of its children was open.");
+  const d = data.dropped;
+  if (d.regions_full) parts.push(`${plural(d.regions_full, "span")} stand under “other”: there were too many names.`);
+  if (d.session_full) parts.push(`${plural(d.session_full, "span")} dropped from sessions that were full; they are counted here.`);
+  return parts.join(" ");
+}

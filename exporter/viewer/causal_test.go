@@ -1,0 +1,138 @@
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+func testPlan(id string) string {
+	return fmt.Sprintf(`{"api":"causal/v1","id":%q,"generation":1,"author":"mira","expires_at":%q,"mode":"dilation",
+"regions":[{"span":"*"}],"progress":[{"span":"POST /checkout","type":"throughput"}]}`,
+		id, time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339))
+}
+
+func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
+
+func testProfile() causal.Profile {
+	return causal.Profile{
+		Mode: causal.ModeDilation, PlanID: "p1", Iterations: 9, Experiments: 27,
+		Curves: []causal.Curve{{
+			Region: causal.RegionKey{Scope: "sql", Span: "UPDATE stock"}, Progress: "POST /checkout", BasePeriod: time.Millisecond,
+			Effects: []causal.Effect{
+				{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12, ThroughputGain: 1/0.9 - 1, Samples: 9},
+				{Speedup: 0.5, Withheld: "2 iterations, need 6"},
+			},
+		}},
+	}
+}
+
+func TestCausalProfile(t *testing.T) {
+	e := &fakeExperiments{profile: testProfile()}
+	h := testHandler(t, e)
+	got := decode[causal.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200)
+	checkEqual(t, "profile", got, e.profile)
+	for format, want := range map[string][2]string{
+		"coz": {"text/plain; charset=utf-8", "UPDATE stock"},
+		"svg": {"image/svg+xml", "<svg"},
+	} {
+		a := ask(t, h, "GET", "/api/v1/causal/profile?format="+format, "")
+		if a.code != 200 || a.header.Get("Content-Type") != want[0] || !strings.Contains(a.body, want[1]) {
+			t.Errorf("%s: %d %q %s", format, a.code, a.header.Get("Content-Type"), a.body)
+		}
+	}
+	if got := errorOf(t, ask(t, h, "GET", "/api/v1/causal/profile?format=png", ""), 400); got != `format "png": must be json, coz or svg` {
+		t.Errorf("error %q", got)
+	}
+	e.profile = causal.Profile{}
+	if a := ask(t, h, "GET", "/api/v1/causal/profile", ""); !strings.Contains(a.body, `"curves":[]`) {
+		t.Errorf("empty profile: %s", a.body)
+	}
+}
+
+func TestCausalAbsent(t *testing.T) {
+	h := testHandler(t, nil)
+	for _, r := range [][2]string{
+		{"GET", "profile"}, {"GET", "plan"}, {"PUT", "plan"}, {"DELETE", "plan"},
+	} {
+		errorOf(t, ask(t, h, r[0], "/api/v1/causal/"+r[1], ""), 404)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	plan := &causal.Plan{ID: "p1", Author: "mira"}
+	e := &fakeExperiments{status: causal.Status{Enabled: true, State: causal.StateRunning, Plan: plan, Spent: time.Second}}
+	h := testHandler(t, e)
+	a := ask(t, h, "GET", "/api/v1/causal/plan", "")
+	got := decode[planJSON](t, a, 200)
+	if got.Plan == nil || got.Plan.ID != "p1" || got.Status.Plan != nil || got.Status.Spent != time.Second || got.TokenRequired || got.Replaceable {
+		t.Errorf("plan %s", a.body)
+	}
+	if got := errorOf(t, ask(t, h, "PUT", "/api/v1/causal/plan", testPlan("x")), 403); !strings.Contains(got, "WithToken") {
+		t.Errorf("PUT without a configured token: %q", got)
+	}
+	after := decode[planJSON](t, ask(t, h, "DELETE", "/api/v1/causal/plan", ""), 200)
+	checkEqual(t, "state", after.Status.State, causal.StateStopped)
+	checkEqual(t, "stopped", e.stopped, []string{"stopped by the viewer"})
+	checkEqual(t, "applied", len(e.applied), 0)
+}
+
+func TestPlanToken(t *testing.T) {
+	e := &fakeExperiments{}
+	h := testHandler(t, e, WithToken(testToken))
+	const path = "/api/v1/causal/plan"
+	for _, method := range []string{"PUT", "DELETE"} {
+		for _, value := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + testToken, testToken, "Bearer " + testToken + " "} {
+			a := ask(t, h, method, path, testPlan("x"), header("Authorization", value))
+			errorOf(t, a, 401)
+			if a.header.Get("WWW-Authenticate") == "" {
+				t.Error("no WWW-Authenticate")
+			}
+		}
+	}
+	checkEqual(t, "applied and stopped without the token", len(e.applied)+len(e.stopped), 0)
+
+	got := decode[planJSON](t, ask(t, h, "PUT", path, testPlan("p2"), bearer(testToken)), 200)
+	if got.Plan == nil || got.Plan.ID != "p2" || !got.TokenRequired || !got.Replaceable {
+		t.Errorf("after PUT: %+v", got)
+	}
+	checkEqual(t, "applied", e.applied, []string{"viewer: p2"})
+	decode[planJSON](t, ask(t, h, "DELETE", path, "", bearer(testToken)), 200)
+
+	e.refuse = errors.New("causal: plan p3: latched")
+	checkEqual(t, "refused", errorOf(t, ask(t, h, "PUT", path, testPlan("p3"), bearer(testToken)), 409), "causal: plan p3: latched")
+}
+
+func TestPlanInvalidEndsTheOneInForce(t *testing.T) {
+	e := &fakeExperiments{}
+	h := testHandler(t, e, WithToken(testToken))
+	const path = "/api/v1/causal/plan"
+	errorOf(t, ask(t, h, "PUT", path, `{"api":"causal/v1","speed":1}`, bearer(testToken)), 400)
+	errorOf(t, ask(t, h, "PUT", path, "", bearer(testToken)), 400)
+	got := errorOf(t, ask(t, h, "PUT", path, strings.Repeat(" ", maxBodyBytes+1), bearer(testToken)), 413)
+	if !strings.Contains(got, "65536") {
+		t.Errorf("error %q", got)
+	}
+	checkEqual(t, "rejected", len(e.rejected), 3)
+	checkEqual(t, "applied", len(e.applied), 0)
+}
+
+// The controller of the causal package itself, which has not opted in.
+func TestRealController(t *testing.T) {
+	c, err := causal.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := testHandler(t, c, WithToken(testToken))
+	got := decode[planJSON](t, ask(t, h, "GET", "/api/v1/causal/plan", ""), 200)
+	checkEqual(t, "state", got.Status.State, causal.StateIdle)
+	checkEqual(t, "enabled", got.Status.Enabled, false)
+	errorOf(t, ask(t, h, "PUT", "/api/v1/causal/plan", testPlan("x"), bearer(testToken)), 409)
+	decode[causal.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200)
+	decode[planJSON](t, ask(t, h, "DELETE", "/api/v1/causal/plan", "", bearer(testToken)), 200)
+}

@@ -1,0 +1,35 @@
+package viewer
+
+import (
+	"net/http"
+)
+
+// distributionJSON answers GET /api/v1/regions/{name}/distribution?scope=.
+type distributionJSON struct {
+	regionJSON
+	// Bins stand side by side, four from a power of two to the next, the shortest first.
+	Bins []binJSON `json:"bins"`
+}
+
+func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
+	name, query := r.PathValue("name"), r.URL.Query()
+	stats := h.regions()
+	var whole int64
+	found := -1
+	for i := range stats {
+		whole += int64(stats[i].Self)
+		scoped := !query.Has("scope") || query.Get("scope") == stats[i].Scope.Name
+		if found < 0 && scoped && stats[i].Name == name {
+			found = i
+		}
+	}
+	if found < 0 {
+		writeError(w, http.StatusNotFound, "region %q: must be the name of a measured region", name)
+		return
+	}
+	out := distributionJSON{regionJSON: regionOf(&stats[found]), Bins: binsOf(stats[found].Durations)}
+	if whole > 0 {
+		out.SelfShare = float64(out.SelfNs) / float64(whole)
+	}
+	writeJSON(w, http.StatusOK, out)
+}

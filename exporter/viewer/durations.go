@@ -1,0 +1,83 @@
+package viewer
+
+import (
+	"math/bits"
+
+	"github.com/otelprof/otelprof/otelhdr"
+)
+
+// shownRanks are the percentiles of the table of regions.
+var shownRanks = []float64{50, 90, 99, 99.9}
+
+// durations are what the viewer reads of a distribution, in nanoseconds.
+type durations struct {
+	min, max      uint64
+	ranks         []uint64 // one for each of shownRanks
+	relativeError float64
+}
+
+func durationsOf(s *otelhdr.Snapshot) durations {
+	if s == nil || s.Count() == 0 {
+		return durations{ranks: make([]uint64, len(shownRanks))}
+	}
+	return durations{
+		min:           s.Min(),
+		max:           s.Max(),
+		ranks:         s.Percentiles(shownRanks, make([]uint64, 0, len(shownRanks))),
+		relativeError: s.RelativeError(),
+	}
+}
+
+// binsPerOctave is how many bins of equal width a distribution has from a power of two to
+// the next.
+const binsPerOctave = 4
+
+// A binJSON counts the durations in [LowNs, HighNs].
+type binJSON struct {
+	LowNs  uint64 `json:"low_ns"`
+	HighNs uint64 `json:"high_ns"`
+	Count  uint64 `json:"count"`
+}
+
+// binsOf sums the buckets of a distribution into bins wide enough to draw. A bucket
+// belongs to the bin of its lower bound. Empty bins between others are kept, so that the
+// bins stand side by side.
+func binsOf(s *otelhdr.Snapshot) []binJSON {
+	bins := []binJSON{}
+	if s == nil {
+		return bins
+	}
+	last := 0
+	for b := range s.Buckets() {
+		if b.Count == 0 {
+			continue
+		}
+		i := binIndex(b.Low)
+		if len(bins) == 0 {
+			last = i - 1
+		}
+		for ; last < i; last++ {
+			bins = append(bins, binJSON{LowNs: binLow(last + 1), HighNs: binLow(last+2) - 1})
+		}
+		bins[len(bins)-1].Count += b.Count
+	}
+	return bins
+}
+
+// binIndex and binLow are a logarithm and its inverse in whole numbers: the octave, and
+// the two bits behind the leading one.
+func binIndex(v uint64) int {
+	if v < binsPerOctave {
+		return int(v)
+	}
+	shift := bits.Len64(v) - 3
+	return binsPerOctave*shift + int(v>>shift)
+}
+
+func binLow(i int) uint64 {
+	if i < 2*binsPerOctave {
+		return uint64(i)
+	}
+	shift := i/binsPerOctave - 1
+	return uint64(binsPerOctave+i%binsPerOctave) << shift // the bin past the last one wraps to 0
+}

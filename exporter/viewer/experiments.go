@@ -1,0 +1,27 @@
+package viewer
+
+import (
+	"io"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// source names this package in the controller's audit.
+var source = causal.Source{Name: "viewer"}
+
+// experiments is what the viewer needs of a causal.Controller.
+type experiments interface {
+	Status() causal.Status
+	Profile() causal.Profile
+	ApplyFrom(causal.Source, *causal.Plan) error
+	Reject(causal.Source, error)
+	Stop(reason string)
+}
+
+var _ experiments = (*causal.Controller)(nil)
+
+func parsePlan(doc []byte) (*causal.Plan, error) { return causal.ParsePlan(doc) }
+
+func writeCoz(w io.Writer, p causal.Profile) error { return p.WriteCoz(w) }
+
+func writeSVG(w io.Writer, p causal.Profile) error { return p.WriteSVG(w) }

@@ -1,0 +1,87 @@
+package viewer
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// regionsJSON answers GET /api/v1/regions.
+type regionsJSON struct {
+	// Regions are ordered by self time, the longest first.
+	Regions []regionJSON  `json:"regions"`
+	Dropped spans.Dropped `json:"dropped"`
+	// SelfNs is the sum over all regions, the whole that the shares are parts of.
+	SelfNs int64 `json:"self_ns"`
+	// RelativeError bounds that of every percentile: the largest of the regions'.
+	RelativeError float64 `json:"relative_error"`
+}
+
+// regionJSON is one region. Percentiles are exact to within RelativeError.
+type regionJSON struct {
+	Scope         string  `json:"scope"`
+	ScopeVersion  string  `json:"scope_version,omitempty"`
+	Name          string  `json:"name"`
+	Kind          string  `json:"kind"`
+	Count         uint64  `json:"count"`
+	Errors        uint64  `json:"errors"`
+	MinNs         uint64  `json:"min_ns"`
+	P50Ns         uint64  `json:"p50_ns"`
+	P90Ns         uint64  `json:"p90_ns"`
+	P99Ns         uint64  `json:"p99_ns"`
+	P999Ns        uint64  `json:"p999_ns"`
+	MaxNs         uint64  `json:"max_ns"`
+	MeanNs        uint64  `json:"mean_ns"`
+	TotalNs       int64   `json:"total_ns"`
+	SelfNs        int64   `json:"self_ns"`
+	SelfShare     float64 `json:"self_share"` // of the self time of all regions, in [0, 1]
+	RelativeError float64 `json:"relative_error"`
+}
+
+func (h *Handler) listRegions(w http.ResponseWriter, _ *http.Request) {
+	stats := h.regions()
+	out := regionsJSON{Regions: make([]regionJSON, 0, len(stats)), Dropped: h.dropped()}
+	for i := range stats {
+		r := regionOf(&stats[i])
+		out.SelfNs += r.SelfNs
+		out.RelativeError = max(out.RelativeError, r.RelativeError)
+		out.Regions = append(out.Regions, r)
+	}
+	for i := range out.Regions {
+		if out.SelfNs > 0 {
+			out.Regions[i].SelfShare = float64(out.Regions[i].SelfNs) / float64(out.SelfNs)
+		}
+	}
+	slices.SortFunc(out.Regions, func(a, b regionJSON) int {
+		return cmp.Or(
+			cmp.Compare(b.SelfNs, a.SelfNs),
+			strings.Compare(a.Scope, b.Scope),
+			strings.Compare(a.ScopeVersion, b.ScopeVersion),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+	writeJSON(w, http.StatusOK, out)
+}
+
+func regionOf(s *spans.RegionStats) regionJSON {
+	r := regionJSON{
+		Scope:        s.Scope.Name,
+		ScopeVersion: s.Scope.Version,
+		Name:         s.Name,
+		Kind:         s.Kind.String(),
+		Count:        s.Count,
+		Errors:       s.Errors,
+		TotalNs:      int64(s.Total),
+		SelfNs:       int64(s.Self),
+	}
+	if s.Count > 0 {
+		r.MeanNs = uint64(max(0, s.Total)) / s.Count
+	}
+	d := durationsOf(s.Durations)
+	r.MinNs, r.MaxNs, r.RelativeError = d.min, d.max, d.relativeError
+	r.P50Ns, r.P90Ns, r.P99Ns, r.P999Ns = d.ranks[0], d.ranks[1], d.ranks[2], d.ranks[3]
+	return r
+}

@@ -1,0 +1,170 @@
+package viewer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+	// maxScan is how many sessions are looked at for a name.
+	maxScan = 10_000
+)
+
+// sessionsJSON answers GET /api/v1/sessions.
+type sessionsJSON struct {
+	Sessions []sessionRowJSON `json:"sessions"`
+	// More tells that further sessions match.
+	More    bool          `json:"more"`
+	Dropped spans.Dropped `json:"dropped"`
+}
+
+// sessionHeadJSON is what the list and the tree both tell of a session.
+type sessionHeadJSON struct {
+	ID         spans.SessionID `json:"id"`
+	Origin     spans.SessionID `json:"origin"`
+	Name       string          `json:"name"`
+	TraceID    string          `json:"trace_id"`
+	Start      time.Time       `json:"start"`
+	DurationNs int64           `json:"duration_ns"`
+	Errors     int             `json:"errors"`
+	Open       int             `json:"open"`
+	Dropped    int             `json:"dropped"`
+	Attributes []attributeJSON `json:"attributes"`
+}
+
+func headOf(s *spans.SessionRecord) sessionHeadJSON {
+	return sessionHeadJSON{
+		ID:         s.ID,
+		Origin:     s.Origin,
+		Name:       s.Name,
+		TraceID:    s.TraceID.String(),
+		Start:      s.Start.UTC(),
+		DurationNs: int64(s.Duration),
+		Errors:     s.Errors,
+		Open:       s.Open,
+		Dropped:    s.Dropped,
+		Attributes: attributesJSON(s.Attributes),
+	}
+}
+
+// sessionRowJSON is one session of the list.
+type sessionRowJSON struct {
+	sessionHeadJSON
+	SpanCount int `json:"span_count"`
+	// Hot is the span name in which most of the session's self time was spent; absent
+	// for a session without spans.
+	Hot *hotJSON `json:"hot,omitempty"`
+}
+
+type hotJSON struct {
+	Name   string `json:"name"`
+	Count  int    `json:"count"`
+	SelfNs int64  `json:"self_ns"`
+	// Share of the self time of all spans of the session, in [0, 1].
+	Share float64 `json:"share"`
+}
+
+func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
+	q, err := sessionsQuery(r.URL.Query())
+	if err != nil {
+		writeError(w, http.StatusBadRequest, "%s", err)
+		return
+	}
+	found, more := h.findSessions(q)
+	out := sessionsJSON{Sessions: make([]sessionRowJSON, len(found)), More: more, Dropped: h.dropped()}
+	for i, s := range found {
+		out.Sessions[i] = sessionRowJSON{sessionHeadJSON: headOf(s), SpanCount: len(s.Spans), Hot: hotOf(s)}
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// findSessions asks the store for one session more than wanted. A name is looked for here
+// and not by the store, which knows whole names only.
+func (h *Handler) findSessions(q spans.Query) (found []*spans.SessionRecord, more bool) {
+	limit, name := q.Limit, strings.ToLower(q.Name)
+	if q.Limit++; name != "" {
+		q.Name, q.Limit = "", maxScan
+	}
+	for _, s := range h.store.Sessions(q) {
+		if !strings.Contains(strings.ToLower(s.Name), name) {
+			continue
+		}
+		if len(found) == limit {
+			return found, true
+		}
+		found = append(found, s)
+	}
+	return found, false
+}
+
+func hotOf(s *spans.SessionRecord) *hotJSON {
+	byName := make(map[string]hotJSON, 16)
+	var whole int64
+	var best hotJSON
+	for i := range s.Spans {
+		span := &s.Spans[i]
+		hot := byName[span.Name]
+		hot.Name = span.Name
+		hot.Count++
+		hot.SelfNs += int64(span.SelfTime)
+		byName[span.Name] = hot
+		whole += int64(span.SelfTime)
+	}
+	if len(byName) == 0 {
+		return nil
+	}
+	for _, hot := range byName {
+		if best.Count == 0 || cmp.Or(cmp.Compare(hot.SelfNs, best.SelfNs), strings.Compare(best.Name, hot.Name)) > 0 {
+			best = hot
+		}
+	}
+	if whole > 0 {
+		best.Share = float64(best.SelfNs) / float64(whole)
+	}
+	return &best
+}
+
+// sessionsQuery reads the parameters of the list. Unknown ones are ignored.
+func sessionsQuery(v url.Values) (spans.Query, error) {
+	q := spans.Query{Name: v.Get("name"), Limit: defaultLimit}
+	if s := v.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > maxLimit {
+			return q, fmt.Errorf("limit %q: must be an integer in [1, %d]", s, maxLimit)
+		}
+		q.Limit = n
+	}
+	if s := v.Get("min_ms"); s != "" {
+		ms, err := strconv.ParseFloat(s, 64)
+		const most = float64(math.MaxInt64 / int64(time.Millisecond))
+		if err != nil || !(ms >= 0 && ms < most) {
+			return q, fmt.Errorf("min_ms %q: must be a number of milliseconds, not negative", s)
+		}
+		q.MinDuration = time.Duration(ms * float64(time.Millisecond))
+	}
+	switch s := v.Get("errors"); s {
+	case "", "0":
+	case "1":
+		q.ErrorsOnly = true
+	default:
+		return q, fmt.Errorf("errors %q: must be 0 or 1", s)
+	}
+	switch s := v.Get("sort"); s {
+	case "", "newest":
+	case "worst":
+		q.Worst = true
+	default:
+		return q, fmt.Errorf("sort %q: must be newest or worst", s)
+	}
+	return q, nil
+}
