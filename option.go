@@ -1,0 +1,198 @@
+package otelprof
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// ErrConfig is wrapped by errors about options and about our own environment variables.
+var ErrConfig = errors.New("otelprof: config")
+
+// Our environment variables.
+const (
+	EnvViewer      = "OTELPROF_VIEWER"
+	EnvDataDir     = "OTELPROF_DATA_DIR"
+	EnvPlanFile    = "OTELPROF_PLAN_FILE"
+	EnvExperiments = causal.EnvExperiments
+	EnvDisabled    = "OTELPROF_DISABLED"
+)
+
+// off is the value that switches something off that an option switched on.
+const off = "off"
+
+// An Option sets what [Setup] wires.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	serviceName    string
+	resource       *resource.Resource
+	viewer         string // "" for none
+	viewerOptions  []viewer.Option
+	dataDir        string         // "" for none
+	planFile       string         // "" for none
+	experiments    *causal.Limits // nil for none
+	logger         *slog.Logger
+	store          spans.Store // nil for the default
+	withoutGlobals bool
+	disabled       bool
+
+	errs []error
+}
+
+func (c config) reject(format string, args ...any) config {
+	c.errs = append(c.errs, fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...)))
+	return c
+}
+
+func newConfig(opts []Option) (config, error) {
+	c := config{
+		viewer:   os.Getenv(EnvViewer),
+		dataDir:  os.Getenv(EnvDataDir),
+		planFile: os.Getenv(EnvPlanFile),
+		logger:   slog.Default(),
+	}
+	experiments := os.Getenv(EnvExperiments)
+	switch experiments {
+	case "on":
+		limits := causal.DefaultLimits()
+		c.experiments = &limits
+	case "", off:
+	default:
+		c = c.reject("%s %q: must be on or off", EnvExperiments, experiments)
+	}
+	if value := os.Getenv(EnvDisabled); value != "" {
+		var err error
+		if c.disabled, err = strconv.ParseBool(value); err != nil {
+			c = c.reject("%s %q: must be true or false", EnvDisabled, value)
+		}
+	}
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	if experiments == off {
+		c.experiments = nil
+	}
+	if os.Getenv(EnvViewer) == off {
+		c.viewer = ""
+	}
+	return c, errors.Join(c.errs...)
+}
+
+// WithServiceName sets the resource's service.name. By default, if this option is not used,
+// it is OTEL_SERVICE_NAME, or service.name in OTEL_RESOURCE_ATTRIBUTES, or what the SDK makes of the
+// program's name.
+func WithServiceName(name string) Option {
+	return optionFunc(func(c config) config {
+		if name == "" {
+			return c.reject("service name \"\": must not be empty")
+		}
+		c.serviceName = name
+		return c
+	})
+}
+
+// WithResource adds attributes to those of the SDK and the environment, and replaces those
+// of the same key. By default, if this option is not used, nothing is added but a random
+// service.instance.id, where there is none.
+func WithResource(r *resource.Resource) Option {
+	return optionFunc(func(c config) config {
+		if r == nil {
+			return c.reject("resource nil: must be set")
+		}
+		c.resource = r
+		return c
+	})
+}
+
+// WithViewer serves the viewer at addr, "host:port" with a loopback host; port 0 takes a
+// free one, see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in
+// use is said to the logger, and there is no viewer. OTELPROF_VIEWER=off overrules this
+// option. By default, if this option is not used, it is OTELPROF_VIEWER, and if that is not set there
+// is none.
+func WithViewer(addr string, opts ...viewer.Option) Option {
+	return optionFunc(func(c config) config {
+		if addr == "" {
+			return c.reject("viewer address \"\": must be host:port")
+		}
+		c.viewer, c.viewerOptions = addr, opts
+		return c
+	})
+}
+
+// WithDataDir writes traces and metrics to files in this folder, which must exist, see
+// package otlpfile. A folder that can not be written to is said to the logger, and there are no
+// files. By default, if this option is not used, it is OTELPROF_DATA_DIR, and if that is not set
+// there are none.
+func WithDataDir(dir string) Option {
+	return optionFunc(func(c config) config {
+		if dir == "" {
+			return c.reject("data folder \"\": must not be empty")
+		}
+		c.dataDir = dir
+		return c
+	})
+}
+
+// WithPlanFile reads the plan of causal experiments from this file, every 2 s; it need not
+// exist yet. Plans are refused without [WithExperiments]. By default, if this option is not
+// used, it is OTELPROF_PLAN_FILE, and if that is not set there is none.
+func WithPlanFile(path string) Option {
+	return optionFunc(func(c config) config {
+		if path == "" {
+			return c.reject("plan file \"\": must not be empty")
+		}
+		c.planFile = path
+		return c
+	})
+}
+
+// WithExperiments opts in to causal experiments, which delay the application, and bounds
+// their cost: plans can tighten caps, never loosen them. OTELPROF_EXPERIMENTS=off overrules this
+// option. By default, if this option is not used, no delay is ever inserted, unless
+// OTELPROF_EXPERIMENTS is on; then the caps are [causal.DefaultLimits].
+func WithExperiments(caps causal.Limits) Option {
+	return optionFunc(func(c config) config { c.experiments = &caps; return c })
+}
+
+// WithLogger sets who is told of what fails, of its return, and of causal plans and
+// experiments. By default, if this option is not used, it is slog.Default.
+func WithLogger(l *slog.Logger) Option {
+	return optionFunc(func(c config) config {
+		if l == nil {
+			return c.reject("logger nil: must be set")
+		}
+		c.logger = l
+		return c
+	})
+}
+
+// WithStore sets where finished sessions go. By default, if this option is not used, it is
+// memory, see [spans.NewRing].
+func WithStore(s spans.Store) Option {
+	return optionFunc(func(c config) config {
+		if s == nil {
+			return c.reject("store nil: must be set")
+		}
+		c.store = s
+		return c
+	})
+}
+
+// WithoutGlobals leaves OpenTelemetry's global providers and propagator as they are. By
+// default, if this option is not used, Setup sets them.
+func WithoutGlobals() Option {
+	return optionFunc(func(c config) config { c.withoutGlobals = true; return c })
+}

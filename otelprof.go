@@ -1,0 +1,39 @@
+// Package otelprof turns OpenTelemetry spans into profiling regions. Setup wires
+// everything in one call:
+//
+//	ctx := context.Background()
+//	prof, err := otelprof.Setup(ctx, otelprof.WithServiceName("quickstart"), otelprof.WithViewer("127.0.0.1:8080"))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer prof.Shutdown(ctx)
+//	tracer := prof.TracerProvider().Tracer("quickstart")
+//	for i := range 1000 {
+//		_, span := tracer.Start(ctx, "compute")
+//		time.Sleep(time.Duration(i%10) * time.Millisecond) // your code here
+//		span.End()
+//	}
+//
+// Traces and metrics go to OTLP if the standard environment names an endpoint
+// (OTEL_EXPORTER_OTLP_ENDPOINT and its kin), to files with [WithDataDir], and to a web page with
+// [WithViewer]. A program that has providers of its own needs no Setup: see [spans.Wrap].
+//
+// # Environment
+//
+// The SDK's variables (OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_* …) mean what
+// they always mean. Ours stand for options; where both are given, the option counts, but "off" and
+// OTELPROF_DISABLED count above all.
+//
+//	OTELPROF_VIEWER       host:port, or off     WithViewer
+//	OTELPROF_DATA_DIR     folder                WithDataDir
+//	OTELPROF_PLAN_FILE    file                  WithPlanFile
+//	OTELPROF_EXPERIMENTS  on or off             WithExperiments, with causal.DefaultLimits
+//	OTELPROF_DISABLED     true or false         true: the plain SDK, without all that is ours
+//	OTEL_SDK_DISABLED     true                  nothing at all is measured or exported
+//
+// # What can fail
+//
+// A setting with a bad value makes Setup return an error that names it. A busy port, a folder that
+// can not be written to, an endpoint that can not be reached are said once, to the logger; the
+// application runs on, and what is lost is counted, see [Profiler.Exports].
+package otelprof

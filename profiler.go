@@ -1,0 +1,134 @@
+package otelprof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A Profiler is what [Setup] has wired. Any goroutine may call its methods.
+type Profiler struct {
+	tracers *spans.TracerProvider
+	meters  *sdkmetric.MeterProvider
+	causal  *causal.Controller
+	server  *viewer.Server // nil without a viewer
+
+	batchers []*delivery.Batcher
+	exports  []func() delivery.Stats
+	// release shuts exporters down that may not have come to a provider.
+	release []func(context.Context) error
+
+	endPoll func() // stops reading plans; nil without a plan file
+	polling sync.WaitGroup
+
+	once sync.Once
+	done chan struct{} // closed when Shutdown is over
+	err  error         // its outcome, valid after done
+}
+
+// TracerProvider returns the provider whose spans are measured and exported.
+func (p *Profiler) TracerProvider() *spans.TracerProvider { return p.tracers }
+
+// MeterProvider returns the provider whose metrics are exported, with those of the regions.
+func (p *Profiler) MeterProvider() metric.MeterProvider { return p.meters }
+
+// Causal returns the controller of causal experiments. It refuses all plans, unless
+// [WithExperiments] or the environment has opted in.
+func (p *Profiler) Causal() *causal.Controller { return p.causal }
+
+// ViewerURL returns the address of the viewer's page, "" if none is served.
+func (p *Profiler) ViewerURL() string {
+	if p.server == nil {
+		return ""
+	}
+	return p.server.URL()
+}
+
+// Exports returns, for each pipeline, how many spans or data points were exported, are
+// queued, or were lost and why.
+func (p *Profiler) Exports() []delivery.Stats {
+	out := make([]delivery.Stats, len(p.exports))
+	for i, stats := range p.exports {
+		out[i] = stats()
+	}
+	return out
+}
+
+// poll reads plans until Shutdown.
+func (p *Profiler) poll(f *remote.File) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.endPoll = cancel
+	p.polling.Go(func() { f.Run(ctx) })
+}
+
+// Shutdown ends experiments, delays in flight included, exports what has ended, and stops
+// all that Setup has started. When ctx ends it gives up what is left, which is counted, and
+// returns; give it a deadline. The error joins those of all parts. A second call waits for
+// the first and returns the same.
+func (p *Profiler) Shutdown(ctx context.Context) error {
+	first := false
+	p.once.Do(func() { first = true })
+	if first {
+		p.err = p.shutdown(ctx)
+		close(p.done)
+		return p.err
+	}
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return fmt.Errorf("otelprof: shutdown: %w", ctx.Err())
+	}
+}
+
+func (p *Profiler) shutdown(ctx context.Context) error {
+	if p.endPoll != nil {
+		p.endPoll()
+		p.polling.Wait()
+	}
+	var errCausal error
+	if p.causal != nil {
+		errCausal = p.causal.Close()
+	}
+
+	// Side by side: an endpoint that does not answer traces must not use up the time of
+	// the metrics.
+	var wg sync.WaitGroup
+	var errTraces, errMetrics, errViewer error
+	wg.Go(func() {
+		if p.tracers != nil {
+			errTraces = p.tracers.Shutdown(ctx)
+		}
+		// Those that the SDK did not come to before ctx ended; for the others, this does
+		// nothing.
+		for _, b := range p.batchers {
+			errTraces = errors.Join(errTraces, b.Shutdown(ctx))
+		}
+	})
+	wg.Go(func() {
+		if p.meters != nil {
+			errMetrics = p.meters.Shutdown(ctx)
+		}
+	})
+	wg.Go(func() {
+		if p.server != nil {
+			errViewer = p.server.Shutdown(ctx)
+		}
+	})
+	wg.Wait()
+	// What is left is what an error in Setup, or the end of ctx, kept from the providers.
+	for _, release := range p.release {
+		_ = release(ctx)
+	}
+	return errors.Join(errCausal, errTraces, errMetrics, errViewer)
+}

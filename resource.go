@@ -1,0 +1,53 @@
+package otelprof
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+)
+
+// newResource joins, the later over the earlier: the SDK's, the environment's, the
+// application's.
+func newResource(c config) (*resource.Resource, error) {
+	r := resource.Default()
+	// Default has read the environment once and for all, maybe before the application
+	// changed it.
+	layers := []*resource.Resource{resource.Environment(), c.resource}
+	if c.serviceName != "" {
+		layers = append(layers, resource.NewSchemaless(semconv.ServiceName(c.serviceName)))
+	}
+	for _, layer := range layers {
+		merged, err := resource.Merge(r, layer)
+		if errors.Is(err, resource.ErrSchemaURLConflict) {
+			// The attributes are joined all the same, the schema is unknown.
+			c.logger.Warn("otelprof: resource: schema URL left out", slog.Any("cause", err))
+		} else if err != nil {
+			return nil, fmt.Errorf("otelprof: resource: %w", err)
+		}
+		r = merged
+	}
+	if !r.Set().HasValue(semconv.ServiceInstanceIDKey) {
+		return resource.Merge(r, resource.NewSchemaless(semconv.ServiceInstanceID(newUUID())))
+	}
+	return r, nil
+}
+
+// newUUID returns a random UUID, version 4 of RFC 9562.
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// text returns the value of a key, "" if there is none.
+func text(r *resource.Resource, key attribute.Key) string {
+	v, _ := r.Set().Value(key)
+	return v.AsString()
+}

@@ -1,0 +1,446 @@
+package otelprof
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	colmetricpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/exporter/otlp"
+	"github.com/otelprof/otelprof/exporter/viewer"
+)
+
+// A receiver is an OTLP server over HTTP that remembers names.
+type receiver struct {
+	*httptest.Server
+	mu          sync.Mutex
+	spans       []string
+	metrics     []string
+	exponential []string // of metrics, the exponential histograms
+	resource    *resourcepb.Resource
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err == nil {
+			err = r.take(req.URL.Path, body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(func() { r.CloseClientConnections(); r.Close() })
+	return r
+}
+
+func (r *receiver) take(path string, body []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch path {
+	case "/v1/traces":
+		var req coltracepb.ExportTraceServiceRequest
+		if err := proto.Unmarshal(body, &req); err != nil {
+			return err
+		}
+		for _, rs := range req.GetResourceSpans() {
+			r.resource = rs.GetResource()
+			for _, ss := range rs.GetScopeSpans() {
+				for _, s := range ss.GetSpans() {
+					r.spans = append(r.spans, s.GetName())
+				}
+			}
+		}
+	case "/v1/metrics":
+		var req colmetricpb.ExportMetricsServiceRequest
+		if err := proto.Unmarshal(body, &req); err != nil {
+			return err
+		}
+		for _, rm := range req.GetResourceMetrics() {
+			for _, sm := range rm.GetScopeMetrics() {
+				for _, m := range sm.GetMetrics() {
+					r.metrics = append(r.metrics, m.GetName())
+					if m.GetExponentialHistogram() != nil {
+						r.exponential = append(r.exponential, m.GetName())
+					}
+				}
+			}
+		}
+	default:
+		return errors.New("no such path")
+	}
+	return nil
+}
+
+// log is a logger's output, for any goroutine.
+type log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// warnings are the lines above INFO.
+func (l *log) warnings() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for line := range strings.Lines(l.buf.String()) {
+		if !strings.Contains(line, "level=INFO") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// setup is Setup without globals, with a logger.
+func setup(t *testing.T, opts ...Option) (*Profiler, *log) {
+	t.Helper()
+	l := &log{}
+	p, err := Setup(t.Context(), append([]Option{WithLogger(slog.New(slog.NewTextHandler(l, nil))), WithoutGlobals()}, opts...)...)
+	if err != nil {
+		t.Fatalf("Setup: %v", err)
+	}
+	t.Cleanup(func() { _ = p.Shutdown(within(t, 5*time.Second)) })
+	return p, l
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func spanOf(p *Profiler, name string) {
+	_, s := p.TracerProvider().Tracer("test").Start(context.Background(), name)
+	s.End()
+}
+
+func TestSetupDeliversEverywhere(t *testing.T) {
+	r := newReceiver(t)
+	dir := t.TempDir()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	t.Setenv(EnvDataDir, dir)
+	p, l := setup(t, WithServiceName("shop"), WithViewer("127.0.0.1:0"))
+
+	const n = 100
+	for range n {
+		spanOf(p, "checkout")
+	}
+	counter, err := p.MeterProvider().Meter("test").Int64Counter("orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter.Add(t.Context(), 1)
+	histogram, err := p.MeterProvider().Meter("test").Float64Histogram("payment.duration", metric.WithUnit("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	histogram.Record(t.Context(), 0.0125)
+	transport := &http.Transport{}
+	res, err := (&http.Client{Transport: transport}).Get(p.ViewerURL() + "healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	transport.CloseIdleConnections()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("viewer's healthz answers %s", res.Status)
+	}
+	if err := p.Shutdown(within(t, 10*time.Second)); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+
+	if len(r.spans) != n || r.spans[0] != "checkout" {
+		t.Errorf("%d spans received, want %d", len(r.spans), n)
+	}
+	if !slices.Contains(r.metrics, "orders") || len(r.metrics) < 2 {
+		t.Errorf("metrics %q received, want orders and those of the regions", r.metrics)
+	}
+	if !slices.Contains(r.exponential, "payment.duration") {
+		t.Errorf("exponential histograms %q received, want payment.duration", r.exponential)
+	}
+	attributes := map[string]string{}
+	for _, kv := range r.resource.GetAttributes() {
+		attributes[kv.GetKey()] = kv.GetValue().GetStringValue()
+	}
+	if attributes["service.name"] != "shop" || len(attributes["service.instance.id"]) != 36 {
+		t.Errorf("resource %v, want service.name shop and an instance id", attributes)
+	}
+	for _, name := range []string{"traces.jsonl", "metrics.jsonl"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.HasPrefix(data, []byte(`{"resource`)) || !bytes.HasSuffix(data, []byte("}\n")) {
+			t.Errorf("%s: %v, %d bytes, want lines of JSON", name, err, len(data))
+		}
+	}
+	exports := p.Exports()
+	if len(exports) != 4 {
+		t.Fatalf("Exports = %+v, want two files and two endpoints", exports)
+	}
+	for _, s := range exports {
+		if s.Exported == 0 || s.Exported != s.Ended() {
+			t.Errorf("Exports: %+v, want all exported", s)
+		}
+	}
+	if w := l.warnings(); len(w) != 0 {
+		t.Errorf("said %q", w)
+	}
+}
+
+func TestSetupBadValues(t *testing.T) {
+	tests := map[string]struct {
+		env  map[string]string
+		opts []Option
+		want error
+		text string
+	}{
+		"experiments":     {env: map[string]string{EnvExperiments: "yes"}, want: ErrConfig, text: `OTELPROF_EXPERIMENTS "yes": must be on or off`},
+		"disabled":        {env: map[string]string{EnvDisabled: "maybe"}, want: ErrConfig, text: `OTELPROF_DISABLED "maybe": must be true or false`},
+		"viewer env":      {env: map[string]string{EnvViewer: "8080"}, want: viewer.ErrConfig, text: `"8080"`},
+		"viewer public":   {opts: []Option{WithViewer("0.0.0.0:8080")}, want: viewer.ErrConfig, text: "0.0.0.0:8080"},
+		"viewer empty":    {opts: []Option{WithViewer("")}, want: ErrConfig, text: "viewer"},
+		"protocol":        {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "udp"}, want: otlp.ErrConfig, text: `OTEL_EXPORTER_OTLP_PROTOCOL "udp"`},
+		"batch":           {env: map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_MAX_QUEUE_SIZE": "many"}, want: delivery.ErrConfig, text: "OTEL_BSP_MAX_QUEUE_SIZE"},
+		"service name":    {opts: []Option{WithServiceName("")}, want: ErrConfig, text: "service name"},
+		"limits":          {opts: []Option{WithExperiments(causal.Limits{})}, want: causal.ErrConfig, text: "per_span"},
+		"nil values":      {opts: []Option{WithLogger(nil), WithStore(nil), WithResource(nil)}, want: ErrConfig, text: "store nil"},
+		"empty locations": {opts: []Option{WithDataDir(""), WithPlanFile("")}, want: ErrConfig, text: "plan file"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			p, err := Setup(t.Context(), append(tt.opts, WithoutGlobals())...)
+			if err == nil {
+				_ = p.Shutdown(t.Context())
+			}
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("Setup = %v, want an error that wraps %q and says %q", err, tt.want, tt.text)
+			}
+		})
+	}
+}
+
+func TestSetupJoinsErrors(t *testing.T) {
+	t.Setenv(EnvDisabled, "maybe")
+	t.Setenv("OTEL_METRICS_EXPORTER", "carbon")
+	_, err := Setup(t.Context(), WithServiceName(""))
+	for _, text := range []string{"maybe", "carbon", "service name"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("Setup = %v, want it to name %s too", err, text)
+		}
+	}
+}
+
+// What the surroundings lack is said once, and the application runs on.
+func TestSetupRunsOn(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+dead.Addr().String())
+	dir := filepath.Join(t.TempDir(), "missing")
+	p, l := setup(t, WithViewer(busy.Addr().String()), WithDataDir(dir))
+
+	if got := p.ViewerURL(); got != "" {
+		t.Errorf("ViewerURL = %q without a viewer", got)
+	}
+	spanOf(p, "checkout")
+	if got := p.TracerProvider().Regions(); len(got) != 1 {
+		t.Errorf("Regions = %v, want the span measured", got)
+	}
+	for range 3 {
+		spanOf(p, "checkout")
+		_ = p.TracerProvider().ForceFlush(within(t, 5*time.Second))
+	}
+	start := time.Now()
+	err = p.Shutdown(within(t, 5*time.Second))
+	if err == nil || !strings.Contains(err.Error(), "4 spans not delivered") {
+		t.Errorf("Shutdown = %v, want it to tell what was lost", err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("Shutdown took %v with a context of 5 s", took)
+	}
+	for _, text := range []string{busy.Addr().String(), dir, "otlp: traces to", "otlp: metrics to"} {
+		said := 0
+		for _, line := range l.warnings() {
+			if strings.Contains(line, text) {
+				said++
+			}
+		}
+		if said != 1 {
+			t.Errorf("%q said %d times, want once:\n%s", text, said, strings.Join(l.warnings(), ""))
+		}
+	}
+}
+
+func TestSetupGlobals(t *testing.T) {
+	tp, mp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), otel.GetTextMapPropagator()
+	setup(t)
+	if otel.GetTracerProvider() != tp || otel.GetMeterProvider() != mp {
+		t.Error("globals changed with WithoutGlobals")
+	}
+	t.Cleanup(func() {
+		otel.SetTracerProvider(tp)
+		otel.SetMeterProvider(mp)
+		otel.SetTextMapPropagator(prop)
+	})
+	p, err := Setup(t.Context(), WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Shutdown(t.Context())
+	if otel.GetTracerProvider() != p.TracerProvider() || otel.GetMeterProvider() != p.MeterProvider() {
+		t.Error("globals are not the profiler's")
+	}
+	want := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}).Fields()
+	got := otel.GetTextMapPropagator().Fields()
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("propagated fields (-want +got):\n%s", diff)
+	}
+}
+
+func TestSetupDisabled(t *testing.T) {
+	for _, name := range []string{EnvDisabled, "OTEL_SDK_DISABLED"} {
+		t.Run(name, func(t *testing.T) {
+			r := newReceiver(t)
+			dir := t.TempDir()
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+			t.Setenv(name, "true")
+			p, _ := setup(t, WithDataDir(dir), WithViewer("127.0.0.1:0"), WithExperiments(causal.DefaultLimits()))
+			spanOf(p, "checkout")
+			if p.ViewerURL() != "" || p.Causal().Status().Enabled || len(p.TracerProvider().Regions()) != 0 {
+				t.Errorf("viewer %q, experiments %v, regions %v; want none of them", p.ViewerURL(), p.Causal().Status().Enabled, p.TracerProvider().Regions())
+			}
+			if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+			if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+				t.Errorf("%d files written", len(entries))
+			}
+			var want []string
+			if name == EnvDisabled { // our part is off, the SDK is not
+				want = []string{"checkout"}
+			}
+			if diff := cmp.Diff(want, r.spans); diff != "" {
+				t.Errorf("spans received (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSetupExperiments(t *testing.T) {
+	in := WithExperiments(causal.DefaultLimits())
+	for _, tt := range []struct {
+		env  string
+		opts []Option
+		want bool
+	}{
+		{"", nil, false},
+		{"", []Option{in}, true},
+		{"on", nil, true},
+		{"on", []Option{in}, true},
+		{"off", nil, false},
+		{"off", []Option{in}, false},
+	} {
+		t.Run(fmt.Sprintf("env=%q/options=%d", tt.env, len(tt.opts)), func(t *testing.T) {
+			t.Setenv(EnvExperiments, tt.env)
+			p, _ := setup(t, tt.opts...)
+			if got := p.Causal().Status().Enabled; got != tt.want {
+				t.Errorf("Enabled = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSetupViewerOffOverrules(t *testing.T) {
+	t.Setenv(EnvViewer, "off")
+	p, _ := setup(t, WithViewer("127.0.0.1:0"))
+	if got := p.ViewerURL(); got != "" {
+		t.Errorf("ViewerURL = %q with OTELPROF_VIEWER=off", got)
+	}
+}
+
+func TestSetupPlanFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.yaml")
+	plan := fmt.Sprintf("api: causal/v1\nid: first\nexpires_at: %s\nmode: dilation\nregions: [{span: checkout}]\nprogress: [{span: checkout, type: throughput}]\n",
+		time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
+	if err := os.WriteFile(path, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(EnvPlanFile, path)
+	t.Setenv(EnvExperiments, "on")
+	p, l := setup(t)
+	deadline := time.Now().Add(5 * time.Second)
+	for p.Causal().Status().Plan == nil && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if s := p.Causal().Status(); s.Plan == nil || s.Plan.ID != "first" {
+		t.Fatalf("Status = %+v, want the plan of the file in force; said %q", s, l.warnings())
+	}
+	if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if s := p.Causal().Status(); s.State == causal.StateRunning {
+		t.Errorf("State = %v after Shutdown", s.State)
+	}
+}
+
+func TestShutdownConcurrentSafe(t *testing.T) {
+	p, _ := setup(t, WithViewer("localhost:0"), WithDataDir(t.TempDir()))
+	spanOf(p, "checkout")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := p.Shutdown(within(t, 10*time.Second)); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range p.Exports() {
+		if s.Queued != 0 {
+			t.Errorf("Exports: %+v, want nothing queued", s)
+		}
+	}
+	spanOf(p, "late")
+}
