@@ -1,0 +1,161 @@
+// Shop is a small web shop that shows what otelprof does: an HTTP service, an SQL
+// database, a contended lock and a worker pipeline under a load generator, with the
+// viewer open and causal experiments running.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/causal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first Ctrl-C the shop ends in good order; a second one kills it.
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the command's flags.
+type settings struct {
+	duration time.Duration // 0: until ctx ends
+	listen   string
+	plan     string
+	data     string
+	clients  int
+}
+
+func parseFlags(args []string, stderr io.Writer) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.DurationVar(&s.duration, "for", 0, "run this long; 0 runs until Ctrl-C")
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` of the viewer")
+	flags.StringVar(&s.plan, "plan", "", "causal plan `file`, written if it is missing (default plan.yaml beside the sources)")
+	flags.StringVar(&s.data, "data", "", "`folder` of the database and the OTLP-JSON files (default in the user's cache folder)")
+	flags.IntVar(&s.clients, "clients", 8, "closed-loop clients of the load generator")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return s, fmt.Errorf("argument %q: unexpected", flags.Arg(0))
+	case s.duration < 0:
+		return s, fmt.Errorf("-for %v: must not be negative", s.duration)
+	case s.clients < 1 || s.clients > 1000:
+		return s, fmt.Errorf("-clients %d: must be in [1, 1000]", s.clients)
+	}
+	if s.data == "" {
+		s.data = defaultDataDir()
+	}
+	return s, nil
+}
+
+func defaultDataDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "data"
+	}
+	return filepath.Join(cache, "otelprof", "shop")
+}
+
+// run is the whole demo: set up otelprof, open the shop, put load on it, and report.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	cfg, err := parseFlags(args, stderr)
+	if err != nil {
+		return err
+	}
+	files := filepath.Join(cfg.data, "otlp")
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		return err
+	}
+	plan, err := preparePlan(cfg.plan, cfg.data, time.Now())
+	if err != nil {
+		return err
+	}
+
+	// What must outlive ctx, ending in good order, gets a context without its end.
+	background := context.WithoutCancel(ctx)
+	prof, err := otelprof.Setup(background,
+		otelprof.WithServiceName("shop"),
+		otelprof.WithViewer(cfg.listen), // if the port is in use, the log says so, and the shop runs on
+		otelprof.WithDataDir(files),
+		otelprof.WithPlanFile(plan),
+		// Experiments insert delays, so a program opts in and caps them. A plan can
+		// tighten these limits, never loosen them.
+		otelprof.WithExperiments(causal.Limits{
+			PerSpan:  causal.Duration(100 * time.Millisecond),
+			PerTrace: causal.Duration(time.Second),
+			Duty:     1,
+			Total:    causal.Duration(time.Hour),
+		}),
+		otelprof.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		flush, cancel := context.WithTimeout(background, 10*time.Second)
+		defer cancel()
+		// The demo has done its work even if a backend did not take everything.
+		if lost := prof.Shutdown(flush); lost != nil {
+			fmt.Fprintln(stderr, "shop:", lost)
+		}
+	}()
+
+	shop, err := openShop(background, cfg.data, prof.TracerProvider(), prof.MeterProvider())
+	if err != nil {
+		return err
+	}
+	printStart(stdout, prof.ViewerURL(), shop.URL(), plan, cfg.data)
+
+	if cfg.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cfg.duration)
+		defer cancel()
+	}
+	load := newLoad(shop.URL(), cfg.clients)
+	done := showProgress(stderr, cfg.duration, load, prof.Causal())
+	// End the experiments while the load is still there: an arm measured while the
+	// clients leave one by one would be worth nothing.
+	loadCtx, endLoad := context.WithCancel(background)
+	defer endLoad()
+	defer context.AfterFunc(ctx, func() {
+		prof.Causal().Stop("the demo ends")
+		endLoad()
+	})()
+	err = load.Run(loadCtx)
+	done()
+
+	err = errors.Join(err, shop.Close(background))
+	return errors.Join(err, report(stdout, load, prof.TracerProvider().Regions(), prof.Causal().Profile()))
+}
+
+func printStart(w io.Writer, viewer, shop, plan, data string) {
+	if viewer == "" {
+		viewer = "off"
+	}
+	fmt.Fprintf(w, "viewer  %s\n", viewer)
+	fmt.Fprintf(w, "shop    %s  (POST /orders, GET /orders?last=8, GET /products?category=desk)\n", shop)
+	fmt.Fprintf(w, "plan    %s  edit it while this runs\n", plan)
+	fmt.Fprintf(w, "data    %s\n", data)
+	if endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint != "" {
+		fmt.Fprintf(w, "OTLP    %s\n", endpoint)
+	}
+	fmt.Fprintln(w, "Ctrl-C ends it and prints the tables.")
+}
