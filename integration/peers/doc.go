@@ -1,0 +1,39 @@
+// Command peers measures what a wrapped span costs beside the SDK's own span and beside
+// another wrapper, and prints one line for each figure:
+//
+//	ratio span_full ours=1313 peer=989 peer_name=otel-sdk x=0.75 delta_ns=+324 ...
+//
+// All costs are per span, start and end, each the median over the rounds:
+//
+//	ours, peer       nanoseconds
+//	x                peer/ours, so above 1 where ours is cheaper
+//	delta_…          ours - peer: nanoseconds, allocations, bytes allocated
+//	x_lo, x_hi       first and third quartile of x over the rounds
+//	clock            "cpu", or "caller"; see below
+//	busy             part of the processors' time that our side got
+//	dropped          part of our sessions that were lost for lack of room
+//	kept             part of them that a record was made of; the store in memory wants a
+//	                 hundred or so a second, and span_full_keepall has one that wants all
+//	target, holds    what we promise, and whether the figure keeps it. Allocations are
+//	                 promised in whole ones, so up to half of one more is allowed for what
+//	                 the spans of a trace share; with more than 1 % dropped nothing holds
+//
+// x and delta_… are medians of what each round gave, not quotients of the medians: the two
+// sides of a round run one after the other, in alternating order, so a disturbance of the
+// machine meets both or one round only.
+//
+// An operation is a trace of spans_per_session spans: a root and its children, one after the
+// other. With 1, every span is a root and a session of its own. The provider beneath is the
+// SDK's with a processor that drops everything.
+//
+// With clock=cpu the time is the processor time of the whole process divided by GOMAXPROCS.
+// On an idle machine that is the wall time, divided by the spans of all goroutines as testing.B's
+// RunParallel counts; on a busy one it leaves out what other programs took, though not what
+// they did to the caches. Nothing is left out on our side: the worker that turns sessions into
+// records is in it, and each round waits for it. With clock=caller one goroutine has two
+// processors, and the time is the wall time for which it was held up; that is right only
+// where nothing else runs. Allocations and bytes are those of the whole process in either case.
+//
+// Both sides yield the processor after every 64 spans, so that the worker has its turn
+// where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
+package main

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// ballastBytes keeps the heap large enough that the garbage collector runs as rarely as in
+// a service, and not after every few thousand spans.
+const ballastBytes = 64 << 20
+
+func main() {
+	rounds := flag.Int("rounds", 25, "`number` of times both sides of a figure are measured")
+	arm := flag.Duration("arm", 100*time.Millisecond, "`time` that each side takes in a round")
+	only := flag.String("only", "", "measure only the figures whose names match this `regexp`")
+	flag.Parse()
+	if err := run(os.Stdout, *rounds, *arm, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+// run writes one line for each figure. A target that is missed is no error.
+func run(w io.Writer, rounds int, arm time.Duration, only string) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	if rounds < 1 || arm <= 0 {
+		return fmt.Errorf("rounds %d, arm %v: must be positive", rounds, arm)
+	}
+	ballast := make([]byte, ballastBytes)
+	defer runtime.KeepAlive(ballast)
+
+	if _, err := fmt.Fprintf(w, "# %s %s/%s, %d CPUs (%s), %d rounds of %v\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel(), rounds, arm); err != nil {
+		return err
+	}
+	for _, f := range figures() {
+		if !match.MatchString(f.name) {
+			continue
+		}
+		r, err := measure(f, rounds, arm)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if _, err := fmt.Fprintln(w, f.line(f.peer().name, r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cpuModel returns what Linux calls the processor, or "unknown".
+func cpuModel() string {
+	file, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	defer file.Close() //nolint:errcheck // Nothing was written.
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
