@@ -1,0 +1,56 @@
+GO      ?= go
+MODULES := . examples integration
+
+# The race detector needs cgo, and go turns cgo off where there is no C compiler.
+RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI         := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+
+ARGS     ?=
+FUZZTIME ?= 20s
+
+# All modules have their turn, also after one has failed.
+each = @bad=; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(1)) || bad="$$bad $$m"; done; test -z "$$bad"
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
+
+.PHONY: demo
+demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flags
+	@cd examples && $(GO) run ./shop $(ARGS)
+
+.PHONY: test
+test: ## Run the tests of every module, with the race detector where there is a C compiler
+	$(call each,$(GO) test $(RACE) ./...)
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Run golangci-lint in every module; the first run builds it into .tools/
+	$(call each,$(GOLANGCI) run ./...)
+
+$(GOLANGCI):
+	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+.PHONY: ratios
+ratios: ## Measure our cost beside the SDK's and other wrappers'; about a minute
+	@cd integration && $(GO) run ./peers $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz test of the root module for FUZZTIME (20s)
+	@for t in $$(grep -rHo --include='*_test.go' --exclude-dir=examples --exclude-dir=integration --exclude-dir='.?*' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|'); do \
+		$(GO) test -run '^$$' -fuzz "^$${t##*:}$$" -fuzztime $(FUZZTIME) "$${t%:*}" || exit 1; done
+
+.PHONY: cover
+cover: ## Write coverage.out and print the root module's statement coverage
+	@$(GO) test -coverpkg=./... -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: tidy
+tidy: $(GOLANGCI) ## Tidy every go.mod and format every file
+	$(call each,$(GO) mod tidy && $(GOLANGCI) fmt ./...)
+
+.PHONY: clean
+clean: ## Remove what the other targets wrote, except .tools/
+	rm -f coverage.out examples/shop/plan.yaml
