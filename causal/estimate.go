@@ -11,8 +11,13 @@ import (
 // confidence of all intervals.
 const confidence = 0.95
 
-// leastSamples is the number of iterations below which no number is given.
-const leastSamples = 3
+// leastSamples is the number of iterations below which no number is given: with fewer, the
+// interval is wider than anything it could tell. leastCoverages is that for the note on what
+// spans cover, of which each iteration gives several.
+const (
+	leastSamples   = 5
+	leastCoverages = 3
+)
 
 // outlierMADs is how many median absolute deviations from the median make an outlier.
 const outlierMADs = 3

@@ -66,7 +66,7 @@ func TestMedian(t *testing.T) {
 }
 
 func TestEffect(t *testing.T) {
-	want := Effect{Speedup: 0.25, Samples: 2, Withheld: "2 iterations measured, 3 are needed"}
+	want := Effect{Speedup: 0.25, Samples: 2, Withheld: "2 iterations measured, 5 are needed"}
 	if diff := cmp.Diff(want, effect(0.25, []float64{0.1, 0.1})); diff != "" {
 		t.Errorf("effect of two values differs, -want +got:\n%s", diff)
 	}

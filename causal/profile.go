@@ -143,7 +143,7 @@ func (run *run) notes(regions []RegionKey) (notes []string) {
 
 // coverageNote warns where the picture is not enlarged as a whole.
 func coverageNote(progress string, coverages []float64) string {
-	if len(coverages) < leastSamples {
+	if len(coverages) < leastCoverages {
 		return ""
 	}
 	switch c := median(coverages); {

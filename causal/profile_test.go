@@ -61,14 +61,14 @@ func sampleProfile() Profile {
 				Region: RegionKey{Span: hostile}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
 				Effects: []Effect{
 					{Speedup: 0.1, Reduction: -0.01, StdErr: 0.02, Lo: -0.05, Hi: 0.03, ThroughputGain: gain(-0.01), Samples: 5, Warnings: []string{"the interval assumes a normal distribution: fewer than 6 iterations that are no outliers"}},
-					{Speedup: 0.125, Samples: 2, Withheld: "2 iterations measured, 3 are needed"},
-					{Speedup: 0.5, Samples: 2, Withheld: "2 iterations measured, 3 are needed"},
+					{Speedup: 0.125, Samples: 2, Withheld: "2 iterations measured, 5 are needed"},
+					{Speedup: 0.5, Samples: 2, Withheld: "2 iterations measured, 5 are needed"},
 				},
 			},
 			{
 				Region: RegionKey{Scope: "shop", Span: "audit"}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
 				Effects: []Effect{
-					{Speedup: 0.1, Samples: 0, Withheld: "0 iterations measured, 3 are needed"},
+					{Speedup: 0.1, Samples: 0, Withheld: "0 iterations measured, 5 are needed"},
 				},
 			},
 		},
@@ -320,7 +320,7 @@ func TestProfileSaysWhatIsMissing(t *testing.T) {
 	few := profileOf(t, 2, m)
 	for _, c := range few.Curves {
 		for _, e := range c.Effects {
-			if want := (Effect{Speedup: e.Speedup, Samples: 2, Withheld: "2 iterations measured, 3 are needed"}); !cmp.Equal(e, want) {
+			if want := (Effect{Speedup: e.Speedup, Samples: 2, Withheld: "2 iterations measured, 5 are needed"}); !cmp.Equal(e, want) {
 				t.Errorf("%v: effect %+v, want %+v", c.Region, e, want)
 			}
 		}
@@ -328,13 +328,13 @@ func TestProfileSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("%v: strength %g without a number, want -1", c.Region, c.strength())
 		}
 	}
-	if table := string(render(t, few.WriteTable)); strings.Count(table, "note: 2 iterations measured, 3 are needed\n") != 1 {
+	if table := string(render(t, few.WriteTable)); strings.Count(table, "note: 2 iterations measured, 5 are needed\n") != 1 {
 		t.Errorf("the table does not say, once, why there are no numbers:\n%s", table)
 	}
-	enough := profileOf(t, 3, m)
+	enough := profileOf(t, 5, m)
 	for _, e := range enough.Curves[0].Effects {
-		if e.Withheld != "" || len(e.Warnings) != 1 || e.Samples != 3 {
-			t.Errorf("of three iterations: %+v, want a number and a warning", e)
+		if e.Withheld != "" || len(e.Warnings) != 1 || e.Samples != 5 {
+			t.Errorf("of five iterations: %+v, want a number and a warning", e)
 		}
 	}
 }

@@ -202,7 +202,7 @@ func testSystem(t *testing.T, sys system) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &workers{tr: tp.Tracer("t"), done: make(chan struct{})}
 	sys.start(ctx, w)
-	for c.Profile().Iterations < 3 {
+	for c.Profile().Iterations < leastSamples {
 		time.Sleep(time.Second)
 		if s := c.Status(); s.State != StateRunning {
 			t.Fatalf("Status() = %s, %q", s.State, s.Reason)
