@@ -1,16 +1,19 @@
 package otlpfile
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // A user who imports otlpfile must not compile gRPC.
 func TestNoGRPC(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {
-		t.Skipf("go list: %v", err)
+		testutil.Lacks(t, "GO", fmt.Sprintf("go list: %v", err))
 	}
 	for dep := range strings.Lines(string(out)) {
 		if strings.HasPrefix(dep, "google.golang.org/grpc") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -125,12 +126,12 @@ func TestMountedBelowAPrefix(t *testing.T) {
 func TestModulesInNode(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is not installed; the page's own tests need it, the page does not")
+		testutil.Lacks(t, "NODE", "node is not installed; the page's own tests need it, the page does not")
 	}
 	version, err := exec.CommandContext(t.Context(), node, "--version").Output()
 	var major int
 	if _, scanErr := fmt.Sscanf(string(version), "v%d.", &major); err != nil || scanErr != nil || major < 20 {
-		t.Skipf("node is %q; the page's own tests need v20 or newer", version)
+		testutil.Lacks(t, "NODE", fmt.Sprintf("node is %q; the page's own tests need v20 or newer", version))
 	}
 	files, err := filepath.Glob("jstest/*.test.mjs")
 	if err != nil || len(files) == 0 {
