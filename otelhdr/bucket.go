@@ -37,6 +37,78 @@ func (s *Snapshot) Buckets() iter.Seq[Bucket] {
 	}
 }
 
+// AllBuckets returns the buckets as Buckets does, and with them those in range that are empty. At 0.1 % and without a
+// range these are 28672.
+func (s *Snapshot) AllBuckets() iter.Seq[Bucket] {
+	return func(yield func(Bucket) bool) {
+		lowest, highest := s.layout.bounds()
+		if s.underflow != 0 && !yield(Bucket{Low: s.min, High: lowest - 1, Count: s.underflow}) {
+			return
+		}
+		for i := range s.layout.size {
+			index := s.layout.first + i
+			b := Bucket{Low: s.layout.low(index), High: s.layout.high(index)}
+			if c := s.chunks[i>>chunkScale]; c != nil {
+				b.Count = c[i%chunkSize]
+			}
+			if !yield(b) {
+				return
+			}
+		}
+		if s.overflow != 0 {
+			yield(Bucket{Low: highest + 1, High: s.max, Count: s.overflow})
+		}
+	}
+}
+
+// BucketPercentiles returns for each bucket of [Snapshot.Buckets] the percentile of its greatest value, whose Percent
+// is the part of all values that are in this bucket and those before, and whose Value stands for the bucket.
+func (s *Snapshot) BucketPercentiles() iter.Seq[Percentile] {
+	return func(yield func(Percentile) bool) {
+		var rank uint64
+		for b := range s.Buckets() {
+			if rank += b.Count; !yield(s.upTo(b, rank)) {
+				return
+			}
+		}
+	}
+}
+
+// AllBucketPercentiles returns what BucketPercentiles does for the buckets of [Snapshot.AllBuckets].
+func (s *Snapshot) AllBucketPercentiles() iter.Seq[Percentile] {
+	return func(yield func(Percentile) bool) {
+		var rank uint64
+		for b := range s.AllBuckets() {
+			if rank += b.Count; !yield(s.upTo(b, rank)) {
+				return
+			}
+		}
+	}
+}
+
+// upTo returns the percentile of the greatest value of b, before and in which there are rank values.
+func (s *Snapshot) upTo(b Bucket, rank uint64) Percentile {
+	p := Percentile{Rank: rank, Bucket: b, Slot: -1, Index: -1}
+	if s.count != 0 {
+		p.Percent = 100 * (float64(rank) / float64(s.count))
+	}
+	switch lowest, highest := s.layout.bounds(); {
+	case b.High < lowest:
+		p.Value = s.min
+	case b.Low > highest:
+		p.Value = s.max
+	default:
+		p.Index = int(s.layout.index(b.Low))
+		p.Slot = p.Index - int(s.layout.first)
+		p.Value = b.Equivalent(s.equivalent)
+		if b.Count != 0 {
+			p.Value = min(max(p.Value, s.min), s.max)
+		}
+	}
+	p.Error = max(p.Value-b.Low, b.High-p.Value)
+	return p
+}
+
 // stored yields the buckets in range that are not empty, in ascending order, until yield returns false, which it then
 // returns too.
 func (s *Snapshot) stored(yield func(Bucket) bool) bool {

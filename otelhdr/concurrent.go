@@ -13,14 +13,23 @@ import (
 //
 // It starts with the memory of a [Histogram]. When goroutines record at the same time and often enough to slow each
 // other down, it adds further sets of counters, up to twice GOMAXPROCS rounded up to a power of two and never more than
-// 64, each with memory only for the values that its goroutines record.
+// 64, each with memory only for the values that its goroutines record. There is no third kind with one set of atomic
+// counters: this is it, until that would be slower.
+//
+// A goroutine that records much gets a [Recorder] of its own. With the build tag otelprof_procpin every processor has
+// a set of its own, found through a function that the Go runtime does not promise to keep.
 type Concurrent struct {
 	layout layout
 	set    atomic.Pointer[stripeSet]
 
-	mu   sync.Mutex // held by readers; writers do not take it
-	base *Snapshot  // the counters at the last Reset; nil before the first
-	era  uint64     // guarded by mu
+	mu    sync.Mutex // held by readers; writers do not take it
+	base  *Snapshot  // the counters at the last Reset; nil before the first
+	era   uint64     // guarded by mu
+	owned []*stripe  // stripes with a single writer; guarded by mu
+	idle  []*stripe  // those of owned that wait for a Recorder; guarded by mu
+
+	processors // with otelprof_procpin, those of owned that belong to a processor
+	equivalent Equivalent
 }
 
 // NewConcurrent returns an empty histogram for any number of goroutines, or an error that wraps [ErrConfig].
@@ -29,8 +38,16 @@ func NewConcurrent(opts ...Option) (*Concurrent, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Concurrent{layout: newLayout(cfg.relativeError, cfg.lowest, cfg.highest), era: newEra()}
-	c.set.Store(&stripeSet{stripes: []*stripe{newStripe(&c.layout)}, shift: 64, multiplier: 1, patience: minPatience})
+	c := &Concurrent{
+		layout:     newLayout(cfg.relativeError, cfg.lowest, cfg.highest),
+		era:        newEra(),
+		equivalent: cfg.equivalent,
+	}
+	first := newStripe(&c.layout)
+	if cfg.counter32 {
+		first = newNarrowStripe(&c.layout)
+	}
+	c.set.Store(&stripeSet{stripes: []*stripe{first}, shift: 64, multiplier: 1, patience: minPatience})
 	return c, nil
 }
 
@@ -42,6 +59,10 @@ func (c *Concurrent) Record(v uint64) { c.RecordN(v, 1) }
 // RecordN adds v n times, at the cost of one [Concurrent.Record]. An n of 0 changes nothing.
 func (c *Concurrent) RecordN(v, n uint64) {
 	if n == 0 {
+		return
+	}
+	if procPinned {
+		c.recordPinned(v, n)
 		return
 	}
 	s := c.set.Load()
@@ -87,7 +108,7 @@ func (c *Concurrent) RecordN(v, n uint64) {
 func (c *Concurrent) Snapshot(dst *Snapshot) *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	dst = c.load(dst, c.set.Load().stripes)
+	dst = c.load(dst)
 	if c.base != nil {
 		dst.setDifference(dst, c.base)
 	} else {
@@ -96,15 +117,26 @@ func (c *Concurrent) Snapshot(dst *Snapshot) *Snapshot {
 	return dst
 }
 
-// load copies the counters of stripes as they are, without regard to base, into dst, which is yet to be settled. The
-// caller holds mu.
-func (c *Concurrent) load(dst *Snapshot, stripes []*stripe) *Snapshot {
-	dst = dst.prepare(c.layout, c.era)
-	for _, t := range stripes {
+// stripes yields all sets of counters. The caller holds mu.
+func (c *Concurrent) stripes(yield func(*stripe) bool) {
+	for _, list := range [...][]*stripe{c.set.Load().stripes, c.owned} {
+		for _, t := range list {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// load copies the counters as they are, without regard to base, into dst, which is yet to be settled. The caller holds
+// mu.
+func (c *Concurrent) load(dst *Snapshot) *Snapshot {
+	dst = dst.prepare(c.layout, c.era, c.equivalent)
+	for t := range c.stripes {
 		t.addCounts(dst)
 	}
-	// After the counters: see RecordN.
-	for _, t := range stripes {
+	// After the counters: see RecordN. Stripes added meanwhile hold at most what their writers are still recording.
+	for t := range c.stripes {
 		dst.sum = dst.sum.add(t.sum())
 		dst.min = min(dst.min, t.min.Load())
 		dst.max = max(dst.max, t.max.Load())
@@ -121,13 +153,12 @@ func (c *Concurrent) load(dst *Snapshot, stripes []*stripe) *Snapshot {
 func (c *Concurrent) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stripes := c.set.Load().stripes
-	for _, t := range stripes {
+	for t := range c.stripes {
 		t.min.Store(math.MaxUint64)
 		t.max.Store(0)
 	}
 	c.era = newEra()
-	c.base = c.load(c.base, stripes)
+	c.base = c.load(c.base)
 	c.base.settle()
 }
 
@@ -137,7 +168,7 @@ func (c *Concurrent) Count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var n uint64
-	for _, t := range c.set.Load().stripes {
+	for t := range c.stripes {
 		n += t.total()
 	}
 	if c.base != nil {
@@ -160,7 +191,8 @@ func (c *Concurrent) SizeBytes() int {
 	defer c.mu.Unlock()
 	set := c.set.Load()
 	n := int(unsafe.Sizeof(*c)) + int(unsafe.Sizeof(*set)) + cap(set.stripes)*int(unsafe.Sizeof(set.stripes[0]))
-	for _, t := range set.stripes {
+	n += (cap(c.owned) + cap(c.idle)) * int(unsafe.Sizeof(set.stripes[0]))
+	for t := range c.stripes {
 		n += t.sizeBytes()
 	}
 	if c.base != nil {

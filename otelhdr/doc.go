@@ -3,9 +3,14 @@
 //
 // # Which one
 //
-// A [Histogram] is for one goroutine at a time, a [Concurrent] for any number. Neither blocks, fails or panics while
-// recording. Both are read through a [Snapshot], which holds the count, the exact sum and extremes, and percentiles, and
-// which a reader reuses so that reading allocates nothing. Values have whatever unit they are recorded in.
+// A [Histogram] is for one goroutine at a time, a [Concurrent] for any number; a [Recorder] lets one of these record into
+// a Concurrent at the cost of a Histogram. None blocks, fails or panics while recording. All are read through a
+// [Snapshot], which holds the count, the exact sum and extremes, and percentiles, and which a reader reuses so that
+// reading allocates nothing. Snapshots are merged, subtracted and corrected for coordinated omission. Values have
+// whatever unit they are recorded in; a [Scope] records how long something takes in a unit of choice.
+//
+// A [Summary] has the figures of a snapshot that describe it at a glance, as a table, in one line, or beside another in a
+// [Diff]. [Monitor] prints one a second. Package hdrlog reads and writes the files of HdrHistogram.
 //
 // # Layout
 //
@@ -26,15 +31,21 @@
 //
 // # Memory
 //
-// Counters are 64 bits wide, so that they never overflow, and allocated in chunks of 256 when a value first falls into
+// Counters are 64 bits wide, or become so in time, so that they never overflow, and allocated in chunks of 256 when a value first falls into
 // one. At 0.1 % an idle histogram is 1.2 KB, one of latencies from 100 µs to 10 ms about 30 KB, and one that has
 // seen the whole range 230 KB; at 1 % these are 0.4, 6 and 31 KB. The finest error, 1e-6, takes 0.75 MB idle over the
 // whole range, which [WithRange] reduces. A Concurrent has these once for every set of counters that contention made it
-// add. SizeBytes reports what is held.
+// add, and for every Recorder. [WithCounter32] halves them. SizeBytes reports what is held.
 //
 // # Out of range
 //
 // With [WithRange] there are values without a bucket. They are counted, belong to the count, the sum, the extremes and
 // the ranks, and are two buckets more, one at each end; but for a percentile among them only the minimum or the maximum
 // can be given.
+//
+// # OpenTelemetry
+//
+// [WrapMeterProvider] has the histogram instruments of a MeterProvider record into a [Concurrent] for each set of
+// attributes, and a [Producer] for each reader exports them: as exponential histograms of a fixed scale by default. The
+// rest of the provider stays as it is. [Snapshot.Exponential] makes a data point of a histogram of one's own.
 package otelhdr

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 )
 
 func BenchmarkRecord(b *testing.B) {
@@ -16,6 +17,35 @@ func BenchmarkRecord(b *testing.B) {
 		}
 		b.ReportMetric(float64(h.SizeBytes()), "bytes")
 	})
+	b.Run("kind=Histogram32/goroutines=1", func(b *testing.B) {
+		h := mustNew(b, WithCounter32())
+		b.ReportAllocs()
+		for i := range b.N {
+			h.Record(values[i%4096])
+		}
+		b.ReportMetric(float64(h.SizeBytes()), "bytes")
+	})
+	for _, goroutines := range []int{1, 2} {
+		b.Run(fmt.Sprintf("kind=Recorder/goroutines=%d", goroutines), func(b *testing.B) {
+			c := mustNewConcurrent(b)
+			b.ReportAllocs()
+			var ready, done sync.WaitGroup
+			ready.Add(goroutines)
+			for range goroutines {
+				done.Go(func() {
+					r := c.Recorder()
+					defer r.Close()
+					ready.Done()
+					ready.Wait()
+					for i := range b.N {
+						r.Record(values[i%4096])
+					}
+				})
+			}
+			done.Wait()
+			b.ReportMetric(float64(c.SizeBytes()), "bytes")
+		})
+	}
 	for _, goroutines := range []int{1, 2, 8} {
 		b.Run(fmt.Sprintf("kind=Concurrent/goroutines=%d", goroutines), func(b *testing.B) {
 			c := mustNewConcurrent(b)
@@ -37,6 +67,36 @@ func BenchmarkRecord(b *testing.B) {
 			b.ReportMetric(float64(c.SizeBytes()), "bytes")
 			b.ReportMetric(float64(len(c.set.Load().stripes)), "stripes")
 		})
+	}
+}
+
+func BenchmarkScope(b *testing.B) {
+	h := mustNew(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Time(time.Nanosecond).Stop()
+	}
+}
+
+func BenchmarkRecordCorrected(b *testing.B) {
+	h := mustNew(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.RecordCorrected(1_000_000_000, 1_000_000)
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	h := mustNew(b)
+	for _, v := range latencies(100_000) {
+		h.Record(v)
+	}
+	s, sum := h.Snapshot(nil), h.Snapshot(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := sum.Merge(s); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

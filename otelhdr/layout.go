@@ -1,6 +1,7 @@
 package otelhdr
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 )
@@ -74,3 +75,12 @@ func (l *layout) bounds() (lowest, highest uint64) {
 
 // under reports whether v, which has no bucket in storage, lies below those that have.
 func (l *layout) under(v uint64) bool { return l.index(v) < l.first }
+
+// String says which buckets they are, in an error about two layouts.
+func (l layout) String() string {
+	if l.size == 0 {
+		return "none"
+	}
+	lowest, highest := l.bounds()
+	return fmt.Sprintf("%.4f%% over [%d, %d]", 100*l.relativeError(), lowest, highest)
+}

@@ -19,8 +19,15 @@ type Option interface {
 
 type config struct {
 	relativeError   float64
+	digits          int
+	byDigits        bool // the last option asked for digits, not for relativeError
 	lowest, highest uint64
+	counter32       bool
+	equivalent      Equivalent
 }
+
+// digitScales are the scales of the layouts of 1 to 5 significant digits.
+var digitScales = [...]uint{4, 7, 10, 14, 17}
 
 // newConfig applies the options in their order and reports every value that is out of bounds. Nothing is clamped.
 func newConfig(opts []Option) (config, error) {
@@ -29,6 +36,13 @@ func newConfig(opts []Option) (config, error) {
 		c = o.apply(c)
 	}
 	var errs []error
+	if c.byDigits {
+		if c.digits < 1 || c.digits > len(digitScales) {
+			errs = append(errs, fmt.Errorf("%w: significant digits %d: must be in [1, %d]", ErrConfig, c.digits, len(digitScales)))
+			c.digits = len(digitScales)
+		}
+		c.relativeError = 0.5 / float64(uint64(1)<<digitScales[c.digits-1])
+	}
 	// Written so that NaN fails too.
 	if !(c.relativeError >= minRelativeError && c.relativeError <= maxRelativeError) {
 		errs = append(errs, fmt.Errorf("%w: relative error %g: must be in [%g, %g]",
@@ -37,6 +51,10 @@ func newConfig(opts []Option) (config, error) {
 	if c.lowest > c.highest {
 		errs = append(errs, fmt.Errorf("%w: range [%d, %d]: minimum must not exceed maximum",
 			ErrConfig, c.lowest, c.highest))
+	}
+	if c.equivalent > EquivalentHigh {
+		errs = append(errs, fmt.Errorf("%w: equivalent %d: must be EquivalentLow, EquivalentMid or EquivalentHigh",
+			ErrConfig, c.equivalent))
 	}
 	return c, errors.Join(errs...)
 }
@@ -52,7 +70,41 @@ func (f optionFunc) apply(c config) config { return f(c) }
 // By default, if this option is not used, the error is 0.001, of which the layout makes 0.5/512.
 func WithRelativeError(e float64) Option {
 	return optionFunc(func(c config) config {
-		c.relativeError = e
+		c.relativeError, c.byDigits = e, false
+		return c
+	})
+}
+
+// WithSignificantDigits asks for the buckets that HdrHistogram has for as many significant decimal digits and 1 as its
+// lowest discernible value, so that counts go from one to the other bucket by bucket. The relative error is 0.5/2^k
+// with k = 4, 7, 10, 14, 17 for 1 to 5 digits. New rejects any other number.
+//
+// Of this option and [WithRelativeError] the last one holds. By default, if neither is used, the error is 0.001.
+func WithSignificantDigits(digits int) Option {
+	return optionFunc(func(c config) config {
+		c.digits, c.byDigits = digits, true
+		return c
+	})
+}
+
+// WithCounter32 starts with counters of 32 bits instead of 64, which halves the memory of a histogram, though not of
+// its snapshots. No count is lost, wrapped or cut off: where a counter is about to outgrow 32 bits, its chunk of 256
+// goes on with 64. A record costs about a nanosecond more.
+//
+// By default, if this option is not used, counters have 64 bits.
+func WithCounter32() Option {
+	return optionFunc(func(c config) config {
+		c.counter32 = true
+		return c
+	})
+}
+
+// WithEquivalent chooses the value that percentiles give for a bucket.
+//
+// By default, if this option is not used, that is [EquivalentMid].
+func WithEquivalent(e Equivalent) Option {
+	return optionFunc(func(c config) config {
+		c.equivalent = e
 		return c
 	})
 }

@@ -20,6 +20,9 @@ func TestOptionsRejected(t *testing.T) {
 		{"error NaN", []Option{WithRelativeError(math.NaN())}, []string{"relative error NaN"}},
 		{"error infinite", []Option{WithRelativeError(math.Inf(1))}, []string{"relative error +Inf"}},
 		{"range reversed", []Option{WithRange(2, 1)}, []string{"range [2, 1]: minimum must not exceed maximum"}},
+		{"digits zero", []Option{WithSignificantDigits(0)}, []string{"significant digits 0: must be in [1, 5]"}},
+		{"digits too many", []Option{WithSignificantDigits(6)}, []string{"significant digits 6: must be in [1, 5]"}},
+		{"equivalent", []Option{WithEquivalent(3)}, []string{"equivalent 3: must be EquivalentLow"}},
 		{"both", []Option{WithRange(2, 1), WithRelativeError(1)}, []string{"relative error 1:", "range [2, 1]:"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,6 +57,10 @@ func TestOptionsAccepted(t *testing.T) {
 		{"coarsest", []Option{WithRelativeError(0.1)}, 0.5 / 8, 0, math.MaxUint64},
 		{"range", []Option{WithRange(10_000, 30_000), WithRelativeError(0.01)}, 0.5 / 64, 9984, 30207},
 		{"one value", []Option{WithRange(5, 5)}, 0.5 / 512, 5, 5},
+		{"digits", []Option{WithSignificantDigits(2)}, 0.5 / 128, 0, math.MaxUint64},
+		{"5 digits", []Option{WithSignificantDigits(5), WithRange(0, 9)}, 0.5 / (1 << 17), 0, 9},
+		{"the last of error and digits wins", []Option{WithSignificantDigits(9), WithRelativeError(0.1)}, 0.5 / 8, 0, math.MaxUint64},
+		{"the last of digits and error wins", []Option{WithRelativeError(7), WithSignificantDigits(1)}, 0.5 / 16, 0, math.MaxUint64},
 		{"the last wins", []Option{WithRelativeError(0.01), WithRelativeError(0.1)}, 0.5 / 8, 0, math.MaxUint64},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,8 +22,10 @@ func (s *Snapshot) Since(prev, dst *Snapshot) *Snapshot {
 		dst.setDifference(s, new(Snapshot))
 		return dst
 	}
+	some := prev.count != 0 // before prev is overwritten
 	dst.setDifference(s, prev)
 	dst.era = 0 // its counters do not grow with the histogram's
+	dst.approximate = dst.approximate || some
 	return dst
 }
 
@@ -52,5 +54,6 @@ func (s *Snapshot) setDifference(a, b *Snapshot) {
 	s.overflow = from.overflow - base.overflow
 	s.sum = from.sum.sub(base.sum)
 	s.min, s.max = from.min, from.max
+	s.approximate, s.equivalent = from.approximate, from.equivalent
 	s.settle()
 }

@@ -6,8 +6,9 @@ import (
 )
 
 // A Snapshot is what a histogram has counted up to one moment, or between two. It does not change, except by being the
-// dst of a later call, so all that its methods return belongs together, and any number of goroutines may read it. The
-// zero Snapshot is empty and may be used as a dst. A copy of the struct shares the counters of the original.
+// dst of a later call or by its own Merge, MergeMidpoints and Subtract, so all that its methods return belongs together,
+// and any number of goroutines may read it. The zero Snapshot is empty and may be used as a dst. A copy of the struct
+// shares the counters of the original.
 //
 // Values are in the unit they were recorded in.
 type Snapshot struct {
@@ -19,6 +20,10 @@ type Snapshot struct {
 	overflow  uint64
 	sum       uint128
 	min, max  uint64 // 0 while count is 0
+
+	// approximate says that min and max are what the buckets allow, not what was recorded.
+	approximate bool
+	equivalent  Equivalent
 }
 
 // Count returns the number of values, in and out of range. It is always the sum of the counts of [Snapshot.Buckets].
@@ -53,18 +58,20 @@ func (s *Snapshot) Mean() float64 {
 }
 
 // StdDev returns the standard deviation of the values taken as the whole population, or 0 if there are none. Every
-// value counts as the one that [Snapshot.Percentile] would return for it. Costs a pass over the buckets.
+// value counts as the middle of its bucket, or as the extreme that lies before it. Costs a pass over the counters.
 func (s *Snapshot) StdDev() float64 {
 	if s.count == 0 {
 		return 0
 	}
 	mean := s.Mean()
-	var squares float64
-	for v, n := range s.values {
-		d := float64(v) - mean
-		squares += d * d * float64(n)
+	squares := s.outer(mean)
+	for i, c := range s.chunks {
+		if c != nil {
+			sum, _ := s.squares(i, mean)
+			squares += sum
+		}
 	}
-	return math.Sqrt(squares / float64(s.count))
+	return s.deviation(squares)
 }
 
 // RelativeError returns the bound of the histogram's layout, as a fraction, or 0 for the zero Snapshot. It holds for
@@ -74,6 +81,15 @@ func (s *Snapshot) RelativeError() float64 {
 		return 0
 	}
 	return s.layout.relativeError()
+}
+
+// Range returns the smallest and the greatest value that are in range, as [Histogram.Range] does, or 0, 0 for the zero
+// Snapshot.
+func (s *Snapshot) Range() (lowest, highest uint64) {
+	if s.layout.size == 0 {
+		return 0, 0
+	}
+	return s.layout.bounds()
 }
 
 // SizeBytes returns the memory that the snapshot holds, including what a larger one left behind for reuse.
@@ -95,7 +111,7 @@ func (s *Snapshot) use(l layout) {
 }
 
 // prepare returns s, or a new snapshot if s is nil, laid out as l, with every counter 0 and its chunks kept.
-func (s *Snapshot) prepare(l layout, era uint64) *Snapshot {
+func (s *Snapshot) prepare(l layout, era uint64, e Equivalent) *Snapshot {
 	if s == nil {
 		s = new(Snapshot)
 	}
@@ -105,7 +121,7 @@ func (s *Snapshot) prepare(l layout, era uint64) *Snapshot {
 			*c = chunk{}
 		}
 	}
-	*s = Snapshot{layout: l, chunks: s.chunks, era: era, min: math.MaxUint64}
+	*s = Snapshot{layout: l, chunks: s.chunks, era: era, min: math.MaxUint64, equivalent: e}
 	return s
 }
 

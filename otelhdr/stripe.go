@@ -9,10 +9,21 @@ import (
 // An atomicChunk is a chunk that any goroutine may count in.
 type atomicChunk [chunkSize]atomic.Uint64
 
+// An atomicChunk32 is an atomicChunk as [WithCounter32] has it.
+type atomicChunk32 [chunkSize]atomic.Uint32
+
+// A 32-bit counter that has reached wideAt has its chunk go on in one of 64 bits. Writers that have yet to see that one
+// still add to the counter, each at most narrowMost, so it would take 2 million of them at the same place to wrap it.
+const (
+	wideAt     = 1 << 31
+	narrowMost = 1 << 10
+)
+
 // A stripe is one complete set of the counters of a [Concurrent], which some of the writers use. The words that every
 // record writes fill cache lines of their own: two, since processors fetch lines in pairs.
 type stripe struct {
-	chunks     []atomic.Pointer[atomicChunk] // nil until a value falls in
+	chunks     []atomic.Pointer[atomicChunk]   // nil until a value falls in
+	narrow     []atomic.Pointer[atomicChunk32] // with WithCounter32, counters to be added to those; otherwise nil
 	sumLo      atomic.Uint64
 	sumHi      atomic.Uint64 // carries out of sumLo
 	min, max   atomic.Uint64 // min > max while nothing is recorded
@@ -21,7 +32,6 @@ type stripe struct {
 	collisions atomic.Uint64 // times that two writers met at sumLo
 	marked     atomic.Int64  // when the number of collisions was last looked at, in ns since processStart
 	seen       uint128       // the sum that the last reader saw; guarded by Concurrent.mu
-	_          [24]byte
 }
 
 func newStripe(l *layout) *stripe {
@@ -30,7 +40,24 @@ func newStripe(l *layout) *stripe {
 	return t
 }
 
+// newNarrowStripe returns a stripe for [WithCounter32].
+func newNarrowStripe(l *layout) *stripe {
+	t := newStripe(l)
+	t.narrow = make([]atomic.Pointer[atomicChunk32], l.chunks())
+	return t
+}
+
+// sibling returns an empty stripe of the same kind.
+func (t *stripe) sibling(l *layout) *stripe {
+	if t.narrow != nil {
+		return newNarrowStripe(l)
+	}
+	return newStripe(l)
+}
+
 // widen extends the minimum and the maximum to v.
+//
+//go:noinline
 func (t *stripe) widen(v uint64) {
 	for m := t.max.Load(); v > m && !t.max.CompareAndSwap(m, v); {
 		m = t.max.Load()
@@ -46,20 +73,31 @@ func (t *stripe) count(l *layout, v, i, n uint64) {
 	switch {
 	case i < l.size:
 		p := &t.chunks[i>>chunkScale]
-		k := p.Load()
-		if k == nil {
-			// The loser of this race drops its chunk before anything is counted in it.
-			k = new(atomicChunk)
-			if !p.CompareAndSwap(nil, k) {
-				k = p.Load()
+		if t.narrow != nil && p.Load() == nil && n <= narrowMost {
+			if atOnce(&t.narrow[i>>chunkScale])[i%chunkSize].Add(uint32(n)) >= wideAt {
+				atOnce(p)
 			}
+			return
 		}
-		k[i%chunkSize].Add(n)
+		atOnce(p)[i%chunkSize].Add(n)
 	case l.under(v):
 		t.underflow.Add(n)
 	default:
 		t.overflow.Add(n)
 	}
+}
+
+// atOnce returns what p points to, allocated if need be. Of several callers that allocate, all but one drop theirs before
+// anything is counted in it.
+func atOnce[T any](p *atomic.Pointer[T]) *T {
+	k := p.Load()
+	if k == nil {
+		k = new(T)
+		if !p.CompareAndSwap(nil, k) {
+			k = p.Load()
+		}
+	}
+	return k
 }
 
 // sum returns the sum of the stripe, never less than the last time. The caller holds Concurrent.mu.
@@ -92,6 +130,16 @@ func (t *stripe) addCounts(s *Snapshot) {
 			to[j] += from[j].Load()
 		}
 	}
+	for i := range t.narrow {
+		from := t.narrow[i].Load()
+		if from == nil {
+			continue
+		}
+		to := s.chunk(i)
+		for j := range from {
+			to[j] += uint64(from[j].Load())
+		}
+	}
 	s.underflow += t.underflow.Load()
 	s.overflow += t.overflow.Load()
 }
@@ -108,6 +156,15 @@ func (t *stripe) total() uint64 {
 			n += k[j].Load()
 		}
 	}
+	for i := range t.narrow {
+		k := t.narrow[i].Load()
+		if k == nil {
+			continue
+		}
+		for j := range k {
+			n += uint64(k[j].Load())
+		}
+	}
 	return n
 }
 
@@ -116,6 +173,12 @@ func (t *stripe) sizeBytes() int {
 	for i := range t.chunks {
 		if t.chunks[i].Load() != nil {
 			n += int(unsafe.Sizeof(atomicChunk{}))
+		}
+	}
+	n += cap(t.narrow) * int(unsafe.Sizeof(atomic.Pointer[atomicChunk32]{}))
+	for i := range t.narrow {
+		if t.narrow[i].Load() != nil {
+			n += int(unsafe.Sizeof(atomicChunk32{}))
 		}
 	}
 	return n

@@ -61,7 +61,7 @@ func (s *stripeSet) next(l *layout, limit int) *stripeSet {
 	n.shift--
 	n.stripes = make([]*stripe, 2*len(s.stripes))
 	for i := range n.stripes[copy(n.stripes, s.stripes):] {
-		n.stripes[len(s.stripes)+i] = newStripe(l)
+		n.stripes[len(s.stripes)+i] = s.stripes[0].sibling(l)
 	}
 	return n
 }

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"flag"
+	"image/png"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrlog"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"otelprof": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"pngsize": func(ts *testscript.TestScript, neg bool, args []string) {
+				f, err := os.Open(ts.MkAbs(args[0]))
+				ts.Check(err)
+				defer f.Close()
+				config, err := png.DecodeConfig(f)
+				ts.Check(err)
+				if config.Width < 100 || config.Height < 100 {
+					ts.Fatalf("%s is %d × %d", args[0], config.Width, config.Height)
+				}
+			},
+		},
+	})
+}
+
+// TestPlotStaysOut checks that whoever imports otelhdr compiles neither the plotter nor the codec.
+func TestPlotStaysOut(t *testing.T) {
+	for pkg, banned := range map[string][]string{
+		"github.com/otelprof/otelprof/otelhdr":        {"gonum.org", "HdrHistogram"},
+		"github.com/otelprof/otelprof/otelhdr/hdrlog": {"gonum.org"},
+	} {
+		out, err := exec.Command("go", "list", "-deps", pkg).Output()
+		if err != nil {
+			t.Skip("needs the go command: ", err)
+		}
+		for _, b := range banned {
+			if strings.Contains(string(out), b) {
+				t.Errorf("%s depends on %s", pkg, b)
+			}
+		}
+	}
+}
+
+func TestNines(t *testing.T) {
+	for percent, want := range map[float64]float64{0: 0, 90: 1, 99: 2, 99.9: 3} {
+		if got := nines(percent); math.Abs(got-want) > 1e-9 {
+			t.Errorf("nines(%v) = %v, want %v", percent, got, want)
+		}
+	}
+	h, err := otelhdr.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range uint64(1000) {
+		h.Record(v)
+	}
+	points := curve(h.Snapshot(nil), 1)
+	for i := 1; i < len(points); i++ {
+		if points[i].X < points[i-1].X || math.IsInf(points[i].X, 0) || math.IsNaN(points[i].X) {
+			t.Fatalf("point %d at %v follows %v", i, points[i], points[i-1])
+		}
+	}
+}
+
+func TestMergeLayouts(t *testing.T) {
+	var files []histogramFile
+	for i, digits := range []int{2, 3, 1} {
+		h, err := otelhdr.New(otelhdr.WithSignificantDigits(digits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.RecordN(uint64(1000*(i+1)), 5)
+		files = append(files, histogramFile{intervals: []hdrlog.Interval{{Snapshot: h.Snapshot(nil)}}})
+	}
+	s, err := merge(files)
+	if err != nil || s.Count() != 15 || s.RelativeError() != 0.5/1024 || s.Min() != 1000 || s.Max() != 3000 {
+		t.Errorf("merge = %v, %v, want 15 values with 3 digits", s.Summary(nil), err)
+	}
+}

@@ -1,0 +1,156 @@
+package otelhdr
+
+import "math"
+
+// A Percentile is what a snapshot knows about one percentile. The zero Percentile is that of an empty snapshot.
+type Percentile struct {
+	Percent float64 // as asked for, or the part of the values that the bucket ends with; in [0, 100]
+	Rank    uint64  // place, from 1, of its value in ascending order; 0 if there are no values
+	Value   uint64  // what Snapshot.Percentile returns
+	Error   uint64  // how far Value may be from the value of that rank
+	Bucket  Bucket  // where the rank falls
+	Slot    int     // place of the bucket among those stored; -1 for the values out of range
+	Index   int     // place of the bucket in the layout, from that of the value 0; -1 for the values out of range
+}
+
+// Locate returns percentile p with all that is known about it. [Snapshot.LocateAll] finds many in one pass.
+func (s *Snapshot) Locate(p float64) Percentile {
+	var dst [1]Percentile
+	return s.LocateAll([]float64{p}, dst[:])[0]
+}
+
+// LocateAll returns Locate(p) for every p of ranks, in dst if its capacity suffices, which then costs no allocation,
+// and in a new slice otherwise.
+func (s *Snapshot) LocateAll(ranks []float64, dst []Percentile) []Percentile {
+	if cap(dst) < len(ranks) {
+		dst = make([]Percentile, len(ranks))
+	}
+	dst = dst[:len(ranks)]
+	w := s.walk()
+	for i, p := range ranks {
+		dst[i] = Percentile{Percent: p}
+		if s.count == 0 {
+			continue
+		}
+		rank := s.rank(p)
+		if rank <= w.before { // it descends
+			w = s.walk()
+		}
+		w.seek(rank)
+		dst[i] = w.percentile(p, rank)
+	}
+	return dst
+}
+
+// A walk finds ranks in ascending order in one pass over the counters. It passes over whole chunks by their totals.
+type walk struct {
+	s      *Snapshot
+	chunk  int    // -1 for the values below the range, the number of chunks for those above
+	counts *chunk // of that chunk
+	slot   int    // counter in the chunk
+	before uint64 // values before the counter
+	end    uint64 // values up to the end of the chunk
+}
+
+func (s *Snapshot) walk() walk { return walk{s: s, chunk: -1, end: s.underflow} }
+
+// seek goes to the counter that rank falls in. The rank is in [1, count] and no less than the one before.
+func (w *walk) seek(rank uint64) {
+	for rank > w.end {
+		w.enter(w.next())
+	}
+	if w.counts == nil {
+		return
+	}
+	// The counters up to the end of the chunk add up to more, so this ends within it.
+	before, slot := w.before, w.slot
+	for slot <= chunkSize-8 {
+		k := (*[8]uint64)(w.counts[slot:])
+		n := k[0] + k[1] + k[2] + k[3] + k[4] + k[5] + k[6] + k[7]
+		if rank-before <= n {
+			break
+		}
+		before += n
+		slot += 8
+	}
+	for n := w.counts[slot%chunkSize]; rank-before > n; n = w.counts[slot%chunkSize] {
+		before += n
+		slot++
+	}
+	w.before, w.slot = before, slot
+}
+
+// next returns the number of values in the chunk that follows.
+func (w *walk) next() uint64 {
+	if w.chunk+1 < len(w.s.chunks) {
+		return w.s.chunks[w.chunk+1].total()
+	}
+	return w.s.overflow
+}
+
+// enter goes to the beginning of the chunk that follows, with n values.
+func (w *walk) enter(n uint64) {
+	w.chunk++
+	w.counts, w.slot = nil, 0
+	if w.chunk < len(w.s.chunks) {
+		w.counts = w.s.chunks[w.chunk]
+	}
+	w.before = w.end
+	w.end += n
+}
+
+// bucket returns the bucket of the counter. Out of range it reaches as far as the values do.
+func (w *walk) bucket() Bucket {
+	switch {
+	case w.chunk < 0:
+		lowest, _ := w.s.layout.bounds()
+		return Bucket{Low: w.s.min, High: lowest - 1, Count: w.s.underflow}
+	case w.chunk == len(w.s.chunks):
+		_, highest := w.s.layout.bounds()
+		return Bucket{Low: highest + 1, High: w.s.max, Count: w.s.overflow}
+	default:
+		return w.s.bucket(w.chunk, w.slot)
+	}
+}
+
+// value returns percentile p, whose rank falls in the counter.
+func (w *walk) value(p float64) uint64 {
+	s := w.s
+	switch {
+	case p >= 100 || w.chunk == len(s.chunks):
+		return s.max
+	case !(p > 0) || w.chunk < 0:
+		return s.min
+	default:
+		v := s.bucket(w.chunk, w.slot).Equivalent(s.equivalent)
+		return min(max(v, s.min), s.max)
+	}
+}
+
+// percentile returns percentile p, whose rank falls in the counter.
+func (w *walk) percentile(p float64, rank uint64) Percentile {
+	b := w.bucket()
+	r := Percentile{Percent: p, Rank: rank, Value: w.value(p), Bucket: b, Slot: -1, Index: -1}
+	if w.counts != nil {
+		r.Slot = w.chunk<<chunkScale + w.slot
+		r.Index = int(w.s.layout.first) + r.Slot
+	}
+	if extreme := rank == 1 && r.Value == w.s.min || rank == w.s.count && r.Value == w.s.max; !extreme || w.s.approximate {
+		r.Error = max(r.Value-b.Low, b.High-r.Value)
+	}
+	return r
+}
+
+// rank returns the rank, in [1, count], of the value that is percentile p.
+func (s *Snapshot) rank(p float64) uint64 {
+	p = math.Nextafter(p, math.Inf(-1))
+	f := math.Ceil(p * float64(s.count) / 100)
+	switch {
+	case !(f >= 1): // NaN too
+		return 1
+	case f >= float64(s.count): // which may be rounded up, beyond uint64 even
+		return s.count
+	default:
+		return uint64(f)
+	}
+}

@@ -1,0 +1,142 @@
+package otelhdr
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+var (
+	// ErrLayout is wrapped by the error about two snapshots whose buckets differ.
+	ErrLayout = errors.New("otelhdr: layouts differ")
+	// ErrCount is wrapped by the error about a count that would be negative or reach 2^64.
+	ErrCount = errors.New("otelhdr: count out of range")
+)
+
+// Merge adds what from has counted to s, exactly: counts, sum and extremes are those of one histogram that had recorded
+// both. The zero Snapshot takes the layout of from. Merging is associative and commutative. From is not changed, and may
+// be s.
+//
+// Merge returns an error that wraps [ErrLayout] where the layouts differ, which [Snapshot.MergeMidpoints] accepts, or
+// [ErrCount], and has then changed nothing.
+func (s *Snapshot) Merge(from *Snapshot) error {
+	if from.layout.size == 0 {
+		return nil
+	}
+	if s.layout.size == 0 {
+		*s = Snapshot{layout: from.layout, chunks: make([]*chunk, len(from.chunks)), equivalent: from.equivalent}
+	}
+	if s.layout != from.layout {
+		return fmt.Errorf("%w: %v and %v", ErrLayout, s.layout, from.layout)
+	}
+	if err := s.mergeMoments(from); err != nil {
+		return err
+	}
+	for i, c := range from.chunks {
+		if c == nil {
+			continue
+		}
+		to := s.chunk(i)
+		for j, n := range c {
+			to[j] += n
+		}
+	}
+	s.underflow += from.underflow
+	s.overflow += from.overflow
+	return nil
+}
+
+// MergeMidpoints adds what from has counted to s, whose layout may be another: each bucket of from is counted where its
+// middle falls. Count, sum and extremes are exact as with [Snapshot.Merge]; the relative errors of the two add up. It
+// returns an error that wraps [ErrCount], and has then changed nothing.
+func (s *Snapshot) MergeMidpoints(from *Snapshot) error {
+	if s.layout == from.layout || s.layout.size == 0 {
+		return s.Merge(from)
+	}
+	if err := s.mergeMoments(from); err != nil {
+		return err
+	}
+	for v, n := range from.values {
+		s.tally(v, n)
+	}
+	return nil
+}
+
+// mergeMoments adds all of from but its counters.
+func (s *Snapshot) mergeMoments(from *Snapshot) error {
+	count, carry := bits.Add64(s.count, from.count, 0)
+	if carry != 0 {
+		return fmt.Errorf("%w: %d + %d: must be below 2^64", ErrCount, s.count, from.count)
+	}
+	switch {
+	case from.count == 0:
+	case s.count == 0:
+		s.min, s.max, s.approximate = from.min, from.max, from.approximate
+	default:
+		s.min, s.max, s.approximate = min(s.min, from.min), max(s.max, from.max), s.approximate || from.approximate
+	}
+	s.count, s.sum, s.era = count, s.sum.add(from.sum), 0
+	return nil
+}
+
+// tally adds n to the counter of v.
+func (s *Snapshot) tally(v, n uint64) {
+	switch i := s.layout.index(v) - s.layout.first; {
+	case i < s.layout.size:
+		s.chunk(int(i >> chunkScale))[i%chunkSize] += n
+	case s.layout.under(v):
+		s.underflow += n
+	default:
+		s.overflow += n
+	}
+}
+
+// Subtract takes what from has counted away from s, the reverse of [Snapshot.Merge]. The extremes of what is left are
+// as exact as with [Snapshot.Since]. From is not changed, and may be s.
+//
+// It returns an error that wraps [ErrLayout] where the layouts differ, or [ErrCount] where s has fewer values in some
+// bucket than from, or a smaller sum, and has then changed nothing.
+func (s *Snapshot) Subtract(from *Snapshot) error {
+	if from.layout.size == 0 {
+		return nil
+	}
+	if s.layout != from.layout {
+		return fmt.Errorf("%w: %v and %v", ErrLayout, s.layout, from.layout)
+	}
+	if b, n := s.short(from); b.Count > n {
+		return fmt.Errorf("%w: bucket %v from %d: must not be more", ErrCount, b, n)
+	}
+	if s.sum.less(from.sum) {
+		return fmt.Errorf("%w: sum %g less %g: must not be negative", ErrCount, s.Sum(), from.Sum())
+	}
+	some := from.count != 0
+	s.setDifference(s, from)
+	s.era, s.approximate = 0, s.approximate || some
+	return nil
+}
+
+// short returns a bucket of from that s has fewer values in, and how many s has. If there is none, both are empty.
+func (s *Snapshot) short(from *Snapshot) (b Bucket, n uint64) {
+	lowest, highest := s.layout.bounds()
+	switch {
+	case s.underflow < from.underflow:
+		return Bucket{Low: from.min, High: lowest - 1, Count: from.underflow}, s.underflow
+	case s.overflow < from.overflow:
+		return Bucket{Low: highest + 1, High: from.max, Count: from.overflow}, s.overflow
+	}
+	for i, c := range from.chunks {
+		if c == nil {
+			continue
+		}
+		own := s.chunks[i]
+		if own == nil {
+			own = new(chunk)
+		}
+		for j, k := range c {
+			if k > own[j] {
+				return from.bucket(i, j), own[j]
+			}
+		}
+	}
+	return Bucket{}, 0
+}

@@ -1,0 +1,3 @@
+//go:build otelprof_procpin
+
+// The compiler accepts functions without a body only in a package with assembly.
