@@ -7,19 +7,19 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/otel/metric"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/exporter/delivery"
 	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // A Profiler is what [Setup] has wired. Any goroutine may call its methods.
 type Profiler struct {
 	tracers *spans.TracerProvider
-	meters  *sdkmetric.MeterProvider
+	meters  *otelhdr.MeterProvider
 	causal  *causal.Controller
 	server  *viewer.Server // nil without a viewer
 

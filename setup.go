@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof/exporter/otlp"
 	"github.com/otelprof/otelprof/exporter/otlpfile"
 	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -173,18 +174,21 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 		exporters = append(exporters, e)
 	}
 	sdkOptions := []sdkmetric.Option{sdkmetric.WithResource(res)}
+	var histograms []otelhdr.MeterProviderOption
 	for _, e := range exporters {
 		var readerOptions []sdkmetric.PeriodicReaderOption
 		if ours {
-			// Every reader has a producer of its own, since a producer of deltas knows what it
+			// Every reader has producers of its own, since a producer of deltas knows what it
 			// has already given away.
 			temporality := e.Temporality(sdkmetric.InstrumentKindHistogram)
-			readerOptions = append(readerOptions,
+			h := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
+			histograms = append(histograms, h)
+			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
 				sdkmetric.WithProducer(spans.NewProducer(p.tracers, spans.WithTemporality(temporality))))
 		}
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
 	}
-	p.meters = sdkmetric.NewMeterProvider(sdkOptions...)
+	p.meters = otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkOptions...), histograms...)
 	return nil
 }
 

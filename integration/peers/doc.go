@@ -1,5 +1,6 @@
 // Command peers measures what a wrapped span costs beside the SDK's own span and beside
-// another wrapper, and prints one line for each figure:
+// another wrapper, and a record of a wrapped histogram beside the SDK's, and prints one line
+// for each figure:
 //
 //	ratio span_full ours=1313 peer=989 peer_name=otel-sdk x=0.75 delta_ns=+324 ...
 //
@@ -34,6 +35,13 @@
 // processors, and the time is the wall time for which it was held up; that is right only
 // where nothing else runs. Allocations and bytes are those of the whole process in either case.
 //
+// The figures named otel_record are not about spans: their operation is one Record of a
+// histogram, through OpenTelemetry's API, with the same call on both sides.
+//
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
+//
+// The lines of histograms, hdr_…, have what an operation takes one goroutine of that many, in processor time, or by the
+// clock on the wall where goroutines wait for each other. Bytes are what the heap holds for a side once all its buckets are there. The last lines give the worst relative error of what
+// was recorded, exported as an exponential histogram and read from that.
 package main

@@ -12,7 +12,8 @@ import (
 type figure struct {
 	name       string
 	ours, peer func() *side
-	perTrace   int // spans in a trace, a divisor of batch
+	perTrace   int  // spans in a trace, a divisor of batch
+	records    bool // the operation is a record of a metric, not a trace
 	goroutines int
 	procs      int // GOMAXPROCS
 	// callerOnly takes the wall time until the caller has done, not the processor time of
@@ -77,7 +78,7 @@ func figures() []figure {
 	add("span_unsampled", full, bare, never, batch, 1, fullTarget)
 	add("span_unsampled_2g", full, bare, never, batch, 2, full2Target)
 	add("span_unsampled_vs_grafana", full, grafana, never, 1, 1, twice)
-	return list
+	return append(list, recordFigures()...)
 }
 
 // String writes the target without blanks, "none" if it promises nothing.
@@ -122,8 +123,13 @@ func (f figure) clock() string {
 	return "cpu"
 }
 
-// spansPerSession writes the number of spans of an operation.
-func (f figure) spansPerSession() string { return strconv.Itoa(f.perTrace) }
+// spansPerSession writes the number of spans of an operation, "-" if there are none.
+func (f figure) spansPerSession() string {
+	if f.records {
+		return "-"
+	}
+	return strconv.Itoa(f.perTrace)
+}
 
 // share writes a part of the sessions, "-" if there are none.
 func (r result) share(part float64) string {

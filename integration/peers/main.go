@@ -55,7 +55,7 @@ func run(w io.Writer, rounds int, arm time.Duration, only string) error {
 			return err
 		}
 	}
-	return nil
+	return runHistograms(w, match, rounds, arm)
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

@@ -112,7 +112,11 @@ func runArm(f figure, s *side, n int) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	runParallel(s.tracer, n, f.perTrace, f.goroutines)
+	if f.records {
+		recordParallel(s.record, n, f.goroutines)
+	} else {
+		runParallel(s.tracer, n, f.perTrace, f.goroutines)
+	}
 	caller, err := readClocks()
 	if err != nil {
 		return cost{}, err

@@ -19,6 +19,8 @@ const batch = 64
 type side struct {
 	name   string
 	tracer trace.Tracer
+	// record is what a figure of records measures in place of a tracer's spans.
+	record func(v float64)
 	// settle waits for work that spans left to others; nil if they leave none.
 	settle func() error
 	// lost counts the sessions without a record since the side was made, those for lack of

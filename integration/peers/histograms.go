@@ -1,0 +1,238 @@
+package main
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/otelprof/otelprof/otelhdr"
+)
+
+// A histogramFigure compares two kinds of histogram at one operation. All have 3 significant digits.
+type histogramFigure struct {
+	name       string
+	ours, peer histogramSide
+	x          float64 // promised, at least; 0 promises nothing
+}
+
+// A histogramSide makes a histogram that already has all its buckets.
+type histogramSide struct {
+	name       string
+	goroutines int
+	waits      bool // goroutines wait for each other without using a processor
+	// create returns an operation that one goroutine does n times, and a function that uses what the operations
+	// left behind. Each goroutine calls op itself.
+	create func() (op func(n int), keep func())
+}
+
+func histogramFigures() []histogramFigure {
+	return []histogramFigure{
+		{"hdr_record_plain", side1("otelhdr", plain), side1("hdrhistogram-go", plainPeer), 2.2},
+		{"hdr_record_plain_array", side1("otelhdr", plain), side1("array-increment", array), 0},
+		{"hdr_record_counter32", side1("otelhdr-counter32", plain32), side1("hdrhistogram-go", plainPeer), 0},
+		{"hdr_record_concurrent", side1("otelhdr-concurrent", concurrent), side1("hdrhistogram-go+mutex", mutexPeer), 0},
+		{"hdr_record_concurrent_2g", side2("otelhdr-concurrent", concurrent), waiting(side2("hdrhistogram-go+mutex", mutexPeer)), 8},
+		{"hdr_record_concurrent_2g_prometheus", side2("otelhdr-concurrent", concurrent), side2("prometheus-native", prometheusPeer), 20},
+		{"hdr_recorder_2g", side2("otelhdr-recorder", recorder), side1("otelhdr", plain), 0.9},
+		{"hdr_summary", side1("otelhdr", summary), side1("hdrhistogram-go", summaryPeer), 3},
+		{"hdr_percentiles", side1("otelhdr", percentiles), side1("hdrhistogram-go", percentilesPeer), 0},
+	}
+}
+
+func side1(name string, create func() (func(int), func())) histogramSide {
+	return histogramSide{name: name, goroutines: 1, create: create}
+}
+
+func side2(name string, create func() (func(int), func())) histogramSide {
+	return histogramSide{name: name, goroutines: 2, create: create}
+}
+
+func waiting(s histogramSide) histogramSide {
+	s.waits = true
+	return s
+}
+
+// samples are what is recorded: of many octaves, most of them large. Their number is a power of two.
+var samples = sync.OnceValue(func() []uint64 {
+	r := rand.New(rand.NewPCG(5, 6))
+	values := make([]uint64, 1<<20)
+	for i := range values {
+		values[i] = uint64(math.Pow(r.Float64(), 3) * 7_716_549_600)
+	}
+	return values
+})
+
+// each returns an operation that calls record with the samples in turn.
+func each(values []uint64, record func(uint64)) {
+	for _, v := range values {
+		record(v)
+	}
+}
+
+func mustOtelhdr(opts ...otelhdr.Option) *otelhdr.Histogram {
+	h, err := otelhdr.New(append(opts, otelhdr.WithSignificantDigits(3))...)
+	if err != nil {
+		panic(err) // the options are valid
+	}
+	each(samples(), h.Record)
+	return h
+}
+
+// The loops below stand side by side because one loop with a function as its parameter would cost more than a record.
+
+func plainOf(h *otelhdr.Histogram) (op func(int), keep func()) {
+	values := samples()
+	return func(n int) {
+		for i := range n {
+			h.Record(values[i&(len(values)-1)])
+		}
+	}, func() { h.Count() }
+}
+
+func plain() (op func(int), keep func()) { return plainOf(mustOtelhdr()) }
+
+func plain32() (op func(int), keep func()) { return plainOf(mustOtelhdr(otelhdr.WithCounter32())) }
+
+func newPeer() *hdrhistogram.Histogram {
+	h := hdrhistogram.New(1, math.MaxInt64, 3)
+	each(samples(), func(v uint64) { _ = h.RecordValue(int64(v)) }) // all are in range
+	return h
+}
+
+func plainPeer() (op func(int), keep func()) {
+	h, values := newPeer(), samples()
+	return func(n int) {
+		for i := range n {
+			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
+		}
+	}, func() { h.TotalCount() }
+}
+
+// arrayScale is that of 3 significant digits.
+const arrayScale = 10
+
+// array is the least that counting in buckets can cost: the index, and an increment.
+func array() (op func(int), keep func()) {
+	counts, values := make([]uint64, (65-arrayScale)<<arrayScale), samples()
+	increment := func(n int) {
+		for i := range n {
+			v := values[i&(len(values)-1)]
+			step := uint64(bits.Len64(v >> (arrayScale + 1)))
+			counts[step<<arrayScale+v>>(step&63)]++
+		}
+	}
+	increment(len(values))
+	return increment, func() { counts[0]++ }
+}
+
+func mutexPeer() (op func(int), keep func()) {
+	h, values := newPeer(), samples()
+	var mu sync.Mutex
+	return func(n int) {
+		for i := range n {
+			mu.Lock()
+			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
+			mu.Unlock()
+		}
+	}, func() { h.TotalCount() }
+}
+
+func mustConcurrent() *otelhdr.Concurrent {
+	c, err := otelhdr.NewConcurrent(otelhdr.WithSignificantDigits(3))
+	if err != nil {
+		panic(err) // the option is valid
+	}
+	return c
+}
+
+func concurrent() (op func(int), keep func()) {
+	c, values := mustConcurrent(), samples()
+	each(values, c.Record)
+	return func(n int) {
+		for i := range n {
+			c.Record(values[i&(len(values)-1)])
+		}
+	}, func() { c.Count() }
+}
+
+// recorder has a handle for each goroutine, which its buckets stay with.
+func recorder() (op func(int), keep func()) {
+	c, values := mustConcurrent(), samples()
+	handles := []*otelhdr.Recorder{c.Recorder(), c.Recorder()}
+	for _, r := range handles {
+		each(values, r.Record)
+		r.Close()
+	}
+	return func(n int) {
+		r := c.Recorder()
+		defer r.Close()
+		for i := range n {
+			r.Record(values[i&(len(values)-1)])
+		}
+	}, func() { c.Count() }
+}
+
+// prometheusPeer has buckets of at most 0.54 %, the finest that Prometheus keeps.
+func prometheusPeer() (op func(int), keep func()) {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "peers", NativeHistogramBucketFactor: 1.00271})
+	values := samples()
+	each(values, func(v uint64) { h.Observe(float64(v)) })
+	return func(n int) {
+		for i := range n {
+			h.Observe(float64(values[i&(len(values)-1)]))
+		}
+	}, func() { h.Desc() }
+}
+
+// ranks are those of a summary.
+var ranks = []float64{0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.99, 99.999, 100}
+
+// summary is 16 percentiles, count, extremes, mean and standard deviation.
+func summary() (op func(int), keep func()) {
+	s := mustOtelhdr().Snapshot(nil)
+	m := s.Summary(nil)
+	return func(n int) {
+		for range n {
+			s.Summary(m)
+		}
+	}, func() { s.Count() }
+}
+
+// summaryPeer is the same figures.
+func summaryPeer() (op func(int), keep func()) {
+	h := newPeer()
+	return func(n int) {
+		for range n {
+			h.ValueAtPercentilesSlice(ranks)
+			h.TotalCount()
+			h.Min()
+			h.Max()
+			h.Mean()
+			h.StdDev()
+		}
+	}, func() { h.TotalCount() }
+}
+
+// percentiles is the ranks alone.
+func percentiles() (op func(int), keep func()) {
+	s := mustOtelhdr().Snapshot(nil)
+	dst := make([]uint64, len(ranks))
+	return func(n int) {
+		for range n {
+			s.Percentiles(ranks, dst)
+		}
+	}, func() { s.Count() }
+}
+
+func percentilesPeer() (op func(int), keep func()) {
+	h := newPeer()
+	return func(n int) {
+		for range n {
+			h.ValueAtPercentilesSlice(ranks)
+		}
+	}, func() { h.TotalCount() }
+}

@@ -1,0 +1,103 @@
+package otelhdr
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// minSlots is the size of a new table: 256 bytes.
+const minSlots = 16
+
+// A seriesTable finds the series of a set of attributes. It is open-addressed and at most half full. Any number of
+// goroutines may get; those that put or keep hold a lock.
+//
+// A get takes no lock because a slot is written once. Its key is stored first and its series last, atomically, so
+// whoever sees the series sees the key, and whoever does not stops there: the keys of a probe sequence are put in its
+// order, and none is removed. To grow, and to lose entries, the slots are copied to new ones, and then those are stored,
+// atomically. A get in the old ones may miss what was put later, and so a miss says nothing until it is repeated under
+// the lock; it may also find what is gone, see [stream.forget]. On amd64 and arm64 each of the two loads is one
+// instruction.
+type seriesTable struct {
+	slots atomic.Pointer[[]seriesSlot] // 2^n of them
+	used  int
+}
+
+type seriesSlot struct {
+	key    attribute.Distinct // valid if series is not nil
+	series atomic.Pointer[series]
+}
+
+func newSeriesTable() *seriesTable {
+	t := new(seriesTable)
+	slots := make([]seriesSlot, minSlots)
+	t.slots.Store(&slots)
+	return t
+}
+
+// get returns the series of key, or nil.
+func (t *seriesTable) get(key attribute.Distinct) *series {
+	slots := *t.slots.Load()
+	mask := uint64(len(slots) - 1)
+	for i := hashOf(key); ; i++ {
+		slot := &slots[i&mask]
+		if x := slot.series.Load(); x == nil || slot.key == key {
+			return x
+		}
+	}
+}
+
+// put adds key, which get does not find.
+func (t *seriesTable) put(key attribute.Distinct, x *series) {
+	slots := *t.slots.Load()
+	t.used++
+	if 2*t.used <= len(slots) {
+		place(slots, key, x)
+		return
+	}
+	larger := make([]seriesSlot, 2*len(slots))
+	for i := range slots {
+		if y := slots[i].series.Load(); y != nil {
+			place(larger, slots[i].key, y)
+		}
+	}
+	place(larger, key, x)
+	t.slots.Store(&larger)
+}
+
+// keep removes the entries of all series but those that wanted is true of, by storing a copy without them.
+func (t *seriesTable) keep(wanted func(*series) bool) {
+	slots := *t.slots.Load()
+	fewer := make([]seriesSlot, len(slots))
+	t.used = 0
+	for i := range slots {
+		if x := slots[i].series.Load(); x != nil && wanted(x) {
+			place(fewer, slots[i].key, x)
+			t.used++
+		}
+	}
+	t.slots.Store(&fewer)
+}
+
+func place(slots []seriesSlot, key attribute.Distinct, x *series) {
+	mask := uint64(len(slots) - 1)
+	i := hashOf(key)
+	for slots[i&mask].series.Load() != nil {
+		i++
+	}
+	slots[i&mask].key = key
+	slots[i&mask].series.Store(x)
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// hashOf returns a hash of key. A Distinct is the 64-bit hash of a set's attributes and nothing else, which saves hashing
+// it again, 10 ns; should it ever become something of another size, it is hashed.
+func hashOf(key attribute.Distinct) uint64 {
+	if unsafe.Sizeof(key) == 8 {
+		return *(*uint64)(unsafe.Pointer(&key))
+	}
+	return maphash.Comparable(hashSeed, key)
+}

@@ -1,0 +1,188 @@
+package otelhdr
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+var (
+	_ sdkmetric.Producer  = (*Producer)(nil)
+	_ MeterProviderOption = (*Producer)(nil)
+)
+
+// A Producer gives one reader what the histograms of a [MeterProvider] have recorded. Each reader needs one of its own,
+// with the temporality of its exporter; it is given to [WrapMeterProvider] and to the reader, with
+// sdkmetric.WithProducer.
+type Producer struct {
+	config producerConfig
+
+	mu       sync.Mutex
+	provider *MeterProvider // nil before WrapMeterProvider
+	index    int            // among the provider's producers
+
+	// These are overwritten for every series.
+	current, delta *Snapshot
+	below          *Snapshot // current, of the negative values
+	deltaBelow     *Snapshot
+}
+
+// A reading is what one producer knows about a series.
+type reading struct {
+	exemplars atomic.Pointer[reservoir] // nil before the first
+
+	// What was recorded up to the last collection that had something to report. Readers of deltas only, and guarded by
+	// the producer's lock.
+	values, negative *Snapshot
+}
+
+// NewProducer returns a producer for one reader. Options that are wrong are reported to otel.Handle and left out.
+func NewProducer(opts ...ProducerOption) *Producer {
+	c, err := newProducerConfig(opts)
+	if err != nil {
+		otel.Handle(err)
+	}
+	return &Producer{
+		config:     c,
+		current:    new(Snapshot),
+		delta:      new(Snapshot),
+		below:      new(Snapshot),
+		deltaBelow: new(Snapshot),
+	}
+}
+
+func (p *Producer) applyMeterProvider(c meterConfig) meterConfig {
+	if p != nil {
+		c.producers = append(slices.Clip(c.producers), p)
+	}
+	return c
+}
+
+// attach makes m the provider that p reads, and returns false if it reads one already.
+func (p *Producer) attach(m *MeterProvider, index int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.provider != nil {
+		return false
+	}
+	p.provider, p.index = m, index
+	return true
+}
+
+// Produce implements sdkmetric.Producer: one ScopeMetrics for each meter that has recorded something. It never returns
+// an error, which would make the reader leave out everybody's metrics.
+func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.provider == nil {
+		return nil, nil
+	}
+	var all []metricdata.ScopeMetrics
+	for _, m := range p.provider.all() {
+		var metrics []metricdata.Metrics
+		for _, s := range m.all() {
+			if data := p.aggregate(s); data != nil {
+				metrics = append(metrics, metricdata.Metrics{Name: s.name, Description: s.description, Unit: s.unit, Data: data})
+			}
+		}
+		if len(metrics) > 0 {
+			all = append(all, metricdata.ScopeMetrics{Scope: m.scope, Metrics: metrics})
+		}
+	}
+	return all, nil
+}
+
+// aggregate returns the points of a stream, or nil if there are none.
+func (p *Producer) aggregate(s *stream) metricdata.Aggregation {
+	switch {
+	case p.config.explicit && s.integer:
+		return explicitHistogram[int64](p, s)
+	case p.config.explicit:
+		return explicitHistogram[float64](p, s)
+	case s.integer:
+		return exponentialHistogram[int64](p, s)
+	default:
+		return exponentialHistogram[float64](p, s)
+	}
+}
+
+// each calls f with all series of s that have something to report, and with the times of their points.
+func (p *Producer) each(s *stream, f func(x *series, t totals, start, end time.Time)) {
+	end := time.Now()
+	start := s.created
+	if p.deltas() {
+		if last := s.reported[p.index]; !last.IsZero() {
+			start = last
+		}
+		s.reported[p.index] = end
+	}
+	all, leaving := s.snapshot()
+	var silent []*series
+	for _, x := range append(slices.Clip(all), leaving...) {
+		t := p.read(x)
+		if t.count() == 0 {
+			silent = append(silent, x)
+			continue
+		}
+		if !p.deltas() && s.provider.config.seriesStart {
+			start = x.created
+		}
+		f(x, t, start, end)
+	}
+	s.forget(p.index, all, leaving, silent)
+}
+
+// read returns what x has recorded, since the last collection if p reports deltas.
+func (p *Producer) read(x *series) totals {
+	r := &x.readings[p.index]
+	negative := x.negative.Load()
+	t := totals{values: x.values.Snapshot(p.current)}
+	if negative != nil {
+		t.negative = negative.Snapshot(p.below)
+	}
+	if !p.deltas() {
+		return t
+	}
+	t.values = t.values.Since(r.values, p.delta)
+	if negative != nil {
+		t.negative = t.negative.Since(r.negative, p.deltaBelow)
+	}
+	// Without a count there is no point, so what a record that is under way has added to the sum stays for the next
+	// collection.
+	if t.values.Count() != 0 {
+		r.values = p.current.packed(r.values)
+	}
+	if negative != nil && t.negative.Count() != 0 {
+		r.negative = p.below.packed(r.negative)
+	}
+	return t
+}
+
+func (p *Producer) deltas() bool { return p.config.temporality == metricdata.DeltaTemporality }
+
+// packed copies s into dst, which may be nil, without the chunks that hold nothing: s is overwritten for one histogram
+// after the other, and has gathered the chunks of them all.
+func (s *Snapshot) packed(dst *Snapshot) *Snapshot {
+	if dst == nil {
+		dst = new(Snapshot)
+	}
+	dst.use(s.layout)
+	for i, c := range s.chunks {
+		switch {
+		case c.total() != 0:
+			*dst.chunk(i) = *c
+		case dst.chunks[i] != nil:
+			*dst.chunks[i] = chunk{}
+		}
+	}
+	own := dst.chunks
+	*dst = *s
+	dst.chunks = own
+	return dst
+}
