@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -239,11 +240,14 @@ func (c *Controller) StopFrom(a Source, reason string) {
 	}
 }
 
+// programEnds is why Close stops.
+const programEnds = "the program ends"
+
 // Close stops and waits until nothing of the controller runs any more. Later plans are refused.
 func (c *Controller) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	c.stopFor("the program ends")
+	c.stopFor(programEnds)
 	c.mu.Unlock()
 	c.wait.Wait()
 	return nil
@@ -304,10 +308,14 @@ func (c *Controller) Status() Status {
 // Profile returns what has been measured under the plan in force, or the last one.
 func (c *Controller) Profile() Profile {
 	c.mu.Lock()
-	r := c.last
+	r, state, reason := c.last, c.state, c.reason
 	c.mu.Unlock()
 	if r == nil {
 		return Profile{Notes: []string{"no plan has run yet"}}
 	}
-	return r.profile()
+	p := r.profile()
+	if state != StateRunning && state != StateWaiting && reason != programEnds {
+		p.Notes = slices.Insert(p.Notes, 0, fmt.Sprintf("the experiments have ended, %s: %s", state, reason))
+	}
+	return p
 }

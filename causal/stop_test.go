@@ -413,3 +413,48 @@ func TestAudit(t *testing.T) {
 			"INFO causal: plan ended "+about+" state=expired reason=expires_at is over spent=0s")
 	})
 }
+
+func TestNothingRunsAfterClose(t *testing.T) {
+	c, err := New(WithExperiments(wide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(mustParse(t, "id: late")); !errors.Is(err, ErrDisabled) {
+		t.Errorf("Apply after Close = %v, want %v", err, ErrDisabled)
+	}
+}
+
+func TestEveryAbortedPlanStaysLatched(t *testing.T) {
+	c := newController(t)
+	for _, id := range []string{"a", "b"} {
+		r := force(t, c, mustParse(t, "id: "+id))
+		r.endFor(openedError("too slow"))
+		<-r.done
+		c.wait.Wait()
+		if got := c.Status().State; got != StateAborted {
+			t.Fatalf("plan %s: %s, want %s", id, got, StateAborted)
+		}
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := c.Apply(mustParse(t, "id: "+id)); !errors.Is(err, ErrLatched) {
+			t.Errorf("plan %s again: %v, want %v", id, err, ErrLatched)
+		}
+	}
+}
+
+func TestProfileSaysWhyExperimentsEnded(t *testing.T) {
+	c := newController(t)
+	if err := c.Apply(mustParse(t, "id: p")); err != nil {
+		t.Fatal(err)
+	}
+	if notes := c.Profile().Notes; len(notes) > 0 && strings.Contains(notes[0], "ended") {
+		t.Errorf("while it runs: %q", notes)
+	}
+	c.Stop("by hand")
+	if notes := c.Profile().Notes; len(notes) == 0 || notes[0] != "the experiments have ended, stopped: by hand" {
+		t.Errorf("notes %q, want the reason first", notes)
+	}
+}
