@@ -11,7 +11,7 @@ import (
 type Histogram struct {
 	layout    layout
 	chunks    []*chunk // of the stored buckets, in order; nil until a value falls in
-	sum       uint128
+	sum       spreadSum
 	min, max  uint64 // min > max while nothing is recorded
 	underflow uint64
 	overflow  uint64
@@ -45,10 +45,7 @@ func New(opts ...Option) (*Histogram, error) {
 // [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates 2 KiB when a value first falls into a chunk of 256
 // buckets, and nothing otherwise.
 func (h *Histogram) Record(v uint64) {
-	h.sum.lo += v
-	if h.sum.lo < v {
-		h.sum.hi++
-	}
+	h.sum.add(v)
 	// Branches that are hardly ever taken cost less than stores.
 	if v < h.min {
 		h.min = v
@@ -78,7 +75,7 @@ func (h *Histogram) RecordN(v, n uint64) {
 		return
 	}
 	hi, lo := bits.Mul64(v, n)
-	h.sum = h.sum.add(uint128{hi: hi, lo: lo})
+	h.sum.addWide(uint128{hi: hi, lo: lo})
 	h.min, h.max = min(h.min, v), max(h.max, v)
 	h.recordSlow(v, h.layout.index(v)-h.layout.first, n)
 }
@@ -136,7 +133,7 @@ func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 		}
 	}
 	dst.underflow, dst.overflow = h.underflow, h.overflow
-	dst.sum, dst.min, dst.max = h.sum, h.min, h.max
+	dst.sum, dst.min, dst.max = h.sum.total(), h.min, h.max
 	dst.settle()
 	return dst
 }
@@ -154,7 +151,7 @@ func (h *Histogram) Reset() {
 			*c = chunk32{}
 		}
 	}
-	h.sum, h.min, h.max = uint128{}, math.MaxUint64, 0
+	h.sum, h.min, h.max = spreadSum{}, math.MaxUint64, 0
 	h.underflow, h.overflow = 0, 0
 	h.era = newEra()
 }
