@@ -61,18 +61,6 @@ func (c *chunk32) addTo(to *chunk) {
 	}
 }
 
-// total returns the sum of the counters; a nil chunk has none.
-func (c *chunk32) total() uint64 {
-	if c == nil {
-		return 0
-	}
-	var n uint64
-	for _, k := range c {
-		n += uint64(k)
-	}
-	return n
-}
-
 // lastEra is the number of eras begun in this process.
 var lastEra atomic.Uint64
 

@@ -97,7 +97,7 @@ func correct(l *layout, v, interval, n uint64, to interface{ recordRun(run) }) {
 func (h *Histogram) recordRun(r run) {
 	h.sum.addWide(r.sum())
 	h.min, h.max = min(h.min, r.last), max(h.max, r.first)
-	h.recordSlow(r.first, h.layout.index(r.first)-h.layout.first, r.m*r.n)
+	h.count(r.first, r.m*r.n)
 }
 
 func (c *Concurrent) recordRun(r run) {

@@ -23,7 +23,7 @@
 //
 // A value v drops its low bits until s+1 are left, and the number of bits dropped chooses the block:
 //
-//	step  = bits.Len64(v >> (s+1))
+//	step  = bits.Len64(v | 1<<s) - (s+1)
 //	index = step<<s + v>>step
 //
 // The middle of a bucket of width w is at most w/2 from its values, the smallest of which is at least w × 2^s: the
@@ -31,11 +31,12 @@
 //
 // # Memory
 //
-// Counters are 64 bits wide, or become so in time, so that they never overflow, and allocated in chunks of 256 when a value first falls into
-// one. At 0.1 % an idle histogram is 1.2 KB, one of latencies from 100 µs to 10 ms about 30 KB, and one that has
-// seen the whole range 230 KB; at 1 % these are 0.4, 6 and 31 KB. The finest error, 1e-6, takes 0.75 MB idle over the
-// whole range, which [WithRange] reduces. A Concurrent has these once for every set of counters that contention made it
-// add, and for every Recorder. [WithCounter32] halves them. SizeBytes reports what is held.
+// Counters are 64 bits wide, or become so in time, so that they never overflow. They are allocated in chunks of 256: a
+// Concurrent has those that a value has fallen into, a Histogram all from the lowest of them to the highest, side by
+// side, which is faster. At 0.1 % an idle Concurrent is 1.2 KB, one of latencies from 100 µs to 10 ms about 30 KB, and
+// one that has seen the whole range 230 KB; at 1 % these are 0.4, 6 and 31 KB. The finest error, 1e-6, takes 0.75 MB
+// idle over the whole range, which [WithRange] reduces. A Concurrent has these once for every set of counters that
+// contention made it add, and for every Recorder. [WithCounter32] halves them. SizeBytes reports what is held.
 //
 // # Out of range
 //

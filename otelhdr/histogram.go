@@ -9,15 +9,20 @@ import (
 // A Histogram counts values for one goroutine at a time. It is the fastest kind, a few nanoseconds a record. None of its
 // methods may run at the same time as another: use [Concurrent] where they would.
 type Histogram struct {
-	layout    layout
-	chunks    []*chunk // of the stored buckets, in order; nil until a value falls in
+	layout layout
+	// The counters lie side by side, from the chunk of the lowest bucket that a value has fallen in to that of the
+	// highest: window[0] belongs to the bucket at logical index base. It ends with the stored buckets, its capacity with
+	// the chunk of the last one.
+	base      uint64
+	window    []uint64
+	window32  []uint32 // in place of window, with WithCounter32, until a counter is full
 	sum       spreadSum
 	min, max  uint64 // min > max while nothing is recorded
 	underflow uint64
 	overflow  uint64
 	era       uint64
 
-	narrow     []*chunk32 // with WithCounter32, of the chunks that 32 bits suffice for; otherwise nil
+	narrow     bool // counters are made with 32 bits
 	equivalent Equivalent
 }
 
@@ -27,23 +32,18 @@ func New(opts ...Option) (*Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLayout(c.relativeError, c.lowest, c.highest)
-	h := &Histogram{
-		layout:     l,
-		chunks:     make([]*chunk, l.chunks()),
+	return &Histogram{
+		layout:     newLayout(c.relativeError, c.lowest, c.highest),
 		min:        math.MaxUint64,
 		era:        newEra(),
+		narrow:     c.counter32,
 		equivalent: c.equivalent,
-	}
-	if c.counter32 {
-		h.narrow = make([]*chunk32, l.chunks())
-	}
-	return h, nil
+	}, nil
 }
 
 // Record adds v, in the histogram's own unit, in [0, 2^64). A value outside the range is counted by
-// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates 2 KiB when a value first falls into a chunk of 256
-// buckets, and nothing otherwise.
+// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value is further out than all before it, by a
+// chunk of 256 buckets at least, and nothing otherwise.
 func (h *Histogram) Record(v uint64) {
 	h.sum.add(v)
 	// Branches that are hardly ever taken cost less than stores.
@@ -53,20 +53,16 @@ func (h *Histogram) Record(v uint64) {
 	if v > h.max {
 		h.max = v
 	}
-	i := h.layout.index(v) - h.layout.first
-	if i < h.layout.size {
-		if c := h.chunks[i>>chunkScale]; c != nil {
-			c[i%chunkSize]++
-			return
-		}
-		if place := i >> chunkScale; place < uint64(len(h.narrow)) && h.narrow[place] != nil {
-			if c := h.narrow[place]; c[i%chunkSize] != math.MaxUint32 {
-				c[i%chunkSize]++
-				return
-			}
-		}
+	i := h.layout.index(v) - h.base
+	if i < uint64(len(h.window)) {
+		h.window[i]++
+		return
 	}
-	h.recordSlow(v, i, 1)
+	if i < uint64(len(h.window32)) && h.window32[i] != math.MaxUint32 {
+		h.window32[i]++
+		return
+	}
+	h.count(v, 1)
 }
 
 // RecordN adds v n times, at the cost of one [Histogram.Record]. An n of 0 changes nothing.
@@ -77,21 +73,24 @@ func (h *Histogram) RecordN(v, n uint64) {
 	hi, lo := bits.Mul64(v, n)
 	h.sum.addWide(uint128{hi: hi, lo: lo})
 	h.min, h.max = min(h.min, v), max(h.max, v)
-	h.recordSlow(v, h.layout.index(v)-h.layout.first, n)
+	h.count(v, n)
 }
 
-// recordSlow counts v in the stored bucket i, or in an out-of-range counter where there is no such bucket.
-func (h *Histogram) recordSlow(v, i, n uint64) {
+// count adds n to the counter of v, making room for it if need be, or to an out-of-range counter where it has none.
+func (h *Histogram) count(v, n uint64) {
+	stored := h.layout.index(v) - h.layout.first
 	switch {
-	case i < h.layout.size:
-		p := &h.chunks[i>>chunkScale]
-		if *p == nil && h.narrow != nil && h.recordNarrow(i, n) {
-			return
+	case stored < h.layout.size:
+		h.reach(stored)
+		i := stored + h.layout.first - h.base
+		if h.window32 != nil {
+			if n <= math.MaxUint32-uint64(h.window32[i]) {
+				h.window32[i] += uint32(n)
+				return
+			}
+			h.widen()
 		}
-		if *p == nil {
-			*p = new(chunk)
-		}
-		(*p)[i%chunkSize] += n
+		h.window[i] += n
 	case h.layout.under(v):
 		h.underflow += n
 	default:
@@ -99,22 +98,46 @@ func (h *Histogram) recordSlow(v, i, n uint64) {
 	}
 }
 
-// recordNarrow counts in the 32-bit counter of stored bucket i, whose chunk has no other counters, and reports whether
-// that was possible. If not it has made the chunk one of 64 bits.
-func (h *Histogram) recordNarrow(i, n uint64) bool {
-	p := &h.narrow[i>>chunkScale]
-	if *p == nil {
-		*p = new(chunk32)
+// reach makes the window hold the chunk of a stored bucket.
+func (h *Histogram) reach(stored uint64) {
+	begin := h.begin()
+	from, to := stored&^(chunkSize-1), stored&^(chunkSize-1)+chunkSize
+	held := uint64(cap(h.window) + cap(h.window32))
+	if held == 0 {
+		begin = from
 	}
-	k := &(*p)[i%chunkSize]
-	if n <= math.MaxUint32-uint64(*k) {
-		*k += uint32(n)
-		return true
+	from, to = min(from, begin), max(to, begin+held)
+	if to-from == held {
+		return
 	}
-	wide := new(chunk)
-	(*p).addTo(wide)
-	h.chunks[i>>chunkScale], *p = wide, nil
-	return false
+	h.base = h.layout.first + from
+	length := min(to, h.layout.size) - from
+	if h.narrow {
+		grown := make([]uint32, to-from)
+		copy(grown[begin-from:], h.window32)
+		h.window32 = grown[:length]
+		return
+	}
+	grown := make([]uint64, to-from)
+	copy(grown[begin-from:], h.window)
+	h.window = grown[:length]
+}
+
+// begin returns the place of the window's first counter among the stored ones, a multiple of chunkSize.
+func (h *Histogram) begin() uint64 {
+	if cap(h.window)+cap(h.window32) == 0 {
+		return 0
+	}
+	return h.base - h.layout.first
+}
+
+// widen goes on with counters of 64 bits, for good.
+func (h *Histogram) widen() {
+	wide := make([]uint64, cap(h.window32))
+	for i, n := range h.window32 {
+		wide[i] = uint64(n)
+	}
+	h.window, h.window32, h.narrow = wide[:len(h.window32)], nil, false
 }
 
 // Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns it. A nil dst is
@@ -122,15 +145,18 @@ func (h *Histogram) recordNarrow(i, n uint64) bool {
 // buckets. It takes about 0.2 µs for every chunk.
 func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 	dst = dst.prepare(h.layout, h.era, h.equivalent)
-	for i, c := range h.chunks {
-		if c != nil {
-			*dst.chunk(i) = *c
+	place := int(h.begin() >> chunkScale)
+	for w := h.window[:cap(h.window)]; len(w) > 0; w = w[chunkSize:] {
+		if c := (*chunk)(w); *c != (chunk{}) {
+			*dst.chunk(place) = *c
 		}
+		place++
 	}
-	for i, c := range h.narrow {
-		if c != nil {
-			c.addTo(dst.chunk(i))
+	for w := h.window32[:cap(h.window32)]; len(w) > 0; w = w[chunkSize:] {
+		if c := (*chunk32)(w); *c != (chunk32{}) {
+			c.addTo(dst.chunk(place))
 		}
+		place++
 	}
 	dst.underflow, dst.overflow = h.underflow, h.overflow
 	dst.sum, dst.min, dst.max = h.sum.total(), h.min, h.max
@@ -141,16 +167,8 @@ func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 // Reset starts anew: later snapshots hold only what is recorded from here on. Storage is kept. As no one else can be
 // recording, the counters are set to zero, which a reader cannot tell from a baseline and which needs no second copy.
 func (h *Histogram) Reset() {
-	for _, c := range h.chunks {
-		if c != nil {
-			*c = chunk{}
-		}
-	}
-	for _, c := range h.narrow {
-		if c != nil {
-			*c = chunk32{}
-		}
-	}
+	clear(h.window)
+	clear(h.window32)
 	h.sum, h.min, h.max = spreadSum{}, math.MaxUint64, 0
 	h.underflow, h.overflow = 0, 0
 	h.era = newEra()
@@ -160,11 +178,11 @@ func (h *Histogram) Reset() {
 // counters, at about the cost of a Snapshot.
 func (h *Histogram) Count() uint64 {
 	n := h.underflow + h.overflow
-	for _, c := range h.chunks {
-		n += c.total()
+	for _, c := range h.window {
+		n += c
 	}
-	for _, c := range h.narrow {
-		n += c.total()
+	for _, c := range h.window32 {
+		n += uint64(c)
 	}
 	return n
 }
@@ -176,20 +194,8 @@ func (h *Histogram) RelativeError() float64 { return h.layout.relativeError() }
 // Range returns the smallest and the greatest value that are in range: those of [WithRange], widened to whole buckets.
 func (h *Histogram) Range() (lowest, highest uint64) { return h.layout.bounds() }
 
-// SizeBytes returns the memory that the histogram holds now. It grows by 2 KiB, with [WithCounter32] by 1 KiB, with
-// every chunk of 256 buckets that a value first falls into.
+// SizeBytes returns the memory that the histogram holds now. The counters take 2 KiB, with [WithCounter32] 1 KiB, for
+// every chunk of 256 buckets from that of the lowest value to that of the highest.
 func (h *Histogram) SizeBytes() int {
-	n := int(unsafe.Sizeof(*h)) + cap(h.chunks)*int(unsafe.Sizeof(h.chunks[0]))
-	for _, c := range h.chunks {
-		if c != nil {
-			n += int(unsafe.Sizeof(*c))
-		}
-	}
-	n += cap(h.narrow) * int(unsafe.Sizeof((*chunk32)(nil)))
-	for _, c := range h.narrow {
-		if c != nil {
-			n += int(unsafe.Sizeof(*c))
-		}
-	}
-	return n
+	return int(unsafe.Sizeof(*h)) + 8*cap(h.window) + 4*cap(h.window32)
 }

@@ -21,13 +21,21 @@ type layout struct {
 	scale uint   // log2 of the number of buckets in a block, in [3, 19]
 	first uint64 // logical index of the first stored bucket
 	size  uint64 // number of stored buckets, at least 1
+
+	exact uint64 // scale+1: values of at most that many bits have a bucket each
+	floor uint64 // 2^scale, which has that many bits
+}
+
+// scaledLayout returns the layout of a scale, with no buckets stored.
+func scaledLayout(scale uint) layout {
+	return layout{scale: scale, exact: uint64(scale) + 1, floor: 1 << scale}
 }
 
 // newLayout returns the coarsest layout that keeps relativeError for the values in [lowest, highest].
 // The arguments are within the bounds that newConfig checks.
 func newLayout(relativeError float64, lowest, highest uint64) layout {
 	blockSize := uint64(math.Ceil(0.5 / relativeError))
-	l := layout{scale: uint(bits.Len64(blockSize - 1))}
+	l := scaledLayout(uint(bits.Len64(blockSize - 1)))
 	l.first = l.index(lowest)
 	l.size = l.index(highest) - l.first + 1
 	return l
@@ -35,11 +43,13 @@ func newLayout(relativeError float64, lowest, highest uint64) layout {
 
 // index returns the logical index of the bucket that holds v. It has no branch, and it is small enough to be inlined.
 //
-// The step is the number of low bits of v that the bucket ignores. The scale+1 bits that are left are in
+// The step is the number of low bits of v that the bucket ignores: the length of v beyond scale+1 bits, where floor, which
+// has just that length, stands in for values that are shorter. The scale+1 bits that are left are in
 // [2^scale, 2^(scale+1)) for every step but 0, so the indexes of one step follow directly on those of the step before.
-// The masks tell the compiler that no shift reaches 64; they change nothing.
+// The masks tell the compiler that no shift reaches 64; they change nothing. A shift by a variable is the dear part on
+// amd64, and two are the least.
 func (l *layout) index(v uint64) uint64 {
-	step := uint64(bits.Len64(v >> ((l.scale + 1) & 63)))
+	step := uint64(bits.Len64(v|l.floor)) - l.exact
 	return step<<(l.scale&63) + v>>(step&63)
 }
 

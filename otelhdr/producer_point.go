@@ -96,7 +96,7 @@ const (
 
 // denseBounds returns the bounds of [WithExplicitBuckets] for a number of steps in a unit.
 func denseBounds(steps float64) []float64 {
-	l := layout{scale: denseScale}
+	l := scaledLayout(denseScale)
 	bounds := make([]float64, l.index(1<<denseOctaves)+1)
 	for i := range bounds {
 		bounds[i] = float64(l.low(uint64(i))) / steps
