@@ -136,10 +136,13 @@ func (w *walk) percentile(p float64, rank uint64) Percentile {
 		r.Index = int(w.s.layout.first) + r.Slot
 	}
 	if extreme := rank == 1 && r.Value == w.s.min || rank == w.s.count && r.Value == w.s.max; !extreme || w.s.approximate {
-		r.Error = max(r.Value-b.Low, b.High-r.Value)
+		// An extreme of buckets that came from elsewhere may lie outside the bucket that counts it.
+		r.Error = max(distance(r.Value, b.Low), distance(r.Value, b.High))
 	}
 	return r
 }
+
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 // rank returns the rank, in [1, count], of the value that is percentile p.
 func (s *Snapshot) rank(p float64) uint64 {

@@ -190,3 +190,18 @@ func TestEquivalent(t *testing.T) {
 		t.Errorf("equivalents of %v = %d, %d, %d", b, b.Equivalent(EquivalentLow), b.Equivalent(EquivalentMid), b.Equivalent(EquivalentHigh))
 	}
 }
+
+// A coarse bucket from elsewhere is counted where its middle falls, so the minimum, its lower bound, is not in the bucket
+// that counts it.
+func TestLocateExtremeOutsideItsBucket(t *testing.T) {
+	s, err := NewSnapshot(slices.Values([]Bucket{{Low: 0, High: 1023, Count: 3}, {Low: 4096, High: 8191, Count: 2}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []float64{0, 100} {
+		got := s.Locate(p)
+		if want := max(distance(got.Value, got.Bucket.Low), distance(got.Value, got.Bucket.High)); got.Error != want || got.Error > 4096 {
+			t.Errorf("Locate(%g) = %+v, want error %d", p, got, want)
+		}
+	}
+}

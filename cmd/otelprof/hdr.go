@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ type histogramFile struct {
 	name      string
 	intervals []hdrlog.Interval
 }
+
+// title is what tables call the file.
+func (f histogramFile) title() string { return filepath.Base(f.name) }
 
 // readHistograms reads files, and of those with tags only the intervals of one tag unless that is "*".
 func (c *call) readHistograms(files []string, tag string, scale float64) ([]histogramFile, error) {

@@ -31,7 +31,11 @@ is a small effect and 0.8 a large one.
 			}
 			sides[i] = s.Summary(nil)
 		}
-		fmt.Fprint(c.stdout, otelhdr.Diff{Before: sides[0], After: sides[1]}.Markdown("", files[0].name, files[1].name))
+		before, after := files[0].title(), files[1].title()
+		if before == after { // they are told apart by their folders
+			before, after = files[0].name, files[1].name
+		}
+		fmt.Fprint(c.stdout, otelhdr.Diff{Before: sides[0], After: sides[1]}.Markdown("", before, after))
 		return nil
 	},
 }

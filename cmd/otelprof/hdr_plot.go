@@ -80,7 +80,7 @@ func percentilePlot(files []histogramFile, divide float64) (*plot.Plot, error) {
 		line.Dashes = plotutil.Dashes(i)
 		line.Width = vg.Points(1.5)
 		p.Add(line)
-		p.Legend.Add(filepath.Base(f.name), line)
+		p.Legend.Add(f.title(), line)
 		nines = max(nines, points[len(points)-1].X)
 	}
 	p.Add(plotter.NewGrid())

@@ -33,7 +33,7 @@ var hdrPrintCommand = &command{
 			if i > 0 {
 				fmt.Fprintln(c.stdout)
 			}
-			fmt.Fprint(c.stdout, s.Summary(nil).Markdown(f.name))
+			fmt.Fprint(c.stdout, s.Summary(nil).Markdown(f.title()))
 		}
 		return nil
 	},
@@ -43,7 +43,7 @@ var hdrPrintCommand = &command{
 func printLines(c *call, f histogramFile) {
 	var m otelhdr.Summary
 	for _, i := range f.intervals {
-		name := f.name
+		name := f.title()
 		if i.Tag != "" {
 			name += " " + i.Tag
 		}
