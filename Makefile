@@ -35,7 +35,7 @@ $(GOLANGCI):
 	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 .PHONY: ratios
-ratios: ## Measure our cost beside the SDK's and other wrappers'; about a minute
+ratios: ## Measure our cost beside the SDK's and others', five minutes; ARGS="-only span" for a part
 	@cd integration && $(GO) run ./peers $(ARGS)
 
 .PHONY: fuzz

@@ -22,6 +22,6 @@
 //
 // # Cost
 //
-// Two allocations and about 200 bytes for each span, of which the context takes one. The
+// One allocation and about 200 bytes for each span, which is its own context. The
 // command "make ratios" prints the time beside that of the bare SDK.
 package spans

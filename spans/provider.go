@@ -106,7 +106,7 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 }
 
 // SetRecording switches the measuring of regions, hooks and sessions on or off, for spans
-// started from now on. While it is off a wrapped span costs two allocations and nothing else.
+// started from now on. While it is off a wrapped span costs one allocation and little else.
 func (p *TracerProvider) SetRecording(on bool) { p.recording.Store(on) }
 
 // Store returns where finished sessions go.

@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	loadCtx, endLoad := context.WithCancel(background)
 	defer endLoad()
 	defer context.AfterFunc(ctx, func() {
-		prof.Causal().Stop("the demo ends")
+		_ = prof.Causal().Close() // it has nothing to say
 		endLoad()
 	})()
 	err = load.Run(loadCtx)
