@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -206,6 +207,22 @@ func conversionLine(asked float64) (string, error) {
 	if worst <= bound*(1+h.RelativeError()) { // the bound is to first order
 		holds = "yes"
 	}
-	return fmt.Sprintf("error %s asked=%g layout=%.6f scale=%d worst=%.6f target=worst<=%.6f holds=%s",
-		conversionName, asked, h.RelativeError(), conversionScale, worst, bound, holds), nil
+	buckets, size := exportSize(h)
+	return fmt.Sprintf("error %s asked=%g layout=%.6f scale=%d worst=%.6f target=worst<=%.6f holds=%s export_buckets=%d export_bytes=%d",
+		conversionName, asked, h.RelativeError(), conversionScale, worst, bound, holds, buckets, size), nil
+}
+
+// exportSize returns how many buckets an exponential histogram of the samples has, and their bytes in OTLP, where
+// counts are packed varints.
+func exportSize(h *otelhdr.Histogram) (buckets, bytes int) {
+	h.Reset()
+	for _, v := range samples() {
+		h.Record(v)
+	}
+	counts := h.Snapshot(nil).Exponential(conversionScale, time.Nanosecond.Seconds()).PositiveBucket.Counts
+	var packed []byte
+	for _, n := range counts {
+		packed = binary.AppendUvarint(packed, n)
+	}
+	return len(counts), len(packed)
 }
