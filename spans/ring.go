@@ -238,7 +238,10 @@ func (k *worstSessions) wants(name string, d time.Duration) bool {
 
 func (k *worstSessions) add(s *SessionRecord) {
 	kept := k.byName[s.Name]
-	at, _ := slices.BinarySearchFunc(kept, s, func(a, b *SessionRecord) int { return cmp.Compare(b.Duration, a.Duration) })
+	at := slices.IndexFunc(kept, func(k *SessionRecord) bool { return k.Duration < s.Duration })
+	if at < 0 { // of two that are as slow, the first stays
+		at = len(kept)
+	}
 	if at == worstPerName || s.SizeBytes() > k.limit {
 		return
 	}
