@@ -71,7 +71,7 @@ func testSession(i int) *spans.SessionRecord {
 	s := &spans.SessionRecord{
 		ID: testID(i), Origin: testID(i), Name: []string{"POST /checkout", "GET /cart"}[i%2],
 		TraceID: trace.TraceID{15: byte(i)}, Start: testStart.Add(time.Duration(i) * time.Second), Duration: ms,
-		Attributes: []attribute.KeyValue{attribute.String("tenant", "acme")},
+		Attributes: []attribute.KeyValue{attribute.String("tenant", "t1")},
 		Spans: []spans.SpanRecord{
 			{Name: "root", Kind: trace.SpanKindServer, Parent: -1, Duration: ms, SelfTime: ms / 4, Sampled: true},
 			{
