@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -292,9 +291,9 @@ func (c *Controller) Status() Status {
 		s.PlanHash = c.plan.hash
 	}
 	if r := c.last; r != nil && r.plan == c.plan {
-		s.Limits = r.limits
+		s.Limits = r.guard.limits
 		s.Spent = time.Duration(r.guard.spent.Load())
-		s.Withheld = maps.Clone(r.guard.withheldByName())
+		s.Withheld = r.guard.withheldByName()
 		r.mu.Lock()
 		s.Experiment = r.now
 		r.mu.Unlock()

@@ -19,7 +19,6 @@ import (
 // a span; one goroutine of its own changes what is inserted.
 type run struct {
 	plan    *Plan
-	limits  Limits
 	exempt  []string
 	guard   *guard
 	breaker *breaker
@@ -75,7 +74,6 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 	limits := p.Limits.Tighten(c.caps)
 	r := &run{
 		plan:     p,
-		limits:   limits,
 		exempt:   c.exempt,
 		guard:    newGuard(p, limits, runtime.GOMAXPROCS(0), now),
 		breaker:  b,

@@ -1,10 +1,13 @@
 package otelhdr
 
 import (
+	"fmt"
 	"math"
 	"os/exec"
 	"regexp"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 func TestLayoutScale(t *testing.T) {
@@ -140,7 +143,7 @@ func TestRecordInlines(t *testing.T) {
 		t.Skip("runs the compiler")
 	}
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command: ", err)
+		testutil.Lacks(t, "GO", fmt.Sprint("needs the go command: ", err))
 	}
 	out, err := exec.Command("go", "build", "-gcflags=-m", ".").CombinedOutput()
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"image/png"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/otelhdr/hdrlog"
 )
@@ -50,7 +52,7 @@ func TestPlotStaysOut(t *testing.T) {
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {
-			t.Skip("needs the go command: ", err)
+			testutil.Lacks(t, "GO", fmt.Sprint("needs the go command: ", err))
 		}
 		for _, b := range banned {
 			if strings.Contains(string(out), b) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,6 +18,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -25,7 +27,7 @@ func codecFile(t testing.TB, name string) string {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/HdrHistogram/hdrhistogram-go").Output()
 	if err != nil {
-		t.Skip("needs the go command and the module cache: ", err)
+		testutil.Lacks(t, "GO", fmt.Sprint("needs the go command and the module cache: ", err))
 	}
 	return filepath.Join(strings.TrimSpace(string(dir)), "test", name)
 }
