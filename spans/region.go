@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -32,6 +33,8 @@ type Region struct {
 	delay    atomic.Int64 // inserted below this region, ns
 	status   atomic.Uint32
 	refused  bool // the session's record is full
+	slots    [inlineSlots]unsafe.Pointer
+	more     atomic.Pointer[slotNode] // slots beyond those
 
 	next *Region // in the session's list of ended regions
 	// index is the place in the session's record. Of the worker only.
