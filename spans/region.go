@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -33,8 +32,7 @@ type Region struct {
 	delay    atomic.Int64 // inserted below this region, ns
 	status   atomic.Uint32
 	refused  bool // the session's record is full
-	slots    [inlineSlots]unsafe.Pointer
-	more     atomic.Pointer[slotNode] // slots beyond those
+	slots    slots
 
 	next *Region // in the session's list of ended regions
 	// index is the place in the session's record. Of the worker only.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/spans"
 )
@@ -87,5 +88,33 @@ func TestSlotAllocs(t *testing.T) {
 	r, v := spans.RegionFromContext(ctx), 1
 	if n := testing.AllocsPerRun(100, func() { slotA.Set(r, &v); _ = slotA.Get(r) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
+	}
+}
+
+var nameSlot, nameSlotB, nameSlotC = spans.NewNameSlot[int](), spans.NewNameSlot[int](), spans.NewNameSlot[int]()
+
+func TestNameSlotIsSharedByAllSpansOfOneName(t *testing.T) {
+	region := func(tp trace.TracerProvider, scope, name string) *spans.Region {
+		ctx, s := tp.Tracer(scope).Start(context.Background(), name)
+		s.SetName("renamed")
+		s.End()
+		return spans.RegionFromContext(ctx)
+	}
+	tp := wrapSDK(t)
+	v, w := 1, 2
+	for _, slot := range []spans.NameSlot[int]{nameSlot, nameSlotB, nameSlotC} {
+		slot.Set(region(tp, "scope", "a"), &v)
+		slot.Set(region(tp, "other scope", "a"), &w)
+		for _, c := range []struct {
+			scope, name string
+			want        *int
+		}{{"scope", "a", &v}, {"scope", "b", nil}, {"other scope", "a", &w}} {
+			if got := slot.Get(region(tp, c.scope, c.name)); got != c.want {
+				t.Errorf("%s %s: %v, want %v", c.scope, c.name, got, c.want)
+			}
+		}
+		if got := slot.Get(region(wrapSDK(t), "scope", "a")); got != nil {
+			t.Errorf("another provider's: %v, want nil", *got)
+		}
 	}
 }

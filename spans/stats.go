@@ -49,6 +49,7 @@ type regionStats struct {
 	durations *otelhdr.Concurrent
 	self      *otelhdr.Concurrent
 	overflow  *atomic.Uint64 // counts the spans of the region "other"
+	slots     slots
 }
 
 func newRegionStats(scope instrumentation.Scope, name string, kind trace.SpanKind) *regionStats {

@@ -2,8 +2,10 @@
 
 package goroutine
 
-// Known reports whether Current works here.
-const Known = true
+// hasRecord reports whether word works here.
+const hasRecord = true
 
+// word returns the word at offset in the runtime's record of the calling goroutine.
+//
 //go:noescape
-func current() uintptr
+func word(offset uintptr) uint64

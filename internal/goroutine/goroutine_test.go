@@ -1,22 +1,21 @@
-package goroutine_test
+package goroutine
 
 import (
 	"runtime"
 	"sync"
 	"testing"
 
-	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 func TestCurrentTellsLiveGoroutinesApart(t *testing.T) {
-	if !goroutine.Known {
-		testutil.Lacks(t, "GOROUTINE_ID", runtime.GOARCH+" has no assembly for it")
+	if !Known() {
+		testutil.Lacks(t, "GOROUTINE_ID", "the runtime's record is not read on "+runtime.GOARCH)
 	}
 	const goroutines = 1000
 	var (
 		mu    sync.Mutex
-		seen  = map[goroutine.ID]bool{goroutine.Current(): true}
+		seen  = map[ID]bool{Current(): true}
 		wg    sync.WaitGroup
 		leave = make(chan struct{})
 		ready sync.WaitGroup
@@ -24,18 +23,21 @@ func TestCurrentTellsLiveGoroutinesApart(t *testing.T) {
 	ready.Add(goroutines)
 	for range goroutines {
 		wg.Go(func() {
-			id := goroutine.Current()
+			id := Current()
+			if shown, ok := fromStack(); !ok || ID(shown) != id {
+				t.Errorf("ID %d: stack traces call it %d", id, shown)
+			}
 			mu.Lock()
 			if id == 0 || seen[id] {
-				t.Errorf("ID %#x: must be neither zero nor another's", id)
+				t.Errorf("ID %d: must be neither zero nor another's", id)
 			}
 			seen[id] = true
 			mu.Unlock()
 			ready.Done()
 			<-leave
 			deep(50) // the stack moves
-			if again := goroutine.Current(); again != id {
-				t.Errorf("ID %#x became %#x", id, again)
+			if again := Current(); again != id {
+				t.Errorf("ID %d became %d", id, again)
 			}
 		})
 	}
@@ -53,15 +55,15 @@ func deep(n int) byte {
 }
 
 func TestCurrentAllocs(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { sink = goroutine.Current() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { sink = Current() }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
 
-var sink goroutine.ID
+var sink ID
 
 func BenchmarkCurrent(b *testing.B) {
 	for b.Loop() {
-		sink = goroutine.Current()
+		sink = Current()
 	}
 }

@@ -2,7 +2,6 @@
 
 package goroutine
 
-// Known reports whether Current works here.
-const Known = false
+const hasRecord = false
 
-func current() uintptr { return 0 }
+func word(uintptr) uint64 { return 0 }
