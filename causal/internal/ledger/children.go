@@ -1,0 +1,59 @@
+package ledger
+
+// A span whose children run on other goroutines waits for them, as a rule, but in a way that
+// nobody told us of: a WaitGroup of package sync, say. What can be seen is that the last
+// child ends, and that the parent gives its next sign of life after that. So if, at that sign,
+// no child is open any more, the parent is taken to have waited since the one before.
+//
+// A parent that has gone on working meanwhile, without a span, is credited with what it has not
+// saved; so this is counted, and a wait that is told of takes its place.
+
+// adopt notes that a span has begun below f, on another goroutine. It returns the regions
+// that are open around it: what is within a region is part of it, wherever it runs.
+func (f *Frame) adopt(s *Setting, t int64) (regions set, turn uint32) {
+	l := f.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !f.used {
+		return 0, f.turn - 1 // it has ended before its child began: nobody's turn
+	}
+	l.sync(s, t)
+	f.children++
+	l.children++
+	return l.open, f.turn
+}
+
+// childEnded takes what a child of f has left.
+func (f *Frame) childEnded(turn uint32, st *Stamp) {
+	l := f.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.turn != turn || f.children == 0 {
+		return
+	}
+	f.children--
+	l.children--
+	if st.setting != l.setting {
+		return
+	}
+	if !l.pending {
+		l.pending, l.left = true, *st
+		return
+	}
+	l.left.Merge(st)
+}
+
+// joinChildren joins what children have left when all have ended.
+func (l *Ledger) joinChildren(t int64) {
+	l.pending = false
+	c := &l.setting.counts
+	waited := max(0, l.left.t-l.last)
+	c.attributed.Add(waited)
+	c.implied.Add(waited)
+	c.implications.Add(1)
+	l.join(l.last, t, &l.left)
+	for r := range l.open.all() {
+		l.since[r] = t // what happened in between is in the stamps
+	}
+	l.grow(t)
+}

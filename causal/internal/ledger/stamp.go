@@ -1,0 +1,116 @@
+package ledger
+
+// A Stamp is what one goroutine leaves for the next where they meet: a released lock, a sent
+// value, a closed channel. It holds the real time and the virtual ones. The zero Stamp says
+// nothing. It is a plain value; whoever keeps it guards it, with the very lock for example.
+type Stamp struct {
+	setting *Setting
+	t       int64
+	v       [Width]int64
+}
+
+// Merge makes s the stamp of both having happened: the later of each time.
+func (s *Stamp) Merge(other *Stamp) {
+	switch {
+	case other.setting == nil:
+	case s.setting != other.setting:
+		if s.setting == nil || s.setting.serial < other.setting.serial {
+			*s = *other
+		}
+	default:
+		s.t = max(s.t, other.t)
+		for k := range other.setting.n {
+			s.v[k] = max(s.v[k], other.v[k])
+		}
+	}
+}
+
+// Stamp writes the ledger's times to st: call it just before the lock is released or the
+// value sent.
+func (l *Ledger) Stamp(s *Setting, t int64, st *Stamp) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.event(s, t)
+	l.stamp(t, st)
+}
+
+// stamp is Stamp for a ledger that is settled at t.
+func (l *Ledger) stamp(t int64, st *Stamp) {
+	st.setting, st.t = l.setting, t
+	for k := range l.setting.n {
+		st.v[k] = t - l.credit[k]
+	}
+}
+
+// Arrive tells that the goroutine is about to wait for another one. Acquire or Resume follows.
+func (l *Ledger) Arrive(s *Setting, t int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.event(s, t)
+	l.suspend()
+	l.waiting = true
+	if g := l.setting.growth; g != nil {
+		l.grown = g.At(t)
+	}
+}
+
+// Acquire tells that the goroutine has got, at t, what it asked for at ta, whether it had to
+// wait or not, and that st was left there. It takes over the virtual time at which that
+// was to be had. The time that it took to wake up counts as time, not as credit.
+func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.arrived(s, ta)
+	if st.setting != l.setting {
+		if l.waiting {
+			l.setting.counts.unattributed.Add(t - ta)
+		}
+	} else if l.join(ta, t, st); l.waiting {
+		l.setting.counts.attributed.Add(t - ta)
+	}
+	l.resume(t)
+}
+
+// Resume tells that a wait which began at ta is over at t, and that nobody knows for whom it
+// was. The virtual time goes on as the real one. Where delays are paid, those of the
+// meantime are forgiven: whoever was waited for has paid them.
+func (l *Ledger) Resume(s *Setting, ta, t int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.arrived(s, ta)
+	l.setting.counts.unattributed.Add(t - ta)
+	if g := l.setting.growth; g != nil && l.waiting {
+		l.credit[0] += g.At(t) - l.grown
+	}
+	l.resume(t)
+}
+
+// arrived is the state at the beginning of a wait that is over.
+func (l *Ledger) arrived(s *Setting, ta int64) {
+	l.sync(s, ta)
+	l.settle(ta)
+	l.suspend()
+	// This wait is known better than what could be guessed from the children.
+	l.pending = false
+}
+
+func (l *Ledger) resume(t int64) {
+	for r := range l.open.all() {
+		l.since[r] = t
+	}
+	l.last, l.waiting = t, false
+	l.grow(t)
+}
+
+// join takes over a stamp of the setting. The ledger is settled at ta.
+//
+//	v = max(ta - L, u) + (t - max(ta, tu)),  L = t - v
+//
+// u and tu are the stamp's times. Before it could go on, both had to be there: the goroutine itself, at
+// ta, and what it waited for. The last term is the time from then until it really went on.
+func (l *Ledger) join(ta, t int64, st *Stamp) {
+	late := t - max(ta, st.t)
+	for k := range l.setting.n {
+		l.credit[k] = t - (max(ta-l.credit[k], st.v[k]) + late)
+	}
+}
