@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -38,6 +39,10 @@ type Controller struct {
 	latched    map[string]bool // IDs of the plans that were aborted
 	closed     bool
 	wait       sync.WaitGroup
+
+	virtual    *virtual // nil if it is off
+	background sync.WaitGroup
+	close      context.CancelFunc
 }
 
 // New returns a controller without a plan. Give its Hook to spans.WithHook. An option out of
@@ -47,7 +52,15 @@ func New(opts ...Option) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}}, nil
+	ctx, cancel := context.WithCancel(context.Background())
+	controller := &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}, close: cancel}
+	if c.virtual {
+		v := newVirtual()
+		controller.virtual = v
+		controller.background.Go(func() { c.watch(ctx, v.load) })
+		controller.background.Go(func() { v.loop(ctx) })
+	}
+	return controller, nil
 }
 
 // Hook returns the hook that counts progress and inserts delays.
@@ -111,6 +124,9 @@ func (c *Controller) refuses(p *Plan, now time.Time) error {
 	if err := p.validate(now); err != nil {
 		return err
 	}
+	if p.Mode == ModeOverlap && !goroutine.Known() {
+		return fmt.Errorf("%w: mode %s: goroutines can not be told apart in this build; mode %s can be used", ErrDisabled, ModeOverlap, ModeDilation)
+	}
 	if p.Generation != 0 && p.Generation <= c.generation {
 		return fmt.Errorf("%w: generation %d: must be above %d, the last one seen", ErrGeneration, p.Generation, c.generation)
 	}
@@ -155,6 +171,9 @@ func (c *Controller) start(r *run) {
 	}
 	c.enter(state, "")
 	c.log.Info("causal: plan started", c.audit(r.plan, c.source)...)
+	if r.plan.Mode == ModeOverlap {
+		c.wait.Go(func() { c.watch(ctx, r.load) })
+	}
 	c.wait.Go(func() {
 		func() {
 			defer c.latchOnPanic(r)
@@ -248,7 +267,9 @@ func (c *Controller) Close() error {
 	c.closed = true
 	c.stopFor(programEnds)
 	c.mu.Unlock()
+	c.close()
 	c.wait.Wait()
+	c.background.Wait()
 	return nil
 }
 
@@ -304,16 +325,23 @@ func (c *Controller) Status() Status {
 	return s
 }
 
-// Profile returns what has been measured under the plan in force, or the last one.
+// Profile returns what has been measured under the plan in force, or the last one, and what virtual
+// time tells, if that is on.
 func (c *Controller) Profile() Profile {
 	c.mu.Lock()
 	r, state, reason := c.last, c.state, c.reason
 	c.mu.Unlock()
-	if r == nil {
-		return Profile{Notes: []string{"no plan has run yet"}}
+	var p Profile
+	if r != nil {
+		p = r.profile()
+	} else {
+		p.Notes = []string{"no plan has run yet"}
 	}
-	p := r.profile()
-	if state != StateRunning && state != StateWaiting && reason != programEnds {
+	if c.virtual != nil {
+		c.virtual.addTo(&p)
+	}
+	finish(&p)
+	if r != nil && state != StateRunning && state != StateWaiting && reason != programEnds {
 		p.Notes = slices.Insert(p.Notes, 0, fmt.Sprintf("the experiments have ended, %s: %s", state, reason))
 	}
 	return p

@@ -373,7 +373,7 @@ func TestLifeOfAPlan(t *testing.T) {
 		if got := c.Status().Experiment; got == "" || strings.HasPrefix(got, "waiting") {
 			t.Errorf("Status().Experiment = %q, want an experiment", got)
 		}
-		time.Sleep(time.Until(began.Add(10 * time.Minute)))
+		time.Sleep(time.Until(began.Add(10*time.Minute + tick)))
 		synctest.Wait()
 		state(t, c, StateExpired, "expires_at is over")
 		says("")

@@ -1,7 +1,6 @@
 package causal
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -28,97 +27,34 @@ const (
 	sparesNone = -2
 )
 
-// hook is what the controller lets spans call.
-type hook struct{ c *Controller }
-
-var _ spans.AfterEnder = hook{}
-
-// OnStart implements spans.Hook.
-func (h hook) OnStart(ctx context.Context, _ *spans.Region) context.Context { return ctx }
-
-// OnEnd implements spans.Hook.
-func (h hook) OnEnd(*spans.Region) {}
-
-// AfterEnd implements spans.AfterEnder: it counts visits of progress points and pays the
-// delay. While no plan runs it costs one atomic load.
-func (h hook) AfterEnd(r *spans.Region) time.Duration {
-	run := h.c.run.Load()
-	if run == nil {
+// stretch makes the region longer, as far as all rules allow, and returns by how much.
+func (run *run) stretch(d *dilation, r *spans.Region, v verdict) time.Duration {
+	if d.factor == 0 || run.spares(d, r, v) {
 		return 0
 	}
-	defer h.c.latchOnPanic(run)
-	v := run.verdict(r)
-	var delay time.Duration
-	if d := run.dilation.Load(); d != nil && d.factor > 0 && d.spared != v.region {
-		delay = run.insert(d, r, v)
-	}
-	if r.Parent() == nil {
-		run.breaker.observe(r.Duration()+delay, r.Failed())
-	}
-	for _, i := range v.progress {
-		run.progress[i].Add(1)
-	}
-	return delay
-}
-
-// insert makes the region longer, as far as all rules allow, and returns by how much.
-func (run *run) insert(d *dilation, r *spans.Region, v verdict) time.Duration {
 	want := time.Duration(d.factor * float64(r.SelfTime()))
 	if want <= 0 || r.Kind() == trace.SpanKindConsumer {
 		return 0
 	}
-	now := time.Now()
-	if rule := run.allows(r, v, now, want); rule != ruleNone {
-		run.guard.withhold(rule)
-		if rule.fatal() {
-			run.end(rule)
-		}
-		return 0
+	spent := run.insert(r, v, want, 0, run.spin, func() bool { return run.dilation.Load() == d })
+	if spent > 0 {
+		d.inserted.Add(1)
 	}
-	spun := run.spin(now, want, func() bool { return run.dilation.Load() == d })
-	run.guard.settle(want, spun)
-	d.inserted.Add(1)
-	return spun
+	return spent
 }
 
-// allows checks every condition for inserting want now, and reserves it.
-func (run *run) allows(r *spans.Region, v verdict, now time.Time, want time.Duration) rule {
-	limits := &run.guard.limits
-	if v.exempt {
-		return ruleHealth
+// spares reports whether the region is the spared one, or a part of it.
+func (run *run) spares(d *dilation, r *spans.Region, v verdict) bool {
+	if d.spared == sparesNone {
+		return false
 	}
-	if want > time.Duration(limits.PerSpan) {
-		return rulePerSpan
+	if v.region == d.spared {
+		return true
 	}
-	if delayed(r)+want > time.Duration(limits.PerTrace) {
-		return rulePerTrace
-	}
-	if deadline, ok := r.Deadline(); ok && deadline.Sub(now) < 2*want {
-		return ruleDeadline
-	}
-	return run.guard.reserve(now, want)
-}
-
-// delayed is how much was inserted so far in the trace of r. Where no session adds it up, the
-// spans above know what was inserted below them.
-func delayed(r *spans.Region) (sum time.Duration) {
-	if s := r.Session(); s != nil {
-		return s.Delay()
-	}
-	for ; r != nil; r = r.Parent() {
-		sum += r.Delay()
-	}
-	return sum
-}
-
-// spin burns processor time until d has passed since start, as work would, or until valid
-// turns false. It does not sleep: the goroutine that pays must not let others run in its
-// place. It returns the time spent.
-func spin(start time.Time, d time.Duration, valid func() bool) time.Duration {
-	for {
-		spent := time.Since(start)
-		if spent >= d || !valid() {
-			return spent
+	for p := r.Parent(); p != nil; p = p.Parent() {
+		if run.verdict(p).region == d.spared {
+			return true
 		}
 	}
+	return false
 }

@@ -7,6 +7,8 @@ var (
 	ErrConfig = errors.New("causal: configuration")
 	// ErrPlan is returned for a plan document that is not valid.
 	ErrPlan = errors.New("causal: plan")
+	// ErrProfile is returned for a saved profile that is not valid.
+	ErrProfile = errors.New("causal: profile")
 	// ErrDisabled is returned by Apply if the application did not opt in to
 	// experiments, or a kill switch is set.
 	ErrDisabled = errors.New("causal: experiments are off")

@@ -11,16 +11,19 @@ import (
 // confidence of all intervals.
 const confidence = 0.95
 
-// leastSamples is the number of iterations below which no number is given: with fewer, the
-// interval is wider than anything it could tell. leastCoverages is that for the note on what
-// spans cover, of which each iteration gives several.
-const (
-	leastSamples   = 5
-	leastCoverages = 3
-)
+// leastSamples is the number of samples below which no number is given: with fewer, the
+// interval is wider than anything it could tell.
+const leastSamples = 5
 
 // outlierMADs is how many median absolute deviations from the median make an outlier.
 const outlierMADs = 3
+
+// Where the correlation of one sample with the next is above tooAlike, it takes leastIfAlike of
+// them until intervals are as wide as they should be.
+const (
+	tooAlike     = 0.5
+	leastIfAlike = 50
+)
 
 // An estimate sums up repeated measurements of one quantity.
 type estimate struct {
@@ -32,35 +35,37 @@ type estimate struct {
 	warnings []string
 }
 
-// summarize returns the median of values and how sure it is, after those that lie more than
-// outlierMADs median absolute deviations from the median are set aside. There must be at
-// least one value.
+// summarize returns the median of values, given in the order of time, and how sure it is.
+// There must be at least one value.
 //
-// From six values on the interval is that of the order statistics, which assumes nothing
-// of the distribution; below, there is none of 95 %, and the normal one is given in its place.
+// Values that lie more than outlierMADs median absolute deviations from the median are
+// counted, and set aside for the standard error only: the median and its interval do without,
+// and three such deviations are but two of a normal distribution's standard ones, so that
+// an interval of what is left would be too narrow.
+//
+// From leastForBlocks values on the interval is that of a block bootstrap, which minds that
+// one value may resemble the next. Below, it is that of the order statistics, which assumes
+// that it does not. With fewer than six there is none of 95 %, and the normal one is given in
+// its place.
 func summarize(values []float64) estimate {
-	center := median(values)
-	deviations := make([]float64, len(values))
-	for i, v := range values {
-		deviations[i] = math.Abs(v - center)
-	}
-	mad := median(deviations)
-	kept := slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
-		return math.Abs(v-center) > outlierMADs*mad
-	})
-	if len(kept) == 0 { // more than half are equal, and the others none of them
-		kept = slices.Clone(values)
-	}
-	e := estimate{samples: len(values), outliers: len(values) - len(kept)}
+	kept := withoutOutliers(values)
+	e := estimate{samples: len(values), outliers: len(values) - len(kept), median: median(values)}
 	if len(kept) > 1 {
 		e.stdErr = stats.Sample{Xs: kept}.StdDev() / math.Sqrt(float64(len(kept)))
 	}
-	summary := benchmath.AssumeNothing.Summary(benchmath.NewSample(kept, &benchmath.DefaultThresholds), confidence)
-	e.median, e.lo, e.hi = summary.Center, summary.Lo, summary.Hi
+	if n := len(values); n >= leastToJudge && n < leastIfAlike && dependenceOf(values).first > tooAlike {
+		e.warnings = append(e.warnings, "one sample resembles the next: the interval may be too narrow")
+	}
+	if len(values) >= leastForBlocks {
+		e.lo, e.hi = medianInterval(values)
+		return e
+	}
+	summary := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds), confidence)
+	e.lo, e.hi = summary.Lo, summary.Hi
 	if math.IsInf(e.lo, 0) || math.IsInf(e.hi, 0) {
-		mean, lo, hi := stats.Sample{Xs: kept}.MeanCI(confidence)
+		mean, lo, hi := stats.Sample{Xs: values}.MeanCI(confidence)
 		e.lo, e.hi = e.median-(mean-lo), e.median+(hi-mean)
-		e.warnings = append(e.warnings, "the interval assumes a normal distribution: fewer than 6 iterations that are no outliers")
+		e.warnings = append(e.warnings, "the interval assumes a normal distribution: fewer than 6 iterations")
 	}
 	if width := e.hi - e.lo; math.IsNaN(width) || math.IsInf(width, 0) { // of one value
 		e.lo, e.hi = e.median, e.median
@@ -68,94 +73,41 @@ func summarize(values []float64) estimate {
 	return e
 }
 
+// inliers returns the bounds beyond which values are outliers: outlierMADs median absolute
+// deviations from the median.
+func inliers(values []float64) (lo, hi float64) {
+	center := median(values)
+	deviations := make([]float64, len(values))
+	for i, v := range values {
+		deviations[i] = math.Abs(v - center)
+	}
+	reach := outlierMADs * median(deviations)
+	return center - reach, center + reach
+}
+
+// withoutOutliers returns the values that are none.
+func withoutOutliers(values []float64) []float64 {
+	lo, hi := inliers(values)
+	kept := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v < lo || v > hi })
+	if len(kept) == 0 { // more than half are equal, and the others none of them
+		return slices.Clone(values)
+	}
+	return kept
+}
+
+// broughtIn returns the values with those that lie twice as far out as outliers moved there. The
+// rest is left alone: what a normal distribution has outside of the bounds is needed to
+// know how wide it is.
+func broughtIn(values []float64) []float64 {
+	lo, hi := inliers(values)
+	lo, hi = lo-(hi-lo)/2, hi+(hi-lo)/2
+	near := make([]float64, len(values))
+	for i, v := range values {
+		near[i] = max(lo, min(hi, v))
+	}
+	return near
+}
+
 func median(values []float64) float64 {
 	return stats.Sample{Xs: slices.Clone(values)}.Quantile(0.5)
-}
-
-// periods are the times between visits of one progress point in one iteration.
-type periods struct {
-	none   []float64           // ns, of the arms without delay
-	all    map[float64]float64 // by speed-up: everything stretched
-	spared map[spareKey]float64
-}
-
-type spareKey struct {
-	speedup float64
-	region  int
-}
-
-// periodsOf sorts the experiments of one progress point by iteration. Those without a visit
-// have no period and are left out.
-func periodsOf(experiments []experiment, point int) map[int]*periods {
-	byIteration := map[int]*periods{}
-	for _, e := range experiments {
-		if e.visits[point] == 0 {
-			continue
-		}
-		p := byIteration[e.iteration]
-		if p == nil {
-			p = &periods{all: map[float64]float64{}, spared: map[spareKey]float64{}}
-			byIteration[e.iteration] = p
-		}
-		period := float64(e.duration) / float64(e.visits[point])
-		switch {
-		case e.speedup == 0:
-			p.none = append(p.none, period)
-		case e.spared == sparesNone:
-			p.all[e.speedup] = period
-		default:
-			p.spared[spareKey{e.speedup, e.spared}] = period
-		}
-	}
-	return byIteration
-}
-
-// reductions returns, for each iteration that has all three arms, by which part the period
-// would shrink if the region were faster by speedup:
-//
-//	(1 - speedup) * (period(all) - period(all but region)) / period(none)
-//
-// If spans cover the whole period, period(all) is period(none)/(1-speedup), and this is
-// 1 - period(all but region)/period(all), which is exact for every dependency on the region,
-// linear or not. Time that no span covers is not stretched: it cancels in the difference, and
-// the division by the true period keeps its share.
-func reductions(byIteration map[int]*periods, region int, speedup float64) []float64 {
-	var values []float64
-	for _, p := range inOrder(byIteration) {
-		all, ok := p.all[speedup]
-		spared, too := p.spared[spareKey{speedup, region}]
-		if ok && too && len(p.none) > 0 {
-			values = append(values, (1-speedup)*(all-spared)/median(p.none))
-		}
-	}
-	return values
-}
-
-// coverages returns which part of the period the spans cover, as seen from how much longer
-// it becomes when they are all stretched.
-func coverages(byIteration map[int]*periods) []float64 {
-	var values []float64
-	for _, p := range inOrder(byIteration) {
-		if len(p.none) == 0 {
-			continue
-		}
-		for speedup, all := range p.all {
-			factor := arm{speedup: speedup}.factor()
-			values = append(values, (all/median(p.none)-1)/factor)
-		}
-	}
-	return values
-}
-
-func inOrder(byIteration map[int]*periods) []*periods {
-	keys := make([]int, 0, len(byIteration))
-	for k := range byIteration {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	ordered := make([]*periods, len(keys))
-	for i, k := range keys {
-		ordered[i] = byIteration[k]
-	}
-	return ordered
 }

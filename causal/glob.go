@@ -1,18 +1,26 @@
 package causal
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// Match reports whether the instrumentation scope and the span name match the pattern.
+// Match reports whether the instrumentation scope and the span name match the pattern. One
+// with Auto matches none: which regions it selects depends on the others.
 func (p RegionPattern) Match(scope, span string) bool {
-	return (p.Scope == "" || glob(p.Scope, scope)) && (p.Span == "" || glob(p.Span, span))
+	return p.Auto == 0 && (p.Scope == "" || glob(p.Scope, scope)) && (p.Span == "" || glob(p.Span, span))
 }
 
-// String returns the pattern as "scope:span", or just the span.
+// String returns the pattern as "scope:span", or just the span; "auto 4" for one with Auto.
 func (p RegionPattern) String() string {
-	if p.Scope == "" {
-		return p.Span
+	span := p.Span
+	if p.Auto > 0 {
+		span = fmt.Sprintf("auto %d", p.Auto)
 	}
-	return p.Scope + ":" + p.Span
+	if p.Scope == "" {
+		return span
+	}
+	return p.Scope + ":" + span
 }
 
 // glob reports whether pattern matches all of s. "*" stands for any characters, "?" for one

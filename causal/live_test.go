@@ -2,13 +2,13 @@ package causal
 
 import (
 	"context"
-	"math"
 	"sync"
 	"testing"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -40,7 +40,7 @@ func TestLive(t *testing.T) {
 		tr := tp.Tracer("live")
 		compute := func(ctx context.Context, name string, d time.Duration) {
 			_, s := tr.Start(ctx, name)
-			spin(time.Now(), d, func() bool { return true })
+			clock.Spin(clock.Now(), d, func() bool { return true })
 			s.End()
 		}
 		for {
@@ -80,8 +80,9 @@ func TestLive(t *testing.T) {
 		want := share * e.Speedup
 		t.Logf("%s for %s: reduction %.1f%% ± %.1f (%.1f .. %.1f), theory %.1f%%, base period %v",
 			curve.Region, curve.Progress, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, 100*want, curve.BasePeriod)
-		if e.Withheld != "" || !(math.Abs(e.Reduction-want) <= 0.10) {
-			t.Errorf("%s for %s: reduction %.3f (%q), want about %.3f", curve.Region, curve.Progress, e.Reduction, e.Withheld, want)
+		// On a machine that does other things, too, the number is vague, but not wrong.
+		if e.Withheld != "" || want < e.Lo-0.10 || want > e.Hi+0.10 {
+			t.Errorf("%s for %s: reduction %.3f .. %.3f (%q), want about %.3f", curve.Region, curve.Progress, e.Lo, e.Hi, e.Withheld, want)
 		}
 	}
 	if p.Delay <= 0 || p.Delay != c.Status().Spent {

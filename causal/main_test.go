@@ -68,7 +68,7 @@ const calm = "abort: {p99_ratio: 1000, err_delta: 100%, min_samples: 1}"
 
 func newController(t testing.TB, opts ...Option) *Controller {
 	t.Helper()
-	c, err := New(append([]Option{WithExperiments(wide)}, opts...)...)
+	c, err := New(append([]Option{WithExperiments(wide), WithVirtual(false)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func inBubble(t *testing.T, f func(*testing.T)) {
 }
 
 // sleepily stands for spin in a bubble, where time passes only while all sleep.
-func sleepily(_ time.Time, d time.Duration, valid func() bool) time.Duration {
+func sleepily(_ int64, d time.Duration, valid func() bool) time.Duration {
 	if !valid() {
 		return 0
 	}

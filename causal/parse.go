@@ -2,6 +2,7 @@ package causal
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -43,6 +44,7 @@ func (p *Plan) Hash() string { return p.hash }
 
 func defaultPlan() *Plan {
 	return &Plan{
+		Mode: ModeOverlap,
 		Grid: Grid{Speedups: []float64{0, 10, 25, 50}, ZeroWeight: 0.4},
 		Timing: Timing{
 			Warmup:        Duration(2 * time.Second),
@@ -79,7 +81,7 @@ func (p *Plan) validate(now time.Time) error {
 	v.that(p.ID != "" && len(p.ID) <= 128, "id %q: must have 1 to 128 characters", p.ID)
 	v.that(len(p.Author) <= 256, "author: must have at most 256 characters")
 	v.that(len(p.Reason) <= 1024, "reason: must have at most 1024 characters")
-	v.that(p.Mode == ModeDilation, "mode %q: must be %q", p.Mode, ModeDilation)
+	v.that(p.Mode == ModeOverlap || p.Mode == ModeDilation, "mode %q: must be %q or %q", p.Mode, ModeOverlap, ModeDilation)
 	if p.ExpiresAt.IsZero() {
 		v.that(false, "expires_at: must be given")
 	} else {
@@ -91,17 +93,32 @@ func (p *Plan) validate(now time.Time) error {
 
 	v.that(len(p.Regions) >= 1 && len(p.Regions) <= 64, "regions: must have 1 to 64 entries, not %d", len(p.Regions))
 	for i, r := range p.Regions {
-		v.that(r.Span != "", "regions[%d].span: must not be empty", i)
+		v.that(r.Span != "" || r.Auto != 0, "regions[%d]: must have span, or auto", i)
+		v.that(r.Span == "" || r.Auto == 0, "regions[%d]: must not have both span and auto", i)
+		v.that(r.Auto >= 0 && r.Auto <= maxRegions, "regions[%d].auto %d: must be in [1, %d]", i, r.Auto, maxRegions)
 		v.that(len(r.Span) <= 256 && len(r.Scope) <= 256, "regions[%d]: patterns must have at most 256 characters", i)
 	}
 	v.that(len(p.Progress) >= 1 && len(p.Progress) <= 16, "progress: must have 1 to 16 entries, not %d", len(p.Progress))
 	for i, r := range p.Progress {
-		v.that(r.Span != "" && len(r.Span) <= 256, "progress[%d].span: must have 1 to 256 characters", i)
-		v.that(r.Type == "throughput", "progress[%d].type %q: must be %q", i, r.Type, "throughput")
+		r.validate(&v, fmt.Sprintf("progress[%d]", i), p.Mode)
 	}
 	p.validateGrid(&v)
 	p.Limits.validate(&v, "limits.")
 	return errors.Join(v.errs...)
+}
+
+func (r ProgressPoint) validate(v *validator, key string, mode Mode) {
+	v.that(r.Span != "" && len(r.Span) <= 256, "%s.span: must have 1 to 256 characters", key)
+	v.that(r.Type == TypeThroughput || r.Type == TypeLatency, "%s.type %q: must be %q or %q", key, r.Type, TypeThroughput, TypeLatency)
+	v.that(r.Type != TypeLatency || mode != ModeDilation, "%s.type %q: must be %q in mode %q", key, r.Type, TypeThroughput, mode)
+	v.that(r.Quantiles == nil || r.Type == TypeLatency, "%s.quantiles: must be given with type %q only", key, TypeLatency)
+	v.that(r.Quantiles == nil || len(r.Quantiles) >= 1 && len(r.Quantiles) <= 8, "%s.quantiles: must have 1 to 8 entries, not %d", key, len(r.Quantiles))
+	seen := map[float64]bool{}
+	for i, q := range r.Quantiles {
+		v.that(q >= 1 && q <= 99.9, "%s.quantiles[%d] %g: must be a percentage in [1, 99.9]", key, i, q)
+		v.that(!seen[q], "%s.quantiles[%d] %g: must not be repeated", key, i, q)
+		seen[q] = true
+	}
 }
 
 func (p *Plan) validateGrid(v *validator) {
@@ -151,11 +168,14 @@ func (l Limits) Tighten(caps Limits) Limits {
 	}
 }
 
-type validator struct{ errs []error }
+type validator struct {
+	of   error // that all errors wrap; ErrPlan if nil
+	errs []error
+}
 
 func (v *validator) that(ok bool, format string, args ...any) {
 	if !ok {
-		v.errs = append(v.errs, fmt.Errorf("%w: %s", ErrPlan, fmt.Sprintf(format, args...)))
+		v.errs = append(v.errs, fmt.Errorf("%w: %s", cmp.Or(v.of, ErrPlan), fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -282,3 +282,33 @@ func FuzzParsePlan(f *testing.F) {
 		}
 	})
 }
+
+func TestProgressPointMetrics(t *testing.T) {
+	for _, tt := range []struct {
+		lines string
+		want  []Metric
+	}{
+		{"progress: [{span: a, type: throughput}]", []Metric{MetricThroughput}},
+		{"progress: [{span: a, type: latency}]", []Metric{MetricLatencyP50, MetricLatencyP90, MetricLatencyP99}},
+		{"progress: [{span: a, type: latency, quantiles: [99.9, 75]}]", []Metric{"latency_p99.9", "latency_p75"}},
+	} {
+		p := mustParse(t, "-mode", tt.lines)
+		got, at := p.Progress[0].metrics()
+		if diff := cmp.Diff(tt.want, got); diff != "" || len(at) != len(got) || p.Mode != ModeOverlap {
+			t.Errorf("%s: metrics differ, -want +got:\n%s", tt.lines, diff)
+		}
+	}
+}
+
+func TestParsePlanAutoRegions(t *testing.T) {
+	p := mustParse(t, "regions: [{span: a}, {auto: 4}, {auto: 2, scope: db}]")
+	want := []RegionPattern{{Span: "a"}, {Auto: 4}, {Auto: 2, Scope: "db"}}
+	if diff := cmp.Diff(want, p.Regions); diff != "" {
+		t.Errorf("regions differ, -want +got:\n%s", diff)
+	}
+	for i, want := range []string{"a", "auto 4", "db:auto 2"} {
+		if got := p.Regions[i].String(); got != want || i > 0 && p.Regions[i].Match("db", "query") {
+			t.Errorf("region %d: %q, want %q, and no match", i, got, want)
+		}
+	}
+}

@@ -41,11 +41,11 @@ var refused = []struct {
 	},
 	{
 		name: "unknown key in regions", lines: []string{"regions: [{span: a}, {name: b}]"},
-		want: "line 5: regions[1].name: unknown key: must be one of scope, span",
+		want: "line 5: regions[1].name: unknown key: must be one of scope, span, auto",
 	},
 	{
 		name: "unknown key in progress", lines: []string{"progress: [{span: root, kind: throughput}]"},
-		want: "line 6: progress[0].kind: unknown key: must be one of span, type",
+		want: "line 6: progress[0].kind: unknown key: must be one of span, type, quantiles",
 	},
 	{
 		name: "unknown key in grid", lines: []string{"grid: {speedup: [10]}"},
@@ -365,7 +365,6 @@ var refused = []struct {
 		name: "nothing but a mapping", doc: "{}",
 		want: `api "": must be "causal/v1"` + "\n" +
 			`id "": must have 1 to 128 characters` + "\n" +
-			`mode "": must be "dilation"` + "\n" +
 			"expires_at: must be given\n" +
 			"regions: must have 1 to 64 entries, not 0\n" +
 			"progress: must have 1 to 16 entries, not 0",
@@ -399,12 +398,12 @@ var refused = []struct {
 		want: "reason: must have at most 1024 characters",
 	},
 	{
-		name: "mode missing", lines: []string{"-mode"},
-		want: `mode "": must be "dilation"`,
+		name: "mode empty", lines: []string{`mode: ""`},
+		want: `mode "": must be "overlap" or "dilation"`,
 	},
 	{
-		name: "mode overlap", lines: []string{"mode: overlap"},
-		want: `mode "overlap": must be "dilation"`,
+		name: "mode virtual, which needs no plan", lines: []string{"mode: virtual"},
+		want: `mode "virtual": must be "overlap" or "dilation"`,
 	},
 	{
 		name: "expires_at missing", lines: []string{"-expires_at"},
@@ -452,7 +451,19 @@ var refused = []struct {
 	},
 	{
 		name: "region without span", lines: []string{"regions: [{scope: a}]"},
-		want: "regions[0].span: must not be empty",
+		want: "regions[0]: must have span, or auto",
+	},
+	{
+		name: "region with span and auto", lines: []string{"regions: [{span: a, auto: 2}]"},
+		want: "regions[0]: must not have both span and auto",
+	},
+	{
+		name: "too many automatic regions", lines: []string{"regions: [{auto: 65}]"},
+		want: "regions[0].auto 65: must be in [1, 64]",
+	},
+	{
+		name: "less than no automatic region", lines: []string{"regions: [{auto: -1}]"},
+		want: "regions[0].auto -1: must be in [1, 64]",
 	},
 	{
 		name: "long region", lines: []string{"regions: [{span: " + strings.Repeat("s", 257) + "}]"},
@@ -472,11 +483,25 @@ var refused = []struct {
 	},
 	{
 		name: "progress without type", lines: []string{"progress: [{span: a}]"},
-		want: `progress[0].type "": must be "throughput"`,
+		want: `progress[0].type "": must be "throughput" or "latency"`,
 	},
 	{
-		name: "latency progress", lines: []string{"progress: [{span: a, type: latency}]"},
-		want: `progress[0].type "latency": must be "throughput"`,
+		name: "latency in dilation", lines: []string{"progress: [{span: a, type: latency}]"},
+		want: `progress[0].type "latency": must be "throughput" in mode "dilation"`,
+	},
+	{
+		name: "quantiles of throughput", lines: []string{"progress: [{span: a, type: throughput, quantiles: [50]}]"},
+		want: `progress[0].quantiles: must be given with type "latency" only`,
+	},
+	{
+		name: "no quantiles", lines: []string{"mode: overlap", "progress: [{span: a, type: latency, quantiles: []}]"},
+		want: "progress[0].quantiles: must have 1 to 8 entries, not 0",
+	},
+	{
+		name: "quantiles out of range and repeated", lines: []string{"mode: overlap", "progress: [{span: a, type: latency, quantiles: [0.5, 100, 90, 90]}]"},
+		want: "progress[0].quantiles[0] 0.5: must be a percentage in [1, 99.9]\n" +
+			"progress[0].quantiles[1] 100: must be a percentage in [1, 99.9]\n" +
+			"progress[0].quantiles[3] 90: must not be repeated",
 	},
 	{
 		name: "speedup repeated", lines: []string{"grid: {speedups: [0, 10, 25, 10]}"},
@@ -558,7 +583,7 @@ var refused = []struct {
 	},
 	{
 		name: "several wrong lines", doc: "api: causal/v1\nregions:\n  - spam: a\nseed: x\n",
-		want: "line 3: regions[0].spam: unknown key: must be one of scope, span\n" +
+		want: "line 3: regions[0].spam: unknown key: must be one of scope, span, auto\n" +
 			"line 4: seed: x: must be a whole number",
 	},
 }

@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"fmt"
 	"time"
 )
 
@@ -10,8 +11,13 @@ const API = "causal/v1"
 // Mode is the kind of experiment.
 type Mode string
 
-// ModeDilation stretches every region but the chosen one in proportion to its self time.
-const ModeDilation Mode = "dilation"
+// The modes. No plan asks for [ModeVirtual]: it costs nothing, so it needs none.
+const (
+	// ModeOverlap delays all others by what the chosen region would save, when a span ends.
+	ModeOverlap Mode = "overlap"
+	// ModeDilation stretches every region but the chosen one in proportion to its self time.
+	ModeDilation Mode = "dilation"
+)
 
 // A Plan says which experiments to run, when, on what and at what cost at most. It is
 // made by [ParsePlan] and immutable.
@@ -60,19 +66,49 @@ type Instances struct {
 	Percent float64 `json:"percent,omitempty" yaml:"percent"`
 }
 
-// A RegionPattern selects regions. In both fields "*" stands for any characters, "?"
-// for one byte, "\" takes the next one literally; an empty field matches all.
+// A RegionPattern selects regions. In both patterns "*" stands for any characters, "?"
+// for one byte, "\" takes the next one literally; an empty one matches all.
 type RegionPattern struct {
 	Scope string `json:"scope,omitempty" yaml:"scope"`
-	Span  string `json:"span" yaml:"span"`
+	Span  string `json:"span,omitempty" yaml:"span"`
+	// Auto, in place of Span, selects as many regions of the scope, those with the most self
+	// time that are no local roots.
+	Auto int `json:"auto,omitempty" yaml:"auto"`
 }
 
 // A ProgressPoint is what counts as a unit of work: each end of a span whose name
 // matches, or each call of [Progress] with this name.
 type ProgressPoint struct {
 	Span string `json:"span" yaml:"span"`
-	// Type must be "throughput": visits are counted.
+	// Type is [TypeThroughput] or [TypeLatency].
 	Type string `json:"type" yaml:"type"`
+	// Quantiles of latency in percent, in [1, 99.9], 1 to 8 of them. By default 50, 90, 99.
+	Quantiles []float64 `json:"quantiles,omitempty" yaml:"quantiles"`
+}
+
+// The types of a [ProgressPoint].
+const (
+	TypeThroughput = "throughput" // visits are counted
+	TypeLatency    = "latency"    // durations of its spans are measured
+)
+
+// defaultQuantiles are those of a progress point of type latency that names none.
+var defaultQuantiles = []float64{50, 90, 99}
+
+// metrics returns the metrics of a progress point and for each the quantile in percent, 0 for
+// throughput.
+func (r ProgressPoint) metrics() (metrics []Metric, at []float64) {
+	if r.Type != TypeLatency {
+		return []Metric{MetricThroughput}, []float64{0}
+	}
+	at = r.Quantiles
+	if len(at) == 0 {
+		at = defaultQuantiles
+	}
+	for _, q := range at {
+		metrics = append(metrics, Metric(fmt.Sprintf("latency_p%g", q)))
+	}
+	return metrics, at
 }
 
 // Grid is the set of speed-ups to try.

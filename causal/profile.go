@@ -1,11 +1,14 @@
 package causal
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
+	"encoding/json"
 	"time"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
+
+// ProfileAPI is the value of a saved profile's key "api" that this version reads and writes.
+const ProfileAPI = "causal-profile/v1"
 
 // A RegionKey names a region: the instrumentation scope and the span name.
 type RegionKey struct {
@@ -16,9 +19,22 @@ type RegionKey struct {
 // String returns the span name.
 func (k RegionKey) String() string { return k.Span }
 
-// A Profile is what the experiments of one plan have shown so far.
+// A Metric is what of a progress point answers to a speed-up.
+type Metric string
+
+// The metrics. The quantiles of a plan's progress point of type latency have names alike,
+// "latency_p99.9".
+const (
+	MetricThroughput Metric = "throughput" // time between visits
+	MetricLatencyP50 Metric = "latency_p50"
+	MetricLatencyP90 Metric = "latency_p90"
+	MetricLatencyP99 Metric = "latency_p99"
+)
+
+// A Profile is what has been found out so far about what would happen if a region were faster:
+// by the experiments of one plan, from virtual time, or both.
 type Profile struct {
-	// Mode is the kind of experiment: dilation.
+	// Mode is the kind of the plan's experiments, "" without a plan.
 	Mode Mode `json:"mode"`
 	// PlanID, PlanHash and Generation name the plan.
 	PlanID     string `json:"plan_id"`
@@ -34,150 +50,100 @@ type Profile struct {
 	Rejected    int `json:"rejected"`
 	// Delay is the sum of the delays inserted.
 	Delay time.Duration `json:"delay_ns"`
-	// Curves has one entry for each pair of region and progress point, the strongest first.
+	// Curves has one entry for each mode, region, progress point and metric. Those of one
+	// region, progress point and metric stand together, the strongest first.
 	Curves []Curve `json:"curves"`
+	// Tallies are the sums behind the curves, of throughput and of latency.
+	Tallies []Tally `json:"tallies,omitempty"`
 	// Notes say what is missing, in plain words, and why: "no visits of progress point X".
 	Notes []string `json:"notes,omitempty"`
 }
 
 // A Curve tells how one progress point would answer to speeding up one region.
 type Curve struct {
+	// Mode is how that was found out: an experiment, or [ModeVirtual].
+	Mode     Mode      `json:"mode"`
 	Region   RegionKey `json:"region"`
 	Progress string    `json:"progress"`
-	// BasePeriod is the median time between visits of the progress point with no
-	// delay inserted.
+	Metric   Metric    `json:"metric"`
+	// BasePeriod is the median time between visits of the progress point, or the quantile of
+	// latency, with nothing changed.
 	BasePeriod time.Duration `json:"base_period_ns"`
 	// Effects are ordered by speed-up.
 	Effects []Effect `json:"effects"`
+	// Slope is the reduction for each part of speed-up where the curve begins: 0.5 is 5 % for
+	// 10 %. Zero without a number.
+	Slope float64 `json:"slope"`
+	// Knee is the speed-up in (0, 1) from which on something else is the bottleneck, zero if
+	// none was found.
+	Knee float64 `json:"knee,omitempty"`
+	// PValue is the probability of an effect this large if there were none, at the largest
+	// speed-up that has a number, adjusted by Benjamini and Hochberg for the number of regions
+	// that are compared; 1 without a number. Significant means that it is at most 0.05.
+	PValue      float64 `json:"p_value"`
+	Significant bool    `json:"significant"`
+	// Disagrees names the other modes whose intervals lie apart from those of this curve.
+	Disagrees []Mode `json:"disagrees,omitempty"`
+	// Verdict sums the curve up in words.
+	Verdict string `json:"verdict"`
 }
 
 // An Effect is the predicted answer to one speed-up.
 type Effect struct {
 	// Speedup is the part of the region's time that is taken away, in [0, 1).
 	Speedup float64 `json:"speedup"`
-	// Reduction is the part by which the period of the progress point would shrink:
-	// 1 - period(speedup)/period(0). It is the median over the iterations.
+	// Reduction is the part by which the period of the progress point, or its latency, would
+	// shrink: 1 - period(speedup)/period(0). It is the median of the samples.
 	Reduction float64 `json:"reduction"`
 	// StdErr is the standard error of Reduction after outliers beyond 3 MAD are set aside.
 	StdErr float64 `json:"std_err"`
 	// Lo and Hi bound Reduction with 95 % confidence.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1.
+	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it
+	// is zero.
 	ThroughputGain float64 `json:"throughput_gain"`
-	// Samples is the number of iterations, Outliers how many lie beyond 3 MAD.
+	// Samples is the number of measurements, Outliers how many lie beyond 3 MAD.
 	Samples  int `json:"samples"`
 	Outliers int `json:"outliers"`
 	// Withheld says why there is no number; then the numbers above are zero.
 	Withheld string `json:"withheld,omitempty"`
 	// Warnings are doubts about the number.
 	Warnings []string `json:"warnings,omitempty"`
+	// Reductions are the samples in the order of time, in steps of 1e-6, so that profiles can
+	// be merged. Of more than 300 they are as many, evenly chosen.
+	Reductions []float64 `json:"reductions,omitempty"`
 }
 
-// profile estimates all curves from what the run has measured so far.
-func (run *run) profile() Profile {
-	run.mu.Lock()
-	p := Profile{
-		Mode:        run.plan.Mode,
-		PlanID:      run.plan.ID,
-		PlanHash:    run.plan.hash,
-		Generation:  run.plan.Generation,
-		Started:     run.started,
-		Ended:       run.ended,
-		Iterations:  run.iterations,
-		Experiments: len(run.experiments) + run.rejected,
-		Rejected:    run.rejected,
-		Delay:       time.Duration(run.guard.spent.Load()),
-	}
-	// Both only ever grow, so that the slices can be read without the lock.
-	regions, experiments := run.regions, run.experiments
-	run.mu.Unlock()
-
-	p.Notes = run.notes(regions)
-	for point, progress := range run.plan.Progress {
-		byIteration := periodsOf(experiments, point)
-		if len(byIteration) == 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
-			continue
-		}
-		var none []float64
-		for _, periods := range byIteration {
-			none = append(none, periods.none...)
-		}
-		if note := coverageNote(progress.Span, coverages(byIteration)); note != "" {
-			p.Notes = append(p.Notes, note)
-		}
-		for i, region := range regions {
-			c := Curve{Region: region, Progress: progress.Span}
-			if len(none) > 0 {
-				c.BasePeriod = time.Duration(median(none))
-			}
-			for _, percent := range slices.Sorted(slices.Values(run.plan.Grid.Speedups)) {
-				if percent > 0 {
-					c.Effects = append(c.Effects, effect(percent/100, reductions(byIteration, i, percent/100)))
-				}
-			}
-			p.Curves = append(p.Curves, c)
-		}
-	}
-	slices.SortStableFunc(p.Curves, func(a, b Curve) int { return cmp.Compare(b.strength(), a.strength()) })
-	return p
+// A Tally is what was counted while one region was faster by one speed-up, or, if Speedup is
+// zero, while nothing was changed; then Region is empty.
+type Tally struct {
+	Mode     Mode      `json:"mode"`
+	Region   RegionKey `json:"region"`
+	Speedup  float64   `json:"speedup"`
+	Progress string    `json:"progress"`
+	// Visits is the number of visits of the progress point.
+	Visits uint64 `json:"visits"`
+	// Effective is the time in which they would have happened.
+	Effective time.Duration `json:"effective_ns"`
+	// Delay is the sum of the delays inserted for it.
+	Delay time.Duration `json:"delay_ns"`
+	// Latency is the distribution of the durations of the progress point's spans, in virtual
+	// time, in ns; nil if nobody asked. It is not saved.
+	Latency *otelhdr.Snapshot `json:"-"`
 }
 
-// notes say what is missing.
-func (run *run) notes(regions []RegionKey) (notes []string) {
-	for _, pattern := range run.plan.Regions {
-		if !slices.ContainsFunc(regions, func(k RegionKey) bool { return pattern.Match(k.Scope, k.Span) }) {
-			notes = append(notes, fmt.Sprintf("no span seen that matches region %q", pattern))
-		}
-	}
-	if len(regions) == maxRegions {
-		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", maxRegions))
-	}
-	for name, n := range run.guard.withheldByName() {
-		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
-	}
-	slices.Sort(notes)
-	return notes
+// newCurve returns a curve that has no effects yet. Base is the period or latency with
+// nothing changed.
+func newCurve(mode Mode, region RegionKey, progress string, metric Metric, base time.Duration) Curve {
+	return Curve{Mode: mode, Region: region, Progress: progress, Metric: metric, BasePeriod: base}
 }
 
-// coverageNote warns where the picture is not enlarged as a whole.
-func coverageNote(progress string, coverages []float64) string {
-	if len(coverages) < leastCoverages {
-		return ""
-	}
-	switch c := median(coverages); {
-	case c < 0.8:
-		return fmt.Sprintf("%s: spans cover about %.0f%% of the period; what no span covers is taken as it is", progress, 100*max(0, c))
-	case c > 1.2:
-		return fmt.Sprintf("%s: stretching all spans by x makes the period %.1f x longer: some spans wait for others, and are stretched with them; wrap such waits in causal.Blocked", progress, c)
-	}
-	return ""
-}
-
-// effect turns the reductions of all iterations into one number, or says why there is none.
-func effect(speedup float64, values []float64) Effect {
-	e := Effect{Speedup: speedup, Samples: len(values)}
-	if len(values) < leastSamples {
-		e.Withheld = fmt.Sprintf("%d iterations measured, %d are needed", len(values), leastSamples)
-		return e
-	}
-	s := summarize(values)
-	e.Reduction, e.StdErr, e.Lo, e.Hi = s.median, s.stdErr, s.lo, s.hi
-	e.ThroughputGain = gain(s.median)
-	e.Outliers, e.Warnings = s.outliers, s.warnings
-	return e
-}
-
-// gain is what a reduction of the period means for throughput.
-func gain(reduction float64) float64 { return 1/(1-min(reduction, 0.99)) - 1 }
-
-// strength orders curves: the reduction at the largest speed-up that has a number.
-func (c Curve) strength() float64 {
-	for _, e := range slices.Backward(c.Effects) {
-		if e.Withheld == "" {
-			return e.Reduction
-		}
-	}
-	return -1
+// MarshalJSON adds the key "api".
+func (p Profile) MarshalJSON() ([]byte, error) {
+	type plain Profile // without this method
+	return json.Marshal(struct {
+		API string `json:"api"`
+		plain
+	}{ProfileAPI, plain(p)})
 }

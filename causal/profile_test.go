@@ -44,7 +44,7 @@ const hostile = "GET <script>&\"'\t\nx=\x00\xff"
 
 func sampleProfile() Profile {
 	started := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	return Profile{
+	p := Profile{
 		Mode: ModeDilation, PlanID: "plan-1", PlanHash: "0123", Generation: 7,
 		Started: started, Ended: started.Add(10 * time.Minute),
 		Iterations: 8, Experiments: 104, Rejected: 2, Delay: 12345678 * time.Microsecond,
@@ -74,6 +74,31 @@ func sampleProfile() Profile {
 		},
 		Notes: []string{"3 delays withheld by deadline"},
 	}
+	for i := range p.Curves {
+		p.Curves[i].Mode, p.Curves[i].Metric = ModeDilation, MetricThroughput
+	}
+	finish(&p)
+	return p
+}
+
+// bothModes is a profile in which virtual time agrees with the experiments on one region and
+// does not on another, and knows latencies as well.
+func bothModes() Profile {
+	p := sampleProfile()
+	p.Mode = ModeOverlap
+	for i := range p.Curves {
+		p.Curves[i].Mode = ModeOverlap
+	}
+	price := newCurve(ModeVirtual, RegionKey{Scope: "shop", Span: "price"}, "checkout", MetricThroughput, 20*time.Millisecond)
+	price.Effects = []Effect{
+		{Speedup: 0.1, Reduction: 0.061, Lo: 0.058, Hi: 0.064, ThroughputGain: gain(0.061), Samples: 40},
+		{Speedup: 0.5, Reduction: 0.45, Lo: 0.44, Hi: 0.46, ThroughputGain: gain(0.45), Samples: 40},
+	}
+	latency := newCurve(ModeVirtual, price.Region, "checkout", MetricLatencyP99, 80*time.Millisecond)
+	latency.Effects = []Effect{{Speedup: 0.25, Reduction: 0.2, Lo: 0.15, Hi: 0.26, Samples: 12}}
+	p.Curves = append(p.Curves, price, latency)
+	finish(&p)
+	return p
 }
 
 func render(t *testing.T, write func(io.Writer) error) []byte {
@@ -89,11 +114,16 @@ func TestProfileWriteTable(t *testing.T) {
 	golden(t, "table.txt", render(t, sampleProfile().WriteTable))
 }
 
+func TestProfileWriteTableOfBothModes(t *testing.T) {
+	golden(t, "table_modes.txt", render(t, bothModes().WriteTable))
+}
+
 func TestProfileWriteTableEmpty(t *testing.T) {
 	c, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.Close()
 	want := "causal profile: plan none, 0 iterations, 0 experiments (0 rejected), 0s of delay inserted\nnote: no plan has run yet\n"
 	if got := string(render(t, c.Profile().WriteTable)); got != want {
 		t.Errorf("WriteTable before any plan = %q, want %q", got, want)
@@ -112,7 +142,7 @@ func TestProfileWriteJSON(t *testing.T) {
 	}
 	// Every number must be one that JSON has, also of few and strange samples.
 	for _, values := range [][]float64{{1, 1, 1}, {-5, 2, 9}, {1, 1, 1e9}, {-1e9, 0.5, 1, 0.5}, {0, 0, 0, 0, 0, 0}} {
-		p := Profile{Curves: []Curve{{Effects: []Effect{effect(0.5, values)}}}}
+		p := Profile{Curves: []Curve{{Effects: []Effect{effectOf(0.5, values, nil)}}}}
 		if err := p.WriteJSON(io.Discard); err != nil {
 			t.Errorf("WriteJSON with the effect of %v: %v", values, err)
 		}
@@ -126,7 +156,7 @@ func TestProfileWriteSVG(t *testing.T) {
 		many.Curves = append(many.Curves, p.Curves[i%3])
 	}
 	steep := Profile{Curves: []Curve{{Effects: []Effect{{Speedup: 0.8, Reduction: 0.995, Lo: -3, Hi: 1.5, ThroughputGain: gain(0.995), Samples: 3}}}}}
-	for name, p := range map[string]Profile{"three curves": p, "empty": {}, "nine curves": many, "steep": steep} {
+	for name, p := range map[string]Profile{"three curves": p, "empty": {}, "nine curves": many, "steep": steep, "both modes": bothModes()} {
 		text := render(t, p.WriteSVG)
 		lines, words := 0, ""
 		dec := xml.NewDecoder(bytes.NewReader(text))
@@ -245,6 +275,10 @@ func TestProfileWriteCozGivesBackTheReductions(t *testing.T) {
 			visits[now] += number("delta")
 		case "startup", "runtime":
 			number("time")
+		case "samples":
+			if fields["location"] == "" || number("count") < 0 {
+				t.Errorf("line %q: it must have a location and a count", line)
+			}
 		default:
 			t.Errorf("line %q is of no kind that Coz knows", line)
 		}
@@ -320,7 +354,7 @@ func TestProfileSaysWhatIsMissing(t *testing.T) {
 	few := profileOf(t, 2, m)
 	for _, c := range few.Curves {
 		for _, e := range c.Effects {
-			if want := (Effect{Speedup: e.Speedup, Samples: 2, Withheld: "2 iterations measured, 5 are needed"}); !cmp.Equal(e, want) {
+			if want := (Effect{Speedup: e.Speedup, Samples: 2, Withheld: "2 iterations measured, 5 are needed", Reductions: e.Reductions}); !cmp.Equal(e, want) || len(e.Reductions) != 2 {
 				t.Errorf("%v: effect %+v, want %+v", c.Region, e, want)
 			}
 		}

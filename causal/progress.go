@@ -2,11 +2,10 @@ package causal
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/otelprof/otelprof/spans"
 )
 
 // running are the runs that progress calls count for.
@@ -35,10 +34,46 @@ func removeRunning(r *run) {
 	}
 }
 
+// named are the progress points of Progress calls, by name.
+var named struct {
+	mu      sync.Mutex
+	classes atomic.Pointer[map[string]*class] // copied on write
+}
+
+// maxNamed bounds the number of progress points that have no span.
+const maxNamed = 64
+
+// namedClass returns the class that stands for a progress point, nil if there are too many.
+func namedClass(name string) *class {
+	if p := named.classes.Load(); p != nil {
+		if c := (*p)[name]; c != nil || len(*p) == maxNamed {
+			return c
+		}
+	}
+	c := internClass(RegionKey{Span: name})
+	named.mu.Lock()
+	defer named.mu.Unlock()
+	grown := map[string]*class{}
+	if p := named.classes.Load(); p != nil {
+		maps.Copy(grown, *p)
+	}
+	if len(grown) < maxNamed {
+		grown[name] = c
+		named.classes.Store(&grown)
+	}
+	return c
+}
+
 // Progress counts one visit of the progress point name: a unit of work is done. Plans refer
-// to it by a progress entry whose span is that name. While no plan runs it costs one
-// atomic load. Allocates nothing.
+// to it by a progress entry whose span is that name. Where delays are paid, the calling goroutine
+// may be delayed. While nothing is observed it costs two atomic loads. Allocates nothing.
 func Progress(_ context.Context, name string) {
+	if o, l := here(); l != nil {
+		if c := namedClass(name); c != nil {
+			o.visit(l, c)
+		}
+		o.payNow(l)
+	}
 	p := running.runs.Load()
 	if p == nil {
 		return
@@ -46,24 +81,8 @@ func Progress(_ context.Context, name string) {
 	for _, r := range *p {
 		for i := range r.plan.Progress {
 			if glob(r.plan.Progress[i].Span, name) {
-				r.progress[i].Add(1)
+				r.visit(i)
 			}
 		}
 	}
-}
-
-// Blocked calls f, which waits for somebody else: a lock, a channel, a condition. That time
-// is not self time of the current span, so experiments do not stretch it; whoever is
-// waited for is stretched in its own right.
-//
-//	causal.Blocked(ctx, mu.Lock)
-func Blocked(ctx context.Context, f func()) {
-	r := spans.RegionFromContext(ctx)
-	if r == nil {
-		f()
-		return
-	}
-	r.BeginWait()
-	defer r.EndWait()
-	f()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -23,10 +26,13 @@ type run struct {
 	guard   *guard
 	breaker *breaker
 	started time.Time
-	spin    func(start time.Time, d time.Duration, valid func() bool) time.Duration
+	load    *load
+	spin    wait // as work would
+	sleep   wait // and let others run
 
-	dilation atomic.Pointer[dilation] // nil while nothing is measured
-	progress []atomic.Uint64          // visits, by progress point
+	dilation atomic.Pointer[dilation] // at most one of the two is not nil
+	overlap  atomic.Pointer[overlap]
+	progress []visitCounter // by progress point
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 
@@ -36,6 +42,7 @@ type run struct {
 	regions     []RegionKey // that the plan selects, in the order in which they were seen
 	experiments []experiment
 	iterations  int
+	measured    int // arms, and of them rejected
 	rejected    int
 	now         string // the experiment that is being measured
 	ended       time.Time
@@ -53,7 +60,14 @@ type experiment struct {
 	arm
 	iteration int
 	duration  time.Duration
-	visits    []uint64 // by progress point
+	passages  []passage // by progress point
+	spoiled   bool      // delays were withheld
+
+	// Of an overlap.
+	growth   time.Duration // what the region's saving grew by
+	residual time.Duration // what a goroutine still owed when it had paid, mean
+	busy     float64       // share of the time in which processors were short
+	counts   ledger.Counts
 }
 
 // ruleError is why a rule ended a run.
@@ -78,8 +92,10 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 		guard:    newGuard(p, limits, runtime.GOMAXPROCS(0), now),
 		breaker:  b,
 		started:  now,
-		spin:     spin,
-		progress: make([]atomic.Uint64, len(p.Progress)),
+		load:     &load{},
+		spin:     clock.Spin,
+		sleep:    clock.Sleep,
+		progress: make([]visitCounter, len(p.Progress)),
 		done:     make(chan struct{}),
 	}
 	r.verdicts.Store(&map[RegionKey]verdict{})
@@ -89,11 +105,11 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 // end stops what is inserted, at once, and lets the run's goroutine go. The first cause counts.
 func (run *run) end(r rule) { run.endFor(ruleError(r)) }
 
-// The order matters: measure stores a dilation and then looks whether the context has ended,
-// so either it sees that, or its store is before the one here.
+// The order matters: measure puts an arm in force and then looks whether the context has ended,
+// so either it sees that, or what it stored is before the store here.
 func (run *run) endFor(cause error) {
 	run.cancel(cause)
-	run.dilation.Store(nil)
+	run.rest()
 }
 
 // verdict looks up what the plan says of a region, and thinks it over the first time.
@@ -143,7 +159,7 @@ const maxRegions = 64
 // loop measures iteration after iteration until ctx ends.
 func (run *run) loop(ctx context.Context) {
 	defer func() {
-		run.dilation.Store(nil)
+		run.rest()
 		run.mu.Lock()
 		run.now, run.ended = "", time.Now()
 		run.mu.Unlock()
@@ -158,15 +174,14 @@ func (run *run) loop(ctx context.Context) {
 		return
 	}
 	for iteration := 0; ; {
-		regions := run.seen()
-		if len(regions) == 0 {
-			run.say("waiting for a span that regions selects")
+		arms := run.round(speedups, rng)
+		if len(arms) == 0 {
 			if !run.pause(ctx, tick) {
 				return
 			}
 			continue
 		}
-		for _, a := range schedule(len(regions), speedups, run.plan.Grid.ZeroWeight, rng) {
+		for _, a := range arms {
 			if !run.measure(ctx, iteration, a) {
 				return
 			}
@@ -176,6 +191,23 @@ func (run *run) loop(ctx context.Context) {
 		run.iterations = iteration
 		run.mu.Unlock()
 	}
+}
+
+// round returns the arms to measure next. If there are none it says why.
+func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
+	regions := run.seen()
+	if len(regions) == 0 {
+		run.say("waiting for a span that regions selects")
+		return nil
+	}
+	if run.plan.Mode == ModeDilation {
+		return schedule(len(regions), speedups, run.plan.Grid.ZeroWeight, rng)
+	}
+	arms := overlapArms(len(regions), speedups, run.plan.Grid.ZeroWeight, run.samples(), rng)
+	if len(arms) == 0 {
+		run.say("all answers are as exact as they get")
+	}
+	return arms
 }
 
 // prepare waits for the plan's time, warms up, and learns what is normal.
@@ -201,31 +233,47 @@ func (run *run) prepare(ctx context.Context) bool {
 
 // measure puts one arm in force, lets it settle and counts visits.
 func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
-	d := &dilation{factor: a.factor(), spared: a.spared}
 	run.say(run.describe(a))
-	run.dilation.Store(d)
-	if ctx.Err() != nil { // it ended just before the store
-		run.dilation.Store(nil)
+	arrived := run.visits()
+	influence := run.begin(a)
+	defer run.rest()
+	if ctx.Err() != nil { // it ended just before the arm began
 		return false
 	}
 	if !run.pause(ctx, time.Duration(run.plan.Timing.Cooloff)) {
 		return false
 	}
-	before, withheld, began := run.visits(), run.guard.distorted(), time.Now()
+	if !run.awaitVisits(ctx, arrived) {
+		return false
+	}
+	before, withheld, delays := run.visits(), run.guard.distorted(), influence.delays()
+	for point := range before {
+		if before[point].count == arrived[point].count { // it is visited rarely
+			before[point].at, before[point].growth = clock.Now(), int64(influence.growth())
+		}
+	}
+	growth, busy := influence.growth(), run.load.mark()
+	began := time.Now()
 	wait := time.Duration(run.plan.Timing.Experiment)
 	for {
 		if !run.pause(ctx, wait) {
 			return false
 		}
-		visits, took := run.visits(), time.Since(began)
-		least := slices.Min(minus(visits, before))
-		if least < uint64(run.plan.Timing.MinProgress) && took < time.Duration(run.plan.Timing.MaxExperiment) {
-			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-took)
+		e := experiment{arm: a, iteration: iteration, duration: time.Since(began), growth: influence.growth() - growth}
+		least := uint64(math.MaxUint64)
+		for point, v := range run.visits() {
+			e.passages = append(e.passages, v.since(before[point]))
+			least = min(least, e.passages[point].visits)
+		}
+		if least < uint64(run.plan.Timing.MinProgress) && e.duration < time.Duration(run.plan.Timing.MaxExperiment) {
+			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.duration)
 			continue
 		}
-		bad := float64(run.guard.distorted() - withheld)
-		run.add(experiment{arm: a, iteration: iteration, duration: took, visits: minus(visits, before)},
-			bad > maxWithheld*(bad+float64(d.inserted.Load())))
+		bad, good := float64(run.guard.distorted()-withheld), float64(influence.delays()-delays)
+		e.spoiled = bad > maxWithheld*(bad+good)
+		e.busy = run.load.since(busy)
+		influence.look(&e)
+		run.add(e)
 		return true
 	}
 }
@@ -233,12 +281,16 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 // maxWithheld is the share of delays that may be withheld before an experiment is thrown away.
 const maxWithheld = 0.01
 
-func (run *run) add(e experiment, reject bool) {
+func (run *run) add(e experiment) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	if reject {
+	run.measured++
+	if e.spoiled {
 		run.rejected++
-		return
+		if run.plan.Mode == ModeDilation {
+			return
+		}
+		// Of an overlap the place among its neighbours is kept.
 	}
 	run.experiments = append(run.experiments, e)
 }
@@ -275,20 +327,42 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (run *run) visits() []uint64 {
-	v := make([]uint64, len(run.progress))
+// visits returns the latest visit of each progress point.
+func (run *run) visits() []visit {
+	v := make([]visit, len(run.progress))
 	for i := range v {
-		v[i] = run.progress[i].Load()
+		v[i] = run.progress[i].latest()
 	}
 	return v
 }
 
-func minus(a, b []uint64) []uint64 {
-	d := make([]uint64, len(a))
-	for i := range d {
-		d[i] = a[i] - b[i]
+// awaitVisits waits until each progress point has been visited after an earlier moment, or for
+// as long as an experiment takes, and reports whether the run goes on.
+func (run *run) awaitVisits(ctx context.Context, earlier []visit) bool {
+	began := time.Now()
+	for point := range run.progress {
+		for run.progress[point].latest().count == earlier[point].count {
+			if time.Since(began) > time.Duration(run.plan.Timing.Experiment) {
+				return true
+			}
+			if !run.pause(ctx, glance) {
+				return false
+			}
+		}
 	}
-	return d
+	return true
+}
+
+// glance is how often a run looks for a visit.
+const glance = 5 * time.Millisecond
+
+// visit counts a visit of a progress point.
+func (run *run) visit(point int) {
+	now, growth := clock.Now(), int64(0)
+	if o := run.overlap.Load(); o != nil {
+		growth = o.observation.setting.Growth().At(now)
+	}
+	run.progress[point].add(now, growth)
 }
 
 func (run *run) seen() []RegionKey {
@@ -307,6 +381,8 @@ func (run *run) describe(a arm) string {
 	switch {
 	case a.speedup == 0:
 		return "no delay"
+	case run.plan.Mode == ModeOverlap:
+		return fmt.Sprintf("all others delayed by what %q would save if it were %.0f%% faster", run.seen()[a.spared].Span, 100*a.speedup)
 	case a.spared == sparesNone:
 		return fmt.Sprintf("all regions %.0f%% longer", 100*a.factor())
 	}

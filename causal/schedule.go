@@ -17,10 +17,10 @@ type arm struct {
 // which is spared is faster by speedup beside all others.
 func (a arm) factor() float64 { return a.speedup / (1 - a.speedup) }
 
-// schedule returns the arms of one iteration over the grid: for each speed-up a block in
-// random order that holds the arm in which everything is stretched and those that spare one
-// region each, so that what is compared lies close together in time; between the blocks
-// the arms without delay, spread evenly, in a proportion of zeroWeight, one at least.
+// schedule returns the arms of one iteration of dilation over the grid: for each speed-up a
+// block in random order that holds the arm in which everything is stretched and those that
+// spare one region each, so that what is compared lies close together in time; between the
+// blocks the arms without delay, in a proportion of zeroWeight, one at least.
 func schedule(regions int, speedups []float64, zeroWeight float64, rng *rand.Rand) []arm {
 	var delayed []arm
 	for _, i := range rng.Perm(len(speedups)) {
@@ -34,7 +34,16 @@ func schedule(regions int, speedups []float64, zeroWeight float64, rng *rand.Ran
 		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
 		delayed = append(delayed, block...)
 	}
-	zeros := max(1, int(math.Round(float64(len(delayed))*zeroWeight/(1-zeroWeight))))
+	return withZeros(delayed, max(1, zerosFor(len(delayed), zeroWeight)))
+}
+
+// zerosFor returns how many zeros have that weight beside so many arms with delay.
+func zerosFor(delayed int, weight float64) int {
+	return int(math.Round(float64(delayed) * weight / (1 - weight)))
+}
+
+// withZeros spreads arms without delay evenly among those with.
+func withZeros(delayed []arm, zeros int) []arm {
 	arms := make([]arm, 0, len(delayed)+zeros)
 	for i, placed := 0, 0; i < len(delayed); i++ {
 		// The z-th of n zeros stands where z+1/2 of n parts of the delayed arms are over.

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
 
+	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -37,9 +38,9 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 	run.dilate(1, sparesNone)
 
 	inFlight := make(chan struct{}, spinners)
-	run.spin = func(start time.Time, d time.Duration, valid func() bool) time.Duration {
+	run.spin = func(start int64, d time.Duration, valid func() bool) time.Duration {
 		inFlight <- struct{}{}
-		return spin(start, d, valid)
+		return clock.Spin(start, d, valid)
 	}
 	ended := make(chan time.Time, spinners)
 	for range spinners {
@@ -74,7 +75,7 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 	}
 
 	var later atomic.Int64
-	run.spin = func(time.Time, time.Duration, func() bool) time.Duration { later.Add(1); return 0 }
+	run.spin = func(int64, time.Duration, func() bool) time.Duration { later.Add(1); return 0 }
 	for range 1000 {
 		_, s := tr.Start(context.Background(), "slow", startedAgo(100*time.Millisecond))
 		s.End()
@@ -232,7 +233,7 @@ func TestExpiresWithinADelay(t *testing.T) {
 }
 
 // pollingly sleeps as sleepily does, but looks at valid every 100 µs.
-func pollingly(_ time.Time, d time.Duration, valid func() bool) (spent time.Duration) {
+func pollingly(_ int64, d time.Duration, valid func() bool) (spent time.Duration) {
 	const step = 100 * time.Microsecond
 	for ; spent < d && valid(); spent += step {
 		time.Sleep(step)
@@ -329,7 +330,7 @@ func TestPanicLatches(t *testing.T) {
 	for name, hurt := range map[string]func(b *bench){
 		"in the hook": func(b *bench) {
 			b.run.dilate(1, sparesNone)
-			b.run.spin = func(time.Time, time.Duration, func() bool) time.Duration { panic("oh no") }
+			b.run.spin = func(int64, time.Duration, func() bool) time.Duration { panic("oh no") }
 			b.want("the span that panics", b.span(context.Background(), "a", time.Millisecond), 0)
 		},
 		// The goroutine that runs the experiments is our own: there is nobody above to recover.

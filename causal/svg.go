@@ -19,33 +19,83 @@ const (
 // mark of its own as well.
 var svgColors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-// WriteSVG draws the curves: across, how much faster the region would be; up, how much higher
-// throughput would be, with 95 % intervals. One picture holds all progress points.
+// mostDrawn is how many curves a panel has room for.
+const mostDrawn = 20
+
+// WriteSVG draws the curves, a panel for each metric: across, how much faster the region would
+// be; up, how much higher throughput, or how much lower latency, with 95 % intervals. A
+// panel holds all progress points. What is read off virtual time is dashed.
 func (p Profile) WriteSVG(w io.Writer) error {
-	x := axis{lo: 0, hi: 0.5, from: svgLeft, to: svgWidth - svgRight}
-	y := axis{lo: 0, hi: 0.05, from: svgHeight - svgBottom, to: svgTop}
-	for _, c := range p.Curves {
-		for _, e := range c.Effects {
-			if e.Withheld == "" {
-				x.include(e.Speedup)
-				y.include(gain(e.Lo))
-				y.include(gain(e.Hi))
-			}
-		}
-	}
+	panels := p.panels()
 	s := &svg{}
-	s.open()
-	s.text(svgLeft, 20, "start", "#444", "What throughput would do if a span were faster")
-	s.axes(x, y)
-	for i, c := range p.Curves {
-		s.curve(i, c, x, y)
-	}
-	if len(p.Curves) == 0 {
-		s.text((svgLeft+svgWidth-svgRight)/2, svgHeight/2, "middle", "#444", "no experiment has been measured yet")
+	s.open(len(panels))
+	for i, curves := range panels {
+		s.printf(`<g transform="translate(0,%d)">`+"\n", i*svgHeight)
+		s.panel(curves)
+		s.printf("</g>\n")
 	}
 	s.printf("</svg>\n")
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// panels returns the curves by metric, in their order; an empty panel if there are none.
+func (p Profile) panels() [][]Curve {
+	var panels [][]Curve
+	place := map[Metric]int{}
+	for _, c := range p.Curves {
+		i, known := place[c.Metric]
+		if !known {
+			i = len(panels)
+			place[c.Metric] = i
+			panels = append(panels, nil)
+		}
+		panels[i] = append(panels[i], c)
+	}
+	if panels == nil {
+		return [][]Curve{nil}
+	}
+	return panels
+}
+
+func (s *svg) panel(curves []Curve) {
+	drawn := curves[:min(len(curves), mostDrawn)]
+	x := axis{lo: 0, hi: 0.5, from: svgLeft, to: svgWidth - svgRight}
+	y := axis{lo: 0, hi: 0.05, from: svgHeight - svgBottom, to: svgTop}
+	for _, c := range drawn {
+		for _, e := range c.measured() {
+			x.include(e.Speedup)
+			y.include(c.height(e.Lo))
+			y.include(c.height(e.Hi))
+			y.include(c.height(e.Reduction))
+		}
+	}
+	title := "What throughput would do if a span were faster"
+	if len(drawn) > 0 && !drawn[0].ofThroughput() {
+		title = "How much lower " + string(drawn[0].Metric) + " would be if a span were faster"
+	}
+	s.text(svgLeft, 20, "start", "#444", title)
+	s.axes(x, y)
+	for i, c := range drawn {
+		s.curve(i, c, x, y)
+	}
+	if len(curves) == 0 {
+		s.text((svgLeft+svgWidth-svgRight)/2, svgHeight/2, "middle", "#444", "no experiment has been measured yet")
+	}
+	if more := len(curves) - len(drawn); more > 0 {
+		s.text(x.to+14, svgTop+18*mostDrawn+8, "start", "#444", fmt.Sprintf("and %d more", more))
+	}
+}
+
+// ofThroughput reports whether a rise is better.
+func (c Curve) ofThroughput() bool { return c.Metric == MetricThroughput || c.Metric == "" }
+
+// height is what of a reduction is drawn.
+func (c Curve) height(reduction float64) float64 {
+	if c.ofThroughput() {
+		return gain(reduction)
+	}
+	return reduction
 }
 
 // axis maps [lo, hi] to [from, to].
@@ -74,9 +124,9 @@ type svg struct{ strings.Builder }
 
 func (s *svg) printf(format string, args ...any) { _, _ = fmt.Fprintf(s, format, args...) }
 
-func (s *svg) open() {
-	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" role="img">`+"\n", svgWidth, svgHeight)
-	s.printf(`<title>Causal profile</title><rect width="%d" height="%d" fill="#fff"/>`+"\n", svgWidth, svgHeight)
+func (s *svg) open(panels int) {
+	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" role="img">`+"\n", svgWidth, panels*svgHeight)
+	s.printf(`<title>Causal profile</title><rect width="%d" height="%d" fill="#fff"/>`+"\n", svgWidth, panels*svgHeight)
 }
 
 func (s *svg) text(x, y float64, anchor, color, text string) {
@@ -104,20 +154,22 @@ func (s *svg) axes(x, y axis) {
 func (s *svg) curve(i int, c Curve, x, y axis) {
 	color := svgColors[i%len(svgColors)]
 	points := []string{fmt.Sprintf("%.1f,%.1f", x.at(0), y.at(0))}
-
-	for _, e := range c.Effects {
-		if e.Withheld != "" {
-			continue
-		}
-		px, py := x.at(e.Speedup), y.at(e.ThroughputGain)
+	for _, e := range c.measured() {
+		px, py := x.at(e.Speedup), y.at(c.height(e.Reduction))
 		points = append(points, fmt.Sprintf("%.1f,%.1f", px, py))
-		s.line(px, y.at(gain(e.Lo)), px, y.at(gain(e.Hi)), color)
+		s.line(px, y.at(c.height(e.Lo)), px, y.at(c.height(e.Hi)), color)
 		s.mark(i, px, py, color)
-
 	}
-	s.printf(`<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.Join(points, " "), color)
+	name, dash := fmt.Sprintf("%s → %s", c.Region.Span, c.Progress), ""
+	if c.Mode == ModeVirtual {
+		name, dash = name+" (virtual)", ` stroke-dasharray="6 3"`
+	}
+	if len(c.Disagrees) > 0 {
+		name = "! " + name
+	}
+	s.printf(`<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", strings.Join(points, " "), color, dash)
 	s.mark(i, x.to+14, svgTop+18*float64(i)+4, color)
-	s.text(x.to+24, svgTop+18*float64(i)+8, "start", color, fmt.Sprintf("%s → %s", c.Region.Span, c.Progress))
+	s.text(x.to+24, svgTop+18*float64(i)+8, "start", color, name)
 }
 
 // mark draws the sign of the i-th curve: circle, square, diamond, triangle.

@@ -4,51 +4,134 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// WriteJSON writes the profile as one JSON object.
+// WriteJSON writes the profile as one JSON object, which [ReadProfile] reads.
 func (p Profile) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(p)
 }
 
-// WriteTable writes the profile as text, one line for each region, progress point and
-// speed-up. Percentages have 95 % intervals; outliers are those set aside, of so many
-// iterations.
+// tableColumns is how many speed-ups a table has room for.
+const tableColumns = 4
+
+// WriteTable writes the profile as text: for each progress point and metric the regions, ranked,
+// one line for each mode. Percentages have 95 % intervals in parentheses; "!" marks a
+// curve that another mode disagrees with.
 func (p Profile) WriteTable(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "causal profile: plan %s, %d iterations, %d experiments (%d rejected), %v of delay inserted\n",
-		orNone(p.PlanID), p.Iterations, p.Experiments, p.Rejected, p.Delay.Round(time.Millisecond)); err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.AlignRight)
-	if len(p.Curves) > 0 {
-		_, _ = fmt.Fprintln(t, "if this span\twere faster by\tperiod shrinks\t± std err\t95 % interval\tthroughput\tn\toutliers\tof progress point\t")
-	}
-	for _, c := range p.Curves {
-		for _, e := range c.Effects {
-			if e.Withheld != "" {
-				_, _ = fmt.Fprintf(t, "%s\t%.4g%%\t-\t-\t-\t-\t%d\t-\t%s\t\n", oneLine(c.Region.Span), 100*e.Speedup, e.Samples, oneLine(c.Progress))
-				continue
-			}
-			_, _ = fmt.Fprintf(t, "%s\t%.4g%%\t%.1f%%\t%.1f\t%.1f .. %.1f\t%+.1f%%\t%d\t%d\t%s\t\n",
-				oneLine(c.Region.Span), 100*e.Speedup, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, 100*e.ThroughputGain, e.Samples, e.Outliers, oneLine(c.Progress))
-		}
-	}
-	if err := t.Flush(); err != nil {
-		return err
+	out := &strings.Builder{}
+	_, _ = fmt.Fprintf(out, "causal profile: plan %s, %d iterations, %d experiments (%d rejected), %v of delay inserted\n",
+		orNone(oneLine(p.PlanID)), p.Iterations, p.Experiments, p.Rejected, p.Delay.Round(time.Millisecond))
+	for _, curves := range p.sections() {
+		section(out, curves)
 	}
 	for _, note := range p.allNotes() {
-		if _, err := fmt.Fprintln(w, "note:", note); err != nil {
-			return err
-		}
+		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
 	}
-	return nil
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
-// allNotes are the profile's notes and, once each, why numbers are withheld or doubtful.
+// sections returns the curves by progress point and metric, in their order.
+func (p Profile) sections() (sections [][]Curve) {
+	place := map[question]int{}
+	for _, c := range p.Curves {
+		key := question{progress: c.Progress, metric: c.Metric}
+		i, known := place[key]
+		if !known {
+			i = len(sections)
+			place[key] = i
+			sections = append(sections, nil)
+		}
+		sections[i] = append(sections[i], c)
+	}
+	return sections
+}
+
+func section(out *strings.Builder, curves []Curve) {
+	first := curves[0]
+	what := "the time for each"
+	if !first.ofThroughput() {
+		what = string(first.Metric) + " of"
+	}
+	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s (%v) shrinks if a span is faster by\n", what, oneLine(first.Progress), threeDigits(first.BasePeriod))
+	columns := columnsOf(curves)
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "  span\tmode\t")
+	for _, s := range columns {
+		_, _ = fmt.Fprintf(t, "%.3g %%\t", 100*s)
+	}
+	_, _ = fmt.Fprintln(t, "slope\tn\tverdict")
+	for _, c := range curves {
+		mark := " "
+		if len(c.Disagrees) > 0 {
+			mark = "!"
+		}
+		_, _ = fmt.Fprintf(t, "%s %s\t%s\t", mark, oneLine(c.Region.Span), c.Mode)
+		samples := 0
+		for _, e := range c.Effects {
+			samples = max(samples, e.Samples)
+		}
+		for _, s := range columns {
+			_, _ = fmt.Fprint(t, c.cell(s), "\t")
+		}
+		_, _ = fmt.Fprintf(t, "%.2f\t%d\t%s\n", c.Slope, samples, oneLine(c.Verdict))
+	}
+	_ = t.Flush() // a Builder takes everything
+}
+
+// threeDigits rounds a duration.
+func threeDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// cell writes the effect at a speed-up, if there is one.
+func (c Curve) cell(speedup float64) string {
+	for _, e := range c.measured() {
+		if e.Speedup == speedup {
+			return e.interval()
+		}
+	}
+	return "-"
+}
+
+// columnsOf returns the speed-ups of which there is room for in a table: all, or 10, 25 and 50 %
+// as far as they were measured, or else some of them.
+func columnsOf(curves []Curve) []float64 {
+	var all []float64
+	for _, c := range curves {
+		for _, e := range c.Effects {
+			all = append(all, e.Speedup)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) <= tableColumns {
+		return all
+	}
+	var usual []float64
+	for _, s := range []float64{0.1, 0.25, 0.5} {
+		if slices.Contains(all, s) {
+			usual = append(usual, s)
+		}
+	}
+	if len(usual) > 0 {
+		return usual
+	}
+	return []float64{all[0], all[len(all)/2], all[len(all)-1]}
+}
+
+// allNotes are the profile's notes and, once each, why modes disagree and why numbers are
+// withheld or doubtful.
 func (p Profile) allNotes() []string {
 	notes := append([]string{}, p.Notes...)
 	seen := map[string]bool{}
@@ -59,6 +142,11 @@ func (p Profile) allNotes() []string {
 		}
 	}
 	for _, c := range p.Curves {
+		if len(c.Disagrees) > 0 {
+			for _, note := range p.disagreement(c) {
+				add(note)
+			}
+		}
 		for _, e := range c.Effects {
 			add(e.Withheld)
 			for _, warning := range e.Warnings {

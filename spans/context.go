@@ -23,18 +23,18 @@ var spanKey = learnSpanKey()
 
 // context returns next with the span in it.
 func (s *recordingSpan) context(next context.Context) context.Context {
+	s.region.ctx = next
 	if spanKey == nil {
 		return trace.ContextWithSpan(next, s)
 	}
-	s.region.ctx = next
 	return (*recordingContext)(s)
 }
 
 func (s *plainSpan) context(next context.Context) context.Context {
+	s.region.ctx = next
 	if spanKey == nil {
 		return trace.ContextWithSpan(next, s)
 	}
-	s.region.ctx = next
 	return (*plainContext)(s)
 }
 

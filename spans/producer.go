@@ -2,6 +2,7 @@ package spans
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,7 +101,7 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		if now.durations.Count() == 0 {
 			continue
 		}
-		set := s.attributes()
+		set := RegionAttributes(s.scope, s.name)
 		point := now.durations.Exponential(exponentialScale, time.Nanosecond.Seconds())
 		point.Attributes, point.StartTime, point.Time = set, start, end
 		durations.DataPoints = append(durations.DataPoints, point)
@@ -119,10 +120,11 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	}}, nil
 }
 
-func (s *regionStats) attributes() attribute.Set {
-	kvs := []attribute.KeyValue{RegionNameKey.String(s.name), RegionScopeKey.String(s.scope.Name)}
-	if s.scope.Version != "" {
-		kvs = append(kvs, RegionScopeVersionKey.String(s.scope.Version))
+// RegionAttributes returns the attributes by which metrics name a region, and more.
+func RegionAttributes(scope instrumentation.Scope, name string, more ...attribute.KeyValue) attribute.Set {
+	kvs := append(slices.Clip(more), RegionNameKey.String(name), RegionScopeKey.String(scope.Name))
+	if scope.Version != "" {
+		kvs = append(kvs, RegionScopeVersionKey.String(scope.Version))
 	}
 	return attribute.NewSet(kvs...)
 }

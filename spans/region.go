@@ -20,19 +20,18 @@ type Region struct {
 	parent  *Region
 	session *Session
 	inner   trace.Span
-	ctx     context.Context // that the span's own continues, see recordingContext
+	ctx     context.Context // that the span's own continues
 	name    string          // given at start
 	renamed atomic.Pointer[string]
 
-	start    int64        // on the line of now
-	end      atomic.Int64 // stateOpen, stateEnding, or the end time once that is known
-	deadline int64        // of the context at start if there are hooks, else 0
-	self     int64        // ns, written before the end time is
-	cover    cover        // its times are since start
-	delay    atomic.Int64 // inserted below this region, ns
-	status   atomic.Uint32
-	refused  bool // the session's record is full
-	slots    slots
+	start   int64        // on the line of now
+	end     atomic.Int64 // stateOpen, stateEnding, or the end time once that is known
+	self    int64        // ns, written before the end time is
+	cover   cover        // its times are since start
+	delay   atomic.Int64 // inserted below this region, ns
+	status  atomic.Uint32
+	refused bool // the session's record is full
+	slots   slots
 
 	next *Region // in the session's list of ended regions
 	// index is the place in the session's record. Of the worker only.
@@ -112,12 +111,22 @@ func (r *Region) endOrNow() int64 {
 // Where children ran side by side it is the sum over all of them.
 func (r *Region) Delay() time.Duration { return time.Duration(r.delay.Load()) }
 
+// AddDelay is for hooks that insert time in the middle of the span, and not at its end: it
+// counts as what [AfterEnder] returns for a span below. Call it between [Region.BeginWait] and
+// [Region.EndWait], so that it is not self time.
+func (r *Region) AddDelay(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	r.delay.Add(int64(d))
+	if r.session != nil {
+		r.session.delay.Add(int64(d))
+	}
+}
+
 // Deadline returns the deadline of the context in which the span was started.
 func (r *Region) Deadline() (deadline time.Time, ok bool) {
-	if r.deadline == 0 {
-		return time.Time{}, false
-	}
-	return epoch.Add(time.Duration(r.deadline)), true
+	return r.ctx.Deadline()
 }
 
 // Parent returns the region that was current when this one started, nil for a local root.
@@ -220,8 +229,8 @@ func (r *Region) afterEnd(end int64) {
 	}
 }
 
-func (r *Region) recoverHook() {
-	if recover() != nil {
+func (r *Region) countPanic(v any) {
+	if v != nil {
 		r.tracer.provider.drops.hookPanics.Add(1)
 	}
 }

@@ -121,11 +121,9 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		r.session, r.refused = session, !session.admit(t.provider)
 	}
 	if len(t.provider.hooks.all) != 0 {
-		if d, ok := ctx.Deadline(); ok {
-			r.deadline = sinceEpoch(d)
-		}
-		next = t.provider.hooks.onStart(wrapped.context(next), r)
-		if trace.SpanFromContext(next) != trace.Span(wrapped) {
+		ours := wrapped.context(next)
+		next = t.provider.hooks.onStart(ours, r)
+		if next != ours && trace.SpanFromContext(next) != trace.Span(wrapped) {
 			next = trace.ContextWithSpan(next, wrapped)
 		}
 		return next, wrapped

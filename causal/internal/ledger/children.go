@@ -57,3 +57,25 @@ func (l *Ledger) joinChildren(t int64) {
 	}
 	l.grow(t)
 }
+
+// paidSince lets the parent of the span that has ended last know that its goroutine has paid for
+// it until t: whoever waits for the one waits for the other.
+func (l *Ledger) paidSince(s *Setting, t int64) {
+	l.mu.Lock()
+	parent, turn := l.parent, l.parentTurn
+	l.parent = nil
+	if parent == nil || l.setting != s {
+		l.mu.Unlock()
+		return
+	}
+	var st Stamp
+	l.stamp(t, &st)
+	l.mu.Unlock()
+
+	p := parent.ledger
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if parent.turn == turn && p.pending && p.setting == s {
+		p.left.Merge(&st)
+	}
+}

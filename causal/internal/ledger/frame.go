@@ -59,22 +59,8 @@ type Virtual struct {
 // the one it began on. It returns what a timed span took, nothing for others and for
 // those that are older than the setting in force.
 func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
-	var st Stamp
-	f.end(s, t, onlooker, &v, &st)
-	if f.parent != nil {
-		f.parent.childEnded(f.parentTurn, &st)
-	}
 	l := f.ledger
 	l.mu.Lock()
-	f.used, f.parent = false, nil
-	l.mu.Unlock()
-	return v
-}
-
-func (f *Frame) end(s *Setting, t int64, onlooker bool, v *Virtual, st *Stamp) {
-	l := f.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if onlooker {
 		l.sync(s, t)
 		l.settle(t)
@@ -90,20 +76,30 @@ func (f *Frame) end(s *Setting, t int64, onlooker bool, v *Virtual, st *Stamp) {
 			v.Saved[k] = l.credit[k] - f.credit[k]
 		}
 	}
-	if f.parent != nil {
-		l.stamp(t, st)
-	}
-	f.regions = 0
-	f.turn++
 	l.children -= f.children // whoever is still running is not waited for
-	f.children = 0
+	parent, turn := f.parent, f.parentTurn
+	f.used, f.parent, f.regions, f.children = false, nil, 0, 0
+	f.turn++
+	if parent == nil {
+		l.parent = nil
+		l.mu.Unlock()
+		return v
+	}
+	var st Stamp
+	l.stamp(t, &st)
+	if !onlooker {
+		l.parent, l.parentTurn = parent, turn
+	}
+	l.mu.Unlock()
+	parent.childEnded(turn, &st)
+	return v
 }
 
 // frame returns one that is free.
 func (l *Ledger) frame() *Frame {
 	for i := range l.frames {
 		if f := &l.frames[i]; !f.used {
-			f.ledger, f.used = l, true
+			f.used = true
 			return f
 		}
 	}

@@ -47,7 +47,7 @@ func newGrowth(speedup float64) *Growth {
 // At returns the growth at t, in nanoseconds since the setting began.
 func (g *Growth) At(t int64) int64 {
 	most := g.closed.Load()
-	moving := int64(g.speedup * float64(t))
+	moving := g.moving(t)
 	for i := range g.high.Load() {
 		if key := g.slots[i].key.Load(); key != silent {
 			most = max(most, key+moving)
@@ -55,6 +55,9 @@ func (g *Growth) At(t int64) int64 {
 	}
 	return most
 }
+
+// moving is what a slot adds to its key at t.
+func (g *Growth) moving(t int64) int64 { return int64(g.speedup * float64(t)) }
 
 func (g *Growth) raise(credit int64) {
 	for {
@@ -86,8 +89,8 @@ func (l *Ledger) grow(t int64) {
 	if g == nil {
 		return
 	}
-	if l.open == 0 {
-		l.suspend()
+	if l.open == 0 || l.waiting {
+		l.suspend(t)
 		return
 	}
 	l.base = min(l.credit[0], g.At(t))
@@ -95,15 +98,26 @@ func (l *Ledger) grow(t int64) {
 		l.slot = g.take()
 	}
 	if l.slot != noSlot {
-		g.slots[l.slot].key.Store(l.base - int64(g.speedup*float64(t)))
+		l.keep(t)
+		g.slots[l.slot].key.Store(l.base - g.moving(t))
 	}
 }
 
-// suspend takes the ledger out of those that grow.
-func (l *Ledger) suspend() {
+// keep makes what the slot has shown until t stay, whatever turns out about the ledger: others have
+// paid for it.
+func (l *Ledger) keep(t int64) {
+	g := l.setting.growth
+	if key := g.slots[l.slot].key.Load(); key != silent {
+		g.raise(key + g.moving(t))
+	}
+}
+
+// suspend takes the ledger out of those that grow, at t.
+func (l *Ledger) suspend(t int64) {
 	if l.slot == noSlot {
 		return
 	}
+	l.keep(t)
 	slot := &l.setting.growth.slots[l.slot]
 	slot.key.Store(silent)
 	slot.used.Store(false)

@@ -18,17 +18,17 @@ type latencies struct {
 	virtual []*otelhdr.Concurrent
 }
 
-// RecordAt counts a span that ends at the progress point of its setting. It does nothing for the
-// zero Virtual.
-func (v *Virtual) RecordAt(point int) {
-	if v.setting == nil {
+// RecordAt counts a span that ends at a progress point of the setting. It does nothing for a
+// Virtual of another setting, or of none.
+func (v *Virtual) RecordAt(s *Setting, point int) {
+	if v.setting == nil || v.setting != s {
 		return
 	}
-	place := &v.setting.latencies[point]
+	place := &s.latencies[point]
 	h := place.Load()
 	if h == nil {
 		// Most points count visits only, so memory is taken when the first span ends.
-		h = newLatencies(v.setting.n)
+		h = newLatencies(s.n)
 		if !place.CompareAndSwap(nil, h) {
 			h = place.Load()
 		}

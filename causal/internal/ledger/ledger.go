@@ -8,6 +8,10 @@ import (
 
 // A Ledger is the account of one goroutine. Make one with [New] or [Ledger.Fork].
 type Ledger struct {
+	// Owner and Current are for whoever made the ledger; the package does not look at them.
+	Owner   uint64
+	Current any
+
 	mu      sync.Mutex
 	setting *Setting
 	credit  [Width]int64 // L, settled at since for regions that are open
@@ -26,14 +30,19 @@ type Ledger struct {
 	frames [inlineFrames]Frame
 	spare  []*Frame // further ones
 
-	// Progress is counted with the ledger that the first of the family had.
-	family *Ledger
-	visits *visits
+	// See progress.go: the ledger of the goroutine that started all of its family, the ledger's
+	// own line of work, and the points that it has visited, modulo 64.
+	family  *Ledger
+	visits  *visits
+	visited uint64
 
 	// Where delays are paid, see growth.go.
 	base  int64
 	slot  int
 	grown int64 // growth when the wait began
+	// Of the span that has ended last, if that is on another goroutine.
+	parent     *Frame
+	parentTurn uint32
 }
 
 // inlineFrames is the number of open spans that need no memory of their own.
@@ -43,6 +52,9 @@ const inlineFrames = 6
 func New() *Ledger {
 	l := &Ledger{slot: noSlot}
 	l.family = l
+	for i := range l.frames {
+		l.frames[i].ledger = l // and never changes, so that others may ask
+	}
 	return l
 }
 
@@ -58,17 +70,20 @@ func (l *Ledger) Fork(s *Setting, t int64) *Ledger {
 }
 
 // sync starts anew if s is a later setting than the ledger's. A goroutine that read the
-// setting before it changed goes on in the new one.
+// setting before it changed goes on in the new one. A nil setting is the one the ledger has.
 func (l *Ledger) sync(s *Setting, t int64) {
-	if l.setting == s || l.setting != nil && l.setting.serial > s.serial {
+	if l.setting == s || s == nil || l.setting != nil && l.setting.serial > s.serial {
 		return
 	}
-	l.suspend()
+	l.suspend(t)
 	l.setting = s
 	l.credit = [Width]int64{}
 	l.depth = [Width]int32{}
 	l.open = 0
-	l.pending, l.visits = false, nil
+	if s.growth != nil {
+		l.grown = s.growth.At(t) // should it be waiting
+	}
+	l.pending, l.visits, l.visited = false, nil, 0
 	l.last, l.base = t, 0
 	for f := range l.inUse() {
 		f.regions, f.timed = s.regions(f.id), false
@@ -87,8 +102,11 @@ func (l *Ledger) event(s *Setting, t int64) {
 	l.last = t
 }
 
-// settle books what open regions have earned until t.
+// settle books what open regions have earned until t. They do not while the goroutine waits.
 func (l *Ledger) settle(t int64) {
+	if l.waiting {
+		return
+	}
 	s := l.setting
 	for r := range l.open.all() {
 		d := t - l.since[r]
@@ -97,22 +115,28 @@ func (l *Ledger) settle(t int64) {
 		}
 		l.since[r] = t
 		for k := s.from[r]; k < s.to[r]; k++ {
-			l.credit[k] += int64(s.speedups[k] * float64(d))
+			l.credit[k] += earned(s.speedups[k], d)
 		}
 		if s.growth != nil {
-			l.base += int64(s.speedups[0] * float64(d))
+			l.base += earned(s.speedups[0], d)
 			s.growth.raise(l.base)
 		}
 	}
 }
 
+// earned is the credit for d ns in a region, to the nearest: there may be many that are short.
+func earned(speedup float64, d int64) int64 { return int64(speedup*float64(d) + .5) }
+
 // creditAt is what the credit would be if it were settled at t. Others ask for it; the goroutine's own
 // events alone settle, since only they tell what it does.
 func (l *Ledger) creditAt(t int64) [Width]int64 {
 	s, credit := l.setting, l.credit
+	if l.waiting {
+		return credit
+	}
 	for r := range l.open.all() {
 		for k := s.from[r]; k < s.to[r]; k++ {
-			credit[k] += int64(s.speedups[k] * float64(max(0, t-l.since[r])))
+			credit[k] += earned(s.speedups[k], max(0, t-l.since[r]))
 		}
 	}
 	return credit

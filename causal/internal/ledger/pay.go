@@ -1,7 +1,9 @@
 package ledger
 
-// leastDebt is not worth paying, ns: it is carried until it has grown.
-const leastDebt = 20_000
+// leastDebt is not worth paying, ns: it is carried until it has grown. Delays that are not much
+// longer than the region's own time come in bunches if it is larger, which is as good as
+// jitter. Who waits in a way that cannot be so short carries more, see [Ledger.Pay].
+const leastDebt = 5_000
 
 // turns is how often Pay goes on, since the growth may go on while it pays.
 const turns = 20
@@ -16,17 +18,20 @@ func (l *Ledger) Pay(s *Setting, now func() int64, wait func(ns int64) int64) (p
 	if s.growth == nil {
 		return 0
 	}
+	defer func() { l.paidSince(s, now()) }()
+	s.counts.pays.Add(1)
+	debt := int64(0)
 	for range turns {
 		t := now()
-		debt := l.Debt(s, t)
-		if debt < leastDebt {
+		if debt = l.Debt(s, t); debt < leastDebt {
+			s.counts.left.Add(debt)
 			return paid
 		}
 		took := wait(debt)
-		s.counts.owed.Add(debt)
 		if took <= 0 {
 			break
 		}
+		s.counts.owed.Add(debt)
 		s.counts.paid.Add(took)
 		paid += took
 		l.mu.Lock()
@@ -37,6 +42,7 @@ func (l *Ledger) Pay(s *Setting, now func() int64, wait func(ns int64) int64) (p
 		l.mu.Unlock()
 	}
 	s.counts.carried.Add(1)
+	s.counts.left.Add(debt)
 	return paid
 }
 

@@ -45,7 +45,7 @@ type Setting struct {
 
 	latencies []place // by progress point
 	visits    atomic.Pointer[visits]
-	families  atomic.Int64
+	lines     atomic.Int64
 
 	counts counts
 }
@@ -116,6 +116,7 @@ type counts struct {
 	implications                      atomic.Int64
 	foreign, crowded                  atomic.Int64
 	owed, paid, carried               atomic.Int64
+	pays, left                        atomic.Int64
 }
 
 // Counts tells how far a setting's figures can be trusted.
@@ -128,11 +129,13 @@ type Counts struct {
 	Implied, Implications int64
 	// Foreign is the number of spans that ended on another goroutine.
 	Foreign int64
-	// Crowded is the number of visits that are not in [Setting.Visits], which has no room left.
+	// Crowded is the number of visits that are not in [Setting.Progress], which has no room left.
 	Crowded int64
-	// Owed and Paid are the delays asked for and those inserted, ns. Carried is how often a
-	// debt was left for later.
+	// Owed is what was paid for, and Paid the delays that were inserted, which are a little longer, ns. Carried is how often a
+	// debt was left for later. Left is the sum of the debts that goroutines still had when they
+	// had paid what they could, Pays how often that was.
 	Owed, Paid, Carried int64
+	Left, Pays          int64
 }
 
 // Counts returns the counts so far.
@@ -143,5 +146,6 @@ func (s *Setting) Counts() Counts {
 		Implied: c.implied.Load(), Implications: c.implications.Load(),
 		Foreign: c.foreign.Load(), Crowded: c.crowded.Load(),
 		Owed: c.owed.Load(), Paid: c.paid.Load(), Carried: c.carried.Load(),
+		Left: c.left.Load(), Pays: c.pays.Load(),
 	}
 }

@@ -47,7 +47,7 @@ func (l *Ledger) Arrive(s *Setting, t int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.event(s, t)
-	l.suspend()
+	l.suspend(t)
 	l.waiting = true
 	if g := l.setting.growth; g != nil {
 		l.grown = g.At(t)
@@ -78,9 +78,11 @@ func (l *Ledger) Resume(s *Setting, ta, t int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.arrived(s, ta)
-	l.setting.counts.unattributed.Add(t - ta)
-	if g := l.setting.growth; g != nil && l.waiting {
-		l.credit[0] += g.At(t) - l.grown
+	if l.waiting { // or else somebody was met meanwhile
+		l.setting.counts.unattributed.Add(t - ta)
+		if g := l.setting.growth; g != nil {
+			l.credit[0] += g.At(t) - l.grown
+		}
 	}
 	l.resume(t)
 }
@@ -89,7 +91,7 @@ func (l *Ledger) Resume(s *Setting, ta, t int64) {
 func (l *Ledger) arrived(s *Setting, ta int64) {
 	l.sync(s, ta)
 	l.settle(ta)
-	l.suspend()
+	l.suspend(ta)
 	// This wait is known better than what could be guessed from the children.
 	l.pending = false
 }
@@ -109,7 +111,7 @@ func (l *Ledger) resume(t int64) {
 // u and tu are the stamp's times. Before it could go on, both had to be there: the goroutine itself, at
 // ta, and what it waited for. The last term is the time from then until it really went on.
 func (l *Ledger) join(ta, t int64, st *Stamp) {
-	late := t - max(ta, st.t)
+	late := max(0, t-max(ta, st.t)) // who asks for children has read the clock before
 	for k := range l.setting.n {
 		l.credit[k] = t - (max(ta-l.credit[k], st.v[k]) + late)
 	}

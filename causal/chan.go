@@ -1,0 +1,259 @@
+package causal
+
+import (
+	"context"
+	"iter"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// A Chan is a drop-in for a channel of T that hands virtual time over. An element brings that of
+// its sender, a place that becomes free that of the receiver who has emptied it. Without room for
+// elements, sender and receiver go on at the later one's. Whoever receives when the channel is
+// closed and empty takes over from who has closed it.
+//
+// Like a channel, a Chan is a small value that is copied freely. Make one with [NewChan]; the
+// zero Chan is a nil channel, which blocks forever. Sending on a closed one, closing it twice and
+// closing the zero one panic as they do with a channel.
+//
+// Within there is a channel, so it waits as one does. While nothing is observed, an operation
+// costs an atomic load and an element that is larger by a pointer: Send and Receive take 32 ns
+// where a channel takes 25 (AMD EPYC, Go 1.26). While something is, they take 0.2 µs, one after
+// the other if several goroutines use one Chan, and 0.3 KiB for each element that is in the
+// channel. That memory is used again, so nothing is allocated in the long run.
+//
+// To wait for several things at once see [Chan.Receiving] and [Chan.Sending]. Other channels of the
+// program hand nothing over; see [Mutex] for what that means.
+type Chan[T any] struct {
+	items chan Item[T]
+	table *table // nil for the zero Chan
+}
+
+// An Item is an element on its way, for select statements.
+type Item[T any] struct {
+	value  T
+	letter *letter // nil for what comes out of a closed channel
+}
+
+// unstamped is the letter of a sender that is not observed. It is never written.
+var unstamped letter
+
+// NewChan returns a channel with room for capacity elements; 0 is for none.
+func NewChan[T any](capacity int) Chan[T] {
+	return Chan[T]{make(chan Item[T], capacity), &table{places: capacity}}
+}
+
+// Len returns the number of elements that wait in the channel.
+func (c Chan[T]) Len() int { return len(c.items) }
+
+// Cap returns the number of elements that the channel has room for.
+func (c Chan[T]) Cap() int { return cap(c.items) }
+
+// Send sends v, as c <- v does. In an experiment that inserts delays, the goroutine then makes up
+// for what it owes.
+func (c Chan[T]) Send(v T) {
+	if o := c.observed(); o != nil {
+		c.send(o, v, nil)
+		return
+	}
+	c.items <- Item[T]{v, &unstamped}
+}
+
+// SendContext sends v like Send, or returns ctx.Err() if that is over before. If both can be, either
+// may happen.
+func (c Chan[T]) SendContext(ctx context.Context, v T) error {
+	if o := c.observed(); o != nil {
+		if c.send(o, v, ctx.Done()) {
+			return nil
+		}
+		return ctx.Err()
+	}
+	select {
+	case c.items <- Item[T]{v, &unstamped}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TrySend sends v if that can be done without waiting, and reports whether it did.
+func (c Chan[T]) TrySend(v T) bool {
+	if o := c.observed(); o != nil {
+		l := o.ledger()
+		_, ok := c.offer(o, l, clock.Now(), v, false)
+		if ok {
+			o.payNow(l)
+		}
+		return ok
+	}
+	select {
+	case c.items <- Item[T]{v, &unstamped}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Receive receives a value, as v, ok := <-c does: ok is false if c is closed and empty.
+func (c Chan[T]) Receive() (v T, ok bool) {
+	var it Item[T]
+	if o := c.observed(); o != nil {
+		it, _ = c.receive(o, nil)
+	} else {
+		it = <-c.items
+	}
+	return it.value, it.letter != nil
+}
+
+// ReceiveContext receives a value like Receive, or returns ctx.Err() if that is over before. If both can
+// be, either may happen.
+func (c Chan[T]) ReceiveContext(ctx context.Context) (v T, ok bool, err error) {
+	if o := c.observed(); o != nil {
+		it, received := c.receive(o, ctx.Done())
+		if !received {
+			return v, false, ctx.Err()
+		}
+		return it.value, it.letter != nil, nil
+	}
+	select {
+	case it := <-c.items:
+		return it.value, it.letter != nil, nil
+	case <-ctx.Done():
+		return v, false, ctx.Err()
+	}
+}
+
+// TryReceive receives a value if that can be done without waiting. Otherwise, and if c is closed
+// and empty, ok is false.
+func (c Chan[T]) TryReceive() (v T, ok bool) {
+	if o := c.observed(); o != nil {
+		it, _, _ := c.take(o, o.ledger(), clock.Now(), false)
+		return it.value, it.letter != nil
+	}
+	select {
+	case it := <-c.items:
+		return it.value, it.letter != nil
+	default:
+		return v, false
+	}
+}
+
+// All yields what is received until c is closed and empty, as for v := range c does.
+func (c Chan[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for {
+			v, ok := c.Receive()
+			if !ok || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Close closes c, as close(c) does. In an experiment that inserts delays, the goroutine then makes
+// up for what it owes.
+func (c Chan[T]) Close() {
+	if o := c.observed(); o != nil {
+		l := o.ledger()
+		c.close(o, l)
+		o.payNow(l)
+		return
+	}
+	close(c.items)
+}
+
+func (c Chan[T]) close(o *observation, l *ledger.Ledger) {
+	c.table.mu.Lock()
+	defer c.table.mu.Unlock()
+	close(c.items)
+	c.table.closed.leave(o, l)
+}
+
+// observed returns what is observed, nil if nothing is, or if there is no channel.
+func (c Chan[T]) observed() *observation {
+	if c.table == nil {
+		return nil
+	}
+	return live.observation.Load()
+}
+
+// send sends v unless done is closed before. It reports whether it did.
+func (c Chan[T]) send(o *observation, v T, done <-chan struct{}) (sent bool) {
+	l := o.ledger()
+	at := clock.Now()
+	x, sent := c.offer(o, l, at, v, true)
+	if sent {
+		o.payNow(l)
+		return true
+	}
+	l.Arrive(o.setting, at)
+	defer func() { // also if the channel is closed meanwhile
+		c.table.sent(o, l, x, at, sent, len(c.items))
+		if sent {
+			o.payNow(l)
+		}
+	}()
+	select {
+	case c.items <- Item[T]{v, x}:
+		sent = true
+	case <-done:
+	}
+	return sent
+}
+
+// offer sends v if that can be done without waiting. Otherwise, if the sender will wait, it
+// returns the letter to do so with.
+func (c Chan[T]) offer(o *observation, l *ledger.Ledger, at int64, v T, wait bool) (*letter, bool) {
+	c.table.mu.Lock()
+	defer c.table.mu.Unlock()
+	x := c.table.letter()
+	// Whoever receives this reads the letter with the lock, so it can still be written.
+	select {
+	case c.items <- Item[T]{v, x}:
+		c.table.offered(o, l, x, at, len(c.items))
+		return x, true
+	default:
+	}
+	if !wait {
+		c.table.drop(x)
+		return nil, false
+	}
+	c.table.expect(o, l, x, at)
+	return x, false
+}
+
+// receive receives an item unless done is closed before. It reports whether it did.
+func (c Chan[T]) receive(o *observation, done <-chan struct{}) (it Item[T], received bool) {
+	l := o.ledger()
+	at := clock.Now()
+	it, place, received := c.take(o, l, at, true)
+	if received {
+		return it, true
+	}
+	l.Arrive(o.setting, at)
+	select {
+	case it = <-c.items:
+		received = true
+	case <-done:
+	}
+	c.table.received(o, l, it.letter, place, at, received, len(c.items))
+	return it, received
+}
+
+// take receives an item if that can be done without waiting. Otherwise, if the receiver will wait, it
+// returns the letter by which senders know of it, nil if they need not.
+func (c Chan[T]) take(o *observation, l *ledger.Ledger, at int64, wait bool) (it Item[T], place *letter, ok bool) {
+	c.table.mu.Lock()
+	defer c.table.mu.Unlock()
+	select {
+	case it = <-c.items:
+		c.table.taken(o, l, it.letter, at, at, len(c.items))
+		return it, nil, true
+	default:
+	}
+	if wait {
+		place = c.table.invite(o, l, at)
+	}
+	return it, place, false
+}

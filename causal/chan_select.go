@@ -1,0 +1,137 @@
+package causal
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// Receiving is for receiving in a select statement. Call it there, each time, since that tells
+// when the goroutine begins to wait; and give what comes to [Chan.Received], first of all.
+//
+//	select {
+//	case it := <-jobs.Receiving():
+//		job, ok := jobs.Received(it)
+//		…
+//	case <-ctx.Done():
+//		…
+//	}
+//
+// Where [Chan.ReceiveContext] is enough, it is simpler, and surer: if both sides are in a select
+// statement, a sender that has waited may go on before it is known who has received.
+func (c Chan[T]) Receiving() <-chan Item[T] {
+	if o := c.observed(); o != nil {
+		c.table.arrive(o, o.ledger(), clock.Now())
+	}
+	return c.items
+}
+
+// Received returns the value of an item that came from [Chan.Receiving] of this channel, and
+// whether there is one: ok is false if c is closed and empty.
+func (c Chan[T]) Received(it Item[T]) (v T, ok bool) {
+	if o := c.observed(); o != nil {
+		c.table.selected(o, o.ledger(), it.letter, len(c.items))
+	}
+	return it.value, it.letter != nil
+}
+
+// Item returns v as something to send in a select statement, see [Chan.Sending]. While something
+// is observed it allocates.
+func (c Chan[T]) Item(v T) Item[T] {
+	o := c.observed()
+	if o == nil {
+		return Item[T]{v, &unstamped}
+	}
+	// Nobody knows what becomes of it, so it is left to the garbage collector.
+	x := &letter{at: clock.Now(), readers: 3}
+	o.ledger().Stamp(o.setting, x.at, &x.sent)
+	return Item[T]{v, x}
+}
+
+// Sending is for sending in a select statement. Make the item just before it, each time, since
+// that tells when the goroutine begins to wait; and tell [Chan.Sent], first of all, when it was
+// sent.
+//
+//	it := results.Item(r)
+//	select {
+//	case results.Sending() <- it:
+//		results.Sent(it)
+//		…
+//	case <-ctx.Done():
+//		…
+//	}
+//
+// Where [Chan.SendContext] is enough, it is simpler.
+func (c Chan[T]) Sending() chan<- Item[T] { return c.items }
+
+// Sent tells that an item was sent to [Chan.Sending] of this channel. In an experiment that
+// inserts delays, the goroutine then makes up for what it owes.
+func (c Chan[T]) Sent(it Item[T]) {
+	o := c.observed()
+	if o == nil || it.letter == nil || it.letter == &unstamped {
+		return
+	}
+	l := o.ledger()
+	c.table.sentSelected(o, l, it.letter, len(c.items))
+	o.payNow(l)
+}
+
+// An arrival is a goroutine at a select statement, which may end for another reason.
+type arrival struct {
+	l     *ledger.Ledger
+	at    int64
+	place *letter
+}
+
+// mostArrivals is how many are remembered. Of those who have waited longest it is forgotten that
+// they have.
+const mostArrivals = 64
+
+// arrive books that the goroutine has come to a select statement.
+func (t *table) arrive(o *observation, l *ledger.Ledger, at int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.leave(l)
+	if len(t.arrived) == mostArrivals {
+		t.leave(t.arrived[0].l)
+	}
+	t.arrived = append(t.arrived, arrival{l, at, t.invite(o, l, at)})
+}
+
+// leave forgets the goroutine's arrival, and returns it.
+func (t *table) leave(l *ledger.Ledger) (a arrival, ok bool) {
+	i := slices.IndexFunc(t.arrived, func(a arrival) bool { return a.l == l })
+	if i < 0 {
+		return a, false
+	}
+	a = t.arrived[i]
+	t.arrived = slices.Delete(t.arrived, i, i+1)
+	t.withdraw(a.place)
+	return a, true
+}
+
+// selected books that a select statement has received an element with the letter.
+func (t *table) selected(o *observation, l *ledger.Ledger, x *letter, buffered int) {
+	got := clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := got
+	if a, ok := t.leave(l); ok {
+		at = a.at
+		l.Arrive(o.setting, at)
+	}
+	t.taken(o, l, x, at, got, buffered)
+}
+
+// sentSelected books that a select statement has sent an element with the letter.
+func (t *table) sentSelected(o *observation, l *ledger.Ledger, x *letter, buffered int) {
+	got := clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !x.found {
+		t.find(x, buffered)
+	}
+	l.Arrive(o.setting, x.at)
+	l.Acquire(o.setting, x.at, got, &x.place)
+}

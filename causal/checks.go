@@ -1,0 +1,130 @@
+package causal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Evidence is what is known about how well one cell was measured: a region at one speed-up with
+// one progress point. What is left zero is not known, and not checked.
+type evidence struct {
+	mode Mode
+	// visits is the number of visits of the progress point in all that was measured.
+	visits uint64
+	// ends is the number of ends of the region's spans, occupancy the part of the time in
+	// which one was open, in [0, 1]; -1 if both are not known.
+	ends      uint64
+	occupancy float64
+	// elapsed is the time measured, growth by how much of it the region's saving grew.
+	elapsed, growth time.Duration
+	// owed, paid and residual are the delays asked for, those inserted and those still
+	// missing at the ends of the arms.
+	owed, paid, residual time.Duration
+	// overshoot is by how much a delay is longer than asked, join the interval between two
+	// hand-overs; means.
+	overshoot, join time.Duration
+	// unattributed is the time for which somebody waited for nobody known, attributed that of
+	// waits whose end is known.
+	unattributed, attributed time.Duration
+	// saturated is the share of the time in which processors were short, in [0, 1].
+	saturated float64
+	// openLoop tells that the load comes at its own rate, whatever the program does.
+	openLoop bool
+	// rejected is the number of arms thrown away.
+	rejected int
+	// null are the reductions between arms without any delay (A/A), noop those of a region in
+	// which nothing is done.
+	null, noop []float64
+}
+
+// The bounds beyond which a number is withheld.
+const (
+	mostSaturated    = 0.5
+	mostResidual     = 0.01 // of the growth
+	leastDelivered   = 0.95 // of what is owed
+	mostOvershoot    = 0.1  // of the interval between hand-overs
+	mostUnattributed = 0.05 // of all waiting
+	littleWaiting    = 0.01 // of the time: then it does not matter who is waited for
+	nullWithin       = 0.01
+)
+
+// reason says why no number may be given, "" if it may.
+func (v evidence) reason() string {
+	waited := v.unattributed + v.attributed
+	switch {
+	case v.saturated > mostSaturated:
+		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span", 100*v.saturated)
+	case v.owed > 0 && partOf(v.paid, v.owed) < leastDelivered:
+		return fmt.Sprintf("only %.0f %% of the delays could be inserted", 100*partOf(v.paid, v.owed))
+	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual:
+		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%", 100*partOf(v.residual, v.growth))
+	case v.join > 0 && partOf(v.overshoot, v.join) > mostOvershoot:
+		return fmt.Sprintf("delays are %v longer than asked, too much for hand-overs every %v", v.overshoot, v.join)
+	case waited > 0 && partOf(v.unattributed, waited) > mostUnattributed && (v.elapsed == 0 || partOf(v.unattributed, v.elapsed) > littleWaiting):
+		return fmt.Sprintf("it is not known what ended %.0f %% of the waiting: use causal.Mutex and the like, or causal.Blocked", 100*partOf(v.unattributed, waited))
+	}
+	if why := notNull("two runs without any delay differ by", v.null); why != "" {
+		return why
+	}
+	return notNull("a region in which nothing is done gives", v.noop)
+}
+
+func partOf(part, whole time.Duration) float64 { return float64(part) / float64(whole) }
+
+// notNull says that something has an effect which can have none.
+func notNull(what string, reductions []float64) string {
+	if len(reductions) < leastSamples {
+		return ""
+	}
+	e := summarize(reductions)
+	if e.lo <= nullWithin && e.hi >= -nullWithin {
+		return ""
+	}
+	return fmt.Sprintf("self-check failed: %s %.1f %% (%.1f .. %.1f)", what, 100*e.median, 100*e.lo, 100*e.hi)
+}
+
+// doubts are what a reader of the number should know.
+func (v evidence) doubts() (doubts []string) {
+	if v.openLoop {
+		doubts = append(doubts, "the load comes at its own rate, which no speed-up changes: look at latencies")
+	}
+	if v.rejected > 0 {
+		doubts = append(doubts, fmt.Sprintf("%d experiments thrown away", v.rejected))
+	}
+	return doubts
+}
+
+// explain says what there was, for a number that is missing.
+func (v evidence) explain() string {
+	var parts []string
+	if v.elapsed > 0 {
+		parts = append(parts, fmt.Sprintf("%d visits of the progress point in %v", v.visits, v.elapsed.Round(time.Millisecond)))
+	}
+	if v.elapsed > 0 && v.occupancy >= 0 {
+		parts = append(parts, fmt.Sprintf("%d spans of the region, open for %.2g %% of the time", v.ends, 100*v.occupancy))
+	}
+	if v.owed > 0 {
+		parts = append(parts, fmt.Sprintf("%v of %v delay inserted", v.paid.Round(time.Microsecond), v.owed.Round(time.Microsecond)))
+	}
+	if v.rejected > 0 {
+		parts = append(parts, fmt.Sprintf("%d experiments thrown away", v.rejected))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// judge returns the effect as the evidence leaves it: withheld, with its doubts, or, where there
+// is no number anyway, with what there was instead.
+func (v evidence) judge(e Effect) Effect {
+	if why := v.reason(); why != "" {
+		return e.withhold(why)
+	}
+	if e.Withheld != "" {
+		if what := v.explain(); what != "" {
+			e.Withheld += " (" + what + ")"
+		}
+		return e
+	}
+	e.Warnings = append(e.Warnings, v.doubts()...)
+	return e
+}

@@ -1,0 +1,90 @@
+package causal
+
+import (
+	"sync"
+
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// A Cond is a drop-in for [sync.Cond] that hands virtual time over, from whoever signals to
+// those who are woken. L can be any lock; a [Mutex] or an [RWMutex] hands over its own time as
+// well, as it should. A Cond must not be copied after first use.
+//
+// While nothing is observed, Signal and Broadcast cost one atomic load more than those of
+// package sync, 1 to 2 ns, and Wait two. While something is, each takes about 0.1 µs more. Nothing
+// is allocated but for the first time.
+//
+// A goroutine that is woken takes over from the last one that has signalled by then. That is the
+// one that woke it, or somebody whose unlocking of L it has to wait for anyway.
+type Cond struct {
+	// L is held while the condition is read or changed.
+	L sync.Locker
+
+	cond sync.Cond
+	init sync.Once
+
+	mu   sync.Mutex
+	left relay // by the last one to signal
+}
+
+// NewCond returns a Cond with the lock l.
+func NewCond(l sync.Locker) *Cond { return &Cond{L: l} }
+
+// Wait unlocks c.L, waits for Signal or Broadcast and locks c.L again, as [sync.Cond.Wait] does.
+func (c *Cond) Wait() {
+	c.init.Do(func() { c.cond.L = (*unlockOnly)(c) })
+	if o := live.observation.Load(); o != nil {
+		c.wait(o)
+	} else {
+		c.cond.Wait()
+	}
+	c.L.Lock()
+}
+
+func (c *Cond) wait(o *observation) {
+	l := o.ledger()
+	at := clock.Now()
+	// Who waits does not pay, so L is given back without delay.
+	l.Arrive(o.setting, at)
+	c.cond.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.Acquire(o.setting, at, clock.Now(), c.left.read())
+}
+
+// Signal wakes one goroutine that waits for c, if there is any, as [sync.Cond.Signal] does. In an
+// experiment that inserts delays, the caller then makes up for what it owes, unless it holds
+// a lock.
+func (c *Cond) Signal() {
+	if o := live.observation.Load(); o != nil {
+		c.wake(o, (*sync.Cond).Signal)
+		return
+	}
+	c.cond.Signal()
+}
+
+// Broadcast wakes all goroutines that wait for c, as [sync.Cond.Broadcast] does, and is otherwise
+// like Signal.
+func (c *Cond) Broadcast() {
+	if o := live.observation.Load(); o != nil {
+		c.wake(o, (*sync.Cond).Broadcast)
+		return
+	}
+	c.cond.Broadcast()
+}
+
+func (c *Cond) wake(o *observation, wake func(*sync.Cond)) {
+	l := o.ledger()
+	c.mu.Lock()
+	c.left.leave(o, l)
+	c.mu.Unlock()
+	wake(&c.cond)
+	o.payNow(l)
+}
+
+// unlockOnly is the lock that the condition of package sync has. It waits for L too early: before
+// it is known for how long the goroutine has waited for the signal.
+type unlockOnly Cond
+
+func (c *unlockOnly) Lock()   {}
+func (c *unlockOnly) Unlock() { c.L.Unlock() }

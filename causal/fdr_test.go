@@ -1,0 +1,72 @@
+package causal
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAdjust(t *testing.T) {
+	for _, tt := range []struct{ p, want []float64 }{
+		{nil, []float64{}},
+		{[]float64{0.03}, []float64{0.03}},
+		// Ranks 1 to 4 of four: times 4, 2, 4/3, 1, and none above the next.
+		{[]float64{0.01, 0.02, 0.03, 0.04}, []float64{0.04, 0.04, 0.04, 0.04}},
+		{[]float64{0.9, 0.001, 0.3}, []float64{0.9, 0.003, 0.45}},
+		{[]float64{1, 1}, []float64{1, 1}},
+	} {
+		if diff := cmp.Diff(tt.want, adjust(tt.p), near); diff != "" {
+			t.Errorf("adjust(%v) differs, -want +got:\n%s", tt.p, diff)
+		}
+	}
+}
+
+func TestPValue(t *testing.T) {
+	for _, tt := range []struct {
+		e    Effect
+		want float64
+	}{
+		{Effect{Withheld: "x"}, 1},
+		{Effect{}, 1},
+		{Effect{Reduction: 0.3, Lo: 0.3, Hi: 0.3}, 0},
+		{Effect{Reduction: 0.2, Lo: 0, Hi: 0.4}, 0.05},
+		{Effect{Reduction: -0.2, Lo: -0.4, Hi: 0}, 0.05},
+		{Effect{Reduction: 0.1, Lo: -0.1, Hi: 0.3}, 0.327},
+	} {
+		if got := tt.e.pValue(); math.Abs(got-tt.want) > 1e-3 {
+			t.Errorf("p-value of %+v = %.4f, want %.4f", tt.e, got, tt.want)
+		}
+	}
+}
+
+// Of forty regions without effect hardly any is said to have one, at one in twenty each.
+func TestRegionsWithoutEffect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	const runs, regions = 40, 40
+	withFalse := 0
+	for range runs {
+		p := Profile{}
+		for r := range regions {
+			samples := make([]float64, 30)
+			for i := range samples {
+				samples[i] = 0.05 * rng.NormFloat64()
+			}
+			c := newCurve(ModeOverlap, RegionKey{Span: string(rune('A' + r))}, "done", MetricThroughput, 1)
+			c.Effects = []Effect{effectOf(0.5, samples, nil)}
+			p.Curves = append(p.Curves, c)
+		}
+		finish(&p)
+		for _, c := range p.Curves {
+			if c.Significant {
+				withFalse++
+				break
+			}
+		}
+	}
+	t.Logf("%d of %d profiles without any effect claim one", withFalse, runs)
+	if withFalse > runs/4 {
+		t.Errorf("%d of %d profiles without any effect claim one", withFalse, runs)
+	}
+}

@@ -1,0 +1,52 @@
+package causal
+
+import (
+	"context"
+	"time"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// hook is what the controller lets spans call.
+type hook struct{ c *Controller }
+
+var _ spans.AfterEnder = hook{}
+
+// OnStart implements spans.Hook. While nothing is observed it costs one atomic load.
+func (h hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
+	if o := live.observation.Load(); o != nil {
+		o.startSpan(r)
+	}
+	return ctx
+}
+
+// OnEnd implements spans.Hook.
+func (h hook) OnEnd(*spans.Region) {}
+
+// AfterEnd implements spans.AfterEnder: it counts visits of progress points and pays the
+// delay. While no plan runs and nothing is observed it costs a few atomic loads.
+func (h hook) AfterEnd(r *spans.Region) time.Duration {
+	f := live.frame.Get(r)
+	if f != nil {
+		endSpan(live.observation.Load(), f, r)
+	}
+	run := h.c.run.Load()
+	if run == nil {
+		return 0
+	}
+	defer h.c.latchOnPanic(run)
+	v := run.verdict(r)
+	var delay time.Duration
+	if d := run.dilation.Load(); d != nil {
+		delay = run.stretch(d, r, v)
+	} else if o := run.overlap.Load(); o != nil {
+		delay = o.payAtEnd(f, r)
+	}
+	if r.Parent() == nil {
+		run.breaker.observe(r.Duration()+delay, r.Failed())
+	}
+	for _, i := range v.progress {
+		run.visit(i)
+	}
+	return delay
+}

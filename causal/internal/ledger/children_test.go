@@ -1,0 +1,112 @@
+package ledger
+
+import "testing"
+
+// A parent begins at 0 and starts a child at 10, within the region, which ends at 50.
+func TestImpliedWait(t *testing.T) {
+	s, l := half(t), New()
+	f := l.Begin(s, 0, 1, nil, false)
+	l.Visit(s, 10, 0) // a sign of life
+	child := l.Fork(s, 10)
+	cf := child.Begin(s, 10, 0, f, false)
+	cf.End(s, 50, false)
+	checkSaved(t, child, s, 50, 20)
+	checkSaved(t, l, s, 60, 0) // it is not known yet that it has waited
+	l.Visit(s, 60, 0)
+	checkSaved(t, l, s, 60, 20)
+	if got := s.Counts(); got.Implied != 40 || got.Attributed != 40 || got.Implications != 1 {
+		t.Errorf("Counts() = %+v, want 40 implied, which are attributed", got)
+	}
+	f.End(s, 100, false)
+	checkSaved(t, l, s, 100, 20)
+}
+
+func TestImpliedWaitForAll(t *testing.T) {
+	s, l := half(t), New()
+	f := l.Begin(s, 0, 1, nil, false)
+	a, b := New().Begin(s, 0, 0, f, false), New().Begin(s, 0, 1, f, false)
+	a.End(s, 100, false)
+	l.Visit(s, 105, 0) // one child is still open: no wait is over
+	checkSaved(t, l, s, 105, 0)
+	b.End(s, 120, false)
+	f.End(s, 130, false)
+	// The other child has ended at 120, virtually too.
+	checkSaved(t, l, s, 130, 0)
+}
+
+func TestToldWaitTakesThePlaceOfImplied(t *testing.T) {
+	s, l := half(t), New()
+	f := l.Begin(s, 0, 1, nil, false)
+	cf := New().Begin(s, 0, 0, f, false)
+	l.Arrive(s, 10)
+	cf.End(s, 100, false)
+	l.Resume(s, 10, 100)
+	checkSaved(t, l, s, 100, 0)
+	f.End(s, 110, false)
+	checkSaved(t, l, s, 110, 0)
+	if got := s.Counts().Implications; got != 0 {
+		t.Errorf("Implications = %d, want 0", got)
+	}
+}
+
+func TestChildInheritsRegion(t *testing.T) {
+	s, l := half(t), New()
+	f := l.Begin(s, 0, 0, nil, false)
+	child := New()
+	cf := child.Begin(s, 10, 1, f, false)
+	cf.End(s, 50, false)
+	checkSaved(t, child, s, 50, 20)
+	f.End(s, 60, false)
+	// The parent has been in the region from 0 to 50 too, on the same grounds, until it joined.
+	checkSaved(t, l, s, 60, 20)
+}
+
+func TestChildAfterParent(t *testing.T) {
+	s, l := half(t), New()
+	f := l.Begin(s, 0, 0, nil, false)
+	f.End(s, 10, false)
+	child := New()
+	cf := child.Begin(s, 20, 1, f, false)
+	next := l.Begin(s, 30, 1, nil, false) // in the same frame
+	cf.End(s, 50, false)
+	next.End(s, 60, false)
+	checkSaved(t, child, s, 50, 0)
+	checkSaved(t, l, s, 60, 5)
+	if got := s.Counts().Implications; got != 0 {
+		t.Errorf("Implications = %d, want 0", got)
+	}
+}
+
+func TestChildThatIsNotWaitedFor(t *testing.T) {
+	s, l := half(t), New()
+	f := l.Begin(s, 0, 1, nil, false)
+	cf := New().Begin(s, 0, 0, f, false)
+	f.End(s, 10, false)
+	cf.End(s, 100, false)
+	l.Visit(s, 110, 0)
+	checkSaved(t, l, s, 110, 0)
+	if l.children != 0 {
+		t.Errorf("%d children, want 0", l.children)
+	}
+}
+
+// Who waits for a child waits for its payment as well.
+func TestChildThatPays(t *testing.T) {
+	s := paid(t, .5)
+	l := New()
+	f := l.Begin(s, 0, 1, nil, false)
+	a, b := New(), New()
+	af, bf := a.Begin(s, 0, 0, f, false), b.Begin(s, 0, 1, f, false)
+	const ms = 1_000_000
+	af.End(s, 10*ms, false) // in the region
+	now := int64(10 * ms)
+	bf.End(s, now, false)
+	b.Pay(s, func() int64 { return now }, func(ns int64) int64 { now += ns; return ns })
+	if now != 15*ms {
+		t.Fatalf("the child has paid until %d, want %d", now, 15*ms)
+	}
+	f.End(s, now, false)
+	if debt := l.Debt(s, now); debt != 0 {
+		t.Errorf("Debt = %d, want 0: both children are at %d, and so the parent", debt, 10*ms)
+	}
+}

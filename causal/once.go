@@ -1,0 +1,88 @@
+package causal
+
+import (
+	"sync"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// A Once is a drop-in for [sync.Once] that hands virtual time over, from the goroutine that runs
+// the function to all others that ask. The zero value is ready for use. It must not be copied
+// after first use.
+//
+// While nothing is observed, Do costs one atomic load more than that of package sync, 1 to
+// 2 ns. While something is, it takes 0.1 µs. It allocates nothing but for the first time.
+type Once struct {
+	once sync.Once
+	left relay // before once is done
+}
+
+// Do calls f if it is the first call for o, and otherwise waits until the first has returned, as
+// [sync.Once.Do] does. While f runs, the goroutine counts as one that holds a lock.
+func (o *Once) Do(f func()) {
+	if ob := live.observation.Load(); ob != nil {
+		o.do(ob, f)
+		return
+	}
+	o.once.Do(f)
+}
+
+func (o *Once) do(ob *observation, f func()) {
+	l := ob.ledger()
+	at := clock.Now()
+	first := false
+	o.once.Do(func() {
+		first = true
+		o.first(l, f)
+	})
+	if first {
+		ob.payNow(l)
+	} else {
+		l.Acquire(ob.setting, at, clock.Now(), o.left.read())
+	}
+}
+
+// first calls f for all.
+func (o *Once) first(l *ledger.Ledger, f func()) {
+	l.Hold()
+	defer func() {
+		l.Release()
+		if ob := live.observation.Load(); ob != nil {
+			o.left.leave(ob, l)
+		}
+	}()
+	f()
+}
+
+// OnceFunc is [sync.OnceFunc] with a [Once].
+func OnceFunc(f func()) func() {
+	var once Once
+	call := sync.OnceFunc(f)
+	return func() {
+		once.Do(call)
+		call() // panics again, if it did
+	}
+}
+
+// OnceValue is [sync.OnceValue] with a [Once].
+func OnceValue[T any](f func() T) func() T {
+	var once Once
+	value := sync.OnceValue(f)
+	call := func() { value() }
+	return func() T {
+		once.Do(call)
+		return value()
+	}
+}
+
+// OnceValues is [sync.OnceValues] with a [Once].
+func OnceValues[T1, T2 any](f func() (T1, T2)) func() (T1, T2) {
+	var once Once
+	values := sync.OnceValues(f)
+	call := func() { values() }
+	return func() (T1, T2) {
+		once.Do(call)
+		return values()
+	}
+}

@@ -1,0 +1,91 @@
+package causal
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// An overlap is the experiment in which everybody is delayed by what a region would save if it
+// were faster, so that to the region all others are slow: in the time that is left after the
+// delays, the picture is the one with the faster region. What goroutines owe and what a wait for
+// another goroutine pays of it is in package ledger; here is how it is paid.
+type overlap struct {
+	run         *run
+	observation *observation
+	payers      atomic.Int32
+	inserted    atomic.Int64 // number of delays
+	unable      atomic.Int64 // times that a delay could not be inserted in the way it must be
+}
+
+func (run *run) newOverlap(a arm) (*overlap, error) {
+	region := internClass(run.seen()[a.spared])
+	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.id, Speedup: a.speedup}, 0)
+	if err != nil {
+		return nil, err
+	}
+	v := &overlap{run: run, observation: &observation{setting: setting}}
+	v.observation.pay = v.pay
+	return v, nil
+}
+
+// Bounds on the ways to pay. A sleep takes about 25 µs longer than asked, which the next debt
+// makes up for; a spin takes a processor from others.
+const (
+	longestSpin   = time.Millisecond
+	shortestSleep = 100 * time.Microsecond
+)
+
+// payAtEnd pays at the end of a span what its goroutine owes. The frame may be nil.
+func (v *overlap) payAtEnd(f *ledger.Frame, r *spans.Region) time.Duration {
+	if f == nil || f.Ledger().Owner != owner() {
+		return 0
+	}
+	return time.Duration(v.pay(f.Ledger(), r))
+}
+
+// pay makes the calling goroutine, whose ledger l is, pay what it owes, in the region. It
+// returns the delay, in ns.
+func (v *overlap) pay(l *ledger.Ledger, r *spans.Region) int64 {
+	perSpan := time.Duration(v.run.guard.limits.PerSpan)
+	paid := time.Duration(0)
+	l.Pay(v.observation.setting, clock.Now, func(debt int64) int64 {
+		want := min(time.Duration(debt), perSpan-paid)
+		if want <= 0 {
+			v.run.guard.withhold(rulePerSpan)
+			return 0
+		}
+		by := v.way(want)
+		if by == nil {
+			v.unable.Add(1)
+			return 0
+		}
+		v.payers.Add(1)
+		took := v.run.insert(r, v.run.verdict(r), want, paid, by, func() bool { return v.run.overlap.Load() == v })
+		v.payers.Add(-1)
+		if took > 0 {
+			v.inserted.Add(1)
+		}
+		paid += took
+		return int64(took)
+	})
+	return int64(paid)
+}
+
+// way chooses how to let want pass, nil for not at all. Spinning is exact as long as there is
+// a processor for all that spin. Sleeping lets others run, so it must not be that they
+// only run because of it. Where goroutines wait for a processor neither is right.
+func (v *overlap) way(want time.Duration) wait {
+	switch {
+	case !v.run.load.idle():
+		return nil
+	case want < longestSpin && int(v.payers.Load()) < processors():
+		return v.run.spin
+	case want >= shortestSleep && clock.Precise, want >= longestSpin:
+		return v.run.sleep
+	}
+	return nil
+}

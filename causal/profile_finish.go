@@ -1,0 +1,167 @@
+package causal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// finish derives what needs all curves, once they have their effects: slopes and knees, which
+// of them are significant, where modes disagree, the verdicts and the order.
+func finish(p *Profile) {
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		slices.SortStableFunc(c.Effects, func(a, b Effect) int { return cmp.Compare(a.Speedup, b.Speedup) })
+		k := bendOf(c.measured())
+		c.Slope, c.Knee = k.slope, k.at
+		c.Disagrees = nil
+	}
+	p.testRegions()
+	p.compareModes()
+	for i := range p.Curves {
+		p.Curves[i].Verdict = p.Curves[i].verdict()
+	}
+	p.order()
+}
+
+// A question is what the curves of several modes answer.
+type question struct {
+	region   RegionKey
+	progress string
+	metric   Metric
+}
+
+func (c Curve) question() question { return question{c.Region, c.Progress, c.Metric} }
+
+// testRegions compares the regions of each mode, progress point and metric.
+func (p *Profile) testRegions() {
+	type family struct {
+		mode     Mode
+		progress string
+		metric   Metric
+	}
+	families := map[family][]int{}
+	for i, c := range p.Curves {
+		f := family{c.Mode, c.Progress, c.Metric}
+		p.Curves[i].PValue, p.Curves[i].Significant = 1, false
+		if len(c.measured()) > 0 {
+			families[f] = append(families[f], i)
+		}
+	}
+	for _, members := range families {
+		values := make([]float64, len(members))
+		for k, i := range members {
+			effects := p.Curves[i].measured()
+			values[k] = effects[len(effects)-1].pValue()
+		}
+		for k, v := range adjust(values) {
+			c := &p.Curves[members[k]]
+			c.PValue, c.Significant = v, v <= falseDiscoveries
+		}
+	}
+}
+
+// agreeWithin is how far intervals may lie apart before it matters: 1 point.
+const agreeWithin = 0.01
+
+// compareModes notes where two modes answer the same question with intervals that lie apart.
+func (p *Profile) compareModes() {
+	byQuestion := map[question][]int{}
+	for i, c := range p.Curves {
+		byQuestion[c.question()] = append(byQuestion[c.question()], i)
+	}
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		for _, k := range byQuestion[c.question()] {
+			other := p.Curves[k]
+			if other.Mode == c.Mode || slices.Contains(c.Disagrees, other.Mode) {
+				continue
+			}
+			if _, _, ok := apart(*c, other); ok {
+				c.Disagrees = append(c.Disagrees, other.Mode)
+			}
+		}
+		slices.Sort(c.Disagrees)
+	}
+}
+
+// apart returns the first effects of one speed-up whose intervals lie apart.
+func apart(a, b Curve) (x, y Effect, found bool) {
+	for _, x := range a.measured() {
+		for _, y := range b.measured() {
+			if x.Speedup == y.Speedup && max(x.Lo-y.Hi, y.Lo-x.Hi) > agreeWithin {
+				return x, y, true
+			}
+		}
+	}
+	return Effect{}, Effect{}, false
+}
+
+// order puts throughput first, then the questions with the strongest answers, and in each the
+// experiments before virtual time.
+func (p *Profile) order() {
+	strongest := map[question]float64{}
+	for _, c := range p.Curves {
+		if s, ok := strongest[c.question()]; !ok || c.strength() > s {
+			strongest[c.question()] = c.strength()
+		}
+	}
+	slices.SortStableFunc(p.Curves, func(a, b Curve) int {
+		return cmp.Or(
+			cmp.Compare(a.Metric.rank(), b.Metric.rank()),
+			cmp.Compare(strongest[b.question()], strongest[a.question()]),
+			cmp.Compare(a.Progress, b.Progress),
+			cmp.Compare(a.Region.Span, b.Region.Span),
+			cmp.Compare(a.Region.Scope, b.Region.Scope),
+			cmp.Compare(a.Mode.rank(), b.Mode.rank()),
+		)
+	})
+}
+
+// rank orders throughput before latencies.
+func (m Metric) rank() string {
+	if m == MetricThroughput {
+		return ""
+	}
+	return string(m)
+}
+
+// rank orders what was tried out before what was computed.
+func (m Mode) rank() string {
+	switch m {
+	case ModeOverlap:
+		return "1"
+	case ModeDilation:
+		return "2"
+	}
+	return "3" + string(m)
+}
+
+// strength orders curves: the reduction at the largest speed-up that has a number.
+func (c Curve) strength() float64 {
+	for _, e := range slices.Backward(c.Effects) {
+		if e.Withheld == "" {
+			return e.Reduction
+		}
+	}
+	return -1
+}
+
+// disagreement says where a curve and those of other modes lie apart.
+func (p Profile) disagreement(c Curve) (notes []string) {
+	for _, other := range p.Curves {
+		if other.question() != c.question() || other.Mode.rank() <= c.Mode.rank() {
+			continue
+		}
+		if x, y, ok := apart(c, other); ok {
+			notes = append(notes, fmt.Sprintf("%s → %s (%s): %.3g %% faster gives %s by %s, but %s by %s",
+				oneLine(c.Region.Span), oneLine(c.Progress), c.Metric, 100*x.Speedup, x.interval(), c.Mode, y.interval(), other.Mode))
+		}
+	}
+	return notes
+}
+
+// interval writes the reduction in percent with its bounds.
+func (e Effect) interval() string {
+	return fmt.Sprintf("%.1f (%.1f .. %.1f)", 100*e.Reduction, 100*e.Lo, 100*e.Hi)
+}

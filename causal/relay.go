@@ -1,0 +1,69 @@
+package causal
+
+import (
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/goroutine"
+)
+
+// A relay is the place where one goroutine leaves its stamp for the next. It takes memory when it
+// is first used while something is observed. Whoever holds it guards it.
+type relay struct{ stamp *ledger.Stamp }
+
+// unmarked is what nobody has left. It is never written.
+var unmarked ledger.Stamp
+
+// leave replaces the stamp with that of the ledger, now.
+func (r *relay) leave(o *observation, l *ledger.Ledger) {
+	if r.stamp == nil {
+		r.stamp = new(ledger.Stamp)
+	}
+	l.Stamp(o.setting, clock.Now(), r.stamp)
+}
+
+// merge makes the stamp that of both.
+func (r *relay) merge(other *ledger.Stamp) {
+	if r.stamp == nil {
+		r.stamp = new(ledger.Stamp)
+	}
+	r.stamp.Merge(other)
+}
+
+// read returns the stamp, which the caller must not change.
+func (r *relay) read() *ledger.Stamp {
+	if r.stamp == nil {
+		return &unmarked
+	}
+	return r.stamp
+}
+
+// clear forgets the stamp.
+func (r *relay) clear() {
+	if r.stamp != nil {
+		*r.stamp = ledger.Stamp{}
+	}
+}
+
+// ledger returns that of the calling goroutine.
+func (o *observation) ledger() *ledger.Ledger {
+	return live.ledgers.of(goroutine.Current(), nil, o.setting, 0)
+}
+
+// fork returns the ledger of a goroutine that the caller is about to start, nil if nothing is
+// observed.
+func fork() *ledger.Ledger {
+	if o := live.observation.Load(); o != nil {
+		return o.ledger().Fork(o.setting, clock.Now())
+	}
+	return nil
+}
+
+// withLedger runs f with l, which may be nil, as the ledger of the goroutine.
+func withLedger(l *ledger.Ledger, f func()) {
+	if l != nil {
+		id := goroutine.Current()
+		live.ledgers.adopt(id, l)
+		defer live.ledgers.forget(id)
+	}
+	f()
+}

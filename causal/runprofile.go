@@ -1,0 +1,182 @@
+package causal
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// profile estimates all curves from what the run has measured so far.
+func (run *run) profile() Profile {
+	run.mu.Lock()
+	p := Profile{
+		Mode:        run.plan.Mode,
+		PlanID:      run.plan.ID,
+		PlanHash:    run.plan.hash,
+		Generation:  run.plan.Generation,
+		Started:     run.started,
+		Ended:       run.ended,
+		Iterations:  run.iterations,
+		Experiments: run.measured,
+		Rejected:    run.rejected,
+		Delay:       time.Duration(run.guard.spent.Load()),
+	}
+	// Both only ever grow, so that the slices can be read without the lock.
+	regions, experiments := run.regions, run.experiments
+	run.mu.Unlock()
+
+	p.Notes = run.notes(regions)
+	for point, progress := range run.plan.Progress {
+		if !slices.ContainsFunc(experiments, func(e experiment) bool { return e.passages[point].visits > 0 }) {
+			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
+			continue
+		}
+		if run.plan.Mode == ModeDilation {
+			p.Curves = append(p.Curves, run.dilationCurves(&p, regions, experiments, point)...)
+		} else {
+			p.Curves = append(p.Curves, run.overlapCurves(regions, experiments, point)...)
+		}
+	}
+	return p
+}
+
+// speedups are those of the grid that ask something, in [0, 1), ordered.
+func (run *run) speedups() (speedups []float64) {
+	for _, percent := range slices.Sorted(slices.Values(run.plan.Grid.Speedups)) {
+		if percent > 0 {
+			speedups = append(speedups, percent/100)
+		}
+	}
+	return speedups
+}
+
+func (run *run) dilationCurves(p *Profile, regions []RegionKey, experiments []experiment, point int) (curves []Curve) {
+	name := run.plan.Progress[point].Span
+	byIteration := periodsOf(experiments, point)
+	var none []float64
+	for _, periods := range byIteration {
+		none = append(none, periods.none...)
+	}
+	if note := coverageNote(name, coverages(byIteration)); note != "" {
+		p.Notes = append(p.Notes, note)
+	}
+	for i, region := range regions {
+		c := newCurve(ModeDilation, region, name, MetricThroughput, base(none))
+		for _, s := range run.speedups() {
+			c.Effects = append(c.Effects, effectOf(s, reductions(byIteration, i, s), nil))
+		}
+		curves = append(curves, c)
+	}
+	return curves
+}
+
+func base(periods []float64) time.Duration {
+	if len(periods) == 0 {
+		return 0
+	}
+	return time.Duration(median(periods))
+}
+
+func (run *run) overlapCurves(regions []RegionKey, experiments []experiment, point int) (curves []Curve) {
+	name := run.plan.Progress[point].Span
+	steps := stepsOf(experiments, point)
+	samples, rejected := pairs(steps)
+	var none []float64
+	asked := map[int][]float64{}
+	for _, s := range steps {
+		switch {
+		case s.value == 0:
+		case s.speedup == 0:
+			none = append(none, s.value)
+		case !slices.Contains(asked[s.spared], s.speedup):
+			asked[s.spared] = append(asked[s.spared], s.speedup)
+		}
+	}
+	null := nulls(steps)
+	for i, region := range regions {
+		c := newCurve(ModeOverlap, region, name, MetricThroughput, base(none))
+		speedups := slices.Concat(run.speedups(), asked[i])
+		slices.Sort(speedups)
+		for _, s := range slices.Compact(speedups) {
+			a := arm{speedup: s, spared: i}
+			v := evidenceOf(experiments, a, point)
+			v.rejected, v.null = rejected, null
+			c.Effects = append(c.Effects, effectOf(s, samples[a], v.doubts()).withhold(v.reason()))
+		}
+		curves = append(curves, c)
+	}
+	return curves
+}
+
+// stepsOf returns the effective periods of one progress point.
+func stepsOf(experiments []experiment, point int) []step {
+	steps := make([]step, len(experiments))
+	for i, e := range experiments {
+		steps[i].arm = e.arm
+		if !e.spoiled {
+			steps[i].value = e.passages[point].period()
+		}
+	}
+	return steps
+}
+
+// evidenceOf adds up what is known of the experiments with one arm.
+func evidenceOf(experiments []experiment, a arm, point int) evidence {
+	v := evidence{mode: ModeOverlap, occupancy: -1}
+	n := 0
+	for _, e := range experiments {
+		if e.arm != a {
+			continue
+		}
+		n++
+		v.visits += e.passages[point].visits
+		v.elapsed += e.duration
+		v.growth += e.growth
+		v.owed += time.Duration(e.counts.Owed)
+		v.paid += time.Duration(e.counts.Paid)
+		v.residual += e.residual
+		v.unattributed += time.Duration(e.counts.Unattributed)
+		v.attributed += time.Duration(e.counts.Attributed)
+		v.saturated += e.busy
+	}
+	if n > 0 {
+		v.saturated /= float64(n)
+	}
+	return v
+}
+
+// samples returns a function that gives what has been measured in a cell so far, one slice for
+// each progress point.
+func (run *run) samples() func(arm) [][]float64 {
+	run.mu.Lock()
+	experiments := run.experiments
+	run.mu.Unlock()
+	byPoint := make([]map[arm][]float64, len(run.plan.Progress))
+	for point := range byPoint {
+		byPoint[point], _ = pairs(stepsOf(experiments, point))
+	}
+	return func(a arm) [][]float64 {
+		all := make([][]float64, len(byPoint))
+		for point := range byPoint {
+			all[point] = byPoint[point][a]
+		}
+		return all
+	}
+}
+
+// notes say what is missing.
+func (run *run) notes(regions []RegionKey) (notes []string) {
+	for _, pattern := range run.plan.Regions {
+		if !slices.ContainsFunc(regions, func(k RegionKey) bool { return pattern.Match(k.Scope, k.Span) }) {
+			notes = append(notes, fmt.Sprintf("no span seen that matches region %q", pattern))
+		}
+	}
+	if len(regions) == maxRegions {
+		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", maxRegions))
+	}
+	for name, n := range run.guard.withheldByName() {
+		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
+	}
+	slices.Sort(notes)
+	return notes
+}

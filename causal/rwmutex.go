@@ -1,0 +1,177 @@
+package causal
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/goroutine"
+)
+
+// An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over: from a writer to the
+// readers and the writer after it, from readers to the next writer, and from no reader to
+// another. The zero value is unlocked. It must not be copied after first use.
+//
+// While nothing is observed, each method costs one atomic load more than that of package sync,
+// less than 1 ns. While something is, a pair takes 0.1 µs, and readers that leave at the same time
+// do so one after the other. Nothing is allocated but for the first time.
+//
+// See [Mutex] for locks of package sync beside it.
+type RWMutex struct {
+	mu sync.RWMutex
+	// The last writer leaves it while it holds mu; who reads it holds mu, too.
+	written relay
+	readers struct {
+		mu   sync.Mutex
+		left relay        // by readers, and by writers until then, merged
+		held atomic.Int64 // readers who were observed when they got the lock
+	}
+	writer *ledger.Ledger // guarded by mu for writing; nil if it was not observed
+}
+
+// Lock locks rw for writing, as [sync.RWMutex.Lock] does.
+func (rw *RWMutex) Lock() {
+	if o := live.observation.Load(); o != nil {
+		rw.lock(o)
+		return
+	}
+	rw.mu.Lock()
+}
+
+func (rw *RWMutex) lock(o *observation) {
+	l := o.ledger()
+	at := clock.Now()
+	got := at
+	if !rw.mu.TryLock() {
+		l.Arrive(o.setting, at)
+		rw.mu.Lock()
+		got = clock.Now()
+	}
+	rw.take(o, l, at, got)
+}
+
+// take books that the goroutine has got the lock for writing.
+func (rw *RWMutex) take(o *observation, l *ledger.Ledger, at, got int64) {
+	rw.readers.mu.Lock()
+	rw.readers.left.merge(rw.written.read())
+	l.Acquire(o.setting, at, got, rw.readers.left.read())
+	rw.readers.mu.Unlock()
+	l.Hold()
+	rw.writer = l
+}
+
+// TryLock tries to lock rw for writing, as [sync.RWMutex.TryLock] does.
+func (rw *RWMutex) TryLock() bool {
+	if !rw.mu.TryLock() {
+		return false
+	}
+	if o := live.observation.Load(); o != nil {
+		at := clock.Now()
+		rw.take(o, o.ledger(), at, at)
+	}
+	return true
+}
+
+// Unlock unlocks rw for writing, as [sync.RWMutex.Unlock] does. In an experiment that inserts
+// delays, the goroutine then makes up for what it owes.
+func (rw *RWMutex) Unlock() {
+	if rw.writer != nil {
+		rw.writer.Release()
+		rw.writer = nil
+	}
+	if o := live.observation.Load(); o != nil {
+		rw.unlock(o)
+		return
+	}
+	rw.mu.Unlock()
+}
+
+func (rw *RWMutex) unlock(o *observation) {
+	l := o.ledger()
+	rw.written.leave(o, l)
+	rw.mu.Unlock()
+	o.payNow(l)
+}
+
+// RLock locks rw for reading, as [sync.RWMutex.RLock] does.
+func (rw *RWMutex) RLock() {
+	if o := live.observation.Load(); o != nil {
+		rw.rlock(o)
+		return
+	}
+	rw.mu.RLock()
+}
+
+func (rw *RWMutex) rlock(o *observation) {
+	l := o.ledger()
+	at := clock.Now()
+	got := at
+	if !rw.mu.TryRLock() {
+		l.Arrive(o.setting, at)
+		rw.mu.RLock()
+		got = clock.Now()
+	}
+	rw.takeRead(o, l, at, got)
+}
+
+// takeRead books that the goroutine has got the lock for reading.
+func (rw *RWMutex) takeRead(o *observation, l *ledger.Ledger, at, got int64) {
+	l.Acquire(o.setting, at, got, rw.written.read())
+	l.Hold()
+	rw.readers.held.Add(1)
+}
+
+// TryRLock tries to lock rw for reading, as [sync.RWMutex.TryRLock] does.
+func (rw *RWMutex) TryRLock() bool {
+	if !rw.mu.TryRLock() {
+		return false
+	}
+	if o := live.observation.Load(); o != nil {
+		at := clock.Now()
+		rw.takeRead(o, o.ledger(), at, at)
+	}
+	return true
+}
+
+// RUnlock undoes a single RLock, as [sync.RWMutex.RUnlock] does. In an experiment that inserts
+// delays, the goroutine then makes up for what it owes.
+func (rw *RWMutex) RUnlock() {
+	// What is observed may have begun or ended since RLock.
+	if rw.readers.held.Load() > 0 {
+		rw.release()
+	}
+	if o := live.observation.Load(); o != nil {
+		rw.runlock(o)
+		return
+	}
+	rw.mu.RUnlock()
+}
+
+// release books that a reader who was observed when it got the lock gives it back. If it is another
+// one, its ledger has nothing to release.
+func (rw *RWMutex) release() {
+	if l := live.ledgers.known(goroutine.Current()); l != nil {
+		l.Release()
+	}
+	rw.readers.held.Add(-1)
+}
+
+func (rw *RWMutex) runlock(o *observation) {
+	l := o.ledger()
+	var st ledger.Stamp
+	l.Stamp(o.setting, clock.Now(), &st)
+	rw.readers.mu.Lock()
+	rw.readers.left.merge(&st)
+	rw.readers.mu.Unlock()
+	rw.mu.RUnlock()
+	o.payNow(l)
+}
+
+// RLocker returns a [sync.Locker] whose Lock and Unlock are rw's RLock and RUnlock.
+func (rw *RWMutex) RLocker() sync.Locker { return (*readLocker)(rw) }
+
+type readLocker RWMutex
+
+func (r *readLocker) Lock()   { (*RWMutex)(r).RLock() }
+func (r *readLocker) Unlock() { (*RWMutex)(r).RUnlock() }

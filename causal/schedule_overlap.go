@@ -1,0 +1,91 @@
+package causal
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// mostRefinements is how many speed-ups a region gets besides the grid.
+const mostRefinements = 4
+
+// overlapArms returns the arms of one round over all cells that need more: of each region a
+// block in random order, with baselines in between such that each arm has one beside it; so
+// they are a third at least, whatever zeroWeight says. Speedups are the grid, zeros are
+// ignored; near knees there are further ones. samples returns what was measured in a cell so
+// far, one slice for each progress point and metric. No arms mean that all is settled or
+// futile.
+func overlapArms(regions int, speedups []float64, zeroWeight float64, samples func(arm) [][]float64, rng *rand.Rand) []arm {
+	var delayed []arm
+	for _, region := range rng.Perm(regions) {
+		var block []arm
+		for _, s := range refined(region, speedups, samples) {
+			if a := (arm{s, region}); isOpen(samples(a)) {
+				block = append(block, a)
+			}
+		}
+		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+		delayed = append(delayed, block...)
+	}
+	if len(delayed) == 0 {
+		return nil
+	}
+	return withZeros(delayed, max((len(delayed)+1)/2, zerosFor(len(delayed), zeroWeight)))
+}
+
+// isOpen reports whether a cell is worth more time: it is until it is settled or futile for
+// each progress point and metric.
+func isOpen(samples [][]float64) bool {
+	return len(samples) == 0 || slices.ContainsFunc(samples, func(values []float64) bool { return needOf(values) == needsMore })
+}
+
+// refined returns the speed-ups of a region in rising order: the grid, those that were measured
+// besides, and further ones once each of these has a number.
+func refined(region int, grid []float64, samples func(arm) [][]float64) []float64 {
+	var all []float64
+	for _, s := range grid {
+		if s > 0 {
+			all = append(all, s)
+		}
+	}
+	room := mostRefinements
+	for percent := 1; percent <= MaxSpeedup; percent++ {
+		s := float64(percent) / 100
+		if !slices.Contains(all, s) && slices.ContainsFunc(samples(arm{s, region}), func(values []float64) bool { return len(values) > 0 }) {
+			all = append(all, s)
+			room--
+		}
+	}
+	slices.Sort(all)
+	var further []float64
+	for curve := range leastLen(region, all, samples) {
+		var effects []Effect
+		for _, s := range all {
+			effects = append(effects, effectOf(s, samples(arm{s, region})[curve], nil))
+		}
+		if slices.ContainsFunc(effects, func(e Effect) bool { return e.Withheld != "" }) {
+			continue
+		}
+		for _, s := range refinements(effects) {
+			if len(further) < room && !slices.Contains(further, s) {
+				further = append(further, s)
+			}
+		}
+	}
+	all = append(all, further...)
+	slices.Sort(all)
+	return all
+}
+
+// leastLen returns the number of progress points and metrics that all speed-ups of a region have
+// samples of.
+func leastLen(region int, speedups []float64, samples func(arm) [][]float64) int {
+	least := math.MaxInt
+	for _, s := range speedups {
+		least = min(least, len(samples(arm{s, region})))
+	}
+	if len(speedups) == 0 {
+		return 0
+	}
+	return least
+}

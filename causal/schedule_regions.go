@@ -1,0 +1,48 @@
+package causal
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A candidate is a region that has been seen.
+type candidate struct {
+	key  RegionKey
+	self time.Duration // time in which no child was open
+	root bool          // it has been a local root
+}
+
+// pickRegions returns the regions that a plan selects among those seen, at most maxRegions, in
+// the order of self time: those that match a pattern and, of a pattern with auto, as many
+// more of its scope with the most self time. No root is taken automatically: all work is in it,
+// so that speeding it up helps by definition.
+func pickRegions(patterns []RegionPattern, seen []candidate) []RegionKey {
+	ranked := slices.Clone(seen)
+	slices.SortStableFunc(ranked, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(a.key.Span, b.key.Span), cmp.Compare(a.key.Scope, b.key.Scope))
+	})
+	picked := map[RegionKey]bool{}
+	for _, c := range ranked {
+		if slices.ContainsFunc(patterns, func(p RegionPattern) bool { return p.Match(c.key.Scope, c.key.Span) }) {
+			picked[c.key] = true
+		}
+	}
+	for _, p := range patterns {
+		left := p.Auto
+		for _, c := range ranked {
+			if left > 0 && c.self > 0 && !c.root && !picked[c.key] && (p.Scope == "" || glob(p.Scope, c.key.Scope)) {
+				picked[c.key] = true
+				left--
+			}
+		}
+	}
+	var keys []RegionKey
+	for _, c := range ranked {
+		if picked[c.key] && len(keys) < maxRegions {
+			picked[c.key] = false // the same key twice
+			keys = append(keys, c.key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,91 @@
+package causal
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answer is a curve of effects that are known to within so much.
+func answer(mode Mode, within float64, reductions map[float64]float64) Curve {
+	c := newCurve(mode, RegionKey{Span: "a"}, "done", MetricThroughput, 1)
+	for s, r := range reductions {
+		c.Effects = append(c.Effects, Effect{Speedup: s, Reduction: r, Lo: r - within, Hi: r + within, Samples: 20})
+	}
+	return c
+}
+
+func TestVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		c    Curve
+		want string
+	}{
+		{"linear", answer(ModeOverlap, 0.005, map[float64]float64{.1: .098, .25: .25, .5: .5}), "speeding this up helps: 10 % faster gives 9.8 %"},
+		{"plateau", answer(ModeOverlap, 0.005, map[float64]float64{.1: .1, .25: .25, .5: .3}), "helps until 30 %, then something else is the bottleneck: 10 % faster gives 10.0 %"},
+		{"mutex", answer(ModeOverlap, 0.005, map[float64]float64{.1: .1, .25: .25, .5: .3125}), "helps until 31 %, then something else is the bottleneck: 10 % faster gives 10.0 %"},
+		{"null", answer(ModeOverlap, 0.01, map[float64]float64{.1: .001, .25: -.002, .5: .003}), "no effect"},
+		{"small", answer(ModeOverlap, 0.002, map[float64]float64{.1: .002, .5: .012}), "hardly any effect: 10 % faster gives 0.2 %"},
+		{"harm", answer(ModeOverlap, 0.005, map[float64]float64{.1: -.05, .5: -.2}), "speeding this up hurts: 10 % faster gives -5.0 %"},
+		{"unclear", answer(ModeOverlap, 0.2, map[float64]float64{.25: .1, .5: .12}), "not clear yet: 50 % faster gives -8.0 to 32.0 %"},
+		{"withheld", Curve{Effects: []Effect{{Speedup: .1, Withheld: "a"}, {Speedup: .5, Withheld: "b"}, {Speedup: .6, Withheld: "a"}}}, "withheld: a; b"},
+		{"empty", Curve{}, "withheld: nothing has been measured"},
+	} {
+		p := Profile{Curves: []Curve{tt.c}}
+		finish(&p)
+		if got := p.Curves[0].Verdict; got != tt.want {
+			t.Errorf("%s: verdict %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestSlopeAndKnee(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		reductions  map[float64]float64
+		slope, knee float64
+	}{
+		{"linear", map[float64]float64{.1: .05, .25: .125, .5: .25}, 0.5, 0},
+		{"plateau", map[float64]float64{.1: .1, .25: .25, .5: .3, .75: .3}, 1, 0.3},
+		{"flat from the first on", map[float64]float64{.25: .2, .5: .2}, 0.8, 0.25},
+		{"steeper later", map[float64]float64{.1: .01, .5: .4}, 0.773, 0},
+		{"nothing", map[float64]float64{.1: 0, .5: 0}, 0, 0},
+		{"one", map[float64]float64{.5: .2}, 0.4, 0},
+	} {
+		p := Profile{Curves: []Curve{answer(ModeVirtual, 0.005, tt.reductions)}}
+		finish(&p)
+		got := []float64{p.Curves[0].Slope, p.Curves[0].Knee}
+		if diff := cmp.Diff([]float64{tt.slope, tt.knee}, got, approx(0.002)); diff != "" {
+			t.Errorf("%s: slope and knee differ, -want +got:\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestModesDisagree(t *testing.T) {
+	half := map[float64]float64{.25: .125, .5: .25}
+	for _, tt := range []struct {
+		name         string
+		tried, other Curve
+		want         bool
+	}{
+		{"the same", answer(ModeOverlap, 0.01, half), answer(ModeVirtual, 0.01, half), false},
+		{"intervals that touch", answer(ModeOverlap, 0.03, half), answer(ModeVirtual, 0.03, map[float64]float64{.25: .125, .5: .3}), false},
+		{"less than a point apart", answer(ModeOverlap, 0, half), answer(ModeVirtual, 0, map[float64]float64{.25: .13, .5: .259}), false},
+		{"apart", answer(ModeOverlap, 0.01, half), answer(ModeVirtual, 0.01, map[float64]float64{.25: .125, .5: .31}), true},
+		{"other speed-ups", answer(ModeOverlap, 0.01, half), answer(ModeVirtual, 0.01, map[float64]float64{.3: .9}), false},
+		{"the same mode twice", answer(ModeOverlap, 0.01, half), answer(ModeOverlap, 0.01, map[float64]float64{.5: .9}), false},
+	} {
+		p := Profile{Curves: []Curve{tt.other, tt.tried}}
+		finish(&p)
+		finish(&p) // changes nothing
+		for i, c := range p.Curves {
+			other := p.Curves[1-i].Mode
+			if got := len(c.Disagrees) > 0; got != tt.want || got && c.Disagrees[0] != other {
+				t.Errorf("%s: %s disagrees with %v, want %t", tt.name, c.Mode, c.Disagrees, tt.want)
+			}
+		}
+		if p.Curves[0].Mode != ModeOverlap {
+			t.Errorf("%s: the experiment does not come first", tt.name)
+		}
+	}
+}

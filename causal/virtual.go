@@ -1,0 +1,392 @@
+package causal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/otelhdr"
+)
+
+// ModeVirtual is the mode of answers for which nothing is delayed: they are read off virtual
+// clocks that goroutines hand to each other.
+const ModeVirtual Mode = "virtual"
+
+// A virtual observes hypotheses all the time, a few regions in turn, while no experiment
+// delays anything.
+type virtual struct {
+	load *load
+
+	mu      sync.Mutex
+	series  map[cell]*series
+	periods map[string]time.Duration // by progress point, at the last look
+	started time.Time
+	facts   facts
+}
+
+// A cell is one question: what if this region were faster by speedup, as seen at this progress
+// point.
+type cell struct {
+	region   RegionKey
+	progress string
+	metric   Metric
+	speedup  float64
+}
+
+// series are the answers to one question, the latest ones.
+type series struct{ reductions []float64 }
+
+// facts are what has been seen of the quality of windows.
+type facts struct {
+	windows, saturated                int
+	attributed, unattributed, implied int64
+	crowded, foreign                  int64
+}
+
+const (
+	// A turn is how long a set of hypotheses is carried, a window what makes one sample.
+	turn         = 8 * time.Second
+	longestTurn  = time.Minute
+	window       = time.Second
+	settling     = 500 * time.Millisecond
+	windowVisits = 10
+	// maxSeries bounds the samples that are kept: the last five minutes or more.
+	maxSeries = 300
+	// maxCandidates is how many regions have a turn, those with the most self time;
+	// leastShare is the part of all self time that makes a region worth it.
+	maxCandidates = 16
+	leastShare    = 0.005
+	// maxPoints bounds the progress points that are observed at once.
+	maxPoints = 8
+	// saturation is the share of looks at processors that were short which spoils a window.
+	saturation = 0.5
+)
+
+// virtualSpeedups are those asked for each region.
+var virtualSpeedups = []float64{0.1, 0.25, 0.5, 0.75}
+
+func newVirtual() *virtual {
+	return &virtual{load: &load{}, series: map[cell]*series{}, periods: map[string]time.Duration{}, started: time.Now()}
+}
+
+// loop observes until ctx ends.
+func (v *virtual) loop(ctx context.Context) {
+	if !goroutine.Known() {
+		return
+	}
+	defer unobserve(v)
+	before, next := usages(), 0
+	for ctx.Err() == nil {
+		candidates, points := rank(before)
+		if len(candidates) == 0 || len(points) == 0 {
+			// Nothing is asked yet, but spans and visits get counted.
+			observe(v, &observation{setting: empty()}, false)
+			sleep(ctx, settling)
+			continue
+		}
+		before = usages()
+		group := len(virtualSpeedups)
+		per := ledger.Width / group
+		if next >= len(candidates) {
+			next = 0
+		}
+		chosen := candidates[next:min(next+per, len(candidates))]
+		next += per
+		o := newObservation(chosen, points)
+		if o == nil || !observe(v, o, false) {
+			sleep(ctx, settling)
+			continue
+		}
+		v.observe(ctx, o)
+	}
+}
+
+// newObservation asks about all speed-ups of the regions.
+func newObservation(regions, points []*class) *observation {
+	var hypotheses []ledger.Hypothesis
+	for _, c := range regions {
+		for _, s := range virtualSpeedups {
+			hypotheses = append(hypotheses, ledger.Hypothesis{Region: c.id, Speedup: s})
+		}
+	}
+	setting, err := ledger.NewSetting(hypotheses, len(points))
+	if err != nil {
+		return nil
+	}
+	o := &observation{setting: setting, pointOf: make([]int8, len(allClasses()))}
+	for i := range o.pointOf {
+		o.pointOf[i] = -1
+	}
+	for i, c := range points {
+		o.points = append(o.points, c.key.Span)
+		o.pointOf[c.id] = int8(i)
+	}
+	return o
+}
+
+// observe takes windows until the turn is over, or an experiment wants its own.
+func (v *virtual) observe(ctx context.Context, o *observation) {
+	if !sleep(ctx, settling) || live.observation.Load() != o {
+		return
+	}
+	began := time.Now()
+	last, at, looked := o.setting.Progress(), clock.Now(), v.load.mark()
+	slow := latenciesOf(o)
+	for {
+		if !sleep(ctx, window) || live.observation.Load() != o {
+			return
+		}
+		live.ledgers.sweep(clock.Now() - int64(forgetAfter))
+		now, t := o.setting.Progress(), clock.Now()
+		long := time.Since(began)
+		if visited(o, last, now) || long > longestTurn {
+			if v.add(o, last, now, t-at, v.load.since(looked)) {
+				slower := latenciesOf(o)
+				v.addLatencies(o, slow, slower)
+				slow = slower
+			}
+			last, at, looked = now, t, v.load.mark()
+		} else if long < longestTurn {
+			continue
+		}
+		if long >= turn {
+			break
+		}
+	}
+	v.mu.Lock()
+	v.facts.add(o.setting.Counts())
+	v.mu.Unlock()
+}
+
+// forgetAfter is how long the ledger of a goroutine is kept that gives no sign of life.
+const forgetAfter = 5 * time.Second
+
+// visited reports whether each progress point that is visited at all has had enough visits.
+func visited(o *observation, last, now ledger.Progress) bool {
+	any := false
+	for point := range o.points {
+		count, _ := now.Since(last, point)
+		if count > 0 && count < windowVisits {
+			return false
+		}
+		any = any || count > 0
+	}
+	return any
+}
+
+// add books the visits of a window, and reports whether the window is any good.
+func (v *virtual) add(o *observation, last, now ledger.Progress, took int64, busy float64) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.facts.windows++
+	if busy > saturation {
+		v.facts.saturated++
+		return false
+	}
+	for point, name := range o.points {
+		count, reductions := now.Since(last, point)
+		if count == 0 {
+			continue
+		}
+		v.periods[name] = time.Duration(took / int64(count))
+		for k, h := range o.setting.Hypotheses() {
+			v.ask(h, name, MetricThroughput, reductions[k])
+		}
+	}
+	return true
+}
+
+// quantiles are those of latency, with the least number of spans in a window for each to mean
+// something.
+var quantiles = []struct {
+	metric Metric
+	at     float64
+	least  uint64
+}{{MetricLatencyP50, 50, 20}, {MetricLatencyP90, 90, 50}, {MetricLatencyP99, 99, 200}}
+
+// latencies are the distributions at one progress point at the end of a window.
+type latencies struct {
+	actual  *otelhdr.Snapshot
+	virtual []*otelhdr.Snapshot
+}
+
+func latenciesOf(o *observation) []latencies {
+	all := make([]latencies, len(o.points))
+	for point := range all {
+		all[point].actual, all[point].virtual = o.setting.Latency(point)
+	}
+	return all
+}
+
+// addLatencies books by which part the quantiles of durations would have been shorter in a window.
+func (v *virtual) addLatencies(o *observation, last, now []latencies) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for point, name := range o.points {
+		was, is := last[point], now[point]
+		if was.actual == nil || is.actual == nil {
+			continue
+		}
+		actual := is.actual.Since(was.actual, nil)
+		for _, q := range quantiles {
+			took := quantile(actual, q.at)
+			if actual.Count() < q.least || took == 0 {
+				continue
+			}
+			for k, h := range o.setting.Hypotheses() {
+				v.ask(h, name, q.metric, 1-quantile(is.virtual[k].Since(was.virtual[k], nil), q.at)/took)
+			}
+		}
+	}
+}
+
+func quantile(s *otelhdr.Snapshot, percent float64) float64 { return float64(s.Percentile(percent)) }
+
+func (f *facts) add(c ledger.Counts) {
+	f.attributed += c.Attributed
+	f.unattributed += c.Unattributed
+	f.implied += c.Implied
+	f.crowded += c.Crowded
+	f.foreign += c.Foreign
+}
+
+// ask adds a sample. What a progress point says of itself is left out: it is the speed-up.
+func (v *virtual) ask(h ledger.Hypothesis, progress string, m Metric, reduction float64) {
+	region := allClasses()[h.Region].key
+	if region.Span == progress {
+		return
+	}
+	key := cell{region, progress, m, h.Speedup}
+	s := v.series[key]
+	if s == nil {
+		s = &series{}
+		v.series[key] = s
+	}
+	if len(s.reductions) == maxSeries {
+		s.reductions = slices.Delete(s.reductions, 0, 1)
+	}
+	s.reductions = append(s.reductions, reduction)
+}
+
+// addTo adds the curves of virtual time to a profile.
+func (v *virtual) addTo(p *Profile) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p.Started.IsZero() {
+		p.Started = v.started
+	}
+	curves := map[cell]*Curve{} // without the speed-up
+	var order []cell
+	for key := range v.series {
+		key.speedup = 0
+		if curves[key] == nil {
+			c := newCurve(ModeVirtual, key.region, key.progress, key.metric, v.periods[key.progress])
+			curves[key] = &c
+			order = append(order, key)
+		}
+	}
+	slices.SortFunc(order, func(a, b cell) int {
+		return cmp.Or(cmp.Compare(a.region.Span, b.region.Span), cmp.Compare(a.region.Scope, b.region.Scope),
+			cmp.Compare(a.progress, b.progress), cmp.Compare(a.metric, b.metric))
+	})
+	for _, key := range order {
+		c := curves[key]
+		for _, s := range virtualSpeedups {
+			at := key
+			at.speedup = s
+			if got := v.series[at]; got != nil {
+				e := v.facts.evidence()
+				c.Effects = append(c.Effects, effectOf(s, got.reductions, e.doubts()).withhold(e.reason()))
+			}
+		}
+		p.Curves = append(p.Curves, *c)
+	}
+	if v.facts.saturated > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("virtual time: %d of %d windows left out, in which goroutines waited for a processor", v.facts.saturated, v.facts.windows))
+	}
+}
+
+// evidence is what is known of all cells alike.
+func (f *facts) evidence() evidence {
+	return evidence{
+		mode: ModeVirtual, occupancy: -1,
+		attributed: time.Duration(f.attributed), unattributed: time.Duration(f.unattributed),
+		saturated: float64(f.saturated) / float64(max(1, f.windows)),
+	}
+}
+
+// rank returns the regions that have taken the most time since before, and the progress points
+// that were visited most: those of Progress calls come before local roots.
+func rank(before map[*class]usage) (regions, points []*class) {
+	now := usages()
+	since := func(c *class) usage {
+		return usage{now[c].self - before[c].self, now[c].count - before[c].count}
+	}
+	total := int64(0)
+	var roots []*class
+	for _, c := range allClasses() {
+		total += since(c).self
+	}
+	for _, c := range allClasses() {
+		t := since(c)
+		if t.self > 0 && float64(t.self) >= leastShare*float64(total) {
+			regions = append(regions, c)
+		}
+		if t.count > 0 && c.root.Load() {
+			roots = append(roots, c)
+		}
+	}
+	slices.SortStableFunc(regions, func(a, b *class) int { return cmp.Compare(since(b).self, since(a).self) })
+	if p := named.classes.Load(); p != nil {
+		for _, c := range *p {
+			if since(c).count > 0 {
+				points = append(points, c)
+			}
+		}
+	}
+	often := func(a, b *class) int {
+		return cmp.Or(cmp.Compare(since(b).count, since(a).count), cmp.Compare(a.id, b.id))
+	}
+	slices.SortFunc(points, often)
+	slices.SortFunc(roots, often)
+	points = append(points, roots...)
+	return regions[:min(len(regions), maxCandidates)], points[:min(len(points), maxPoints)]
+}
+
+// A usage is what a class has come to.
+type usage struct{ self, count int64 }
+
+func usages() map[*class]usage {
+	all := map[*class]usage{}
+	for _, c := range allClasses() {
+		all[c] = usage{c.self.Load(), c.count.Load()}
+	}
+	return all
+}
+
+// empty is a setting without a question.
+func empty() *ledger.Setting {
+	s, err := ledger.NewSetting(nil, 0)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// sleep waits for d and reports whether ctx is still valid.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,104 @@
+package causal
+
+import (
+	"sync"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// A WaitGroup is a drop-in for [sync.WaitGroup] that hands virtual time over: whoever waits goes
+// on no earlier than the last to be done would have, had the region that is examined taken
+// less time. A goroutine started by [WaitGroup.Go] begins at the virtual time of the one that
+// starts it. The zero value is ready for use. It must not be copied after first use.
+//
+// While nothing is observed, each method costs one atomic load more than that of package sync,
+// 1 to 2 ns. While something is, Done and Wait take 0.1 µs each and allocate nothing but for the
+// first time; Go takes 1.5 µs more, and 2 KiB for as long as the goroutine lives.
+//
+// Prefer Go to a go statement with Done: of a goroutine that is started so, the virtual time at
+// its birth is known only if the first thing it does is a span below one of its parent's.
+type WaitGroup struct {
+	wg sync.WaitGroup
+
+	mu   sync.Mutex
+	left relay // by those who are done
+	// waited is true once somebody has waited for those in left. Package sync wants all to
+	// have done so before the group is used again, so whoever is done next begins anew.
+	waited bool
+}
+
+// Add adds delta, which may be negative, to the number of those who are not done, as
+// [sync.WaitGroup.Add] does.
+func (wg *WaitGroup) Add(delta int) {
+	if delta < 0 {
+		if o := live.observation.Load(); o != nil {
+			l := o.ledger()
+			wg.leave(o, l)
+			wg.wg.Add(delta)
+			o.payNow(l)
+			return
+		}
+	}
+	wg.wg.Add(delta)
+}
+
+// Done says that one more is done, as [sync.WaitGroup.Done] does. In an experiment that inserts
+// delays, the goroutine then makes up for what it owes.
+func (wg *WaitGroup) Done() { wg.Add(-1) }
+
+// leave adds the stamp of the calling goroutine.
+func (wg *WaitGroup) leave(o *observation, l *ledger.Ledger) {
+	var st ledger.Stamp
+	l.Stamp(o.setting, clock.Now(), &st)
+	wg.mu.Lock()
+	defer wg.mu.Unlock()
+	if wg.waited {
+		wg.waited = false
+		wg.left.clear()
+	}
+	wg.left.merge(&st)
+}
+
+// Wait waits until all are done, as [sync.WaitGroup.Wait] does.
+func (wg *WaitGroup) Wait() {
+	if o := live.observation.Load(); o != nil {
+		wg.wait(o)
+		return
+	}
+	wg.wg.Wait()
+}
+
+func (wg *WaitGroup) wait(o *observation) {
+	l := o.ledger()
+	at := clock.Now()
+	l.Arrive(o.setting, at)
+	wg.wg.Wait()
+	wg.mu.Lock()
+	defer wg.mu.Unlock()
+	l.Acquire(o.setting, at, clock.Now(), wg.left.read())
+	wg.waited = true
+}
+
+// Go calls f in a new goroutine, which counts as not done until f returns, as
+// [sync.WaitGroup.Go] does.
+func (wg *WaitGroup) Go(f func()) {
+	wg.wg.Add(1)
+	go wg.run(fork(), f)
+}
+
+func (wg *WaitGroup) run(l *ledger.Ledger, f func()) {
+	withLedger(l, func() {
+		defer func() {
+			if p := recover(); p != nil {
+				panic(p) // not done, or else Wait might return before the program crashes
+			}
+			// What the goroutine owes passes to who waits.
+			if o := live.observation.Load(); o != nil {
+				wg.leave(o, o.ledger())
+			}
+			wg.wg.Done()
+		}()
+		f()
+	})
+}

@@ -1,0 +1,40 @@
+// Package clock reads the time and waits, both more exactly than package time.
+package clock
+
+import "time"
+
+// Now returns nanoseconds on a monotonic line that begins shortly before the program does.
+func Now() int64 { return int64(time.Since(epoch)) }
+
+// epoch lies a little back, so that no time is zero.
+var epoch = time.Now().Add(-time.Second)
+
+// Spin burns processor time, as work would, until d has passed since start, a time of [Now],
+// or until valid turns false. The goroutine that spins does not let others run in its place.
+// It returns the time spent, within about 100 ns of d if it is not interrupted.
+func Spin(start int64, d time.Duration, valid func() bool) time.Duration {
+	for {
+		spent := time.Duration(Now() - start)
+		if spent >= d || !valid() {
+			return spent
+		}
+	}
+}
+
+// nap is how long Sleep waits before it looks again whether it still should.
+const nap = 5 * time.Millisecond
+
+// Sleep waits until d has passed since start, a time of [Now], or until valid turns false, which is
+// seen within 5 ms. It takes about 25 µs longer than asked on Linux, see [Precise], and up to 1 ms
+// elsewhere. It returns the time spent.
+func Sleep(start int64, d time.Duration, valid func() bool) time.Duration {
+	s := takeSleeper()
+	defer s.giveBack()
+	for {
+		spent := time.Duration(Now() - start)
+		if spent >= d || !valid() {
+			return spent
+		}
+		s.sleep(min(d-spent, nap))
+	}
+}
