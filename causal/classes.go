@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +17,26 @@ type class struct {
 	self  atomic.Int64 // time in which no child was open, ns
 	count atomic.Int64
 	root  atomic.Bool // it has been a local root
+}
+
+// ended books the end of a span.
+func (c *class) ended(r *spans.Region) {
+	c.self.Add(int64(r.SelfTime()))
+	c.count.Add(1)
+	if r.Parent() == nil && !c.root.Load() {
+		c.root.Store(true)
+	}
+}
+
+// A usage is what a class has come to.
+type usage struct{ self, count int64 }
+
+func usages() map[*class]usage {
+	all := map[*class]usage{}
+	for _, c := range allClasses() {
+		all[c] = usage{c.self.Load(), c.count.Load()}
+	}
+	return all
 }
 
 // maxClasses bounds the number of regions that are told apart.
@@ -56,7 +77,7 @@ func internClass(key RegionKey) *class {
 		classes.of = map[RegionKey]*class{}
 	}
 	classes.of[key] = c
-	grown := append(all[:len(all):len(all)], c)
+	grown := append(slices.Clip(all), c)
 	classes.all.Store(&grown)
 	return c
 }

@@ -45,8 +45,8 @@ type Controller struct {
 	close      context.CancelFunc
 }
 
-// New returns a controller without a plan. Give its Hook to spans.WithHook. An option out of
-// its range is an error that wraps [ErrConfig].
+// New returns a controller without a plan. Give its Hook to spans.WithHook, and Close it in the
+// end. An option out of its range is an error that wraps [ErrConfig].
 func New(opts ...Option) (*Controller, error) {
 	c, err := newConfig(opts)
 	if err != nil {

@@ -96,8 +96,12 @@ func TestNewRefusesOptions(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(WithExperiments(DefaultLimits()), WithLogger(nil)); err != nil {
-		t.Errorf("New(WithLogger(nil)) = %v, want none", err)
+	c, err := New(WithExperiments(DefaultLimits()), WithLogger(nil))
+	if err != nil {
+		t.Fatalf("New(WithLogger(nil)) = %v, want none", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

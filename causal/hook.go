@@ -31,6 +31,9 @@ func (h hook) AfterEnd(r *spans.Region) time.Duration {
 		endSpan(live.observation.Load(), f, r)
 	}
 	run := h.c.run.Load()
+	if f != nil || run != nil {
+		classOf(r).ended(r)
+	}
 	if run == nil {
 		return 0
 	}

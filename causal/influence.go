@@ -1,9 +1,14 @@
 package causal
 
 import (
+	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/glob"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // An influence is what an arm does to the program while it is in force.
@@ -12,6 +17,9 @@ type influence interface {
 	delays() int64
 	// growth is by how much time the program would be ahead.
 	growth() time.Duration
+	// latencies are the distributions of the durations of each progress point's spans in the
+	// time that is left without the delays, nil where that is not measured.
+	latencies() []*otelhdr.Snapshot
 	// look adds what can be seen at the end.
 	look(*experiment)
 }
@@ -27,7 +35,7 @@ func (run *run) begin(a arm) influence {
 		return d
 	}
 	if a.speedup == 0 {
-		return still{}
+		return run.beginStill()
 	}
 	o, err := run.newOverlap(a)
 	if err != nil {
@@ -49,20 +57,90 @@ func (run *run) rest() {
 }
 
 // still is the arm in which nothing happens.
-type still struct{}
+type still struct{ observation *observation } // nil if no latency is measured
+
+func (run *run) beginStill() still {
+	if !slices.ContainsFunc(run.plan.Progress, func(p ProgressPoint) bool { return p.Type == TypeLatency }) {
+		return still{}
+	}
+	setting, err := ledger.NewSetting(nil, len(run.plan.Progress))
+	if err != nil {
+		return still{}
+	}
+	o := run.observes(setting)
+	observe(run, o, true)
+	return still{o}
+}
 
 func (still) delays() int64         { return 0 }
 func (still) growth() time.Duration { return 0 }
 func (still) look(*experiment)      {}
 
-func (d *dilation) delays() int64         { return d.inserted.Load() }
-func (d *dilation) growth() time.Duration { return 0 }
-func (d *dilation) look(*experiment)      {}
+func (s still) latencies() []*otelhdr.Snapshot {
+	if s.observation == nil {
+		return nil
+	}
+	all := make([]*otelhdr.Snapshot, len(s.observation.points))
+	for point := range all {
+		all[point], _ = s.observation.setting.Latency(point)
+	}
+	return all
+}
+
+// observes returns the observation of a setting in which the plan's progress points are numbered
+// as in the plan. A span that matches several visits the first.
+func (run *run) observes(s *ledger.Setting) *observation {
+	classes := allClasses()
+	o := &observation{setting: s, pointOf: make([]int8, len(classes))}
+	for _, p := range run.plan.Progress {
+		o.points = append(o.points, p.Span)
+	}
+	for i, c := range classes {
+		o.pointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p ProgressPoint) bool {
+			return p.Type == TypeLatency && glob.Match(p.Span, c.key.Span)
+		}))
+	}
+	return o
+}
+
+func (d *dilation) latencies() []*otelhdr.Snapshot { return nil }
+func (d *dilation) delays() int64                  { return d.inserted.Load() }
+func (d *dilation) growth() time.Duration          { return 0 }
+func (d *dilation) look(*experiment)               {}
 
 func (v *overlap) delays() int64 { return v.inserted.Load() }
 
 func (v *overlap) growth() time.Duration {
 	return time.Duration(v.observation.setting.Growth().At(clock.Now()))
+}
+
+func (v *overlap) latencies() []*otelhdr.Snapshot {
+	all := make([]*otelhdr.Snapshot, len(v.observation.points))
+	for point := range all {
+		if _, virtual := v.observation.setting.Latency(point); virtual != nil {
+			all[point] = virtual[0]
+		}
+	}
+	return all
+}
+
+// quantiles returns those that the progress points ask for, of what was recorded in between.
+func (run *run) quantiles(before, after []*otelhdr.Snapshot) [][]float64 {
+	all := make([][]float64, len(run.plan.Progress))
+	for point, p := range run.plan.Progress {
+		if p.Type != TypeLatency || point >= len(after) || after[point] == nil {
+			continue
+		}
+		recorded := after[point]
+		if before[point] != nil {
+			recorded = recorded.Since(before[point], nil)
+		}
+		_, at := p.metrics()
+		for _, percent := range at {
+			all[point] = append(all[point], quantile(recorded, percent))
+		}
+	}
+	return all
 }
 
 func (v *overlap) look(e *experiment) {

@@ -201,12 +201,6 @@ func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 	l := f.Ledger()
 	onlooker := l.Owner != owner()
 	live.frame.Set(r, nil) // the ledger uses it for the next span
-	c := classOf(r)
-	c.self.Add(int64(r.SelfTime()))
-	c.count.Add(1)
-	if r.Parent() == nil && !c.root.Load() {
-		c.root.Store(true)
-	}
 	if o == nil {
 		f.End(nil, t, onlooker)
 		return
@@ -219,7 +213,7 @@ func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 	if p := live.frame.Get(r.Parent()); p != nil && p.Ledger() == l {
 		l.Current = r.Parent()
 	}
-	if point, ok := o.point(c.id); ok {
+	if point, ok := o.point(classOf(r).id); ok {
 		virtual.RecordAt(o.setting, point)
 		l.Visit(o.setting, t, point)
 	}

@@ -63,16 +63,5 @@ func (l *load) since(m mark) float64 {
 	return float64(now.saturated-m.saturated) / float64(now.looks-m.looks)
 }
 
-// mutexWait is how long goroutines have waited for locks of package sync so far, estimated by
-// the runtime.
-func mutexWait() time.Duration {
-	sample := []metrics.Sample{{Name: "/sync/mutex/wait/total:seconds"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindFloat64 {
-		return 0
-	}
-	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
-}
-
 // processors is how many goroutines can run at the same time.
 func processors() int { return runtime.GOMAXPROCS(0) }

@@ -23,11 +23,11 @@ type overlap struct {
 
 func (run *run) newOverlap(a arm) (*overlap, error) {
 	region := internClass(run.seen()[a.spared])
-	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.id, Speedup: a.speedup}, 0)
+	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.id, Speedup: a.speedup}, len(run.plan.Progress))
 	if err != nil {
 		return nil, err
 	}
-	v := &overlap{run: run, observation: &observation{setting: setting}}
+	v := &overlap{run: run, observation: run.observes(setting)}
 	v.observation.pay = v.pay
 	return v, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/otelprof/otelprof/internal/glob"
 )
 
 // running are the runs that progress calls count for.
@@ -80,7 +82,7 @@ func Progress(_ context.Context, name string) {
 	}
 	for _, r := range *p {
 		for i := range r.plan.Progress {
-			if glob(r.plan.Progress[i].Span, name) {
+			if glob.Match(r.plan.Progress[i].Span, name) {
 				r.visit(i)
 			}
 		}

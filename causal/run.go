@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/glob"
+
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
@@ -26,6 +28,7 @@ type run struct {
 	guard   *guard
 	breaker *breaker
 	started time.Time
+	before  map[*class]usage
 	load    *load
 	spin    wait // as work would
 	sleep   wait // and let others run
@@ -40,6 +43,7 @@ type run struct {
 
 	mu          sync.Mutex
 	regions     []RegionKey // that the plan selects, in the order in which they were seen
+	picked      bool        // regions that the plan leaves to us are among them
 	experiments []experiment
 	iterations  int
 	measured    int // arms, and of them rejected
@@ -60,8 +64,9 @@ type experiment struct {
 	arm
 	iteration int
 	duration  time.Duration
-	passages  []passage // by progress point
-	spoiled   bool      // delays were withheld
+	passages  []passage   // by progress point
+	quantiles [][]float64 // by progress point, those of latency that it asks for, ns
+	spoiled   bool        // delays were withheld
 
 	// Of an overlap.
 	growth   time.Duration // what the region's saving grew by
@@ -92,6 +97,7 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 		guard:    newGuard(p, limits, runtime.GOMAXPROCS(0), now),
 		breaker:  b,
 		started:  now,
+		before:   usages(),
 		load:     &load{},
 		spin:     clock.Spin,
 		sleep:    clock.Sleep,
@@ -132,13 +138,7 @@ func (run *run) judge(key RegionKey) verdict {
 	if v, ok := known[key]; ok {
 		return v
 	}
-	v := verdict{region: noRegion}
-	for i := range run.plan.Progress {
-		if glob(run.plan.Progress[i].Span, key.Span) {
-			v.progress = append(v.progress, i)
-		}
-	}
-	v.exempt = slices.ContainsFunc(run.exempt, func(pattern string) bool { return glob(pattern, key.Span) })
+	v := run.think(key)
 	if len(known) >= maxVerdicts {
 		return v
 	}
@@ -150,6 +150,18 @@ func (run *run) judge(key RegionKey) verdict {
 	grown := maps.Clone(known)
 	grown[key] = v
 	run.verdicts.Store(&grown)
+	return v
+}
+
+// think judges a region by its name, but for whether it is examined.
+func (run *run) think(key RegionKey) verdict {
+	v := verdict{region: noRegion}
+	for i := range run.plan.Progress {
+		if glob.Match(run.plan.Progress[i].Span, key.Span) {
+			v.progress = append(v.progress, i)
+		}
+	}
+	v.exempt = slices.ContainsFunc(run.exempt, func(pattern string) bool { return glob.Match(pattern, key.Span) })
 	return v
 }
 
@@ -195,7 +207,7 @@ func (run *run) loop(ctx context.Context) {
 
 // round returns the arms to measure next. If there are none it says why.
 func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
-	regions := run.seen()
+	regions := run.pick()
 	if len(regions) == 0 {
 		run.say("waiting for a span that regions selects")
 		return nil
@@ -253,6 +265,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		}
 	}
 	growth, busy := influence.growth(), run.load.mark()
+	slow := influence.latencies()
 	began := time.Now()
 	wait := time.Duration(run.plan.Timing.Experiment)
 	for {
@@ -273,6 +286,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		e.spoiled = bad > maxWithheld*(bad+good)
 		e.busy = run.load.since(busy)
 		influence.look(&e)
+		e.quantiles = run.quantiles(slow, influence.latencies())
 		run.add(e)
 		return true
 	}

@@ -25,6 +25,7 @@ func (run *run) profile() Profile {
 	regions, experiments := run.regions, run.experiments
 	run.mu.Unlock()
 
+	p.Tallies = run.tallies(regions, experiments)
 	p.Notes = run.notes(regions)
 	for point, progress := range run.plan.Progress {
 		if !slices.ContainsFunc(experiments, func(e experiment) bool { return e.passages[point].visits > 0 }) {
@@ -78,43 +79,59 @@ func base(periods []float64) time.Duration {
 }
 
 func (run *run) overlapCurves(regions []RegionKey, experiments []experiment, point int) (curves []Curve) {
-	name := run.plan.Progress[point].Span
-	steps := stepsOf(experiments, point)
-	samples, rejected := pairs(steps)
-	var none []float64
-	asked := map[int][]float64{}
-	for _, s := range steps {
-		switch {
-		case s.value == 0:
-		case s.speedup == 0:
-			none = append(none, s.value)
-		case !slices.Contains(asked[s.spared], s.speedup):
-			asked[s.spared] = append(asked[s.spared], s.speedup)
+	metrics, _ := run.plan.Progress[point].metrics()
+	for which, metric := range metrics {
+		steps := run.stepsOf(experiments, point, which)
+		samples, rejected := pairs(steps)
+		null := nulls(steps)
+		for i, region := range regions {
+			c := newCurve(ModeOverlap, region, run.plan.Progress[point].Span, metric, base(valuesWithout(steps)))
+			for _, s := range run.asked(steps, i) {
+				a := arm{speedup: s, spared: i}
+				v := evidenceOf(experiments, a, point)
+				v.rejected, v.null = rejected, null
+				c.Effects = append(c.Effects, v.judge(effectOf(s, samples[a], nil)))
+			}
+			curves = append(curves, c)
 		}
-	}
-	null := nulls(steps)
-	for i, region := range regions {
-		c := newCurve(ModeOverlap, region, name, MetricThroughput, base(none))
-		speedups := slices.Concat(run.speedups(), asked[i])
-		slices.Sort(speedups)
-		for _, s := range slices.Compact(speedups) {
-			a := arm{speedup: s, spared: i}
-			v := evidenceOf(experiments, a, point)
-			v.rejected, v.null = rejected, null
-			c.Effects = append(c.Effects, effectOf(s, samples[a], v.doubts()).withhold(v.reason()))
-		}
-		curves = append(curves, c)
 	}
 	return curves
 }
 
-// stepsOf returns the effective periods of one progress point.
-func stepsOf(experiments []experiment, point int) []step {
+// valuesWithout are those of the steps without delay.
+func valuesWithout(steps []step) (values []float64) {
+	for _, s := range steps {
+		if s.speedup == 0 && s.value > 0 {
+			values = append(values, s.value)
+		}
+	}
+	return values
+}
+
+// asked returns the speed-ups of a region, ordered: the grid's and those near its knees.
+func (run *run) asked(steps []step, region int) []float64 {
+	all := run.speedups()
+	for _, s := range steps {
+		if s.speedup > 0 && s.spared == region {
+			all = append(all, s.speedup)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// stepsOf returns the effective periods of one progress point, or the quantile of its latency
+// that comes at this place in the plan.
+func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 	steps := make([]step, len(experiments))
 	for i, e := range experiments {
 		steps[i].arm = e.arm
-		if !e.spoiled {
+		switch {
+		case e.spoiled:
+		case run.plan.Progress[point].Type != TypeLatency:
 			steps[i].value = e.passages[point].period()
+		case which < len(e.quantiles[point]):
+			steps[i].value = e.quantiles[point][which]
 		}
 	}
 	return steps
@@ -146,28 +163,59 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 }
 
 // samples returns a function that gives what has been measured in a cell so far, one slice for
-// each progress point.
+// each progress point and metric.
 func (run *run) samples() func(arm) [][]float64 {
 	run.mu.Lock()
 	experiments := run.experiments
 	run.mu.Unlock()
-	byPoint := make([]map[arm][]float64, len(run.plan.Progress))
-	for point := range byPoint {
-		byPoint[point], _ = pairs(stepsOf(experiments, point))
+	var all []map[arm][]float64
+	for point, p := range run.plan.Progress {
+		metrics, _ := p.metrics()
+		for which := range metrics {
+			reductions, _ := pairs(run.stepsOf(experiments, point, which))
+			all = append(all, reductions)
+		}
 	}
 	return func(a arm) [][]float64 {
-		all := make([][]float64, len(byPoint))
-		for point := range byPoint {
-			all[point] = byPoint[point][a]
+		samples := make([][]float64, len(all))
+		for i := range all {
+			samples[i] = all[i][a]
 		}
-		return all
+		return samples
 	}
+}
+
+// tallies add up what the experiments have counted.
+func (run *run) tallies(regions []RegionKey, experiments []experiment) (tallies []Tally) {
+	places := map[Tally]int{}
+	for _, e := range experiments {
+		if e.spoiled || e.spared == sparesNone && e.speedup > 0 {
+			continue
+		}
+		for point, p := range run.plan.Progress {
+			key := Tally{Mode: run.plan.Mode, Speedup: e.speedup, Progress: p.Span}
+			if e.speedup > 0 {
+				key.Region = regions[e.spared]
+			}
+			at, ok := places[key]
+			if !ok {
+				at = len(tallies)
+				places[key] = at
+				tallies = append(tallies, key)
+			}
+			t := &tallies[at]
+			t.Visits += e.passages[point].visits
+			t.Effective += e.passages[point].effective
+			t.Delay += time.Duration(e.counts.Paid)
+		}
+	}
+	return tallies
 }
 
 // notes say what is missing.
 func (run *run) notes(regions []RegionKey) (notes []string) {
 	for _, pattern := range run.plan.Regions {
-		if !slices.ContainsFunc(regions, func(k RegionKey) bool { return pattern.Match(k.Scope, k.Span) }) {
+		if pattern.Auto == 0 && !slices.ContainsFunc(regions, func(k RegionKey) bool { return pattern.Match(k.Scope, k.Span) }) {
 			notes = append(notes, fmt.Sprintf("no span seen that matches region %q", pattern))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/glob"
 )
 
 // A candidate is a region that has been seen.
@@ -31,7 +33,7 @@ func pickRegions(patterns []RegionPattern, seen []candidate) []RegionKey {
 	for _, p := range patterns {
 		left := p.Auto
 		for _, c := range ranked {
-			if left > 0 && c.self > 0 && !c.root && !picked[c.key] && (p.Scope == "" || glob(p.Scope, c.key.Scope)) {
+			if left > 0 && c.self > 0 && !c.root && !picked[c.key] && (p.Scope == "" || glob.Match(p.Scope, c.key.Scope)) {
 				picked[c.key] = true
 				left--
 			}

@@ -169,15 +169,15 @@ const forgetAfter = 5 * time.Second
 
 // visited reports whether each progress point that is visited at all has had enough visits.
 func visited(o *observation, last, now ledger.Progress) bool {
-	any := false
+	some := false
 	for point := range o.points {
 		count, _ := now.Since(last, point)
 		if count > 0 && count < windowVisits {
 			return false
 		}
-		any = any || count > 0
+		some = some || count > 0
 	}
-	return any
+	return some
 }
 
 // add books the visits of a window, and reports whether the window is any good.
@@ -357,17 +357,6 @@ func rank(before map[*class]usage) (regions, points []*class) {
 	slices.SortFunc(roots, often)
 	points = append(points, roots...)
 	return regions[:min(len(regions), maxCandidates)], points[:min(len(points), maxPoints)]
-}
-
-// A usage is what a class has come to.
-type usage struct{ self, count int64 }
-
-func usages() map[*class]usage {
-	all := map[*class]usage{}
-	for _, c := range allClasses() {
-		all[c] = usage{c.self.Load(), c.count.Load()}
-	}
-	return all
 }
 
 // empty is a setting without a question.

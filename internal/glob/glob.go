@@ -1,33 +1,13 @@
-package causal
+// Package glob matches the names of spans and scopes.
+package glob
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
-// Match reports whether the instrumentation scope and the span name match the pattern. One
-// with Auto matches none: which regions it selects depends on the others.
-func (p RegionPattern) Match(scope, span string) bool {
-	return p.Auto == 0 && (p.Scope == "" || glob(p.Scope, scope)) && (p.Span == "" || glob(p.Span, span))
-}
-
-// String returns the pattern as "scope:span", or just the span; "auto 4" for one with Auto.
-func (p RegionPattern) String() string {
-	span := p.Span
-	if p.Auto > 0 {
-		span = fmt.Sprintf("auto %d", p.Auto)
-	}
-	if p.Scope == "" {
-		return span
-	}
-	return p.Scope + ":" + span
-}
-
-// glob reports whether pattern matches all of s. "*" stands for any characters, "?" for one
+// Match reports whether pattern matches all of s. "*" stands for any characters, "?" for one
 // byte, "\" takes the next one literally. Unlike path.Match, "*" crosses slashes and
 // brackets mean themselves, since span names are routes: "GET /items/{id}". It takes at most
 // len(pattern) * len(s) steps.
-func glob(pattern, s string) bool {
+func Match(pattern, s string) bool {
 	star, from := -1, 0 // the last star, and where in s what it stands for ends
 	p, i := 0, 0
 	for i < len(s) {

@@ -1,4 +1,4 @@
-package causal
+package glob
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestGlob(t *testing.T) {
+func TestMatch(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, s string
 		want       bool
@@ -55,25 +55,25 @@ func TestGlob(t *testing.T) {
 		{"日*", "日本", true},
 		{"日", "本", false},
 	} {
-		if got := glob(tt.pattern, tt.s); got != tt.want {
-			t.Errorf("glob(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
+		if got := Match(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("Match(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
 		}
 	}
 }
 
-// A plan of the longest patterns must not hold up the first span of a name.
-func TestGlobIsNotExponential(t *testing.T) {
+// The longest patterns must not hold up the first span of a name.
+func TestMatchIsNotExponential(t *testing.T) {
 	began := time.Now()
-	if glob(strings.Repeat("*a", 127)+"b", strings.Repeat("a", 256)) {
-		t.Error("glob = true, want false")
+	if Match(strings.Repeat("*a", 127)+"b", strings.Repeat("a", 256)) {
+		t.Error("Match = true, want false")
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("glob took %v, want a moment", took)
+		t.Errorf("Match took %v, want a moment", took)
 	}
 }
 
-// slowGlob is glob by the definition, for each pair of a suffix of the pattern and one of s.
-func slowGlob(pattern, s string) bool {
+// slowMatch is glob by the definition, for each pair of a suffix of the pattern and one of s.
+func slowMatch(pattern, s string) bool {
 	known := map[[2]int]bool{}
 	var match func(p, i int) bool
 	match = func(p, i int) (ok bool) {
@@ -102,7 +102,7 @@ func slowGlob(pattern, s string) bool {
 	return match(0, 0)
 }
 
-func FuzzGlob(f *testing.F) {
+func FuzzMatch(f *testing.F) {
 	f.Add("a*b*c", "aXbXc")
 	f.Add("*aab", "aaaab")
 	f.Add(`*\**?`, "a*bc")
@@ -110,38 +110,13 @@ func FuzzGlob(f *testing.F) {
 	f.Add("?*?", "日")
 	f.Fuzz(func(t *testing.T, pattern, s string) {
 		pattern, s = pattern[:min(len(pattern), 64)], s[:min(len(s), 64)]
-		if got, want := glob(pattern, s), slowGlob(pattern, s); got != want {
-			t.Errorf("glob(%q, %q) = %t, want %t", pattern, s, got, want)
+		if got, want := Match(pattern, s), slowMatch(pattern, s); got != want {
+			t.Errorf("Match(%q, %q) = %t, want %t", pattern, s, got, want)
 		}
 		// What is taken literally matches itself.
 		literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(s)
-		if !glob(literal, s) || !glob("*"+literal+"*", s) {
-			t.Errorf("glob(%q, %q) = false, want true", literal, s)
+		if !Match(literal, s) || !Match("*"+literal+"*", s) {
+			t.Errorf("Match(%q, %q) = false, want true", literal, s)
 		}
 	})
-}
-
-func TestRegionPattern(t *testing.T) {
-	for _, tt := range []struct {
-		pattern     RegionPattern
-		scope, span string
-		want        bool
-		text        string
-	}{
-		{RegionPattern{}, "any", "thing", true, ""},
-		{RegionPattern{Span: "get"}, "any", "get", true, "get"},
-		{RegionPattern{Span: "get"}, "any", "set", false, "get"},
-		{RegionPattern{Scope: "db"}, "db", "thing", true, "db:"},
-		{RegionPattern{Scope: "db", Span: "get"}, "db", "get", true, "db:get"},
-		{RegionPattern{Scope: "db", Span: "get"}, "cache", "get", false, "db:get"},
-		{RegionPattern{Scope: "github.com/*", Span: "*"}, "github.com/a/b", "x", true, "github.com/*:*"},
-		{RegionPattern{Scope: "?", Span: "*"}, "", "x", false, "?:*"},
-	} {
-		if got := tt.pattern.Match(tt.scope, tt.span); got != tt.want {
-			t.Errorf("%#v.Match(%q, %q) = %t, want %t", tt.pattern, tt.scope, tt.span, got, tt.want)
-		}
-		if got := tt.pattern.String(); got != tt.text {
-			t.Errorf("%#v.String() = %q, want %q", tt.pattern, got, tt.text)
-		}
-	}
 }
