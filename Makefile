@@ -38,6 +38,16 @@ $(GOLANGCI):
 ratios: ## Measure our cost beside the SDK's and others', five minutes; ARGS="-only span" for a part
 	@cd integration && $(GO) run ./peers $(ARGS)
 
+# Tests run as root of an emulated machine with the CPU $(1), or the newest; what they need is there.
+guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 CGO_ENABLED=0 \
+	$(GO) test -count=1 -vet=off -exec $(CURDIR)/integration/qemu/run.sh $(ARGS)
+
+.PHONY: qemu
+qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs; ARGS="-v -run Loop"
+	@integration/qemu/setup.sh
+	@$(call guest) ./internal/perf ./pmuattrs
+	@$(call guest,cortex-a57) ./internal/perf # its counters have 32 bits
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz test of the root module for FUZZTIME (20s)
 	@for t in $$(grep -rHo --include='*_test.go' --exclude-dir=examples --exclude-dir=integration --exclude-dir='.?*' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|'); do \

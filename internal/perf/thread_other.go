@@ -1,0 +1,15 @@
+//go:build !linux
+
+package perf
+
+// Thread returns 0.
+func Thread() int { return 0 }
+
+// Alive returns false.
+func Alive(int) bool { return false }
+
+// ThreadUsage returns [ErrNotSupported].
+func ThreadUsage(*Usage) error { return ErrNotSupported }
+
+// FileLimit returns 0.
+func FileLimit() int { return 0 }
