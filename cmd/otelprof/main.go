@@ -31,7 +31,7 @@ type command struct {
 // root is the program itself. A command stands in a file of its own.
 var root = &command{
 	name: "otelprof",
-	sub:  []*command{hdrCommand},
+	sub:  []*command{doctorCommand, hdrCommand, reportCommand},
 }
 
 // A call is one execution of a command.

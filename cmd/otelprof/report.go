@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+var reportCommand = &command{
+	name:  "report",
+	args:  "FILE|URL…",
+	short: "Render causal profiles: what speeding up a region would bring",
+	long: `
+A FILE is a profile as JSON; - is standard input. A URL is that of a viewer, or of its
+/api/v1/causal/profile. Several profiles are merged: their samples are pooled. docs/causal.md
+tells how to read what comes out.
+`,
+	run: func(c *call) error {
+		name := c.String("format", "", "`format`: table, json, svg or coz; by default that of the file's extension, or table")
+		out := c.String("o", "-", "`file` to write, - for standard output")
+		timeout := c.Duration("timeout", 10*time.Second, "`time` that each URL may take")
+		if err := c.parse(1, -1); err != nil {
+			return err
+		}
+		if *timeout <= 0 {
+			return usagef("timeout %v: must be above 0", *timeout)
+		}
+		write, err := profileFormat(*name, *out)
+		if err != nil {
+			return err
+		}
+		p, err := c.readProfiles(c.Args(), *timeout)
+		if err != nil {
+			return err
+		}
+		return c.output(*out, func(w io.Writer) error { return write(p, w) })
+	},
+}
+
+// profileFormats are the renderings, by name.
+var profileFormats = map[string]func(causal.Profile, io.Writer) error{
+	"table": causal.Profile.WriteTable,
+	"json":  causal.Profile.WriteJSON,
+	"svg":   causal.Profile.WriteSVG,
+	"coz":   causal.Profile.WriteCoz,
+}
+
+// profileFormat returns the rendering that is asked for by name or, without one, by the
+// extension of a file.
+func profileFormat(name, file string) (func(causal.Profile, io.Writer) error, error) {
+	if name == "" {
+		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	}
+	switch name {
+	case "", "txt":
+		name = "table"
+	}
+	if write := profileFormats[name]; write != nil {
+		return write, nil
+	}
+	return nil, usagef("format %q: must be one of %v", name, []string{"table", "json", "svg", "coz"})
+}
+
+// readProfiles reads and merges profiles.
+func (c *call) readProfiles(names []string, timeout time.Duration) (causal.Profile, error) {
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		return causal.Profile{}, usagef("-: must be given once")
+	}
+	profiles := make([]causal.Profile, len(names))
+	for i, name := range names {
+		p, err := c.readProfile(name, timeout)
+		if err != nil {
+			return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+		}
+		profiles[i] = p
+	}
+	return causal.Merge(profiles...), nil
+}
+
+func (c *call) readProfile(name string, timeout time.Duration) (causal.Profile, error) {
+	switch {
+	case name == "-":
+		return causal.ReadProfile(c.stdin)
+	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+		return fetchProfile(name, timeout)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return causal.Profile{}, withoutPath(err)
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	p, err := causal.ReadProfile(f)
+	return p, withoutPath(err)
+}

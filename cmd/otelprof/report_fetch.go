@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// profilePath is where a viewer has its profile.
+const profilePath = "api/v1/causal/profile"
+
+// fetchProfile reads the profile of a viewer at a URL, whose last part may be left out.
+func fetchProfile(address string, timeout time.Duration) (causal.Profile, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return causal.Profile{}, withoutPath(err)
+	}
+	if !strings.HasSuffix(u.Path, "/"+profilePath) && !strings.HasSuffix(u.Path, ".json") {
+		u = u.JoinPath(profilePath)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return causal.Profile{}, withoutPath(err)
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return causal.Profile{}, tooSlow(err, timeout)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return causal.Profile{}, fmt.Errorf("answer %s: must be 200", response.Status)
+	}
+	p, err := causal.ReadProfile(response.Body)
+	return p, tooSlow(err, timeout)
+}
+
+// tooSlow says in plain words that the time was over.
+func tooSlow(err error, timeout time.Duration) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %v: %w", timeout, context.DeadlineExceeded)
+	}
+	return withoutPath(err)
+}
+
+// withoutPath takes out the name of what was opened, which the caller says.
+func withoutPath(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	if address, ok := errors.AsType[*url.Error](err); ok {
+		return address.Err
+	}
+	return err
+}

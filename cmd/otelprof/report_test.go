@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReportOfURL(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "profile.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	done := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/causal/profile", func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		w.Write(text)
+	})
+	mux.HandleFunc("GET /below/api/v1/causal/profile", func(w http.ResponseWriter, _ *http.Request) { w.Write(text) })
+	mux.HandleFunc("GET /page/api/v1/causal/profile", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) })
+	mux.HandleFunc("GET /slow/api/v1/causal/profile", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-done:
+		case <-r.Context().Done():
+		}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer close(done)
+	defer http.DefaultClient.CloseIdleConnections()
+
+	for _, tt := range []struct {
+		path   string
+		status int
+		out    string
+		errout string
+	}{
+		{"", 0, "speeding this up helps", ""},
+		{"/", 0, "speeding this up helps", ""},
+		{"/api/v1/causal/profile", 0, "speeding this up helps", ""},
+		{"/below", 0, "speeding this up helps", ""},
+		{"/nowhere", 1, "", "answer 404 Not Found: must be 200"},
+		{"/page", 1, "", "causal: profile: must be JSON: byte 1: invalid character '<'"},
+		{"/slow", 1, "", "no answer within 200ms"},
+	} {
+		var out, errout bytes.Buffer
+		began := time.Now()
+		status := run([]string{"report", "-timeout", "200ms", server.URL + tt.path}, strings.NewReader(""), &out, &errout)
+		if status != tt.status || !strings.Contains(out.String(), tt.out) || !strings.Contains(errout.String(), tt.errout) {
+			t.Errorf("report %s: status %d, output %q, errors %q; want %d, %q, %q", tt.path, status, &out, &errout, tt.status, tt.out, tt.errout)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("report %s takes %v", tt.path, took)
+		}
+	}
+	if len(asked) != 3 {
+		t.Errorf("asked %q, want the profile three times", asked)
+	}
+	var errout bytes.Buffer
+	server.Close()
+	if status := run([]string{"report", server.URL}, nil, &bytes.Buffer{}, &errout); status != 1 || !strings.Contains(errout.String(), "refused") {
+		t.Errorf("report of nobody: %d, %q", status, &errout)
+	}
+}
