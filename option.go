@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -23,11 +24,16 @@ const (
 	EnvDataDir     = "OTELPROF_DATA_DIR"
 	EnvPlanFile    = "OTELPROF_PLAN_FILE"
 	EnvExperiments = causal.EnvExperiments
+	EnvVirtual     = "OTELPROF_VIRTUAL"
+	EnvCounters    = "OTELPROF_COUNTERS"
 	EnvDisabled    = "OTELPROF_DISABLED"
 )
 
-// off is the value that switches something off that an option switched on.
-const off = "off"
+// The values that switch something on, and off although an option switched it on.
+const (
+	on  = "on"
+	off = "off"
+)
 
 // An Option sets what [Setup] wires.
 type Option interface{ apply(config) config }
@@ -44,6 +50,9 @@ type config struct {
 	dataDir        string         // "" for none
 	planFile       string         // "" for none
 	experiments    *causal.Limits // nil for none
+	virtual        bool
+	counters       bool
+	counterOptions []pmuattrs.HookOption
 	logger         *slog.Logger
 	store          spans.Store // nil for the default
 	withoutGlobals bool
@@ -64,15 +73,12 @@ func newConfig(opts []Option) (config, error) {
 		planFile: os.Getenv(EnvPlanFile),
 		logger:   slog.Default(),
 	}
-	experiments := os.Getenv(EnvExperiments)
-	switch experiments {
-	case "on":
+	if c.switched(EnvExperiments) == on {
 		limits := causal.DefaultLimits()
 		c.experiments = &limits
-	case "", off:
-	default:
-		c = c.reject("%s %q: must be on or off", EnvExperiments, experiments)
 	}
+	c.virtual = c.switched(EnvVirtual) != off
+	c.counters = c.switched(EnvCounters) == on
 	if value := os.Getenv(EnvDisabled); value != "" {
 		var err error
 		if c.disabled, err = strconv.ParseBool(value); err != nil {
@@ -82,13 +88,25 @@ func newConfig(opts []Option) (config, error) {
 	for _, o := range opts {
 		c = o.apply(c)
 	}
-	if experiments == off {
+	if os.Getenv(EnvExperiments) == off {
 		c.experiments = nil
+	}
+	if os.Getenv(EnvCounters) == off {
+		c.counters = false
 	}
 	if os.Getenv(EnvViewer) == off {
 		c.viewer = ""
 	}
 	return c, errors.Join(c.errs...)
+}
+
+// switched returns the value of a variable that is on, off or not set.
+func (c *config) switched(name string) string {
+	value := os.Getenv(name)
+	if value != "" && value != on && value != off {
+		*c = c.reject("%s %q: must be on or off", name, value)
+	}
+	return value
 }
 
 // WithServiceName sets the resource's service.name. By default, if this option is not used,
@@ -165,6 +183,25 @@ func WithPlanFile(path string) Option {
 // OTELPROF_EXPERIMENTS is on; then the caps are [causal.DefaultLimits].
 func WithExperiments(caps causal.Limits) Option {
 	return optionFunc(func(c config) config { c.experiments = &caps; return c })
+}
+
+// WithoutVirtualTime switches virtual time off, which answers what would be if a span were faster without
+// delaying anything, and costs about 250 ns for each span, see [causal.WithVirtual]. By
+// default, if this option is not used, it is on, unless OTELPROF_VIRTUAL is off.
+func WithoutVirtualTime() Option {
+	return optionFunc(func(c config) config { c.virtual = false; return c })
+}
+
+// WithCounters counts cycles, instructions and the like in a sample of the spans, 1 in 100 by
+// default, and sets them as attributes, see [pmuattrs.Hook]. What this machine or this user
+// can not count is said to the logger, once; CPU time and page faults take its place.
+// OTELPROF_COUNTERS=off overrules this option. By default, if this option is not used, nothing is
+// counted, unless OTELPROF_COUNTERS is on.
+func WithCounters(opts ...pmuattrs.HookOption) Option {
+	return optionFunc(func(c config) config {
+		c.counters, c.counterOptions = true, opts
+		return c
+	})
 }
 
 // WithLogger sets who is told of what fails, of its return, and of causal plans and

@@ -13,15 +13,17 @@ import (
 	"github.com/otelprof/otelprof/exporter/delivery"
 	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // A Profiler is what [Setup] has wired. Any goroutine may call its methods.
 type Profiler struct {
-	tracers *spans.TracerProvider
-	meters  *otelhdr.MeterProvider
-	causal  *causal.Controller
-	server  *viewer.Server // nil without a viewer
+	tracers  *spans.TracerProvider
+	meters   *otelhdr.MeterProvider
+	causal   *causal.Controller
+	counters *pmuattrs.Hook // nil without counters
+	server   *viewer.Server // nil without a viewer
 
 	batchers []*delivery.Batcher
 	exports  []func() delivery.Stats
@@ -45,6 +47,9 @@ func (p *Profiler) MeterProvider() metric.MeterProvider { return p.meters }
 // Causal returns the controller of causal experiments. It refuses all plans, unless
 // [WithExperiments] or the environment has opted in.
 func (p *Profiler) Causal() *causal.Controller { return p.causal }
+
+// Counters returns the hook that counts what the CPU does in spans, nil if there is none.
+func (p *Profiler) Counters() *pmuattrs.Hook { return p.counters }
 
 // ViewerURL returns the address of the viewer's page, "" if none is served.
 func (p *Profiler) ViewerURL() string {
@@ -126,9 +131,13 @@ func (p *Profiler) shutdown(ctx context.Context) error {
 		}
 	})
 	wg.Wait()
+	var errCounters error
+	if p.counters != nil {
+		errCounters = p.counters.Close()
+	}
 	// What is left is what an error in Setup, or the end of ctx, kept from the providers.
 	for _, release := range p.release {
 		_ = release(ctx)
 	}
-	return errors.Join(errCausal, errTraces, errMetrics, errViewer)
+	return errors.Join(errCausal, errTraces, errMetrics, errViewer, errCounters)
 }

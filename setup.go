@@ -21,6 +21,7 @@ import (
 	"github.com/otelprof/otelprof/exporter/otlpfile"
 	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -39,6 +40,7 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	ours := !c.disabled && !env.Disabled
 	if !ours {
 		c.viewer, c.dataDir, c.planFile, c.experiments = "", "", "", nil
+		c.virtual, c.counters = false, false
 	}
 
 	p := &Profiler{done: make(chan struct{})}
@@ -67,6 +69,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if c.experiments != nil {
 		controllerOptions = append(controllerOptions, causal.WithExperiments(*c.experiments))
 	}
+	controllerOptions = append(controllerOptions, causal.WithVirtual(c.virtual))
 	if p.causal, err = causal.New(controllerOptions...); err != nil {
 		return err
 	}
@@ -89,6 +92,12 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if ours {
 		wrapOptions = append(wrapOptions, spans.WithHook(p.causal.Hook()))
 	}
+	if err := p.openCounters(c); err != nil {
+		return err
+	}
+	if p.counters != nil {
+		wrapOptions = append(wrapOptions, spans.WithHook(p.counters))
+	}
 	if c.store != nil {
 		wrapOptions = append(wrapOptions, spans.WithStore(c.store))
 	}
@@ -103,6 +112,27 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if c.planFile != "" {
 		p.poll(remote.NewFile(c.planFile, p.causal))
 	}
+	return nil
+}
+
+// openCounters makes the hook that counts. Only a wrong option is an error.
+func (p *Profiler) openCounters(c config) error {
+	if !c.counters {
+		return nil
+	}
+	h, err := pmuattrs.NewHook(c.counterOptions...)
+	switch {
+	case errors.Is(err, pmuattrs.ErrConfig):
+		return err
+	case err != nil:
+		c.logger.Warn("otelprof: counters: none on this system", slog.Any("cause", err))
+		return nil
+	case h.Reason() != nil && h.Source() == pmuattrs.SourceUsage:
+		c.logger.Warn("otelprof: counters: CPU time and page faults in their place; otelprof doctor says more", slog.Any("cause", h.Reason()))
+	case h.Reason() != nil:
+		c.logger.Warn("otelprof: counters: some are missing; otelprof doctor says more", slog.Any("cause", h.Reason()))
+	}
+	p.counters = h
 	return nil
 }
 
@@ -185,6 +215,10 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			histograms = append(histograms, h)
 			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
 				sdkmetric.WithProducer(spans.NewProducer(p.tracers, spans.WithTemporality(temporality))))
+			if p.counters != nil {
+				readerOptions = append(readerOptions, sdkmetric.WithProducer(
+					pmuattrs.NewProducer(p.counters, pmuattrs.WithTemporality(temporality))))
+			}
 		}
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
 	}
@@ -197,13 +231,17 @@ func (p *Profiler) serve(c config, service string) error {
 	if c.viewer == "" {
 		return nil
 	}
-	h, err := viewer.New(viewer.Sources{
+	sources := viewer.Sources{
 		Regions: p.tracers.Regions,
 		Dropped: p.tracers.Dropped,
 		Store:   p.tracers.Store(),
 		Causal:  p.causal,
 		Service: service,
-	}, c.viewerOptions...)
+	}
+	if p.counters != nil {
+		sources.Counters = p.counters.Regions
+	}
+	h, err := viewer.New(sources, c.viewerOptions...)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	colmetricpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -31,6 +32,9 @@ import (
 	"github.com/otelprof/otelprof/exporter/delivery"
 	"github.com/otelprof/otelprof/exporter/otlp"
 	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/pmuattrs"
+	"github.com/otelprof/otelprof/spans"
 )
 
 // A receiver is an OTLP server over HTTP that remembers names.
@@ -226,6 +230,8 @@ func TestSetupBadValues(t *testing.T) {
 	}{
 		"experiments":     {env: map[string]string{EnvExperiments: "yes"}, want: ErrConfig, text: `OTELPROF_EXPERIMENTS "yes": must be on or off`},
 		"disabled":        {env: map[string]string{EnvDisabled: "maybe"}, want: ErrConfig, text: `OTELPROF_DISABLED "maybe": must be true or false`},
+		"counters":        {env: map[string]string{EnvCounters: "1"}, want: ErrConfig, text: `OTELPROF_COUNTERS "1": must be on or off`},
+		"counter events":  {opts: []Option{WithCounters(pmuattrs.WithEvents())}, want: pmuattrs.ErrConfig, text: "0 events"},
 		"viewer env":      {env: map[string]string{EnvViewer: "8080"}, want: viewer.ErrConfig, text: `"8080"`},
 		"viewer public":   {opts: []Option{WithViewer("0.0.0.0:8080")}, want: viewer.ErrConfig, text: "0.0.0.0:8080"},
 		"viewer empty":    {opts: []Option{WithViewer("")}, want: ErrConfig, text: "viewer"},
@@ -443,4 +449,63 @@ func TestShutdownConcurrentSafe(t *testing.T) {
 		}
 	}
 	spanOf(p, "late")
+}
+
+// Counters are on by the option, and what is missing of them is said once.
+func TestSetupCounters(t *testing.T) {
+	r := newReceiver(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	p, l := setup(t, WithCounters(pmuattrs.WithSampling(1)))
+	if p.Counters() == nil {
+		testutil.Lacks(t, "USAGE", strings.Join(l.warnings(), ""))
+	}
+	const n = 3
+	for range n {
+		spanOf(p, "checkout")
+	}
+	if got := p.Counters().Stats().Counted; got != n {
+		t.Errorf("%d spans counted, want %d", got, n)
+	}
+	if err := p.TracerProvider().ForceFlush(within(t, 5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.TracerProvider().Store().Sessions(spans.Query{}) {
+		if set := attribute.NewSet(s.Spans[0].Attributes...); !set.HasValue(pmuattrs.SourceKey) || !set.HasValue(pmuattrs.ValidKey) {
+			t.Errorf("attributes %v, want those of counters", s.Spans[0].Attributes)
+		}
+	}
+	if err := p.Shutdown(within(t, 10*time.Second)); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if want := string(p.Counters().Events()[0].Key()); !slices.Contains(r.exponential, want) {
+		t.Errorf("exponential histograms %q received, want %s", r.exponential, want)
+	}
+	said := 0
+	for _, line := range l.warnings() {
+		if strings.Contains(line, "otelprof: counters") {
+			said++
+		}
+	}
+	if missing := p.Counters().Reason() != nil; missing != (said == 1) || said > 1 {
+		t.Errorf("said %d times that counters are missing, which they are: %t", said, missing)
+	}
+}
+
+func TestSetupCountersSwitch(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		opts []Option
+		want bool
+	}{
+		{"", nil, false},
+		{"on", nil, true},
+		{"off", []Option{WithCounters()}, false},
+		{"", []Option{WithCounters()}, true},
+	} {
+		t.Setenv(EnvCounters, tt.env)
+		p, l := setup(t, tt.opts...)
+		if got := p.Counters() != nil || strings.Contains(strings.Join(l.warnings(), ""), "otelprof: counters: none"); got != tt.want {
+			t.Errorf("%s=%q, %d options: counters %t, want %t", EnvCounters, tt.env, len(tt.opts), got, tt.want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ require (
 	github.com/XSAM/otelsql v0.44.0
 	github.com/google/go-cmp v0.7.0
 	github.com/grafana/otel-profiling-go v0.7.0
+	github.com/hodgesds/perf-utils v0.7.0
 	github.com/otelprof/otelprof v0.0.0
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/client_model v0.6.3
@@ -40,6 +41,7 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
+	go.uber.org/multierr v1.11.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -19,6 +19,7 @@ import (
 
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestShop(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	ctx, dir := t.Context(), t.TempDir()
-	prof, err := otelprof.Setup(ctx, otelprof.WithServiceName("shop"), otelprof.WithoutGlobals())
+	prof, err := otelprof.Setup(ctx, otelprof.WithServiceName("shop"), otelprof.WithoutGlobals(), countOwnSpans())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +78,7 @@ func TestShop(t *testing.T) {
 		}
 	}
 	checkSessions(t, prof.TracerProvider().Store())
+	checkCounters(t, prof)
 	checkBooks(t, dir, orders)
 	if err := prof.Shutdown(ctx); err != nil {
 		t.Errorf("Shutdown: %v", err)
@@ -100,6 +102,33 @@ func checkSessions(t *testing.T, store spans.Store) {
 		}
 	}
 	t.Errorf("none of %d sessions POST /orders has reserve stock and INSERT orders", len(sessions))
+}
+
+// checkCounters looks for a span that was counted.
+func checkCounters(t *testing.T, prof *otelprof.Profiler) {
+	t.Helper()
+	if prof.Counters() == nil {
+		t.Log("no counters on this system")
+		return
+	}
+	stats := prof.Counters().Stats()
+	t.Logf("counters: %s, %+v", prof.Counters().Source(), stats)
+	counted := 0
+	for _, session := range prof.TracerProvider().Store().Sessions(spans.Query{}) {
+		for _, span := range session.Spans {
+			for _, kv := range span.Attributes {
+				if kv.Key == pmuattrs.ValidKey && kv.Value.AsBool() {
+					counted++
+				}
+			}
+		}
+	}
+	if counted == 0 {
+		t.Errorf("no span of any session has counts: %+v", stats)
+	}
+	if wrong := stats.OtherThread + stats.Implausible; wrong != 0 {
+		t.Errorf("%d counts were of no use: %+v", wrong, stats)
+	}
 }
 
 // checkBooks opens the databases anew, which also shows that nothing is locked.

@@ -39,13 +39,17 @@ type regionJSON struct {
 	SelfNs        int64   `json:"self_ns"`
 	SelfShare     float64 `json:"self_share"` // of the self time of all regions, in [0, 1]
 	RelativeError float64 `json:"relative_error"`
+	// Pmu is what was counted in a sample of the spans; absent if there was none.
+	Pmu *pmuJSON `json:"pmu,omitempty"`
 }
 
 func (h *Handler) listRegions(w http.ResponseWriter, _ *http.Request) {
 	stats := h.regions()
 	out := regionsJSON{Regions: make([]regionJSON, 0, len(stats)), Dropped: h.dropped()}
+	counters := h.countersByRegion()
 	for i := range stats {
 		r := regionOf(&stats[i])
+		r.Pmu = counters[regionKey{r.Scope, r.ScopeVersion, r.Name}]
 		out.SelfNs += r.SelfNs
 		out.RelativeError = max(out.RelativeError, r.RelativeError)
 		out.Regions = append(out.Regions, r)

@@ -34,6 +34,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -46,6 +47,8 @@ type Sources struct {
 	Dropped func() spans.Dropped
 	// Store keeps the finished sessions. It must not be nil.
 	Store spans.Store
+	// Counters returns what was counted in the regions; nil for nothing.
+	Counters func() []pmuattrs.RegionCounters
 	// Causal runs the experiments; nil for a process without any.
 	Causal *causal.Controller
 	// Service is the name shown in the page's title, usually service.name.
@@ -55,11 +58,12 @@ type Sources struct {
 // Handler serves the page and the JSON API. Any goroutine may call it. To mount it below
 // a prefix, wrap it in http.StripPrefix.
 type Handler struct {
-	regions func() []spans.RegionStats
-	dropped func() spans.Dropped
-	store   spans.Store
-	causal  experiments // nil without a controller
-	service string
+	regions  func() []spans.RegionStats
+	dropped  func() spans.Dropped
+	counters func() []pmuattrs.RegionCounters
+	store    spans.Store
+	causal   experiments // nil without a controller
+	service  string
 
 	config  config
 	origins *http.CrossOriginProtection
@@ -83,16 +87,20 @@ func New(src Sources, opts ...Option) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{
-		regions: src.Regions,
-		dropped: src.Dropped,
-		store:   src.Store,
-		service: src.Service,
-		config:  c,
-		origins: http.NewCrossOriginProtection(),
-		mux:     http.NewServeMux(),
+		regions:  src.Regions,
+		dropped:  src.Dropped,
+		counters: src.Counters,
+		store:    src.Store,
+		service:  src.Service,
+		config:   c,
+		origins:  http.NewCrossOriginProtection(),
+		mux:      http.NewServeMux(),
 	}
 	if h.dropped == nil {
 		h.dropped = func() spans.Dropped { return spans.Dropped{} }
+	}
+	if h.counters == nil {
+		h.counters = func() []pmuattrs.RegionCounters { return nil }
 	}
 	if src.Causal != nil {
 		h.causal = src.Causal

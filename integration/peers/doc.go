@@ -38,6 +38,10 @@
 // The figures named otel_record are not about spans: their operation is one Record of a
 // histogram, through OpenTelemetry's API, with the same call on both sides.
 //
+// The figures named pmu_ are about counters. The operation of pmu_read_group4 is one reading of four events that the kernel
+// counts; the others are spans with a hook that is asked and declines, and with one that counts in every span: in
+// pmu_hook_fallback without a PMU, in pmu_hook_sampled with one.
+//
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
 //

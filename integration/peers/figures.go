@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,7 @@ func figures() []figure {
 	add("span_unsampled", full, bare, never, batch, 1, fullTarget)
 	add("span_unsampled_2g", full, bare, never, batch, 2, full2Target)
 	add("span_unsampled_vs_grafana", full, grafana, never, 1, 1, twice)
-	return append(list, recordFigures()...)
+	return slices.Concat(list, pmuFigures(), recordFigures())
 }
 
 // String writes the target without blanks, "none" if it promises nothing.
@@ -140,11 +141,11 @@ func (r result) share(part float64) string {
 }
 
 // line writes the figure and its result as one line.
-func (f figure) line(peerName string, r result) string {
+func (f figure) line(r result) string {
 	return fmt.Sprintf("ratio %s ours=%.0f peer=%.0f peer_name=%s x=%.2f delta_ns=%+.0f delta_allocs=%+.2f delta_bytes=%+.0f"+
 		" ours_allocs=%.2f peer_allocs=%.2f x_lo=%.2f x_hi=%.2f spans_per_session=%s goroutines=%d gomaxprocs=%d clock=%s busy=%.2f dropped=%s kept=%s"+
 		" target=%v holds=%s",
-		f.name, r.ours.ns, r.peer.ns, peerName, r.x, r.delta.ns, r.delta.allocs, r.delta.bytes,
+		f.name, r.ours.ns, r.peer.ns, r.peerName, r.x, r.delta.ns, r.delta.allocs, r.delta.bytes,
 		r.ours.allocs, r.peer.allocs, r.xLo, r.xHi, f.spansPerSession(), f.goroutines, f.procs, f.clock(), r.ours.busy, r.share(r.dropped), r.share(r.kept),
 		f.target, f.target.holds(r))
 }

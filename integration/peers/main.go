@@ -51,7 +51,7 @@ func run(w io.Writer, rounds int, arm time.Duration, only string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if _, err := fmt.Fprintln(w, f.line(f.peer().name, r)); err != nil {
+		if _, err := fmt.Fprintln(w, f.line(r)); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ type cost struct{ ns, allocs, bytes, busy float64 }
 
 // A result sums up a figure's rounds; see the package comment for its fields.
 type result struct {
+	peerName   string
 	ours, peer cost
 	delta      cost
 	x          float64
@@ -29,6 +30,7 @@ func measure(f figure, rounds int, arm time.Duration) (result, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(f.procs))
 	ours, peer := f.ours(), f.peer()
 	r, err := compare(f, ours, peer, rounds, arm)
+	r.peerName = peer.name
 	for _, s := range []*side{ours, peer} {
 		if s.close != nil {
 			err = errors.Join(err, s.close())

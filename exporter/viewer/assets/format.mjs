@@ -38,6 +38,12 @@ export function count(n) {
   return n.toLocaleString("en-US");
 }
 
+/** amount writes a mean in a unit of UCUM: "1.23 ms" for ns, and for "{cycle}" the number. */
+export function amount(mean, unit) {
+  if (unit === "ns") return duration(mean);
+  return mean >= 1000 ? count(Math.round(mean)) : significant(mean);
+}
+
 /** percent writes a part of one: "41 %", "4.2 %", "<0.1 %", "0 %". */
 export function percent(part) {
   const p = 100 * part;

@@ -3,7 +3,7 @@
 import { request, ApiError } from "./api.mjs";
 import { bestBet } from "./curves.mjs";
 import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
-import { change, count, duration, percent, plural } from "./format.mjs";
+import { amount, change, count, duration, percent, plural } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
 
 const columns = [
@@ -16,7 +16,16 @@ const columns = [
   { key: "p99", label: "p99", value: (r) => r.p99_ns, show: (r) => duration(r.p99_ns) },
   { key: "p999", label: "p99.9", value: (r) => r.p999_ns, show: (r) => duration(r.p999_ns) },
   { key: "max", label: "Max", value: (r) => r.max_ns, show: (r) => duration(r.max_ns) },
+  { key: "pmu", label: "On the CPU", value: (r) => onCPU(r.pmu)[0], show: (r) => onCPU(r.pmu)[1] },
 ];
+
+/** onCPU is the figure that says most about a region's work, as a number and as text. */
+function onCPU(pmu) {
+  if (!pmu?.means.length) return [-1, ""];
+  if (pmu.ipc !== undefined) return [pmu.ipc, `${pmu.ipc.toFixed(2)} IPC`];
+  const { mean, unit } = pmu.means[0];
+  return [mean, amount(mean, unit)];
+}
 
 const idOf = (r) => `${r.scope}\u0000${r.scope_version ?? ""}\u0000${r.name}`;
 
@@ -68,6 +77,7 @@ export function regionsView(context) {
     keyed(bodies, rows, idOf, regionRow, 2); // behind the caption and the head
     for (const part of bodies.keyedParts.values()) part.scale(widest);
     setText(shown, wanted ? `${count(rows.length)} of ${plural(regions.length, "region")}` : plural(regions.length, "region"));
+    setAttr(bodies, "data-counted", regions.some((r) => r.pmu) || null);
     setText(note, footnote(state.data));
     drawCards(cards, state.data, (r) => {
       filter.value = state.filter = "";
@@ -131,7 +141,7 @@ function regionRow(first) {
   const row = h("tr", { class: "region-row", onclick: (e) => { if (!e.target.closest("button") && !getSelection().toString()) flip(); } },
     h("td", { class: "text" }, toggle), cell("count"), errors,
     h("td", { class: "number col-self" }, h("span", { class: "self" }, h("span", { class: "meter", "aria-hidden": "true" }, fill), share, total)),
-    cell("p50"), cell("p90"), cell("p99"), cell("p999"), cell("max"));
+    cell("p50"), cell("p90"), cell("p99"), cell("p999"), cell("max"), cell("pmu"));
   const el = h("tbody", {}, row, detail);
   let region = first;
   let isOpen = false;
@@ -194,6 +204,8 @@ function details(r, bins) {
       fact("Min … max", `${duration(r.min_ns)} … ${duration(r.max_ns)}`),
       fact("p50, p90", `${duration(r.p50_ns)}, ${duration(r.p90_ns)}`),
       fact("p99, p99.9", `${duration(r.p99_ns)}, ${duration(r.p999_ns)}`),
+      r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; in one of them:`),
+      r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
       h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?sort=worst&name=${encodeURIComponent(r.name)}` }, "Slowest sessions of this name"))));
 }
 

@@ -1,0 +1,205 @@
+package pmuattrs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/spans"
+)
+
+var _ spans.Hook = (*Hook)(nil)
+
+// A Hook counts what the CPU does in a random sample of spans, and sets the counts as
+// attributes of theirs. A goroutine is locked to its thread while a span of the sample is
+// open, for counters belong to threads: what runs on the thread is then the goroutine and
+// nobody else. What goroutines that it starts do is not counted, nor is time in which it waits.
+//
+//	hook, err := pmuattrs.NewHook(pmuattrs.WithRegions("price *", 10))
+//	if err != nil {
+//		return err
+//	}
+//	tp := spans.Wrap(base, spans.WithHook(hook))
+//
+// Where there are no counters, or the kernel refuses them, CPU time, page faults and context
+// switches of the thread take their place. Attributes of a span that was counted:
+//
+//	pmu.<event>    int     how often, for each event: pmu.cycles
+//	pmu.ipc        double  instructions per cycle, if both were counted
+//	pmu.source     string  [Source]: hw or rusage
+//	pmu.user_only  bool    whether what the kernel did is left out
+//	pmu.valid      bool    true
+//
+// A span of the sample that could not be counted has pmu.valid=false and pmu.source, and
+// [Hook.Stats] tells why: it ended on another goroutine or thread than it began, or others had
+// the counters for a part of the time. If it was another goroutine, spans of that name are
+// left alone from then on, and the goroutine that is still locked is unlocked when it next starts
+// or ends a span.
+//
+// A span that is not in the sample costs some ten nanoseconds, one that is about two microseconds,
+// and what it costs to wait while locked. A provider has room for one Hook; a second one does
+// nothing. Methods may be called by any goroutine.
+type Hook struct {
+	rate      rate
+	rules     rules
+	threads   threadReader
+	reason    error
+	attribute attributeKeys
+	regions   regions
+	outcomes  [outcomes]atomic.Uint64
+	moving    atomic.Uint64
+}
+
+// threadReader is what a hook needs of [Threads].
+type threadReader interface {
+	Source() Source
+	Events() []Event
+	Read(r *Reading) error
+	Stats() ThreadStats
+	Close() error
+}
+
+// NewHook finds out what can be counted and returns a hook that does, to be given to
+// [spans.WithHook]. The error wraps [ErrConfig] if an option's value is not allowed, and
+// [ErrNotSupported] on systems that have neither counters nor the usage of threads.
+func NewHook(opts ...HookOption) (*Hook, error) {
+	c, err := newHookConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	threads, reason := NewThreads(c.events...)
+	if threads == nil {
+		return nil, fmt.Errorf("pmuattrs: hook: %w", reason)
+	}
+	return newHook(c, threads, reason), nil
+}
+
+func newHook(c hookConfig, threads threadReader, reason error) *Hook {
+	return &Hook{
+		rate: c.rate, rules: c.rules, threads: threads, reason: reason,
+		attribute: newAttributeKeys(threads.Source(), threads.Events()),
+		regions:   regions{source: threads.Source(), events: threads.Events()},
+	}
+}
+
+// Source tells where the counts come from.
+func (h *Hook) Source() Source { return h.threads.Source() }
+
+// Events returns what is counted. It must not be modified.
+func (h *Hook) Events() []Event { return h.threads.Events() }
+
+// Reason says why not everything that was asked for is counted: which events the machine
+// does not have, or why there are no counters at all. It is nil if nothing is missing.
+func (h *Hook) Reason() error { return h.reason }
+
+// Close closes the counters of all threads. Spans that are open end as ones that could not be
+// counted, and those that begin later are not measured.
+func (h *Hook) Close() error { return h.threads.Close() }
+
+// A measurement is one span of the sample while it is open.
+type measurement struct {
+	hook       *Hook
+	name       *nameState
+	goroutine  goroutine.ID
+	begin, end Reading
+	attributes []attribute.KeyValue
+}
+
+var (
+	started = spans.NewSlot[measurement]()
+	// pool has measurements for spans to come: a thousand bytes each.
+	pool = sync.Pool{New: func() any { return &measurement{attributes: make([]attribute.KeyValue, 0, maxAttributes)} }}
+)
+
+// OnStart implements [spans.Hook].
+func (h *Hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
+	owed.pay()
+	if h.chooses(r) {
+		h.begin(r)
+	}
+	return ctx
+}
+
+// OnEnd implements [spans.Hook].
+func (h *Hook) OnEnd(r *spans.Region) {
+	if m := started.Get(r); m != nil && m.hook == h {
+		h.end(r, m)
+	}
+	owed.pay()
+}
+
+func (h *Hook) begin(r *spans.Region) {
+	n := h.named(r)
+	switch {
+	case n == nil:
+		return
+	case n.moves.Load():
+		h.moving.Add(1)
+		return
+	}
+	m := pool.Get().(*measurement)
+	m.hook, m.name, m.goroutine = h, n, goroutine.Current()
+	runtime.LockOSThread()
+	if err := h.threads.Read(&m.begin); err != nil {
+		runtime.UnlockOSThread()
+		pool.Put(m)
+		h.outcomes[unread].Add(1)
+		return
+	}
+	started.Set(r, m)
+}
+
+func (h *Hook) end(r *spans.Region, m *measurement) {
+	deltas, outcome := m.finish()
+	started.Set(r, nil)
+	h.outcomes[outcome].Add(1)
+	h.regions.of(r, m.name).record(&deltas, outcome)
+	if r.IsRecording() {
+		m.attributes = h.attribute.append(m.attributes[:0], &deltas, outcome)
+		r.SetAttributes(m.attributes...)
+	}
+	pool.Put(m)
+}
+
+// finish takes the second reading, and unlocks the goroutine if it is the one that was locked.
+func (m *measurement) finish() (Deltas, outcome) {
+	if goroutine.Current() != m.goroutine {
+		m.name.moves.Store(true)
+		owed.add(m.goroutine)
+		return Deltas{}, otherGoroutine
+	}
+	err := m.hook.threads.Read(&m.end)
+	if err != nil {
+		m.unlock(false)
+		return Deltas{}, unread
+	}
+	deltas, err := m.end.Since(m.begin)
+	unrelated := errors.Is(err, ErrUnrelated)
+	m.unlock(!unrelated)
+	switch {
+	case err == nil:
+		return deltas, counted
+	case unrelated:
+		return Deltas{}, otherThread
+	case errors.Is(err, ErrMultiplexed):
+		return Deltas{}, multiplexed
+	}
+	return Deltas{}, implausible
+}
+
+// unlock undoes the lock of begin. A goroutine that has another's lock on its hands must not:
+// it would undo one that the application has taken. Where goroutines can not be told apart,
+// only being on the same thread proves that it is the same one.
+func (m *measurement) unlock(sameThread bool) {
+	if goroutine.Known() || sameThread {
+		runtime.UnlockOSThread()
+		return
+	}
+	m.name.moves.Store(true)
+}

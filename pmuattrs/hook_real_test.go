@@ -1,0 +1,102 @@
+package pmuattrs
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelprof/otelprof/internal/perf/perftest"
+	"github.com/otelprof/otelprof/internal/testutil"
+)
+
+// work keeps the CPU busy.
+func work(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < d; {
+		sink.Add(1)
+	}
+}
+
+var sink atomic.Uint64
+
+// Without a PMU a span has what the kernel accounts to its thread.
+func TestHookFallback(t *testing.T) {
+	h := realHook(t)
+	if h.Source() != SourceUsage {
+		t.Skip("this machine has counters")
+	}
+	if h.Reason() == nil {
+		t.Error("Reason() = nil although there are no counters")
+	}
+	tr, ended := provide(t, h)
+	_, busy := tr.Start(t.Context(), "busy")
+	work(5 * time.Millisecond)
+	busy.End()
+	_, idle := tr.Start(t.Context(), "idle")
+	time.Sleep(5 * time.Millisecond)
+	idle.End()
+
+	got := attributesOf(t, ended, "busy")
+	for key, want := range map[attribute.Key]any{SourceKey: "rusage", UserOnlyKey: false, ValidKey: true} {
+		if got[key] != want {
+			t.Errorf("%s = %v, want %v", key, got[key], want)
+		}
+	}
+	if _, ok := got[IPCKey]; ok {
+		t.Error("there is an IPC without cycles")
+	}
+	cpu := func(name string) time.Duration {
+		ns, _ := attributesOf(t, ended, name)[CPUTime.Key()].(int64)
+		return time.Duration(ns)
+	}
+	// Others may have had the CPU, so there is no lower bound but this.
+	if busy, idle := cpu("busy"), cpu("idle"); busy < 500*time.Microsecond || idle > busy {
+		t.Errorf("CPU time %v of 5 ms of work, %v of 5 ms of sleep", busy, idle)
+	}
+	if n, _ := attributesOf(t, ended, "idle")[VoluntarySwitches.Key()].(int64); n < 1 {
+		t.Errorf("%d voluntary switches of a sleep, want at least 1", n)
+	}
+}
+
+// With a PMU the counts are those of the loop.
+func TestHookLoop(t *testing.T) {
+	h := realHook(t, WithEvents(Cycles, Instructions))
+	if h.Source() != SourceHardware {
+		testutil.Lacks(t, "PMU", h.Reason().Error())
+	}
+	tr, ended := provide(t, h)
+	const (
+		rounds = 10_000_000
+		least  = rounds * perftest.SpinInstructions
+	)
+	span(tr, "warm up") // opens the thread's counters
+	_, s := tr.Start(t.Context(), "loop")
+	perftest.Spin(rounds)
+	s.End()
+	got := attributesOf(t, ended, "loop")
+	for key, want := range map[attribute.Key]any{SourceKey: "hw", UserOnlyKey: true, ValidKey: true} {
+		if got[key] != want {
+			t.Errorf("%s = %v, want %v", key, got[key], want)
+		}
+	}
+	// The rest is what the hook and the span take between the two readings.
+	instructions, _ := got[Instructions.Key()].(int64)
+	cycles, _ := got[Cycles.Key()].(int64)
+	if instructions < least || instructions > least+least/100 {
+		t.Errorf("%d instructions, want %d and up to a hundredth more", instructions, least)
+	}
+	if cycles <= 0 {
+		t.Errorf("%d cycles", cycles)
+	}
+	ipc, _ := got[IPCKey].(float64)
+	if want := float64(instructions) / float64(cycles); ipc != want {
+		t.Errorf("pmu.ipc = %v, want %v", ipc, want)
+	}
+	if r := h.Regions(); len(r) != 2 || r[0].Name != "loop" || r[0].Counts[1].Max() != uint64(instructions) {
+		t.Errorf("Regions() = %+v, want the loop's instructions", r)
+	}
+	if s := h.Stats(); s.Threads.Open < 1 || s.Counted != 2 {
+		t.Errorf("Stats() = %+v, want 2 counted and a thread with counters", s)
+	}
+}

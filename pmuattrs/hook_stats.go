@@ -1,0 +1,59 @@
+package pmuattrs
+
+// An outcome is how the measurement of a span ended.
+type outcome int
+
+const (
+	counted outcome = iota
+	otherGoroutine
+	otherThread
+	multiplexed
+	implausible
+	unread
+	outcomes // how many there are
+)
+
+// reasons are the outcomes without numbers as the values of [spans.ReasonKey].
+var reasons = [outcomes]string{
+	otherGoroutine: "other_goroutine",
+	otherThread:    "other_thread",
+	multiplexed:    "multiplexed",
+	implausible:    "implausible",
+	unread:         "unread",
+}
+
+// HookStats counts the spans of the sample since [NewHook], by what came of them.
+type HookStats struct {
+	// Counted spans have counts. Those of the next five have none.
+	Counted uint64
+	// OtherGoroutine: they ended on another goroutine than they began.
+	OtherGoroutine uint64
+	// OtherThread: the goroutine was unlocked in between, or its counters were opened anew.
+	OtherThread uint64
+	// Multiplexed: others had the counters for a part of the time.
+	Multiplexed uint64
+	// Implausible: a count went down, or up faster than any CPU counts.
+	Implausible uint64
+	// Unread: the counters could not be read.
+	Unread uint64
+	// Moving: they were not measured because of an earlier span of their name, which had ended
+	// on another goroutine.
+	Moving uint64
+	// Threads tells how many threads have counters.
+	Threads ThreadStats
+}
+
+// Stats returns the counts so far.
+func (h *Hook) Stats() HookStats {
+	of := func(o outcome) uint64 { return h.outcomes[o].Load() }
+	return HookStats{
+		Counted:        of(counted),
+		OtherGoroutine: of(otherGoroutine),
+		OtherThread:    of(otherThread),
+		Multiplexed:    of(multiplexed),
+		Implausible:    of(implausible),
+		Unread:         of(unread),
+		Moving:         h.moving.Load(),
+		Threads:        h.threads.Stats(),
+	}
+}
