@@ -215,6 +215,7 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			histograms = append(histograms, h)
 			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
 				sdkmetric.WithProducer(spans.NewProducer(p.tracers, spans.WithTemporality(temporality))))
+			readerOptions = append(readerOptions, sdkmetric.WithProducer(causal.NewProducer(p.causal.Profile)))
 			if p.counters != nil {
 				readerOptions = append(readerOptions, sdkmetric.WithProducer(
 					pmuattrs.NewProducer(p.counters, pmuattrs.WithTemporality(temporality))))

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// causalFigures compare spans, and a lock, while causal observes or delays to those while it does not. Spans are neither
+// recorded nor in sessions, since what the hook costs drowns in that.
+func causalFigures() []figure {
+	without := func() *side { return cycling(withoutSessions("otelprof-regions")) }
+	return []figure{
+		{
+			name: "causal_idle", ours: func() *side { return cycling(withCausal("otelprof-causal-idle", causal.WithVirtual(false))) }, peer: without,
+			perTrace: batch, goroutines: 1, procs: 1, target: target{deltaNs: 40},
+		},
+		{
+			name: "causal_virtual_16", ours: virtual, peer: without,
+			perTrace: batch, goroutines: 1, procs: 1, target: target{deltaNs: 250},
+		},
+		{
+			name: "causal_mutex_virtual", ours: virtualMutex, peer: func() *side { return lockSide("sync.Mutex", new(sync.Mutex)) },
+			records: true, goroutines: 1, procs: 1,
+		},
+		{
+			name: "causal_overlap", ours: overlapping, peer: func() *side { return working(withCausal("otelprof-causal-idle", causal.WithVirtual(false))) },
+			records: true, goroutines: 1, procs: 1, target: target{x: 0.95},
+		},
+	}
+}
+
+// names are those of the children; with four speed-ups each they make sixteen hypotheses.
+var names = [4]string{"parse", "price", "store", "reply"}
+
+// cycler is a tracer that gives each span but roots one of the names in turn.
+type cycler struct {
+	trace.Tracer
+	n *int
+}
+
+func (c cycler) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+	if name != "root" {
+		name = names[*c.n%len(names)]
+		*c.n++
+	}
+	return c.Tracer.Start(ctx, name, opts...)
+}
+
+func cycling(s *side) *side {
+	s.tracer = cycler{s.tracer, new(int)}
+	return s
+}
+
+func withoutSessions(name string, opts ...spans.Option) *side {
+	filter := spans.WithSessionFilter(func(context.Context, string) bool { return false })
+	s := withSessions(name, sdktrace.NeverSample(), append(opts, filter)...)
+	s.lost = nil
+	return s
+}
+
+// withCausal is our wrapper with the hook of a controller.
+func withCausal(name string, opts ...causal.Option) *side {
+	s, _ := controlled(name, opts...)
+	return s
+}
+
+func controlled(name string, opts ...causal.Option) (*side, *causal.Controller) {
+	c, err := causal.New(opts...)
+	if err != nil {
+		panic(err) // the options are constants in range
+	}
+	s := withoutSessions(name, spans.WithHook(c.Hook()))
+	end := s.close
+	s.close = func() error { return errors.Join(end(), c.Close()) }
+	return s, c
+}
+
+// virtual has all sixteen hypotheses in force.
+func virtual() *side {
+	s, c := controlled("otelprof-causal-virtual", causal.WithVirtual(true))
+	cycling(s)
+	asked := map[string]bool{}
+	for deadline := time.Now().Add(20 * time.Second); len(asked) < len(names); {
+		runTraces(s.tracer, 64*batch, batch)
+		for _, curve := range c.Profile().Curves {
+			asked[curve.Region.Span] = true
+		}
+		if time.Now().After(deadline) {
+			panic(fmt.Sprintf("virtual time asks about %v only", asked))
+		}
+	}
+	return s
+}
+
+// lockSide locks and unlocks.
+func lockSide(name string, l sync.Locker) *side {
+	return &side{name: name, record: func(float64) { l.Lock(); l.Unlock() }} //nolint:staticcheck // That is what is measured.
+}
+
+// virtualMutex locks and unlocks while all hypotheses are in force.
+func virtualMutex() *side {
+	observing := virtual()
+	s := lockSide("causal.Mutex", new(causal.Mutex))
+	s.close = observing.close
+	return s
+}
+
+// work is how long a span takes whose throughput an experiment may lower.
+const work = 50 * time.Microsecond
+
+// working has an operation that is a span with some work in it.
+func working(s *side) *side {
+	tracer := s.tracer
+	s.record = func(float64) {
+		_, span := tracer.Start(context.Background(), "work")
+		clock.Spin(clock.Now(), work, func() bool { return true })
+		span.End()
+	}
+	return s
+}
+
+// overlapping is in an experiment about a region that never runs, so that there is nothing to delay: what it costs is
+// the experiment itself.
+func overlapping() *side {
+	limits := causal.DefaultLimits()
+	s, c := controlled("otelprof-causal-overlap", causal.WithExperiments(limits), causal.WithVirtual(false))
+	plan, err := causal.ParsePlan(fmt.Appendf(nil, `{api: causal/v1, id: overlap, mode: overlap, expires_at: %q,
+		regions: [{span: never}], progress: [{span: work, type: throughput}], grid: {speedups: [50], zero_weight: 0.1},
+		timing: {warmup: 0s, experiment: 5m, cooloff: 0s, max_experiment: 5m}, abort: {p99_ratio: 1000, err_delta: 100%%, min_samples: 1}}`,
+		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339)))
+	if err == nil {
+		err = c.Apply(plan)
+	}
+	if err != nil {
+		panic(err)
+	}
+	working(s)
+	_, span := s.tracer.Start(context.Background(), "never") // but once, to be known
+	span.End()
+	for deadline := time.Now().Add(20 * time.Second); len(c.Status().Experiment) < 3 || c.Status().Experiment[:3] != "all"; {
+		s.record(0)
+		if time.Now().After(deadline) {
+			panic("no experiment: " + c.Status().Experiment + c.Status().Reason)
+		}
+	}
+	return s
+}
