@@ -50,8 +50,8 @@ func (c Chan[T]) Len() int { return len(c.items) }
 // Cap returns the number of elements that the channel has room for.
 func (c Chan[T]) Cap() int { return cap(c.items) }
 
-// Send sends v, as c <- v does. In an experiment that inserts delays, the goroutine then makes up
-// for what it owes.
+// Send sends v, as c <- v does. In an experiment that inserts delays, the goroutine makes up
+// for what it owes first.
 func (c Chan[T]) Send(v T) {
 	if o := c.observed(); o != nil {
 		c.send(o, v, nil)
@@ -81,10 +81,8 @@ func (c Chan[T]) SendContext(ctx context.Context, v T) error {
 func (c Chan[T]) TrySend(v T) bool {
 	if o := c.observed(); o != nil {
 		l := o.ledger()
+		o.payNow(l)
 		_, ok := c.offer(o, l, clock.Now(), v, false)
-		if ok {
-			o.payNow(l)
-		}
 		return ok
 	}
 	select {
@@ -151,13 +149,13 @@ func (c Chan[T]) All() iter.Seq[T] {
 	}
 }
 
-// Close closes c, as close(c) does. In an experiment that inserts delays, the goroutine then makes
-// up for what it owes.
+// Close closes c, as close(c) does. In an experiment that inserts delays, the goroutine makes
+// up for what it owes first.
 func (c Chan[T]) Close() {
 	if o := c.observed(); o != nil {
 		l := o.ledger()
-		c.close(o, l)
 		o.payNow(l)
+		c.close(o, l)
 		return
 	}
 	close(c.items)
@@ -181,18 +179,15 @@ func (c Chan[T]) observed() *observation {
 // send sends v unless done is closed before. It reports whether it did.
 func (c Chan[T]) send(o *observation, v T, done <-chan struct{}) (sent bool) {
 	l := o.ledger()
+	o.payNow(l)
 	at := clock.Now()
 	x, sent := c.offer(o, l, at, v, true)
 	if sent {
-		o.payNow(l)
 		return true
 	}
 	l.Arrive(o.setting, at)
 	defer func() { // also if the channel is closed meanwhile
 		c.table.sent(o, l, x, at, sent, len(c.items))
-		if sent {
-			o.payNow(l)
-		}
 	}()
 	select {
 	case c.items <- Item[T]{v, x}:
@@ -226,6 +221,7 @@ func (c Chan[T]) offer(o *observation, l *ledger.Ledger, at int64, v T, wait boo
 // receive receives an item unless done is closed before. It reports whether it did.
 func (c Chan[T]) receive(o *observation, done <-chan struct{}) (it Item[T], received bool) {
 	l := o.ledger()
+	o.payNow(l) // for the place that becomes free
 	at := clock.Now()
 	it, place, received := c.take(o, l, at, true)
 	if received {

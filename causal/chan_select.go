@@ -66,7 +66,7 @@ func (c Chan[T]) Item(v T) Item[T] {
 func (c Chan[T]) Sending() chan<- Item[T] { return c.items }
 
 // Sent tells that an item was sent to [Chan.Sending] of this channel. In an experiment that
-// inserts delays, the goroutine then makes up for what it owes.
+// inserts delays, the goroutine makes up for what it owes first.
 func (c Chan[T]) Sent(it Item[T]) {
 	o := c.observed()
 	if o == nil || it.letter == nil || it.letter == &unstamped {

@@ -41,11 +41,12 @@ type evidence struct {
 // The bounds beyond which a number is withheld.
 const (
 	mostSaturated    = 0.5
-	mostResidual     = 0.01 // of the growth
-	leastDelivered   = 0.95 // of what is owed
-	mostOvershoot    = 0.1  // of the interval between hand-overs
-	mostUnattributed = 0.05 // of all waiting
-	littleWaiting    = 0.01 // of the time: then it does not matter who is waited for
+	mostResidual     = 0.01  // of the growth
+	littleResidual   = 0.002 // of the time: then it changes nothing
+	leastDelivered   = 0.95  // of what is owed
+	mostOvershoot    = 0.1   // of the interval between hand-overs
+	mostUnattributed = 0.05  // of all waiting
+	littleWaiting    = 0.01  // of the time: then it does not matter who is waited for
 	nullWithin       = 0.01
 )
 
@@ -57,7 +58,7 @@ func (v evidence) reason() string {
 		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span", 100*v.saturated)
 	case v.owed > 0 && partOf(v.paid, v.owed) < leastDelivered:
 		return fmt.Sprintf("only %.0f %% of the delays could be inserted", 100*partOf(v.paid, v.owed))
-	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual:
+	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual && (v.elapsed == 0 || partOf(v.residual, v.elapsed) > littleResidual):
 		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%", 100*partOf(v.residual, v.growth))
 	case v.join > 0 && partOf(v.overshoot, v.join) > mostOvershoot:
 		return fmt.Sprintf("delays are %v longer than asked, too much for hand-overs every %v", v.overshoot, v.join)
@@ -98,7 +99,7 @@ func (v evidence) doubts() (doubts []string) {
 // explain says what there was, for a number that is missing.
 func (v evidence) explain() string {
 	var parts []string
-	if v.elapsed > 0 {
+	if v.elapsed > 0 && v.mode != ModeVirtual { // whose windows are not counted by cell
 		parts = append(parts, fmt.Sprintf("%d visits of the progress point in %v", v.visits, v.elapsed.Round(time.Millisecond)))
 	}
 	if v.elapsed > 0 && v.occupancy >= 0 {

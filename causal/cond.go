@@ -53,7 +53,7 @@ func (c *Cond) wait(o *observation) {
 }
 
 // Signal wakes one goroutine that waits for c, if there is any, as [sync.Cond.Signal] does. In an
-// experiment that inserts delays, the caller then makes up for what it owes, unless it holds
+// experiment that inserts delays, the caller makes up for what it owes first, unless it holds
 // a lock.
 func (c *Cond) Signal() {
 	if o := live.observation.Load(); o != nil {
@@ -75,11 +75,11 @@ func (c *Cond) Broadcast() {
 
 func (c *Cond) wake(o *observation, wake func(*sync.Cond)) {
 	l := o.ledger()
+	o.payNow(l)
 	c.mu.Lock()
 	c.left.leave(o, l)
 	c.mu.Unlock()
 	wake(&c.cond)
-	o.payNow(l)
 }
 
 // unlockOnly is the lock that the condition of package sync has. It waits for L too early: before

@@ -339,6 +339,9 @@ func (c *Controller) Profile() Profile {
 	}
 	if c.virtual != nil {
 		c.virtual.addTo(&p)
+		if r == nil && len(p.Curves) > 0 {
+			p.Notes = p.Notes[1:] // it does not take a plan
+		}
 	}
 	finish(&p)
 	if r != nil && state != StateRunning && state != StateWaiting && reason != programEnds {

@@ -73,7 +73,7 @@ func TestEffect(t *testing.T) {
 	if diff := cmp.Diff(want, effectOf(0.25, []float64{0.1, 0.1}, nil)); diff != "" {
 		t.Errorf("effect of two values differs, -want +got:\n%s", diff)
 	}
-	want = Effect{Speedup: 0.25, Samples: 6, Reduction: 0.2, Lo: 0.2, Hi: 0.2, ThroughputGain: 0.25, Reductions: []float64{.2, .2, .2, .2, .2, .2}}
+	want = Effect{Speedup: 0.25, Samples: 6, Reduction: 0.2, Lo: 0.2 - modelError, Hi: 0.2 + modelError, ThroughputGain: 0.25, Reductions: []float64{.2, .2, .2, .2, .2, .2}}
 	if diff := cmp.Diff(want, effectOf(0.25, []float64{.2, .2, .2, .2, .2, .2}, nil), near); diff != "" {
 		t.Errorf("effect of six values differs, -want +got:\n%s", diff)
 	}
@@ -313,7 +313,7 @@ func TestProfileOfModels(t *testing.T) {
 			}
 			for i, s := range []float64{0.1, 0.25, 0.5} {
 				e := c.Effects[i]
-				want := Effect{Speedup: s, Reduction: m.truth(r, s), Lo: m.truth(r, s), Hi: m.truth(r, s), ThroughputGain: gain(m.truth(r, s)), Samples: 6}
+				want := Effect{Speedup: s, Reduction: m.truth(r, s), Lo: m.truth(r, s) - modelError, Hi: m.truth(r, s) + modelError, ThroughputGain: gain(m.truth(r, s)), Samples: 6}
 				if diff := cmp.Diff(want, e, near, cmpopts.IgnoreFields(Effect{}, "Reductions")); diff != "" {
 					t.Errorf("%s: region %d differs, -want +got:\n%s", m.name, r, diff)
 				}

@@ -11,7 +11,7 @@ import (
 // A load watches how busy the processors are. Where goroutines wait for one, they wait for each
 // other in a way that no span shows: neither delays nor virtual time mean anything then.
 type load struct {
-	queued    atomic.Int64 // goroutines waiting for a processor, at the last look
+	short     atomic.Bool // processors are short, not just for a moment
 	looks     atomic.Int64
 	saturated atomic.Int64 // looks at which processors were short
 }
@@ -23,6 +23,7 @@ const lookEvery = 10 * time.Millisecond
 func watchLoad(ctx context.Context, l *load) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
+	share := 0.0 // of the latest looks at which goroutines were queued
 	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
 	for {
 		select {
@@ -31,23 +32,25 @@ func watchLoad(ctx context.Context, l *load) {
 		case <-ticker.C:
 		}
 		metrics.Read(sample)
-		queued := int64(0)
-		if sample[0].Value.Kind() == metrics.KindUint64 {
-			queued = int64(sample[0].Value.Uint64())
-		}
-		l.queued.Store(queued)
-		l.looks.Add(1)
-		if queued > displaced {
+		queued := 0.0
+		if v := sample[0].Value; v.Kind() == metrics.KindUint64 && v.Uint64() > displaced {
 			l.saturated.Add(1)
+			queued = 1
 		}
+		l.looks.Add(1)
+		share += (queued - share) / memory
+		l.short.Store(share > saturation)
 	}
 }
+
+// memory is how many looks it takes, about, to notice that something has changed.
+const memory = 8
 
 // displaced is the one goroutine that waits because the one that looks is running.
 const displaced = 1
 
-// idle reports whether no goroutine waits for a processor.
-func (l *load) idle() bool { return l.queued.Load() <= displaced }
+// idle reports whether goroutines get a processor when they want one, as a rule.
+func (l *load) idle() bool { return !l.short.Load() }
 
 // mark is the state of a load at a moment.
 type mark struct{ looks, saturated int64 }
@@ -61,6 +64,23 @@ func (l *load) since(m mark) float64 {
 		return 0
 	}
 	return float64(now.saturated-m.saturated) / float64(now.looks-m.looks)
+}
+
+// mutexWait is how long goroutines have waited for locks of package sync so far, as the runtime
+// estimates.
+func mutexWait() time.Duration {
+	sample := []metrics.Sample{{Name: "/sync/mutex/wait/total:seconds"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64 {
+		return 0
+	}
+	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
+}
+
+// unknown is the part of the waits of package sync since a moment, at which mutexWait was before, that
+// nobody has told of. All that was told of is taken off, though not all of it was for locks.
+func unknown(before, attributed time.Duration) time.Duration {
+	return max(0, mutexWait()-before-attributed)
 }
 
 // processors is how many goroutines can run at the same time.

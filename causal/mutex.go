@@ -20,9 +20,7 @@ import (
 // answer is the less sure the more goroutines wait for them.
 type Mutex struct {
 	mu sync.Mutex
-	// What follows is guarded by mu.
-	left   relay          // by the last holder
-	holder *ledger.Ledger // of the goroutine that has the lock, nil if that was not observed
+	left relay // by the last holder; guarded by mu
 }
 
 // Lock locks m, as [sync.Mutex.Lock] does.
@@ -49,8 +47,6 @@ func (m *Mutex) lock(o *observation) {
 // take books that the goroutine has got the lock.
 func (m *Mutex) take(o *observation, l *ledger.Ledger, at, got int64) {
 	l.Acquire(o.setting, at, got, m.left.read())
-	l.Hold()
-	m.holder = l
 }
 
 // TryLock tries to lock m, as [sync.Mutex.TryLock] does.
@@ -66,13 +62,9 @@ func (m *Mutex) TryLock() bool {
 }
 
 // Unlock unlocks m, as [sync.Mutex.Unlock] does. In an experiment that inserts delays, the
-// goroutine then makes up for what it owes.
+// goroutine makes up for what it owes before: whoever waits is delayed by that, too, and need not pay
+// it again.
 func (m *Mutex) Unlock() {
-	// The holder may be another goroutine, and what is observed may have changed meanwhile.
-	if m.holder != nil {
-		m.holder.Release()
-		m.holder = nil
-	}
 	if o := live.observation.Load(); o != nil {
 		m.unlock(o)
 		return
@@ -82,7 +74,7 @@ func (m *Mutex) Unlock() {
 
 func (m *Mutex) unlock(o *observation) {
 	l := o.ledger()
+	o.payNow(l)
 	m.left.leave(o, l)
 	m.mu.Unlock()
-	o.payNow(l)
 }

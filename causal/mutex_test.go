@@ -61,40 +61,6 @@ func TestMutexHandsOverToWhoWaits(t *testing.T) {
 	}
 }
 
-// What is held when an observation begins or ends must not be held forever: its holder would
-// never pay again, and its ledger never be forgotten.
-func TestMutexIsHeldUntilItIsUnlocked(t *testing.T) {
-	idle := func() bool {
-		_, l := here()
-		_, idle := l.Last()
-		return idle
-	}
-	var m Mutex
-	m.Lock()
-	watch(t)
-	m.Unlock() // of a lock that nobody saw
-	if !idle() {
-		t.Error("after Unlock without Lock: a lock counts as held")
-	}
-	m.Lock()
-	if idle() {
-		t.Error("after Lock: no lock counts as held")
-	}
-	live.observation.Store(nil)
-	m.Unlock() // that nobody sees
-	watch(t)
-	if !idle() {
-		t.Error("after Unlock while nothing was observed: a lock counts as held")
-	}
-	m.Lock()
-	done := make(chan struct{})
-	go func() { m.Unlock(); close(done) }()
-	<-done
-	if !idle() {
-		t.Error("after Unlock by another goroutine: a lock counts as held")
-	}
-}
-
 func TestMutexTryLock(t *testing.T) {
 	for range 2 {
 		var m Mutex

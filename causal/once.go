@@ -36,19 +36,16 @@ func (o *Once) do(ob *observation, f func()) {
 		first = true
 		o.first(l, f)
 	})
-	if first {
-		ob.payNow(l)
-	} else {
+	if !first {
 		l.Acquire(ob.setting, at, clock.Now(), o.left.read())
 	}
 }
 
 // first calls f for all.
 func (o *Once) first(l *ledger.Ledger, f func()) {
-	l.Hold()
 	defer func() {
-		l.Release()
 		if ob := live.observation.Load(); ob != nil {
+			ob.payNow(l)
 			o.left.leave(ob, l)
 		}
 	}()

@@ -17,8 +17,9 @@ type overlap struct {
 	run         *run
 	observation *observation
 	payers      atomic.Int32
-	inserted    atomic.Int64 // number of delays
-	unable      atomic.Int64 // times that a delay could not be inserted in the way it must be
+	waited      time.Duration // for locks of package sync, before it
+	inserted    atomic.Int64  // number of delays
+	unable      atomic.Int64  // times that a delay could not be inserted in the way it must be
 }
 
 func (run *run) newOverlap(a arm) (*overlap, error) {
@@ -27,13 +28,13 @@ func (run *run) newOverlap(a arm) (*overlap, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &overlap{run: run, observation: run.observes(setting)}
+	v := &overlap{run: run, observation: run.observes(setting), waited: mutexWait()}
 	v.observation.pay = v.pay
 	return v, nil
 }
 
 // Bounds on the ways to pay. A sleep takes about 25 µs longer than asked, which the next debt
-// makes up for; a spin takes a processor from others.
+// makes up for; where the clock is not precise it takes a millisecond.
 const (
 	longestSpin   = time.Millisecond
 	shortestSleep = 100 * time.Microsecond
@@ -75,17 +76,18 @@ func (v *overlap) pay(l *ledger.Ledger, r *spans.Region) int64 {
 	return int64(paid)
 }
 
-// way chooses how to let want pass, nil for not at all. Spinning is exact as long as there is
-// a processor for all that spin. Sleeping lets others run, so it must not be that they
-// only run because of it. Where goroutines wait for a processor neither is right.
+// way chooses how to let want pass, nil for not at all. Sleeping is right as long as nobody runs
+// only because of it. Spinning takes a processor from those who work, so it is for what is too
+// short to sleep, and for as many as there are processors. Where goroutines wait for a
+// processor neither is right.
 func (v *overlap) way(want time.Duration) wait {
 	switch {
 	case !v.run.load.idle():
 		return nil
-	case want < longestSpin && int(v.payers.Load()) < processors():
-		return v.run.spin
 	case want >= shortestSleep && clock.Precise, want >= longestSpin:
 		return v.run.sleep
+	case int(v.payers.Load()) < processors():
+		return v.run.spin
 	}
 	return nil
 }

@@ -97,7 +97,8 @@ type Effect struct {
 	Reduction float64 `json:"reduction"`
 	// StdErr is the standard error of Reduction after outliers beyond 3 MAD are set aside.
 	StdErr float64 `json:"std_err"`
-	// Lo and Hi bound Reduction with 95 % confidence.
+	// Lo and Hi bound Reduction: with 95 % confidence as far as the samples scatter, and by one
+	// point more to both sides for what the model leaves out.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
 	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it

@@ -64,8 +64,8 @@ func checkSaved(t *testing.T, who string, got, want time.Duration) {
 	}
 }
 
-// Who owes a delay pays once it has handed over, and never while somebody may be waiting for it.
-func TestPayingComesAfterHandingOver(t *testing.T) {
+// Who owes a delay pays before it hands over, so that those who wait need not pay it again.
+func TestPayingComesBeforeHandingOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: theRegion, Speedup: 0.5}, 0)
 		if err != nil {
@@ -104,7 +104,7 @@ func TestPayingComesAfterHandingOver(t *testing.T) {
 		m.Lock()
 		check("Lock")
 		c.Signal()
-		check("Signal with the lock", 0)
+		check("Signal with the lock", 5*msec)
 		m.Unlock()
 		check("Unlock", 5*msec)
 		c.Signal()
@@ -126,11 +126,11 @@ func TestPayingComesAfterHandingOver(t *testing.T) {
 		q.Send(1)
 		check("Send", 5*msec)
 		q.Receive()
-		check("Receive")
+		check("Receive", 5*msec)
 
 		var once Once
 		once.Do(c.Broadcast)
-		check("Once, in the function and after it", 0, 5*msec)
+		check("Once, in the function and after it", 5*msec, 5*msec)
 		once.Do(c.Broadcast)
 		check("Once again")
 	})

@@ -2,11 +2,9 @@ package causal
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/goroutine"
 )
 
 // An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over: from a writer to the
@@ -25,9 +23,7 @@ type RWMutex struct {
 	readers struct {
 		mu   sync.Mutex
 		left relay        // by readers, and by writers until then, merged
-		held atomic.Int64 // readers who were observed when they got the lock
 	}
-	writer *ledger.Ledger // guarded by mu for writing; nil if it was not observed
 }
 
 // Lock locks rw for writing, as [sync.RWMutex.Lock] does.
@@ -57,8 +53,6 @@ func (rw *RWMutex) take(o *observation, l *ledger.Ledger, at, got int64) {
 	rw.readers.left.merge(rw.written.read())
 	l.Acquire(o.setting, at, got, rw.readers.left.read())
 	rw.readers.mu.Unlock()
-	l.Hold()
-	rw.writer = l
 }
 
 // TryLock tries to lock rw for writing, as [sync.RWMutex.TryLock] does.
@@ -74,12 +68,8 @@ func (rw *RWMutex) TryLock() bool {
 }
 
 // Unlock unlocks rw for writing, as [sync.RWMutex.Unlock] does. In an experiment that inserts
-// delays, the goroutine then makes up for what it owes.
+// delays, the goroutine makes up for what it owes first.
 func (rw *RWMutex) Unlock() {
-	if rw.writer != nil {
-		rw.writer.Release()
-		rw.writer = nil
-	}
 	if o := live.observation.Load(); o != nil {
 		rw.unlock(o)
 		return
@@ -89,9 +79,9 @@ func (rw *RWMutex) Unlock() {
 
 func (rw *RWMutex) unlock(o *observation) {
 	l := o.ledger()
+	o.payNow(l)
 	rw.written.leave(o, l)
 	rw.mu.Unlock()
-	o.payNow(l)
 }
 
 // RLock locks rw for reading, as [sync.RWMutex.RLock] does.
@@ -118,8 +108,6 @@ func (rw *RWMutex) rlock(o *observation) {
 // takeRead books that the goroutine has got the lock for reading.
 func (rw *RWMutex) takeRead(o *observation, l *ledger.Ledger, at, got int64) {
 	l.Acquire(o.setting, at, got, rw.written.read())
-	l.Hold()
-	rw.readers.held.Add(1)
 }
 
 // TryRLock tries to lock rw for reading, as [sync.RWMutex.TryRLock] does.
@@ -135,12 +123,8 @@ func (rw *RWMutex) TryRLock() bool {
 }
 
 // RUnlock undoes a single RLock, as [sync.RWMutex.RUnlock] does. In an experiment that inserts
-// delays, the goroutine then makes up for what it owes.
+// delays, the goroutine makes up for what it owes first.
 func (rw *RWMutex) RUnlock() {
-	// What is observed may have begun or ended since RLock.
-	if rw.readers.held.Load() > 0 {
-		rw.release()
-	}
 	if o := live.observation.Load(); o != nil {
 		rw.runlock(o)
 		return
@@ -148,24 +132,15 @@ func (rw *RWMutex) RUnlock() {
 	rw.mu.RUnlock()
 }
 
-// release books that a reader who was observed when it got the lock gives it back. If it is another
-// one, its ledger has nothing to release.
-func (rw *RWMutex) release() {
-	if l := live.ledgers.known(goroutine.Current()); l != nil {
-		l.Release()
-	}
-	rw.readers.held.Add(-1)
-}
-
 func (rw *RWMutex) runlock(o *observation) {
 	l := o.ledger()
+	o.payNow(l)
 	var st ledger.Stamp
 	l.Stamp(o.setting, clock.Now(), &st)
 	rw.readers.mu.Lock()
 	rw.readers.left.merge(&st)
 	rw.readers.mu.Unlock()
 	rw.mu.RUnlock()
-	o.payNow(l)
 }
 
 // RLocker returns a [sync.Locker] whose Lock and Unlock are rw's RLock and RUnlock.

@@ -9,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -50,9 +49,8 @@ func (w *workers) work(ctx context.Context, name string, d time.Duration) {
 // A bubbleLock is a Mutex for bubbles: whoever waits for one of package sync keeps the bubble's
 // clock from going on.
 type bubbleLock struct {
-	place  chan struct{}
-	left   relay
-	holder *ledger.Ledger
+	place chan struct{}
+	left  relay
 }
 
 func newBubbleLock() *bubbleLock { return &bubbleLock{place: make(chan struct{}, 1)} }
@@ -71,23 +69,17 @@ func (b *bubbleLock) Lock() {
 		b.place <- struct{}{}
 	}
 	l.Acquire(o.setting, at, clock.Now(), b.left.read())
-	l.Hold()
-	b.holder = l
 }
 
 func (b *bubbleLock) Unlock() {
-	if b.holder != nil {
-		b.holder.Release()
-		b.holder = nil
-	}
 	o, l := here()
 	if l == nil {
 		<-b.place
 		return
 	}
+	o.payNow(l)
 	b.left.leave(o, l)
 	<-b.place
-	o.payNow(l)
 }
 
 const ms = time.Millisecond

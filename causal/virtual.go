@@ -44,9 +44,9 @@ type series struct{ reductions []float64 }
 
 // facts are what has been seen of the quality of windows.
 type facts struct {
-	windows, saturated                int
-	attributed, unattributed, implied int64
-	crowded, foreign                  int64
+	windows, saturated       int
+	elapsed                  time.Duration
+	attributed, unattributed time.Duration
 }
 
 const (
@@ -135,7 +135,7 @@ func (v *virtual) observe(ctx context.Context, o *observation) {
 	if !sleep(ctx, settling) || live.observation.Load() != o {
 		return
 	}
-	began := time.Now()
+	began, waited := time.Now(), mutexWait()
 	last, at, looked := o.setting.Progress(), clock.Now(), v.load.mark()
 	slow := latenciesOf(o)
 	for {
@@ -159,9 +159,18 @@ func (v *virtual) observe(ctx context.Context, o *observation) {
 			break
 		}
 	}
+	v.note(o.setting.Counts(), time.Since(began), waited)
+}
+
+// note books how waits have ended in a turn.
+func (v *virtual) note(c ledger.Counts, took, waited time.Duration) {
 	v.mu.Lock()
-	v.facts.add(o.setting.Counts())
-	v.mu.Unlock()
+	defer v.mu.Unlock()
+	f := &v.facts
+	attributed := time.Duration(c.Attributed)
+	f.elapsed += took
+	f.attributed += attributed
+	f.unattributed += time.Duration(c.Unattributed) + unknown(waited, attributed)
 }
 
 // forgetAfter is how long the ledger of a goroutine is kept that gives no sign of life.
@@ -187,6 +196,11 @@ func (v *virtual) add(o *observation, last, now ledger.Progress, took int64, bus
 	v.facts.windows++
 	if busy > saturation {
 		v.facts.saturated++
+		for _, name := range o.points {
+			for _, h := range o.setting.Hypotheses() {
+				v.ask(h, name, MetricThroughput) // which gets no answer
+			}
+		}
 		return false
 	}
 	for point, name := range o.points {
@@ -248,16 +262,9 @@ func (v *virtual) addLatencies(o *observation, last, now []latencies) {
 
 func quantile(s *otelhdr.Snapshot, percent float64) float64 { return float64(s.Percentile(percent)) }
 
-func (f *facts) add(c ledger.Counts) {
-	f.attributed += c.Attributed
-	f.unattributed += c.Unattributed
-	f.implied += c.Implied
-	f.crowded += c.Crowded
-	f.foreign += c.Foreign
-}
-
-// ask adds a sample. What a progress point says of itself is left out: it is the speed-up.
-func (v *virtual) ask(h ledger.Hypothesis, progress string, m Metric, reduction float64) {
+// ask adds samples, or just the question. What a progress point says of itself is left out: it is the
+// speed-up.
+func (v *virtual) ask(h ledger.Hypothesis, progress string, m Metric, reductions ...float64) {
 	region := allClasses()[h.Region].key
 	if region.Span == progress {
 		return
@@ -268,10 +275,8 @@ func (v *virtual) ask(h ledger.Hypothesis, progress string, m Metric, reduction 
 		s = &series{}
 		v.series[key] = s
 	}
-	if len(s.reductions) == maxSeries {
-		s.reductions = slices.Delete(s.reductions, 0, 1)
-	}
-	s.reductions = append(s.reductions, reduction)
+	s.reductions = append(s.reductions, reductions...)
+	s.reductions = s.reductions[max(0, len(s.reductions)-maxSeries):]
 }
 
 // addTo adds the curves of virtual time to a profile.
@@ -301,8 +306,7 @@ func (v *virtual) addTo(p *Profile) {
 			at := key
 			at.speedup = s
 			if got := v.series[at]; got != nil {
-				e := v.facts.evidence()
-				c.Effects = append(c.Effects, effectOf(s, got.reductions, e.doubts()).withhold(e.reason()))
+				c.Effects = append(c.Effects, v.facts.evidence().judge(effectOf(s, got.reductions, nil)))
 			}
 		}
 		p.Curves = append(p.Curves, *c)
@@ -315,8 +319,8 @@ func (v *virtual) addTo(p *Profile) {
 // evidence is what is known of all cells alike.
 func (f *facts) evidence() evidence {
 	return evidence{
-		mode: ModeVirtual, occupancy: -1,
-		attributed: time.Duration(f.attributed), unattributed: time.Duration(f.unattributed),
+		mode: ModeVirtual, occupancy: -1, elapsed: f.elapsed,
+		attributed: f.attributed, unattributed: f.unattributed,
 		saturated: float64(f.saturated) / float64(max(1, f.windows)),
 	}
 }

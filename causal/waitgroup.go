@@ -34,9 +34,9 @@ func (wg *WaitGroup) Add(delta int) {
 	if delta < 0 {
 		if o := live.observation.Load(); o != nil {
 			l := o.ledger()
+			o.payNow(l)
 			wg.leave(o, l)
 			wg.wg.Add(delta)
-			o.payNow(l)
 			return
 		}
 	}
@@ -44,7 +44,7 @@ func (wg *WaitGroup) Add(delta int) {
 }
 
 // Done says that one more is done, as [sync.WaitGroup.Done] does. In an experiment that inserts
-// delays, the goroutine then makes up for what it owes.
+// delays, the goroutine makes up for what it owes first.
 func (wg *WaitGroup) Done() { wg.Add(-1) }
 
 // leave adds the stamp of the calling goroutine.
@@ -93,7 +93,6 @@ func (wg *WaitGroup) run(l *ledger.Ledger, f func()) {
 			if p := recover(); p != nil {
 				panic(p) // not done, or else Wait might return before the program crashes
 			}
-			// What the goroutine owes passes to who waits.
 			if o := live.observation.Load(); o != nil {
 				wg.leave(o, o.ledger())
 			}

@@ -53,9 +53,7 @@ func TestLedgerConcurrentSafe(t *testing.T) {
 				l.Arrive(s, at)
 				lock.mu.Lock()
 				l.Acquire(s, at, now(), &lock.st)
-				l.Hold()
 				l.Stamp(s, now(), &lock.st)
-				l.Release()
 				lock.mu.Unlock()
 
 				inner.End(s, now(), r.IntN(2) == 0)

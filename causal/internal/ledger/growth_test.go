@@ -84,11 +84,6 @@ func TestPay(t *testing.T) {
 	rich.Begin(s, 0, 0, nil, false).End(s, 10*ms, false)
 	p := &purse{now: 10 * ms, late: ms}
 
-	poor.Hold()
-	if got := p.pay(poor, s); got != 0 {
-		t.Errorf("Pay = %d with a lock, want 0", got)
-	}
-	poor.Release()
 	f := poor.Begin(s, p.now, 0, nil, false)
 	if got := p.pay(poor, s); got != 0 {
 		t.Errorf("Pay = %d in the region, want 0", got)

@@ -20,7 +20,6 @@ type Ledger struct {
 	since   [Width]int64
 	last    int64 // the goroutine's last event
 	waiting bool
-	held    int32 // locks
 
 	// What children on other goroutines have left, see children.go.
 	children int32
@@ -182,28 +181,13 @@ func (l *Ledger) Saved(s *Setting, t int64) [Width]int64 {
 	return l.creditAt(t)
 }
 
-// Hold tells that the goroutine has got a lock, and Release that it has given one back. It does
-// not pay while it holds one.
-func (l *Ledger) Hold() {
-	l.mu.Lock()
-	l.held++
-	l.mu.Unlock()
-}
-
-// Release is the opposite of Hold. A lock that somebody else has taken does not count.
-func (l *Ledger) Release() {
-	l.mu.Lock()
-	l.held = max(0, l.held-1)
-	l.mu.Unlock()
-}
-
 // Last returns when the goroutine last gave a sign of life, and whether it can be
-// forgotten: no span of it is open, and it neither waits nor holds a lock.
+// forgotten: no span of it is open, and it does not wait.
 func (l *Ledger) Last() (t int64, idle bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for range l.inUse() {
 		return l.last, false
 	}
-	return l.last, !l.waiting && l.held == 0
+	return l.last, !l.waiting
 }

@@ -211,8 +211,6 @@ func TestSettingChange(t *testing.T) {
 	if got := l.Saved(s2, 50); got != ([Width]int64{}) {
 		t.Errorf("Saved in a setting that the ledger does not know = %v, want none", got)
 	}
-	l.Hold()
-	l.Release()
 	l.Stamp(s2, 100, &Stamp{}) // the region is still open
 	checkSaved(t, l, s2, 140, 10)
 	l.Acquire(s2, 140, 140, &st)
@@ -261,9 +259,4 @@ func TestLast(t *testing.T) {
 	check("waiting", 30, false)
 	l.Resume(s, 30, 40)
 	check("resumed", 40, true)
-	l.Hold()
-	check("locked", 40, false)
-	l.Release()
-	l.Release()
-	check("unlocked", 40, true)
 }

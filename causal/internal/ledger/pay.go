@@ -10,7 +10,7 @@ const turns = 20
 
 // Pay makes up for what the goroutine owes: it calls wait with a time, in ns, which waits
 // about as long and returns how long it really was; zero if it will not, and then the debt is
-// carried. Whoever is within the region does not pay, nor who holds a lock. Pay returns
+// carried. Whoever is within the region does not pay. Pay returns
 // the time that it has paid.
 //
 // A wait that takes too long is prepayment: it counts against what is owed later.
@@ -51,7 +51,7 @@ func (l *Ledger) Debt(s *Setting, t int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sync(s, t)
-	if l.setting != s || s.growth == nil || l.held > 0 || l.open != 0 || l.waiting {
+	if l.setting != s || s.growth == nil || l.open != 0 || l.waiting {
 		return 0
 	}
 	return max(0, s.growth.At(t)-l.credit[0])

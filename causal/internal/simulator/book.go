@@ -19,10 +19,8 @@ const (
 	Inheritance
 	// Implied: a span is taken to wait for its children on other goroutines.
 	Implied
-	// NoPayLocked: nobody pays while it holds a lock.
-	NoPayLocked
-	// PayUnlocked: debt is paid after a lock is given back, not only at the end of a span.
-	PayUnlocked
+	// PayFirst: debt is paid before another goroutine is let go on, not only at the end of a span.
+	PayFirst
 	// PayAgain: what the growth adds during a payment is paid at once.
 	PayAgain
 	// Prepayment: a payment that takes too long counts in full.
@@ -74,15 +72,3 @@ func (g *Goroutine) stamp(st *ledger.Stamp) {
 	}
 }
 
-func (g *Goroutine) hold() {
-	if g.world.config.Setting != nil && !g.world.without(NoPayLocked) {
-		g.books().Hold()
-	}
-}
-
-// release is told even when no ledgers are kept any more: they may be again.
-func (g *Goroutine) release() {
-	if g.ledger != nil && !g.world.without(NoPayLocked) {
-		g.ledger.Release()
-	}
-}

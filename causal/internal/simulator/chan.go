@@ -34,6 +34,7 @@ func NewChan[T any](n int) *Chan[T] { return &Chan[T]{slots: make([]ledger.Stamp
 
 // Send gives a value to the channel.
 func (c *Chan[T]) Send(g *Goroutine, value T) {
+	g.payFirst()
 	at := g.Now()
 	if r := c.receiver(); r != nil {
 		if len(c.slots) > 0 {
@@ -50,7 +51,6 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 		}
 		r.value, r.from = value, c
 		g.world.ready(r.g)
-		g.payUnlocked()
 		return
 	}
 	if len(c.slots) > 0 {
@@ -59,7 +59,6 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 		e := element[T]{value: value}
 		g.stamp(&e.stamp)
 		c.buffer = append(c.buffer, e)
-		g.payUnlocked()
 		return
 	}
 	s := &party[T]{g: g, element: element[T]{value: value}}
@@ -85,18 +84,19 @@ func (c *Chan[T]) Receive(g *Goroutine) (value T, ok bool) {
 
 // Close says that nothing more will come.
 func (c *Chan[T]) Close(g *Goroutine) {
+	g.payFirst()
 	c.closed = true
 	g.stamp(&c.closing)
 	for r := c.receiver(); r != nil; r = c.receiver() {
 		r.stamp, r.from, r.closed = c.closing, c, true
 		g.world.ready(r.g)
 	}
-	g.payUnlocked()
 }
 
 // Select takes a value from one of the channels, a random one if several have one. It returns
 // which one that was, and false if that is closed and empty.
 func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool) {
+	g.payFirst() // for the place that becomes free
 	at := g.Now()
 	first := 0
 	if len(chans) > 1 {

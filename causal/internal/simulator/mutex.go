@@ -29,18 +29,16 @@ func (m *Mutex) Lock(g *Goroutine) {
 	}
 	m.owner = g
 	g.acquire(at, &m.stamp, waited)
-	g.hold()
 }
 
 // Unlock gives the lock back.
 func (m *Mutex) Unlock(g *Goroutine) {
+	g.payFirst()
 	m.unlock(g)
-	g.payUnlocked()
 }
 
 func (m *Mutex) unlock(g *Goroutine) {
 	g.stamp(&m.stamp)
-	g.release()
 	m.owner = nil
 	if len(m.waiters) > 0 {
 		next := m.waiters[0]
@@ -79,17 +77,15 @@ func (m *RWMutex) Lock(g *Goroutine) {
 	st := m.written
 	st.Merge(&m.read)
 	g.acquire(at, &st, waited)
-	g.hold()
 }
 
 // Unlock gives the writer's lock back.
 func (m *RWMutex) Unlock(g *Goroutine) {
+	g.payFirst()
 	g.stamp(&m.written)
 	m.read = ledger.Stamp{}
-	g.release()
 	m.writing = false
 	m.admit(g.world)
-	g.payUnlocked()
 }
 
 // RLock waits until no writer has the lock.
@@ -103,18 +99,16 @@ func (m *RWMutex) RLock(g *Goroutine) {
 		m.reading++
 	}
 	g.acquire(at, &m.written, waited)
-	g.hold()
 }
 
 // RUnlock gives a reader's lock back.
 func (m *RWMutex) RUnlock(g *Goroutine) {
+	g.payFirst()
 	var st ledger.Stamp
 	g.stamp(&st)
 	m.read.Merge(&st)
-	g.release()
 	m.reading--
 	m.admit(g.world)
-	g.payUnlocked()
 }
 
 // admit lets those in whose turn it is.

@@ -60,9 +60,9 @@ func (g *Goroutine) payment(ns int64) {
 	}
 }
 
-// payUnlocked pays after the goroutine has let another one go on.
-func (g *Goroutine) payUnlocked() {
-	if !g.world.without(PayUnlocked) {
+// payFirst pays before the goroutine lets another one go on.
+func (g *Goroutine) payFirst() {
+	if !g.world.without(PayFirst) {
 		g.pay()
 	}
 }

@@ -18,15 +18,13 @@ func (wg *WaitGroup) Add(n int) { wg.left += n }
 // Done says that one is.
 func (wg *WaitGroup) Done(g *Goroutine) {
 	if !wg.Plain {
+		g.payFirst()
 		var st ledger.Stamp
 		g.stamp(&st)
 		wg.stamp.Merge(&st)
 	}
 	if wg.left--; wg.left == 0 {
 		wakeAll(g.world, &wg.waiters)
-	}
-	if !wg.Plain {
-		g.payUnlocked()
 	}
 }
 
@@ -75,12 +73,13 @@ func (c *Cond) Signal(g *Goroutine) { c.signal(g, min(1, len(c.waiters))) }
 func (c *Cond) Broadcast(g *Goroutine) { c.signal(g, len(c.waiters)) }
 
 func (c *Cond) signal(g *Goroutine, n int) {
+	g.payFirst()
+	n = min(n, len(c.waiters)) // some may have left meanwhile
 	for _, next := range c.waiters[:n] {
 		g.stamp(&next.stamp)
 		g.world.ready(next.g)
 	}
 	c.waiters = c.waiters[n:]
-	g.payUnlocked()
 }
 
 // A Once runs a function for the first who asks. Others wait until that has ended.
@@ -95,10 +94,10 @@ func (o *Once) Do(g *Goroutine, f func()) {
 	if !o.begun {
 		o.begun = true
 		f()
+		g.payFirst()
 		o.done = true
 		g.stamp(&o.stamp)
 		wakeAll(g.world, &o.waiters)
-		g.payUnlocked()
 		return
 	}
 	at, waited := g.Now(), !o.done
