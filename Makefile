@@ -42,6 +42,10 @@ ratios: ## Measure our cost beside the SDK's and others', five minutes; ARGS="-o
 guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 CGO_ENABLED=0 \
 	$(GO) test -count=1 -vet=off -exec $(CURDIR)/integration/qemu/run.sh $(ARGS)
 
+.PHONY: accuracy
+accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual, ARGS="-only mutex"
+	@cd integration && $(GO) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(ARGS)
+
 .PHONY: qemu
 qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs; ARGS="-v -run Loop"
 	@integration/qemu/setup.sh

@@ -134,14 +134,6 @@ func (t *ledgers) of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, a
 	return l
 }
 
-// known returns the ledger of a goroutine, nil if it has none.
-func (t *ledgers) known(id goroutine.ID) *ledger.Ledger {
-	shard := t.shard(id)
-	shard.mu.Lock()
-	defer shard.mu.Unlock()
-	return shard.of[id]
-}
-
 // adopt makes l the ledger of a goroutine that has just begun.
 func (t *ledgers) adopt(id goroutine.ID, l *ledger.Ledger) {
 	l.Owner = uint64(id)

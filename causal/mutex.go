@@ -19,7 +19,7 @@ import (
 // Other locks of the program may be of package sync. What they hand over is not known, so the
 // answer is the less sure the more goroutines wait for them.
 type Mutex struct {
-	mu sync.Mutex
+	mu   sync.Mutex
 	left relay // by the last holder; guarded by mu
 }
 

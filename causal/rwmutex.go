@@ -22,7 +22,7 @@ type RWMutex struct {
 	written relay
 	readers struct {
 		mu   sync.Mutex
-		left relay        // by readers, and by writers until then, merged
+		left relay // by readers, and by writers until then, merged
 	}
 }
 

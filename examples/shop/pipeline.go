@@ -51,7 +51,7 @@ type pipeline struct {
 	tracer trace.Tracer
 	db     *sql.DB
 
-	toPack, toShip chan *order
+	toPack, toShip causal.Chan[*order] // hands virtual time over, like the lock
 	packing        sync.WaitGroup
 	shipped        chan struct{} // closed when the last order has left
 }
@@ -60,8 +60,8 @@ func startPipeline(tp trace.TracerProvider, db *sql.DB) *pipeline {
 	p := &pipeline{
 		tracer:  tp.Tracer("shop/pipeline"),
 		db:      db,
-		toPack:  make(chan *order, queueSlots),
-		toShip:  make(chan *order, queueSlots),
+		toPack:  causal.NewChan[*order](queueSlots),
+		toShip:  causal.NewChan[*order](queueSlots),
 		shipped: make(chan struct{}),
 	}
 	for range packers {
@@ -75,14 +75,14 @@ func startPipeline(tp trace.TracerProvider, db *sql.DB) *pipeline {
 func (p *pipeline) Submit(ctx context.Context, o *order) {
 	// The work outlives the request, so it must not be cancelled with it.
 	o.ctx = context.WithoutCancel(ctx)
-	causal.Blocked(ctx, func() { p.toPack <- o })
+	p.toPack.Send(o)
 }
 
 // Close waits until all orders are shipped. Nothing may be submitted any more.
 func (p *pipeline) Close() {
-	close(p.toPack)
+	p.toPack.Close()
 	p.packing.Wait()
-	close(p.toShip)
+	p.toShip.Close()
 	<-p.shipped
 }
 
@@ -92,9 +92,9 @@ func (p *pipeline) packAll() {
 	if err != nil {
 		panic(err) // the level is a constant
 	}
-	for o := range p.toPack {
+	for o := range p.toPack.All() {
 		p.pack(o, &packed, press)
-		p.toShip <- o
+		p.toShip.Send(o)
 	}
 }
 
@@ -116,7 +116,7 @@ func (p *pipeline) pack(o *order, packed *bytes.Buffer, press *flate.Writer) {
 
 func (p *pipeline) shipAll() {
 	defer close(p.shipped)
-	for o := range p.toShip {
+	for o := range p.toShip.All() {
 		if err := p.ship(o); err != nil {
 			slog.Warn("order not shipped", "order", o.ID, "error", err)
 		}

@@ -71,4 +71,3 @@ func (g *Goroutine) stamp(st *ledger.Stamp) {
 		g.books().Stamp(s, g.world.now, st)
 	}
 }
-

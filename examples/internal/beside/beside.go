@@ -1,0 +1,121 @@
+// Package beside runs a program under a CPU profile and a causal profile, shows both side by side,
+// and then holds the causal one against an optimised variant of the program.
+package beside
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A Program is what is profiled.
+type Program struct {
+	Name  string
+	About string // one line
+	// Unit is the name of the progress point, and of what is done when it is visited.
+	Unit string
+	// Region is what the optimised variant makes faster, Function where its code is.
+	Region, Function string
+	// Change says what the optimised variant does differently.
+	Change string
+	// Run works until ctx is over.
+	Run func(ctx context.Context, tracer trace.Tracer, optimized bool)
+}
+
+// Main is a command that measures the program.
+func Main(p Program) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := p.run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
+		os.Exit(1)
+	}
+}
+
+// pairs is how often the program and its variant take turns, each for turn.
+const (
+	pairs = 4
+	turn  = 1500 * time.Millisecond
+)
+
+func (p Program) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	optimized := flags.Bool("optimized", false, "profile the optimised variant, and compare nothing")
+	length := flags.Duration("for", 18*time.Second, "how long to profile, at least 8s")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("argument %q: unexpected", flags.Arg(0))
+	case *length < 8*time.Second:
+		return fmt.Errorf("-for %v: must be at least 8s", *length)
+	}
+	fmt.Fprintf(stdout, "%s: %s\n\nprofiling for %v ...\n", p.Name, p.About, *length)
+	profiles, err := p.Profile(ctx, *length, *optimized)
+	if err != nil {
+		return err
+	}
+	if err := profiles.write(stdout, p); err != nil || *optimized {
+		return err
+	}
+	fmt.Fprintf(stdout, "\nDoing it: %s.\n", p.Change)
+	gain, err := p.Compare(ctx, pairs, turn)
+	if err != nil {
+		return err
+	}
+	gain.write(stdout, p, profiles.Causal)
+	return nil
+}
+
+// Profiles are two views of the same run.
+type Profiles struct {
+	CPU    CPU
+	Causal causal.Profile
+}
+
+// Profile runs the program for a while under both profilers.
+func (p Program) Profile(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
+	c, err := causal.New(causal.WithVirtual(true))
+	if err != nil {
+		return Profiles{}, err
+	}
+	var profile causal.Profile
+	cpu, err := profileCPU(p, func() error {
+		_, err := p.during(ctx, c, length, optimized)
+		profile = c.Profile()
+		return err
+	})
+	return Profiles{cpu, profile}, errors.Join(err, c.Close())
+}
+
+// during runs the program with a controller's hook, and returns what spans took.
+func (p Program) during(ctx context.Context, c *causal.Controller, length time.Duration, optimized bool) ([]spans.RegionStats, error) {
+	tp := spans.Wrap(nil, spans.WithHook(c.Hook()))
+	limited, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	p.Run(limited, tp.Tracer(p.Name), optimized)
+	regions := tp.Regions()
+	return regions, errors.Join(ctx.Err(), tp.Shutdown(context.WithoutCancel(ctx)))
+}
+
+func (r Profiles) write(w io.Writer, p Program) error {
+	r.CPU.write(w, p)
+	fmt.Fprintln(w)
+	throughput := r.Causal
+	throughput.Curves = slices.DeleteFunc(slices.Clone(r.Causal.Curves), func(c causal.Curve) bool { return c.Metric != causal.MetricThroughput })
+	return throughput.WriteTable(w)
+}

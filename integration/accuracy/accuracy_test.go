@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestSummarize(t *testing.T) {
+	around := func(v float64) span { return span{v, v - 0.5, v + 0.5} }
+	cells := []cell{
+		{Mode: causal.ModeVirtual, Predicted: 10, Lo: 9, Hi: 11, Actual: around(10.5)},
+		{Mode: causal.ModeVirtual, Predicted: 20, Lo: 19, Hi: 21, Actual: span{21.3, 20.4, 22.2}}, // not covered, but agrees: 1.3 < √(1²+0.9²)
+		{Mode: causal.ModeVirtual, Predicted: 30, Lo: 29, Hi: 31, Actual: around(27)},             // no
+		{Mode: causal.ModeVirtual, Withheld: "too little"},
+		{Mode: causal.ModeVirtual, Predicted: 90, Unclaimed: true},
+		{Mode: causal.ModeOverlap, Predicted: 80},
+	}
+	want := summary{cells: 4, withheld: 1, meanAbsError: (0.5 + 1.3 + 3) / 3, worst: 3, coverage: 1. / 3, agreement: 2. / 3}
+	got := summarize(cells, causal.ModeVirtual)
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(summary{}), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("summarize differs, -want +got:\n%s", diff)
+	}
+	line := "accuracy SUMMARY mode=virtual cells=4 mean_abs_error=1.60 worst=3.00 coverage=0.33 withheld=1"
+	if got := got.line(causal.ModeVirtual); got != line {
+		t.Errorf("line = %q, want %q", got, line)
+	}
+}
+
+func TestSummarizeNothing(t *testing.T) {
+	got := summarize([]cell{{Mode: causal.ModeOverlap, Withheld: "no"}}, causal.ModeOverlap)
+	if got.cells != 1 || got.withheld != 1 || !math.IsNaN(got.meanAbsError) || !math.IsNaN(got.worst) || !math.IsNaN(got.coverage) {
+		t.Errorf("summarize = %+v, want NaN without a number", got)
+	}
+}
+
+func TestCellLine(t *testing.T) {
+	c := cell{Workload: "join", Mode: causal.ModeVirtual, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{Value: 25}}
+	want := "accuracy join mode=virtual region=a speedup=0.25 predicted=24.90 lo=24.70 hi=25.10 actual=25.00 error=-0.10"
+	if got := c.line(); got != want {
+		t.Errorf("line = %q, want %q", got, want)
+	}
+	c.Withheld = `too "few"`
+	want = `accuracy join mode=virtual region=a speedup=0.25 withheld="too \"few\""`
+	if got := c.line(); got != want {
+		t.Errorf("line = %q, want %q", got, want)
+	}
+}
+
+func TestSpanOf(t *testing.T) {
+	for _, tc := range []struct {
+		values []float64
+		want   span
+	}{
+		{[]float64{3}, span{3, 3, 3}},
+		{[]float64{5, 1, 3, 2}, span{2.5, 1, 5}},
+		{[]float64{6, 5, 4, 3, 2, 1}, span{3.5, 1, 6}},
+		{[]float64{9, 8, 7, 6, 5, 4, 3, 2, 1}, span{5, 2, 8}}, // 96 %
+	} {
+		if got := spanOf(tc.values); got != tc.want {
+			t.Errorf("spanOf(%v) = %v, want %v", tc.values, got, tc.want)
+		}
+	}
+	if got := spanOf(nil); !math.IsNaN(got.Value) {
+		t.Errorf("spanOf(nil) = %v, want NaN", got)
+	}
+}
+
+func TestBurnScales(t *testing.T) {
+	calibrate()
+	if perSecond < 1e6 {
+		t.Errorf("%g steps a second, want more than a million", perSecond)
+	}
+}
+
+// A small round of one workload by both modes. What comes out is not judged: it would take
+// longer, and a machine that does nothing else.
+func TestMeasure(t *testing.T) {
+	s := thorough()
+	s.speedups, s.rounds, s.virtual, s.overlap, s.pairs, s.window, s.patience = []float64{0.5}, 1, 3000*ms, 1, 1, 50*ms, 0
+	w := workloads()[0]
+	r, err := newLab(w, s).measure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := len(w.regions) * 2; len(r.Cells) != want {
+		t.Errorf("%d cells, want %d", len(r.Cells), want)
+	}
+	for _, c := range r.Cells {
+		t.Log(c.line())
+		if math.IsNaN(c.Actual.Value) || c.Withheld == "" && math.IsNaN(c.Predicted) {
+			t.Errorf("%s: no number, and no reason", c.line())
+		}
+	}
+	var out bytes.Buffer
+	r.print(&out, w)
+	for _, want := range []string{"accuracy CONTROL name=a/a workload=join actual=", "# join: windows: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, &out)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}} {
+		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+			t.Errorf("run(%q) = nil, want an error", args)
+		}
+	}
+	o, err := parseFlags([]string{"-quick", "-mode", "overlap", "-only", "join"}, &bytes.Buffer{})
+	if err != nil || len(o.modes) != 1 || o.modes[0] != causal.ModeOverlap || len(o.speedups) >= len(thorough().speedups) {
+		t.Errorf("parseFlags = %+v, %v; want overlap only, and fewer speed-ups", o, err)
+	}
+}

@@ -1,0 +1,37 @@
+// Command accuracy holds the predictions of package causal against the real thing: small
+// programs run for real, on real time, and each is asked what would be if a region were faster;
+// then the region is made faster. It prints one line for each question:
+//
+//	accuracy join mode=virtual region=a speedup=0.25 predicted=24.9 lo=24.7 hi=25.1 actual=25.0 error=-0.1
+//
+//	predicted, lo, hi   by how many percent the time between visits of the progress point would
+//	                    shrink, with its 95 % interval, as a Profile says
+//	actual              by how many percent it shrank when the region took speedup less of its time
+//	error               predicted - actual, in percentage points
+//	withheld            why there is no number, in place of the numbers
+//
+// One line sums a mode up:
+//
+//	accuracy SUMMARY mode=virtual cells=40 mean_abs_error=0.41 worst=1.90 coverage=0.95 withheld=0
+//
+//	cells               questions to the programs for which the mode claims to be right
+//	mean_abs_error      of those answered, and the worst of them, in percentage points
+//	coverage            part of those answered whose interval holds the actual value. That value is
+//	                    itself measured: a comment gives the coverage with the error of both allowed for
+//	withheld            how many were not answered
+//
+// Controls have lines of their own, and no part in the summary: two arms that are alike (a/a), a
+// region in which nothing is done (noop) and one that nobody waits for (aside) have no effect;
+// where a mode can not be right, it says so (withholds).
+//
+// # How it is measured
+//
+// Each program has a process of its own, in which rounds follow each other. A round asks each mode,
+// then measures: the program runs on, a factor that it reads at each iteration makes the
+// region faster, and windows with and without take turns. A window is compared with the mean of those
+// before and after it. If those differ by more than 3 %, or other processes had a processor
+// meanwhile, it is measured again; so is a block of predictions in which other processes ran. How
+// often, and what had to be kept nevertheless, stands in comments.
+//
+// On another machine, or beside other work, figures are worse; the comments say so.
+package main

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the command's flags.
+type options struct {
+	settings
+	only  *regexp.Regexp
+	quick bool
+	lab   string // the workload to measure in this process
+}
+
+func parseFlags(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	mode := flags.String("mode", "", "only this `mode`: virtual, overlap or dilation")
+	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
+	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
+	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("argument %q: unexpected", flags.Arg(0))
+	}
+	o.settings = thorough()
+	if o.quick {
+		o.settings = quick()
+	}
+	switch m := causal.Mode(*mode); m {
+	case "":
+	case causal.ModeVirtual, causal.ModeOverlap, causal.ModeDilation:
+		o.modes = []causal.Mode{m}
+	default:
+		return o, fmt.Errorf("-mode %q: must be virtual, overlap or dilation", *mode)
+	}
+	o.only, err = regexp.Compile(*only)
+	return o, err
+}
+
+// run measures all workloads, each in a process of its own, and sums them up.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parseFlags(args, stderr)
+	if err != nil {
+		return err
+	}
+	if o.lab != "" {
+		return measureHere(o, stdout)
+	}
+	began := time.Now()
+	fmt.Fprintf(stdout, "# %s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	var cells []cell
+	for _, w := range workloads() {
+		if !o.only.MatchString(w.name) || o.quick && !w.short && o.only.String() == "" {
+			continue
+		}
+		r, err := measureElsewhere(ctx, w.name, args, stderr)
+		if err != nil {
+			return err
+		}
+		cells = append(cells, r.Cells...)
+		r.print(stdout, w)
+	}
+	for _, mode := range o.modes {
+		s := summarize(cells, mode)
+		fmt.Fprintln(stdout, s.line(mode))
+		fmt.Fprintf(stdout, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", mode, s.agreement)
+	}
+	printPeer(stdout)
+	fmt.Fprintf(stdout, "# %v\n", time.Since(began).Round(time.Second))
+	return nil
+}
+
+// measureHere measures one workload and writes the result as JSON.
+func measureHere(o options, w io.Writer) error {
+	all := workloads()
+	i := slices.IndexFunc(all, func(w workload) bool { return w.name == o.lab })
+	if i < 0 {
+		return fmt.Errorf("workload %q: unknown", o.lab)
+	}
+	r, err := newLab(all[i], o.settings).measure()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(r)
+}
+
+// measureElsewhere has a process of its own measure a workload, so that none finds regions and
+// memory of the one before.
+func measureElsewhere(ctx context.Context, name string, args []string, stderr io.Writer) (r result, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"-lab", name}, args...)...)
+	cmd.Stderr = stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, json.Unmarshal(out, &r)
+}
+
+func (r result) print(out io.Writer, w workload) {
+	fmt.Fprintf(out, "\n# %s\n", w.about)
+	for _, c := range r.Cells {
+		fmt.Fprintln(out, c.line())
+	}
+	for _, line := range r.Controls {
+		fmt.Fprintln(out, line)
+	}
+	for _, line := range r.Comments {
+		fmt.Fprintf(out, "# %s: %s\n", w.name, line)
+	}
+}
+
+// printPeer prints what Coz, built from its newest source, predicts of the same shapes on a
+// machine of this kind.
+func printPeer(out io.Writer) {
+	for _, line := range []string{
+		"Coz on the same shapes, predicted - actual at speedup 0.25/0.5/0.75, in points:",
+		"  serial +0.1/-0.5/-0.6; join 20M/16M +1/+6.4/+10; mutex 200/100 us -4/-8.5/-13 to -17; mutex 20/10 ms +3/+2.5/+2",
+	} {
+		fmt.Fprintln(out, "#", line)
+	}
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// settings say how much is measured.
+type settings struct {
+	modes    []causal.Mode
+	speedups []float64
+	rounds   int           // of predictions and of what is held against them
+	virtual  time.Duration // a block of virtual time
+	overlap  int           // iterations of overlap in a block
+	pairs    int           // windows of each faster region in a block
+	window   time.Duration // one measurement
+	settle   time.Duration // between changing something and measuring
+	patience time.Duration // for measuring again, in all
+}
+
+func thorough() settings {
+	return settings{
+		modes: []causal.Mode{causal.ModeVirtual, causal.ModeOverlap}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
+		rounds: 2, virtual: 10500 * ms, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
+	}
+}
+
+func quick() settings {
+	s := thorough()
+	s.speedups = []float64{0.25, 0.5}
+	s.rounds, s.overlap, s.pairs, s.patience = 1, 6, 3, 0
+	return s
+}
+
+// A lab measures one workload in this process.
+type lab struct {
+	workload
+	settings
+	rng    *rand.Rand
+	wasted time.Duration // by what was measured again
+	result result
+	actual map[question][]float64 // reductions in percent
+	null   []float64              // of two arms that are alike
+}
+
+// A question is about a region and a speed-up.
+type question struct {
+	region  string
+	speedup float64
+}
+
+// A result is what a process hands back.
+type result struct {
+	Cells    []cell
+	Comments []string
+	Controls []string
+}
+
+func newLab(w workload, s settings) *lab {
+	if w.computes {
+		s.window, s.settle = s.window*2/5, s.settle/5
+		s.overlap, s.pairs = 2*s.overlap, 5*s.pairs/2
+	}
+	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}}
+}
+
+// again reports whether what has taken since began may be measured again.
+func (l *lab) again(t *tally, began time.Time) bool {
+	if l.wasted >= l.patience {
+		return false
+	}
+	l.wasted += time.Since(began)
+	t.again++
+	return true
+}
+
+// measure runs all rounds.
+func (l *lab) measure() (result, error) {
+	calibrate()
+	profiles := map[causal.Mode][]causal.Profile{}
+	blocks := map[string]*tally{"predictions": {}, "windows": {}}
+	if l.withholds {
+		l.rounds = 1 // one answer is enough to see that there is none
+	}
+	for round := range l.rounds {
+		for _, mode := range l.modes {
+			if mode == causal.ModeVirtual && round > 0 {
+				continue // one block has many windows
+			}
+			p, err := l.undisturbed(blocks["predictions"], func() (causal.Profile, error) { return l.predict(mode) })
+			if err != nil {
+				return result{}, fmt.Errorf("%s: %s: %w", l.name, mode, err)
+			}
+			profiles[mode] = append(profiles[mode], p)
+		}
+		if err := l.realize(blocks["windows"]); err != nil {
+			return result{}, fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	for _, mode := range l.modes {
+		l.judge(mode, causal.Merge(profiles[mode]...))
+	}
+	l.aa()
+	for _, what := range []string{"predictions", "windows"} {
+		l.comment("%s: %s", what, blocks[what])
+	}
+	return l.result, nil
+}
+
+// A tally counts what had to be measured again.
+type tally struct {
+	taken, again, kept int
+	worst              float64 // what other processes took in one that was kept, of a processor
+}
+
+func (t *tally) keep(foreign float64) {
+	t.kept++
+	t.worst = max(t.worst, foreign)
+}
+
+func (t *tally) String() string {
+	if t.kept == 0 {
+		return fmt.Sprintf("%d, %d measured again", t.taken, t.again)
+	}
+	return fmt.Sprintf("%d, %d measured again, %d kept although disturbed (other processes took up to %.0f %% of a processor)", t.taken, t.again, t.kept, 100*t.worst)
+}
+
+// undisturbed predicts, and once more if other processes disturb it.
+func (l *lab) undisturbed(t *tally, predict func() (causal.Profile, error)) (causal.Profile, error) {
+	t.taken++
+	for try := 0; ; try++ {
+		noise := listen()
+		p, err := predict()
+		foreign, loud := noise.foreign()
+		if err != nil || !loud {
+			return p, err
+		}
+		if try > 0 || !l.again(t, noise.began) {
+			t.keep(foreign)
+			return p, nil
+		}
+	}
+}
+
+// predict runs the program under a mode, and returns the profile.
+func (l *lab) predict(mode causal.Mode) (causal.Profile, error) {
+	if mode == causal.ModeVirtual {
+		c, err := causal.New(causal.WithVirtual(true))
+		if err != nil {
+			return causal.Profile{}, err
+		}
+		p := start(l.workload, c.Hook())
+		time.Sleep(l.virtual)
+		profile := c.Profile()
+		if err := p.end(); err != nil {
+			return profile, err
+		}
+		return profile, c.Close()
+	}
+	c, err := causal.New(causal.WithExperiments(caps), causal.WithVirtual(false))
+	if err != nil {
+		return causal.Profile{}, err
+	}
+	p := start(l.workload, c.Hook())
+	if err := l.experiment(c, mode); err != nil {
+		return causal.Profile{}, err
+	}
+	profile := c.Profile()
+	if err := p.end(); err != nil {
+		return profile, err
+	}
+	return profile, c.Close()
+}
+
+// caps are the limits of experiments: here they harm nobody.
+var caps = causal.Limits{PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute), Duty: 1, Total: causal.Duration(time.Hour)}
+
+// experiment lets a plan run until it has made its iterations, or for as long as it may take.
+func (l *lab) experiment(c *causal.Controller, mode causal.Mode) error {
+	plan, err := l.plan(mode)
+	if err != nil {
+		return err
+	}
+	if err := c.Apply(plan); err != nil {
+		return err
+	}
+	arms := l.overlap * len(plan.Regions) * len(l.speedups) * 2
+	longest := time.Duration(arms) * (l.window + 2*l.settle) * 2
+	for began := time.Now(); time.Since(began) < longest; time.Sleep(l.settle) {
+		if c.Profile().Iterations >= l.overlap || c.Status().State != causal.StateRunning {
+			break
+		}
+	}
+	return nil
+}
+
+// plan asks about the workload's regions, and its control.
+func (l *lab) plan(mode causal.Mode) (*causal.Plan, error) {
+	regions := []map[string]string{}
+	for _, r := range l.regions {
+		regions = append(regions, map[string]string{"span": r})
+	}
+	if l.control != "" {
+		regions = append(regions, map[string]string{"span": l.control})
+	}
+	var percents []float64
+	for _, s := range l.speedups {
+		percents = append(percents, 100*s)
+	}
+	document, err := json.Marshal(map[string]any{
+		"api": causal.API, "id": "accuracy-" + l.name, "expires_at": time.Now().Add(30 * time.Minute), "mode": mode,
+		"regions":  regions,
+		"progress": []map[string]string{{"span": done, "type": causal.TypeThroughput}},
+		"grid":     map[string]any{"speedups": percents},
+		"timing":   map[string]string{"warmup": "300ms", "experiment": l.window.String(), "cooloff": l.settle.String(), "max_experiment": "2s"},
+		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},
+		"abort":    map[string]any{"p99_ratio": 1000, "err_delta": "100%", "min_samples": 1},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return causal.ParsePlan(document)
+}
+
+// realize makes the regions faster, one after the other, and measures by how much the period
+// shrinks. The windows without take turns with those with.
+func (l *lab) realize(t *tally) error {
+	c, err := causal.New(causal.WithVirtual(false)) // a hook that does nothing, so that spans cost the same
+	if err != nil {
+		return err
+	}
+	p := start(l.workload, c.Hook())
+	questions := []question{{}}
+	for _, region := range l.regions {
+		for _, s := range l.speedups {
+			questions = append(questions, question{region, s})
+		}
+	}
+	before := l.period(p, question{})
+	for range l.pairs {
+		for _, i := range l.rng.Perm(len(questions)) {
+			before = l.pair(t, p, questions[i], before)
+		}
+	}
+	if err := p.end(); err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+const (
+	// tries is how often a window is measured, at most.
+	tries = 4
+	// drift is by how much the windows before and after may differ.
+	drift = 0.03
+)
+
+// pair measures one window and the baseline after it, again if something disturbs them, and
+// returns that baseline.
+func (l *lab) pair(t *tally, p *program, q question, before float64) float64 {
+	t.taken++
+	for try := 1; ; try++ {
+		noise := listen()
+		faster := l.period(p, q)
+		after := l.period(p, question{})
+		foreign, loud := noise.foreign()
+		disturbed := loud || math.Abs(math.Log(after/before)) > drift
+		if disturbed && try < tries && l.again(t, noise.began) {
+			before = after
+			continue
+		}
+		if disturbed {
+			t.keep(foreign)
+		}
+		reduction := 100 * (1 - faster/math.Sqrt(before*after))
+		if q.region == "" {
+			l.null = append(l.null, reduction)
+		} else {
+			l.actual[q] = append(l.actual[q], reduction)
+		}
+		return after
+	}
+}
+
+// period measures it in one window, with one region faster, or none.
+func (l *lab) period(p *program, q question) float64 {
+	if f := p.left[q.region]; f != nil {
+		f.set(1 - q.speedup)
+		defer f.set(1)
+	}
+	time.Sleep(l.settle)
+	return p.visits.period(l.window)
+}

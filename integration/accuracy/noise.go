@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+	"time"
+)
+
+// A noise tells how much processor time other processes took since a moment.
+type noise struct {
+	began      time.Time
+	busy, ours time.Duration
+	unknown    bool
+}
+
+func listen() noise {
+	busy, err := machineTime()
+	ours, err2 := processTime()
+	return noise{began: time.Now(), busy: busy, ours: ours, unknown: errors.Join(err, err2) != nil}
+}
+
+const (
+	// The kernel counts in steps of 10 ms, for each processor.
+	countedIn = 15 * time.Millisecond
+	// quiet is the part of one processor that others may take.
+	quiet = 0.05
+)
+
+// foreign returns the part of one processor that other processes had, and whether that is so much
+// that nothing measured meanwhile counts. Where it is not known, it is none.
+func (n noise) foreign() (part float64, loud bool) {
+	now := listen()
+	if n.unknown || now.unknown {
+		return 0, false
+	}
+	took := now.began.Sub(n.began)
+	others := max(0, (now.busy-n.busy)-(now.ours-n.ours))
+	return float64(others) / float64(took), others > countedIn+time.Duration(quiet*float64(took))
+}
