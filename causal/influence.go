@@ -146,7 +146,7 @@ func (run *run) quantiles(before, after []*otelhdr.Snapshot) [][]float64 {
 func (v *overlap) look(e *experiment) {
 	s := v.observation.setting
 	e.counts = s.Counts()
-	e.counts.Unattributed += int64(unknown(v.waited, time.Duration(e.counts.Attributed)))
+	e.locks = mutexWait() - v.waited
 	e.residual = time.Duration(e.counts.Left / max(1, e.counts.Pays))
 	delays, unable := v.inserted.Load(), v.unable.Load()
 	e.spoiled = e.spoiled || float64(unable) > maxUnable*float64(delays+unable)

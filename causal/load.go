@@ -66,8 +66,9 @@ func (l *load) since(m mark) float64 {
 	return float64(now.saturated-m.saturated) / float64(now.looks-m.looks)
 }
 
-// mutexWait is how long goroutines have waited for locks of package sync so far, as the runtime
-// estimates.
+// mutexWait is how long goroutines have waited for locks of package sync so far, those in our own
+// types too. The runtime estimates it from a few of the waits: over a second it can be twice as long
+// as it was, or half.
 func mutexWait() time.Duration {
 	sample := []metrics.Sample{{Name: "/sync/mutex/wait/total:seconds"}}
 	metrics.Read(sample)
@@ -77,10 +78,14 @@ func mutexWait() time.Duration {
 	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
 }
 
-// unknown is the part of the waits of package sync since a moment, at which mutexWait was before, that
-// nobody has told of. All that was told of is taken off, though not all of it was for locks.
-func unknown(before, attributed time.Duration) time.Duration {
-	return max(0, mutexWait()-before-attributed)
+// untold is the part of the waits for locks that nobody has told us of, if that is so much, also of
+// the time that has elapsed, that it can not be the runtime's error. All that was told of is taken off, also
+// what was not for locks.
+func untold(locks, attributed, elapsed time.Duration) time.Duration {
+	if rest := locks - attributed; rest > locks/2 && rest > elapsed/10 {
+		return rest
+	}
+	return 0
 }
 
 // processors is how many goroutines can run at the same time.

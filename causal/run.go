@@ -73,6 +73,7 @@ type experiment struct {
 	residual time.Duration // what a goroutine still owed when it had paid, mean
 	busy     float64       // share of the time in which processors were short
 	counts   ledger.Counts
+	locks    time.Duration // waits for those of package sync
 }
 
 // ruleError is why a rule ended a run.

@@ -140,7 +140,7 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 // evidenceOf adds up what is known of the experiments with one arm.
 func evidenceOf(experiments []experiment, a arm, point int) evidence {
 	v := evidence{mode: ModeOverlap, occupancy: -1}
-	n := 0
+	n, locks := 0, time.Duration(0)
 	for _, e := range experiments {
 		if e.arm != a {
 			continue
@@ -155,7 +155,9 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 		v.unattributed += time.Duration(e.counts.Unattributed)
 		v.attributed += time.Duration(e.counts.Attributed)
 		v.saturated += e.busy
+		locks += e.locks
 	}
+	v.unattributed += untold(locks, v.attributed, v.elapsed)
 	if n > 0 {
 		v.saturated /= float64(n)
 	}

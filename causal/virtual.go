@@ -47,6 +47,7 @@ type facts struct {
 	windows, saturated       int
 	elapsed                  time.Duration
 	attributed, unattributed time.Duration
+	locks                    time.Duration // waits for those of package sync
 }
 
 const (
@@ -170,7 +171,8 @@ func (v *virtual) note(c ledger.Counts, took, waited time.Duration) {
 	attributed := time.Duration(c.Attributed)
 	f.elapsed += took
 	f.attributed += attributed
-	f.unattributed += time.Duration(c.Unattributed) + unknown(waited, attributed)
+	f.unattributed += time.Duration(c.Unattributed)
+	f.locks += mutexWait() - waited
 }
 
 // forgetAfter is how long the ledger of a goroutine is kept that gives no sign of life.
@@ -320,7 +322,7 @@ func (v *virtual) addTo(p *Profile) {
 func (f *facts) evidence() evidence {
 	return evidence{
 		mode: ModeVirtual, occupancy: -1, elapsed: f.elapsed,
-		attributed: f.attributed, unattributed: f.unattributed,
+		attributed: f.attributed, unattributed: f.unattributed + untold(f.locks, f.attributed, f.elapsed),
 		saturated: float64(f.saturated) / float64(max(1, f.windows)),
 	}
 }
