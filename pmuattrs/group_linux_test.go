@@ -204,7 +204,9 @@ func TestUsage(t *testing.T) {
 	}
 	before := mustRead(t, u)
 	burn(5 * time.Millisecond)
-	time.Sleep(time.Millisecond)
+	for range 20 { // of which some are long enough for the thread to be put to sleep
+		time.Sleep(time.Millisecond)
+	}
 	after := mustRead(t, u)
 	d, err := after.Since(before)
 	if err != nil {

@@ -239,8 +239,8 @@ func TestPlanTemplate(t *testing.T) {
 	if life := plan.ExpiresAt.Sub(now); life <= 50*time.Minute || life > time.Hour {
 		t.Errorf("plan expires after %v, want at most an hour and not much less", life)
 	}
-	if plan.Mode != causal.ModeDilation {
-		t.Errorf("mode %q, want %q", plan.Mode, causal.ModeDilation)
+	if plan.Mode != causal.ModeOverlap {
+		t.Errorf("mode %q, want %q", plan.Mode, causal.ModeOverlap)
 	}
 	if diff := cmp.Diff([]float64{0, 25, 50}, plan.Grid.Speedups); diff != "" {
 		t.Errorf("speedups (-want +got):\n%s", diff)
