@@ -82,8 +82,8 @@ func (v *virtual) loop(ctx context.Context) {
 		return
 	}
 	defer unobserve(v)
-	before, next := usages(), 0
-	for ctx.Err() == nil {
+	before, asked := usages(), map[*class]int{}
+	for turns := 1; ctx.Err() == nil; turns++ {
 		candidates, points := rank(before)
 		if len(candidates) == 0 || len(points) == 0 {
 			// Nothing is asked yet, but spans and visits get counted.
@@ -92,17 +92,16 @@ func (v *virtual) loop(ctx context.Context) {
 			continue
 		}
 		before = usages()
-		group := len(virtualSpeedups)
-		per := ledger.Width / group
-		if next >= len(candidates) {
-			next = 0
-		}
-		chosen := candidates[next:min(next+per, len(candidates))]
-		next += per
+		// Those come first whose last turn is longest ago, and of these the ones with most time.
+		slices.SortStableFunc(candidates, func(a, b *class) int { return cmp.Compare(asked[a], asked[b]) })
+		chosen := candidates[:min(len(candidates), ledger.Width/len(virtualSpeedups))]
 		o := newObservation(chosen, points)
 		if o == nil || !observe(v, o, false) {
 			sleep(ctx, settling)
 			continue
+		}
+		for _, c := range chosen {
+			asked[c] = turns
 		}
 		v.observe(ctx, o)
 	}

@@ -90,7 +90,7 @@ func virtual() *side {
 	s, c := controlled("otelprof-causal-virtual", causal.WithVirtual(true))
 	cycling(s)
 	asked := map[string]bool{}
-	for deadline := time.Now().Add(20 * time.Second); len(asked) < len(names); {
+	for deadline := time.Now().Add(time.Minute); len(asked) < len(names); {
 		runTraces(s.tracer, 64*batch, batch)
 		for _, curve := range c.Profile().Curves {
 			asked[curve.Region.Span] = true
