@@ -79,7 +79,8 @@ type Curve struct {
 	Knee float64 `json:"knee,omitempty"`
 	// PValue is the probability of an effect this large if there were none, at the largest
 	// speed-up that has a number, adjusted by Benjamini and Hochberg for the number of regions
-	// that are compared; 1 without a number. Significant means that it is at most 0.05.
+	// that are compared; 1 without a number. Significant means that it is at most 0.05, and that the
+	// interval leaves out zero.
 	PValue      float64 `json:"p_value"`
 	Significant bool    `json:"significant"`
 	// Disagrees names the other modes whose intervals lie apart from those of this curve.

@@ -56,7 +56,9 @@ func (p *Profile) testRegions() {
 		}
 		for k, v := range adjust(values) {
 			c := &p.Curves[members[k]]
-			c.PValue, c.Significant = v, v <= falseDiscoveries
+			last := c.measured()[len(c.measured())-1]
+			// What the model may be wrong by is no discovery either.
+			c.PValue, c.Significant = v, v <= falseDiscoveries && (last.Lo > 0 || last.Hi < 0)
 		}
 	}
 }

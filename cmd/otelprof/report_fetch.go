@@ -16,7 +16,8 @@ import (
 // profilePath is where a viewer has its profile.
 const profilePath = "api/v1/causal/profile"
 
-// fetchProfile reads the profile of a viewer at a URL, whose last part may be left out.
+// fetchProfile reads the profile of a viewer at a URL, whose last part may be left out. It asks
+// for the samples, without which profiles can not be merged.
 func fetchProfile(address string, timeout time.Duration) (causal.Profile, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -24,6 +25,10 @@ func fetchProfile(address string, timeout time.Duration) (causal.Profile, error)
 	}
 	if !strings.HasSuffix(u.Path, "/"+profilePath) && !strings.HasSuffix(u.Path, ".json") {
 		u = u.JoinPath(profilePath)
+	}
+	if query := u.Query(); strings.HasSuffix(u.Path, profilePath) && !query.Has("samples") {
+		query.Set("samples", "1")
+		u.RawQuery = query.Encode()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func TestReportOfURL(t *testing.T) {
 	done := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/causal/profile", func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.Path)
+		asked = append(asked, r.URL.RawQuery)
 		w.Write(text)
 	})
 	mux.HandleFunc("GET /below/api/v1/causal/profile", func(w http.ResponseWriter, _ *http.Request) { w.Write(text) })
@@ -60,8 +61,8 @@ func TestReportOfURL(t *testing.T) {
 			t.Errorf("report %s takes %v", tt.path, took)
 		}
 	}
-	if len(asked) != 3 {
-		t.Errorf("asked %q, want the profile three times", asked)
+	if want := []string{"samples=1", "samples=1", "samples=1"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q: samples to merge", asked, want)
 	}
 	var errout bytes.Buffer
 	server.Close()

@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,39 +26,6 @@ func (h *Handler) withCausal(w http.ResponseWriter) bool {
 		writeError(w, http.StatusNotFound, "causal controller: must be set in the viewer's Sources")
 	}
 	return h.causal != nil
-}
-
-func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
-	if !h.withCausal(w) {
-		return
-	}
-	p := h.causal.Profile()
-	switch format := r.URL.Query().Get("format"); format {
-	case "", "json":
-		if p.Curves == nil {
-			p.Curves = []causal.Curve{}
-		}
-		writeJSON(w, http.StatusOK, p)
-	case "coz":
-		download(w, "profile.coz", "text/plain; charset=utf-8", p, writeCoz)
-	case "svg":
-		download(w, "profile.svg", "image/svg+xml", p, writeSVG)
-	default:
-		writeError(w, http.StatusBadRequest, "format %q: must be json, coz or svg", format)
-	}
-}
-
-// download answers with a rendering of the profile under a file name.
-func download(w http.ResponseWriter, name, contentType string, p causal.Profile,
-	render func(io.Writer, causal.Profile) error,
-) {
-	var b bytes.Buffer
-	if err := render(&b, p); err != nil {
-		writeError(w, http.StatusInternalServerError, "%s: %s", name, err)
-		return
-	}
-	w.Header().Set("Content-Disposition", `inline; filename="`+name+`"`)
-	writeBody(w, http.StatusOK, contentType, b.Bytes())
 }
 
 func (h *Handler) causalPlan(w http.ResponseWriter, _ *http.Request) {
@@ -106,11 +72,13 @@ func (h *Handler) replacePlan(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusConflict, "%s", err)
 		return
 	}
+	h.profiles.expire()
 	h.writePlan(w)
 }
 
 func (h *Handler) rejectPlan(w http.ResponseWriter, status int, err error) {
 	h.causal.Reject(source, err)
+	h.profiles.expire()
 	writeError(w, status, "%s; no plan is in force now", err)
 }
 
@@ -119,6 +87,7 @@ func (h *Handler) stopPlan(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.causal.Stop("stopped by the viewer")
+	h.profiles.expire()
 	h.writePlan(w)
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
@@ -25,7 +27,7 @@ func testProfile() causal.Profile {
 		Curves: []causal.Curve{{
 			Region: causal.RegionKey{Scope: "sql", Span: "UPDATE stock"}, Progress: "POST /checkout", BasePeriod: time.Millisecond,
 			Effects: []causal.Effect{
-				{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12, ThroughputGain: 1/0.9 - 1, Samples: 9},
+				{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12, ThroughputGain: 1/0.9 - 1, Samples: 2, Reductions: []float64{0.09, 0.11}},
 				{Speedup: 0.5, Withheld: "2 iterations, need 6"},
 			},
 		}},
@@ -33,26 +35,86 @@ func testProfile() causal.Profile {
 }
 
 func TestCausalProfile(t *testing.T) {
+	const path = "/api/v1/causal/profile"
 	e := &fakeExperiments{profile: testProfile()}
 	h := testHandler(t, e)
-	got := decode[causal.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200)
+	got := decode[causal.Profile](t, ask(t, h, "GET", path+"?samples=1", ""), 200)
 	checkEqual(t, "profile", got, e.profile)
+	for _, query := range []string{"", "?samples=0", "?format=json"} {
+		if a := ask(t, h, "GET", path+query, ""); a.code != 200 || strings.Contains(a.body, "reductions") {
+			t.Errorf("%q, where nobody asked for samples: %d %s", query, a.code, a.body)
+		}
+	}
+	checkEqual(t, "profile that was asked for without samples", e.profile, testProfile())
 	for format, want := range map[string][2]string{
 		"coz": {"text/plain; charset=utf-8", "UPDATE stock"},
 		"svg": {"image/svg+xml", "<svg"},
 	} {
-		a := ask(t, h, "GET", "/api/v1/causal/profile?format="+format, "")
+		a := ask(t, h, "GET", path+"?format="+format, "")
 		if a.code != 200 || a.header.Get("Content-Type") != want[0] || !strings.Contains(a.body, want[1]) {
 			t.Errorf("%s: %d %q %s", format, a.code, a.header.Get("Content-Type"), a.body)
 		}
 	}
-	if got := errorOf(t, ask(t, h, "GET", "/api/v1/causal/profile?format=png", ""), 400); got != `format "png": must be json, coz or svg` {
-		t.Errorf("error %q", got)
-	}
-	e.profile = causal.Profile{}
-	if a := ask(t, h, "GET", "/api/v1/causal/profile", ""); !strings.Contains(a.body, `"curves":[]`) {
+	checkEqual(t, "error", errorOf(t, ask(t, h, "GET", path+"?format=png", ""), 400), `format "png": must be json, coz or svg`)
+	checkEqual(t, "error", errorOf(t, ask(t, h, "GET", path+"?samples=all", ""), 400), `samples "all": must be 0 or 1`)
+	if a := ask(t, testHandler(t, &fakeExperiments{}), "GET", path, ""); !strings.Contains(a.body, `"curves":[]`) {
 		t.Errorf("empty profile: %s", a.body)
 	}
+}
+
+func TestProfileCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c profileCache
+		computed := 0
+		takes := time.Duration(0)
+		compute := func() causal.Profile {
+			computed++
+			time.Sleep(takes)
+			return causal.Profile{Iterations: computed}
+		}
+		check := func(when string, want int) {
+			t.Helper()
+			if got := c.get(compute).Iterations; got != want {
+				t.Errorf("%s: profile %d, want %d", when, got, want)
+			}
+		}
+		check("at first", 1)
+		time.Sleep(profileAge)
+		check("while it is new", 1)
+		time.Sleep(time.Nanosecond)
+		takes = time.Second
+		check("when it is old", 2)
+		time.Sleep(profileRest * time.Second)
+		check("after one that took long", 2)
+		c.expire()
+		check("after a change", 3)
+
+		c.expire()
+		takes = 0 // to wait for a mutex stops the bubble's time
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() { c.get(compute) })
+		}
+		group.Wait()
+		check("eight at once", 4)
+
+		c.expire()
+		func() {
+			defer func() { _ = recover() }()
+			c.get(func() causal.Profile { panic("a source") })
+		}()
+		check("after a panic", 5)
+	})
+}
+
+func TestStopMakesANewProfile(t *testing.T) {
+	e := &fakeExperiments{profile: testProfile()}
+	h := testHandler(t, e)
+	ask(t, h, "GET", "/api/v1/causal/profile", "")
+	e.profile.Iterations = 10
+	ask(t, h, "DELETE", "/api/v1/causal/plan", "")
+	got := decode[causal.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200)
+	checkEqual(t, "iterations", got.Iterations, 10)
 }
 
 func TestCausalAbsent(t *testing.T) {

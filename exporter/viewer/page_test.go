@@ -15,7 +15,7 @@ import (
 )
 
 // maxPageBytes is what the page may weigh, uncompressed.
-const maxPageBytes = 128 << 10
+const maxPageBytes = 160 << 10
 
 func TestPage(t *testing.T) {
 	h, err := New(Sources{

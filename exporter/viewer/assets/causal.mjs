@@ -1,53 +1,128 @@
-// The view of the causal profile: what would happen if a part were faster.
+// The view of the causal profile: what would happen if a region were faster.
 
 import { request } from "./api.mjs";
-import { bets, measured, plotsOf, whyEmpty } from "./curves.mjs";
-import { empty, h, setText } from "./dom.mjs";
-import { change, count, duration, percent, plural } from "./format.mjs";
+import { command, figure, ranking, rankingRow } from "./causalparts.mjs";
+import { metricName, planCommand, virtualIsOn, whyEmpty } from "./causalwords.mjs";
+import { columnsOf, isThroughput, modes, questionsOf } from "./curves.mjs";
+import { button, empty, h, keyed, setText } from "./dom.mjs";
+import { marker } from "./plot.mjs";
+import { plural } from "./format.mjs";
 import { statusBar } from "./plan.mjs";
-import { drawnCurves, marker, plot } from "./plot.mjs";
 
-const samplePlan = () => `api: causal/v1
-id: first-look
-expires_at: ${new Date(Date.now() + 30 * 60e3).toISOString().slice(0, 19)}Z   # at most one hour ahead
-mode: dilation
-regions:
-  - span: "*"
-progress:
-  - {span: "POST /checkout", type: throughput}   # the span that is a unit of work
-`;
+const few = 8; // rows and pictures that are shown at first
+const optIn = "export OTELPROF_EXPERIMENTS=on OTELPROF_PLAN_FILE=plan.yaml";
+const switchOn = "export OTELPROF_VIRTUAL=on";
 
 export function causalView(context) {
   const el = h("section", { class: "causal", "aria-label": "Causal profile" }, h("h1", { class: "visually-hidden" }, "Causal profile"));
   if (!context.hasCausal) {
     el.append(empty("No causal controller",
-      "This process was started without one, so nothing can be said about what a speed-up would bring.",
-      h("p", {}, "Give the viewer a ", h("code", {}, "causal.Controller"), " in its Sources, or use otelprof.Setup.")));
+      "This process was started without one, so nothing can be said about what a speed-up would bring. otelprof.Setup makes one:",
+      command("prof, err := otelprof.Setup(ctx)")));
     return { title: "Causal", el, load: (signal) => request("regions", { signal }), render() {} };
   }
   const status = statusBar(context);
-  const results = h("div", { class: "results" });
-  const intro = h("p", { class: "lead" });
-  const doubts = h("div");
+  const nothing = h("div");
+  const progress = choice("Progress point", "p", "every progress point");
+  const metric = choice("Metric", "m", "every metric");
+  const shownText = h("span", { class: "muted" });
+  const rows = h("div", { class: "scroll" });
+  const more = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
+  const explain = h("ul", { class: "mode-list" }, Object.entries(modes).map(([mode, how]) => h("li", {}, marker(mode), h("strong", {}, mode), ` ${how}`)));
+  const figures = h("div", { class: "figures" });
+  const curves = h("section", { "aria-label": "Curves" }, h("h2", { class: "curves-title" }, "Curves"), explain, figures);
+  const experiment = h("details", { class: "experiment" });
+  const notes = h("div");
   const downloads = h("p", { class: "note" }, "Download: ",
     h("a", { href: "api/v1/causal/profile?format=svg", download: "profile.svg" }, "SVG"), " ",
     h("a", { href: "api/v1/causal/profile?format=coz", download: "profile.coz" }, "coz"), " ",
-    h("a", { href: "api/v1/causal/profile", download: "profile.json" }, "JSON"));
-  el.append(status.el, intro, results, doubts, downloads);
+    h("a", { href: "api/v1/causal/profile?samples=1", download: "profile.json" }, "JSON"), " with the samples, for ", h("code", {}, "otelprof report"));
+  const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, progress.el, metric.el, shownText), rows,
+    h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less."),
+    experiment, curves, notes, downloads);
+  el.append(status.el, nothing, content);
 
+  const observer = new ResizeObserver(() => drawFigures());
+  observer.observe(figures);
+  let data = null;
   let drawn = "";
-  let plots = [];
-  const observer = new ResizeObserver(() => drawPlots());
-  observer.observe(results);
+  let offered = "";
 
-  function drawPlots() {
-    for (const p of plots) {
-      const width = Math.floor(p.holder.clientWidth);
-      if (width > 0 && width !== p.width) {
-        p.width = width;
-        p.holder.replaceChildren(plot(p.data, p.drawn, width));
-      }
+  function choice(name, key, all) {
+    const select = h("select", { onchange: () => { context.remember({ [key]: select.value }); draw(); } });
+    let listed = "";
+    return {
+      el: h("label", {}, `${name} `, select),
+      // offer returns what is chosen, "" for all.
+      offer(values, first, text) {
+        const wanted = context.query.get(key) ?? first;
+        const chosen = values.includes(wanted) ? wanted : wanted === "*" ? "*" : first;
+        const now = JSON.stringify(values);
+        if (now !== listed) {
+          listed = now;
+          select.replaceChildren(...values.map((v) => h("option", { value: v }, text(v))), h("option", { value: "*" }, all));
+        }
+        if (select.value !== chosen) select.value = chosen;
+        return chosen === "*" ? "" : chosen;
+      },
+    };
+  }
+
+  const asksAll = () => context.query.get("all") === "1";
+  const parts = () => [...(figures.keyedParts ?? new Map()).values()];
+  const drawFigures = () => parts().forEach((p) => p.draw());
+
+  function draw() {
+    const { profile, plan } = data;
+    const all = questionsOf(profile);
+    const some = all.some((q) => q.answer.class !== "withheld");
+    const unique = (values) => [...new Set(values)].sort();
+    const points = unique(all.map((q) => q.progress));
+    const planned = plan.plan?.progress?.map((p) => p.span).find((p) => points.includes(p));
+    const atPoint = progress.offer(points, planned ?? all[0]?.progress ?? "*", (v) => v);
+    const here = all.filter((q) => !atPoint || q.progress === atPoint);
+    const metrics = unique(here.map((q) => q.metric)).sort((a, b) => isThroughput(b) - isThroughput(a));
+    const ofMetric = metric.offer(metrics, metrics[0] ?? "*", metricName);
+    const chosen = here.filter((q) => !ofMetric || q.metric === ofMetric);
+    const shown = asksAll() ? chosen : chosen.slice(0, few);
+
+    setText(shownText, shown.length < chosen.length ? `${shown.length} of ${plural(chosen.length, "row")}` : plural(chosen.length, "row"));
+    more.hidden = chosen.length <= few;
+    setText(more, asksAll() ? `Show the first ${few}` : `Show all ${chosen.length}`);
+    drawRanking(shown);
+    const pictures = shown.filter((q) => q.answer.class !== "withheld");
+    curves.hidden = pictures.length === 0;
+    keyed(figures, pictures, (q) => q.key, figure);
+    drawFigures();
+
+    const start = planCommand({
+      questions: chosen, progress: atPoint || all[0]?.progress || data.root, metric: ofMetric, plan, base: new URL(".", location.href).href,
+    });
+    nothing.replaceChildren(...(some ? [] : [reasonBox(data, start)]));
+    content.hidden = all.length === 0;
+    experiment.hidden = !some || ["running", "waiting"].includes(plan.status.state);
+    if (start !== offered) { // once a minute, so that a selection in it stays
+      offered = start;
+      experiment.replaceChildren(h("summary", {}, "Confirm by an experiment"),
+        ...(plan.status.enabled ? [] : [h("p", {}, "Experiments are off. Switch them on and start the program again:"), command(optIn)]),
+        h("p", {}, plan.replaceable ? "This replaces the plan in force, and delays the program within its limits:"
+          : "This replaces the plan in the file that the program looks at every two seconds. It delays the program within its limits:"), command(start));
     }
+    notes.replaceChildren(...(some && profile.notes?.length ? [h("h3", {}, "Notes"), h("ul", {}, profile.notes.map((n) => h("li", {}, n)))] : []));
+  }
+
+  function drawRanking(shown) {
+    const columns = columnsOf(shown);
+    if (rows.dataset.columns !== String(columns)) { // another table
+      rows.dataset.columns = String(columns);
+      rows.replaceChildren(ranking(columns));
+    }
+    const show = (q) => {
+      const part = figures.keyedParts.get(q.key);
+      part.el.scrollIntoView({ block: "start" });
+      part.el.focus({ preventScroll: true });
+    };
+    keyed(rows.firstElementChild, shown, (q) => q.key, rankingRow(columns, show), 2); // behind the caption and the head
   }
 
   return {
@@ -56,83 +131,29 @@ export function causalView(context) {
     close: () => observer.disconnect(),
     async load(signal) {
       const [profile, plan] = await Promise.all([request("causal/profile", { signal }), request("causal/plan", { signal })]);
-      return { profile, plan };
+      // Without a question there is no progress point to name in a plan but the busiest request.
+      const regions = profile.curves.length ? [] : (await request("regions", { signal })).regions;
+      const roots = regions.filter((r) => ["server", "consumer"].includes(r.kind)).sort((a, b) => b.count - a.count);
+      return { profile, plan, root: roots[0]?.name ?? "" };
     },
-    render({ profile, plan }) {
-      status.render(plan, profile);
-      const why = whyEmpty({ ...plan.status, plan: plan.plan }, profile);
-      const now = JSON.stringify([profile.curves, profile.notes, why]);
+    render(latest) {
+      data = latest;
+      status.render(data.plan, data.profile);
+      const { curves, notes: said } = data.profile;
+      const { spent_ns: _spent, experiment: _now, ...state } = data.plan.status;
+      const now = JSON.stringify([curves, said, data.profile.plan_id, state, data.root]);
       if (now === drawn) return;
       drawn = now;
-      const numbers = profile.curves.some((c) => measured({ points: c.effects ?? [] }).length > 0);
-      setText(intro, numbers ? "What each progress point would gain if one region alone took less time. To find out, all the other regions are slowed down for some seconds at a time, and the difference is measured." : "");
-      intro.hidden = downloads.hidden = !numbers;
-      plots = plotsOf(profile).map(section);
-      results.replaceChildren(
-        ...(numbers ? [] : [empty("There is no number yet", ...why, h("details", {}, h("summary", {}, "A plan to begin with"), h("pre", {}, samplePlan())))]),
-        ...plots.map((p) => p.el));
-      doubts.replaceChildren(...(numbers && profile.notes?.length ? [h("h3", {}, "Notes"), h("ul", {}, profile.notes.map((n) => h("li", {}, n)))] : []));
-      drawPlots();
+      draw();
     },
   };
 }
 
-/** section makes one progress point: the ranking, the place of the picture, the table. */
-function section(data) {
-  const ranked = bets(data);
-  const drawn = ranked.slice(0, drawnCurves).map((b, index) => ({ curve: b.curve, index }));
-  const indexOf = new Map(drawn.map((d) => [d.curve, d.index]));
-  const holder = h("div", { class: "plot-holder" });
-  const el = h("article", { class: "progress" },
-    h("h2", {}, data.progress, data.basePeriodNs > 0 && h("span", { class: "muted base" },
-      `${rate(data.basePeriodNs)}, one every ${duration(data.basePeriodNs)} with nothing inserted`)),
-    ranked.length > 0 && ranking(data, ranked, indexOf),
-    drawn.length > 0 && holder,
-    ranked.length > drawn.length && h("p", { class: "muted" }, `${drawn.length} of ${plural(ranked.length, "region")} are drawn; all are in the table.`),
-    table(data, ranked, indexOf));
-  return { el, holder, data, drawn, width: 0 };
-}
-
-const signs = { helps: ["▲", "helps"], unclear: ["≈", "no certain effect"], harms: ["▼", "harms"] };
-
-function ranking(data, ranked, indexOf) {
-  return h("ol", { class: "bets" }, ranked.slice(0, drawnCurves).map((b) => {
-    const [sign, word] = signs[b.verdict];
-    return h("li", { data: { verdict: b.verdict } },
-      indexOf.has(b.curve) && marker(indexOf.get(b.curve)),
-      h("span", { class: "bet-name" }, b.curve.label), h("span", { class: "bet-if muted" }, `${percent(b.point.speedup)} faster`),
-      h("strong", { class: "bet-gain" }, change(b.point.gain)),
-      h("span", { class: "muted bet-range" }, `${change(b.point.lo)} … ${change(b.point.hi)}`),
-      h("span", { class: "bet-verdict" }, `${sign} ${word}`));
-  }));
-}
-
-function table(data, ranked, indexOf) {
-  const rank = new Map(ranked.map((b, i) => [b.curve, i]));
-  const curves = [...data.curves].sort((a, b) => (rank.get(a) ?? Infinity) - (rank.get(b) ?? Infinity) || 0);
-  return h("div", { class: "scroll" }, h("table", { class: "effects" },
-    h("caption", { class: "visually-hidden" }, `Predicted change of ${data.progress}`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Region"),
-      ["Speed-up", "Throughput", "95 % interval", "n", "Outliers"].map((t) => h("th", { scope: "col", class: "number" }, t)),
-      h("th", { scope: "col", class: "text" }, "Notes"))),
-    curves.map((curve) => h("tbody", {}, curve.points.map((p, i) => effectRow(curve, p, i, indexOf))))));
-}
-
-function effectRow(curve, p, i, indexOf) {
-  const name = h("th", { scope: "rowgroup", rowspan: curve.points.length, class: "text region" },
-    indexOf.has(curve) && marker(indexOf.get(curve)), h("span", { title: curve.scope ? `scope ${curve.scope}` : null }, curve.label));
-  const number = (text) => h("td", { class: "number" }, text);
-  return h("tr", { data: p.withheld ? { withheld: "" } : {} }, i === 0 && name,
-    number(percent(p.speedup)),
-    number(p.withheld ? "–" : change(p.gain)),
-    number(p.withheld ? "–" : `${change(p.lo)} … ${change(p.hi)}`),
-    number(p.withheld && !p.samples ? "–" : count(p.samples)),
-    number(p.withheld && !p.outliers ? "–" : count(p.outliers)),
-    h("td", { class: "text notes" }, p.withheld && h("span", { class: "withheld" }, `Withheld: ${p.withheld}`), p.warnings.join("; ")));
-}
-
-/** rate writes a period as a frequency. */
-function rate(periodNs) {
-  const perSecond = 1e9 / periodNs;
-  return perSecond >= 1 ? `${+perSecond.toPrecision(3)} per second` : `${+(60 * perSecond).toPrecision(3)} per minute`;
+/** reasonBox says why there is no number, and what to do. */
+function reasonBox({ profile, plan }, start) {
+  const runs = ["running", "waiting"].includes(plan.status.state);
+  return empty("There is no number yet", ...whyEmpty({ ...plan.status, plan: plan.plan }, profile),
+    !virtualIsOn(profile) && !profile.plan_id && [h("p", {}, "Switch virtual time on, and start the program again:"), command(switchOn)],
+    !plan.status.enabled && [h("p", {}, "Switch experiments on, which delay the program within limits, and start it again:"), command(optIn)],
+    !runs && [h("p", {}, plan.replaceable ? "Start an experiment:" : "Start an experiment, by the plan file that the program looks at every two seconds:"), command(start)]);
 }

@@ -1,58 +1,84 @@
-// The causal profile as plots, tables and sentences. No access to the page.
+// The causal profile as questions and their answers, ranked. No access to the page.
 
-/** gainOf turns a reduced period into a raised throughput; null beyond all bounds. */
-export function gainOf(reduction) {
+/** modes are the ways to an answer, in the order in which to believe them, and how they work. */
+export const modes = {
+  overlap: "an experiment: everybody else is delayed by what the region would save",
+  dilation: "an experiment: every region but this one is made longer",
+  virtual: "nothing is delayed: goroutines hand virtual clocks to each other",
+};
+const modeNames = Object.keys(modes);
+const classes = ["helps", "unclear", "harms", "withheld"];
+const little = 0.02; // an effect surely below 2 points is worth no work
+
+/** isThroughput tells a metric for which more is better from a latency. */
+export const isThroughput = (metric) => (metric || "throughput") === "throughput";
+
+/** changeOf turns a reduction into the change of the metric: throughput rises, latency falls; null beyond all bounds. */
+export function changeOf(metric, reduction) {
+  if (!isThroughput(metric)) return reduction === 0 ? 0 : -reduction;
   return reduction < 1 ? 1 / (1 - reduction) - 1 : null;
 }
 
-/** plotsOf returns one plot for each progress point, in the order of the profile. */
-export function plotsOf(profile) {
-  const plots = new Map();
+/**
+ * questionsOf returns what the profile answers, the best first: one question for each
+ * region, progress point and metric, with one curve for each mode.
+ */
+export function questionsOf(profile) {
+  const questions = new Map();
   for (const curve of profile.curves) {
-    const plot = plots.get(curve.progress) ?? { progress: curve.progress, basePeriodNs: 0, curves: [] };
-    plot.basePeriodNs ||= curve.base_period_ns;
-    plot.curves.push({
-      scope: curve.region.scope,
-      name: curve.region.span,
-      points: (curve.effects ?? []).map(pointOf),
-    });
-    plots.set(curve.progress, plot);
+    const { scope, span } = curve.region;
+    const metric = curve.metric || "throughput";
+    const key = JSON.stringify([scope, span, curve.progress, metric]);
+    const q = questions.get(key) ?? { key, scope, name: span, progress: curve.progress, metric, baseNs: 0, curves: [] };
+    if (isThroughput(metric) || curve.mode !== "virtual") q.baseNs ||= curve.base_period_ns; // virtual time has the period alone
+    q.curves.push(curveOf(curve, metric));
+    questions.set(key, q);
   }
-  for (const plot of plots.values()) label(plot.curves);
-  return [...plots.values()];
+  const all = [...questions.values()];
+  label(all);
+  const points = new Set(all.map((q) => q.progress));
+  for (const q of all) {
+    q.curves.sort((a, b) => modeNames.indexOf(a.mode) - modeNames.indexOf(b.mode));
+    q.answer = q.curves.find((c) => c.class !== "withheld") ?? q.curves[0];
+    q.disagree = q.curves.some((c) => c.disagrees.length > 0);
+    q.isPoint = points.has(q.name);
+  }
+  // All work is in a progress point's own span, so that it helps by definition: it comes after the others.
+  return all.sort((a, b) => classes.indexOf(a.answer.class) - classes.indexOf(b.answer.class) || a.isPoint - b.isPoint
+    || strength(b) - strength(a) || a.key.localeCompare(b.key));
 }
 
-function pointOf(e) {
+const strength = (q) => typical(q.answer)?.reduction ?? 0;
+
+function curveOf(curve, metric) {
+  const points = (curve.effects ?? []).filter((e) => e.speedup > 0).map((e) => pointOf(e, metric));
+  const c = {
+    mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, verdict: curve.verdict ?? "", disagrees: curve.disagrees ?? [],
+  };
+  const last = measured(c).at(-1);
+  c.class = !last ? "withheld" : !curve.significant || (last.bounds[0] > -little && last.bounds[1] < little) ? "unclear"
+    : last.reduction > 0 ? "helps" : "harms";
+  return c;
+}
+
+function pointOf(e, metric) {
+  const ends = [changeOf(metric, e.lo), changeOf(metric, e.hi)];
+  const [lo, hi] = isThroughput(metric) ? ends : ends.reverse();
   return {
-    speedup: e.speedup,
-    gain: e.throughput_gain,
-    lo: gainOf(e.lo),
-    hi: gainOf(e.hi),
-    samples: e.samples,
-    outliers: e.outliers,
-    withheld: e.withheld ?? "",
-    warnings: e.warnings ?? [],
+    speedup: e.speedup, reduction: e.reduction, bounds: [e.lo, e.hi], change: changeOf(metric, e.reduction), lo, hi,
+    samples: e.samples, outliers: e.outliers, withheld: e.withheld ?? "", warnings: e.warnings ?? [],
   };
 }
 
 /** label adds the scope to span names that two regions share. */
-function label(curves) {
-  const seen = new Map();
-  for (const c of curves) seen.set(c.name, (seen.get(c.name) ?? 0) + 1);
-  for (const c of curves) c.label = seen.get(c.name) > 1 && c.scope ? `${c.name} (${c.scope})` : c.name;
+function label(questions) {
+  const scopes = new Map();
+  for (const q of questions) scopes.set(q.name, (scopes.get(q.name) ?? new Set()).add(q.scope));
+  for (const q of questions) q.label = scopes.get(q.name).size > 1 && q.scope ? `${q.name} (${q.scope})` : q.name;
 }
 
 /** measured returns the points that have a number. */
-export function measured(curve) {
-  return curve.points.filter((p) => !p.withheld && p.speedup > 0);
-}
-
-/** verdict says whether an effect differs from none: "helps", "harms" or "unclear". */
-export function verdict(point) {
-  if (point.lo !== null && point.lo > 0) return "helps";
-  if (point.hi !== null && point.hi < 0) return "harms";
-  return "unclear";
-}
+export const measured = (curve) => curve.points.filter((p) => !p.withheld);
 
 /** typical returns the point at the largest measured speed-up of at most a half, which is what hard work may reach. */
 export function typical(curve) {
@@ -60,77 +86,51 @@ export function typical(curve) {
   return points.filter((p) => p.speedup <= 0.5).at(-1) ?? points[0];
 }
 
-/**
- * bets ranks the regions of a plot by what speeding them up would bring, at the typical
- * speed-up: the certain ones first.
- */
-export function bets(plot) {
-  const order = { helps: 0, unclear: 1, harms: 2 };
-  return plot.curves
-    .map((curve) => ({ curve, point: typical(curve) }))
-    .filter((bet) => bet.point)
-    .map((bet) => ({ ...bet, verdict: verdict(bet.point) }))
-    .sort((a, b) => order[a.verdict] - order[b.verdict] || b.point.gain - a.point.gain);
+/** columnsOf returns the speed-ups that a table shows: 10, 25 and 50 % as far as they were asked, or else some of them. */
+export function columnsOf(questions) {
+  const asked = [...new Set(questions.flatMap((q) => q.curves.flatMap((c) => c.points.map((p) => p.speedup))))].sort((a, b) => a - b);
+  const usual = asked.filter((s) => [0.1, 0.25, 0.5].includes(s));
+  if (usual.length > 0 || asked.length <= 3) return usual.length > 0 ? usual : asked;
+  return [asked[0], asked[asked.length >> 1], asked.at(-1)];
 }
 
-/** bestBet returns the strongest certain gain of a profile and its progress point, or null. */
-export function bestBet(profile) {
-  let best = null;
-  for (const plot of plotsOf(profile)) {
-    const first = bets(plot)[0];
-    if (first?.verdict === "helps" && (!best || first.point.gain > best.point.gain)) {
-      best = { ...first, progress: plot.progress };
+/** apart returns where two modes that disagree lie furthest apart: [point, mode, other point, other mode], or null. */
+export function apart(question) {
+  let most = null;
+  let gap = 0;
+  for (const [i, a] of question.curves.entries()) {
+    for (const b of question.curves.slice(i + 1).filter((c) => a.disagrees.includes(c.mode))) {
+      for (const p of measured(a)) {
+        const q = measured(b).find((x) => x.speedup === p.speedup);
+        const between = q ? Math.max(p.bounds[0] - q.bounds[1], q.bounds[0] - p.bounds[1]) : 0;
+        if (between > gap) [gap, most] = [between, [p, a.mode, q, b.mode]];
+      }
     }
   }
-  return best;
+  return most;
 }
 
-/** bounds returns the plot's x and y ranges, zero included in both. */
-export function bounds(plot) {
+/** bestBet returns the strongest certain gain of a profile and its progress point, of throughput if there is one; or null. */
+export function bestBet(profile) {
+  const certain = questionsOf(profile).filter((q) => q.answer.class === "helps" && !q.disagree && !q.isPoint);
+  const best = certain.find((q) => isThroughput(q.metric)) ?? certain[0];
+  if (!best) return null;
+  const { speedup, change } = typical(best.answer);
+  const progress = isThroughput(best.metric) ? best.progress : `${best.metric.replace("_", " ")} of ${best.progress}`;
+  return { curve: { label: best.label }, point: { speedup, gain: change }, progress };
+}
+
+/** bounds returns the x and y ranges of a picture, zero included in both. At least ten points are seen, so that noise looks small. */
+export function bounds(question) {
   let x = 0;
   let [lo, hi] = [0, 0];
-  for (const curve of plot.curves) {
-    for (const p of measured(curve)) {
-      x = Math.max(x, p.speedup);
-      lo = Math.min(lo, p.gain, p.lo ?? p.gain);
-      // An interval without an upper end must not press all curves flat.
-      hi = Math.max(hi, p.gain, Math.min(p.hi ?? Infinity, 3 * Math.max(p.gain, 0.05)));
-    }
+  for (const p of question.curves.flatMap(measured)) {
+    x = Math.max(x, p.speedup);
+    lo = Math.min(lo, p.change, p.lo ?? p.change);
+    // An interval without an upper end must not press all curves flat.
+    hi = Math.max(hi, p.change, Math.min(p.hi ?? Infinity, 3 * Math.max(p.change, 0.05)));
   }
-  if (hi - lo < 0.02) hi = lo + 0.02;
-  return { x: Math.max(x, 0.1), lo, hi };
-}
-
-/** whyEmpty says in sentences why there is no number yet, and what to do. */
-export function whyEmpty(status, profile) {
-  const plan = status.plan;
-  const out = [];
-  if (!status.enabled) {
-    out.push("The application has not opted in to experiments, so no plan can run. It does so with the option WithExperiments, in which it also says what they may cost at most.");
-  }
-  switch (status.state) {
-    case "idle":
-      out.push("No plan is in force. Experiments begin when one is applied: by the plan file, by the API, or by a remote source.");
-      break;
-    case "waiting":
-      out.push(plan?.not_before ? "A plan is in force and its time has not come." : "A plan is in force and waits to begin.");
-      break;
-    case "running":
-      out.push("Experiments are running. The first numbers come when every speed-up was measured often enough for an interval.");
-      break;
-    case "stopped":
-      out.push("The plan was stopped before there were numbers. Apply it again with a higher generation.");
-      break;
-    case "expired":
-      out.push("The plan expired before there were numbers. Apply one with a later expires_at.");
-      break;
-    case "spent":
-      out.push("The plan used up its budget before there were numbers. Raise limits.total, or choose fewer regions.");
-      break;
-    case "aborted":
-      out.push("The breaker opened before there were numbers. Only a plan with another id runs now.");
-      break;
-  }
-  if (status.last_error) out.push(`The last plan document was rejected: ${status.last_error}`);
-  return [...out, ...(profile.notes ?? [])];
+  const missing = Math.max(0, 0.1 - (hi - lo));
+  const [below, above] = isThroughput(question.metric) ? [0.25, 0.75] : [0.75, 0.25];
+  return { x: Math.max(x, 0.1), lo: lo - below * missing, hi: hi + above * missing };
 }

@@ -1,104 +1,94 @@
-// The picture of one progress point's causal curves.
+// The picture of one question: a curve with its interval for each mode.
 
 import { svg } from "./dom.mjs";
-import { bounds, measured } from "./curves.mjs";
+import { bounds, isThroughput, measured, modes } from "./curves.mjs";
+import { interval, metricName } from "./causalwords.mjs";
 import { change, percent } from "./format.mjs";
-import { linear, spread, ticks } from "./scale.mjs";
+import { linear, ticks } from "./scale.mjs";
 
-/** drawnCurves is how many curves a picture has at most. */
-export const drawnCurves = 6;
-const narrow = 560; // below this width the table names the curves
-const labelWidth = 190;
+// Modes differ by shape, dashes and colour, each of which is enough.
+const shapes = {
+  overlap: () => svg("rect", { x: -3.8, y: -3.8, width: 7.6, height: 7.6 }),
+  dilation: () => svg("path", { d: "M0-5.2 4.8 3.6H-4.8Z" }),
+  virtual: () => svg("circle", { r: 4.2 }),
+};
+const dashes = { overlap: null, dilation: "2 3.5", virtual: "7 4" };
+const order = Object.keys(modes);
+const colour = (mode) => `c${Math.max(0, order.indexOf(mode))}`;
 
-// Shapes around the origin, of equal weight: curves differ by shape, dashes and colour.
-const shapes = [
-  () => svg("circle", { r: 4.2 }),
-  () => svg("rect", { x: -3.8, y: -3.8, width: 7.6, height: 7.6 }),
-  () => svg("path", { d: "M0-5.2 4.8 3.6H-4.8Z" }),
-  () => svg("path", { d: "M0-5.4 5.4 0 0 5.4-5.4 0Z" }),
-  () => svg("path", { d: "M0 5.2 4.8-3.6H-4.8Z" }),
-  () => svg("path", { d: "M-4.5-1.6h2.9v-2.9h3.2v2.9h2.9v3.2h-2.9v2.9h-3.2v-2.9h-2.9z" }),
-];
-const dashes = [null, "7 4", "2 3.5", "9 3 2 3", "4 4", "12 4"];
-
-/** marker returns the sign of curve i as a picture of its own. */
-export function marker(i) {
-  return svg("svg", { class: `marker c${i}`, viewBox: "-7 -7 14 14", width: 14, height: 14, "aria-hidden": "true" }, shape(i));
-}
-
-function shape(i, x = 0, y = 0) {
-  const el = shapes[i % shapes.length]();
+function shape(mode, x = 0, y = 0) {
+  const el = (shapes[mode] ?? shapes.virtual)();
   el.setAttribute("class", "point");
   el.setAttribute("transform", `translate(${x} ${y})`);
   return el;
 }
 
-/** plot draws the curves of one progress point, {curve, index} each, in a width in pixels. */
-export function plot(data, drawn, width) {
-  const labelled = width >= narrow;
-  const height = labelled ? Math.min(400, Math.max(300, width * 0.36)) : 280;
-  const box = { left: 62, right: width - (labelled ? labelWidth : 14), top: 16, bottom: height - 46 };
-  const range = bounds({ curves: drawn.map((d) => d.curve) });
+/** marker returns a mode's sign, with a piece of its line, as a picture of its own. */
+export function marker(mode) {
+  return svg("svg", { class: `marker curve ${colour(mode)}`, viewBox: "-17 -7 34 14", width: 34, height: 14, "aria-hidden": "true" },
+    svg("path", { class: "line", d: "M-17 0H17", "stroke-dasharray": dashes[mode] }), shape(mode));
+}
+
+/** plot draws the curves of a question in a width in pixels. */
+export function plot(question, width) {
+  const range = bounds(question);
+  const height = Math.min(300, Math.max(220, width * 0.48));
+  const box = { left: 58, right: width - 12, top: 22, bottom: height - 42 };
   const room = 0.06 * (range.hi - range.lo);
   const [lo, hi] = [range.lo - room, range.hi + room];
   const x = linear(0, range.x, box.left, box.right - 10);
   const y = linear(lo, hi, box.bottom, box.top);
-  const clamp = (v) => Math.min(Math.max(v, box.top), box.bottom);
+  const at = (v) => Math.min(Math.max(v === null ? box.top : y(v), box.top), box.bottom);
+  const drawn = question.curves.filter((c) => measured(c).length > 0);
   const root = svg("svg", {
     class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Predicted change of the throughput of ${data.progress} by speed-up, for ${drawn.map((d) => d.curve.label).join(", ")}. The table has the same numbers.`,
+    "aria-label": `Predicted change of ${metricName(question.metric)} of ${question.progress} by speed-up of ${question.label}, by ${drawn.map((c) => c.mode).join(", ")}. The table has the same numbers.`,
   });
-  frame(root, box, x, y, [lo, hi], range.x, drawn);
-  const ends = [];
-  for (const { curve, index } of drawn) {
+  frame(root, box, x, y, [lo, hi], question, drawn);
+  drawn.forEach((curve, i) => {
     const points = measured(curve);
-    const line = [[x(0), y(0)], ...points.map((p) => [x(p.speedup), clamp(y(p.gain))])];
-    const upper = points.map((p) => [x(p.speedup), p.hi === null ? box.top : clamp(y(p.hi))]);
-    const lower = points.map((p) => [x(p.speedup), p.lo === null ? box.top : clamp(y(p.lo))]);
-    const group = svg("g", { class: `curve c${index}` },
+    const line = [[x(0), y(0)], ...points.map((p) => [x(p.speedup), at(p.change)])];
+    const upper = points.map((p) => [x(p.speedup), at(p.hi)]);
+    const lower = points.map((p) => [x(p.speedup), at(p.lo)]);
+    const group = svg("g", { class: `curve ${colour(curve.mode)}` },
       svg("path", { class: "band", d: `${path([line[0], ...upper, ...lower.toReversed()])}Z` }),
-      svg("path", { class: "line", d: path(line), "stroke-dasharray": dashes[index % dashes.length] }));
-    points.forEach((p, i) => {
-      const at = x(p.speedup) + 3 * (index - (drawn.length - 1) / 2); // intervals stand side by side
+      svg("path", { class: "line", d: path(line), "stroke-dasharray": dashes[curve.mode] }));
+    points.forEach((p, k) => {
+      const px = x(p.speedup) + 4 * (i - (drawn.length - 1) / 2); // intervals stand side by side
       group.append(svg("g", {},
-        svg("title", {}, `${curve.label}, ${percent(p.speedup)} faster: ${change(p.gain)} (${change(p.lo)} … ${change(p.hi)}), n = ${p.samples}`),
-        svg("path", { class: "interval", d: `M${at} ${lower[i][1]}V${upper[i][1]}m-3 0h6M${at - 3} ${lower[i][1]}h6` }),
-        shape(index, at, line[i + 1][1])));
+        svg("title", {}, `${curve.mode}, ${percent(p.speedup)} faster: ${change(p.change)} (${interval(p)}), n = ${p.samples}`),
+        svg("path", { class: "interval", d: `M${px} ${lower[k][1]}V${upper[k][1]}m-3 0h6M${px - 3} ${lower[k][1]}h6` }),
+        shape(curve.mode, px, line[k + 1][1])));
     });
+    if (curve.knee > 0) group.append(knee(curve, x(curve.knee), box, i));
     root.append(group);
-    ends.push({ curve, index, at: line.at(-1) });
-  }
-  if (labelled) labels(root, ends, box);
+  });
   return root;
 }
 
-function frame(root, box, x, y, [lo, hi], maxX, drawn) {
-  for (const v of ticks(lo, hi, 5)) {
+/** knee marks where a curve flattens. */
+function knee(curve, at, box, i) {
+  return svg("g", {},
+    svg("path", { class: "knee", d: `M${at} ${box.top - 4}V${box.bottom}` }),
+    svg("text", { class: "knee-name", x: at + 5, y: box.top + 5 + 15 * i }, `knee ${percent(curve.knee)}`));
+}
+
+function frame(root, box, x, y, [lo, hi], question, drawn) {
+  for (const v of ticks(lo, hi, 4)) {
     root.append(svg("line", { class: v === 0 ? "zero" : "grid", x1: box.left, x2: box.right, y1: y(v), y2: y(v) }),
-      svg("text", { class: "tick", x: box.left - 8, y: y(v) + 4, "text-anchor": "end" }, v === 0 ? "0 %" : change(v).replace(".0 %", " %")));
+      svg("text", { class: "tick", x: box.left - 7, y: y(v) + 4, "text-anchor": "end" }, v === 0 ? "0 %" : change(v).replace(".0 %", " %")));
   }
-  const speedups = [...new Set([0, ...drawn.flatMap((d) => measured(d.curve).map((p) => p.speedup))])];
-  for (const v of speedups.length <= 8 ? speedups : ticks(0, maxX, 6)) {
-    root.append(svg("line", { class: "axis", x1: x(v), x2: x(v), y1: box.bottom, y2: box.bottom + 4 }),
-      svg("text", { class: "tick", x: x(v), y: box.bottom + 18, "text-anchor": "middle" }, percent(v)));
+  let last = -Infinity; // where there is no room for the next number
+  for (const v of [...new Set([0, ...drawn.flatMap((c) => measured(c).map((p) => p.speedup))])].sort((a, b) => a - b)) {
+    root.append(svg("line", { class: "axis", x1: x(v), x2: x(v), y1: box.bottom, y2: box.bottom + 4 }));
+    if (x(v) - last < 34) continue;
+    root.append(svg("text", { class: "tick", x: x(v), y: box.bottom + 17, "text-anchor": "middle" }, percent(v)));
+    last = x(v);
   }
   root.append(
     svg("line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }),
-    svg("text", { class: "axis-name", x: (box.left + box.right) / 2, y: box.bottom + 38, "text-anchor": "middle" }, "if the region were this much faster"),
-    svg("text", { class: "axis-name", transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, "throughput"));
+    svg("text", { class: "axis-name", x: (box.left + box.right) / 2, y: box.bottom + 36, "text-anchor": "middle" }, "if the region were this much faster"),
+    svg("text", { class: "axis-name", x: 2, y: 11 }, isThroughput(question.metric) ? "throughput" : metricName(question.metric)));
 }
-
-/** labels names each curve at its end, moved apart where ends are close. */
-function labels(root, ends, box) {
-  const at = spread(ends.map((e) => e.at[1]), 18, box.top + 4, box.bottom - 4);
-  ends.forEach(({ curve, index, at: [endX, endY] }, i) => {
-    const from = endX + 12;
-    root.append(svg("g", { class: `curve c${index}` },
-      svg("path", { class: "leader", d: `M${from} ${endY}L${box.right + 8} ${at[i]}` }),
-      svg("text", { class: "curve-name", x: box.right + 12, y: at[i] + 4 }, shorten(curve.label), svg("title", {}, curve.label))));
-  });
-}
-
-const shorten = (text) => (text.length > 25 ? `${text.slice(0, 24)}…` : text);
 
 const path = (points) => points.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");

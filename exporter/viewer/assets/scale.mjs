@@ -17,24 +17,3 @@ export function linear(a, b, from, to) {
   const slope = b === a ? 0 : (to - from) / (b - a);
   return (v) => from + (v - a) * slope;
 }
-
-/**
- * spread moves positions apart until each is gap from the next, in the order given by
- * their size and inside [lo, hi] where there is room.
- */
-export function spread(positions, gap, lo, hi) {
-  const order = positions.map((p, i) => [p, i]).sort((a, b) => a[0] - b[0]);
-  const out = new Array(positions.length);
-  let next = lo;
-  for (const entry of order) {
-    entry[0] = Math.max(entry[0], next);
-    next = entry[0] + gap;
-  }
-  let limit = hi;
-  for (const entry of order.reverse()) {
-    entry[0] = Math.min(entry[0], limit);
-    limit = entry[0] - gap;
-    out[entry[1]] = entry[0];
-  }
-  return out;
-}

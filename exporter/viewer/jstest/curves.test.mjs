@@ -1,70 +1,110 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bestBet, bets, bounds, gainOf, measured, plotsOf, typical, verdict, whyEmpty } from "../assets/curves.mjs";
+import { apart, bestBet, bounds, changeOf, columnsOf, measured, questionsOf, typical } from "../assets/curves.mjs";
 
 const effect = (speedup, reduction, half) => ({
-  speedup, reduction, lo: reduction - half, hi: reduction + half, throughput_gain: gainOf(reduction), samples: 20, outliers: 1,
+  speedup, reduction, lo: reduction - half, hi: reduction + half, throughput_gain: changeOf("throughput", reduction), samples: 20, outliers: 1,
 });
-const curve = (span, effects, progress = "checkout", scope = "db") => ({ region: { scope, span }, progress, base_period_ns: 5e6, effects });
+const curve = (span, effects, more = {}) => ({
+  mode: "overlap", region: { scope: "db", span }, progress: "checkout", metric: "throughput", base_period_ns: 5e6,
+  significant: true, verdict: "speeding this up helps", effects, ...more,
+});
+const held = { ...effect(0.25, 0, 0), withheld: "3 iterations measured, 5 are needed" };
 const profile = {
   curves: [
-    curve("update", [effect(0, 0, 0), effect(0.25, 0.1, 0.02), effect(0.5, 0.2, 0.02), effect(0.8, 0.3, 0.02)]),
-    curve("noise", [effect(0.25, 0.01, 0.05)]),
-    curve("held", [{ ...effect(0.25, 0, 0), withheld: "3 iterations, need 6" }]),
+    curve("held", [held]),
     curve("worse", [effect(0.25, -0.1, 0.02)]),
-    curve("update", [effect(0.25, 0.05, 0.01)], "search", "web"),
+    curve("noise", [effect(0.25, 0.01, 0.05)], { significant: false }),
+    curve("tiny", [effect(0.25, 0.004, 0.002)]),
+    curve("update", [effect(0.25, 0.1, 0.02), effect(0.5, 0.2, 0.02)], { mode: "virtual", disagrees: ["overlap"] }),
+    curve("update", [effect(0.25, 0.1, 0.02), effect(0.5, 0.3, 0.02), effect(0.8, 0.3, 0.02)], { disagrees: ["virtual"], knee: 0.3 }),
+    curve("read", [effect(0.5, 0.1, 0.02)]),
+    curve("checkout", [effect(0.5, 0.5, 0.02)], { progress: "search" }),
+    curve("read", [effect(0.5, 0.4, 0.1)], { metric: "latency_p99", mode: "virtual" }),
   ],
 };
 
-test("one plot for each progress point", () => {
-  const plots = plotsOf(profile);
-  assert.deepEqual(plots.map((p) => [p.progress, p.curves.length, p.basePeriodNs]), [["checkout", 4, 5e6], ["search", 1, 5e6]]);
+test("a question has a curve for each mode, experiments first", () => {
+  const update = questionsOf(profile).find((q) => q.name === "update");
+  assert.deepEqual(update.curves.map((c) => c.mode), ["overlap", "virtual"]);
+  assert.equal(update.answer.mode, "overlap");
+  assert.equal(update.disagree, true);
+  assert.equal(update.baseNs, 5e6);
+});
+
+test("questions are ranked: gains by size, what is unclear, losses, nothing; and progress points behind the others", () => {
+  assert.deepEqual(questionsOf(profile).map((q) => [q.name, q.metric, q.answer.class]), [
+    ["read", "latency_p99", "helps"], ["update", "throughput", "helps"], ["read", "throughput", "helps"], ["checkout", "throughput", "helps"],
+    ["noise", "throughput", "unclear"], ["tiny", "throughput", "unclear"], ["worse", "throughput", "harms"], ["held", "throughput", "withheld"],
+  ]);
+  assert.deepEqual(questionsOf({ curves: [] }), []);
+});
+
+test("a mode with a number answers where an experiment has none", () => {
+  const [q] = questionsOf({ curves: [curve("a", [held]), curve("a", [effect(0.5, 0.2, 0.01)], { mode: "virtual" })] });
+  assert.equal(q.answer.mode, "virtual");
 });
 
 test("regions of one name are told apart by scope", () => {
-  const [plot] = plotsOf({ curves: [curve("q", []), curve("q", [], "checkout", "web"), curve("r", [])] });
-  assert.deepEqual(plot.curves.map((c) => c.label), ["q (db)", "q (web)", "r"]);
+  const other = { region: { scope: "web", span: "q" } };
+  const all = questionsOf({ curves: [curve("q", []), curve("q", [], other), curve("q", [], { metric: "latency_p50" }), curve("r", [])] });
+  assert.deepEqual(all.map((q) => q.label).sort(), ["q (db)", "q (db)", "q (web)", "r"]);
 });
 
-test("withheld effects and the reference have no number", () => {
-  const [plot] = plotsOf(profile);
-  assert.deepEqual(plot.curves.map((c) => measured(c).length), [3, 1, 0, 1]);
+test("throughput rises and latency falls by a reduction", () => {
+  assert.equal(changeOf("throughput", 0.5), 1);
+  assert.equal(changeOf("throughput", 1), null);
+  assert.equal(changeOf("latency_p99", 0.25), -0.25);
+  assert.ok(Object.is(changeOf("latency_p99", 0), 0), "and not minus zero");
+  const [p] = questionsOf({ curves: [curve("a", [effect(0.5, 0.25, 0.125)], { metric: "latency_p99" })] })[0].curves[0].points;
+  assert.deepEqual([p.lo, p.change, p.hi], [-0.375, -0.25, -0.125]);
 });
 
-test("bets rank certain gains first, at a speed-up of at most a half", () => {
-  const [plot] = plotsOf(profile);
-  assert.deepEqual(bets(plot).map((b) => [b.curve.name, b.verdict, b.point.speedup]), [["update", "helps", 0.5], ["noise", "unclear", 0.25], ["worse", "harms", 0.25]]);
+test("latency has no value of now where only virtual time asked", () => {
+  const of = (mode) => questionsOf({ curves: [curve("a", [], { metric: "latency_p50", mode })] })[0].baseNs;
+  assert.deepEqual([of("virtual"), of("overlap")], [0, 5e6]);
+});
+
+test("the typical speed-up is at most a half", () => {
+  const [q] = questionsOf({ curves: [curve("a", [0.25, 0.5, 0.8].map((s) => effect(s, 0.1, 0)))] });
+  assert.equal(typical(q.answer).speedup, 0.5);
   assert.equal(typical({ points: [{ speedup: 0.8, withheld: "" }] }).speedup, 0.8);
   assert.equal(typical({ points: [] }), undefined);
+  assert.equal(measured({ points: [{ withheld: "why" }] }).length, 0);
 });
 
-test("the best bet is the strongest certain one", () => {
+test("a table shows 10, 25 and 50 % as far as they were asked", () => {
+  const asked = (...speedups) => columnsOf(questionsOf({ curves: [curve("a", speedups.map((s) => effect(s, 0.1, 0)))] }));
+  assert.deepEqual(asked(0.1, 0.25, 0.3125, 0.5, 0.75), [0.1, 0.25, 0.5]);
+  assert.deepEqual(asked(0.2, 0.5), [0.5]);
+  assert.deepEqual(asked(0.2, 0.4), [0.2, 0.4]);
+  assert.deepEqual(asked(0.05, 0.15, 0.2, 0.4, 0.6), [0.05, 0.2, 0.6]);
+  assert.deepEqual(asked(), []);
+});
+
+test("where modes lie furthest apart", () => {
+  const update = questionsOf(profile).find((q) => q.name === "update");
+  const [p, mode, other, otherMode] = apart(update);
+  assert.deepEqual([mode, p.speedup, p.reduction, otherMode, other.speedup, other.reduction], ["overlap", 0.5, 0.3, "virtual", 0.5, 0.2]);
+  assert.equal(apart(questionsOf(profile)[0]), null);
+});
+
+test("the best bet is the strongest certain one that no mode disputes, of throughput first", () => {
   const best = bestBet(profile);
-  assert.deepEqual([best.curve.name, best.progress, best.point.speedup], ["update", "checkout", 0.5]);
-  assert.equal(bestBet({ curves: [curve("noise", [effect(0.25, 0.01, 0.05)])] }), null);
+  assert.deepEqual([best.curve.label, best.progress, best.point.speedup, best.point.gain], ["read", "checkout", 0.5, changeOf("throughput", 0.1)]);
+  const latency = bestBet({ curves: profile.curves.slice(-1) });
+  assert.deepEqual([latency.progress, latency.point.gain], ["latency p99 of checkout", -0.4]);
+  assert.equal(bestBet({ curves: profile.curves.slice(0, 4) }), null);
   assert.equal(bestBet({ curves: [] }), null);
 });
 
-test("a reduction to nothing is an unbounded gain", () => {
-  assert.equal(gainOf(0.5), 1);
-  assert.equal(gainOf(1), null);
-  assert.equal(verdict({ lo: 0.1, hi: null }), "helps");
-  assert.equal(verdict({ lo: null, hi: null }), "unclear");
-});
-
-test("bounds hold zero and are not pressed flat by an open interval", () => {
-  const [plot] = plotsOf({ curves: [curve("a", [effect(0.5, 0.2, 0.9)])] });
-  const { x, lo, hi } = bounds(plot);
+test("bounds hold zero, see ten points at least, and are not pressed flat by an open interval", () => {
+  const of = (e, metric = "throughput") => bounds(questionsOf({ curves: [curve("a", [e], { metric })] })[0]);
+  const { x, lo, hi } = of(effect(0.5, 0.2, 0.9));
   assert.equal(x, 0.5);
   assert.ok(lo < 0 && hi >= 0.25 && hi < 1, `${lo} ${hi}`);
-  assert.deepEqual(bounds({ curves: [] }), { x: 0.1, lo: 0, hi: 0.02 });
-});
-
-test("there is always a reason for no number", () => {
-  for (const state of ["idle", "waiting", "running", "stopped", "expired", "spent", "aborted"]) {
-    assert.equal(whyEmpty({ enabled: true, state }, {}).length, 1, state);
-  }
-  const all = whyEmpty({ enabled: false, state: "idle", last_error: "bad key" }, { notes: ["no visits"] });
-  assert.equal(all.length, 4);
-  assert.match(all[2], /bad key/);
+  const flat = of(effect(0.5, 0, 0));
+  assert.deepEqual([flat.lo, flat.hi].map((v) => +v.toFixed(3)), [-0.025, 0.075]);
+  const latency = of(effect(0.5, 0, 0), "latency_p50");
+  assert.deepEqual([latency.lo, latency.hi].map((v) => +v.toFixed(3)), [-0.075, 0.025]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, attributeText, change, count, duration, parseDuration, percent, plural, until } from "../assets/format.mjs";
-import { linear, spread, ticks } from "../assets/scale.mjs";
+import { ago, amount, attributeText, change, count, duration, parseDuration, percent, plural, until } from "../assets/format.mjs";
+import { linear, ticks } from "../assets/scale.mjs";
 
 const table = (f, cases) => cases.forEach(([from, want]) => assert.equal(f(from), want, String(from)));
 
@@ -11,6 +11,14 @@ test("durations have three digits and a unit", () => table(duration, [
 ]));
 
 test("counts have separators", () => table(count, [[0, "0"], [1234, "1,234"], [9_999_999, "9,999,999"], [12_345_678, "12.3 M"], [1.5e10, "15 G"]]));
+
+test("amounts go by their unit", () => {
+  const of = (mean, unit, want) => assert.equal(amount(mean, unit), want);
+  of(1234, "ns", "1.23 µs");
+  of(1234.5, "{cycle}", "1,235");
+  of(0.25, "{fault}", "0.25");
+  of(0, "{fault}", "0");
+});
 
 test("shares never round to nothing or all", () => table(percent, [
   [0, "0 %"], [0.0004, "<0.1 %"], [0.0421, "4.2 %"], [0.0996, "10 %"], [0.414, "41 %"], [0.9999, ">99.9 %"], [1, "100 %"], [NaN, "–"],
@@ -48,12 +56,6 @@ test("ticks are round and inside", () => {
   assert.deepEqual(ticks(0, 24.3, 5), [0, 5, 10, 15, 20]);
   assert.deepEqual(ticks(-0.1, 0.1, 4), [-0.1, -0.05, 0, 0.05, 0.1]);
   assert.deepEqual(ticks(3, 3, 4), [3]);
-});
-
-test("labels are moved apart and stay inside", () => {
-  assert.deepEqual(spread([10, 11, 50], 18, 0, 100), [10, 28, 50]);
-  assert.deepEqual(spread([98, 99], 18, 0, 100), [82, 100]);
-  assert.deepEqual(spread([], 18, 0, 100), []);
 });
 
 test("a scale of one value is constant", () => {

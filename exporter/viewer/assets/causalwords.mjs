@@ -1,0 +1,107 @@
+// What the causal view says in words, and the commands it offers. No access to the page.
+
+import { apart, isThroughput, typical } from "./curves.mjs";
+import { change, duration, percent } from "./format.mjs";
+
+/** metricName writes "latency_p99.9" as "latency p99.9". */
+export const metricName = (metric) => metric.replace("_", " ");
+
+/** interval writes two changes, to be broken in the middle at most: "+29.1 … +38.0 %". */
+export const interval = (p) => `${change(p.lo).replace(" %", "")}\u00a0… ${change(p.hi).replace(" ", "\u00a0")}`;
+
+/** baseText tells what the metric is with nothing changed. */
+export function baseText(q) {
+  if (!(q.baseNs > 0)) return "";
+  if (!isThroughput(q.metric)) return `now ${duration(q.baseNs)}`;
+  const perSecond = 1e9 / q.baseNs;
+  const rate = perSecond >= 1 ? `${+perSecond.toPrecision(3)} per second` : `${+(60 * perSecond).toPrecision(3)} per minute`;
+  return `now ${rate}, one every ${duration(q.baseNs)}`;
+}
+
+/** verdictText is the verdict without the numbers, which stand beside it, and without the modes that disagree. */
+export function verdictText(curve) {
+  let text = curve.verdict;
+  for (const mode of curve.disagrees) text = text.replace(`; ${mode} disagrees`, "");
+  if (curve.class === "withheld") return text ? "no number yet" : "not measured";
+  return text.replace(/: [\d.]+ % faster gives [-–\d. to]+ %$/, "");
+}
+
+/** reasons are why numbers of a curve are withheld, once each, with the speed-ups they hold for. */
+export function reasons(curve) {
+  const at = new Map();
+  for (const p of curve.points.filter((x) => x.withheld)) {
+    // What was counted stands in parentheses, and differs from speed-up to speed-up: the last one will do.
+    const key = p.withheld.replace(/ \([^()]*\)$/, "");
+    at.set(key, { why: p.withheld, speedups: [...(at.get(key)?.speedups ?? []), percent(p.speedup)] });
+  }
+  const all = at.size === 1 && curve.class === "withheld";
+  return [...at.values()].map(({ why, speedups }) => (all ? why : `at ${speedups.join(", ")}: ${why}`));
+}
+
+/** disagreement says where two modes lie apart and whom to believe; "" where they do not. */
+export function disagreement(q) {
+  const found = apart(q);
+  if (!found) return q.disagree ? "The modes disagree." : "";
+  const [p, mode, other, otherMode] = found;
+  return `The modes disagree: ${percent(p.speedup)} faster gives ${change(p.change)} (${interval(p)}) by ${mode}, but `
+    + `${change(other.change)} (${interval(other)}) by ${otherMode}. ${otherMode === "virtual"
+      ? "Virtual time may have missed a wait, or the order of events matters: believe the experiment if processors were free."
+      : "Measure both again before you rely on either."}`;
+}
+
+/** virtualIsOn tells whether virtual time is on, as far as the profile shows. */
+export function virtualIsOn(profile) {
+  return profile.curves.some((c) => c.mode === "virtual") || (!profile.plan_id && new Date(profile.started ?? 0).getTime() > 0);
+}
+
+/** whyEmpty says in sentences why there is no number yet, and what to do. */
+export function whyEmpty(status, profile) {
+  const out = [];
+  const on = virtualIsOn(profile);
+  if (on && profile.curves.length === 0) {
+    out.push("Virtual time is on. It needs no plan and delays nothing, but some seconds of traffic: send the application requests.");
+  } else if (!on && !profile.plan_id) {
+    out.push("Virtual time, which would answer without delaying anything, is off.");
+  }
+  if (!status.enabled) {
+    out.push("Experiments are off: the application has not opted in by the option WithExperiments, or OTELPROF_EXPERIMENTS=off forbids them.");
+  }
+  const said = {
+    idle: status.enabled ? "No plan is in force. An experiment begins when one is applied." : "",
+    waiting: status.plan?.not_before ? "A plan is in force and its time has not come." : "A plan is in force and waits to begin.",
+    running: "Experiments are running. The first numbers come when every speed-up was measured five times.",
+    stopped: "The plan was stopped before there were numbers. Apply it again with a higher generation.",
+    expired: "The plan expired before there were numbers. Apply one with a later expires_at.",
+    spent: "The plan used up its budget before there were numbers. Raise limits.total, or choose fewer regions.",
+    aborted: "The breaker opened before there were numbers. Only a plan with another id runs now.",
+  }[status.state];
+  if (said) out.push(said);
+  if (status.last_error) out.push(`The last plan document was rejected: ${status.last_error}`);
+  return [...out, ...(profile.notes ?? []).filter((n) => n !== "no plan has run yet")];
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const pattern = (name) => JSON.stringify(name.replace(/[*?\\]/g, "\\$&"));
+
+/**
+ * planCommand is a shell command that starts an experiment on the regions worth one, at the
+ * question's progress point: by the API where it takes plans, by the plan file elsewhere.
+ */
+export function planCommand({ questions, progress, metric, plan, base, now = Date.now() }) {
+  const minute = Math.floor(now / 60e3) * 60; // in seconds
+  const names = [...new Set(questions.filter((q) => q.answer.class === "helps" && !q.isPoint && typical(q.answer)).map((q) => q.name))].slice(0, 3);
+  const document = [
+    "api: causal/v1",
+    `id: look-${minute}`,
+    `expires_at: ${new Date(1000 * (minute + 30 * 60)).toISOString().slice(0, 19)}Z`,
+    "regions:",
+    ...(names.length ? names.map((n) => `  - span: ${pattern(n)}`) : ["  - auto: 3   # those with the most self time"]),
+    "progress:",
+    `  - {span: ${progress ? pattern(progress) : '"POST /checkout"'}, type: ${isThroughput(metric) ? "throughput" : "latency"}}${progress ? "" : "   # the span that is a unit of work"}`,
+  ].join("\n");
+  const file = plan.status.source?.startsWith("file ") ? plan.status.source.slice(5) : "plan.yaml";
+  const head = plan.replaceable
+    ? `curl -X PUT -H "Authorization: Bearer $TOKEN" --data-binary @- ${quoted(`${base}api/v1/causal/plan`)}`
+    : `cat > ${/^[\w./-]+$/.test(file) ? file : quoted(file)}`;
+  return `${head} <<'EOF'\n${document}\nEOF\n`;
+}

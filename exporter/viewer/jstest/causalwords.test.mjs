@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { baseText, disagreement, metricName, planCommand, reasons, verdictText, virtualIsOn, whyEmpty } from "../assets/causalwords.mjs";
+import { questionsOf } from "../assets/curves.mjs";
+
+const effect = (speedup, reduction, more = {}) => ({ speedup, reduction, lo: reduction - 0.01, hi: reduction + 0.01, samples: 9, outliers: 0, ...more });
+const curve = (span, verdict, effects, more = {}) => ({
+  mode: "overlap", region: { scope: "", span }, progress: "POST /orders", metric: "throughput", base_period_ns: 2e6, significant: true, verdict, effects, ...more,
+});
+const first = (...curves) => questionsOf({ curves })[0];
+const idle = { plan: null, status: { enabled: true, state: "idle" }, replaceable: false };
+
+test("verdicts leave out the numbers beside them", () => {
+  const words = (verdict, more) => verdictText(first(curve("a", verdict, [effect(0.5, 0.2)], more)).curves[0]);
+  assert.equal(words("speeding this up helps: 10 % faster gives 9.9 %"), "speeding this up helps");
+  assert.equal(words("speeding this up hurts: 10 % faster gives -1.0 %"), "speeding this up hurts");
+  assert.equal(words("not clear yet: 50 % faster gives -7.4 to 1.3 %"), "not clear yet");
+  assert.equal(words("helps until 30 %, then something else is the bottleneck: 10 % faster gives 10.1 %; virtual disagrees", { disagrees: ["virtual"] }),
+    "helps until 30 %, then something else is the bottleneck");
+  assert.equal(words("no effect"), "no effect");
+  assert.equal(words("a verdict of a later version: 7"), "a verdict of a later version: 7");
+});
+
+test("withheld numbers say why, once each", () => {
+  const of = (...effects) => first(curve("a", "withheld: x", effects)).curves[0];
+  const held = (speedup, withheld) => effect(speedup, 0, { withheld });
+  const none = of(held(0.1, "only 71 % of the delays could be inserted"), held(0.25, "only 71 % of the delays could be inserted"));
+  assert.deepEqual(reasons(none), ["only 71 % of the delays could be inserted"]);
+  assert.equal(verdictText(none), "no number yet");
+  assert.deepEqual(reasons(of(held(0.1, "4 measured (7 visits)"), held(0.25, "4 measured (9 visits)"), effect(0.5, 0.1))), ["at 10 %, 25 %: 4 measured (9 visits)"]);
+  assert.deepEqual(reasons(of(effect(0.5, 0.1))), []);
+});
+
+test("a disagreement names both numbers, and whom to believe", () => {
+  const a = curve("a", "", [effect(0.1, 0.1), effect(0.5, 0.3)], { disagrees: ["virtual"] });
+  const b = curve("a", "", [effect(0.1, 0.1), effect(0.5, 0.4)], { mode: "virtual", disagrees: ["overlap"] });
+  const words = disagreement(first(a, b)).replaceAll("\u00a0", " ");
+  assert.match(words, /^The modes disagree: 50 % faster gives \+42\.9 % \(\+40\.8 … \+44\.9 %\) by overlap, but \+66\.7 % .* by virtual\. .*believe the experiment/);
+  assert.equal(disagreement(first(curve("a", "", [effect(0.5, 0.3)]))), "");
+  assert.equal(disagreement(first({ ...a, effects: [effect(0.2, 0.1)] }, b)), "The modes disagree.");
+});
+
+test("metrics have names and a value of now", () => {
+  assert.equal(metricName("latency_p99.9"), "latency p99.9");
+  assert.equal(baseText({ metric: "throughput", baseNs: 2e6 }), "now 500 per second, one every 2 ms");
+  assert.equal(baseText({ metric: "throughput", baseNs: 30e9 }), "now 2 per minute, one every 30 s");
+  assert.equal(baseText({ metric: "latency_p50", baseNs: 8e6 }), "now 8 ms");
+  assert.equal(baseText({ metric: "latency_p50", baseNs: 0 }), "");
+});
+
+test("there is always a reason for no number", () => {
+  const profile = { plan_id: "p", curves: [] };
+  for (const state of ["idle", "waiting", "running", "stopped", "expired", "spent", "aborted"]) {
+    assert.equal(whyEmpty({ enabled: true, state }, profile).length, 1, state);
+  }
+  const all = whyEmpty({ enabled: false, state: "idle", last_error: "bad key" }, { curves: [], notes: ["no visits", "no plan has run yet"] });
+  assert.equal(all.length, 4);
+  assert.match(all[0], /Virtual time.*is off/);
+  assert.match(all[2], /bad key/);
+  assert.match(whyEmpty({ enabled: true, state: "idle" }, { curves: [], started: "2026-01-01T00:00:00Z" })[0], /Virtual time is on/);
+});
+
+test("virtual time shows in what there is of the profile", () => {
+  assert.equal(virtualIsOn({ curves: [], started: "0001-01-01T00:00:00Z" }), false);
+  assert.equal(virtualIsOn({ curves: [], started: "2026-01-01T00:00:00Z" }), true);
+  assert.equal(virtualIsOn({ curves: [{ mode: "virtual" }], plan_id: "p" }), true);
+  assert.equal(virtualIsOn({ curves: [], plan_id: "p", started: "2026-01-01T00:00:00Z" }), false);
+});
+
+test("a plan to copy asks about what seems worth it", () => {
+  const questions = questionsOf({ curves: [curve("reserve *", "", [effect(0.5, 0.3)]), curve("POST /orders", "", [effect(0.5, 0.5)])] });
+  const ask = (more) => planCommand({ questions, progress: "POST /orders", metric: "throughput", plan: idle, base: "http://localhost:6060/", now: 1e12, ...more });
+  assert.equal(ask(), `cat > plan.yaml <<'EOF'
+api: causal/v1
+id: look-999999960
+expires_at: 2001-09-09T02:16:00Z
+regions:
+  - span: "reserve \\\\*"
+progress:
+  - {span: "POST /orders", type: throughput}
+EOF
+`);
+  assert.match(ask({ questions: [], progress: "" }), /auto: 3 .*\n.*\n.*"POST \/checkout", type: throughput\} {3}#/);
+  assert.match(ask({ metric: "latency_p99" }), /type: latency/);
+  const from = (source) => ask({ plan: { ...idle, status: { source } } }).split("\n")[0];
+  assert.equal(from("file /etc/otelprof/plan.yaml"), "cat > /etc/otelprof/plan.yaml <<'EOF'");
+  assert.equal(from("file it's $HOME.yaml"), "cat > 'it'\\''s $HOME.yaml' <<'EOF'");
+  assert.match(ask({ plan: { ...idle, replaceable: true } }), /^curl -X PUT -H "Authorization: Bearer \$TOKEN" --data-binary @- 'http:\/\/localhost:6060\/api\/v1\/causal\/plan' <<'EOF'\n/);
+});
