@@ -292,7 +292,11 @@ func (v *virtual) addTo(p *Profile) {
 	for key := range v.series {
 		key.speedup = 0
 		if curves[key] == nil {
-			c := newCurve(ModeVirtual, key.region, key.progress, key.metric, v.periods[key.progress])
+			base := time.Duration(0) // of latency it is not kept
+			if key.metric == MetricThroughput {
+				base = v.periods[key.progress]
+			}
+			c := newCurve(ModeVirtual, key.region, key.progress, key.metric, base)
 			curves[key] = &c
 			order = append(order, key)
 		}
