@@ -101,7 +101,7 @@ func TestParanoid(t *testing.T) {
 func TestKernelNeedsMore(t *testing.T) {
 	level := ReadFiles(os.DirFS("/")).Paranoid
 	if level == nil || *level != 2 {
-		t.Skip("kernel.perf_event_paranoid is not 2")
+		testutil.Lacks(t, "PARANOID_2", "kernel.perf_event_paranoid is not 2")
 	}
 	inChild(t, "kernel", func(child *exec.Cmd) { ordinary(t, child) })
 }

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 func TestSampleValue(t *testing.T) {
@@ -46,7 +48,7 @@ func readPage(page *userPage) (sample, int) {
 func needsAssembly(t *testing.T) {
 	t.Helper()
 	if !hasAssembly {
-		t.Skip("no assembly for this architecture")
+		testutil.Lacks(t, "ASSEMBLY", "no assembly for this architecture")
 	}
 }
 
