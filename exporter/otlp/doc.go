@@ -1,4 +1,4 @@
-// Package otlp makes OTLP exporters for traces and metrics, over gRPC or HTTP, from the
+// Package otlp makes OTLP exporters for traces, metrics and logs, over gRPC or HTTP, from the
 // standard OTEL_* environment.
 //
 // The environment decides whether anything is exported at all, see [FromEnv]. Everything

@@ -34,25 +34,26 @@ type Pipeline struct {
 	chosen bool
 }
 
-// An Env is what the environment says about both signals.
+// An Env is what the environment says about the signals.
 type Env struct {
 	// Disabled is set if OTEL_SDK_DISABLED is true. Then no pipeline is enabled.
-	Disabled        bool
-	Traces, Metrics Pipeline
+	Disabled              bool
+	Traces, Metrics, Logs Pipeline
 }
 
-// A signal is the part of the variables' names that tells traces from metrics.
+// A signal is the part of the variables' names that tells traces from metrics and logs.
 type signal struct{ upper, path string }
 
 var (
 	traces  = signal{"TRACES", "v1/traces"}
 	metrics = signal{"METRICS", "v1/metrics"}
+	logs    = signal{"LOGS", "v1/logs"}
 )
 
 // FromEnv reads from the environment whether and how to export. A signal is exported if
-// OTEL_TRACES_EXPORTER (OTEL_METRICS_EXPORTER) is "otlp", or is not set while
-// OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (…_METRICS_ENDPOINT) is; "none"
-// switches it off. OTEL_SDK_DISABLED=true switches off both. Unlike the SDK, which falls back to a
+// OTEL_TRACES_EXPORTER (OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER) is "otlp", or is not set while
+// OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (…_METRICS_ENDPOINT,
+// …_LOGS_ENDPOINT) is; "none" switches it off. OTEL_SDK_DISABLED=true switches off all. Unlike the SDK, which falls back to a
 // default, FromEnv returns an error that wraps [ErrConfig] for an exporter, a protocol or an
 // endpoint that is not known, and names the variable.
 func FromEnv() (Env, error) {
@@ -62,10 +63,11 @@ func FromEnv() (Env, error) {
 	}
 	t, errTraces := pipelineFromEnv(traces)
 	m, errMetrics := pipelineFromEnv(metrics)
-	if err := errors.Join(errTraces, errMetrics); err != nil {
+	l, errLogs := pipelineFromEnv(logs)
+	if err := errors.Join(errTraces, errMetrics, errLogs); err != nil {
 		return Env{}, err
 	}
-	return Env{Traces: t, Metrics: m}, nil
+	return Env{Traces: t, Metrics: m, Logs: l}, nil
 }
 
 func pipelineFromEnv(s signal) (Pipeline, error) {

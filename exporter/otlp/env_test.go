@@ -20,38 +20,49 @@ func TestFromEnv(t *testing.T) {
 	}{
 		"nothing": {},
 		"blank":   {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "  "}},
-		"endpoint for both": {
+		"endpoint for all": {
 			env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": base},
 			want: Env{
 				Traces:  on(ProtocolHTTPProtobuf, base+"/v1/traces"),
 				Metrics: on(ProtocolHTTPProtobuf, base+"/v1/metrics"),
+				Logs:    on(ProtocolHTTPProtobuf, base+"/v1/logs"),
 			},
 		},
 		"endpoint with a path": {
-			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": base + "/in/", "OTEL_METRICS_EXPORTER": "none"},
+			env: map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": base + "/in/", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none",
+			},
 			want: Env{Traces: on(ProtocolHTTPProtobuf, base+"/in/v1/traces")},
 		},
 		"endpoint of one signal is taken as it is": {
 			env:  map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": base + "/x"},
 			want: Env{Traces: on(ProtocolHTTPProtobuf, base+"/x")},
 		},
-		"endpoint of one signal before that of both": {
+		"endpoint of one signal before that of all": {
 			env: map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT":         base,
 				"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "https://m/write",
 			},
-			want: Env{Traces: on(ProtocolHTTPProtobuf, base+"/v1/traces"), Metrics: on(ProtocolHTTPProtobuf, "https://m/write")},
+			want: Env{
+				Traces:  on(ProtocolHTTPProtobuf, base+"/v1/traces"),
+				Metrics: on(ProtocolHTTPProtobuf, "https://m/write"),
+				Logs:    on(ProtocolHTTPProtobuf, base+"/v1/logs"),
+			},
 		},
 		"protocol": {
 			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": base, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-			want: Env{Traces: on(ProtocolGRPC, base), Metrics: on(ProtocolGRPC, base)},
+			want: Env{Traces: on(ProtocolGRPC, base), Metrics: on(ProtocolGRPC, base), Logs: on(ProtocolGRPC, base)},
 		},
 		"protocol of one signal": {
 			env: map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT": base, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
 				"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/protobuf",
 			},
-			want: Env{Traces: on(ProtocolGRPC, base), Metrics: on(ProtocolHTTPProtobuf, base+"/v1/metrics")},
+			want: Env{
+				Traces:  on(ProtocolGRPC, base),
+				Metrics: on(ProtocolHTTPProtobuf, base+"/v1/metrics"),
+				Logs:    on(ProtocolGRPC, base),
+			},
 		},
 		"exporter without endpoint": {
 			env:  map[string]string{"OTEL_TRACES_EXPORTER": "otlp"},
@@ -67,13 +78,13 @@ func TestFromEnv(t *testing.T) {
 		"none wins over an endpoint": {
 			env: map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT": base, "OTEL_TRACES_EXPORTER": "none",
-				"OTEL_METRICS_EXPORTER": "none",
+				"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none",
 			},
 		},
 		"what is off is not checked": {
 			env: map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT": "nonsense", "OTEL_EXPORTER_OTLP_PROTOCOL": "smoke",
-				"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none",
+				"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none",
 			},
 		},
 		"disabled": {

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploggrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -20,6 +23,7 @@ import (
 var (
 	_ sdktrace.SpanExporter = (*delivery.SpanExporter)(nil)
 	_ sdkmetric.Exporter    = (*delivery.MetricExporter)(nil)
+	_ sdklog.Exporter       = (*delivery.LogExporter)(nil)
 )
 
 // ErrNotConfigured is returned for a pipeline that the environment does not enable.
@@ -109,6 +113,34 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
 	}
 	return delivery.WrapMetrics(inner, newMonitor("metrics", "data points", p, c)), nil
+}
+
+// NewLogExporter is [NewSpanExporter] for log records. Give the exporter to a
+// [sdklog.BatchProcessor].
+func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.LogExporter, error) {
+	c := newConfig(opts)
+	var inner sdklog.Exporter
+	var err error
+	switch {
+	case !p.Enabled:
+		return nil, fmt.Errorf("%w: logs", ErrNotConfigured)
+	case p.Protocol == ProtocolGRPC:
+		var o []otlploggrpc.Option
+		if p.chosen {
+			o = append(o, otlploggrpc.WithEndpointURL(p.Endpoint))
+		}
+		inner, err = otlploggrpc.New(ctx, o...)
+	default:
+		var o []otlploghttp.Option
+		if p.chosen {
+			o = append(o, otlploghttp.WithEndpointURL(p.Endpoint))
+		}
+		inner, err = otlploghttp.New(ctx, o...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
+	}
+	return delivery.WrapLogs(inner, newMonitor("logs", "log records", p, c)), nil
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {

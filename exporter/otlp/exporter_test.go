@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	otellog "go.opentelemetry.io/otel/log"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -72,6 +75,25 @@ func newMetrics(t *testing.T, l *log) (*sdkmetric.MeterProvider, *delivery.Metri
 	return sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e))), e
 }
 
+func newLogs(t *testing.T, l *log) (*sdklog.LoggerProvider, *delivery.LogExporter) {
+	t.Helper()
+	env, err := FromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewLogExporter(t.Context(), env.Logs, WithLogger(l.logger()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(e))), e
+}
+
+func emit(lp *sdklog.LoggerProvider, body string) {
+	var r otellog.Record
+	r.SetBody(attribute.StringValue(body))
+	lp.Logger("test").Emit(context.Background(), r)
+}
+
 func span(tp *sdktrace.TracerProvider, name string) {
 	_, s := tp.Tracer("test").Start(context.Background(), name)
 	s.End()
@@ -115,11 +137,21 @@ func TestExportersDeliver(t *testing.T) {
 				t.Errorf("MeterProvider.Shutdown: %v", err)
 			}
 
+			lp, le := newLogs(t, &l)
+			emit(lp, "started")
+			emit(lp, "expired")
+			if err := lp.Shutdown(within(t, 10*time.Second)); err != nil {
+				t.Errorf("LoggerProvider.Shutdown: %v", err)
+			}
+
 			if diff := cmp.Diff([]string{"a", "b"}, r.spanNames()); diff != "" {
 				t.Errorf("spans received (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"visits"}, r.metricNames()); diff != "" {
 				t.Errorf("metrics received (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"started", "expired"}, r.logBodies()); diff != "" {
+				t.Errorf("log records received (-want +got):\n%s", diff)
 			}
 			transport, _, _ := strings.Cut(string(p), "/")
 			if got := r.headers[transport]; got != "yes" {
@@ -130,6 +162,9 @@ func TestExportersDeliver(t *testing.T) {
 			}
 			if s := e.Stats(); s.Exported != 1 || s.Ended() != 1 {
 				t.Errorf("metric Stats = %+v, want 1 exported of 1", s)
+			}
+			if s := le.Stats(); s.Exported != 2 || s.Ended() != 2 {
+				t.Errorf("log Stats = %+v, want 2 exported of 2", s)
 			}
 			if got := l.buf.String(); got != "" {
 				t.Errorf("said %q, want nothing", got)
@@ -269,6 +304,11 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 			tp, b := newTraces(t, &l)
 			mp, e := newMetrics(t, &l)
 			add(t, mp)
+			lp, le := newLogs(t, &l)
+			emit(lp, "started")
+			if err := lp.Shutdown(within(t, 10*time.Second)); err != nil {
+				t.Errorf("LoggerProvider.Shutdown: %v", err)
+			}
 			for range 2 {
 				span(tp, "a")
 				span(tp, "b")
@@ -288,7 +328,10 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 			if s := e.Stats(); s.Exported != 0 || s.Rejected != 1 || s.Failed != 0 {
 				t.Errorf("metric Stats = %+v, want 1 rejected", s)
 			}
-			if lines := l.lines(); len(lines) != 2 {
+			if s := le.Stats(); s.Exported != 0 || s.Rejected != 1 || s.Failed != 0 {
+				t.Errorf("log Stats = %+v, want 1 rejected", s)
+			}
+			if lines := l.lines(); len(lines) != 3 {
 				t.Errorf("%d lines said, want one a signal:\n%s", len(lines), strings.Join(lines, "\n"))
 			}
 		})
@@ -301,5 +344,8 @@ func TestNotConfigured(t *testing.T) {
 	}
 	if _, err := NewMetricExporter(t.Context(), Pipeline{}); !errors.Is(err, ErrNotConfigured) {
 		t.Errorf("NewMetricExporter = %v, want ErrNotConfigured", err)
+	}
+	if _, err := NewLogExporter(t.Context(), Pipeline{}); !errors.Is(err, ErrNotConfigured) {
+		t.Errorf("NewLogExporter = %v, want ErrNotConfigured", err)
 	}
 }

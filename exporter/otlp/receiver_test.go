@@ -12,6 +12,7 @@ import (
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 
+	collogpb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	colmetricpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -27,6 +28,7 @@ type receiver struct {
 	mu      sync.Mutex
 	traces  []*coltracepb.ExportTraceServiceRequest
 	metrics []*colmetricpb.ExportMetricsServiceRequest
+	logs    []*collogpb.ExportLogsServiceRequest
 	headers map[string]string // "x-test" of the last request, by transport
 	// partial is answered as the number of refused items.
 	partial int64
@@ -46,6 +48,7 @@ func newReceiver(t *testing.T) *receiver {
 	g := grpc.NewServer()
 	coltracepb.RegisterTraceServiceServer(g, r)
 	colmetricpb.RegisterMetricsServiceServer(g, metricReceiver{receiver: r})
+	collogpb.RegisterLogsServiceServer(g, logReceiver{receiver: r})
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -70,15 +73,17 @@ func (r *receiver) endpoint(p Protocol) string {
 	return r.httpURL
 }
 
-func (r *receiver) take(transport, header string, traces *coltracepb.ExportTraceServiceRequest, metrics *colmetricpb.ExportMetricsServiceRequest) {
+func (r *receiver) take(transport, header string, request proto.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.headers[transport] = header
-	if traces != nil {
-		r.traces = append(r.traces, traces)
-	}
-	if metrics != nil {
-		r.metrics = append(r.metrics, metrics)
+	switch request := request.(type) {
+	case *coltracepb.ExportTraceServiceRequest:
+		r.traces = append(r.traces, request)
+	case *colmetricpb.ExportMetricsServiceRequest:
+		r.metrics = append(r.metrics, request)
+	case *collogpb.ExportLogsServiceRequest:
+		r.logs = append(r.logs, request)
 	}
 }
 
@@ -105,20 +110,38 @@ func (r *receiver) metricsResponse() *colmetricpb.ExportMetricsServiceResponse {
 	return out
 }
 
+func (r *receiver) logsResponse() *collogpb.ExportLogsServiceResponse {
+	out := &collogpb.ExportLogsServiceResponse{}
+	if r.partial > 0 {
+		out.PartialSuccess = &collogpb.ExportLogsPartialSuccess{RejectedLogRecords: r.partial, ErrorMessage: "too old"}
+	}
+	return out
+}
+
 func (r *receiver) Export(ctx context.Context, req *coltracepb.ExportTraceServiceRequest) (*coltracepb.ExportTraceServiceResponse, error) {
-	r.take("grpc", fromMetadata(ctx), req, nil)
+	r.take("grpc", fromMetadata(ctx), req)
 	return r.traceResponse(), nil
 }
 
-// metricReceiver is receiver for the other service, whose method has the same name.
+// metricReceiver and logReceiver are receiver for the other services, whose methods have the same name.
 type metricReceiver struct {
 	colmetricpb.UnimplementedMetricsServiceServer
 	receiver *receiver
 }
 
 func (r metricReceiver) Export(ctx context.Context, req *colmetricpb.ExportMetricsServiceRequest) (*colmetricpb.ExportMetricsServiceResponse, error) {
-	r.receiver.take("grpc", fromMetadata(ctx), nil, req)
+	r.receiver.take("grpc", fromMetadata(ctx), req)
 	return r.receiver.metricsResponse(), nil
+}
+
+type logReceiver struct {
+	collogpb.UnimplementedLogsServiceServer
+	receiver *receiver
+}
+
+func (r logReceiver) Export(ctx context.Context, req *collogpb.ExportLogsServiceRequest) (*collogpb.ExportLogsServiceResponse, error) {
+	r.receiver.take("grpc", fromMetadata(ctx), req)
+	return r.receiver.logsResponse(), nil
 }
 
 func fromMetadata(ctx context.Context) string {
@@ -152,12 +175,13 @@ func (r *receiver) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	var in, out proto.Message
-	traces, metrics := &coltracepb.ExportTraceServiceRequest{}, &colmetricpb.ExportMetricsServiceRequest{}
 	switch req.URL.Path {
 	case "/v1/traces":
-		in, metrics, out = traces, nil, r.traceResponse()
+		in, out = &coltracepb.ExportTraceServiceRequest{}, r.traceResponse()
 	case "/v1/metrics":
-		in, traces, out = metrics, nil, r.metricsResponse()
+		in, out = &colmetricpb.ExportMetricsServiceRequest{}, r.metricsResponse()
+	case "/v1/logs":
+		in, out = &collogpb.ExportLogsServiceRequest{}, r.logsResponse()
 	default:
 		http.NotFound(w, req)
 		return
@@ -166,7 +190,7 @@ func (r *receiver) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	r.take("http", req.Header.Get("X-Test"), traces, metrics)
+	r.take("http", req.Header.Get("X-Test"), in)
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	data, err = proto.Marshal(out)
 	if err != nil {
@@ -207,4 +231,20 @@ func (r *receiver) metricNames() []string {
 		}
 	}
 	return names
+}
+
+func (r *receiver) logBodies() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var bodies []string
+	for _, req := range r.logs {
+		for _, rl := range req.GetResourceLogs() {
+			for _, sl := range rl.GetScopeLogs() {
+				for _, l := range sl.GetLogRecords() {
+					bodies = append(bodies, l.GetBody().GetStringValue())
+				}
+			}
+		}
+	}
+	return bodies
 }

@@ -1,0 +1,50 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+)
+
+// A LogExporter gives log records to another exporter and tells a [Monitor] how that went.
+type LogExporter struct {
+	inner   sdklog.Exporter
+	monitor *Monitor
+	once    sync.Once
+}
+
+// WrapLogs returns an exporter that gives its records to inner.
+func WrapLogs(inner sdklog.Exporter, m *Monitor) *LogExporter {
+	return &LogExporter{inner: inner, monitor: m}
+}
+
+// Export exports records. It returns nil even if that fails, since the monitor has said what
+// there is to say and the SDK would say it again: [LogExporter.ForceFlush] and
+// [LogExporter.Shutdown] return the failure.
+func (e *LogExporter) Export(ctx context.Context, records []sdklog.Record) error {
+	if len(records) > 0 {
+		e.monitor.Observe(ctx, len(records), e.inner.Export(ctx, records))
+	}
+	return nil
+}
+
+// ForceFlush flushes the inner exporter. The error tells how many records have not been
+// delivered, if exports fail at present.
+func (e *LogExporter) ForceFlush(ctx context.Context) error {
+	return errors.Join(e.monitor.Err(), e.inner.ForceFlush(ctx))
+}
+
+// Shutdown shuts the inner exporter down, within ctx. The error is like ForceFlush's. A
+// second call does nothing.
+func (e *LogExporter) Shutdown(ctx context.Context) error {
+	var err error
+	e.once.Do(func() {
+		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
+	})
+	return err
+}
+
+// Stats returns the counts so far.
+func (e *LogExporter) Stats() Stats { return e.monitor.Stats() }
