@@ -1,9 +1,9 @@
-// Package otlpfile writes traces and metrics as OTLP-JSON lines, the format of the
-// Collector's file exporter: every line is one {"resourceSpans":[…]} or
-// {"resourceMetrics":[…]} object. The Collector's otlpjsonfile receiver and pdata's
+// Package otlpfile writes traces, metrics and logs as OTLP-JSON lines, the format of the
+// Collector's file exporter: every line is one {"resourceSpans":[…]},
+// {"resourceMetrics":[…]} or {"resourceLogs":[…]} object. The Collector's otlpjsonfile receiver and pdata's
 // JSONUnmarshaler read the files.
 //
-// Spans go to traces.jsonl and metrics to metrics.jsonl in the folder given. A file that
+// Spans go to traces.jsonl, metrics to metrics.jsonl and log records to logs.jsonl in the folder given. A file that
 // would grow past the limit is renamed to traces-20060102T150405.000000000Z.jsonl, the time in UTC,
 // and the oldest of those are removed.
 //

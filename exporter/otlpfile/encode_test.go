@@ -14,13 +14,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"       //nolint:depguard // to compare with, in this test only
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp" //nolint:depguard // to compare with, in this test only
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"   //nolint:depguard // to compare with, in this test only
+	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	"go.opentelemetry.io/otel/sdk/log/logtest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -245,6 +250,69 @@ func TestMetricsLikeTheSDK(t *testing.T) {
 	}
 }
 
+func someRecords() []sdklog.Record {
+	at := time.Unix(1_700_000_000, 123456789)
+	res := resource.NewWithAttributes("https://schema/1", attribute.String("service.name", "shop"))
+	scope := &instrumentation.Scope{Name: "lib", Version: "v1", SchemaURL: "https://schema/2"}
+	factories := []logtest.RecordFactory{
+		{
+			EventName: "causal.plan.started", Timestamp: at, ObservedTimestamp: at.Add(1), Severity: otellog.SeverityWarn, SeverityText: "WARN",
+			Body: attribute.StringValue("plan started"), Attributes: attributes, TraceID: trace.TraceID{0xab, 15: 1}, SpanID: trace.SpanID{0xcd, 7: 1},
+			TraceFlags: trace.FlagsSampled, Resource: res, InstrumentationScope: scope, DroppedAttributes: 3,
+		},
+		{Body: attribute.MapValue(attribute.Int("n", 1)), ObservedTimestamp: at, Resource: res, InstrumentationScope: scope},
+		{ObservedTimestamp: at, Resource: res},
+	}
+	records := make([]sdklog.Record, len(factories))
+	for i, f := range factories {
+		records[i] = f.NewRecord()
+	}
+	return records
+}
+
+func TestLogsLikeTheSDK(t *testing.T) {
+	body := sent(t, func(url string) {
+		e, err := otlploghttp.New(t.Context(), otlploghttp.WithEndpointURL(url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Export(t.Context(), someRecords()); err != nil {
+			t.Fatal(err)
+		}
+		_ = e.Shutdown(t.Context())
+	})[0]
+	want, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	e, err := NewLogExporter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Export(t.Context(), someRecords()); err != nil {
+		t.Fatal(err)
+	}
+	if s := e.Stats(); s.Exported != 3 {
+		t.Errorf("Stats = %+v, want 3 exported", s)
+	}
+	closed(t, e)
+	data := line(t, filepath.Join(dir, "logs.jsonl"))
+	got, err := (&plog.JSONUnmarshaler{DisallowUnknownFields: true}).UnmarshalLogs(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(asJSON(t, want), asJSON(t, got)); diff != "" {
+		t.Errorf("log records (-SDK +file):\n%s", diff)
+	}
+	for _, text := range []string{`{"resourceLogs":[`, `"severityNumber":13`, `"eventName":"causal.plan.started"`} {
+		if !strings.Contains(string(data), text) {
+			t.Errorf("the line does not contain %s: %s", text, data)
+		}
+	}
+}
+
 // asJSON makes both sides comparable.
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
@@ -253,6 +321,8 @@ func asJSON(t *testing.T, v any) any {
 	switch v := v.(type) {
 	case ptrace.Traces:
 		data, err = (&ptrace.JSONMarshaler{}).MarshalTraces(v)
+	case plog.Logs:
+		data, err = (&plog.JSONMarshaler{}).MarshalLogs(v)
 	case pmetric.Metrics:
 		data, err = (&pmetric.JSONMarshaler{}).MarshalMetrics(v)
 	}

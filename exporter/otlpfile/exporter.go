@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"syscall"
 
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -20,6 +22,7 @@ import (
 var (
 	_ sdktrace.SpanExporter = (*SpanExporter)(nil)
 	_ sdkmetric.Exporter    = (*MetricExporter)(nil)
+	_ sdklog.Exporter       = (*LogExporter)(nil)
 )
 
 // A SpanExporter writes spans to traces.jsonl. The embedded exporter counts and says what
@@ -61,6 +64,24 @@ func NewMetricExporter(dir string, opts ...Option) (*MetricExporter, error) {
 
 // FileStats returns what happened to the files so far.
 func (e *MetricExporter) FileStats() FileStats { return e.file.counts() }
+
+// A LogExporter writes log records to logs.jsonl. Any goroutine may call its methods.
+type LogExporter struct {
+	*delivery.LogExporter
+	file *file
+}
+
+// NewLogExporter is [NewSpanExporter] for log records and logs.jsonl.
+func NewLogExporter(dir string, opts ...Option) (*LogExporter, error) {
+	f, m, err := open(dir, "logs", "log records", opts)
+	if err != nil {
+		return nil, err
+	}
+	return &LogExporter{delivery.WrapLogs(logWriter{f}, m), f}, nil
+}
+
+// FileStats returns what happened to the files so far.
+func (e *LogExporter) FileStats() FileStats { return e.file.counts() }
 
 func open(dir, base, unit string, opts []Option) (*file, *delivery.Monitor, error) {
 	c, err := newConfig(opts)
@@ -162,3 +183,18 @@ func (w metricWriter) Export(_ context.Context, rm *metricdata.ResourceMetrics) 
 func (w metricWriter) ForceFlush(context.Context) error { return w.file.sync() }
 
 func (w metricWriter) Shutdown(context.Context) error { return w.file.close() }
+
+// logWriter is spanWriter for log records.
+type logWriter struct{ file *file }
+
+func (w logWriter) Export(_ context.Context, records []sdklog.Record) error {
+	line, err := (&plog.JSONMarshaler{}).MarshalLogs(logsOf(records))
+	if err != nil {
+		return fmt.Errorf("otlpfile: encode log records: %w", err)
+	}
+	return w.file.append(append(line, '\n'))
+}
+
+func (w logWriter) ForceFlush(context.Context) error { return w.file.sync() }
+
+func (w logWriter) Shutdown(context.Context) error { return w.file.close() }

@@ -2,9 +2,9 @@ package otlpfile
 
 import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -17,34 +17,22 @@ const (
 
 // tracesOf groups spans by resource and scope, in the order of their first span.
 func tracesOf(spans []sdktrace.ReadOnlySpan) ptrace.Traces {
-	type scopeKey struct {
-		resource attribute.Distinct
-		scope    instrumentation.Scope
-	}
 	out := ptrace.NewTraces()
-	resources := map[attribute.Distinct]ptrace.ResourceSpans{}
-	scopes := map[scopeKey]ptrace.SpanSlice{}
+	g := newGrouping(func(r *resource.Resource) ptrace.ResourceSpans {
+		rs := out.ResourceSpans().AppendEmpty()
+		putResource(rs.Resource(), r)
+		rs.SetSchemaUrl(r.SchemaURL())
+		return rs
+	}, func(rs ptrace.ResourceSpans, scope instrumentation.Scope) ptrace.SpanSlice {
+		ss := rs.ScopeSpans().AppendEmpty()
+		putScope(ss.Scope(), scope)
+		ss.SetSchemaUrl(scope.SchemaURL)
+		return ss.Spans()
+	})
 	for _, s := range spans {
-		if s == nil {
-			continue
+		if s != nil {
+			putSpan(g.of(s.Resource(), s.InstrumentationScope()).AppendEmpty(), s)
 		}
-		key := scopeKey{s.Resource().Equivalent(), s.InstrumentationScope()}
-		dst, ok := scopes[key]
-		if !ok {
-			rs, ok := resources[key.resource]
-			if !ok {
-				rs = out.ResourceSpans().AppendEmpty()
-				putResource(rs.Resource(), s.Resource())
-				rs.SetSchemaUrl(s.Resource().SchemaURL())
-				resources[key.resource] = rs
-			}
-			ss := rs.ScopeSpans().AppendEmpty()
-			putScope(ss.Scope(), key.scope)
-			ss.SetSchemaUrl(key.scope.SchemaURL)
-			dst = ss.Spans()
-			scopes[key] = dst
-		}
-		putSpan(dst.AppendEmpty(), s)
 	}
 	return out
 }
