@@ -10,7 +10,7 @@ import (
 //
 //	var started = spans.NewSlot[measurement]()
 //
-// The first two slots of a process are words of the region and cost what a load or a store
+// The first three slots of a process are words of the region and cost what a load or a store
 // costs; Set of a further one allocates. Methods may be called by any goroutine.
 type Slot[T any] struct{ index uint32 }
 
@@ -19,8 +19,8 @@ type Slot[T any] struct{ index uint32 }
 // [WithMaxRegions] share the place of the region "other". Else it is as a [Slot].
 type NameSlot[T any] struct{ index uint32 }
 
-// inlineSlots are the slots that need no list: one for counters, one for causal.
-const inlineSlots = 2
+// inlineSlots are the slots that need no list: one each for counters, causal and stacks.
+const inlineSlots = 3
 
 var regionSlots, nameSlots atomic.Uint32
 

@@ -7,4 +7,7 @@
 // perf_event_mmap_page) which says in which register the event is counted right now, and
 // the register is read by RDPMC on amd64 and by MRS on arm64. [Open] finds out by trial
 // whether that works and pays.
+//
+// A [Sampler] takes call stacks of all threads, by a clock that ticks while they run. The kernel
+// writes them into a ring for each CPU.
 package perf

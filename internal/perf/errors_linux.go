@@ -78,7 +78,7 @@ func cause(errno unix.Errno, index int, kernel bool, s *surroundings) *Error {
 	case unix.EMFILE:
 		return &Error{
 			Kind: ErrTooManyFiles, Cause: fmt.Sprintf("the process may have %d files open", s.limit),
-			Remedy: "raise the limit: ulimit -n, LimitNOFILE= of systemd, docker run --ulimit nofile=",
+			Remedy: raiseFiles,
 		}
 	case unix.ENFILE:
 		return &Error{Kind: ErrTooManyFiles, Cause: "the system has too many files open", Remedy: "raise sysctl fs.file-max"}

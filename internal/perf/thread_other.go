@@ -2,6 +2,8 @@
 
 package perf
 
+import "time"
+
 // Thread returns 0.
 func Thread() int { return 0 }
 
@@ -13,3 +15,6 @@ func ThreadUsage(*Usage) error { return ErrNotSupported }
 
 // FileLimit returns 0.
 func FileLimit() int { return 0 }
+
+// ProcessCPU returns [ErrNotSupported].
+func ProcessCPU() (user, system time.Duration, err error) { return 0, 0, ErrNotSupported }

@@ -1,0 +1,89 @@
+package stacks
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrConfig is wrapped by errors about options and parameters.
+	ErrConfig = errors.New("stacks: configuration")
+	// ErrBusy is returned while somebody else in this process has the CPU profile.
+	ErrBusy = errors.New("stacks: cpu profile: somebody else in this process has it")
+	// ErrClosed is returned after Close.
+	ErrClosed = errors.New("stacks: profiler: closed")
+)
+
+// MaxRate is the highest rate, in Hz. Kernels count time in ticks, of 4 ms most often: of
+// samples asked for more often than every fifth of a hundredth, some never come.
+const MaxRate = 200
+
+// An Option sets how a [Profiler] samples.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	hz        int
+	window    time.Duration
+	history   time.Duration
+	unsampled bool
+	paused    bool
+	source    source
+}
+
+func newConfig(opts []Option) (config, error) {
+	c := config{hz: 100, window: 5 * time.Second, history: 5 * time.Minute, source: runtimeSource{}}
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	var errs []error
+	reject := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
+	}
+	if c.hz < 1 || c.hz > MaxRate {
+		reject("rate %d Hz: must be in [1, %d]", c.hz, MaxRate)
+	}
+	if c.window < time.Second || c.window > time.Minute {
+		reject("window %v: must be in [1s, 1m]", c.window)
+	}
+	if c.history < c.window || c.history > time.Hour {
+		reject("history %v: must be in [%v, 1h], from one window on", c.history, c.window)
+	}
+	return c, errors.Join(errs...)
+}
+
+// WithRate sets how many samples are taken in a second of processor time, in [1, 200]. By
+// default, if this option is not used, it is 100.
+func WithRate(hz int) Option {
+	return optionFunc(func(c config) config { c.hz = hz; return c })
+}
+
+// WithWindow sets how long samples are gathered until they are scaled to the processor time
+// that the process took, and how often the profiler tries again when somebody else
+// has the CPU profile; in [1s, 1m]. By default, if this option is not used, it is 5 s.
+func WithWindow(d time.Duration) Option {
+	return optionFunc(func(c config) config { c.window = d; return c })
+}
+
+// WithHistory sets for how long samples are kept, from one window to an hour. By default, if
+// this option is not used, it is 5 minutes.
+func WithHistory(d time.Duration) Option {
+	return optionFunc(func(c config) config { c.history = d; return c })
+}
+
+// WithUnsampled also labels spans that do not record since the sampler left them out, which costs as
+// much for them as for the others. By default, if this option is not used, what they do counts for
+// the recording span around them, or for none.
+func WithUnsampled() Option {
+	return optionFunc(func(c config) config { c.unsampled = true; return c })
+}
+
+// WithPaused waits for [Profiler.Resume] before it takes samples. By default, if this option is
+// not used, sampling begins at once.
+func WithPaused() Option {
+	return optionFunc(func(c config) config { c.paused = true; return c })
+}

@@ -1,0 +1,164 @@
+package stacks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// ErrFormat is wrapped by errors about files that are no recordings.
+var ErrFormat = errors.New("stacks: recording")
+
+// maxProfileBytes bounds what is read, before and after it is unpacked.
+const maxProfileBytes = 128 << 20
+
+// Read reads a recording, or any other CPU profile in pprof's format, gzipped or not. Of frames it
+// keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by whatever
+// tool, has its regions, but without their names. The error wraps [ErrFormat] for what is not a CPU
+// profile.
+func Read(r io.Reader) (*Recording, error) {
+	data, err := readProfileBytes(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.ParseUncompressed(data)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: must be a profile in pprof's format: %w", ErrFormat, err)
+	}
+	return fromProfile(p)
+}
+
+func readProfileBytes(r io.Reader) ([]byte, error) {
+	data, err := readLimited(r, "file")
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%w: empty: must be a profile in pprof's format", ErrFormat)
+	}
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(data))
+	if err == nil {
+		data, err = readLimited(zr, "unpacked file")
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%w: gzip: truncated: must be whole", ErrFormat)
+	case errors.Is(err, ErrFormat) || err == nil:
+		return data, err
+	default:
+		return nil, fmt.Errorf("%w: gzip: %w", ErrFormat, err)
+	}
+}
+
+func readLimited(r io.Reader, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxProfileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxProfileBytes {
+		return nil, fmt.Errorf("%w: %s: must have at most %d bytes", ErrFormat, what, maxProfileBytes)
+	}
+	return data, nil
+}
+
+func fromProfile(p *profile.Profile) (*Recording, error) {
+	samples, nanos, err := sampleColumns(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recording{
+		Duration: time.Duration(max(0, p.DurationNanos)),
+		CPU:      time.Duration(numberComment(p.Comments, cpuComment)),
+		Lost:     numberComment(p.Comments, lostComment),
+	}
+	if p.TimeNanos != 0 {
+		r.Start = time.Unix(0, p.TimeNanos).UTC()
+	}
+	if p.Period > 0 {
+		r.Hz = int((int64(time.Second) + p.Period/2) / p.Period)
+	}
+	table, trees := &table{}, map[int]*Tree{}
+	var stack []FrameID
+	for i, s := range p.Sample {
+		w := Weight{Nanos: s.Value[nanos]}
+		switch {
+		case samples >= 0:
+			w.Samples = s.Value[samples]
+		case p.Period > 0:
+			w.Samples = w.Nanos / p.Period
+		}
+		if w.Samples < 0 || w.Nanos < 0 {
+			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must not be negative", ErrFormat, i, w.Samples, w.Nanos)
+		}
+		stack = stack[:0]
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				stack = append(stack, table.id(NewFrame(line.Function.Name, line.Function.Filename, int(line.Line))))
+			}
+			if len(l.Line) == 0 {
+				stack = append(stack, table.id(NewFrame("", "", 0)))
+			}
+		}
+		number := numberOf(s)
+		if trees[number] == nil {
+			trees[number] = newTree(table)
+		}
+		trees[number].AddInterned(stack, w)
+	}
+	names := regionNames(p.Comments)
+	for number, tree := range trees {
+		region, ok := names[number]
+		if !ok && number != 0 {
+			region.Name = "region " + strconv.Itoa(number)
+		}
+		r.Regions = append(r.Regions, RegionTree{Region: region, Number: number, Tree: tree})
+	}
+	r.sort()
+	return r, nil
+}
+
+// sampleColumns finds the number of samples, -1 if there is none, and the processor time.
+func sampleColumns(p *profile.Profile) (samples, nanos int, err error) {
+	samples, nanos = -1, -1
+	var have []string
+	for i, t := range p.SampleType {
+		switch {
+		case t.Type == "samples" && t.Unit == "count":
+			samples = i
+		case t.Type == "cpu" && t.Unit == "nanoseconds":
+			nanos = i
+		}
+		have = append(have, t.Type+"/"+t.Unit)
+	}
+	if nanos < 0 {
+		return 0, 0, fmt.Errorf("%w: sample types %q: must have cpu/nanoseconds, as CPU profiles do", ErrFormat, strings.Join(have, " "))
+	}
+	return samples, nanos, nil
+}
+
+// numberOf returns the region of a sample: recordings have it as a number, and the runtime's own
+// profiles as text.
+func numberOf(s *profile.Sample) int {
+	if n := s.NumLabel[regionLabel]; len(n) > 0 && n[0] > 0 {
+		return int(n[0])
+	}
+	if text := s.Label[regionLabel]; len(text) > 0 {
+		if n, err := strconv.Atoi(text[0]); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 0
+}

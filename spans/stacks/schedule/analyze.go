@@ -1,0 +1,183 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/exp/trace"
+)
+
+// maxNames bounds a report; regions of further names stand under "other".
+const maxNames = 2000
+
+// Analyze reads an execution trace that was recorded while a [Recorder] was on, by it or by package
+// runtime/trace. It ends with ctx. Besides the trace's own size it takes memory for each region
+// and goroutine in it.
+func Analyze(ctx context.Context, r io.Reader) (*Report, error) {
+	counted := &countingReader{r: r}
+	events, err := trace.NewReader(counted)
+	if err != nil {
+		return nil, fmt.Errorf("schedule: trace: %w", err)
+	}
+	a := newAnalysis()
+	for {
+		if a.report.Events%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("schedule: analysis of %d events: %w", a.report.Events, context.Cause(ctx))
+			}
+		}
+		e, err := events.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("schedule: trace: event %d: %w", a.report.Events, err)
+		}
+		a.event(&e)
+	}
+	a.report.Bytes = counted.n
+	return a.finish(), nil
+}
+
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+type regionKey struct{ scope, name string }
+
+// sums are of the ended regions of one scope and name.
+type sums struct {
+	count       uint64
+	total, self times
+}
+
+// An analysis follows all goroutines and the regions that are open on them.
+type analysis struct {
+	report      Report
+	first, last trace.Time
+	goroutines  map[trace.GoID]*goroutine
+	open        map[uint64]*region
+	sums        map[regionKey]*sums
+}
+
+func newAnalysis() *analysis {
+	return &analysis{
+		goroutines: map[trace.GoID]*goroutine{},
+		open:       map[uint64]*region{},
+		sums:       map[regionKey]*sums{},
+	}
+}
+
+func (a *analysis) event(e *trace.Event) {
+	if a.report.Events == 0 {
+		a.first = e.Time()
+	}
+	a.report.Events++
+	a.last = e.Time()
+	switch e.Kind() {
+	case trace.EventStateTransition:
+		if s := e.StateTransition(); s.Resource.Kind == trace.ResourceGoroutine {
+			a.transition(e.Time(), s)
+		}
+	case trace.EventRangeBegin, trace.EventRangeActive, trace.EventRangeEnd:
+		// What a goroutine allocates it helps to collect.
+		if r := e.Range(); r.Name == "GC mark assist" && r.Scope.Kind == trace.ResourceGoroutine {
+			g := a.goroutine(r.Scope.Goroutine())
+			g.advance(e.Time())
+			g.assists = e.Kind() != trace.EventRangeEnd
+		}
+	case trace.EventLog:
+		l := e.Log()
+		if id, name, start, ok := parseMark(l.Message); ok && e.Goroutine() != trace.NoGoroutine {
+			g := a.goroutine(e.Goroutine())
+			g.advance(e.Time())
+			if start {
+				a.start(g, id, regionKey{l.Category, name})
+			} else {
+				a.end(e.Time(), g, id)
+			}
+		}
+	}
+}
+
+func (a *analysis) goroutine(id trace.GoID) *goroutine {
+	g := a.goroutines[id]
+	if g == nil {
+		g = &goroutine{since: a.last}
+		a.goroutines[id] = g
+	}
+	return g
+}
+
+func (a *analysis) transition(at trace.Time, s trace.StateTransition) {
+	id := s.Resource.Goroutine()
+	g := a.goroutine(id)
+	g.advance(at)
+	g.class = classAfter(s)
+	if _, to := s.Goroutine(); to == trace.GoNotExist {
+		delete(a.goroutines, id) // a region that is open on it can only end elsewhere
+	}
+}
+
+func (a *analysis) start(g *goroutine, id uint64, key regionKey) {
+	if lost := a.open[id]; lost != nil {
+		// Its memory is used again, so it has ended while the recorder was off.
+		lost.close()
+		a.report.Partial++
+	}
+	a.open[id] = g.start(key)
+}
+
+func (a *analysis) end(at trace.Time, g *goroutine, id uint64) {
+	r := a.open[id]
+	if r == nil {
+		a.report.Partial++
+		return
+	}
+	delete(a.open, id)
+	r.goroutine.advance(at)
+	total, self := r.close()
+	if r.goroutine != g {
+		a.report.Moved++
+		return
+	}
+	s := a.sums[r.key]
+	if s == nil {
+		if len(a.sums) >= maxNames {
+			r.key = regionKey{name: "other"}
+			a.report.Folded++
+			s = a.sums[r.key]
+		}
+		if s == nil {
+			s = &sums{}
+			a.sums[r.key] = s
+		}
+	}
+	s.count++
+	s.total.add(&total)
+	s.self.add(&self)
+}
+
+func (a *analysis) finish() *Report {
+	report := &a.report
+	report.Window = time.Duration(a.last - a.first)
+	report.Open = uint64(len(a.open))
+	report.Regions = make([]Region, 0, len(a.sums))
+	for key, s := range a.sums {
+		report.Regions = append(report.Regions, Region{
+			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(),
+		})
+	}
+	report.sort()
+	return report
+}
