@@ -22,8 +22,8 @@ func Blocked(ctx context.Context, f func()) {
 	}
 	if o := live.observation.Load(); o != nil {
 		l, at := o.ledger(), clock.Now()
-		l.Arrive(o.setting, at)
-		defer func() { l.Resume(o.setting, at, clock.Now()) }()
+		o.arrive(l, at)
+		defer func() { o.resume(l, at, clock.Now()) }()
 	}
 	f()
 }

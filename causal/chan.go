@@ -185,7 +185,7 @@ func (c Chan[T]) send(o *observation, v T, done <-chan struct{}) (sent bool) {
 	if sent {
 		return true
 	}
-	l.Arrive(o.setting, at)
+	o.arrive(l, at)
 	defer func() { // also if the channel is closed meanwhile
 		c.table.sent(o, l, x, at, sent, len(c.items))
 	}()
@@ -227,7 +227,7 @@ func (c Chan[T]) receive(o *observation, done <-chan struct{}) (it Item[T], rece
 	if received {
 		return it, true
 	}
-	l.Arrive(o.setting, at)
+	o.arrive(l, at)
 	select {
 	case it = <-c.items:
 		received = true

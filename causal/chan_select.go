@@ -45,7 +45,7 @@ func (c Chan[T]) Item(v T) Item[T] {
 	}
 	// Nobody knows what becomes of it, so it is left to the garbage collector.
 	x := &letter{at: clock.Now(), readers: 3}
-	o.ledger().Stamp(o.setting, x.at, &x.sent)
+	o.stamp(o.ledger(), x.at, &x.sent)
 	return Item[T]{v, x}
 }
 
@@ -119,7 +119,7 @@ func (t *table) selected(o *observation, l *ledger.Ledger, x *letter, buffered i
 	at := got
 	if a, ok := t.leave(l); ok {
 		at = a.at
-		l.Arrive(o.setting, at)
+		o.arrive(l, at)
 	}
 	t.taken(o, l, x, at, got, buffered)
 }
@@ -132,6 +132,6 @@ func (t *table) sentSelected(o *observation, l *ledger.Ledger, x *letter, buffer
 	if !x.found {
 		t.find(x, buffered)
 	}
-	l.Arrive(o.setting, x.at)
-	l.Acquire(o.setting, x.at, got, &x.place)
+	o.arrive(l, x.at)
+	o.acquire(l, x.at, got, &x.place)
 }

@@ -65,8 +65,8 @@ func (t *table) drop(x *letter) {
 // offered books that an element with the letter was sent at once, and so many are in the channel.
 func (t *table) offered(o *observation, l *ledger.Ledger, x *letter, at int64, buffered int) {
 	t.find(x, buffered)
-	l.Acquire(o.setting, at, at, &x.place)
-	l.Stamp(o.setting, at, &x.sent)
+	o.acquire(l, at, at, &x.place)
+	o.stamp(l, at, &x.sent)
 }
 
 // find finds the place that an element with the letter has taken, after which so many were in the
@@ -91,7 +91,7 @@ func (t *table) find(x *letter, buffered int) {
 // expect books that a sender is about to wait.
 func (t *table) expect(o *observation, l *ledger.Ledger, x *letter, at int64) {
 	x.readers = 2
-	l.Stamp(o.setting, at, &x.sent)
+	o.stamp(l, at, &x.sent)
 	t.waiting.push(x)
 }
 
@@ -107,13 +107,13 @@ func (t *table) sent(o *observation, l *ledger.Ledger, x *letter, at int64, ok b
 		}
 		x.readers = 1
 		t.drop(x)
-		l.Resume(o.setting, at, got)
+		o.resume(l, at, got)
 		return
 	}
 	if !x.found {
 		t.find(x, buffered)
 	}
-	l.Acquire(o.setting, at, got, &x.place)
+	o.acquire(l, at, got, &x.place)
 	t.drop(x)
 }
 
@@ -121,11 +121,11 @@ func (t *table) sent(o *observation, l *ledger.Ledger, x *letter, at int64, ok b
 // so many are left.
 func (t *table) taken(o *observation, l *ledger.Ledger, x *letter, at, got int64, buffered int) {
 	if x == nil {
-		l.Acquire(o.setting, at, got, t.closed.read())
+		o.acquire(l, at, got, t.closed.read())
 		return
 	}
 	if x == &unstamped {
-		l.Acquire(o.setting, at, got, &unmarked)
+		o.acquire(l, at, got, &unmarked)
 	} else {
 		if !x.found { // the sender has not gone on yet
 			t.waiting.remove(x)
@@ -133,15 +133,15 @@ func (t *table) taken(o *observation, l *ledger.Ledger, x *letter, at, got int64
 				t.find(x, buffered+1)
 			} else {
 				x.found = true
-				l.Stamp(o.setting, at, &x.place)
+				o.stamp(l, at, &x.place)
 			}
 		}
-		l.Acquire(o.setting, at, got, &x.sent)
+		o.acquire(l, at, got, &x.sent)
 		t.drop(x)
 	}
 	if t.places > 0 {
 		var place ledger.Stamp
-		l.Stamp(o.setting, got, &place)
+		o.stamp(l, got, &place)
 		t.vacate(&place)
 	}
 }
@@ -172,7 +172,7 @@ func (t *table) invite(o *observation, l *ledger.Ledger, at int64) *letter {
 	}
 	p := t.letter()
 	p.readers = 2
-	l.Stamp(o.setting, at, &p.place)
+	o.stamp(l, at, &p.place)
 	t.free.push(p)
 	return p
 }
@@ -184,7 +184,7 @@ func (t *table) received(o *observation, l *ledger.Ledger, x, place *letter, at 
 	defer t.mu.Unlock()
 	t.withdraw(place)
 	if !ok {
-		l.Resume(o.setting, at, got)
+		o.resume(l, at, got)
 		return
 	}
 	t.taken(o, l, x, at, got, buffered)

@@ -12,30 +12,22 @@ type evidence struct {
 	mode Mode
 	// visits is the number of visits of the progress point in all that was measured.
 	visits uint64
-	// ends is the number of ends of the region's spans, occupancy the part of the time in
-	// which one was open, in [0, 1]; -1 if both are not known.
-	ends      uint64
-	occupancy float64
+	// ends is the number of ends of the region's spans; negative if it is not known.
+	ends int64
 	// elapsed is the time measured, growth by how much of it the region's saving grew.
 	elapsed, growth time.Duration
 	// owed, paid and residual are the delays asked for, those inserted and those still
 	// missing at the ends of the arms.
 	owed, paid, residual time.Duration
-	// overshoot is by how much a delay is longer than asked, join the interval between two
-	// hand-overs; means.
-	overshoot, join time.Duration
 	// unattributed is the time for which somebody waited for nobody known, attributed that of
 	// waits whose end is known.
 	unattributed, attributed time.Duration
 	// saturated is the share of the time in which processors were short, in [0, 1].
 	saturated float64
-	// openLoop tells that the load comes at its own rate, whatever the program does.
-	openLoop bool
 	// rejected is the number of arms thrown away.
 	rejected int
-	// null are the reductions between arms without any delay (A/A), noop those of a region in
-	// which nothing is done.
-	null, noop []float64
+	// null are the reductions between arms without any delay (A/A).
+	null []float64
 }
 
 // The bounds beyond which a number is withheld.
@@ -44,7 +36,6 @@ const (
 	mostResidual     = 0.01  // of the growth
 	littleResidual   = 0.002 // of the time: then it changes nothing
 	leastDelivered   = 0.95  // of what is owed
-	mostOvershoot    = 0.1   // of the interval between hand-overs
 	mostUnattributed = 0.05  // of all waiting
 	littleWaiting    = 0.01  // of the time: then it does not matter who is waited for
 	nullWithin       = 0.01
@@ -60,21 +51,16 @@ func (v evidence) reason() string {
 		return fmt.Sprintf("only %.0f %% of the delays could be inserted", 100*partOf(v.paid, v.owed))
 	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual && (v.elapsed == 0 || partOf(v.residual, v.elapsed) > littleResidual):
 		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%", 100*partOf(v.residual, v.growth))
-	case v.join > 0 && partOf(v.overshoot, v.join) > mostOvershoot:
-		return fmt.Sprintf("delays are %v longer than asked, too much for hand-overs every %v", v.overshoot, v.join)
 	case waited > 0 && partOf(v.unattributed, waited) > mostUnattributed && (v.elapsed == 0 || partOf(v.unattributed, v.elapsed) > littleWaiting):
 		return fmt.Sprintf("it is not known what ended %.0f %% of the waiting: use causal.Mutex and the like, or causal.Blocked", 100*partOf(v.unattributed, waited))
 	}
-	if why := notNull("two runs without any delay differ by", v.null); why != "" {
-		return why
-	}
-	return notNull("a region in which nothing is done gives", v.noop)
+	return notNull(v.null)
 }
 
 func partOf(part, whole time.Duration) float64 { return float64(part) / float64(whole) }
 
-// notNull says that something has an effect which can have none.
-func notNull(what string, reductions []float64) string {
+// notNull says that two runs alike differ.
+func notNull(reductions []float64) string {
 	if len(reductions) < leastSamples {
 		return ""
 	}
@@ -82,16 +68,13 @@ func notNull(what string, reductions []float64) string {
 	if e.lo <= nullWithin && e.hi >= -nullWithin {
 		return ""
 	}
-	return fmt.Sprintf("self-check failed: %s %.1f %% (%.1f .. %.1f)", what, 100*e.median, 100*e.lo, 100*e.hi)
+	return fmt.Sprintf("self-check failed: two runs without any delay differ by %.1f %% (%.1f .. %.1f)", 100*e.median, 100*e.lo, 100*e.hi)
 }
 
 // doubts are what a reader of the number should know.
 func (v evidence) doubts() (doubts []string) {
-	if v.openLoop {
-		doubts = append(doubts, "the load comes at its own rate, which no speed-up changes: look at latencies")
-	}
 	if v.rejected > 0 {
-		doubts = append(doubts, fmt.Sprintf("%d experiments thrown away", v.rejected))
+		doubts = append(doubts, countOf(v.rejected, "experiment")+" thrown away")
 	}
 	return doubts
 }
@@ -100,16 +83,16 @@ func (v evidence) doubts() (doubts []string) {
 func (v evidence) explain() string {
 	var parts []string
 	if v.elapsed > 0 && v.mode != ModeVirtual { // whose windows are not counted by cell
-		parts = append(parts, fmt.Sprintf("%d visits of the progress point in %v", v.visits, v.elapsed.Round(time.Millisecond)))
+		parts = append(parts, fmt.Sprintf("%s of the progress point in %v", countOf(v.visits, "visit"), v.elapsed.Round(time.Millisecond)))
 	}
-	if v.elapsed > 0 && v.occupancy >= 0 {
-		parts = append(parts, fmt.Sprintf("%d spans of the region, open for %.2g %% of the time", v.ends, 100*v.occupancy))
+	if v.elapsed > 0 && v.ends >= 0 {
+		parts = append(parts, countOf(v.ends, "span")+" of the region")
 	}
 	if v.owed > 0 {
 		parts = append(parts, fmt.Sprintf("%v of %v delay inserted", v.paid.Round(time.Microsecond), v.owed.Round(time.Microsecond)))
 	}
 	if v.rejected > 0 {
-		parts = append(parts, fmt.Sprintf("%d experiments thrown away", v.rejected))
+		parts = append(parts, countOf(v.rejected, "experiment")+" thrown away")
 	}
 	return strings.Join(parts, ", ")
 }

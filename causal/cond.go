@@ -45,11 +45,11 @@ func (c *Cond) wait(o *observation) {
 	l := o.ledger()
 	at := clock.Now()
 	// Who waits does not pay, so L is given back without delay.
-	l.Arrive(o.setting, at)
+	o.arrive(l, at)
 	c.cond.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.Acquire(o.setting, at, clock.Now(), c.left.read())
+	o.acquire(l, at, clock.Now(), c.left.read())
 }
 
 // Signal wakes one goroutine that waits for c, if there is any, as [sync.Cond.Signal] does. In an

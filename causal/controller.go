@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -55,7 +53,7 @@ func New(opts ...Option) (*Controller, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	controller := &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}, close: cancel}
 	if c.virtual {
-		v := newVirtual()
+		v := newVirtual(c.audit)
 		controller.virtual = v
 		controller.background.Go(func() { c.watch(ctx, v.load) })
 		controller.background.Go(func() { v.loop(ctx) })
@@ -86,22 +84,23 @@ func (c *Controller) ApplyFrom(a Source, p *Plan) error {
 	if r := c.run.Load(); r != nil && r.plan.hash != "" && r.plan.hash == p.hash && c.source == a.Name {
 		return nil
 	}
-	c.log.Info("causal: plan received", c.audit(p, a.Name)...)
+	c.audit.add(about(p, a.Name, AuditReceived, ""))
 	now := time.Now()
 	if err := c.refuses(p, now); err != nil {
-		c.reject(err, a.Name)
+		c.reject(p, err, a.Name)
 		return err
 	}
 	c.stop(errReplaced)
 	c.plan, c.source, c.lastError = p, a.Name, ""
 	c.generation = max(c.generation, p.Generation)
 	if why := c.misses(p); why != "" {
+		c.audit.add(about(p, a.Name, AuditIgnored, why))
 		c.enter(StateIdle, why)
 		return nil
 	}
 	r, err := newRun(p, c.config, now)
 	if err != nil {
-		c.reject(err, a.Name)
+		c.reject(p, err, a.Name)
 		return err
 	}
 	if a.Lease > 0 {
@@ -124,7 +123,7 @@ func (c *Controller) refuses(p *Plan, now time.Time) error {
 	if err := p.validate(now); err != nil {
 		return err
 	}
-	if p.Mode == ModeOverlap && !goroutine.Known() {
+	if p.Mode == ModeOverlap && !goroutine.Known() && !scheduling() {
 		return fmt.Errorf("%w: mode %s: goroutines can not be told apart in this build; mode %s can be used", ErrDisabled, ModeOverlap, ModeDilation)
 	}
 	if p.Generation != 0 && p.Generation <= c.generation {
@@ -170,22 +169,26 @@ func (c *Controller) start(r *run) {
 		state = StateWaiting
 	}
 	c.enter(state, "")
-	c.log.Info("causal: plan started", c.audit(r.plan, c.source)...)
+	c.audit.add(about(r.plan, c.source, AuditStarted, ""))
 	if r.plan.Mode == ModeOverlap {
 		c.wait.Go(func() { c.watch(ctx, r.load) })
+		if scheduling() {
+			c.wait.Go(func() { r.supervise(ctx) })
+		}
 	}
+	source := c.source
 	c.wait.Go(func() {
 		func() {
-			defer c.latchOnPanic(r)
+			defer r.contain()
 			r.loop(ctx)
 		}()
 		cancel(nil)
-		c.finished(r, context.Cause(ctx))
+		c.finished(r, source, context.Cause(ctx))
 	})
 }
 
 // finished follows the end of a run's goroutine.
-func (c *Controller) finished(r *run, cause error) {
+func (c *Controller) finished(r *run, source string, cause error) {
 	removeRunning(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,9 +196,9 @@ func (c *Controller) finished(r *run, cause error) {
 	if state == StateAborted {
 		c.latched[r.plan.ID] = true
 	}
-	c.log.Info("causal: plan ended", append(c.audit(r.plan, c.source),
-		slog.String("state", string(state)), slog.String("reason", reason),
-		slog.Duration("spent", time.Duration(r.guard.spent.Load())))...)
+	e := about(r.plan, source, AuditKind(state), reason)
+	e.Spent = time.Duration(r.guard.spent.Load())
+	c.audit.add(e)
 	if c.run.CompareAndSwap(r, nil) && c.last == r {
 		c.enter(state, reason)
 	}
@@ -205,6 +208,9 @@ func (c *Controller) finished(r *run, cause error) {
 func (c *Controller) stop(cause error) {
 	if r := c.run.Swap(nil); r != nil {
 		r.endFor(cause)
+		if r.opened.Load() { // before: its goroutine will say so, but the next plan may come first
+			c.latched[r.plan.ID] = true
+		}
 	}
 }
 
@@ -227,11 +233,11 @@ func (c *Controller) stopFor(reason string) {
 func (c *Controller) Reject(a Source, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reject(err, a.Name)
+	c.reject(nil, err, a.Name)
 }
 
-func (c *Controller) reject(err error, source string) {
-	c.log.Warn("causal: plan rejected", slog.String("source", source), slog.Any("error", err))
+func (c *Controller) reject(p *Plan, err error, source string) {
+	c.audit.add(about(p, source, AuditRejected, err.Error()))
 	c.lastError = err.Error()
 	if c.run.Load() != nil {
 		c.stop(fmt.Errorf("the next plan was rejected: %w", err))
@@ -261,7 +267,11 @@ func (c *Controller) StopFrom(a Source, reason string) {
 // programEnds is why Close stops.
 const programEnds = "the program ends"
 
-// Close stops and waits until nothing of the controller runs any more. Later plans are refused.
+// toldWithin is how long Close waits for those who are told what happened.
+const toldWithin = time.Second
+
+// Close stops and waits until nothing of the controller runs any more, and a second at most for those
+// that [WithAudit] and [WithLogger] name. Later plans are refused.
 func (c *Controller) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -270,6 +280,7 @@ func (c *Controller) Close() error {
 	c.close()
 	c.wait.Wait()
 	c.background.Wait()
+	c.audit.wait(toldWithin)
 	return nil
 }
 
@@ -277,21 +288,13 @@ func (c *Controller) enter(s State, reason string) {
 	c.state, c.reason, c.since = s, reason, time.Now()
 }
 
-// latchOnPanic ends a run in which the hook panicked, for good; the application goes on.
-func (c *Controller) latchOnPanic(r *run) {
-	if v := recover(); v != nil {
-		stack := make([]byte, 4096)
-		stack = stack[:runtime.Stack(stack, false)]
-		c.log.Error("causal: panic", slog.Any("value", v), slog.String("stack", string(stack)))
-		r.endFor(openedError(fmt.Sprintf("panic: %v", v)))
+// about is an event of a plan, nil if there is none.
+func about(p *Plan, source string, kind AuditKind, message string) AuditEvent {
+	e := AuditEvent{Kind: kind, Source: source, Message: message}
+	if p != nil {
+		e.PlanID, e.Generation, e.PlanHash, e.Author, e.PlanReason = p.ID, p.Generation, p.hash, p.Author, p.Reason
 	}
-}
-
-func (c *Controller) audit(p *Plan, source string) []any {
-	return []any{
-		slog.String("id", p.ID), slog.Uint64("generation", p.Generation), slog.String("hash", p.hash),
-		slog.String("author", p.Author), slog.String("plan_reason", p.Reason), slog.String("source", source),
-	}
+	return e
 }
 
 // Status tells what the controller is doing.
@@ -300,6 +303,7 @@ func (c *Controller) Status() Status {
 	defer c.mu.Unlock()
 	s := Status{
 		Enabled:   c.enabled,
+		Handover:  handover(),
 		State:     c.state,
 		Reason:    c.reason,
 		Since:     c.since,
@@ -308,6 +312,7 @@ func (c *Controller) Status() Status {
 		LastError: c.lastError,
 		Limits:    c.caps,
 	}
+	s.Audit, s.AuditDropped = c.audit.latest()
 	if c.plan != nil {
 		s.PlanHash = c.plan.hash
 	}
@@ -315,6 +320,9 @@ func (c *Controller) Status() Status {
 		s.Limits = r.guard.limits
 		s.Spent = time.Duration(r.guard.spent.Load())
 		s.Withheld = r.guard.withheldByName()
+		if c.run.Load() == r {
+			s.LeaseEnds = r.guard.leaseEnds()
+		}
 		r.mu.Lock()
 		s.Experiment = r.now
 		r.mu.Unlock()

@@ -242,10 +242,12 @@ func TestSamePlanAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := c.run.Load()
+	c.audit.wait(time.Minute)
 	log.take()
 	if err := apply(Source{Name: "api"}); err != nil || c.run.Load() != first {
 		t.Errorf("the same plan again = %v, or it starts anew", err)
 	}
+	c.audit.wait(time.Minute)
 	if lines := log.take(); len(lines) != 0 {
 		t.Errorf("the same plan again is logged: %q", lines)
 	}
@@ -384,7 +386,7 @@ func TestLifeOfAPlan(t *testing.T) {
 		if p := c.Profile(); p.PlanID != "plan-1" || p.Ended.Sub(p.Started).Round(time.Second) != 10*time.Minute {
 			t.Errorf("Profile() is of plan %q, from %v to %v", p.PlanID, p.Started, p.Ended)
 		}
-		if text, err := json.Marshal(c.Status()); err != nil || !strings.Contains(string(text), `"state":"expired","reason":"expires_at is over"`) {
+		if text, err := json.Marshal(c.Status()); err != nil || !strings.Contains(string(text), `"state":"expired"`) || !strings.Contains(string(text), `"reason":"expires_at is over"`) {
 			t.Errorf("Marshal(Status()) = %s, %v", text, err)
 		}
 	})

@@ -263,13 +263,13 @@ func TestRuleNames(t *testing.T) {
 		}
 	}
 	want := map[string]uint64{
-		"expired": 1, "lease": 2, "limits.total": 3, "limits.per_span": 4, "limits.per_trace": 5,
-		"limits.duty": 6, "deadline": 7, "health_check": 8,
+		"not_before": 1, "expired": 2, "lease": 3, "limits.total": 4, "limits.per_span": 5, "limits.per_trace": 6,
+		"limits.duty": 7, "deadline": 8, "health_check": 9,
 	}
 	if diff := cmp.Diff(want, g.withheldByName()); diff != "" {
 		t.Errorf("withheldByName() differs, -want +got:\n%s", diff)
 	}
-	if got := g.distorted(); got != 28 {
-		t.Errorf("distorted() = %d, want 28: all but health checks", got)
+	if got := g.distorted(); got != 36 {
+		t.Errorf("distorted() = %d, want 36: all but health checks", got)
 	}
 }

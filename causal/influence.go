@@ -37,6 +37,9 @@ func (run *run) begin(a arm) influence {
 	if a.speedup == 0 {
 		return run.beginStill()
 	}
+	if scheduling() {
+		return run.beginScheduled(a)
+	}
 	o, err := run.newOverlap(a)
 	if err != nil {
 		return still{} // the region has no ID: there are too many
@@ -53,6 +56,7 @@ func (run *run) begin(a arm) influence {
 func (run *run) rest() {
 	run.dilation.Store(nil)
 	run.overlap.Store(nil)
+	run.restScheduled()
 	unobserve(run)
 }
 
@@ -91,7 +95,7 @@ func (s still) latencies() []*otelhdr.Snapshot {
 // as in the plan. A span that matches several visits the first.
 func (run *run) observes(s *ledger.Setting) *observation {
 	classes := allClasses()
-	o := &observation{setting: s, pointOf: make([]int8, len(classes))}
+	o := &observation{setting: s, pointOf: make([]int8, len(classes)), panicked: run.panicked}
 	for _, p := range run.plan.Progress {
 		o.points = append(o.points, p.Span)
 	}
@@ -145,6 +149,7 @@ func (run *run) quantiles(before, after []*otelhdr.Snapshot) [][]float64 {
 
 func (v *overlap) look(e *experiment) {
 	s := v.observation.setting
+	e.ends = v.region.count.Load() - v.before
 	e.counts = s.Counts()
 	e.locks = mutexWait() - v.waited
 	e.residual = time.Duration(e.counts.Left / max(1, e.counts.Pays))

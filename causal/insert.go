@@ -15,6 +15,9 @@ type wait func(start int64, d time.Duration, valid func() bool) time.Duration
 // as long as valid. Before is what has been inserted in the same call already. It returns
 // the delay.
 func (run *run) insert(r *spans.Region, v verdict, want, before time.Duration, by wait, valid func() bool) time.Duration {
+	if !valid() {
+		return 0
+	}
 	now := time.Now()
 	if rule := run.allows(r, v, now, want, before); rule != ruleNone {
 		run.guard.withhold(rule)
@@ -25,6 +28,7 @@ func (run *run) insert(r *spans.Region, v verdict, want, before time.Duration, b
 	}
 	spent := by(clock.Now(), want, valid)
 	run.guard.settle(want, spent)
+	run.guard.traces.settle(r, want, spent)
 	return spent
 }
 
@@ -37,23 +41,15 @@ func (run *run) allows(r *spans.Region, v verdict, now time.Time, want, before t
 	if before+want > time.Duration(limits.PerSpan) {
 		return rulePerSpan
 	}
-	if delayed(r)+before+want > time.Duration(limits.PerTrace) {
-		return rulePerTrace
-	}
 	if deadline, ok := r.Deadline(); ok && deadline.Sub(now) < 2*want {
 		return ruleDeadline
 	}
-	return run.guard.reserve(now, want)
-}
-
-// delayed is how much was inserted so far in the trace of r. Where no session adds it up, the
-// spans above know what was inserted below them.
-func delayed(r *spans.Region) (sum time.Duration) {
-	if s := r.Session(); s != nil {
-		return s.Delay()
+	if !run.guard.traces.reserve(r, before, want, time.Duration(limits.PerTrace)) {
+		return rulePerTrace
 	}
-	for ; r != nil; r = r.Parent() {
-		sum += r.Delay()
+	rule := run.guard.reserve(now, want)
+	if rule != ruleNone {
+		run.guard.traces.settle(r, want, 0)
 	}
-	return sum
+	return rule
 }

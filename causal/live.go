@@ -24,6 +24,8 @@ type observation struct {
 	// pay makes the goroutine make up for its debt, in the region, nil if nobody pays. It
 	// returns the delay.
 	pay func(l *ledger.Ledger, r *spans.Region) int64
+	// panicked is told what was recovered from.
+	panicked func(value any)
 }
 
 // point returns the progress point that an end of a span visits.
@@ -92,9 +94,10 @@ func (o *observation) payNow(l *ledger.Ledger) {
 	if !ok {
 		return
 	}
+	defer o.contain()
 	r.BeginWait()
+	defer r.EndWait()
 	r.AddDelay(time.Duration(o.pay(l, r)))
-	r.EndWait()
 }
 
 // ledgers are the ledgers of goroutines. The zero value is ready for use.
@@ -171,6 +174,7 @@ func (t *ledgers) sweep(since int64) {
 
 // startSpan books the start of a span.
 func (o *observation) startSpan(r *spans.Region) {
+	defer o.contain()
 	t := clock.Now()
 	id := goroutine.Current()
 	parent := live.frame.Get(r.Parent())
@@ -197,6 +201,7 @@ func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 		f.End(nil, t, onlooker)
 		return
 	}
+	defer o.contain()
 	virtual := f.End(o.setting, t, onlooker)
 	if onlooker {
 		return
@@ -213,6 +218,7 @@ func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 
 // visit books a visit of a progress point that is no span.
 func (o *observation) visit(l *ledger.Ledger, c *class) {
+	defer o.contain()
 	c.count.Add(1)
 	if point, ok := o.point(c.id); ok {
 		l.Visit(o.setting, clock.Now(), point)

@@ -37,7 +37,7 @@ func (m *Mutex) lock(o *observation) {
 	at := clock.Now()
 	got := at
 	if !m.mu.TryLock() {
-		l.Arrive(o.setting, at)
+		o.arrive(l, at)
 		m.mu.Lock()
 		got = clock.Now()
 	}
@@ -46,7 +46,7 @@ func (m *Mutex) lock(o *observation) {
 
 // take books that the goroutine has got the lock.
 func (m *Mutex) take(o *observation, l *ledger.Ledger, at, got int64) {
-	l.Acquire(o.setting, at, got, m.left.read())
+	o.acquire(l, at, got, m.left.read())
 }
 
 // TryLock tries to lock m, as [sync.Mutex.TryLock] does.

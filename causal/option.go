@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -27,11 +29,14 @@ type config struct {
 	enabled bool
 	virtual bool
 	watch   func(context.Context, *load)
+	wall    func(time.Time) time.Time // nil for the real one
 	caps    Limits
 	service string
 	env     string
 	id      string
 	log     *slog.Logger
+	tell    []func(AuditEvent)
+	audit   *audit
 	exempt  []string
 }
 
@@ -59,6 +64,7 @@ func newConfig(opts []Option) (config, error) {
 	default:
 		errs = append(errs, fmt.Errorf("%w: %s %q: must be on or off", ErrConfig, EnvExperiments, value))
 	}
+	c.audit = newAudit(c.log, c.tell)
 	return c, errors.Join(errs...)
 }
 
@@ -101,6 +107,19 @@ func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c config) config {
 		if l != nil {
 			c.log = l
+		}
+		return c
+	})
+}
+
+// WithAudit sets who is told what happens to plans, besides the logger; it can be used several
+// times. Events come one after the other, in their order, on a goroutine that nobody waits for: when
+// tell has not returned for 256 events, further ones are counted in [Status.AuditDropped].
+// By default, if this option is not used, events are in [Status.Audit] and in the log only.
+func WithAudit(tell func(AuditEvent)) Option {
+	return optionFunc(func(c config) config {
+		if tell != nil {
+			c.tell = append(slices.Clip(c.tell), tell)
 		}
 		return c
 	})

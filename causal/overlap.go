@@ -15,6 +15,8 @@ import (
 // another goroutine pays of it is in package ledger; here is how it is paid.
 type overlap struct {
 	run         *run
+	region      *class
+	before      int64 // ends of its spans
 	observation *observation
 	payers      atomic.Int32
 	waited      time.Duration // for locks of package sync, before it
@@ -28,7 +30,7 @@ func (run *run) newOverlap(a arm) (*overlap, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &overlap{run: run, observation: run.observes(setting), waited: mutexWait()}
+	v := &overlap{run: run, region: region, before: region.count.Load(), observation: run.observes(setting), waited: mutexWait()}
 	v.observation.pay = v.pay
 	return v, nil
 }

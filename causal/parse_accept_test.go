@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/perf"
 )
 
 func TestParsePlanDefaults(t *testing.T) {
@@ -234,8 +238,71 @@ func inRange(t *testing.T, p *Plan, now time.Time) {
 	between("err_delta", float64(p.Abort.ErrDelta), math.SmallestNonzeroFloat64, 1)
 	between("window", float64(p.Abort.Window), 1e9, float64(10*time.Minute))
 	between("min_samples", float64(p.Abort.MinSamples), 1, 1e6)
-	if p.API != "causal/v1" || p.Mode != "dilation" {
+	if p.API != API || p.Mode != ModeDilation && p.Mode != ModeOverlap {
 		t.Errorf("api %q, mode %q", p.API, p.Mode)
+	}
+}
+
+// parseWithin is what is promised for any document, also one that is refused.
+const parseWithin = 50 * time.Millisecond
+
+// parseSoon parses a document and fails the test if that takes too long. A machine that is busy
+// is no reason: where the processor's time is known, it counts; and one try may be slow, not each.
+func parseSoon(t *testing.T, doc string) (p *Plan, err error) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	fastest := time.Hour
+	for range 5 {
+		began := busy()
+		p, err = ParsePlan([]byte(doc))
+		if fastest = min(fastest, busy()-began); fastest <= raceFactor*parseWithin {
+			return p, err
+		}
+	}
+	t.Errorf("ParsePlan of %d bytes takes %v, want at most %v: %.60q", len(doc), fastest, parseWithin, doc)
+	return p, err
+}
+
+// busy is a time line of the calling thread that stands still while it does not run.
+func busy() time.Duration {
+	var u perf.Usage
+	if perf.ThreadUsage(&u) != nil {
+		return time.Duration(clock.Now())
+	}
+	return u.CPU
+}
+
+// checkCaps fails the test if a plan that is accepted would exceed the program's own limits.
+func checkCaps(t *testing.T, p *Plan) {
+	t.Helper()
+	caps := Limits{PerSpan: Duration(3 * ms), PerTrace: Duration(20 * ms), Duty: 0.03, Total: Duration(10 * time.Second)}
+	r, err := newRun(p, config{caps: caps}, time.Now())
+	if err != nil {
+		t.Fatalf("newRun(%+v) = %v", p, err)
+	}
+	got := r.guard.limits
+	if got.PerSpan > caps.PerSpan || got.PerTrace > caps.PerTrace || got.Duty > caps.Duty || got.Total > caps.Total {
+		t.Errorf("limits in force %+v, want none above %+v", got, caps)
+	}
+	if got != got.Tighten(p.Limits) {
+		t.Errorf("limits in force %+v, want none above the plan's %+v", got, p.Limits)
+	}
+}
+
+// The documents that take a parser longest.
+func TestParsePlanRefusesSoon(t *testing.T) {
+	for name, part := range map[string]string{
+		"deep lists": "[", "deep mappings": "{a: ", "deep lines": "- ", "keys": "a: 1\n", "the same key": "id: a\n", "anchors": "- &a b\n", "aliases": "*a ",
+		"quotes": `"\u0041`, "comments": "#\n", "blanks": " ", "regions": "{span: a}, ", "numbers": "9", "tags": "!!int ", "documents": "---\na\n", "JSON": `[{"a":`,
+		"merge keys": "<<: {a: b}\n", "questions": "? ",
+	} {
+		for _, head := range []string{"", "regions: [", "api: causal/v1\nid: "} {
+			doc := head + strings.Repeat(part, (MaxPlanBytes-len(head))/len(part))
+			if _, err := parseSoon(t, doc); err == nil {
+				t.Errorf("%s behind %q are accepted", name, head)
+			}
+		}
 	}
 }
 
@@ -256,7 +323,7 @@ func FuzzParsePlan(f *testing.F) {
 		f.Add(c.doc)
 	}
 	f.Fuzz(func(t *testing.T, doc string) {
-		p, err := ParsePlan([]byte(doc))
+		p, err := parseSoon(t, doc)
 		if (p == nil) == (err == nil) {
 			t.Fatalf("ParsePlan(%q) = %v, %v: want one of both", doc, p, err)
 		}
@@ -264,6 +331,7 @@ func FuzzParsePlan(f *testing.F) {
 			return
 		}
 		inRange(t, p, time.Now())
+		checkCaps(t, p)
 		text, err := json.Marshal(p)
 		if err != nil {
 			t.Fatalf("Marshal of ParsePlan(%q) = %v", doc, err)

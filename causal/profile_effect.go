@@ -17,7 +17,7 @@ const modelError = 0.01
 func effectOf(speedup float64, samples []float64, doubts []string) Effect {
 	e := Effect{Speedup: speedup, Samples: len(samples), Reductions: thinned(samples)}
 	if len(samples) < leastSamples {
-		e.Withheld = fmt.Sprintf("%d iterations measured, %d are needed", len(samples), leastSamples)
+		e.Withheld = fmt.Sprintf("%s measured, %d are needed", countOf(len(samples), "iteration"), leastSamples)
 		return e
 	}
 	s := summarize(samples)

@@ -124,9 +124,21 @@ func TestProfileWriteTableEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	want := "causal profile: plan none, 0 iterations, 0 experiments (0 rejected), 0s of delay inserted\nnote: no plan has run yet\n"
+	want := "causal profile: nothing was measured\nnote: no plan has run yet\n"
 	if got := string(render(t, c.Profile().WriteTable)); got != want {
 		t.Errorf("WriteTable before any plan = %q, want %q", got, want)
+	}
+}
+
+func TestProfileTitle(t *testing.T) {
+	for want, p := range map[string]Profile{
+		"nothing was measured":                                                 {},
+		"virtual time, in which nothing is delayed":                            {Curves: []Curve{{Mode: ModeVirtual}}},
+		"plan p, 1 iteration, 1 experiment (0 rejected), 0s of delay inserted": {PlanID: "p", Iterations: 1, Experiments: 1},
+	} {
+		if got := p.title(); got != want {
+			t.Errorf("title() = %q, want %q", got, want)
+		}
 	}
 }
 

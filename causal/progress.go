@@ -76,15 +76,21 @@ func Progress(_ context.Context, name string) {
 		}
 		o.payNow(l)
 	}
+	point()
 	p := running.runs.Load()
 	if p == nil {
 		return
 	}
 	for _, r := range *p {
-		for i := range r.plan.Progress {
-			if glob.Match(r.plan.Progress[i].Span, name) {
-				r.visit(i)
-			}
+		r.visitNamed(name)
+	}
+}
+
+func (run *run) visitNamed(name string) {
+	defer run.contain()
+	for i := range run.plan.Progress {
+		if glob.Match(run.plan.Progress[i].Span, name) {
+			run.visit(i)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (r *relay) leave(o *observation, l *ledger.Ledger) {
 	if r.stamp == nil {
 		r.stamp = new(ledger.Stamp)
 	}
-	l.Stamp(o.setting, clock.Now(), r.stamp)
+	o.stamp(l, clock.Now(), r.stamp)
 }
 
 // merge makes the stamp that of both.
@@ -52,10 +52,12 @@ func (o *observation) ledger() *ledger.Ledger {
 // fork returns the ledger of a goroutine that the caller is about to start, nil if nothing is
 // observed.
 func fork() *ledger.Ledger {
-	if o := live.observation.Load(); o != nil {
-		return o.ledger().Fork(o.setting, clock.Now())
+	o := live.observation.Load()
+	if o == nil {
+		return nil
 	}
-	return nil
+	defer o.contain()
+	return o.ledger().Fork(o.setting, clock.Now())
 }
 
 // withLedger runs f with l, which may be nil, as the ledger of the goroutine.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -25,6 +25,7 @@ import (
 type run struct {
 	plan    *Plan
 	exempt  []string
+	audit   *audit
 	guard   *guard
 	breaker *breaker
 	started time.Time
@@ -35,9 +36,17 @@ type run struct {
 
 	dilation atomic.Pointer[dilation] // at most one of the two is not nil
 	overlap  atomic.Pointer[overlap]
-	progress []visitCounter // by progress point
-	cancel   context.CancelCauseFunc
-	done     chan struct{}
+
+	scheduled atomic.Pointer[scheduled] // in place of overlap, in runtime mode
+	progress  []visitCounter            // by progress point
+	cancel    context.CancelCauseFunc
+	opened    atomic.Bool // the breaker did, or there was a panic
+	panics    sync.Once   // of which the first is told
+	done      chan struct{}
+
+	// Of the run's goroutine.
+	processors int
+	swept      int64
 
 	verdicts atomic.Pointer[map[RegionKey]verdict] // copied on write
 
@@ -69,6 +78,7 @@ type experiment struct {
 	spoiled   bool        // delays were withheld
 
 	// Of an overlap.
+	ends     int64         // of the region's spans
 	growth   time.Duration // what the region's saving grew by
 	residual time.Duration // what a goroutine still owed when it had paid, mean
 	busy     float64       // share of the time in which processors were short
@@ -76,26 +86,17 @@ type experiment struct {
 	locks    time.Duration // waits for those of package sync
 }
 
-// ruleError is why a rule ended a run.
-type ruleError rule
-
-func (e ruleError) Error() string { return ruleNames[e] }
-
-// openedError is why the breaker ended a run.
-type openedError string
-
-func (e openedError) Error() string { return string(e) }
-
 func newRun(p *Plan, c config, now time.Time) (*run, error) {
 	b, err := newBreaker(p.Abort)
 	if err != nil {
 		return nil, err
 	}
-	limits := p.Limits.Tighten(c.caps)
+	n := processors()
 	r := &run{
 		plan:     p,
 		exempt:   c.exempt,
-		guard:    newGuard(p, limits, runtime.GOMAXPROCS(0), now),
+		audit:    c.audit,
+		guard:    newGuard(p, p.Limits.Tighten(c.caps), n, now),
 		breaker:  b,
 		started:  now,
 		before:   usages(),
@@ -104,6 +105,11 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 		sleep:    clock.Sleep,
 		progress: make([]visitCounter, len(p.Progress)),
 		done:     make(chan struct{}),
+
+		processors: n,
+	}
+	if c.wall != nil {
+		r.guard.wall = c.wall
 	}
 	r.verdicts.Store(&map[RegionKey]verdict{})
 	return r, nil
@@ -115,6 +121,9 @@ func (run *run) end(r rule) { run.endFor(ruleError(r)) }
 // The order matters: measure puts an arm in force and then looks whether the context has ended,
 // so either it sees that, or what it stored is before the store here.
 func (run *run) endFor(cause error) {
+	if _, ok := errors.AsType[openedError](cause); ok {
+		run.opened.Store(true)
+	}
 	run.cancel(cause)
 	run.rest()
 }
@@ -171,8 +180,10 @@ const maxRegions = 64
 
 // loop measures iteration after iteration until ctx ends.
 func (run *run) loop(ctx context.Context) {
+	defer sched.Exempt()() // it measures, and is not measured
 	defer func() {
 		run.rest()
+		live.ledgers.sweep(clock.Now())
 		run.mu.Lock()
 		run.now, run.ended = "", time.Now()
 		run.mu.Unlock()
@@ -225,9 +236,10 @@ func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
 
 // prepare waits for the plan's time, warms up, and learns what is normal.
 func (run *run) prepare(ctx context.Context) bool {
-	if wait := time.Until(run.plan.NotBefore); wait > 0 {
+	for run.guard.early(time.Now()) {
 		run.say("waiting for not_before")
-		if !run.pause(ctx, wait) {
+		// One look is enough, unless a clock is set meanwhile.
+		if !run.pause(ctx, max(time.Until(run.plan.NotBefore), glance)) {
 			return false
 		}
 	}
@@ -248,6 +260,7 @@ func (run *run) prepare(ctx context.Context) bool {
 func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	run.say(run.describe(a))
 	arrived := run.visits()
+	live.ledgers.sweep(clock.Now() - int64(forgetAfter)) // those left begin anew
 	influence := run.begin(a)
 	defer run.rest()
 	if ctx.Err() != nil { // it ended just before the arm began
@@ -319,6 +332,7 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 	until := time.Now().Add(d)
 	for {
 		now := time.Now()
+		run.tend()
 		if r := run.guard.expired(now); r != ruleNone {
 			run.end(r)
 		} else if run.breaker.undelayed.durations != nil {
@@ -341,6 +355,26 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 		}
 	}
 }
+
+// tend looks after what changes while a run goes on: the number of processors, and goroutines
+// that have ended.
+func (run *run) tend() {
+	if n := processors(); n != run.processors {
+		run.processors = n
+		run.guard.share(n)
+	}
+	if t := clock.Now(); t-run.swept > int64(sweepEvery) {
+		run.swept = t
+		live.ledgers.sweep(t - int64(forgetWithin))
+	}
+}
+
+const (
+	sweepEvery = time.Second
+	// forgetWithin is how long a ledger is kept in one experiment: whoever begins anew owes all
+	// that the others have paid since that began.
+	forgetWithin = time.Minute
+)
 
 // visits returns the latest visit of each progress point.
 func (run *run) visits() []visit {
@@ -373,11 +407,8 @@ const glance = 5 * time.Millisecond
 
 // visit counts a visit of a progress point.
 func (run *run) visit(point int) {
-	now, growth := clock.Now(), int64(0)
-	if o := run.overlap.Load(); o != nil {
-		growth = o.observation.setting.Growth().At(now)
-	}
-	run.progress[point].add(now, growth)
+	now := clock.Now()
+	run.progress[point].add(now, run.growthAt(now))
 }
 
 func (run *run) seen() []RegionKey {
@@ -402,23 +433,4 @@ func (run *run) describe(a arm) string {
 		return fmt.Sprintf("all regions %.0f%% longer", 100*a.factor())
 	}
 	return fmt.Sprintf("all regions %.0f%% longer but %q, which stands for making it %.0f%% faster", 100*a.factor(), run.seen()[a.spared].Span, 100*a.speedup)
-}
-
-// outcome tells the state that a cause leaves a controller in, and the reason.
-func outcome(cause error) (State, string) {
-	var (
-		byRule    ruleError
-		byBreaker openedError
-	)
-	switch {
-	case errors.As(cause, &byBreaker):
-		return StateAborted, byBreaker.Error()
-	case errors.As(cause, &byRule) && rule(byRule) == ruleTotal:
-		return StateSpent, "limits.total is used up"
-	case errors.As(cause, &byRule) && rule(byRule) == ruleLease:
-		return StateStopped, "the plan's source has not answered three times in a row"
-	case errors.As(cause, &byRule):
-		return StateExpired, "expires_at is over"
-	}
-	return StateStopped, cause.Error()
 }

@@ -139,7 +139,7 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 
 // evidenceOf adds up what is known of the experiments with one arm.
 func evidenceOf(experiments []experiment, a arm, point int) evidence {
-	v := evidence{mode: ModeOverlap, occupancy: -1}
+	v := evidence{mode: ModeOverlap}
 	n, locks := 0, time.Duration(0)
 	for _, e := range experiments {
 		if e.arm != a {
@@ -147,6 +147,7 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 		}
 		n++
 		v.visits += e.passages[point].visits
+		v.ends += e.ends
 		v.elapsed += e.duration
 		v.growth += e.growth
 		v.owed += time.Duration(e.counts.Owed)
@@ -228,5 +229,8 @@ func (run *run) notes(regions []RegionKey) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
 	}
 	slices.Sort(notes)
+	if run.plan.Mode == ModeOverlap && scheduling() {
+		notes = append(notes, NoteRuntime)
+	}
 	return notes
 }

@@ -40,7 +40,7 @@ func (rw *RWMutex) lock(o *observation) {
 	at := clock.Now()
 	got := at
 	if !rw.mu.TryLock() {
-		l.Arrive(o.setting, at)
+		o.arrive(l, at)
 		rw.mu.Lock()
 		got = clock.Now()
 	}
@@ -51,7 +51,7 @@ func (rw *RWMutex) lock(o *observation) {
 func (rw *RWMutex) take(o *observation, l *ledger.Ledger, at, got int64) {
 	rw.readers.mu.Lock()
 	rw.readers.left.merge(rw.written.read())
-	l.Acquire(o.setting, at, got, rw.readers.left.read())
+	o.acquire(l, at, got, rw.readers.left.read())
 	rw.readers.mu.Unlock()
 }
 
@@ -98,7 +98,7 @@ func (rw *RWMutex) rlock(o *observation) {
 	at := clock.Now()
 	got := at
 	if !rw.mu.TryRLock() {
-		l.Arrive(o.setting, at)
+		o.arrive(l, at)
 		rw.mu.RLock()
 		got = clock.Now()
 	}
@@ -107,7 +107,7 @@ func (rw *RWMutex) rlock(o *observation) {
 
 // takeRead books that the goroutine has got the lock for reading.
 func (rw *RWMutex) takeRead(o *observation, l *ledger.Ledger, at, got int64) {
-	l.Acquire(o.setting, at, got, rw.written.read())
+	o.acquire(l, at, got, rw.written.read())
 }
 
 // TryRLock tries to lock rw for reading, as [sync.RWMutex.TryRLock] does.
@@ -136,7 +136,7 @@ func (rw *RWMutex) runlock(o *observation) {
 	l := o.ledger()
 	o.payNow(l)
 	var st ledger.Stamp
-	l.Stamp(o.setting, clock.Now(), &st)
+	o.stamp(l, clock.Now(), &st)
 	rw.readers.mu.Lock()
 	rw.readers.left.merge(&st)
 	rw.readers.mu.Unlock()

@@ -21,6 +21,8 @@ type Status struct {
 	// Enabled tells whether the application opted in to experiments.
 	Enabled bool  `json:"enabled"`
 	State   State `json:"state"`
+	// Handover is how experiments of mode overlap see who waits for whom.
+	Handover Handover `json:"handover"`
 	// Reason is why, in plain words, "" while running as planned.
 	Reason string `json:"reason,omitempty"`
 	// Since is when State was entered.
@@ -31,6 +33,8 @@ type Status struct {
 	PlanHash string `json:"plan_hash,omitempty"`
 	// Source is where the plan came from: a file name, "api".
 	Source string `json:"source,omitempty"`
+	// LeaseEnds is when the plan ends if its source does not answer, zero if it need not.
+	LeaseEnds time.Time `json:"lease_ends,omitzero"`
 	// Limits are those in force: the plan's, tightened to the local caps.
 	Limits Limits `json:"limits"`
 	// Spent is the sum of the delays inserted under this plan.
@@ -41,4 +45,9 @@ type Status struct {
 	Withheld map[string]uint64 `json:"withheld,omitempty"`
 	// LastError is why the last plan document was rejected, "" if it was not.
 	LastError string `json:"last_error,omitempty"`
+	// Audit is what happened last, at most 32 events, the oldest first.
+	Audit []AuditEvent `json:"audit,omitempty"`
+	// AuditDropped counts events that were not told to the logger or to those of [WithAudit],
+	// since they kept others waiting, or panicked.
+	AuditDropped uint64 `json:"audit_dropped,omitempty"`
 }

@@ -37,8 +37,12 @@ func decodeStrict(r io.Reader, out any) error {
 
 type strict struct{ errs []error }
 
-// maxErrors bounds what is said about one document.
-const maxErrors = 20
+const (
+	// maxErrors bounds what is said about one document.
+	maxErrors = 20
+	// maxItems bounds the time that a list takes which no key allows anyway.
+	maxItems = 1000
+)
 
 func (s *strict) fail(key string, n *yaml.Node, format string, args ...any) {
 	if key == "" {
@@ -139,6 +143,10 @@ func (s *strict) mapping(key string, n *yaml.Node, out reflect.Value) {
 func (s *strict) sequence(key string, n *yaml.Node, out reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
 		s.fail(key, n, "must be a list")
+		return
+	}
+	if len(n.Content) > maxItems {
+		s.fail(key, n, "must have at most %d entries, not %d", maxItems, len(n.Content))
 		return
 	}
 	list := reflect.MakeSlice(out.Type(), len(n.Content), len(n.Content))

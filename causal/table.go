@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,8 +26,7 @@ const tableColumns = 4
 // curve that another mode disagrees with.
 func (p Profile) WriteTable(w io.Writer) error {
 	out := &strings.Builder{}
-	_, _ = fmt.Fprintf(out, "causal profile: plan %s, %d iterations, %d experiments (%d rejected), %v of delay inserted\n",
-		orNone(oneLine(p.PlanID)), p.Iterations, p.Experiments, p.Rejected, p.Delay.Round(time.Millisecond))
+	_, _ = fmt.Fprintln(out, "causal profile:", p.title())
 	for _, curves := range p.sections() {
 		section(out, curves)
 	}
@@ -157,9 +157,23 @@ func (p Profile) allNotes() []string {
 	return notes
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "none"
+// title says where the numbers come from.
+func (p Profile) title() string {
+	if p.PlanID == "" && p.Experiments == 0 {
+		if len(p.Curves) == 0 {
+			return "nothing was measured"
+		}
+		return "virtual time, in which nothing is delayed"
 	}
-	return s
+	return fmt.Sprintf("plan %s, %s, %s (%d rejected), %v of delay inserted",
+		cmp.Or(oneLine(p.PlanID), "unnamed"), countOf(p.Iterations, "iteration"), countOf(p.Experiments, "experiment"),
+		p.Rejected, p.Delay.Round(time.Millisecond))
+}
+
+// countOf writes a number with its noun: "1 iteration", "7 iterations".
+func countOf[N int | int64 | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

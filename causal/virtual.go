@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
@@ -21,7 +22,10 @@ const ModeVirtual Mode = "virtual"
 // A virtual observes hypotheses all the time, a few regions in turn, while no experiment
 // delays anything.
 type virtual struct {
-	load *load
+	load   *load
+	audit  *audit
+	broken atomic.Bool // it has panicked, and is off for good
+	panics sync.Once
 
 	mu      sync.Mutex
 	series  map[cell]*series
@@ -72,8 +76,8 @@ const (
 // virtualSpeedups are those asked for each region.
 var virtualSpeedups = []float64{0.1, 0.25, 0.5, 0.75}
 
-func newVirtual() *virtual {
-	return &virtual{load: &load{}, series: map[cell]*series{}, periods: map[string]time.Duration{}, started: time.Now()}
+func newVirtual(a *audit) *virtual {
+	return &virtual{load: &load{}, audit: a, series: map[cell]*series{}, periods: map[string]time.Duration{}, started: time.Now()}
 }
 
 // loop observes until ctx ends.
@@ -82,12 +86,13 @@ func (v *virtual) loop(ctx context.Context) {
 		return
 	}
 	defer unobserve(v)
+	defer v.contain()
 	before, asked := usages(), map[*class]int{}
-	for turns := 1; ctx.Err() == nil; turns++ {
+	for turns := 1; ctx.Err() == nil && !v.broken.Load(); turns++ {
 		candidates, points := rank(before)
 		if len(candidates) == 0 || len(points) == 0 {
 			// Nothing is asked yet, but spans and visits get counted.
-			observe(v, &observation{setting: empty()}, false)
+			observe(v, &observation{setting: empty(), panicked: v.panicked}, false)
 			sleep(ctx, settling)
 			continue
 		}
@@ -95,7 +100,7 @@ func (v *virtual) loop(ctx context.Context) {
 		// Those come first whose last turn is longest ago, and of these the ones with most time.
 		slices.SortStableFunc(candidates, func(a, b *class) int { return cmp.Compare(asked[a], asked[b]) })
 		chosen := candidates[:min(len(candidates), ledger.Width/len(virtualSpeedups))]
-		o := newObservation(chosen, points)
+		o := v.newObservation(chosen, points)
 		if o == nil || !observe(v, o, false) {
 			sleep(ctx, settling)
 			continue
@@ -108,7 +113,7 @@ func (v *virtual) loop(ctx context.Context) {
 }
 
 // newObservation asks about all speed-ups of the regions.
-func newObservation(regions, points []*class) *observation {
+func (v *virtual) newObservation(regions, points []*class) *observation {
 	var hypotheses []ledger.Hypothesis
 	for _, c := range regions {
 		for _, s := range virtualSpeedups {
@@ -119,7 +124,7 @@ func newObservation(regions, points []*class) *observation {
 	if err != nil {
 		return nil
 	}
-	o := &observation{setting: setting, pointOf: make([]int8, len(allClasses()))}
+	o := &observation{setting: setting, pointOf: make([]int8, len(allClasses())), panicked: v.panicked}
 	for i := range o.pointOf {
 		o.pointOf[i] = -1
 	}
@@ -316,6 +321,9 @@ func (v *virtual) addTo(p *Profile) {
 		}
 		p.Curves = append(p.Curves, *c)
 	}
+	if v.broken.Load() {
+		p.Notes = append(p.Notes, "virtual time is off: it has panicked, as the audit tells")
+	}
 	if v.facts.saturated > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("virtual time: %d of %d windows left out, in which goroutines waited for a processor", v.facts.saturated, v.facts.windows))
 	}
@@ -324,7 +332,7 @@ func (v *virtual) addTo(p *Profile) {
 // evidence is what is known of all cells alike.
 func (f *facts) evidence() evidence {
 	return evidence{
-		mode: ModeVirtual, occupancy: -1, elapsed: f.elapsed,
+		mode: ModeVirtual, ends: -1, elapsed: f.elapsed,
 		attributed: f.attributed, unattributed: f.unattributed + untold(f.locks, f.attributed, f.elapsed),
 		saturated: float64(f.saturated) / float64(max(1, f.windows)),
 	}

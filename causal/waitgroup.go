@@ -50,7 +50,7 @@ func (wg *WaitGroup) Done() { wg.Add(-1) }
 // leave adds the stamp of the calling goroutine.
 func (wg *WaitGroup) leave(o *observation, l *ledger.Ledger) {
 	var st ledger.Stamp
-	l.Stamp(o.setting, clock.Now(), &st)
+	o.stamp(l, clock.Now(), &st)
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
 	if wg.waited {
@@ -72,11 +72,11 @@ func (wg *WaitGroup) Wait() {
 func (wg *WaitGroup) wait(o *observation) {
 	l := o.ledger()
 	at := clock.Now()
-	l.Arrive(o.setting, at)
+	o.arrive(l, at)
 	wg.wg.Wait()
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
-	l.Acquire(o.setting, at, clock.Now(), wg.left.read())
+	o.acquire(l, at, clock.Now(), wg.left.read())
 	wg.waited = true
 }
 

@@ -1,9 +1,8 @@
-// Package remote brings plans to a causal.Controller from outside the process.
 package remote
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,111 +13,110 @@ import (
 	"github.com/otelprof/otelprof/causal"
 )
 
-// DefaultInterval is how often a source is asked.
+// DefaultInterval is how often a file is read.
 const DefaultInterval = 2 * time.Second
 
-// missedPolls is how many times in a row a source may fail to answer before its plan ends.
-const missedPolls = 3
+// maxSignatureBytes is far above the 89 that a signature has.
+const maxSignatureBytes = 1024
 
 // A File is a source of plans that polls a local file. It compares contents, and does not
 // watch the file, since Kubernetes replaces a ConfigMap's folder and not the file.
 //
 // A new content is applied; if it is not a valid plan, experiments end. They end too when the
-// file is gone or empty. If it can not be read, they end after three polls in a row.
+// file is gone or empty. If it can not be read, they end after three polls in a row. The
+// signature is in a file beside it of the same name with ".sig" at its end; replace both at
+// once, as a ConfigMap does, or a plan is refused for a poll.
 type File struct {
-	path       string
-	controller *causal.Controller
-	interval   time.Duration
-
-	seen bool
-	last [sha256.Size]byte
+	path     string
+	interval time.Duration
 }
 
 // A FileOption sets how a [File] is polled.
-type FileOption interface{ applyFile(*File) }
+type FileOption interface{ applyFile(*File) error }
 
-type fileOptionFunc func(*File)
-
-func (f fileOptionFunc) applyFile(s *File) { f(s) }
-
-// WithInterval sets the time between two polls. By default, if this option is not used, or
-// if d is not above zero, it is [DefaultInterval].
-func WithInterval(d time.Duration) FileOption {
-	return fileOptionFunc(func(f *File) {
-		if d > 0 {
-			f.interval = d
-		}
-	})
-}
-
-// NewFile returns a source that gives the plan at path to c. It does nothing before Run.
-func NewFile(path string, c *causal.Controller, opts ...FileOption) *File {
-	f := &File{path: path, controller: c, interval: DefaultInterval}
-	for _, o := range opts {
-		o.applyFile(f)
+// NewFile returns a source that reads the plan at path, which need not exist yet. An error
+// joins all that is wrong and wraps [ErrConfig].
+func NewFile(path string, opts ...FileOption) (*File, error) {
+	f := &File{path: path, interval: DefaultInterval}
+	var errs []error
+	if path == "" {
+		errs = append(errs, fmt.Errorf("%w: path \"\": must not be empty", ErrConfig))
 	}
-	return f
+	for _, o := range opts {
+		errs = append(errs, o.applyFile(f))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
-// Run polls until ctx ends, the first time at once. The plan then in force ends too.
-func (f *File) Run(ctx context.Context) {
+// String returns "file" and the path.
+func (f *File) String() string { return "file " + f.path }
+
+// Interval returns the time between two polls.
+func (f *File) Interval() time.Duration { return f.interval }
+
+// Run polls until ctx ends, the first time at once.
+func (f *File) Run(ctx context.Context, to *Sink) {
 	ticker := time.NewTicker(f.interval)
 	defer ticker.Stop()
 	for {
-		f.poll()
+		f.poll(to)
 		select {
 		case <-ctx.Done():
-			f.controller.StopFrom(f.source(), "the plan's source has ended")
 			return
 		case <-ticker.C:
 		}
 	}
 }
 
-func (f *File) source() causal.Source {
-	return causal.Source{Name: "file " + f.path, Lease: missedPolls * f.interval}
-}
-
-func (f *File) poll() {
-	document, err := f.read()
+func (f *File) poll(to *Sink) {
+	document, signature, err := f.readBoth()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && len(document) == 0:
-		f.seen = false
-		f.controller.StopFrom(f.source(), "the plan file is gone")
-		return
+		to.None("the plan file is gone")
 	case err != nil:
-		return // not renewed: the lease runs out
+		to.Missed(err)
+	default:
+		_ = to.Document(document, signature) // a refusal is in the controller's status and audit
 	}
-	if sum := sha256.Sum256(document); !f.seen || sum != f.last {
-		f.seen, f.last = true, sum
-		f.apply(document)
-		return
-	}
-	f.controller.Renew(f.source())
 }
 
-func (f *File) apply(document []byte) {
-	plan, err := causal.ParsePlan(document)
-	if err != nil {
-		f.controller.Reject(f.source(), fmt.Errorf("%s: %w", f.path, err))
-		return
+// readBoth reads the document again after its signature: if it is another one, both were
+// replaced in between.
+func (f *File) readBoth() (document, signature []byte, err error) {
+	if document, err = read(f.path, causal.MaxPlanBytes); err != nil {
+		return nil, nil, err
 	}
-	// A refusal is in the controller's status and in the audit.
-	_ = f.controller.ApplyFrom(f.source(), plan)
+	for range 3 {
+		signature, err = read(f.path+".sig", maxSignatureBytes)
+		if errors.Is(err, fs.ErrNotExist) {
+			return document, nil, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		before := document
+		if document, err = read(f.path, causal.MaxPlanBytes); err != nil || bytes.Equal(before, document) {
+			return document, signature, err
+		}
+	}
+	return nil, nil, fmt.Errorf("%s: replaced three times while it was read", f.path)
 }
 
-// read reads one byte more than a plan may have, so that a larger file is refused and not cut.
-func (f *File) read() ([]byte, error) {
+// read reads one byte more than a file may have, so that a larger one is refused and not cut.
+func read(path string, atMost int64) ([]byte, error) {
 	// A pipe or a device would keep us waiting.
-	if info, err := os.Stat(f.path); err != nil {
+	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("causal/remote: %s: must be a regular file", f.path)
+		return nil, fmt.Errorf("%s: must be a regular file", path)
 	}
-	file, err := os.Open(f.path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	return io.ReadAll(io.LimitReader(file, causal.MaxPlanBytes+1))
+	return io.ReadAll(io.LimitReader(file, atMost+1))
 }

@@ -14,21 +14,20 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// document returns a valid plan with this ID that selects this region.
-func document(id, region string, lines ...string) string {
-	doc := []string{
-		"api: causal/v1",
-		"id: " + id,
-		"expires_at: " + time.Now().Add(50*time.Minute).UTC().Format(time.RFC3339),
-		"mode: dilation",
-		fmt.Sprintf("regions: [{span: %s}]", region),
-		"progress: [{span: root, type: throughput}]",
+var document = remotetest.Document
+
+func newFile(t *testing.T, path string) *remote.File {
+	t.Helper()
+	f, err := remote.NewFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return strings.Join(append(doc, lines...), "\n") + "\n"
+	return f
 }
 
 // A place is a file that is polled every two seconds of a bubble's clock.
@@ -42,7 +41,7 @@ type place struct {
 }
 
 // inPlace runs f while the file is polled. The first poll finds a valid plan, or no file.
-func inPlace(t *testing.T, first string, f func(p *place)) {
+func inPlace(t *testing.T, first string, f func(p *place), opts ...remote.Option) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,9 +56,10 @@ func inPlace(t *testing.T, first string, f func(p *place)) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		p.stop = cancel
+		source := newFile(t, p.path)
 		go func() {
 			defer close(p.done)
-			remote.NewFile(p.path, c).Run(ctx)
+			remote.Follow(ctx, c, source, opts...)
 		}()
 		synctest.Wait()
 		f(p)
@@ -361,9 +361,10 @@ func TestFileIsRefused(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
+	source := newFile(t, path)
 	go func() {
 		defer close(done)
-		remote.NewFile(path, c, remote.WithInterval(time.Millisecond), remote.WithInterval(-1)).Run(ctx)
+		remote.Follow(ctx, c, source)
 	}()
 	for c.Status().LastError == "" {
 		time.Sleep(time.Millisecond)

@@ -1,0 +1,77 @@
+package causal
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+)
+
+// Everything of ours that runs on the application's goroutines recovers from its own panics. One
+// is a bug of ours, and whatever was observed with that bug is worth nothing: the plan is
+// aborted and latched, virtual time is off from then on, and the application goes on.
+
+// contain is deferred where a run is asked something.
+func (run *run) contain() {
+	if v := recover(); v != nil {
+		run.panicked(v)
+	}
+}
+
+// panicked ends a run for good.
+func (run *run) panicked(v any) {
+	run.panics.Do(func() { run.audit.panicked(run.plan, v) })
+	run.endFor(openedError(fmt.Sprintf("panic: %v", v)))
+}
+
+// contain is deferred where an observation is.
+func (o *observation) contain() {
+	if v := recover(); v != nil {
+		o.panicked(v)
+	}
+}
+
+// What waits tell ledgers goes through the following, so that a lock is locked and a message is
+// sent whatever becomes of our books.
+
+func (o *observation) arrive(l *ledger.Ledger, at int64) {
+	defer o.contain()
+	l.Arrive(o.setting, at)
+}
+
+func (o *observation) acquire(l *ledger.Ledger, at, got int64, left *ledger.Stamp) {
+	defer o.contain()
+	l.Acquire(o.setting, at, got, left)
+}
+
+func (o *observation) resume(l *ledger.Ledger, at, got int64) {
+	defer o.contain()
+	l.Resume(o.setting, at, got)
+}
+
+func (o *observation) stamp(l *ledger.Ledger, at int64, into *ledger.Stamp) {
+	defer o.contain()
+	l.Stamp(o.setting, at, into)
+}
+
+// contain is deferred in virtual time's own goroutine.
+func (v *virtual) contain() {
+	if value := recover(); value != nil {
+		v.panicked(value)
+	}
+}
+
+// panicked ends virtual time for good.
+func (v *virtual) panicked(value any) {
+	v.panics.Do(func() { v.audit.panicked(nil, value) })
+	v.broken.Store(true)
+	unobserve(v)
+}
+
+// panicked books a panic, with the stack as far as it has room in a log.
+func (a *audit) panicked(p *Plan, value any) {
+	stack := make([]byte, 4096)
+	e := about(p, "", AuditPanicked, fmt.Sprint(value))
+	e.stack = string(stack[:runtime.Stack(stack, false)])
+	a.add(e)
+}

@@ -1,0 +1,251 @@
+package causal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// hurtful is a wait that panics.
+func hurtful(int64, time.Duration, func() bool) time.Duration { panic("oh no") }
+
+// elsewhere calls f on another goroutine.
+func elsewhere(f func()) {
+	var wg sync.WaitGroup
+	wg.Go(f)
+	wg.Wait()
+}
+
+func locked(mu *Mutex, f func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	f()
+}
+
+// exercise does with spans, locks and the like whatever a program does.
+func exercise(t *testing.T, tr trace.Tracer) {
+	t.Helper()
+	ctx, root := tr.Start(context.Background(), "root")
+	var (
+		mu      Mutex
+		rw      RWMutex
+		once    Once
+		group   WaitGroup
+		sum     int
+		waited  = NewCond(&mu)
+		channel = NewChan[int](1)
+	)
+	for range 2 {
+		group.Go(func() {
+			_, s := tr.Start(ctx, "region")
+			mu.Lock()
+			sum++
+			mu.Unlock()
+			s.End()
+		})
+	}
+	group.Wait()
+	rw.RLock()
+	Blocked(ctx, func() { sum++ })
+	rw.RUnlock()
+	rw.Lock()
+	once.Do(func() { sum++ })
+	rw.Unlock()
+	channel.Send(1)
+	got, _ := channel.Receive()
+	mu.Lock()
+	sum += got
+	waited.Signal()
+	mu.Unlock()
+	Progress(ctx, "root")
+	root.End()
+	if sum != 5 {
+		t.Errorf("the program comes to %d, want 5", sum)
+	}
+}
+
+// Whatever of ours panics, wherever that is: the application goes on, nothing is delayed any more,
+// and the plan stays off.
+func TestPanicsHarmNobody(t *testing.T) {
+	overlapping := []string{"mode: overlap", `regions: [{span: region}]`}
+	dilating := []string{"mode: dilation"}
+	for name, tt := range map[string]struct {
+		plan []string
+		hurt func(b *bench)
+	}{
+		"a delay at the end of a span": {dilating, func(b *bench) {
+			b.run.spin = hurtful
+			b.run.dilate(1, sparesNone)
+			b.span(context.Background(), "a", ms)
+		}},
+		"a delay in overlap": {overlapping, func(b *bench) {
+			b.run.sleep, b.run.spin = hurtful, hurtful
+			indebt(b.T, b, 10*ms)
+			elsewhere(func() { b.span(context.Background(), "other", ms) })
+		}},
+		"a delay where a lock is given back": {overlapping, func(b *bench) {
+			b.run.sleep, b.run.spin = hurtful, hurtful
+			indebt(b.T, b, 10*ms)
+			elsewhere(func() {
+				_, s := b.tr.Start(context.Background(), "other")
+				var mu Mutex
+				locked(&mu, func() {})
+				if !mu.TryLock() {
+					b.Error("the lock was not given back")
+				}
+				s.End()
+			})
+		}},
+		"a delay at a visit": {overlapping, func(b *bench) {
+			b.run.sleep, b.run.spin = hurtful, hurtful
+			indebt(b.T, b, 10*ms)
+			elsewhere(func() {
+				ctx, s := b.tr.Start(context.Background(), "other")
+				Progress(ctx, "x")
+				s.End()
+			})
+		}},
+		"the setting at the start of a span": {overlapping, func(b *bench) {
+			indebt(b.T, b, 0)
+			b.run.overlap.Load().observation.setting = nil
+			exercise(b.T, b.tr)
+		}},
+		"the setting at the end of a span": {overlapping, func(b *bench) {
+			indebt(b.T, b, 0)
+			ctx, s := b.tr.Start(context.Background(), "other")
+			b.run.overlap.Load().observation.setting = nil
+			Blocked(ctx, func() {})
+			Progress(ctx, "root")
+			s.End()
+		}},
+		"the breaker at the end of a root": {dilating, func(b *bench) {
+			b.run.breaker.durations = nil
+			b.span(context.Background(), "root", ms)
+		}},
+		"a progress point of Progress": {dilating, func(b *bench) {
+			b.run.progress = nil
+			Progress(context.Background(), "root")
+		}},
+		"what the plan says of a region": {dilating, func(b *bench) {
+			b.run.verdicts.Store(nil)
+			b.span(context.Background(), "a", ms)
+		}},
+		"the bookkeeping of traces": {dilating, func(b *bench) {
+			b.run.guard.rate = nil
+			b.run.dilate(1, sparesNone)
+			b.span(context.Background(), "a", ms)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				log := &recorder{}
+				b := newBench(t, wide, []Option{unloaded, WithLogger(slog.New(log))}, append(tt.plan, calm)...)
+				tt.hurt(b)
+				synctest.Wait()
+				s := b.c.Status()
+				if s.State != StateAborted || !strings.HasPrefix(s.Reason, "panic: ") {
+					t.Fatalf("Status() = %s, %q, want aborted by a panic", s.State, s.Reason)
+				}
+				kinds := kindsOf(s.Audit)
+				if want := []AuditKind{AuditReceived, AuditStarted, AuditPanicked, AuditAborted}; !slices.Equal(kinds, want) {
+					t.Errorf("the audit has %v, want %v", kinds, want)
+				}
+				if err := b.c.Apply(mustParse(t)); !errors.Is(err, ErrLatched) {
+					t.Errorf("Apply of the same id = %v, want %v", err, ErrLatched)
+				}
+				began := time.Now()
+				exercise(t, b.tr)
+				b.want("what the program does then", time.Since(began), 0)
+			})
+		})
+	}
+}
+
+// A panic in virtual time ends that, and neither plans nor the program.
+func TestPanicEndsVirtualTime(t *testing.T) {
+	for name, hurt := range map[string]func(v *virtual){
+		"in a span": func(v *virtual) {
+			live.mu.Lock()
+			defer live.mu.Unlock()
+			live.observation.Store(&observation{panicked: v.panicked})
+			live.watcher = v
+		},
+		"in its own goroutine": func(v *virtual) { v.load = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				c := newController(t, WithVirtual(true), unloaded)
+				tr := newProvider(t, c).Tracer("t")
+				synctest.Wait()
+				hurt(c.virtual)
+				for range 30 {
+					_, s := tr.Start(context.Background(), "root")
+					time.Sleep(100 * ms)
+					s.End()
+					exercise(t, tr)
+				}
+				synctest.Wait()
+				if o := live.observation.Load(); o != nil {
+					t.Error("something is still observed")
+				}
+				if kinds := kindsOf(c.Status().Audit); !slices.Equal(kinds, []AuditKind{AuditPanicked}) {
+					t.Errorf("the audit has %v, want one panic", kinds)
+				}
+				if notes := c.Profile().Notes; !slices.Contains(notes, "virtual time is off: it has panicked, as the audit tells") {
+					t.Errorf("Profile().Notes = %q", notes)
+				}
+				if err := c.Apply(mustParse(t, idle)); err != nil {
+					t.Errorf("Apply = %v, want plans to go on", err)
+				}
+				exercise(t, tr)
+			})
+		})
+	}
+}
+
+// The plan of the breaker that opened is latched, also if another one comes before its goroutine
+// has said so.
+func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {
+	c := newController(t)
+	r := force(t, c, mustParse(t, idle, "id: a"))
+	c.mu.Lock() // whoever wants to say so waits
+	r.endFor(openedError("too slow"))
+	c.stop(errReplaced)
+	latched := c.latched["a"]
+	c.mu.Unlock()
+	if !latched {
+		t.Error("plan a is not latched")
+	}
+}
+
+func kindsOf(events []AuditEvent) (kinds []AuditKind) {
+	for _, e := range events {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+// Hundreds of goroutines panic at once: one is told.
+func TestFirstPanicIsTold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil, calm)
+		b.run.breaker.durations = nil
+		var wg sync.WaitGroup
+		for range 300 {
+			wg.Go(func() { b.span(context.Background(), "root", ms) })
+		}
+		wg.Wait()
+		synctest.Wait()
+		if kinds := kindsOf(b.c.Status().Audit); len(kinds) != 4 {
+			t.Errorf("the audit has %v, want the first panic only", kinds)
+		}
+	})
+}

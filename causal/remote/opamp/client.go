@@ -1,0 +1,70 @@
+// Package opamp brings plans from an OpAMP server to a causal.Controller, see package remote:
+//
+//	client, err := opamp.New("wss://opamp.example.com/v1/opamp", remote.WithResource(res))
+//	...
+//	go remote.Follow(ctx, controller, client)
+//
+// The plan is the body of the remote configuration's entry [KeyPlan], and its signature, if
+// there is one, of [KeySignature]. A configuration without a plan ends experiments. The server is
+// told what became of it (RemoteConfigStatus, with its hash), the plan in force with the
+// limits of this process (EffectiveConfig), what the controller does (ComponentHealth), and who
+// we are, from the resource.
+//
+// Offers of packages, of connection settings and of commands are declined by our capabilities,
+// and ignored.
+//
+// This package speaks the protocol itself, on opamp-go's messages: opamp-go's client reads bodies
+// and messages of any size, and a panic in a callback ends the process.
+package opamp
+
+import (
+	"context"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/remote"
+)
+
+// The entries of a remote configuration that are read.
+const (
+	KeyPlan      = "causal-plan"
+	KeySignature = "causal-plan.sig"
+)
+
+// maxMessageBytes bounds a message: a plan has 64 KiB at most.
+const maxMessageBytes = 128 << 10
+
+// A Client is a source of plans. Over HTTP it asks once in an interval; over WebSocket the
+// server speaks when it likes, and once in an interval there is a heartbeat, with a ping. What it
+// says waits while a message of ours is written, [remote.WithTimeout] at most.
+type Client struct{ server *remote.Endpoint }
+
+var _ remote.Source = (*Client)(nil)
+
+// New returns a source that asks an OpAMP server. The URL's scheme is wss or https, or ws or
+// http if the host is loopback or [remote.WithoutTLS] is used. An error joins all that is wrong
+// and wraps [remote.ErrConfig].
+func New(url string, opts ...remote.EndpointOption) (*Client, error) {
+	e, err := remote.NewEndpoint(url, []string{"wss", "https", "ws", "http"}, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{e}, nil
+}
+
+// String returns "opamp" and the URL without its query, which may be secret.
+func (c *Client) String() string { return "opamp " + c.server.String() }
+
+// Interval returns the longest time between two heartbeats, a tenth above that of
+// [remote.WithInterval].
+func (c *Client) Interval() time.Duration { return c.server.Interval() }
+
+// Run talks with the server until ctx ends.
+func (c *Client) Run(ctx context.Context, to *remote.Sink) {
+	a := newAgent(c.server.Resource(), to, time.Now())
+	if scheme := c.server.URL().Scheme; scheme == "ws" || scheme == "wss" {
+		c.converse(ctx, a)
+		return
+	}
+	defer c.server.Close()
+	c.poll(ctx, a)
+}

@@ -1,0 +1,195 @@
+package remote
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// A Sink takes what a source hears. Each answer is one call of Document, None, Unchanged or
+// Missed. Its methods are for one goroutine at a time, that of [Source.Run].
+type Sink struct {
+	controller *causal.Controller
+	source     causal.Source
+	signed     bool
+	keys       []ed25519.PublicKey
+	log        *slog.Logger // nil for otel.Handle
+
+	seen    bool
+	last    [sha256.Size]byte // of document and signature
+	outcome error             // of the last document
+	broken  error             // after a panic
+
+	missing bool
+	said    map[string]time.Time
+}
+
+func newSink(c *causal.Controller, source causal.Source, opts []Option) *Sink {
+	s := &Sink{controller: c, source: source, said: map[string]time.Time{}}
+	for _, o := range opts {
+		o.apply(s)
+	}
+	return s
+}
+
+// Document takes a plan document and its detached signature, nil if there is none. The
+// plan is put in force, or the one before ends and the error says why; one that comes again
+// is not applied again, and gives the same error again. An empty document is none.
+func (s *Sink) Document(document, signature []byte) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.latch(v)
+			err = s.broken
+		}
+	}()
+	if s.broken != nil {
+		return s.broken
+	}
+	if len(document) == 0 {
+		s.None("the plan is empty")
+		return nil
+	}
+	s.answered()
+	if sum := sumOf(document, signature); !s.seen || sum != s.last {
+		s.seen, s.last = true, sum
+		s.outcome = s.apply(document, signature)
+	} else {
+		s.controller.Renew(s.source)
+	}
+	return s.outcome
+}
+
+// sumOf depends on where the document ends.
+func sumOf(document, signature []byte) [sha256.Size]byte {
+	d, s := sha256.Sum256(document), sha256.Sum256(signature)
+	return sha256.Sum256(append(d[:], s[:]...))
+}
+
+func (s *Sink) apply(document, signature []byte) error {
+	plan, err := s.parse(document, signature)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.source.Name, err)
+		s.controller.Reject(s.source, err)
+		return err
+	}
+	return s.controller.ApplyFrom(s.source, plan)
+}
+
+func (s *Sink) parse(document, signature []byte) (*causal.Plan, error) {
+	if s.signed {
+		if err := Verify(document, signature, s.keys...); err != nil {
+			return nil, err
+		}
+	}
+	return causal.ParsePlan(document)
+}
+
+// Unchanged takes the answer that all is as it was, which renews the plan's lease.
+func (s *Sink) Unchanged() {
+	s.answered()
+	s.controller.Renew(s.source)
+}
+
+// None takes the answer that there is no plan any more; the one in force ends for this reason.
+func (s *Sink) None(reason string) {
+	s.answered()
+	s.seen, s.outcome = false, nil
+	s.controller.StopFrom(s.source, reason)
+}
+
+// Missed takes that no answer came, or one that nobody can read. The lease is not renewed.
+func (s *Sink) Missed(err error) {
+	s.missing = true
+	s.Warn(err)
+}
+
+// Warn tells the logger of err, once per cause and ten minutes.
+func (s *Sink) Warn(err error) {
+	if s.due(err) {
+		s.say(slog.LevelWarn, fmt.Errorf("%s: %w", s.source.Name, err))
+	}
+}
+
+// Status tells what the controller is doing.
+func (s *Sink) Status() causal.Status { return s.controller.Status() }
+
+func (s *Sink) answered() {
+	if s.missing {
+		s.missing = false
+		if err := errors.New("answers again"); s.due(err) {
+			s.say(slog.LevelInfo, fmt.Errorf("%s: %w", s.source.Name, err))
+		}
+	}
+}
+
+const (
+	// repeatAfter is how long a cause that has been said is not said again: a server that
+	// comes and goes must not fill the log.
+	repeatAfter = 10 * time.Minute
+	// maxCauses bounds the memory for causes; while there are more, the rest is not said.
+	maxCauses = 32
+)
+
+// due tells whether an error is to be said now, and notes that it is.
+func (s *Sink) due(err error) bool {
+	cause := withoutDigits(err.Error())
+	if at, ok := s.said[cause]; ok && time.Since(at) < repeatAfter {
+		return false
+	}
+	maps.DeleteFunc(s.said, func(_ string, at time.Time) bool { return time.Since(at) >= repeatAfter })
+	if len(s.said) >= maxCauses {
+		return false
+	}
+	s.said[cause] = time.Now()
+	return true
+}
+
+// withoutDigits makes one cause of errors that differ in ports, sizes and times.
+func withoutDigits(text string) string {
+	kept := make([]byte, 0, min(len(text), 256))
+	for i := 0; i < len(text) && len(kept) < cap(kept); i++ {
+		if text[i] < '0' || text[i] > '9' {
+			kept = append(kept, text[i])
+		}
+	}
+	return string(kept)
+}
+
+func (s *Sink) say(level slog.Level, err error) {
+	if s.log == nil {
+		otel.Handle(err)
+		return
+	}
+	s.log.Log(context.Background(), level, err.Error())
+}
+
+// end follows the end of the source.
+func (s *Sink) end() {
+	if v := recover(); v != nil {
+		s.latch(v)
+		return
+	}
+	s.controller.StopFrom(s.source, "the plan's source has ended")
+}
+
+// latch ends the plan after a panic, for good. What panicked may be a logger, so the plan ends
+// before anything is said, and what panics then is left alone.
+func (s *Sink) latch(v any) {
+	stack := make([]byte, 4096)
+	stack = stack[:runtime.Stack(stack, false)]
+	s.broken = fmt.Errorf("%s: panic: %v: its plans are refused until the program starts anew", s.source.Name, v)
+	s.controller.StopFrom(s.source, s.broken.Error())
+	defer func() { _ = recover() }()
+	s.controller.Reject(s.source, s.broken)
+	s.say(slog.LevelError, fmt.Errorf("%w\n%s", s.broken, stack))
+}

@@ -1,0 +1,107 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// Ten goroutines of one trace end their spans at the same moment: what is only being inserted
+// counts, too.
+func TestDelayPerTraceSideBySide(t *testing.T) {
+	for name, recorded := range map[string]bool{"recorded": true, "session filtered out": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				caps := wide
+				caps.PerTrace = Duration(10 * time.Millisecond)
+				c := newController(t, WithExperiments(caps))
+				tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return recorded }))
+				b := &bench{t, c, tp.Tracer("bench"), nil}
+				b.run = force(t, c, mustParse(t, idle, wideLimits))
+				b.run.dilate(1, sparesNone)
+				for range 3 { // each trace has its own
+					ctx, root := b.tr.Start(context.Background(), "root")
+					var mu sync.Mutex
+					total := time.Duration(0)
+					var children sync.WaitGroup
+					for range 10 {
+						children.Go(func() {
+							d := b.span(ctx, "child", 4*time.Millisecond)
+							mu.Lock()
+							total += d
+							mu.Unlock()
+						})
+					}
+					children.Wait()
+					b.want("two of ten", total, 8*time.Millisecond)
+					root.End()
+				}
+				if n := len(b.run.guard.traces.of); n != 0 {
+					t.Errorf("%d traces are known when all have ended, want 0", n)
+				}
+			})
+		})
+	}
+}
+
+// Children that end behind their root leave nothing.
+func TestTracesOfLateChildren(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		ctx, root := b.tr.Start(context.Background(), "root")
+		time.Sleep(time.Millisecond)
+		root.End()
+		b.want("a late child", b.span(ctx, "child", time.Millisecond), time.Millisecond)
+		if n := len(b.run.guard.traces.of); n != 0 {
+			t.Errorf("%d traces are known when all have ended, want 0", n)
+		}
+	})
+}
+
+// Traces that do not end take bounded room, and keep their limits as far as spans add up.
+func TestTracesAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		b.run.dilate(1, sparesNone)
+		for i := range maxTraces + 10 {
+			ctx, _ := b.tr.Start(context.Background(), fmt.Sprint("root", i%8))
+			b.span(ctx, "child", time.Microsecond)
+		}
+		if n := len(b.run.guard.traces.of); n != maxTraces {
+			t.Errorf("%d traces are known, want %d", n, maxTraces)
+		}
+	})
+}
+
+func TestTracesAllocs(t *testing.T) {
+	c := newController(t)
+	ctx, s := newProvider(t, c).Tracer("t").Start(context.Background(), "root")
+	defer s.End()
+	r := spans.RegionFromContext(ctx)
+	var known traces
+	known.reserve(r, 0, 1, time.Hour)
+	if got := testing.AllocsPerRun(1000, func() {
+		known.reserve(r, 0, time.Millisecond, time.Hour)
+		known.settle(r, time.Millisecond, time.Millisecond)
+	}); got != 0 {
+		t.Errorf("a delay allocates %v times, want 0", got)
+	}
+}
+
+func BenchmarkTraces(b *testing.B) {
+	c := newController(b)
+	ctx, s := newProvider(b, c).Tracer("t").Start(context.Background(), "root")
+	defer s.End()
+	r := spans.RegionFromContext(ctx)
+	var known traces
+	b.ReportAllocs()
+	for b.Loop() {
+		known.reserve(r, 0, 1, time.Hour)
+		known.settle(r, 1, 0)
+	}
+}

@@ -1,0 +1,40 @@
+//go:build !otelprof_runtime
+
+// Package sched tells Go's scheduler about regions, in programs that were built by "otelprof
+// build". This program was not: nothing is there, and all functions do nothing.
+package sched
+
+import "time"
+
+// Present reports whether the scheduler takes part.
+const Present = false
+
+// Start does nothing.
+func Start(float64, time.Duration, time.Duration) {}
+
+// Stop does nothing.
+func Stop() {}
+
+// Growth returns zero.
+func Growth() (growth time.Duration, inForce bool) { return 0, false }
+
+// Read returns zeros.
+func Read() Counts { return Counts{} }
+
+// A Visit is nothing here.
+type Visit struct{}
+
+// Enter does nothing.
+func Enter() Visit { return Visit{} }
+
+// Leave does nothing.
+func (Visit) Leave() {}
+
+// Point does nothing.
+func Point() (paid time.Duration) { return 0 }
+
+// Books returns zeros.
+func Books() (credit, spent time.Duration) { return 0, 0 }
+
+// Exempt does nothing.
+func Exempt() (end func()) { return func() {} }

@@ -1,0 +1,27 @@
+//go:build !otelprof_runtime
+
+package sched_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/sched"
+)
+
+// In a program of go build nothing is there, and nothing happens.
+func TestNothingIsThere(t *testing.T) {
+	if sched.Present {
+		t.Fatal("Present is true")
+	}
+	sched.Start(0.5, time.Second, time.Second)
+	defer sched.Stop()
+	defer sched.Exempt()()
+	v := sched.Enter()
+	v.Leave()
+	growth, inForce := sched.Growth()
+	credit, spent := sched.Books()
+	if sched.Point() != 0 || growth != 0 || inForce || credit != 0 || spent != 0 || sched.Read() != (sched.Counts{}) {
+		t.Error("something has been counted")
+	}
+}

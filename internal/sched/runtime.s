@@ -1,0 +1,3 @@
+//go:build otelprof_runtime
+
+// An assembly file lets the compiler accept functions without a body.

@@ -1,0 +1,107 @@
+//go:build otelprof_runtime
+
+// Package sched tells Go's scheduler about regions, in programs that were built by "otelprof
+// build": it hands delays over from goroutine to goroutine, and lets time pass for what they owe.
+// What it does is in internal/overlay/_runtime.
+//
+// In other programs nothing is there, see [Present], and all functions do nothing.
+package sched
+
+import (
+	"math"
+	"time"
+	"unsafe"
+)
+
+// Present reports whether the scheduler takes part.
+const Present = true
+
+// The functions of package runtime are declared without a body, for which the compiler wants an assembly
+// file in the package.
+
+//go:linkname runtimeStart runtime.otelprofStart
+func runtimeStart(speedupPermille, longest, budget int64)
+
+//go:linkname runtimeStop runtime.otelprofStop
+func runtimeStop()
+
+//go:linkname runtimeGrowth runtime.otelprofGrowth
+func runtimeGrowth() (growth int64, inForce bool)
+
+//go:linkname runtimeCounts runtime.otelprofCounts
+func runtimeCounts() (paid, slept, delays, points, left, foreign int64)
+
+//go:linkname runtimeEnter runtime.otelprofEnter
+func runtimeEnter() (gp unsafe.Pointer, goid uint64)
+
+//go:linkname runtimeLeave runtime.otelprofLeave
+func runtimeLeave(gp unsafe.Pointer, goid uint64)
+
+//go:linkname runtimePoint runtime.otelprofPoint
+func runtimePoint() (paid int64)
+
+//go:linkname runtimeBooks runtime.otelprofBooks
+func runtimeBooks() (credit, spent int64)
+
+//go:linkname runtimeExempt runtime.otelprofExempt
+func runtimeExempt(yes bool)
+
+// Start begins an experiment: everybody is to be delayed by what the region would save if it took
+// speedup less of its time, in [0, 1]. One payment takes longest at most, and when all together have taken
+// budget the experiment is over. Calls of Start and Stop must not overlap.
+func Start(speedup float64, longest, budget time.Duration) {
+	runtimeStart(int64(math.Round(1000*speedup)), int64(longest), int64(budget))
+}
+
+// Stop ends the experiment. Delays in flight end within microseconds, sleeps that were made longer within
+// 5 ms.
+func Stop() { runtimeStop() }
+
+// Growth returns what the region of the latest experiment would have saved the program by now, and
+// whether that experiment is in force.
+func Growth() (growth time.Duration, inForce bool) {
+	g, ok := runtimeGrowth()
+	return time.Duration(g), ok
+}
+
+// Read returns the counters of the latest experiment.
+func Read() Counts {
+	paid, slept, delays, points, left, foreign := runtimeCounts()
+	return Counts{time.Duration(paid), time.Duration(slept), delays, points, time.Duration(left), foreign}
+}
+
+// A Visit is a span of the region, on the goroutine that began it.
+type Visit struct {
+	gp   unsafe.Pointer // never freed, and not on the heap that the collector manages by what we hold
+	goid uint64
+}
+
+// Enter begins the region on the calling goroutine.
+func Enter() Visit {
+	gp, goid := runtimeEnter()
+	return Visit{gp, goid}
+}
+
+// Leave ends the region. Any goroutine may call it; another one's call counts when the scheduler next
+// has to do with the one that entered.
+func (v Visit) Leave() {
+	if v.gp != nil {
+		runtimeLeave(v.gp, v.goid)
+	}
+}
+
+// Point pays what the calling goroutine owes, unless it is in the region, and returns how long that took.
+func Point() (paid time.Duration) { return time.Duration(runtimePoint()) }
+
+// Books returns by how much the calling goroutine would be ahead in this experiment, and by how much it has been
+// delayed.
+func Books() (credit, spent time.Duration) {
+	c, s := runtimeBooks()
+	return time.Duration(c), time.Duration(s)
+}
+
+// Exempt lets the calling goroutine pay nothing until the function that it returns is called there.
+func Exempt() (end func()) {
+	runtimeExempt(true)
+	return func() { runtimeExempt(false) }
+}

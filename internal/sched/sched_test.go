@@ -1,0 +1,407 @@
+//go:build otelprof_runtime
+
+package sched_test
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/sched"
+)
+
+func always() bool { return true }
+
+// burn keeps the processor.
+func burn(d time.Duration) { clock.Spin(clock.Now(), d, always) }
+
+func begin(t testing.TB, speedup float64) {
+	t.Helper()
+	sched.Start(speedup, 10*time.Millisecond, time.Hour)
+	t.Cleanup(sched.Stop)
+}
+
+// debt is what the calling goroutine owes. It is exact while nobody is in the region.
+func debt() time.Duration {
+	credit, _ := sched.Books()
+	growth, _ := sched.Growth()
+	return growth - credit
+}
+
+// region is in the region while f runs.
+func region(f func()) {
+	v := sched.Enter()
+	defer v.Leave()
+	f()
+}
+
+// small is a debt that is not worth paying.
+const small = 2 * time.Microsecond
+
+func TestGrowth(t *testing.T) {
+	begin(t, 0.25)
+	outer := clock.Now()
+	var inner time.Duration
+	region(func() {
+		began := clock.Now()
+		region(func() { burn(5 * time.Millisecond) }) // twice counts once
+		inner = time.Duration(clock.Now() - began)
+	})
+	most := time.Duration(clock.Now() - outer)
+	growth, inForce := sched.Growth()
+	if growth < inner/4-small || growth > most/4+small || !inForce {
+		t.Errorf("growth %v, %v, want %v to %v", growth, inForce, inner/4, most/4)
+	}
+	if d := debt(); d > small {
+		t.Errorf("the goroutine in the region owes %v, want nothing", d)
+	}
+	sched.Stop()
+	if _, inForce := sched.Growth(); inForce {
+		t.Error("in force after Stop")
+	}
+}
+
+// Side by side the region's time counts once, and all who are in it earn.
+func TestGrowthOfMany(t *testing.T) {
+	begin(t, 0.5)
+	began := clock.Now()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { region(func() { time.Sleep(5 * time.Millisecond) }) })
+	}
+	wg.Wait()
+	took := time.Duration(clock.Now() - began)
+	if growth, _ := sched.Growth(); growth > took/2+small || growth < 5*time.Millisecond/2-small {
+		t.Errorf("growth %v in %v, want at least %v and at most half of the time", growth, took, 5*time.Millisecond/2)
+	}
+}
+
+// Who waits for somebody in the region owes nothing when it is woken.
+func TestHandover(t *testing.T) {
+	work := func() { region(func() { burn(3 * time.Millisecond) }) }
+	for name, wait := range map[string]func(done func()){
+		"unbuffered channel": func(done func()) {
+			c := make(chan int)
+			go func() { work(); done(); c <- 1 }()
+			<-c
+		},
+		"close": func(done func()) {
+			c := make(chan int)
+			go func() { work(); done(); close(c) }()
+			<-c
+		},
+		"full channel": func(done func()) {
+			c := make(chan int, 1)
+			c <- 1
+			go func() { work(); done(); <-c }()
+			c <- 2
+		},
+		"select": func(done func()) {
+			c, never := make(chan int), make(chan int)
+			go func() { work(); done(); c <- 1 }()
+			select {
+			case <-c:
+			case <-never:
+			}
+		},
+		"Mutex": func(done func()) {
+			var mu sync.Mutex
+			mu.Lock()
+			go func() { work(); done(); mu.Unlock() }()
+			mu.Lock()
+		},
+		"RWMutex": func(done func()) {
+			var mu sync.RWMutex
+			mu.Lock()
+			go func() { work(); done(); mu.Unlock() }()
+			mu.RLock()
+		},
+		"WaitGroup": func(done func()) {
+			var wg sync.WaitGroup
+			wg.Go(func() { work(); done() })
+			wg.Wait()
+		},
+		"Cond": func(done func()) {
+			var mu sync.Mutex
+			ready, cond := false, sync.NewCond(&mu)
+			mu.Lock()
+			go func() {
+				work()
+				mu.Lock()
+				ready = true
+				done()
+				mu.Unlock()
+				cond.Broadcast()
+			}()
+			for !ready {
+				cond.Wait()
+			}
+			mu.Unlock()
+		},
+		"Once": func(done func()) {
+			var once sync.Once
+			inside := make(chan int)
+			go once.Do(func() { close(inside); work(); done() })
+			<-inside
+			once.Do(func() {})
+		},
+		"context": func(done func()) {
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() { work(); done(); cancel() }()
+			<-ctx.Done()
+		},
+		"iter.Pull": func(done func()) {
+			next, stop := iter.Pull(func(yield func(int) bool) { work(); done(); yield(1) })
+			next()
+			stop()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t, 0.5)
+			var left atomic.Int64 // what the other one owed
+			wait(func() { left.Store(int64(debt())) })
+			if d := debt(); d > max(0, time.Duration(left.Load()))+small {
+				t.Errorf("owes %v after waiting for one that owed %v", d, time.Duration(left.Load()))
+			}
+			if growth, _ := sched.Growth(); growth < time.Millisecond {
+				t.Errorf("growth %v, want 1.5ms and more: nothing was handed over", growth)
+			}
+		})
+	}
+}
+
+// Who sleeps meanwhile has slept longer, and owes next to nothing.
+func TestTimersOwe(t *testing.T) {
+	for name, wait := range map[string]func(){
+		"Sleep":  func() { time.Sleep(10 * time.Millisecond) },
+		"After":  func() { <-time.After(10 * time.Millisecond) },
+		"Ticker": func() { k := time.NewTicker(10 * time.Millisecond); <-k.C; k.Stop() },
+		"select": func() {
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-make(chan int):
+			}
+		},
+		"network": func() { clock.Sleep(clock.Now(), 4*time.Millisecond, always) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t, 0.5)
+			stop := make(chan bool)
+			var inside sync.WaitGroup
+			inside.Add(1)
+			go func() { region(func() { inside.Done(); time.Sleep(3 * time.Millisecond) }); close(stop) }()
+			inside.Wait()
+			wait()
+			<-stop
+			for range 100 { // a payment ends if the thread is wanted elsewhere
+				if sched.Point(); debt() <= small {
+					break
+				}
+			}
+			if d := debt(); d > small {
+				t.Errorf("owes %v after a point", d)
+			}
+			growth, _ := sched.Growth()
+			if _, spent := sched.Books(); spent < growth/2 {
+				t.Errorf("was delayed by %v, want %v", spent, growth)
+			}
+		})
+	}
+}
+
+func TestLeaveElsewhere(t *testing.T) {
+	begin(t, 0.5)
+	visits, next := make(chan sched.Visit), make(chan bool)
+	go func() {
+		visits <- sched.Enter()
+		<-next
+		region(func() {})
+		close(visits)
+	}()
+	v := <-visits
+	v.Leave()
+	close(next)
+	<-visits
+	before, _ := sched.Growth()
+	burn(time.Millisecond)
+	if after, _ := sched.Growth(); after != before {
+		t.Errorf("the region goes on: growth %v, then %v", before, after)
+	}
+	if n := sched.Read().Foreign; n != 1 {
+		t.Errorf("Foreign = %d, want 1", n)
+	}
+}
+
+func TestExempt(t *testing.T) {
+	begin(t, 0.9)
+	done := make(chan time.Duration)
+	go func() {
+		defer sched.Exempt()()
+		for range 10 {
+			time.Sleep(time.Millisecond)
+			sched.Point()
+		}
+		_, spent := sched.Books()
+		done <- spent
+	}()
+	var spent time.Duration
+	region(func() { spent = <-done })
+	if spent != 0 {
+		t.Errorf("exempt, and delayed by %v", spent)
+	}
+}
+
+// The budget ends an experiment.
+func TestBudget(t *testing.T) {
+	sched.Start(0.9, time.Millisecond, 3*time.Millisecond)
+	defer sched.Stop()
+	stop := make(chan bool)
+	var inside, wg sync.WaitGroup
+	inside.Add(1)
+	wg.Go(func() { region(func() { inside.Done(); <-stop }) })
+	inside.Wait()
+	ticker := time.NewTicker(time.Millisecond) // a wait for a channel leaves the region's time alone
+	defer ticker.Stop()
+	wg.Go(func() {
+		region(func() {
+			for {
+				if _, inForce := sched.Growth(); !inForce {
+					return
+				}
+				burn(100 * time.Microsecond)
+			}
+		})
+	})
+	for {
+		if _, inForce := sched.Growth(); !inForce {
+			break
+		}
+		sched.Point()
+	}
+	close(stop)
+	wg.Wait()
+	if paid := sched.Read().Paid; paid < 3*time.Millisecond {
+		t.Errorf("paid %v, want 3ms and more", paid)
+	}
+}
+
+// Payments do not hold the garbage collector up, nor stops of the world, nor growing stacks; ends and starts of
+// experiments in the middle of everything do no harm.
+func TestHammer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	var (
+		wg sync.WaitGroup
+		mu sync.Mutex
+		c  = make(chan []byte, 3)
+	)
+	for i := range 24 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				switch i % 4 {
+				case 0:
+					region(func() { burn(20 * time.Microsecond) })
+				case 1:
+					mu.Lock()
+					deep(30)
+					mu.Unlock()
+				case 2:
+					select {
+					case c <- make([]byte, 10_000):
+					case <-c:
+					}
+				case 3:
+					done := make(chan bool)
+					go func() { time.Sleep(50 * time.Microsecond); close(done) }()
+					<-done
+				}
+				sched.Point()
+			}
+		})
+	}
+	for n := 0; ctx.Err() == nil; n++ {
+		sched.Start(float64(n%10)/10, 5*time.Millisecond, time.Hour)
+		runtime.GC()
+		runtime.GOMAXPROCS(1 + n%3)
+		time.Sleep(10 * time.Millisecond)
+		if n%5 == 0 {
+			sched.Stop()
+		}
+	}
+	sched.Stop()
+	wg.Wait()
+	runtime.GOMAXPROCS(runtime.NumCPU())
+}
+
+func deep(n int) byte {
+	var frame [512]byte
+	if n > 0 {
+		frame[n] = deep(n - 1)
+	}
+	return frame[n%7]
+}
+
+func TestAllocs(t *testing.T) {
+	begin(t, 0.5)
+	if n := testing.AllocsPerRun(100, func() {
+		v := sched.Enter()
+		v.Leave()
+		sched.Point()
+		sched.Books()
+		sched.Growth()
+	}); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
+
+func BenchmarkRegion(b *testing.B) {
+	begin(b, 0.5)
+	b.ReportAllocs()
+	for b.Loop() {
+		v := sched.Enter()
+		v.Leave()
+	}
+}
+
+func BenchmarkPoint(b *testing.B) {
+	for _, on := range []bool{false, true} {
+		b.Run(map[bool]string{false: "idle", true: "experiment"}[on], func(b *testing.B) {
+			if on {
+				begin(b, 0.5)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				sched.Point()
+			}
+		})
+	}
+}
+
+// BenchmarkPingPong is a wake-up and a switch, there and back.
+func BenchmarkPingPong(b *testing.B) {
+	for _, on := range []bool{false, true} {
+		b.Run(map[bool]string{false: "idle", true: "experiment"}[on], func(b *testing.B) {
+			if on {
+				begin(b, 0.5)
+			}
+			to, from := make(chan int), make(chan int)
+			go func() {
+				for range to {
+					from <- 1
+				}
+				close(from)
+			}()
+			b.ReportAllocs()
+			for b.Loop() {
+				to <- 1
+				<-from
+			}
+			close(to)
+		})
+	}
+}
