@@ -1,0 +1,151 @@
+package otlp
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/sdk/resource"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+)
+
+// The labels of a sample that become its link to a span. Their values are hexadecimal.
+const (
+	TraceIDLabel = "trace_id"
+	SpanIDLabel  = "span_id"
+)
+
+// profileScope is the instrumentation scope of all profiles.
+const profileScope = "github.com/otelprof/otelprof/spans/stacks"
+
+// ConvertProfile makes the ProfilesData of OTLP v1development of a pprof profile: one Profile for each
+// type of sample, with stacks, functions and strings in common tables. Samples with both of the labels
+// [TraceIDLabel] and [SpanIDLabel] get a link to that span; other labels become attributes. Samples
+// that are alike but for their value are added up, and those of the value 0 left out.
+//
+// Functions, the base names of their files, and lines leave the process; addresses, mappings, comments
+// and directories do not.
+func ConvertProfile(p *profile.Profile, r *resource.Resource) (*profilepb.ProfilesData, error) {
+	if p == nil {
+		return nil, fmt.Errorf("otlp: profile nil: must not be nil")
+	}
+	if err := p.CheckValid(); err != nil {
+		return nil, fmt.Errorf("otlp: profile: %w", err)
+	}
+	if len(p.SampleType) == 0 {
+		return nil, fmt.Errorf("otlp: profile: no sample type: must have one")
+	}
+	d := newDictionary()
+	samples := make([]sampleIdentity, len(p.Sample))
+	for i, s := range p.Sample {
+		samples[i] = d.identity(s)
+	}
+	scope := &profilepb.ScopeProfiles{Scope: &commonpb.InstrumentationScope{Name: profileScope}}
+	for i, kind := range p.SampleType {
+		out := &profilepb.Profile{
+			SampleType:   d.valueType(kind),
+			TimeUnixNano: uint64(max(0, p.TimeNanos)),
+			DurationNano: uint64(max(0, p.DurationNanos)),
+			PeriodType:   d.valueType(p.PeriodType),
+			Period:       p.Period,
+			ProfileId:    make([]byte, 16),
+		}
+		_, _ = rand.Read(out.ProfileId) // it never fails
+		out.Samples = sum(p.Sample, samples, i)
+		scope.Profiles = append(scope.Profiles, out)
+	}
+	return &profilepb.ProfilesData{
+		ResourceProfiles: []*profilepb.ResourceProfiles{{
+			Resource:      &resourcepb.Resource{Attributes: keyValues(r.Attributes())},
+			SchemaUrl:     r.SchemaURL(),
+			ScopeProfiles: []*profilepb.ScopeProfiles{scope},
+		}},
+		Dictionary: &d.tables,
+	}, nil
+}
+
+// A sampleIdentity is all of a sample but its values, as indexes into the dictionary.
+type sampleIdentity struct {
+	stack, link int32
+	attributes  []int32
+	key         string // of the attributes
+}
+
+// sum makes the samples of one type.
+func sum(samples []*profile.Sample, identities []sampleIdentity, kind int) []*profilepb.Sample {
+	type key struct {
+		stack, link int32
+		attributes  string
+	}
+	var out []*profilepb.Sample
+	seen := map[key]*profilepb.Sample{}
+	for i, s := range samples {
+		id, value := &identities[i], s.Value[kind]
+		if value == 0 {
+			continue
+		}
+		k := key{id.stack, id.link, id.key}
+		if before := seen[k]; before != nil {
+			before.Values[0] += value
+			continue
+		}
+		seen[k] = &profilepb.Sample{StackIndex: id.stack, LinkIndex: id.link, AttributeIndices: id.attributes, Values: []int64{value}}
+		out = append(out, seen[k])
+	}
+	return out
+}
+
+func (d *dictionary) identity(s *profile.Sample) sampleIdentity {
+	locations := make([]int32, 0, len(s.Location))
+	for _, l := range s.Location {
+		locations = append(locations, d.location(l))
+	}
+	id := sampleIdentity{stack: d.stack(locations), link: d.link(s)}
+	for _, label := range sortedKeys(s.Label) {
+		if id.link != 0 && (label == TraceIDLabel || label == SpanIDLabel) {
+			continue
+		}
+		values := s.Label[label]
+		id.attributes = append(id.attributes, d.attribute(label, "", list(values, stringValue)))
+	}
+	for _, label := range sortedKeys(s.NumLabel) {
+		if _, taken := s.Label[label]; taken {
+			continue // the keys of a sample are different
+		}
+		unit := ""
+		if units := s.NumUnit[label]; len(units) > 0 {
+			unit = units[0]
+		}
+		id.attributes = append(id.attributes, d.attribute(label, unit, list(s.NumLabel[label], intValue)))
+	}
+	id.key = indexes(id.attributes)
+	return id
+}
+
+// link returns the link of a sample whose labels name a span, 0 for any other.
+func (d *dictionary) link(s *profile.Sample) int32 {
+	trace, span := hexLabel(s, TraceIDLabel, 16), hexLabel(s, SpanIDLabel, 8)
+	if trace == nil || span == nil {
+		return 0
+	}
+	return intern(&d.tables.LinkTable, d.links, string(trace)+string(span), func() *profilepb.Link {
+		return &profilepb.Link{TraceId: trace, SpanId: span}
+	})
+}
+
+// hexLabel returns the bytes of an ID, nil if there is none. An ID of zeros is none.
+func hexLabel(s *profile.Sample, label string, size int) []byte {
+	values := s.Label[label]
+	if len(values) != 1 {
+		return nil
+	}
+	id, err := hex.DecodeString(values[0])
+	if err != nil || len(id) != size || !slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
+		return nil
+	}
+	return id
+}
