@@ -13,6 +13,8 @@ import (
 	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
 // ErrConfig is wrapped by errors about options and about our own environment variables.
@@ -23,9 +25,15 @@ const (
 	EnvViewer      = "OTELPROF_VIEWER"
 	EnvDataDir     = "OTELPROF_DATA_DIR"
 	EnvPlanFile    = "OTELPROF_PLAN_FILE"
+	EnvPlanURL     = "OTELPROF_PLAN_URL"
+	EnvOpAMP       = "OTELPROF_OPAMP_ENDPOINT"
+	EnvPlanToken   = "OTELPROF_PLAN_TOKEN_FILE"
+	EnvPlanKey     = "OTELPROF_PLAN_PUBLIC_KEY"
 	EnvExperiments = causal.EnvExperiments
 	EnvVirtual     = "OTELPROF_VIRTUAL"
 	EnvCounters    = "OTELPROF_COUNTERS"
+	EnvStacks      = "OTELPROF_STACKS"
+	EnvSchedule    = "OTELPROF_SCHEDULE"
 	EnvDisabled    = "OTELPROF_DISABLED"
 )
 
@@ -43,20 +51,24 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
-	serviceName    string
-	resource       *resource.Resource
-	viewer         string // "" for none
-	viewerOptions  []viewer.Option
-	dataDir        string         // "" for none
-	planFile       string         // "" for none
-	experiments    *causal.Limits // nil for none
-	virtual        bool
-	counters       bool
-	counterOptions []pmuattrs.HookOption
-	logger         *slog.Logger
-	store          spans.Store // nil for the default
-	withoutGlobals bool
-	disabled       bool
+	serviceName     string
+	resource        *resource.Resource
+	viewer          string // "" for none
+	viewerOptions   []viewer.Option
+	dataDir         string // "" for none
+	plans           planSources
+	experiments     *causal.Limits // nil for none
+	virtual         bool
+	counters        bool
+	counterOptions  []pmuattrs.HookOption
+	stacks          bool
+	stackOptions    []stacks.Option
+	schedule        bool
+	scheduleOptions []schedule.Option
+	logger          *slog.Logger
+	store           spans.Store // nil for the default
+	withoutGlobals  bool
+	disabled        bool
 
 	errs []error
 }
@@ -68,10 +80,10 @@ func (c config) reject(format string, args ...any) config {
 
 func newConfig(opts []Option) (config, error) {
 	c := config{
-		viewer:   os.Getenv(EnvViewer),
-		dataDir:  os.Getenv(EnvDataDir),
-		planFile: os.Getenv(EnvPlanFile),
-		logger:   slog.Default(),
+		viewer:  os.Getenv(EnvViewer),
+		dataDir: os.Getenv(EnvDataDir),
+		plans:   plansFromEnv(),
+		logger:  slog.Default(),
 	}
 	if c.switched(EnvExperiments) == on {
 		limits := causal.DefaultLimits()
@@ -79,6 +91,8 @@ func newConfig(opts []Option) (config, error) {
 	}
 	c.virtual = c.switched(EnvVirtual) != off
 	c.counters = c.switched(EnvCounters) == on
+	c.stacks = c.switched(EnvStacks) == on
+	c.schedule = c.switched(EnvSchedule) == on
 	if value := os.Getenv(EnvDisabled); value != "" {
 		var err error
 		if c.disabled, err = strconv.ParseBool(value); err != nil {
@@ -93,6 +107,12 @@ func newConfig(opts []Option) (config, error) {
 	}
 	if os.Getenv(EnvCounters) == off {
 		c.counters = false
+	}
+	if os.Getenv(EnvStacks) == off {
+		c.stacks = false
+	}
+	if os.Getenv(EnvSchedule) == off {
+		c.schedule = false
 	}
 	if os.Getenv(EnvViewer) == off {
 		c.viewer = ""
@@ -164,19 +184,6 @@ func WithDataDir(dir string) Option {
 	})
 }
 
-// WithPlanFile reads the plan of causal experiments from this file, every 2 s; it need not
-// exist yet. Plans are refused without [WithExperiments]. By default, if this option is not
-// used, it is OTELPROF_PLAN_FILE, and if that is not set there is none.
-func WithPlanFile(path string) Option {
-	return optionFunc(func(c config) config {
-		if path == "" {
-			return c.reject("plan file \"\": must not be empty")
-		}
-		c.planFile = path
-		return c
-	})
-}
-
 // WithExperiments opts in to causal experiments, which delay the application, and bounds
 // their cost: plans can tighten caps, never loosen them. OTELPROF_EXPERIMENTS=off overrules this
 // option. By default, if this option is not used, no delay is ever inserted, unless
@@ -200,6 +207,28 @@ func WithoutVirtualTime() Option {
 func WithCounters(opts ...pmuattrs.HookOption) Option {
 	return optionFunc(func(c config) config {
 		c.counters, c.counterOptions = true, opts
+		return c
+	})
+}
+
+// WithStacks samples call stacks, 100 times in a second of processor time, and counts them for the
+// region that they are in, see [stacks.Profiler]. It takes the process's one CPU profile: mount
+// [stacks.Profiler.ServeHTTP] where net/http/pprof was. OTELPROF_STACKS=off overrules this option.
+// By default, if this option is not used, no samples are taken, unless OTELPROF_STACKS is on.
+func WithStacks(opts ...stacks.Option) Option {
+	return optionFunc(func(c config) config {
+		c.stacks, c.stackOptions = true, opts
+		return c
+	})
+}
+
+// WithSchedule records the events of the Go scheduler, so that it can be told how long regions
+// ran, waited for a processor, and were blocked by what, see [schedule.Recorder]. That takes 1 to 3 % of
+// most programs. OTELPROF_SCHEDULE=off overrules this option. By default, if this option is not used,
+// nothing is recorded, unless OTELPROF_SCHEDULE is on.
+func WithSchedule(opts ...schedule.Option) Option {
+	return optionFunc(func(c config) config {
+		c.schedule, c.scheduleOptions = true, opts
 		return c
 	})
 }

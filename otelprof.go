@@ -14,7 +14,7 @@
 //		span.End()
 //	}
 //
-// Traces and metrics go to OTLP if the standard environment names an endpoint
+// Traces, metrics and logs go to OTLP if the standard environment names an endpoint
 // (OTEL_EXPORTER_OTLP_ENDPOINT and its kin), to files with [WithDataDir], and to a web page with
 // [WithViewer]. A program that has providers of its own needs no Setup: see [spans.Wrap].
 //
@@ -24,14 +24,18 @@
 // they always mean. Ours stand for options; where both are given, the option counts, but "off" and
 // OTELPROF_DISABLED count above all.
 //
-//	OTELPROF_VIEWER       host:port, or off     WithViewer
-//	OTELPROF_DATA_DIR     folder                WithDataDir
-//	OTELPROF_PLAN_FILE    file                  WithPlanFile
-//	OTELPROF_EXPERIMENTS  on or off             WithExperiments, with causal.DefaultLimits
-//	OTELPROF_VIRTUAL      on or off             off: WithoutVirtualTime
-//	OTELPROF_COUNTERS     on or off             WithCounters, with the default events and sampling
-//	OTELPROF_DISABLED     true or false         true: the plain SDK, without all that is ours
-//	OTEL_SDK_DISABLED     true                  nothing at all is measured or exported
+//	OTELPROF_VIEWER           host:port, or off WithViewer
+//	OTELPROF_DATA_DIR         folder            WithDataDir
+//	OTELPROF_PLAN_FILE        file              WithPlanFile
+//	OTELPROF_PLAN_URL         https URL         WithPlanURL
+//	OTELPROF_OPAMP_ENDPOINT   wss or https URL  WithOpAMP
+//	OTELPROF_PLAN_TOKEN_FILE  file              the bearer token for these two
+//	OTELPROF_PLAN_PUBLIC_KEY  PEM file          WithPlanKeys
+//	OTELPROF_EXPERIMENTS      on or off         WithExperiments, with causal.DefaultLimits
+//	OTELPROF_VIRTUAL          on or off         off: WithoutVirtualTime
+//	OTELPROF_COUNTERS         on or off         WithCounters, with the default events and sampling
+//	OTELPROF_DISABLED         true or false     true: the plain SDK, without all that is ours
+//	OTEL_SDK_DISABLED         true              nothing at all is measured or exported
 //
 // # What can fail
 //

@@ -6,32 +6,40 @@ import (
 	"fmt"
 	"sync"
 
+	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/exporter/delivery"
 	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
 // A Profiler is what [Setup] has wired. Any goroutine may call its methods.
 type Profiler struct {
 	tracers  *spans.TracerProvider
 	meters   *otelhdr.MeterProvider
+	logs     *sdklog.LoggerProvider
 	causal   *causal.Controller
-	counters *pmuattrs.Hook // nil without counters
-	server   *viewer.Server // nil without a viewer
+	counters *pmuattrs.Hook     // nil without counters
+	stacks   *stacks.Profiler   // nil without samples
+	schedule *schedule.Recorder // nil without a recorder
+	server   *viewer.Server     // nil without a viewer
 
 	batchers []*delivery.Batcher
 	exports  []func() delivery.Stats
 	// release shuts exporters down that may not have come to a provider.
 	release []func(context.Context) error
 
-	endPoll func() // stops reading plans; nil without a plan file
-	polling sync.WaitGroup
+	endPlans    func() // stops asking for plans; nil if nobody is asked
+	plans       sync.WaitGroup
+	endProfiles func() // stops sending profiles; nil if none are sent
+	profiles    sync.WaitGroup
 
 	once sync.Once
 	done chan struct{} // closed when Shutdown is over
@@ -44,12 +52,22 @@ func (p *Profiler) TracerProvider() *spans.TracerProvider { return p.tracers }
 // MeterProvider returns the provider whose metrics are exported, with those of the regions.
 func (p *Profiler) MeterProvider() metric.MeterProvider { return p.meters }
 
+// LoggerProvider returns the provider whose log records are exported, with the audit of causal
+// experiments.
+func (p *Profiler) LoggerProvider() otellog.LoggerProvider { return p.logs }
+
 // Causal returns the controller of causal experiments. It refuses all plans, unless
 // [WithExperiments] or the environment has opted in.
 func (p *Profiler) Causal() *causal.Controller { return p.causal }
 
 // Counters returns the hook that counts what the CPU does in spans, nil if there is none.
 func (p *Profiler) Counters() *pmuattrs.Hook { return p.counters }
+
+// Stacks returns the profiler that samples call stacks, nil if there is none.
+func (p *Profiler) Stacks() *stacks.Profiler { return p.stacks }
+
+// Schedule returns the recorder of the scheduler's events, nil if there is none.
+func (p *Profiler) Schedule() *schedule.Recorder { return p.schedule }
 
 // ViewerURL returns the address of the viewer's page, "" if none is served.
 func (p *Profiler) ViewerURL() string {
@@ -67,13 +85,6 @@ func (p *Profiler) Exports() []delivery.Stats {
 		out[i] = stats()
 	}
 	return out
-}
-
-// poll reads plans until Shutdown.
-func (p *Profiler) poll(f *remote.File) {
-	ctx, cancel := context.WithCancel(context.Background())
-	p.endPoll = cancel
-	p.polling.Go(func() { f.Run(ctx) })
 }
 
 // Shutdown ends experiments, delays in flight included, exports what has ended, and stops
@@ -97,19 +108,31 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 }
 
 func (p *Profiler) shutdown(ctx context.Context) error {
-	if p.endPoll != nil {
-		p.endPoll()
-		p.polling.Wait()
+	if p.endPlans != nil {
+		p.endPlans()
+		p.plans.Wait()
 	}
 	var errCausal error
 	if p.causal != nil {
 		errCausal = p.causal.Close()
 	}
 
+	if p.endProfiles != nil {
+		p.endProfiles()
+		p.profiles.Wait()
+	}
+	var errStacks error
+	if p.stacks != nil {
+		errStacks = p.stacks.Close()
+	}
+	if p.schedule != nil {
+		p.schedule.Stop()
+	}
+
 	// Side by side: an endpoint that does not answer traces must not use up the time of
 	// the metrics.
 	var wg sync.WaitGroup
-	var errTraces, errMetrics, errViewer error
+	var errTraces, errMetrics, errLogs, errViewer error
 	wg.Go(func() {
 		if p.tracers != nil {
 			errTraces = p.tracers.Shutdown(ctx)
@@ -126,6 +149,11 @@ func (p *Profiler) shutdown(ctx context.Context) error {
 		}
 	})
 	wg.Go(func() {
+		if p.logs != nil {
+			errLogs = p.logs.Shutdown(ctx)
+		}
+	})
+	wg.Go(func() {
 		if p.server != nil {
 			errViewer = p.server.Shutdown(ctx)
 		}
@@ -139,5 +167,5 @@ func (p *Profiler) shutdown(ctx context.Context) error {
 	for _, release := range p.release {
 		_ = release(ctx)
 	}
-	return errors.Join(errCausal, errTraces, errMetrics, errViewer, errCounters)
+	return errors.Join(errCausal, errStacks, errTraces, errMetrics, errLogs, errViewer, errCounters)
 }

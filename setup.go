@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/propagation"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -15,17 +14,15 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/exporter/delivery"
 	"github.com/otelprof/otelprof/exporter/otlp"
-	"github.com/otelprof/otelprof/exporter/otlpfile"
 	"github.com/otelprof/otelprof/exporter/viewer"
-	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
-// Setup makes the providers of traces and metrics, as the environment and the options say,
+// Setup makes the providers of traces, metrics and logs, as the environment and the options say,
 // and sets OpenTelemetry's globals to them. It waits for nobody: ctx is for what exporters
 // do when they are made.
 //
@@ -39,8 +36,8 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	}
 	ours := !c.disabled && !env.Disabled
 	if !ours {
-		c.viewer, c.dataDir, c.planFile, c.experiments = "", "", "", nil
-		c.virtual, c.counters = false, false
+		c.viewer, c.dataDir, c.plans, c.experiments = "", "", planSources{}, nil
+		c.virtual, c.counters, c.stacks, c.schedule = false, false, false, false
 	}
 
 	p := &Profiler{done: make(chan struct{})}
@@ -53,6 +50,7 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	if !c.withoutGlobals {
 		otel.SetTracerProvider(p.tracers)
 		otel.SetMeterProvider(p.meters)
+		otel.SetLoggerProvider(p.logs)
 		otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(
 			propagation.TraceContext{}, propagation.Baggage{}))
 	}
@@ -65,18 +63,12 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if err != nil {
 		return err
 	}
-	controllerOptions := []causal.Option{causal.WithResource(res), causal.WithLogger(c.logger)}
-	if c.experiments != nil {
-		controllerOptions = append(controllerOptions, causal.WithExperiments(*c.experiments))
-	}
-	controllerOptions = append(controllerOptions, causal.WithVirtual(c.virtual))
-	if p.causal, err = causal.New(controllerOptions...); err != nil {
-		return err
-	}
-
 	// Files come first: the SDK shuts its processors down one after the other, and a file
 	// does not wait for anybody.
 	files := p.openFiles(c)
+	if err := p.addLogExporters(ctx, c, env, res, files.logs); err != nil {
+		return err
+	}
 	if err := p.addSpanExporters(ctx, c, env, files.spans); err != nil {
 		return err
 	}
@@ -88,6 +80,16 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 		}
 		base = sdktrace.NewTracerProvider(sdkOptions...)
 	}
+	controllerOptions := []causal.Option{
+		causal.WithResource(res), causal.WithLogger(c.logger),
+		causal.WithAudit(newAudit(p.logs, base).take), causal.WithVirtual(c.virtual),
+	}
+	if c.experiments != nil {
+		controllerOptions = append(controllerOptions, causal.WithExperiments(*c.experiments))
+	}
+	if p.causal, err = causal.New(controllerOptions...); err != nil {
+		return err
+	}
 	wrapOptions := []spans.Option{spans.WithRecording(ours)}
 	if ours {
 		wrapOptions = append(wrapOptions, spans.WithHook(p.causal.Hook()))
@@ -97,6 +99,18 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	}
 	if p.counters != nil {
 		wrapOptions = append(wrapOptions, spans.WithHook(p.counters))
+	}
+	if err := p.openStacks(ctx, c, res); err != nil {
+		return err
+	}
+	if p.stacks != nil {
+		wrapOptions = append(wrapOptions, spans.WithHook(p.stacks.Hook()))
+	}
+	if err := p.openSchedule(c); err != nil {
+		return err
+	}
+	if p.schedule != nil {
+		wrapOptions = append(wrapOptions, spans.WithHook(p.schedule))
 	}
 	if c.store != nil {
 		wrapOptions = append(wrapOptions, spans.WithStore(c.store))
@@ -109,10 +123,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if err := p.serve(c, text(res, semconv.ServiceNameKey)); err != nil {
 		return err
 	}
-	if c.planFile != "" {
-		p.poll(remote.NewFile(c.planFile, p.causal))
-	}
-	return nil
+	return p.follow(c, res)
 }
 
 // openCounters makes the hook that counts. Only a wrong option is an error.
@@ -136,94 +147,40 @@ func (p *Profiler) openCounters(c config) error {
 	return nil
 }
 
-// files are the exporters to the data folder, nil without one.
-type files struct {
-	spans   *otlpfile.SpanExporter
-	metrics *otlpfile.MetricExporter
-}
-
-func (p *Profiler) openFiles(c config) files {
-	if c.dataDir == "" {
-		return files{}
-	}
-	s, errSpans := otlpfile.NewSpanExporter(c.dataDir, otlpfile.WithLogger(c.logger))
-	if errSpans != nil {
-		c.logger.Warn("otelprof: data folder: no files are written", slog.Any("cause", errSpans))
-		return files{}
-	}
-	m, errMetrics := otlpfile.NewMetricExporter(c.dataDir, otlpfile.WithLogger(c.logger))
-	if errMetrics != nil {
-		c.logger.Warn("otelprof: data folder: no metrics are written", slog.Any("cause", errMetrics))
-	} else {
-		p.release = append(p.release, m.Shutdown)
-		p.exports = append(p.exports, m.Stats)
-	}
-	p.release = append(p.release, s.Shutdown)
-	return files{s, m}
-}
-
-func (p *Profiler) addSpanExporters(ctx context.Context, c config, env otlp.Env, file *otlpfile.SpanExporter) error {
-	if file != nil {
-		if err := p.addBatcher(file.SpanExporter); err != nil {
-			return err
-		}
-	}
-	if !env.Traces.Enabled {
+// openStacks makes the profiler, and sends what it samples if the environment says so.
+func (p *Profiler) openStacks(ctx context.Context, c config, res *resource.Resource) (err error) {
+	if !c.stacks {
 		return nil
 	}
-	e, err := otlp.NewSpanExporter(ctx, env.Traces, otlp.WithLogger(c.logger))
+	if p.stacks, err = stacks.New(c.stackOptions...); err != nil {
+		return err
+	}
+	pipeline, err := otlp.ProfilesFromEnv()
+	if err != nil || !pipeline.Enabled {
+		return err
+	}
+	e, err := otlp.NewProfileExporter(pipeline, res, otlp.WithLogger(c.logger))
 	if err != nil {
 		return err
 	}
+	p.exports = append(p.exports, e.Stats)
 	p.release = append(p.release, e.Shutdown)
-	return p.addBatcher(e)
-}
-
-func (p *Profiler) addBatcher(e *delivery.SpanExporter) error {
-	b, err := delivery.NewBatcher(e)
-	if err != nil {
-		return err
-	}
-	p.batchers = append(p.batchers, b)
-	p.exports = append(p.exports, b.Stats)
+	ctx, p.endProfiles = context.WithCancel(context.WithoutCancel(ctx))
+	p.profiles.Go(func() { sendProfiles(ctx, p.stacks, e) })
 	return nil
 }
 
-func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, ours bool, file *otlpfile.MetricExporter) error {
-	var exporters []sdkmetric.Exporter
-	if file != nil {
-		exporters = append(exporters, file)
+// openSchedule makes the recorder. That somebody else records is no error.
+func (p *Profiler) openSchedule(c config) (err error) {
+	if !c.schedule {
+		return nil
 	}
-	if env.Metrics.Enabled {
-		e, err := otlp.NewMetricExporter(ctx, env.Metrics, otlp.WithLogger(c.logger))
-		if err != nil {
-			return err
-		}
-		p.release = append(p.release, e.Shutdown)
-		p.exports = append(p.exports, e.Stats)
-		exporters = append(exporters, e)
+	if p.schedule, err = schedule.New(c.scheduleOptions...); err != nil {
+		return err
 	}
-	sdkOptions := []sdkmetric.Option{sdkmetric.WithResource(res)}
-	var histograms []otelhdr.MeterProviderOption
-	for _, e := range exporters {
-		var readerOptions []sdkmetric.PeriodicReaderOption
-		if ours {
-			// Every reader has producers of its own, since a producer of deltas knows what it
-			// has already given away.
-			temporality := e.Temporality(sdkmetric.InstrumentKindHistogram)
-			h := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
-			histograms = append(histograms, h)
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
-				sdkmetric.WithProducer(spans.NewProducer(p.tracers, spans.WithTemporality(temporality))))
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(causal.NewProducer(p.causal.Profile)))
-			if p.counters != nil {
-				readerOptions = append(readerOptions, sdkmetric.WithProducer(
-					pmuattrs.NewProducer(p.counters, pmuattrs.WithTemporality(temporality))))
-			}
-		}
-		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
+	if err := p.schedule.Start(); err != nil {
+		c.logger.Warn("otelprof: schedule: not recorded", slog.Any("cause", err))
 	}
-	p.meters = otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkOptions...), histograms...)
 	return nil
 }
 
@@ -233,11 +190,13 @@ func (p *Profiler) serve(c config, service string) error {
 		return nil
 	}
 	sources := viewer.Sources{
-		Regions: p.tracers.Regions,
-		Dropped: p.tracers.Dropped,
-		Store:   p.tracers.Store(),
-		Causal:  p.causal,
-		Service: service,
+		Regions:  p.tracers.Regions,
+		Dropped:  p.tracers.Dropped,
+		Store:    p.tracers.Store(),
+		Causal:   p.causal,
+		Stacks:   p.stacks,
+		Schedule: p.schedule,
+		Service:  service,
 	}
 	if p.counters != nil {
 		sources.Counters = p.counters.Regions

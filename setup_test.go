@@ -3,6 +3,7 @@ package otelprof
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +22,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
+	collogpb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	colmetricpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -35,6 +38,7 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
 )
 
 // A receiver is an OTLP server over HTTP that remembers names.
@@ -44,6 +48,8 @@ type receiver struct {
 	spans       []string
 	metrics     []string
 	exponential []string // of metrics, the exponential histograms
+	logs        []string // bodies
+	events      []string // of spans named as the audit's: the kinds
 	resource    *resourcepb.Resource
 }
 
@@ -77,6 +83,13 @@ func (r *receiver) take(path string, body []byte) error {
 			for _, ss := range rs.GetScopeSpans() {
 				for _, s := range ss.GetSpans() {
 					r.spans = append(r.spans, s.GetName())
+					for _, e := range s.GetEvents() {
+						for _, kv := range e.GetAttributes() {
+							if kv.GetKey() == string(causal.AuditKindKey) {
+								r.events = append(r.events, kv.GetValue().GetStringValue())
+							}
+						}
+					}
 				}
 			}
 		}
@@ -92,6 +105,18 @@ func (r *receiver) take(path string, body []byte) error {
 					if m.GetExponentialHistogram() != nil {
 						r.exponential = append(r.exponential, m.GetName())
 					}
+				}
+			}
+		}
+	case "/v1/logs":
+		var req collogpb.ExportLogsServiceRequest
+		if err := proto.Unmarshal(body, &req); err != nil {
+			return err
+		}
+		for _, rl := range req.GetResourceLogs() {
+			for _, sl := range rl.GetScopeLogs() {
+				for _, l := range sl.GetLogRecords() {
+					r.logs = append(r.logs, l.GetBody().GetStringValue())
 				}
 			}
 		}
@@ -171,6 +196,9 @@ func TestSetupDeliversEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	histogram.Record(t.Context(), 0.0125)
+	var record otellog.Record
+	record.SetBody(attribute.StringValue("paid"))
+	p.LoggerProvider().Logger("test").Emit(t.Context(), record)
 	transport := &http.Transport{}
 	res, err := (&http.Client{Transport: transport}).Get(p.ViewerURL() + "healthz")
 	if err != nil {
@@ -194,6 +222,9 @@ func TestSetupDeliversEverywhere(t *testing.T) {
 	if !slices.Contains(r.exponential, "payment.duration") {
 		t.Errorf("exponential histograms %q received, want payment.duration", r.exponential)
 	}
+	if diff := cmp.Diff([]string{"paid"}, r.logs); diff != "" {
+		t.Errorf("log records received (-want +got):\n%s", diff)
+	}
 	attributes := map[string]string{}
 	for _, kv := range r.resource.GetAttributes() {
 		attributes[kv.GetKey()] = kv.GetValue().GetStringValue()
@@ -201,15 +232,15 @@ func TestSetupDeliversEverywhere(t *testing.T) {
 	if attributes["service.name"] != "shop" || len(attributes["service.instance.id"]) != 36 {
 		t.Errorf("resource %v, want service.name shop and an instance id", attributes)
 	}
-	for _, name := range []string{"traces.jsonl", "metrics.jsonl"} {
+	for _, name := range []string{"traces.jsonl", "metrics.jsonl", "logs.jsonl"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !bytes.HasPrefix(data, []byte(`{"resource`)) || !bytes.HasSuffix(data, []byte("}\n")) {
 			t.Errorf("%s: %v, %d bytes, want lines of JSON", name, err, len(data))
 		}
 	}
 	exports := p.Exports()
-	if len(exports) != 4 {
-		t.Fatalf("Exports = %+v, want two files and two endpoints", exports)
+	if len(exports) != 6 {
+		t.Fatalf("Exports = %+v, want three files and three endpoints", exports)
 	}
 	for _, s := range exports {
 		if s.Exported == 0 || s.Exported != s.Ended() {
@@ -318,14 +349,15 @@ func TestSetupRunsOn(t *testing.T) {
 }
 
 func TestSetupGlobals(t *testing.T) {
-	tp, mp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), otel.GetTextMapPropagator()
+	tp, mp, lp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), otel.GetLoggerProvider(), otel.GetTextMapPropagator()
 	setup(t)
-	if otel.GetTracerProvider() != tp || otel.GetMeterProvider() != mp {
+	if otel.GetTracerProvider() != tp || otel.GetMeterProvider() != mp || otel.GetLoggerProvider() != lp {
 		t.Error("globals changed with WithoutGlobals")
 	}
 	t.Cleanup(func() {
 		otel.SetTracerProvider(tp)
 		otel.SetMeterProvider(mp)
+		otel.SetLoggerProvider(lp)
 		otel.SetTextMapPropagator(prop)
 	})
 	p, err := Setup(t.Context(), WithLogger(slog.New(slog.DiscardHandler)))
@@ -333,7 +365,7 @@ func TestSetupGlobals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Shutdown(t.Context())
-	if otel.GetTracerProvider() != p.TracerProvider() || otel.GetMeterProvider() != p.MeterProvider() {
+	if otel.GetTracerProvider() != p.TracerProvider() || otel.GetMeterProvider() != p.MeterProvider() || otel.GetLoggerProvider() != p.LoggerProvider() {
 		t.Error("globals are not the profiler's")
 	}
 	want := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}).Fields()
@@ -403,31 +435,6 @@ func TestSetupViewerOffOverrules(t *testing.T) {
 	p, _ := setup(t, WithViewer("127.0.0.1:0"))
 	if got := p.ViewerURL(); got != "" {
 		t.Errorf("ViewerURL = %q with OTELPROF_VIEWER=off", got)
-	}
-}
-
-func TestSetupPlanFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plan.yaml")
-	plan := fmt.Sprintf("api: causal/v1\nid: first\nexpires_at: %s\nmode: dilation\nregions: [{span: checkout}]\nprogress: [{span: checkout, type: throughput}]\n",
-		time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
-	if err := os.WriteFile(path, []byte(plan), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(EnvPlanFile, path)
-	t.Setenv(EnvExperiments, "on")
-	p, l := setup(t)
-	deadline := time.Now().Add(5 * time.Second)
-	for p.Causal().Status().Plan == nil && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if s := p.Causal().Status(); s.Plan == nil || s.Plan.ID != "first" {
-		t.Fatalf("Status = %+v, want the plan of the file in force; said %q", s, l.warnings())
-	}
-	if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-	if s := p.Causal().Status(); s.State == causal.StateRunning {
-		t.Errorf("State = %v after Shutdown", s.State)
 	}
 }
 
@@ -507,5 +514,47 @@ func TestSetupCountersSwitch(t *testing.T) {
 		if got := p.Counters() != nil || strings.Contains(strings.Join(l.warnings(), ""), "otelprof: counters: none"); got != tt.want {
 			t.Errorf("%s=%q, %d options: counters %t, want %t", EnvCounters, tt.env, len(tt.opts), got, tt.want)
 		}
+	}
+}
+
+func TestSetupStacksAndSchedule(t *testing.T) {
+	t.Setenv(EnvStacks, "on")
+	p, l := setup(t, WithSchedule(), WithViewer("127.0.0.1:0"))
+	_, s := p.TracerProvider().Tracer("test").Start(t.Context(), "compute")
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+		_ = sha256.Sum256(make([]byte, 1<<16))
+	}
+	s.End()
+	report, err := p.Schedule().Snapshot(t.Context())
+	if err != nil {
+		t.Fatalf("Snapshot: %v; said %q", err, l.warnings())
+	}
+	if r, ok := report.Region("test", "compute"); !ok || r.Count != 1 || r.Total.Sum() < 300*time.Millisecond {
+		t.Errorf("Region(compute) = %+v, %t, want one of 300 ms", r, ok)
+	}
+	if status := p.Stacks().Status(); status.State != stacks.Running {
+		t.Errorf("Status = %+v, want the profiler running", status)
+	}
+	if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if tree, ok := p.Stacks().Snapshot(0).Tree("compute"); !ok || tree.Total().Samples == 0 {
+		t.Errorf("no samples in compute: %v", p.Stacks().Status())
+	}
+	if p.Schedule().Recording() {
+		t.Error("the schedule is recorded after Shutdown")
+	}
+}
+
+func TestSetupSamplesSwitch(t *testing.T) {
+	p, _ := setup(t)
+	if p.Stacks() != nil || p.Schedule() != nil {
+		t.Error("samples are taken without being asked for")
+	}
+	t.Setenv(EnvStacks, "off")
+	t.Setenv(EnvSchedule, "off")
+	p, _ = setup(t, WithStacks(), WithSchedule())
+	if p.Stacks() != nil || p.Schedule() != nil {
+		t.Errorf("samples are taken with %s=off and %s=off", EnvStacks, EnvSchedule)
 	}
 }

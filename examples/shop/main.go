@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -93,11 +94,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	// What must outlive ctx, ending in good order, gets a context without its end.
 	background := context.WithoutCancel(ctx)
-	prof, err := otelprof.Setup(background,
+	options := []otelprof.Option{
 		otelprof.WithServiceName("shop"),
 		otelprof.WithViewer(cfg.listen), // if the port is in use, the log says so, and the shop runs on
 		otelprof.WithDataDir(files),
-		otelprof.WithPlanFile(plan),
 		// Experiments insert delays, so a program opts in and caps them. A plan can
 		// tighten these limits, never loosen them.
 		otelprof.WithExperiments(causal.Limits{
@@ -107,7 +107,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			Total:    causal.Duration(time.Hour),
 		}),
 		countOwnSpans(),
-		otelprof.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+		otelprof.WithStacks(),
+		otelprof.WithSchedule(),
+		otelprof.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	}
+	if plan != "" {
+		options = append(options, otelprof.WithPlanFile(plan))
+	}
+	prof, err := otelprof.Setup(background, options...)
 	if err != nil {
 		return err
 	}
@@ -161,7 +168,11 @@ func printStart(w io.Writer, viewer, shop, plan, data string) {
 	}
 	fmt.Fprintf(w, "viewer  %s\n", viewer)
 	fmt.Fprintf(w, "shop    %s  (POST /orders, GET /orders?last=8, GET /products?category=desk)\n", shop)
-	fmt.Fprintf(w, "plan    %s  edit it while this runs\n", plan)
+	if plan != "" {
+		fmt.Fprintf(w, "plan    %s  edit it while this runs\n", plan)
+	} else {
+		fmt.Fprintf(w, "plan    from %s\n", cmp.Or(os.Getenv(otelprof.EnvOpAMP), os.Getenv(otelprof.EnvPlanURL)))
+	}
 	fmt.Fprintf(w, "data    %s\n", data)
 	if endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint != "" {
 		fmt.Fprintf(w, "OTLP    %s\n", endpoint)

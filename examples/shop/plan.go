@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/otelprof/otelprof"
 )
 
 //go:embed plan.tmpl.yaml
@@ -21,11 +23,14 @@ var planTemplate = template.Must(template.New("plan").Parse(planText))
 // that disagree.
 const planLife = time.Hour - time.Minute
 
-// preparePlan returns the path of the plan file. A plan the user names is used as it
-// is, and written only if it does not exist; the shop's own is written anew at every
+// preparePlan returns the path of the plan file, "" if a plan server is asked instead. A plan the
+// user names is used as it is, and written only if it does not exist; the shop's own is written anew at every
 // start, since a plan expires.
 func preparePlan(given, dataDir string, now time.Time) (string, error) {
 	path := given
+	if path == "" && (os.Getenv(otelprof.EnvPlanURL) != "" || os.Getenv(otelprof.EnvOpAMP) != "") {
+		return "", nil
+	}
 	if path == "" {
 		path = filepath.Join(planDir(dataDir), "plan.yaml")
 	} else if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,74 @@ func TestPlanToken(t *testing.T) {
 
 	e.refuse = errors.New("causal: plan p3: latched")
 	checkEqual(t, "refused", errorOf(t, ask(t, h, "PUT", path, testPlan("p3"), bearer(testToken)), 409), "causal: plan p3: latched")
+}
+
+// Who must not write, must not: whatever keeps him out, nothing has been applied or stopped.
+func TestPlanWritesAreGuarded(t *testing.T) {
+	own := header("Sec-Fetch-Site", "same-origin")
+	for name, tt := range map[string]struct {
+		opts []Option
+		more []func(*http.Request)
+		put  int
+		del  int
+	}{
+		"no token was set":         {nil, []func(*http.Request){own, bearer(testToken)}, 403, 200},
+		"no token is sent":         {[]Option{WithToken(testToken)}, []func(*http.Request){own}, 401, 401},
+		"another token":            {[]Option{WithToken(testToken)}, []func(*http.Request){own, bearer(testToken + "s")}, 401, 401},
+		"another host":             {[]Option{WithToken(testToken)}, []func(*http.Request){own, bearer(testToken), host("evil.example")}, 403, 403},
+		"a name that was rebound":  {nil, []func(*http.Request){own, host("evil.example"), arrivedOn("127.0.0.1:80")}, 403, 403},
+		"another origin":           {[]Option{WithToken(testToken)}, []func(*http.Request){bearer(testToken), header("Sec-Fetch-Site", "cross-site")}, 403, 403},
+		"another origin, no token": {nil, []func(*http.Request){header("Origin", "http://evil.example")}, 403, 403},
+		"all is well":              {[]Option{WithToken(testToken)}, []func(*http.Request){own, bearer(testToken)}, 200, 200},
+	} {
+		e := &fakeExperiments{}
+		h := testHandler(t, e, tt.opts...)
+		if got := ask(t, h, "PUT", "/api/v1/causal/plan", testPlan("x"), tt.more...); got.code != tt.put || len(e.applied) != btoi(tt.put == 200) {
+			t.Errorf("%s: PUT = %d, applied %q, want %d: %s", name, got.code, e.applied, tt.put, got.body)
+		}
+		if got := ask(t, h, "DELETE", "/api/v1/causal/plan", "", tt.more...); got.code != tt.del || len(e.stopped) != btoi(tt.del == 200) {
+			t.Errorf("%s: DELETE = %d, stopped %q, want %d: %s", name, got.code, e.stopped, tt.del, got.body)
+		}
+		if len(e.rejected) != 0 {
+			t.Errorf("%s: rejected %q", name, e.rejected)
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// The status tells who asked, what it has cost of what it may, how long it goes on and what has happened.
+func TestPlanTellsTheStory(t *testing.T) {
+	c, err := causal.New(causal.WithExperiments(causal.DefaultLimits()), causal.WithVirtual(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	h := testHandler(t, c, WithToken(testToken))
+	const path = "/api/v1/causal/plan"
+	decode[planJSON](t, ask(t, h, "PUT", path, testPlan("p1"), bearer(testToken)), 200)
+	errorOf(t, ask(t, h, "PUT", path, "nonsense", bearer(testToken)), 400)
+	decode[planJSON](t, ask(t, h, "PUT", path, strings.Replace(testPlan("p2"), `"generation":1`, `"generation":2`, 1), bearer(testToken)), 200)
+	decode[planJSON](t, ask(t, h, "DELETE", path, "", bearer(testToken)), 200)
+	var kinds []causal.AuditKind
+	for len(kinds) < 7 { // the ends come a moment later
+		got := decode[planJSON](t, ask(t, h, "GET", path, ""), 200)
+		kinds = nil
+		for _, e := range got.Status.Audit {
+			kinds = append(kinds, e.Kind)
+		}
+		if got.Plan.ID != "p2" || got.Plan.Author != "mira" || got.Status.Source != "viewer" || got.Status.Reason != "stopped by the viewer" ||
+			got.Status.Limits.Total != causal.DefaultLimits().Total || got.Status.Audit[0].Author != "mira" {
+			t.Fatalf("plan %+v", got)
+		}
+	}
+	slices.Sort(kinds)
+	checkEqual(t, "what has happened", kinds, "[received received rejected started started stopped stopped]")
 }
 
 func TestPlanInvalidEndsTheOneInForce(t *testing.T) {

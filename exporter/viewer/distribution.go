@@ -28,6 +28,7 @@ func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := distributionJSON{regionJSON: regionOf(&stats[found]), Bins: binsOf(stats[found].Durations)}
+	out.RelativeError = max(out.RelativeError, h.leastError)
 	if whole > 0 {
 		out.SelfShare = float64(out.SelfNs) / float64(whole)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// assets are the page's files, about 140 kB. They are served as they are.
+// assets are the page's files, about 150 kB. They are served as they are.
 //
 //go:embed assets
 var assets embed.FS
@@ -28,6 +28,9 @@ var contentTypes = map[string]string{
 type pageData struct {
 	Service string
 	Causal  bool
+	Stacks  bool
+	// Schedule tells whether there is a recorder.
+	Schedule bool
 }
 
 func (h *Handler) renderPage() error {
@@ -36,7 +39,7 @@ func (h *Handler) renderPage() error {
 		return fmt.Errorf("viewer: page: %w", err)
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, pageData{Service: h.service, Causal: h.causal != nil}); err != nil {
+	if err := t.Execute(&b, pageData{Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil}); err != nil {
 		return fmt.Errorf("viewer: page: %w", err)
 	}
 	h.page = b.Bytes()

@@ -49,6 +49,7 @@ func (h *Handler) listRegions(w http.ResponseWriter, _ *http.Request) {
 	counters := h.countersByRegion()
 	for i := range stats {
 		r := regionOf(&stats[i])
+		r.RelativeError = max(r.RelativeError, h.leastError)
 		r.Pmu = counters[regionKey{r.Scope, r.ScopeVersion, r.Name}]
 		out.SelfNs += r.SelfNs
 		out.RelativeError = max(out.RelativeError, r.RelativeError)

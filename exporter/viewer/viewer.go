@@ -1,6 +1,6 @@
 // Package viewer serves what this process has measured as a web page and as JSON, with no
 // backend: the latency and self time of every region, the tree-timeline of single
-// sessions, and the causal profile.
+// sessions, merged call stacks, and the causal profile.
 //
 // [New] makes an http.Handler that can be mounted at any prefix of an existing server;
 // [Listen] serves one on a loopback address of its own.
@@ -21,7 +21,8 @@
 // statistics and looks up five percentiles of each; a request for sessions walks over the
 // spans of those it returns. An open page asks every two seconds, and not at all while its
 // tab is hidden. The causal profile takes up to 0.5 ms for each of its numbers; it is computed
-// once a second at most, and in no more than a twentieth of the time.
+// once a second at most, and in no more than a twentieth of the time. A request for call stacks
+// merges some minutes of trees, which takes milliseconds.
 package viewer
 
 import (
@@ -37,6 +38,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
 // Sources are where the viewer reads from. Their methods are called by any number of
@@ -52,6 +55,12 @@ type Sources struct {
 	Counters func() []pmuattrs.RegionCounters
 	// Causal runs the experiments; nil for a process without any.
 	Causal *causal.Controller
+	// Stacks takes samples of call stacks; nil for a process without any.
+	Stacks *stacks.Profiler
+	// Saved is shown where Causal and Stacks are nil; nil for a process that runs.
+	Saved *Saved
+	// Schedule tells where the time of regions went; nil for a process without it.
+	Schedule *schedule.Recorder
 	// Service is the name shown in the page's title, usually service.name.
 	Service string
 }
@@ -64,8 +73,14 @@ type Handler struct {
 	counters func() []pmuattrs.RegionCounters
 	store    spans.Store
 	causal   experiments // nil without a controller
+	stacks   sampled     // nil without a profiler
+	sampling sync.Mutex  // held while samples are taken at a high rate
+	schedule scheduled   // nil without a recorder
+	splits   reportCache
 	profiles profileCache
 	service  string
+	// leastError is that of percentiles, whatever their snapshots say.
+	leastError float64
 
 	config  config
 	origins *http.CrossOriginProtection
@@ -104,8 +119,17 @@ func New(src Sources, opts ...Option) (*Handler, error) {
 	if h.counters == nil {
 		h.counters = func() []pmuattrs.RegionCounters { return nil }
 	}
+	if src.Saved != nil {
+		h.useSaved(*src.Saved)
+	}
 	if src.Causal != nil {
 		h.causal = src.Causal
+	}
+	if src.Stacks != nil {
+		h.stacks = src.Stacks
+	}
+	if src.Schedule != nil {
+		h.schedule = src.Schedule
 	}
 	if err := h.routes(); err != nil {
 		return nil, err
@@ -125,8 +149,13 @@ func (h *Handler) routes() error {
 	h.mux.Handle("/healthz", get(serveHealth))
 	h.mux.Handle("/api/v1/regions", get(h.listRegions))
 	h.mux.Handle("/api/v1/regions/{name}/distribution", get(h.regionDistribution))
+	h.mux.Handle("/api/v1/regions/{name}/stacks", get(h.regionStacks))
+	h.mux.Handle("/api/v1/regions/{name}/schedule", get(h.regionSchedule))
+	h.mux.Handle("/api/v1/stacks", get(h.processStacks))
+	h.mux.Handle("/api/v1/stacks/highrate", get(h.highRateStacks))
 	h.mux.Handle("/api/v1/sessions", get(h.listSessions))
 	h.mux.Handle("/api/v1/sessions/{id}", get(h.oneSession))
+	h.mux.Handle("/api/v1/sessions/{id}/stacks", get(h.sessionStacks))
 	h.mux.Handle("/api/v1/causal/profile", get(h.causalProfile))
 	h.mux.Handle("/api/v1/causal/plan", methods{
 		http.MethodGet:    h.causalPlan,

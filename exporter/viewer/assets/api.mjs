@@ -12,12 +12,12 @@ export class ApiError extends Error {
 }
 
 /** request asks the API below the page's own address and returns the JSON. */
-export async function request(path, { method = "GET", headers, signal } = {}) {
+export async function request(path, { method = "GET", headers, body, signal } = {}) {
   const signals = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
-  const response = await fetch(`api/v1/${path}`, { method, headers, signal: AbortSignal.any(signals), cache: "no-store" });
-  const body = await response.json();
-  if (!response.ok) throw new ApiError(response.status, body.error ?? response.statusText);
-  return body;
+  const response = await fetch(`api/v1/${path}`, { method, headers, body, signal: AbortSignal.any(signals), cache: "no-store" });
+  const answer = await response.json();
+  if (!response.ok) throw new ApiError(response.status, answer.error ?? response.statusText);
+  return answer;
 }
 
 /** alive asks only whether the process is there. */

@@ -8,6 +8,7 @@ import { bindKeys } from "./keys.mjs";
 import { regionsView } from "./regions.mjs";
 import { sessionView } from "./session.mjs";
 import { sessionsView } from "./sessions.mjs";
+import { stacksView } from "./stacks.mjs";
 
 const main = document.getElementById("main");
 const live = document.getElementById("live");
@@ -53,7 +54,8 @@ function open() {
     },
   };
   const make = route.name === "sessions" ? (route.id ? sessionView : sessionsView)
-    : route.name === "causal" ? causalView : regionsView;
+    : route.name === "causal" ? causalView
+    : route.name === "stacks" ? stacksView : regionsView;
   view = make(context);
   document.title = `${view.title} · ${title}`;
   for (const link of document.querySelectorAll("nav [data-view]")) {

@@ -1,6 +1,6 @@
 // The keyboard, for all views.
 
-const views = { 1: "#/regions", 2: "#/sessions", 3: "#/causal" };
+const views = { 1: "#/regions", 2: "#/sessions", 3: "#/causal", 4: "#/stacks" };
 
 /** rowsIn returns the rows that j and k walk over: the elements marked data-row. */
 function rowsIn() {

@@ -1,7 +1,8 @@
-// The line about the plan in force, and the button that stops it.
+// The line about the plan in force, the button that stops it, the form for another and what has happened.
 
 import { ApiError, request } from "./api.mjs";
-import { button, h, setAttr, setText } from "./dom.mjs";
+import { eventText, isBad, newestFirst, whoText, writing } from "./auditwords.mjs";
+import { button, h, keyed, setAttr, setText } from "./dom.mjs";
 import { clock, count, dateTime, duration, parseDuration, percent, plural, until } from "./format.mjs";
 
 const states = {
@@ -14,18 +15,32 @@ const states = {
   aborted: ["▲", "Aborted", "latched until a plan with another id"],
 };
 
+// The token stays as long as the tab, and goes nowhere but to the process.
+const tokenKey = "otelprof.token";
+
 /** statusBar makes the line. Its elements stay, so that focus does too. */
 export function statusBar(context) {
   const sign = h("span", { class: "state" });
   const reason = h("span", { class: "reason" });
-  const stop = button("Stop all experiments", { class: "stop", onclick: () => send() });
+  const stop = button("Stop all experiments", { class: "stop", onclick: () => send("DELETE") });
   const answer = h("p", { class: "note", role: "status" });
   const token = h("input", { type: "password", autocomplete: "off", "aria-label": "Token", placeholder: "Token of the viewer" });
-  const ask = h("form", { class: "token", hidden: true, onsubmit: (e) => { e.preventDefault(); send(); } },
-    token, h("button", { type: "submit" }, "Stop with this token"));
+  token.value = sessionStorage.getItem(tokenKey) ?? "";
+  let wanted = () => send("DELETE");
+  const ask = h("form", { class: "token", hidden: true, onsubmit: (e) => { e.preventDefault(); wanted(); } },
+    token, h("button", { type: "submit" }, "Go on with this token"));
+  const text = h("textarea", { rows: 12, spellcheck: "false", "aria-label": "Plan document", placeholder: "api: causal/v1\nid: …" });
+  const apply = button("Apply this plan", { onclick: () => send("PUT", text.value) });
+  const how = h("p", { class: "note" });
+  const submit = h("details", { class: "experiment" }, h("summary", {}, "Submit a plan"), how, text, apply);
+  const story = h("tbody");
+  const lost = h("p", { class: "bad", hidden: true });
+  const history = h("details", { class: "experiment audit" }, h("summary", {}, "What has happened"),
+    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {},
+      ["Time", "What", "Who asked"].map((t) => h("th", { scope: "col", class: "text" }, t)))), story)), lost);
   const facts = {};
   const list = h("dl", { class: "plan-facts" });
-  for (const label of ["Experiment", "Spent", "Measured", "Plan", "Expires", "Source", "Not inserted"]) {
+  for (const label of ["Experiment", "Spent", "Measured", "Plan", "Expires", "Lease", "Source", "Not inserted"]) {
     const value = h("dd");
     facts[label] = { row: h("div", {}, h("dt", {}, label), value), value };
     list.append(facts[label].row);
@@ -35,26 +50,44 @@ export function statusBar(context) {
   facts.Spent.value.append(h("span", { class: "meter", "aria-hidden": "true" }, fill), spent);
   const rejected = h("p", { class: "bad", hidden: true });
   const el = h("section", { class: "plan-status", "aria-label": "Plan" },
-    h("div", { class: "plan-line" }, sign, reason, stop), ask, answer, rejected, list);
+    h("div", { class: "plan-line" }, sign, reason, stop), ask, answer, rejected, list, submit, history);
 
-  async function send() {
-    stop.disabled = true;
+  async function send(method, body) {
+    stop.disabled = apply.disabled = true;
     try {
       const headers = token.value ? { Authorization: `Bearer ${token.value}` } : {};
-      await request("causal/plan", { method: "DELETE", headers });
-      setText(answer, "");
+      await request("causal/plan", { method, headers, body });
+      if (token.value) sessionStorage.setItem(tokenKey, token.value);
+      setText(answer, method === "PUT" ? "The plan was accepted." : "");
       ask.hidden = true;
       context.refresh();
     } catch (err) {
       const wantsToken = err instanceof ApiError && err.status === 401;
       if (wantsToken) {
+        sessionStorage.removeItem(tokenKey);
+        wanted = () => send(method, body);
         ask.hidden = false;
         token.focus();
       }
-      setText(answer, wantsToken && !token.value ? "Stopping needs the token that the application was given."
-        : wantsToken ? "That is not the token." : `Not stopped: ${err.message}`);
+      const failed = method === "PUT" ? "The plan was not applied" : "Not stopped";
+      setText(answer, wantsToken && !token.value ? "This needs the token that the application was given."
+        : wantsToken ? "That is not the token." : `${failed}: ${err.message}`);
     }
-    stop.disabled = false;
+    stop.disabled = apply.disabled = false;
+  }
+
+  function eventRow() {
+    const cells = [0, 1, 2].map(() => h("td", { class: "text" }));
+    return {
+      el: h("tr", {}, cells),
+      update(e) {
+        setText(cells[0], clock(e.time));
+        setAttr(cells[0], "title", dateTime(e.time));
+        setText(cells[1], eventText(e));
+        setAttr(cells[1], "class", isBad(e) ? "text bad" : "text");
+        setText(cells[2], whoText(e));
+      },
+    };
   }
 
   const show = (label, text, title = null) => {
@@ -65,14 +98,13 @@ export function statusBar(context) {
 
   return {
     el,
-    render({ plan, status }, profile) {
+    render({ plan, status, replaceable }, profile) {
       const [mark, word, meaning] = states[status.state] ?? ["○", status.state || "Unknown", ""];
       setText(sign, `${mark} ${status.enabled ? word : "Off"}`);
       setAttr(sign, "data-state", status.enabled ? status.state : "idle");
       setText(reason, status.reason || (status.enabled ? meaning : "the application has not opted in to experiments"));
       setAttr(reason, "title", status.since && new Date(status.since).getTime() > 0 ? `since ${dateTime(status.since)}` : null);
       stop.hidden = !["running", "waiting"].includes(status.state);
-      if (stop.hidden) ask.hidden = true;
       show("Experiment", status.experiment || (status.state === "running" ? "between two" : ""));
       const budget = parseDuration(status.limits?.total);
       facts.Spent.row.hidden = !plan;
@@ -81,10 +113,19 @@ export function statusBar(context) {
       show("Measured", profile.experiments ? `${plural(profile.experiments, "experiment")}, ${count(profile.rejected)} rejected, ${plural(profile.iterations, "iteration")}` : "");
       show("Plan", plan ? `${plan.id}${plan.author ? ` by ${plan.author}` : ""}${plan.reason ? `: ${plan.reason}` : ""}` : "", status.plan_hash ? `SHA-256 ${status.plan_hash}` : null);
       show("Expires", plan ? `${clock(plan.expires_at)}, ${until(plan.expires_at)}` : "", plan ? dateTime(plan.expires_at) : null);
+      show("Lease", status.lease_ends ? `ends ${until(status.lease_ends)} if the source does not answer` : "");
       show("Source", status.source ?? "");
       show("Not inserted", Object.entries(status.withheld ?? {}).map(([rule, n]) => `${count(n)} by ${rule}`).join(", "), "Delays owed and not inserted, by the rule that forbade them");
       setText(rejected, status.last_error ? `The last plan document was rejected: ${status.last_error}` : "");
       rejected.hidden = !status.last_error;
+      setText(how, writing(replaceable));
+      text.hidden = apply.hidden = !replaceable;
+      submit.hidden = !status.enabled;
+      const events = newestFirst(status);
+      history.hidden = events.length === 0;
+      keyed(story, events, (e) => `${e.time} ${e.kind} ${e.plan_hash ?? e.message}`, eventRow);
+      setText(lost, status.audit_dropped ? `${count(status.audit_dropped)} events were not told to the log` : "");
+      lost.hidden = !status.audit_dropped;
     },
   };
 }

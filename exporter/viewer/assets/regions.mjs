@@ -5,6 +5,7 @@ import { bestBet } from "./curves.mjs";
 import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
 import { amount, change, count, duration, percent, plural } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
+import { scheduleBox } from "./schedule.mjs";
 
 const columns = [
   { key: "name", label: "Region", text: true, value: (r) => r.name.toLowerCase() },
@@ -143,6 +144,7 @@ function regionRow(first) {
     h("td", { class: "number col-self" }, h("span", { class: "self" }, h("span", { class: "meter", "aria-hidden": "true" }, fill), share, total)),
     cell("p50"), cell("p90"), cell("p99"), cell("p999"), cell("max"), cell("pmu"));
   const el = h("tbody", {}, row, detail);
+  const schedule = document.body.dataset.schedule === "true" && scheduleBox(() => region);
   let region = first;
   let isOpen = false;
 
@@ -159,9 +161,9 @@ function regionRow(first) {
     const query = `?scope=${encodeURIComponent(asked.scope)}`;
     try {
       const d = await request(`regions/${encodeURIComponent(asked.name)}/distribution${query}`);
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d.bins));
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d.bins, schedule));
     } catch {
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, []));
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, [], schedule));
     }
   }
 
@@ -190,7 +192,7 @@ function regionRow(first) {
   };
 }
 
-function details(r, bins) {
+function details(r, bins, schedule) {
   const fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];
   return h("div", { class: "region-detail" },
     h("div", { class: "plot-box" }, h("h3", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]])),
@@ -206,7 +208,9 @@ function details(r, bins) {
       fact("p99, p99.9", `${duration(r.p99_ns)}, ${duration(r.p999_ns)}`),
       r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; in one of them:`),
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
-      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?sort=worst&name=${encodeURIComponent(r.name)}` }, "Slowest sessions of this name"))));
+      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?sort=worst&name=${encodeURIComponent(r.name)}` }, "Slowest sessions of this name"),
+        document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])),
+    schedule);
 }
 
 function drawCards(el, data, openRegion) {

@@ -1,0 +1,57 @@
+// Where the time of a region went: running, runnable, blocked.
+
+import { ApiError, request } from "./api.mjs";
+import { button, h } from "./dom.mjs";
+import { count, duration, percent, plural } from "./format.mjs";
+
+/**
+ * scheduleRows makes the rows of a region's table: what its goroutine did, for how long in all, and
+ * how long without the regions that it opened. The longest wait comes first.
+ */
+export function scheduleRows({ total, self }) {
+  const rows = [
+    { label: "Running", total: total.running_ns, self: self.running_ns },
+    { label: "Runnable", total: total.runnable_ns, self: self.runnable_ns },
+  ];
+  for (const [reason, ns] of Object.entries(total.blocked_ns).sort((a, b) => b[1] - a[1])) {
+    rows.push({ label: `Blocked: ${reason}`, total: ns, self: self.blocked_ns[reason] ?? 0 });
+  }
+  const whole = rows.reduce((sum, row) => sum + row.total, 0);
+  return rows.map((row) => ({ ...row, share: whole > 0 ? row.total / whole : 0 }));
+}
+
+/** scheduleBox makes a button that asks for the last seconds, and room for the answer. */
+export function scheduleBox(regionOf) {
+  const answer = h("div", { role: "status" });
+  const ask = button("Where did the time go?", { onclick: async () => {
+    const { name, scope } = regionOf();
+    ask.disabled = true;
+    try {
+      const path = `regions/${encodeURIComponent(name)}/schedule?scope=${encodeURIComponent(scope)}`;
+      answer.replaceChildren(...tables(await request(path)));
+    } catch (err) {
+      answer.replaceChildren(h("p", { class: "bad" }, err instanceof ApiError ? err.message : "No answer"));
+    }
+    ask.disabled = false;
+  } });
+  return h("div", { class: "schedule" }, ask, answer);
+}
+
+function tables(report) {
+  const window = `the last ${duration(report.window_ns)}`;
+  if (!report.regions.length) return [h("p", { class: "note" }, `No span of this name began and ended within ${window}.`)];
+  return report.regions.map((region) => h("table", {},
+    h("caption", { class: "note" }, `${plural(region.count, "span")} in ${window}, by what the goroutine did`),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "State"),
+      ["Share", "In all", "A span", "Self"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
+    h("tbody", {}, scheduleRows(region).map((row) => h("tr", {}, h("td", { class: "text" }, row.label),
+      [percent(row.share), duration(row.total), duration(row.total / region.count), duration(row.self)]
+        .map((text) => h("td", { class: "number" }, text)))))),
+  ).concat(left(report));
+}
+
+function left({ open, partial, moved }) {
+  const parts = [[open, "still open"], [partial, "begun before"], [moved, "ended on another goroutine"]]
+    .filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
+  return parts.length ? [h("p", { class: "note" }, `Not counted, of all names: ${parts.join(", ")}.`)] : [];
+}

@@ -1,0 +1,57 @@
+package viewer
+
+import (
+	"errors"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
+)
+
+// Saved is what was measured at another time or elsewhere, in place of what runs here. It must
+// not change any more.
+type Saved struct {
+	// Profile is the causal profile; nil for none.
+	Profile *causal.Profile
+	// Stacks are the call stacks; nil for none. Whatever time is asked for, it is theirs.
+	Stacks *stacks.Recording
+	// RelativeError bounds that of the regions' percentiles, where it is more than the snapshots
+	// of the durations say: they were made of coarser histograms.
+	RelativeError float64
+}
+
+// useSaved puts what was saved where the live sources would be.
+func (h *Handler) useSaved(s Saved) {
+	if s.Profile != nil {
+		h.causal = savedExperiments{*s.Profile}
+	}
+	if s.Stacks != nil {
+		h.stacks = savedStacks{s.Stacks}
+	}
+	h.leastError = s.RelativeError
+}
+
+// savedExperiments are over.
+type savedExperiments struct{ profile causal.Profile }
+
+var errSaved = errors.New("viewer: plan: must be sent to a process that runs; these are saved data")
+
+func (s savedExperiments) Status() causal.Status {
+	return causal.Status{State: causal.StateStopped, Reason: "these are saved data: no experiment can run"}
+}
+func (s savedExperiments) Profile() causal.Profile                     { return s.profile }
+func (s savedExperiments) ApplyFrom(causal.Source, *causal.Plan) error { return errSaved }
+func (s savedExperiments) Reject(causal.Source, error)                 {}
+func (s savedExperiments) Stop(string)                                 {}
+
+// savedStacks have one window, all of the recording, and no sessions.
+type savedStacks struct{ recording *stacks.Recording }
+
+func (s savedStacks) Snapshot(time.Duration) *stacks.Recording { return s.recording }
+
+func (s savedStacks) Session(spans.SessionID) (*stacks.Tree, bool) { return nil, false }
+
+func (s savedStacks) Status() stacks.Status {
+	return stacks.Status{State: stacks.Closed, Reason: "these are saved data"}
+}
