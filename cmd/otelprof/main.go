@@ -31,7 +31,7 @@ type command struct {
 // root is the program itself. A command stands in a file of its own.
 var root = &command{
 	name: "otelprof",
-	sub:  []*command{doctorCommand, hdrCommand, reportCommand},
+	sub:  []*command{buildCommand, doctorCommand, hdrCommand, installCommand, planCommand, reportCommand, runCommand, stacksCommand, testCommand, topCommand, viewCommand},
 }
 
 // A call is one execution of a command.
@@ -55,9 +55,12 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // run executes the command line and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := root.execute(nil, args, stdin, stdout, stderr)
+	status, passed := errors.AsType[exitStatus](err)
 	switch {
 	case err == nil:
 		return 0
+	case passed:
+		return int(status)
 	case errors.Is(err, errUsage):
 		fmt.Fprintln(stderr, strings.TrimPrefix(err.Error(), errUsage.Error()+": "))
 		return 2

@@ -14,19 +14,34 @@ import (
 
 var reportCommand = &command{
 	name:  "report",
-	args:  "FILE|URL…",
+	args:  "[FILE|URL…]",
 	short: "Render causal profiles: what speeding up a region would bring",
 	long: `
 A FILE is a profile as JSON; - is standard input. A URL is that of a viewer, or of its
 /api/v1/causal/profile. Several profiles are merged: their samples are pooled. docs/causal.md
 tells how to read what comes out.
+
+With -prometheus the profile is put together from the metrics that programs have exported: the
+effects of one instance are its own, those of several their mean, weighted by the inverse
+squares of their intervals.
 `,
 	run: func(c *call) error {
 		name := c.String("format", "", "`format`: table, json, svg or coz; by default that of the file's extension, or table")
 		out := c.String("o", "-", "`file` to write, - for standard output")
 		timeout := c.Duration("timeout", 10*time.Second, "`time` that each URL may take")
-		if err := c.parse(1, -1); err != nil {
+		prometheus := c.String("prometheus", "", "`URL` of a Prometheus, in place of files")
+		match := c.String("match", "", "`matchers` of its series, as in job=\"shop\"")
+		at := c.String("at", "", "`time` of which Prometheus is asked, as in 2026-01-02T15:04:05Z; by default now")
+		if err := c.parse(0, -1); err != nil {
 			return err
+		}
+		switch n := c.NArg(); {
+		case *prometheus == "" && n == 0:
+			return usagef("0 arguments: must be at least 1")
+		case *prometheus != "" && n > 0:
+			return usagef("argument %q: must not be beside -prometheus", c.Arg(0))
+		case *prometheus == "" && (*match != "" || *at != ""):
+			return usagef("match, at: must be beside -prometheus")
 		}
 		if *timeout <= 0 {
 			return usagef("timeout %v: must be above 0", *timeout)
@@ -35,7 +50,12 @@ tells how to read what comes out.
 		if err != nil {
 			return err
 		}
-		p, err := c.readProfiles(c.Args(), *timeout)
+		var p causal.Profile
+		if *prometheus != "" {
+			p, err = promServer{url: *prometheus, match: *match, at: *at, timeout: *timeout}.profile()
+		} else {
+			p, err = c.readProfiles(c.Args(), *timeout)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote"
+)
+
+var planKeygenCommand = &command{
+	name:  "keygen",
+	args:  "NAME",
+	short: "Make a pair of keys to sign plans with",
+	long: `
+It writes NAME.pem, the private key, which its owner alone may read, and NAME.pub.pem, the public
+one for the programs: OTELPROF_PLAN_PUBLIC_KEY. Neither may exist.
+`,
+	run: func(c *call) error {
+		if err := c.parse(1, 1); err != nil {
+			return err
+		}
+		public, private, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			return err
+		}
+		secret, err := x509.MarshalPKCS8PrivateKey(private)
+		if err != nil {
+			return err
+		}
+		open, err := x509.MarshalPKIXPublicKey(public)
+		if err != nil {
+			return err
+		}
+		name := c.Arg(0)
+		if err := writeNew(name+".pem", "PRIVATE KEY", secret, 0o600); err != nil {
+			return err
+		}
+		return writeNew(name+".pub.pem", "PUBLIC KEY", open, 0o644)
+	},
+}
+
+// writeNew writes a file that does not exist yet, or none.
+func writeNew(name, kind string, block []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, withoutPath(err))
+	}
+	err = errors.Join(pem.Encode(f, &pem.Block{Type: kind, Bytes: block}), f.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", name, withoutPath(err)), os.Remove(name))
+	}
+	return nil
+}
+
+var planSignCommand = &command{
+	name:  "sign",
+	args:  "FILE",
+	short: "Sign a plan: writes FILE.sig",
+	long: `
+The plan must be valid. Programs that have the public key refuse plans without a signature, and plans that
+were changed after it was made.
+`,
+	run: func(c *call) error {
+		keyFile := c.String("key", "", "`file` with the private key, as keygen makes it")
+		if err := c.parse(1, 1); err != nil {
+			return err
+		}
+		name := c.Arg(0)
+		document, err := readLimited(name, causal.MaxPlanBytes)
+		if err != nil {
+			return err
+		}
+		if _, err := causal.ParsePlan(document); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		signature, err := signWith(*keyFile, document)
+		if err != nil {
+			return err
+		}
+		return replaceFile(name+".sig", signature)
+	},
+}
+
+// signWith signs with the private key in a file.
+func signWith(keyFile string, document []byte) ([]byte, error) {
+	key, err := readKey(keyFile, remote.ParsePrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	return remote.Sign(document, key), nil
+}
+
+func readKey[K any](name string, parse func([]byte) (K, error)) (key K, err error) {
+	if name == "" {
+		return key, usagef("key \"\": must be given")
+	}
+	text, err := readLimited(name, 16<<10)
+	if err != nil {
+		return key, err
+	}
+	if key, err = parse(text); err != nil {
+		return key, fmt.Errorf("%s: %w", name, err)
+	}
+	return key, nil
+}
+
+var planVerifyCommand = &command{
+	name:  "verify",
+	args:  "FILE",
+	short: "Check the signature of a plan, which is in FILE.sig",
+	run: func(c *call) error {
+		keyFile := c.String("key", "", "`file` with the public key, as keygen makes it")
+		if err := c.parse(1, 1); err != nil {
+			return err
+		}
+		key, err := readKey(*keyFile, remote.ParsePublicKey)
+		if err != nil {
+			return err
+		}
+		name := c.Arg(0)
+		document, err := readLimited(name, causal.MaxPlanBytes)
+		if err != nil {
+			return err
+		}
+		signature, err := readSignature(name)
+		if err != nil {
+			return err
+		}
+		if err := remote.Verify(document, signature, key); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Fprintf(c.stdout, "%s: signed with this key\n", name)
+		return nil
+	},
+}

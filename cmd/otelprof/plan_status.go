@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote/planserver"
+)
+
+var planStatusCommand = &command{
+	name:  "status",
+	short: "Tell which plan a file, a program or a fleet has, and what became of it",
+	long:  targetHelp,
+	run: func(c *call) error {
+		flags := c.targetFlags()
+		asJSON := c.Bool("json", false, "print JSON")
+		if err := c.parse(0, 0); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.timeout)
+		defer cancel()
+		t, err := flags.find(ctx)
+		if err != nil {
+			return err
+		}
+		s, err := t.status(ctx)
+		if err != nil {
+			return err
+		}
+		if !*asJSON {
+			return s.write(c)
+		}
+		j := json.NewEncoder(c.stdout)
+		j.SetEscapeHTML(false)
+		j.SetIndent("", "  ")
+		return j.Encode(s)
+	},
+}
+
+// fileStatus is what can be said of a file: not who reads it.
+type fileStatus struct {
+	Plan  *causal.Plan `json:"plan"`
+	Hash  string       `json:"hash,omitempty"`
+	Error string       `json:"error,omitempty"`
+}
+
+func (s fileStatus) write(c *call) error {
+	switch {
+	case s.Error != "":
+		fmt.Fprintf(c.stdout, "no valid plan: %s\n", s.Error)
+	case s.Plan == nil:
+		fmt.Fprintln(c.stdout, "no plan")
+	default:
+		fmt.Fprintln(c.stdout, planLine(s.Plan.ID, s.Plan.Generation, s.Plan.ExpiresAt))
+	}
+	return nil
+}
+
+func planLine(id string, generation uint64, expires time.Time) string {
+	return fmt.Sprintf("plan %s, generation %d, until %s", id, generation, expires.UTC().Format(time.RFC3339))
+}
+
+func (s viewerStatus) write(c *call) error {
+	status := s.Status
+	fmt.Fprintf(c.stdout, "%s%s\n", status.State, said(": ", status.Reason))
+	if plan := new(causal.Plan); json.Unmarshal(s.Plan, plan) == nil && plan.ID != "" {
+		fmt.Fprintf(c.stdout, "%s, from %s\n", planLine(plan.ID, plan.Generation, plan.ExpiresAt), status.Source)
+		fmt.Fprintf(c.stdout, "spent %v of %v\n", status.Spent, status.Limits.Total)
+	}
+	if status.Experiment != "" {
+		fmt.Fprintf(c.stdout, "experiment %s\n", status.Experiment)
+	}
+	if status.LastError != "" {
+		fmt.Fprintf(c.stdout, "the last plan was refused: %s\n", status.LastError)
+	}
+	if !status.Enabled {
+		fmt.Fprintln(c.stdout, "the program has not opted in to experiments")
+	}
+	return nil
+}
+
+type fleetStatus planserver.Fleet
+
+func (s fleetStatus) write(c *call) error {
+	switch p := s.Plan; {
+	case p == nil:
+		fmt.Fprintln(c.stdout, "no plan")
+	case p.ID == "":
+		fmt.Fprintf(c.stdout, "a document that is not a valid plan, SHA-256 %s\n", p.Hash)
+	default:
+		fmt.Fprintln(c.stdout, planLine(p.ID, p.Generation, p.ExpiresAt))
+	}
+	t := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVICE\tINSTANCE\tHOW\tSEEN\tPLAN\tSTATE\tERROR")
+	for _, i := range s.Instances {
+		has := string(i.Status)
+		switch {
+		case !i.Current:
+			has = "another"
+		case i.Hash == "":
+			has = "none"
+		case i.Status == planserver.StatusUnset:
+			has = "given" // it polls, and tells no more
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s ago\t%s\t%s\t%s\n", i.Service, i.InstanceID, i.How, round(time.Since(i.LastSeen)), has, i.State, i.Error)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/causal/remote/planserver"
+)
+
+// A target is where plans are pushed to.
+type target interface {
+	// String names the target in what is printed.
+	String() string
+	// generation returns that of the last plan there, 0 if it is not known.
+	generation(ctx context.Context) (uint64, error)
+	push(ctx context.Context, document, signature []byte, force bool) error
+	stop(ctx context.Context) error
+	status(ctx context.Context) (status, error)
+}
+
+// A status is what is printed about a target, or given as JSON.
+type status interface{ write(c *call) error }
+
+// targetFlags are those of all commands that speak to a target.
+type targetFlags struct {
+	to, tokenFile, ca, cert, key *string
+	timeout                      *time.Duration
+}
+
+const targetHelp = `
+The target is a file that programs read; or the URL of a plan server or of a program's viewer, which is
+asked which of the two it is unless the path tells, /v1/plan or /api/v1/causal/plan. The token for it is read from
+-token-file, or from OTELPROF_TOKEN.
+`
+
+func (c *call) targetFlags() targetFlags {
+	return targetFlags{
+		to:        c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer"),
+		tokenFile: c.String("token-file", "", "`file` with the bearer token; by default OTELPROF_TOKEN is the token"),
+		ca:        c.String("ca", "", "PEM `file` with the authorities to trust; by default the system's"),
+		cert:      c.String("tls-cert", "", "PEM `file` with the certificate to show"),
+		key:       c.String("tls-key", "", "PEM `file` with its key"),
+		timeout:   c.Duration("timeout", 10*time.Second, "`time` that a request may take"),
+	}
+}
+
+// find returns the target that the flags name. A URL that does not tell what it is, is asked.
+func (f targetFlags) find(ctx context.Context) (target, error) {
+	if *f.to == "" {
+		return nil, usagef("to \"\": must be a file or a URL")
+	}
+	if !strings.Contains(*f.to, "://") {
+		return fileTarget(*f.to), nil
+	}
+	u, err := url.Parse(*f.to)
+	if err != nil {
+		return nil, usagef("to: %v", withoutPath(err))
+	}
+	opts, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	path := strings.TrimSuffix(u.Path, "/")
+	if base, ok := strings.CutSuffix(path, viewerPlanPath); ok {
+		u.Path = base
+		return newViewer(u, opts)
+	}
+	if base, ok := strings.CutSuffix(path, serverPlanPath); ok {
+		u.Path = base
+		return newPlanServer(u, opts)
+	}
+	if there, err := answers(ctx, u.JoinPath(serverPlanPath), opts); err != nil {
+		return nil, err
+	} else if there {
+		return newPlanServer(u, opts)
+	}
+	if there, err := answers(ctx, u.JoinPath(viewerPlanPath), opts); err != nil {
+		return nil, err
+	} else if there {
+		return newViewer(u, opts)
+	}
+	return nil, fmt.Errorf("%s: has neither %s nor %s: must be a plan server, or a viewer with causal experiments", *f.to, serverPlanPath, viewerPlanPath)
+}
+
+// answers tells whether there is something at a URL, if only for others.
+func answers(ctx context.Context, u *url.URL, opts []remote.EndpointOption) (bool, error) {
+	e, err := remote.NewEndpoint(u.String(), schemes, opts...)
+	if err != nil {
+		return false, err
+	}
+	defer e.Close()
+	a, err := e.Do(ctx, http.MethodGet, nil, nil, maxAnswer)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", e, err)
+	}
+	return a.Status != http.StatusNotFound, nil
+}
+
+var schemes = []string{"https", "http"}
+
+// options are how servers are reached.
+func (f targetFlags) options() ([]remote.EndpointOption, error) {
+	opts := []remote.EndpointOption{remote.WithTimeout(*f.timeout)}
+	if *f.tokenFile != "" {
+		opts = append(opts, remote.WithTokenFile(*f.tokenFile))
+	} else if token := os.Getenv(envToken); token != "" {
+		opts = append(opts, remote.WithToken(func(context.Context) (string, error) { return token, nil }))
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if *f.ca != "" {
+		pool, err := readPool(*f.ca)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs = pool
+	}
+	if *f.cert != "" || *f.key != "" {
+		pair, err := tls.LoadX509KeyPair(*f.cert, *f.key)
+		if err != nil {
+			return nil, fmt.Errorf("tls-cert %q, tls-key %q: %w", *f.cert, *f.key, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return append(opts, remote.WithTLS(c)), nil
+}
+
+// envToken is in place of a flag, which everybody on the machine could read.
+const envToken = "OTELPROF_TOKEN"
+
+func readPool(name string) (*x509.CertPool, error) {
+	text, err := readLimited(name, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: must have certificates in PEM", name)
+	}
+	return pool, nil
+}
+
+const (
+	serverPlanPath      = "/v1/plan"
+	serverInstancesPath = "/v1/instances"
+	viewerPlanPath      = "/api/v1/causal/plan"
+	// maxAnswer bounds what is read of an answer: 4,096 instances fit.
+	maxAnswer = 8 << 20
+)
+
+// A planServer is a target of many instances.
+type planServer struct {
+	plan, forced, instances *remote.Endpoint
+}
+
+func newPlanServer(base *url.URL, opts []remote.EndpointOption) (target, error) {
+	at := func(path, query string) (*remote.Endpoint, error) {
+		u := base.JoinPath(path)
+		u.RawQuery = query
+		return remote.NewEndpoint(u.String(), schemes, opts...)
+	}
+	plan, err := at(serverPlanPath, "")
+	if err != nil {
+		return nil, err
+	}
+	forced, errForced := at(serverPlanPath, "force=1")
+	instances, errInstances := at(serverInstancesPath, "")
+	return planServer{plan, forced, instances}, errors.Join(errForced, errInstances)
+}
+
+func (t planServer) String() string {
+	return "plan server " + strings.TrimSuffix(t.plan.String(), serverPlanPath)
+}
+
+func (t planServer) fleet(ctx context.Context) (f planserver.Fleet, err error) {
+	return f, askJSON(ctx, t.instances, &f)
+}
+
+func (t planServer) generation(ctx context.Context) (uint64, error) {
+	f, err := t.fleet(ctx)
+	return f.Generation, err
+}
+
+func (t planServer) push(ctx context.Context, document, signature []byte, force bool) error {
+	e := t.plan
+	if force {
+		e = t.forced
+	}
+	_, err := ask(ctx, e, http.MethodPut, document, signature)
+	return err
+}
+
+func (t planServer) stop(ctx context.Context) error {
+	_, err := ask(ctx, t.plan, http.MethodDelete, nil, nil)
+	return err
+}
+
+func (t planServer) status(ctx context.Context) (status, error) {
+	f, err := t.fleet(ctx)
+	return fleetStatus(f), err
+}
+
+// A viewerTarget is one process.
+type viewerTarget struct{ *remote.Endpoint }
+
+func newViewer(base *url.URL, opts []remote.EndpointOption) (target, error) {
+	e, err := remote.NewEndpoint(base.JoinPath(viewerPlanPath).String(), schemes, opts...)
+	return viewerTarget{e}, err
+}
+
+func (t viewerTarget) String() string {
+	return "viewer " + strings.TrimSuffix(t.Endpoint.String(), viewerPlanPath)
+}
+
+// viewerStatus is what a viewer tells; its plan is printed as it is.
+type viewerStatus struct {
+	Plan   json.RawMessage `json:"plan"`
+	Status causal.Status   `json:"status"`
+}
+
+func (t viewerTarget) ask(ctx context.Context) (v viewerStatus, err error) {
+	return v, askJSON(ctx, t.Endpoint, &v)
+}
+
+func (t viewerTarget) generation(ctx context.Context) (uint64, error) {
+	v, err := t.ask(ctx)
+	return generationOf(v.Plan), err
+}
+
+// push needs no force: a viewer takes any document, and ends experiments if it is no plan.
+func (t viewerTarget) push(ctx context.Context, document, signature []byte, _ bool) error {
+	_, err := ask(ctx, t.Endpoint, http.MethodPut, document, signature)
+	return err
+}
+
+func (t viewerTarget) stop(ctx context.Context) error {
+	_, err := ask(ctx, t.Endpoint, http.MethodDelete, nil, nil)
+	return err
+}
+
+func (t viewerTarget) status(ctx context.Context) (status, error) { return t.ask(ctx) }
+
+// ask sends a request, and makes an error of an answer that is none of success.
+func ask(ctx context.Context, e *remote.Endpoint, method string, body, signature []byte) (remote.Answer, error) {
+	defer e.Close()
+	header := http.Header{}
+	if text := strings.TrimSpace(string(signature)); text != "" {
+		header.Set(remote.HeaderSignature, text)
+	}
+	a, err := e.Do(ctx, method, header, body, maxAnswer)
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("%s: %w", e, err)
+	case len(a.Body) > maxAnswer:
+		return a, fmt.Errorf("%s: answer: must have at most %d bytes", e, maxAnswer)
+	case a.Status < 200 || a.Status > 299:
+		return a, fmt.Errorf("%s: %w", e, refusal{a.Status, reasonOf(a)})
+	}
+	return a, nil
+}
+
+// A refusal is an answer of no success, and the reason in it.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r refusal) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("refused, %d %s: %s", r.status, http.StatusText(r.status), r.reason))
+}
+
+func askJSON(ctx context.Context, e *remote.Endpoint, out any) error {
+	a, err := ask(ctx, e, http.MethodGet, nil, nil)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(a.Body, out); err != nil {
+		return fmt.Errorf("%s: answer: must be JSON: %w", e, err)
+	}
+	return nil
+}
+
+// reasonOf is a plan server's plain text, or the error in a viewer's JSON.
+func reasonOf(a remote.Answer) string {
+	var v struct{ Error string }
+	if json.Unmarshal(a.Body, &v) == nil && v.Error != "" {
+		return v.Error
+	}
+	return strings.TrimSpace(string(a.Body[:min(len(a.Body), 4096)]))
+}
+
+// generationOf reads the generation of a document that need not be valid any more.
+func generationOf(document []byte) uint64 {
+	var v struct {
+		Generation uint64 `yaml:"generation"`
+	}
+	if yaml.Unmarshal(document, &v) != nil {
+		return 0
+	}
+	return v.Generation
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/exporter/viewer"
+)
+
+// TestPlanScripts runs the plan commands against servers and programs on loopback.
+func TestPlanScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "plan"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"certificates": certificates,
+			"freeport":     freeport,
+			"until":        until,
+		},
+	})
+}
+
+func TestBumped(t *testing.T) {
+	now := time.Now()
+	rest := fmt.Sprintf("id: x\nexpires_at: %s\nregions: [{auto: 1}]\nprogress: [{span: a, type: throughput}]\n", now.Add(time.Minute).UTC().Format(time.RFC3339))
+	asJSON := fmt.Sprintf(`{"api": "causal/v1", "id": "x",
+  "generation": 7,
+  "expires_at": %q, "regions": [{"auto": 1}], "progress": [{"span": "a", "type": "throughput"}]}`, now.Add(time.Minute).UTC().Format(time.RFC3339))
+	for name, tt := range map[string]struct {
+		document string
+		last     uint64
+		want     uint64 // 0 for an error
+	}{
+		"above the last":       {"api: causal/v1\ngeneration: 7  # seven\n" + rest, 8, uint64(now.Unix())},
+		"above the clock":      {"api: causal/v1\ngeneration: 7\n" + rest, 1 << 40, 1<<40 + 1},
+		"none":                 {"api: causal/v1\n" + rest, 0, uint64(now.Unix())},
+		"JSON":                 {asJSON, 0, uint64(now.Unix())},
+		"JSON on one line":     {strings.ReplaceAll(asJSON, "\n", ""), 0, 0},
+		"none, after a marker": {"---\napi: causal/v1\n" + rest, 0, 0},
+	} {
+		document, plan, err := bumped([]byte(tt.document), tt.last, now)
+		if tt.want == 0 {
+			if err == nil || !strings.Contains(err.Error(), "must be on a line of its own") {
+				t.Errorf("%s: bumped = %s, %v; want an error", name, document, err)
+			}
+			continue
+		}
+		if err != nil || plan.Generation != tt.want || generationOf(document) != tt.want {
+			t.Errorf("%s: bumped = %s, %v; want generation %d", name, document, err, tt.want)
+		}
+		if strings.Contains(tt.document, "# seven") && !strings.Contains(string(document), "# seven") {
+			t.Errorf("%s: the comment is gone: %s", name, document)
+		}
+	}
+}
+
+// freeport sets variables to ports that nobody listens on.
+func freeport(ts *testscript.TestScript, _ bool, names []string) {
+	for _, name := range names {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		defer ln.Close() // the ports differ
+		_, port, err := net.SplitHostPort(ln.Addr().String())
+		ts.Check(err)
+		ts.Setenv(name, port)
+	}
+}
+
+// until runs a command again and again until what it prints matches a regular expression.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[0])
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
+		if _ = ts.Exec(args[1], args[2:]...); want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%s: prints nothing that matches %s", strings.Join(args[1:], " "), args[0])
+}
+
+// shop is a program that is profiled: two workers serve requests until it is interrupted. Its
+// audit goes to standard error.
+func shop() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	opts := []otelprof.Option{
+		otelprof.WithExperiments(causal.DefaultLimits()),
+		otelprof.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+	}
+	if url := os.Getenv(otelprof.EnvPlanURL); url != "" {
+		opts = append(opts, otelprof.WithPlanURL(url, remote.WithInterval(2*time.Second)))
+	}
+	if token := os.Getenv(envToken); token != "" {
+		opts = append(opts, otelprof.WithViewer(os.Getenv(otelprof.EnvViewer), viewer.WithToken(token)))
+	}
+	p, err := otelprof.Setup(ctx, opts...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	tracer := p.TracerProvider().Tracer("shop")
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				ctx, request := tracer.Start(context.Background(), "request")
+				_, work := tracer.Start(ctx, "work")
+				time.Sleep(5 * time.Millisecond)
+				work.End()
+				request.End()
+			}
+		})
+	}
+	workers.Wait()
+	if err := p.Shutdown(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

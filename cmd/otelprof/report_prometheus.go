@@ -1,0 +1,387 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// The causal metrics as Prometheus calls them, with its default translation of names.
+const (
+	promProgress   = "otelprof_causal_progress_total"
+	promEffective  = "otelprof_causal_effective_time_seconds_total"
+	promDelay      = "otelprof_causal_delay_seconds_total"
+	promLatency    = "otelprof_causal_latency_seconds"
+	promEffect     = "otelprof_causal_effect_ratio"
+	promEffectLow  = "otelprof_causal_effect_low_ratio"
+	promEffectHigh = "otelprof_causal_effect_high_ratio"
+
+	promMode     = "otelprof_causal_mode"
+	promPlan     = "otelprof_causal_plan_hash"
+	promPoint    = "otelprof_causal_progress_point"
+	promSpeedup  = "otelprof_causal_speedup"
+	promMetric   = "otelprof_causal_metric"
+	promRegion   = "otelprof_region_name"
+	promScope    = "otelprof_region_scope"
+	promInstance = "instance"
+)
+
+// A promServer answers queries: of a server, as of one moment, narrowed by matchers such as job="shop".
+type promServer struct {
+	url     string
+	match   string
+	at      string // RFC 3339, "" for now
+	timeout time.Duration
+}
+
+// A promSeries is one line of an answer.
+type promSeries struct {
+	labels map[string]string
+	value  float64
+}
+
+// profile makes a profile of what the instances of a program have exported: effects are those that the instances have
+// computed themselves, tallies the sums of theirs.
+func (s promServer) profile() (causal.Profile, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	names := strings.Join([]string{promProgress, promEffective, promDelay, promEffect, promEffectLow, promEffectHigh}, "|")
+	all, err := s.query(ctx, s.selector(`__name__=~"`+names+`"`))
+	if err != nil {
+		return causal.Profile{}, tooSlow(err, s.timeout)
+	}
+	if len(all) == 0 {
+		return causal.Profile{}, fmt.Errorf("no series %s: must have been exported in the 5 minutes before; -at looks further back", s.selector(`__name__=~"otelprof_causal_.*"`))
+	}
+	newest, err := s.query(ctx, "timestamp("+s.selector(`__name__="`+promProgress+`",`+promPlan+`!=""`)+")")
+	if err != nil {
+		return causal.Profile{}, tooSlow(err, s.timeout)
+	}
+	b := profileBuilder{
+		tallies: map[cell]*causal.Tally{},
+		effects: map[cell][]*interval{},
+		bases:   map[cell]time.Duration{},
+	}
+	b.choosePlan(newest)
+	for _, one := range all {
+		if err := b.add(one); err != nil {
+			return causal.Profile{}, err
+		}
+	}
+	for _, metric := range b.latencies() {
+		if err := s.latencyBases(ctx, &b, metric); err != nil {
+			return causal.Profile{}, tooSlow(err, s.timeout)
+		}
+	}
+	return b.profile()
+}
+
+// selector puts matchers together with the user's.
+func (s promServer) selector(matchers string) string {
+	if s.match != "" {
+		matchers += "," + s.match
+	}
+	return "{" + matchers + "}"
+}
+
+// latencyBases asks for a quantile of the latencies with nothing changed.
+func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric causal.Metric) error {
+	percent, err := strconv.ParseFloat(strings.TrimPrefix(string(metric), "latency_p"), 64)
+	if err != nil || percent < 0 || percent > 100 {
+		return fmt.Errorf("label %s=%q: must be throughput or latency_p and a percentage", promMetric, metric)
+	}
+	answer, err := s.query(ctx, fmt.Sprintf("histogram_quantile(%g, sum by (%s, %s, %s) (%s))",
+		percent/100, promMode, promPoint, promPlan, s.selector(`__name__="`+promLatency+`",`+promSpeedup+`="0"`)))
+	if err != nil {
+		return err
+	}
+	for _, one := range answer {
+		if b.ofPlan(one) && !math.IsNaN(one.value) {
+			b.bases[cell{mode: causal.Mode(one.labels[promMode]), progress: one.labels[promPoint], metric: metric}] = seconds(one.value)
+		}
+	}
+	return nil
+}
+
+// query asks an expression whose answer is numbers with labels.
+func (s promServer) query(ctx context.Context, expression string) ([]promSeries, error) {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	values := url.Values{"query": {expression}}
+	if s.at != "" {
+		values.Set("time", s.at)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("api/v1/query").String(), strings.NewReader(values.Encode()))
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, causal.MaxProfileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > causal.MaxProfileBytes {
+		return nil, fmt.Errorf("answer: must have at most %d bytes; -match asks for less", causal.MaxProfileBytes)
+	}
+	list, err := parseProm(text)
+	switch {
+	case response.StatusCode == http.StatusOK:
+		return list, err
+	case errors.Is(err, errProm):
+		return nil, fmt.Errorf("answer %s: %w", response.Status, err)
+	}
+	return nil, fmt.Errorf("answer %s: must be 200", response.Status)
+}
+
+// errProm is wrapped by what the server says itself.
+var errProm = errors.New("prometheus")
+
+// parseProm reads the answer to an instant query.
+func parseProm(text []byte) ([]promSeries, error) {
+	var answer struct {
+		Status, Error string
+		Data          struct {
+			ResultType string
+			Result     json.RawMessage
+		}
+	}
+	switch err := json.Unmarshal(text, &answer); {
+	case err != nil:
+		return nil, fmt.Errorf("answer: must be that of a Prometheus: %w", err)
+	case answer.Error != "":
+		return nil, fmt.Errorf("%w: %s", errProm, answer.Error)
+	case answer.Status != "success" || answer.Data.ResultType != "vector":
+		return nil, fmt.Errorf("answer: status %q, result type %q: must be success, vector", answer.Status, answer.Data.ResultType)
+	}
+	var vector []struct {
+		Metric map[string]string
+		Value  [2]any
+	}
+	if err := json.Unmarshal(answer.Data.Result, &vector); err != nil {
+		return nil, fmt.Errorf("answer: result: %w", err)
+	}
+	list := make([]promSeries, len(vector))
+	for i, one := range vector {
+		number, _ := one.Value[1].(string)
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return nil, fmt.Errorf("answer: value %q of %v: must be a number", number, one.Metric)
+		}
+		list[i] = promSeries{one.Metric, v}
+	}
+	return list, nil
+}
+
+// A cell is what one number is about. Of tallies the metric is empty, of bases the region and the speed-up.
+type cell struct {
+	mode     causal.Mode
+	region   causal.RegionKey
+	progress string
+	speedup  float64
+	metric   causal.Metric
+}
+
+// An interval is what one instance says about an effect.
+type interval struct {
+	instance      string
+	value, lo, hi float64
+}
+
+// A profileBuilder puts series together.
+type profileBuilder struct {
+	plan    string
+	others  []string // plans left out
+	tallies map[cell]*causal.Tally
+	effects map[cell][]*interval
+	bases   map[cell]time.Duration
+}
+
+// choosePlan takes the plan that was heard of last, from the times of the latest samples.
+func (b *profileBuilder) choosePlan(newest []promSeries) {
+	latest := map[string]float64{}
+	for _, one := range newest {
+		plan := one.labels[promPlan]
+		latest[plan] = max(latest[plan], one.value)
+	}
+	for plan, at := range latest {
+		if b.plan == "" || at > latest[b.plan] || at == latest[b.plan] && plan < b.plan {
+			b.plan = plan
+		}
+	}
+	for plan := range latest {
+		if plan != b.plan {
+			b.others = append(b.others, plan)
+		}
+	}
+	slices.Sort(b.others)
+}
+
+// ofPlan reports whether a series is of the plan, or of virtual time, which has none.
+func (b *profileBuilder) ofPlan(s promSeries) bool {
+	plan := s.labels[promPlan]
+	return plan == "" || plan == b.plan
+}
+
+func (b *profileBuilder) add(s promSeries) error {
+	if !b.ofPlan(s) {
+		return nil
+	}
+	speedup, err := strconv.ParseFloat(s.labels[promSpeedup], 64)
+	if err != nil {
+		return fmt.Errorf("label %s=%q: must be a number", promSpeedup, s.labels[promSpeedup])
+	}
+	c := cell{
+		mode:     causal.Mode(s.labels[promMode]),
+		region:   causal.RegionKey{Scope: s.labels[promScope], Span: s.labels[promRegion]},
+		progress: s.labels[promPoint],
+		speedup:  speedup,
+		metric:   causal.Metric(s.labels[promMetric]),
+	}
+	switch s.labels["__name__"] {
+	case promProgress:
+		b.tally(c).Visits += uint64(max(s.value, 0))
+	case promEffective:
+		b.tally(c).Effective += seconds(s.value)
+	case promDelay:
+		b.tally(c).Delay += seconds(s.value)
+	case promEffect:
+		b.effect(c, s).value = s.value
+	case promEffectLow:
+		b.effect(c, s).lo = s.value
+	case promEffectHigh:
+		b.effect(c, s).hi = s.value
+	}
+	return nil
+}
+
+func seconds(v float64) time.Duration { return time.Duration(math.Round(v * float64(time.Second))) }
+
+func (b *profileBuilder) tally(c cell) *causal.Tally {
+	if b.tallies[c] == nil {
+		b.tallies[c] = &causal.Tally{Mode: c.mode, Region: c.region, Speedup: c.speedup, Progress: c.progress}
+	}
+	return b.tallies[c]
+}
+
+func (b *profileBuilder) effect(c cell, s promSeries) *interval {
+	instance := s.labels["job"] + "/" + s.labels[promInstance]
+	for _, e := range b.effects[c] {
+		if e.instance == instance {
+			return e
+		}
+	}
+	e := &interval{instance: instance, lo: math.Inf(-1), hi: math.Inf(1)}
+	b.effects[c] = append(b.effects[c], e)
+	return e
+}
+
+// latencies are the metrics of the effects but throughput.
+func (b *profileBuilder) latencies() (list []causal.Metric) {
+	for c := range b.effects {
+		if c.metric != causal.MetricThroughput && !slices.Contains(list, c.metric) {
+			list = append(list, c.metric)
+		}
+	}
+	return list
+}
+
+// profile goes by way of the saved form, whose reader checks all values and draws the conclusions.
+func (b *profileBuilder) profile() (causal.Profile, error) {
+	p := causal.Profile{PlanHash: b.plan, PlanID: b.plan[:min(len(b.plan), 12)]}
+	p.Notes = append(p.Notes, "from metrics: numbers of samples and reasons for withheld effects are not among them")
+	for _, plan := range b.others {
+		p.Notes = append(p.Notes, fmt.Sprintf("plan %.12s, heard of earlier, is left out", plan))
+	}
+	delays := map[string]time.Duration{} // of each progress point, which all see the same
+	for _, t := range b.tallies {
+		p.Tallies = append(p.Tallies, *t)
+		if t.Mode != causal.ModeVirtual {
+			p.Mode = t.Mode
+			delays[t.Progress] += t.Delay
+			p.Delay = max(p.Delay, delays[t.Progress])
+		}
+		if t.Speedup == 0 && t.Visits > 0 {
+			b.bases[cell{mode: t.Mode, progress: t.Progress, metric: causal.MetricThroughput}] = t.Effective / time.Duration(t.Visits)
+		}
+	}
+	slices.SortFunc(p.Tallies, func(a, b causal.Tally) int {
+		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Progress, b.Progress),
+			cmp.Compare(a.Region.Span, b.Region.Span), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Speedup, b.Speedup))
+	})
+	curves := map[cell]*causal.Curve{}
+	for c, parts := range b.effects {
+		key := c
+		key.speedup = 0
+		if curves[key] == nil {
+			curves[key] = &causal.Curve{
+				Mode: c.mode, Region: c.region, Progress: c.progress, Metric: c.metric,
+				BasePeriod: b.bases[cell{mode: c.mode, progress: c.progress, metric: c.metric}],
+			}
+		}
+		curves[key].Effects = append(curves[key].Effects, pooled(c, parts))
+	}
+	for _, c := range curves {
+		p.Curves = append(p.Curves, *c)
+	}
+	var saved bytes.Buffer
+	if err := p.WriteJSON(&saved); err != nil {
+		return causal.Profile{}, err
+	}
+	return causal.ReadProfile(&saved)
+}
+
+// pooled is the mean of what the instances say, weighted by the inverse squares of their intervals.
+func pooled(c cell, parts []*interval) causal.Effect {
+	var weights, sum float64
+	lowest, highest := math.Inf(1), math.Inf(-1) // upper bound and lower bound
+	var known []*interval
+	for _, e := range parts {
+		half := max((e.hi-e.lo)/2, 1e-9)
+		if math.IsInf(half, 0) || math.IsNaN(e.value) {
+			continue // a bound has not arrived
+		}
+		known = append(known, e)
+		w := 1 / (half * half)
+		weights, sum = weights+w, sum+w*e.value
+		lowest, highest = min(lowest, e.hi), max(highest, e.lo)
+	}
+	e := causal.Effect{Speedup: c.speedup}
+	switch len(known) {
+	case 0:
+		e.Withheld = "its bounds are not among the metrics"
+		return e
+	case 1:
+		e.Reduction, e.Lo, e.Hi = known[0].value, known[0].lo, known[0].hi
+	default:
+		half := 1 / math.Sqrt(weights)
+		e.Reduction = sum / weights
+		e.Lo, e.Hi = e.Reduction-half, e.Reduction+half
+		if highest > lowest {
+			e.Warnings = []string{fmt.Sprintf("instances differ about %s by more than their intervals", c.region)}
+		}
+	}
+	if c.metric == causal.MetricThroughput {
+		e.ThroughputGain = 1/(1-min(e.Reduction, 0.99)) - 1
+	}
+	return e
+}

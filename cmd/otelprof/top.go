@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+var topCommand = &command{
+	name:  "top",
+	short: "Show the regions of a running program, live",
+	long: `
+The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:7070, or otelprof.WithViewer. Rates are those
+since the last poll, percentiles those since the program started. Keys: q ends, s sorts by
+the next column, r by the one before, space holds still. Where standard output is no terminal, one
+table is printed.
+`,
+	run: func(c *call) error {
+		f := topFlags{
+			url:      c.String("url", "http://127.0.0.1:7070", "`URL` of the viewer"),
+			interval: c.Duration("interval", time.Second, "`time` from poll to poll"),
+			sort:     c.String("sort", "self", "`column` to sort by: "+strings.Join(topSorts, ", ")),
+			rows:     c.Int("n", 20, "`number` of regions, 0 for as many as fit"),
+			once:     c.Bool("once", false, "print one table and end"),
+		}
+		if err := c.parse(0, 0); err != nil {
+			return err
+		}
+		if err := f.check(); err != nil {
+			return err
+		}
+		client, err := newTopClient(*f.url)
+		if err != nil {
+			return usagef("url %q: %v", *f.url, err)
+		}
+		defer client.close()
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if *f.once || !c.isTerminal() {
+			return c.printTop(ctx, client, f)
+		}
+		return c.watchTop(ctx, client, f)
+	},
+}
+
+type topFlags struct {
+	url, sort *string
+	interval  *time.Duration
+	rows      *int
+	once      *bool
+}
+
+const leastTopInterval = 100 * time.Millisecond
+
+func (f topFlags) check() error {
+	switch {
+	case *f.interval < leastTopInterval || *f.interval > time.Hour:
+		return usagef("interval %v: must be in [%v, 1h]", *f.interval, leastTopInterval)
+	case !slices.Contains(topSorts, *f.sort):
+		return usagef("sort %q: must be one of %v", *f.sort, topSorts)
+	case *f.rows < 0:
+		return usagef("n %d: must not be negative", *f.rows)
+	}
+	return nil
+}
+
+// printTop prints one table: two polls, so that there are rates.
+func (c *call) printTop(ctx context.Context, client *topClient, f topFlags) error {
+	first, err := client.poll(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", *f.url, err)
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(*f.interval):
+	}
+	second, err := client.poll(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", *f.url, err)
+	}
+	t := topTable{rows: second.since(first), sort: *f.sort, most: *f.rows, relativeError: second.RelativeError}
+	for _, line := range t.lines(topWidth(c.stdout, 0)) {
+		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
+	}
+	return nil
+}
+
+// watchTop draws until the user or a signal ends it, and puts the terminal back.
+func (c *call) watchTop(ctx context.Context, client *topClient, f topFlags) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := c.stdout.(*os.File)
+	keys := make(chan byte)
+	if in, ok := c.stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+		before, errRaw := term.MakeRaw(int(in.Fd()))
+		if errRaw == nil {
+			defer func() { err = errors.Join(err, term.Restore(int(in.Fd()), before)) }()
+			go readKeys(ctx, in, keys)
+		}
+	}
+	fmt.Fprint(out, enterScreen)
+	defer fmt.Fprint(out, leaveScreen)
+	screen := topScreen{url: *f.url, interval: *f.interval, sort: *f.sort, rows: *f.rows, colour: wantsColour(out, os.Getenv)}
+	polls := make(chan topPoll, 1)
+	go client.follow(ctx, *f.interval, polls)
+	resized := make(chan os.Signal, 1)
+	notifyResize(resized)
+	defer signal.Stop(resized)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-polls:
+			screen.take(p)
+		case key := <-keys:
+			if screen.press(key) {
+				return nil
+			}
+		case <-resized:
+		}
+		width, height, errSize := term.GetSize(int(out.Fd()))
+		if errSize != nil || width < 1 || height < 1 {
+			width, height = topWidth(out, 80), 24
+		}
+		fmt.Fprint(out, screen.draw(width, height))
+	}
+}
+
+// readKeys ends with the program: a read from a terminal can not be called off.
+func readKeys(ctx context.Context, in *os.File, keys chan<- byte) {
+	var b [1]byte
+	for {
+		if n, err := in.Read(b[:]); err != nil || n == 0 {
+			return
+		}
+		select {
+		case keys <- b[0]:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/exporter/saved"
+	"github.com/otelprof/otelprof/pmuattrs"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// savedShop is a program that has measured itself: the sessions and regions that it knew, and the
+// folder that it has left.
+type savedShop struct {
+	dir      string
+	sessions []*spans.SessionRecord
+	regions  []spans.RegionStats
+	counters []pmuattrs.RegionCounters
+}
+
+// openShop makes a few checkouts: siblings of one name, children side by side, one that ends late,
+// an error with an event, and a delay of nothing.
+func openShop(t *testing.T) savedShop {
+	t.Helper()
+	ctx := context.Background()
+	dir := t.TempDir()
+	p, err := otelprof.Setup(ctx, otelprof.WithServiceName("shop"), otelprof.WithDataDir(dir), otelprof.WithoutGlobals(),
+		otelprof.WithLogger(slog.New(slog.DiscardHandler)), otelprof.WithCounters(pmuattrs.WithSampling(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracer := p.TracerProvider().Tracer("shop", trace.WithInstrumentationVersion("2"))
+	began := time.Now().Add(-time.Hour)
+	at := func(ms int) trace.SpanEventOption {
+		return trace.WithTimestamp(began.Add(time.Duration(ms) * time.Millisecond))
+	}
+	for i := range 5 {
+		base := 1000 * i
+		ctx, root := tracer.Start(ctx, "checkout", at(base), trace.WithSpanKind(trace.SpanKindServer))
+		for k := range 4 {
+			_, s := tracer.Start(ctx, "SELECT price", at(base+10*k), trace.WithSpanKind(trace.SpanKindClient),
+				trace.WithAttributes(attribute.String("sku", "a"), attribute.IntSlice("n", []int{1, 2})))
+			s.End(at(base + 10*k + 8))
+		}
+		payCtx, pay := tracer.Start(ctx, "pay", at(base+50))
+		_, side := tracer.Start(ctx, "audit", at(base+60))
+		_, inner := tracer.Start(payCtx, "sign", at(base+55))
+		inner.End(at(base + 65))
+		pay.AddEvent("exception", at(base+66), trace.WithAttributes(attribute.String("exception.type", "Declined")))
+		pay.SetStatus(codes.Error, "declined")
+		pay.End(at(base + 70))
+		root.End(at(base + 100 + i))
+		side.End(at(base + 150)) // late
+	}
+	if err := p.TracerProvider().ForceFlush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s := savedShop{dir: dir, sessions: p.TracerProvider().Store().Sessions(spans.Query{}), regions: p.TracerProvider().Regions()}
+	if p.Counters() != nil {
+		s.counters = p.Counters().Regions()
+	}
+	if err := p.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestViewIsAsLive compares what is read from a folder with what the program itself knew.
+func TestViewIsAsLive(t *testing.T) {
+	shop := openShop(t)
+	r, err := saved.NewReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := saved.Files(shop.dir)
+	if err != nil || len(files) < 2 {
+		t.Fatalf("Files = %q, %v", files, err)
+	}
+	for _, f := range files {
+		if err := r.ReadFile(t.Context(), f); err != nil {
+			t.Error(err)
+		}
+	}
+	d := r.Data()
+
+	got := d.Store.Sessions(spans.Query{})
+	if len(got) != len(shop.sessions) {
+		t.Fatalf("%d sessions, want %d", len(got), len(shop.sessions))
+	}
+	type span struct {
+		Name, Scope, Version, Kind  string
+		ID                          trace.SpanID
+		Parent, Depth               int
+		Start, Duration, Self       time.Duration
+		Late                        bool
+		Status                      string
+		Attributes, Events, Message string
+	}
+	flat := func(s *spans.SessionRecord) (out []span) {
+		text := func(kvs []attribute.KeyValue) string {
+			set := attribute.NewSet(kvs...)
+			return set.Encoded(attribute.DefaultEncoder())
+		}
+		for _, x := range s.Spans {
+			events := ""
+			for _, e := range x.Events {
+				events += e.Name + "@" + e.Time.Round(time.Microsecond).String() + text(e.Attributes)
+			}
+			out = append(out, span{
+				x.Name, x.Scope.Name, x.Scope.Version, x.Kind.String(), x.SpanID, x.Parent, x.Depth, x.Start, x.Duration, x.SelfTime,
+				x.Late, x.Status.String(), text(x.Attributes), events, x.StatusText,
+			})
+		}
+		return out
+	}
+	// The SDK's times and ours are read one after the other where the caller gives none.
+	near := cmp.Comparer(func(a, b time.Duration) bool { return (a - b).Abs() < time.Microsecond })
+	for i, want := range shop.sessions {
+		if diff := cmp.Diff(flat(want), flat(got[i]), near); diff != "" {
+			t.Errorf("session %d (-live +saved):\n%s", i, diff)
+		}
+		if got[i].Name != want.Name || got[i].TraceID != want.TraceID || got[i].Errors != want.Errors || got[i].Open != want.Open ||
+			(got[i].Duration-want.Duration).Abs() > time.Microsecond {
+			t.Errorf("session %d = %q, %v, %v, %d errors, %d open; want %q, %v, %v, %d, %d", i, got[i].Name, got[i].TraceID, got[i].Duration,
+				got[i].Errors, got[i].Open, want.Name, want.TraceID, want.Duration, want.Errors, want.Open)
+		}
+	}
+	checkRegions(t, d, shop.regions)
+	checkCounters(t, d, shop.counters)
+}
+
+func checkCounters(t *testing.T, d *saved.Data, want []pmuattrs.RegionCounters) {
+	t.Helper()
+	means := func(all []pmuattrs.RegionCounters) map[string]float64 {
+		out := map[string]float64{}
+		for _, r := range all {
+			for _, e := range r.Counts {
+				if e.Count() > 0 {
+					out[fmt.Sprint(r.Scope.Name, " ", r.Name, " ", r.Source, " ", e.Event, " ", r.Spans)] = e.Mean()
+				}
+			}
+		}
+		return out
+	}
+	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 0.02*math.Abs(a)+1 })
+	if diff := cmp.Diff(means(want), means(d.Counters), near); diff != "" {
+		t.Errorf("counters (-live +saved):\n%s", diff)
+	}
+}
+
+func checkRegions(t *testing.T, d *saved.Data, want []spans.RegionStats) {
+	t.Helper()
+	if len(d.Regions) != len(want) {
+		t.Fatalf("%d regions, want %d", len(d.Regions), len(want))
+	}
+	byName := map[string]spans.RegionStats{}
+	for _, r := range d.Regions {
+		byName[r.Name] = r
+	}
+	for _, want := range want {
+		got := byName[want.Name]
+		if got.Count != want.Count || got.Errors != want.Errors || got.Kind != want.Kind || got.Scope.Name != want.Scope.Name ||
+			(got.Self-want.Self).Abs() > want.Self/1000 || (got.Total-want.Total).Abs() > want.Total/1000 {
+			t.Errorf("region %s = %+v, want %+v", want.Name, got, want)
+		}
+		for _, rank := range []float64{0, 50, 90, 99, 100} {
+			g, w := float64(got.Durations.Percentile(rank)), float64(want.Durations.Percentile(rank))
+			if diff := (g - w) / w; diff > d.RelativeError || diff < -d.RelativeError {
+				t.Errorf("region %s: p%g = %g, want %g within %g", want.Name, rank, g, w, d.RelativeError)
+			}
+		}
+	}
+}
+
+// TestReadSaved checks what is said about what.
+func TestReadSaved(t *testing.T) {
+	shop := openShop(t)
+	traces, err := os.ReadFile(filepath.Join(shop.dir, "traces.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	_, err = zip.Write(traces)
+	if err := errors.Join(err, zip.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := write("traces.jsonl", traces)
+	torn := write("torn.jsonl", append(bytes.Clone(traces), traces[:len(traces)/2]...))
+	foreign := write("notes.txt", []byte("buy milk\n"))
+	read := func(stdin string, args ...string) (*saved.Data, string, error) {
+		t.Helper()
+		r, err := saved.NewReader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs strings.Builder
+		c := newTestCall(t, strings.NewReader(stdin), &errs, args)
+		d, err := c.readSaved(t.Context(), r)
+		return d, errs.String(), err
+	}
+	for _, tt := range []struct {
+		name     string
+		args     []string
+		sessions int
+		says     string
+	}{
+		{"one", []string{whole}, 5, "5 sessions of 40 spans, 5 regions, 0 metric points from 1 files"},
+		{"gzip", []string{write("t.jsonl.gz", packed.Bytes())}, 5, "5 sessions"},
+		{"torn", []string{torn}, 5, "in the middle of it; left out (the file was being written"},
+		{"folder", []string{shop.dir}, 5, "metric points"},
+		{"twice", []string{shop.dir, filepath.Join(shop.dir, "traces.jsonl")}, 5, "5 sessions of 40 spans"},
+		{"foreign", []string{foreign, whole}, 5, `left out: ` + foreign + `: "buy milk": must be OTLP-JSON`},
+		{"missing", []string{whole, "nowhere"}, 5, "left out: nowhere: no such file"},
+		{"stdin", []string{"-"}, 5, "5 sessions"},
+	} {
+		d, says, err := read(string(traces), tt.args...)
+		if err != nil || d.Sessions != tt.sessions || !strings.Contains(says, tt.says) {
+			t.Errorf("%s: %+v, %v, says %q, want %d sessions and %q", tt.name, d, err, says, tt.sessions, tt.says)
+		}
+	}
+	if _, _, err := read("", foreign); err == nil || !strings.Contains(err.Error(), "must be OTLP-JSON") {
+		t.Errorf("foreign alone: %v", err)
+	}
+	if _, _, err := read("", write("empty.jsonl", nil)); err == nil || !strings.Contains(err.Error(), "nothing to show") {
+		t.Errorf("empty: %v", err)
+	}
+}
+
+func newTestCall(t *testing.T, in io.Reader, errs io.Writer, args []string) *call {
+	t.Helper()
+	c := &call{FlagSet: flag.NewFlagSet("test", flag.ContinueOnError), stdin: in, stdout: io.Discard, stderr: errs, args: args}
+	if err := c.parse(0, -1); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestViewScript runs the program itself on a port that was free a moment ago.
+func TestViewScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "view"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			_, port, err := net.SplitHostPort(l.Addr().String())
+			env.Setenv("PORT", port)
+			return errors.Join(err, l.Close())
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await": func(ts *testscript.TestScript, _ bool, args []string) {
+				for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+					_, err := fetch(args[0])
+					if err == nil {
+						return
+					}
+					if time.Since(begin) > 30*time.Second {
+						ts.Fatalf("%s: %v", args[0], err)
+					}
+				}
+			},
+			"fetch": func(ts *testscript.TestScript, _ bool, args []string) {
+				body, err := fetch(args[0])
+				ts.Check(err)
+				if !regexp.MustCompile(args[1]).MatchString(body) {
+					ts.Fatalf("%s: %s\nhas nothing like %s", args[0], body, args[1])
+				}
+			},
+		},
+	})
+}
+
+func fetch(url string) (string, error) {
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}

@@ -1,0 +1,198 @@
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// What package sched of otelprof calls.
+
+// otelprofSerial is the number of the latest experiment.
+var otelprofSerial uint32
+
+// otelprofStart puts an experiment in force. Calls must not overlap, nor overlap those of
+// otelprofStop.
+//
+//go:linkname otelprofStart
+func otelprofStart(speedupPermille, longest, budget int64) {
+	atomic.Store(&otelprofEpoch, 0)
+	otelprofSerial++
+	if otelprofSerial == 0 {
+		otelprofSerial++
+	}
+	x := &otelprofExperiments[otelprofSerial%uint32(len(otelprofExperiments))]
+	x.growth.Store(0)
+	x.epoch, x.start = otelprofSerial, nanotime()
+	x.speedup, x.longest, x.budget = speedupPermille, longest, budget
+	for _, counter := range []*atomic.Int64{&x.paid, &x.slept, &x.delays, &x.points, &x.left, &x.foreign} {
+		counter.Store(0)
+	}
+	atomic.Store(&otelprofEpoch, x.epoch)
+}
+
+// otelprofStop ends the experiment. Delays in flight end within microseconds, sleeps within
+// otelprofLongestSleep.
+//
+//go:linkname otelprofStop
+func otelprofStop() { atomic.Store(&otelprofEpoch, 0) }
+
+// otelprofGrowth returns the growth of the latest experiment now, and whether it is in force.
+//
+//go:linkname otelprofGrowth
+func otelprofGrowth() (growth int64, inForce bool) {
+	x := &otelprofExperiments[otelprofSerial%uint32(len(otelprofExperiments))]
+	if x.epoch != 0 {
+		_, growth = x.now()
+	}
+	return growth, atomic.Load(&otelprofEpoch) == x.epoch && x.epoch != 0
+}
+
+// otelprofCounts returns the latest experiment's counters.
+//
+//go:linkname otelprofCounts
+func otelprofCounts() (paid, slept, delays, points, left, foreign int64) {
+	x := &otelprofExperiments[otelprofSerial%uint32(len(otelprofExperiments))]
+	return x.paid.Load(), x.slept.Load(), x.delays.Load(), x.points.Load(), x.left.Load(), x.foreign.Load()
+}
+
+// otelprofEnter begins the region on the calling goroutine. What it returns is for otelprofLeave;
+// gp is nil if nothing is in force.
+//
+//go:linkname otelprofEnter
+func otelprofEnter() (gp unsafe.Pointer, goid uint64) {
+	if otelprofEpoch == 0 {
+		return nil, 0
+	}
+	me := getg()
+	systemstack(func() {
+		x := otelprofCurrent()
+		if x == nil {
+			return
+		}
+		now, growth := x.now()
+		o := otelprofLedger(x, me, now, growth)
+		o.settleEnds(x, now, growth)
+		if o.in == 0 {
+			_, growth = x.now()
+			o.charge(growth)
+			o.activate(x)
+		}
+		o.in++
+		gp, goid = unsafe.Pointer(me), me.goid
+	})
+	return gp, goid
+}
+
+// otelprofLeave ends the region on the goroutine that otelprofEnter was called by. If that is
+// another one, it books the end at its next change of status.
+//
+//go:linkname otelprofLeave
+func otelprofLeave(gp unsafe.Pointer, goid uint64) {
+	if otelprofEpoch == 0 {
+		return
+	}
+	me := getg()
+	systemstack(func() {
+		x := otelprofCurrent()
+		if x == nil {
+			return
+		}
+		if gp == unsafe.Pointer(me) && goid == me.goid {
+			now, growth := x.now()
+			o := otelprofLedger(x, me, now, growth)
+			now, growth = o.settleEnds(x, now, growth)
+			o.close(x, 1, now, growth)
+			return
+		}
+		// A g is never freed, so it can be looked at. If another goroutine uses it by now,
+		// the region has ended with the one before.
+		if other := (*g)(gp); other.goid == goid {
+			x.foreign.Add(1)
+			other.otelprof.ended.Add(1)
+		}
+	})
+}
+
+// otelprofPoint pays what the calling goroutine owes, unless it runs the region, and returns how long
+// that took, in ns. While Ps are idle it sleeps, so that whoever runs the region finds a P; otherwise
+// it spins, as if it worked: who sleeps would give its P away.
+//
+//go:linkname otelprofPoint
+func otelprofPoint() (paid int64) {
+	if otelprofEpoch == 0 {
+		return 0
+	}
+	me := getg()
+	for again := true; again; {
+		var nap int64
+		again = false
+		systemstack(func() {
+			x := otelprofCurrent()
+			if x == nil {
+				return
+			}
+			now, growth := x.now()
+			o := otelprofLedger(x, me, now, growth)
+			_, growth = o.settleEnds(x, now, growth)
+			if o.in > 0 || o.spared {
+				return
+			}
+			o.charge(growth)
+			before := o.spent
+			if o.debt >= otelprofLeastSleep && sched.npidle.Load() > 0 && paid < x.longest {
+				nap = o.lieDown(x, min(o.debt, x.longest))
+			}
+			if again = nap > 0; !again {
+				o.pay(x, growth, x.longest, &me.preempt)
+				x.points.Add(1)
+				x.left.Add(max(0, o.debt))
+			}
+			paid += o.spent - before
+		})
+		if nap > 0 {
+			otelprofNap(nap)
+		}
+	}
+	return paid
+}
+
+// otelprofBooks returns by how much the calling goroutine would be ahead in this experiment, and by how much
+// it has been delayed, in ns.
+//
+//go:linkname otelprofBooks
+func otelprofBooks() (credit, spent int64) {
+	if otelprofEpoch == 0 {
+		return 0, 0
+	}
+	me := getg()
+	systemstack(func() {
+		if x := otelprofCurrent(); x != nil {
+			now, growth := x.now()
+			o := otelprofLedger(x, me, now, growth)
+			_, growth = o.settleEnds(x, now, growth)
+			o.charge(growth)
+			credit, spent = growth-o.debt, o.spent
+		}
+	})
+	return credit, spent
+}
+
+// otelprofExempt lets the calling goroutine pay nothing, until it is called with false as often as
+// with true.
+//
+//go:linkname otelprofExempt
+func otelprofExempt(yes bool) {
+	me := getg()
+	systemstack(func() {
+		o := &me.otelprof
+		if o.exemptID != me.goid {
+			o.exempt, o.exemptID = 0, me.goid
+		}
+		if yes {
+			o.exempt++
+		} else if o.exempt > 0 {
+			o.exempt--
+		}
+		o.spared = o.exempt > 0 || isSystemGoroutine(me, false)
+	})
+}

@@ -1,0 +1,181 @@
+package runtime
+
+import "internal/runtime/atomic"
+
+const (
+	// Less is not worth paying, ns.
+	otelprofLeastDebt = 2_000
+	// Less is not worth a sleep, ns.
+	otelprofLeastSleep = 50_000
+	// By so much may a timer be late while Ps are idle, ns: it waits for the poller, whose time
+	// is in milliseconds.
+	otelprofLate = 1_000_000
+	// The longest sleep at a time, ns: so soon everybody sees that an experiment is over.
+	otelprofLongestSleep = 5_000_000
+	// So many threads may be blocked by a nap at once.
+	otelprofMostNapping = 64
+)
+
+// pay lets time pass on this thread until nothing is owed, for longest ns at most, and returns the
+// growth then. The debt must be charged up to growth; it is so in the end. It ends at once if the
+// world is to stop, the P is to run a safe-point function, the experiment is over, or preempt, if
+// there is one, turns true.
+func (o *otelprofG) pay(x *otelprofExperiment, growth, longest int64, preempt *bool) int64 {
+	if o.debt <= otelprofLeastDebt {
+		return growth
+	}
+	pp := getg().m.p.ptr()
+	debt, at := o.debt, growth
+	began := nanotime()
+	now := began
+	for {
+		now, growth = x.now()
+		o.debt = debt + (growth - at) - (now - began)
+		if o.debt <= 0 || now-began > longest || otelprofEpoch != x.epoch ||
+			sched.gcwaiting.Load() || pp.runSafePointFn != 0 || preempt != nil && *preempt {
+			break
+		}
+		procyield(5)
+	}
+	o.charged = growth
+	if preempt != nil {
+		o.ahead += now - began // its slice goes on
+	}
+	o.book(x, &x.paid, now-began)
+	return growth
+}
+
+// book counts a delay, and ends the experiment if that was the last one it may make.
+func (o *otelprofG) book(x *otelprofExperiment, kind *atomic.Int64, ns int64) {
+	o.spent += ns
+	x.delays.Add(1)
+	if kind.Add(ns) > x.budget && kind == &x.paid {
+		atomic.Cas(&otelprofEpoch, x.epoch, 0)
+	}
+}
+
+// otelprofExtend is asked by the timer that ends a time.Sleep of gp. The sleep ends when virtual
+// time has come to its end, which is later by what the goroutine owes: then the timer is set anew
+// and the answer is true.
+func otelprofExtend(gp *g) bool {
+	x := otelprofCurrent()
+	if x == nil || gp.waitreason != waitReasonSleep || gp.timer == nil || gp.timer.isFake {
+		return false
+	}
+	now, growth := x.now()
+	o := otelprofLedger(x, gp, now, growth)
+	if o.in > 0 || o.spared {
+		return false
+	}
+	if !o.extended {
+		o.charge(growth)
+		o.since = now - growth
+		o.extended = true
+	}
+	// Too short rather than too long: the goroutine pays the rest when it has woken up.
+	rest := min(o.debt-(now-growth-o.since)-otelprofLate, otelprofLongestSleep)
+	if rest < otelprofLeastSleep {
+		return false
+	}
+	o.book(x, &x.slept, rest)
+	gp.timer.reset(now+rest, 0)
+	return true
+}
+
+// otelprofSettle pays what the calling goroutine owes when a wait that a timer or the network has ended
+// is over: it would have taken longer, and that needs no processor. No lock is held.
+func otelprofSettle() {
+	var sleep, nap int64
+	systemstack(func() {
+		x := otelprofCurrent()
+		gp := getg().m.curg
+		if x == nil || otelprofBubbled(gp) {
+			return
+		}
+		now, growth := x.now()
+		o := otelprofLedger(x, gp, now, growth)
+		if !o.settles || o.in > 0 || o.spared {
+			return
+		}
+		o.settles = false
+		o.charge(growth)
+		switch {
+		case o.debt-otelprofLate >= otelprofLeastSleep:
+			sleep = min(o.debt-otelprofLate, otelprofLongestSleep)
+			o.extended = true // so otelprofExtend goes on with it
+			o.book(x, &x.slept, sleep)
+		case o.debt >= otelprofLeastSleep:
+			nap = o.lieDown(x, o.debt)
+		}
+	})
+	if nap > 0 {
+		otelprofNap(nap)
+	}
+	timeSleep(sleep) // which ends here again
+}
+
+// otelprofNapping is how many threads are.
+var otelprofNapping atomic.Int32
+
+// lieDown prepares a nap of ns that pays, and returns its length, 0 if too many threads nap.
+func (o *otelprofG) lieDown(x *otelprofExperiment, ns int64) int64 {
+	if otelprofNapping.Add(1) > otelprofMostNapping {
+		otelprofNapping.Add(-1)
+		return 0
+	}
+	// It is taken off now: if there is no P afterwards the goroutine has to queue, and what is
+	// owed then would be paid again.
+	o.debt -= ns
+	o.book(x, &x.slept, ns)
+	return ns
+}
+
+// otelprofNap has the calling goroutine sleep in a system call, after lieDown. Timers are a millisecond
+// late, this 50 µs; a thread is blocked meanwhile, so only a few may do it, and not for long.
+func otelprofNap(ns int64) {
+	late := otelprofUsleep(ns) - ns
+	otelprofNapping.Add(-1)
+	systemstack(func() {
+		x := otelprofCurrent()
+		if x == nil {
+			return
+		}
+		now, growth := x.now()
+		// The experiment may be another one by now; then a few microseconds are booked there.
+		otelprofLedger(x, getg().m.curg, now, growth).debt -= late
+	})
+}
+
+// otelprofUsleep lets others have the P meanwhile. It returns how long it took, without the wait for a P.
+// The stack must not grow between the system call's beginning and its end.
+//
+//go:nosplit
+func otelprofUsleep(ns int64) (took int64) {
+	began := nanotime()
+	entersyscallblock()
+	usleep(uint32(ns / 1000))
+	took = nanotime() - began
+	exitsyscall()
+	return took
+}
+
+// otelprofLonger is asked by sysmon before it preempts what runs on a P whose slice is over.
+// Slices are measured in virtual time: a goroutine that has had a whole slice less than that, since
+// the region is faster or since it has paid meanwhile, gets one more. The ledger is another
+// thread's; what is read may be late, which costs one slice.
+func otelprofLonger(pp *p, tick *sysmontick, now int64) bool {
+	if otelprofEpoch == 0 {
+		return false
+	}
+	mp := pp.m.ptr()
+	if mp == nil {
+		return false
+	}
+	gp := mp.curg
+	if gp == nil || gp.otelprof.epoch != otelprofEpoch || gp.otelprof.ahead-gp.otelprof.skipped < forcePreemptNS {
+		return false
+	}
+	gp.otelprof.skipped += forcePreemptNS
+	tick.schedwhen = now
+	return true
+}

@@ -1,0 +1,171 @@
+package runtime
+
+// otelprofSees reports whether a change of a goroutine's status is the scheduler's business.
+// Between running and a system call nothing changes, since both count as running; nor does it when
+// a stack is copied or scanned.
+//
+//go:nosplit
+func otelprofSees(before, after uint32) bool {
+	switch before {
+	case _Grunning, _Gsyscall:
+		return after == _Gwaiting || after == _Grunnable || after == _Gdead
+	case _Gwaiting:
+		return after == _Grunnable
+	case _Grunnable:
+		return after == _Grunning
+	case _Gdead:
+		return after == _Grunnable || after == _Gwaiting
+	}
+	return false
+}
+
+// otelprofSwitch is told, on the system stack, that the status of gp is about to change. There may
+// be no P.
+//
+//go:nowritebarrierrec
+func otelprofSwitch(gp *g, before, after uint32) {
+	x := otelprofCurrent()
+	if x == nil {
+		return
+	}
+	switch before {
+	case _Grunning, _Gsyscall:
+		// Who stops for the garbage collector only goes on without being made runnable.
+		if after != _Gwaiting || !gp.waitreason.isWaitingForSuspendG() {
+			otelprofStops(x, gp, after == _Gwaiting && otelprofElsewhere(gp.waitreason))
+		}
+	case _Gwaiting:
+		otelprofWakes(x, gp)
+	case _Grunnable:
+		otelprofRuns(x, gp)
+	case _Gdead:
+		otelprofBegins(x, gp)
+	}
+}
+
+// otelprofElsewhere reports whether what is waited for happens outside of the program: then a
+// region goes on meanwhile.
+func otelprofElsewhere(r waitReason) bool { return r == waitReasonSleep || r == waitReasonIOWait }
+
+// otelprofReturns reports whether the wait ends in a function that calls otelprofSettle.
+func otelprofReturns(r waitReason) bool {
+	return r == waitReasonSleep || r == waitReasonIOWait || r == waitReasonChanReceive || r == waitReasonSelect
+}
+
+// otelprofStops books that gp does not run any more. If the region goes on, it keeps growing.
+func otelprofStops(x *otelprofExperiment, gp *g, regionGoesOn bool) {
+	now, growth := x.now()
+	o := otelprofLedger(x, gp, now, growth)
+	now, growth = o.settleEnds(x, now, growth)
+	o.charge(growth)
+	if o.active && !regionGoesOn {
+		now, growth = o.deactivate(x)
+		o.charged = growth
+	}
+	o.since, o.running, o.settles = now-growth, false, false
+	// The P, if it is still there, goes on from where the goroutine leaves it: whoever runs there
+	// next begins no earlier in virtual time.
+	if mp := getg().m; mp.curg == gp && mp.p != 0 {
+		pp := mp.p.ptr()
+		pp.otelprof = otelprofP{epoch: x.epoch, debt: o.debt, since: o.since}
+	}
+}
+
+// otelprofWakes books that gp does not wait any more, and what its waker hands over.
+func otelprofWakes(x *otelprofExperiment, gp *g) {
+	now, growth := x.now()
+	o := otelprofLedger(x, gp, now, growth)
+	if o.running {
+		// It was stopped from outside, for the garbage collector, so no stop was seen.
+		if gp.waitreason == waitReasonPreempted {
+			otelprofStops(x, gp, false)
+			return
+		}
+		o.running = false
+	}
+	now, growth = o.settleEnds(x, now, growth)
+	mp := getg().m
+	waker := mp.curg
+	switch {
+	case waker == gp && gp.waitreason == waitReasonCoroutine:
+		// The P comes from the goroutine that has just switched to this one.
+		o.debt = max(o.debt-(now-growth-o.since), otelprofOwedByP(x, mp.p.ptr(), now-growth))
+	case waker != nil && waker != gp:
+		o.debt -= now - growth - o.since
+		w := otelprofLedger(x, waker, now, growth)
+		if w.spared {
+			break
+		}
+		w.charge(growth)
+		// What the waker owes is paid before the signal: then whoever is woken is delayed by it,
+		// too, and need not pay it again. With a lock of the runtime's in hand nothing is paid.
+		if w.in == 0 && mp.p != 0 && mp.locks <= 1 {
+			growth = w.pay(x, growth, x.longest, &waker.preempt)
+			now = nanotime()
+		}
+		o.debt = max(o.debt, w.debt)
+	case o.extended:
+		o.debt -= now - growth - o.since // what was too much is prepaid
+		o.settles = true
+	default:
+		// A timer or the network: the world outside does not know of any delay.
+		o.charge(growth)
+		o.settles = o.in == 0 && otelprofReturns(gp.waitreason)
+	}
+	o.extended = false
+	if o.active {
+		now, growth = o.deactivate(x)
+	}
+	o.since, o.charged = now-growth, growth
+}
+
+// otelprofRuns books that gp is about to run on this P. The thread is on g0, and gp still is
+// runnable: neither the garbage collector nor a stop of the world waits for what is paid here.
+func otelprofRuns(x *otelprofExperiment, gp *g) {
+	mp := getg().m
+	if mp.p == 0 {
+		return
+	}
+	now, growth := x.now()
+	o := otelprofLedger(x, gp, now, growth)
+	now, growth = o.settleEnds(x, now, growth)
+	if o.debt > 0 {
+		// Waiting for a P pays: it would have waited as long in virtual time.
+		o.debt = max(0, o.debt-(now-growth-o.since))
+	}
+	if sched.npidle.Load() == 0 {
+		o.debt = max(o.debt, otelprofOwedByP(x, mp.p.ptr(), now-growth))
+	}
+	o.charged = growth
+	switch {
+	case o.spared:
+		// It has nothing to pay, but what the P owes is not forgotten.
+		o.debt = otelprofOwedByP(x, mp.p.ptr(), now-growth)
+	case !o.settles:
+		growth = o.pay(x, growth, x.longest, nil)
+	}
+	o.charged, o.running = growth, true
+	if o.in > 0 && !o.active {
+		o.activate(x)
+	}
+}
+
+// otelprofOwedByP is what the P still owes, at a virtual time.
+func otelprofOwedByP(x *otelprofExperiment, pp *p, virtual int64) int64 {
+	if pp.otelprof.epoch != x.epoch {
+		return 0
+	}
+	return max(0, pp.otelprof.debt-(virtual-pp.otelprof.since))
+}
+
+// otelprofBegins books that gp is born: at the virtual time of its parent.
+func otelprofBegins(x *otelprofExperiment, gp *g) {
+	now, growth := x.now()
+	gp.otelprof.epoch = 0
+	o := otelprofLedger(x, gp, now, growth)
+	if parent := getg().m.curg; parent != nil && parent != gp {
+		p := otelprofLedger(x, parent, now, growth)
+		p.charge(growth)
+		o.debt = p.debt
+	}
+}

@@ -1,0 +1,140 @@
+package overlay
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+var errMissing = errors.New("missing")
+
+// field adds a field at the end of a struct, where no other one's offset depends on it.
+func field(text string) func(*source) error {
+	return func(s *source) error {
+		t, ok := s.node.(*ast.TypeSpec).Type.(*ast.StructType)
+		if !ok {
+			return errors.New("must be a struct")
+		}
+		s.insert(t.Fields.Closing, "\t%s; ", text)
+		return nil
+	}
+}
+
+// seeSwitches has each change of a goroutine's status told before it happens.
+func seeSwitches(s *source) error {
+	p, err := s.params("*g", "uint32", "uint32")
+	if err != nil {
+		return err
+	}
+	cond := fmt.Sprintf("!%s.atomicstatus.CompareAndSwap(%s, %s)", p[0], p[1], p[2])
+	loop, err := one(s, "for "+cond, func(f *ast.ForStmt) bool { return f.Cond != nil && types.ExprString(f.Cond) == cond })
+	if err != nil {
+		return err
+	}
+	s.insert(loop.Pos(), "if otelprofEpoch != 0 && otelprofSees(%[2]s, %[3]s) { systemstack(func() { otelprofSwitch(%[1]s, %[2]s, %[3]s) }) }; ", p[0], p[1], p[2])
+	return nil
+}
+
+// lengthenSlices has sysmon ask before it preempts.
+func lengthenSlices(s *source) error {
+	p, err := s.params("int64")
+	if err != nil {
+		return err
+	}
+	owner, err := one(s, "a variable that is an element of allp", func(a *ast.AssignStmt) bool {
+		return len(a.Lhs) == 1 && a.Tok == token.DEFINE && strings.HasPrefix(types.ExprString(a.Rhs[0]), "allp[")
+	})
+	if err != nil {
+		return err
+	}
+	const field = ".schedwhen"
+	slice, err := one(s, "if …"+field+"+forcePreemptNS <= "+p[0], func(i *ast.IfStmt) bool {
+		return strings.HasSuffix(types.ExprString(i.Cond), field+" + forcePreemptNS <= "+p[0])
+	})
+	if err != nil {
+		return err
+	}
+	tick, _, _ := strings.Cut(types.ExprString(slice.Cond), field)
+	s.insert(slice.Cond.End(), " && !otelprofLonger(%s, %s, %s)", types.ExprString(owner.Lhs[0]), tick, p[0])
+	return nil
+}
+
+// forbidShortcut has coroutines change their status as others do.
+func forbidShortcut(s *source) error {
+	const variable = "canCAS"
+	a, err := one(s, variable+" := true", func(a *ast.AssignStmt) bool {
+		return len(a.Lhs) == 1 && a.Tok == token.DEFINE && types.ExprString(a.Lhs[0]) == variable && types.ExprString(a.Rhs[0]) == "true"
+	})
+	if err != nil {
+		return err
+	}
+	s.replace(a.Rhs[0].Pos(), a.Rhs[0].End(), "otelprofEpoch == 0")
+	return nil
+}
+
+// extendSleeps has the timer of a sleep ask before it ends it.
+func extendSleeps(s *source) error {
+	ready, err := one(s, "goready(….(*g), …)", func(c *ast.CallExpr) bool {
+		if types.ExprString(c.Fun) != "goready" || len(c.Args) == 0 {
+			return false
+		}
+		t, ok := c.Args[0].(*ast.TypeAssertExpr)
+		return ok && types.ExprString(t.Type) == "*g"
+	})
+	if err != nil {
+		return err
+	}
+	s.insert(ready.Pos(), "if otelprofEpoch != 0 && otelprofExtend(%s) { return }; ", types.ExprString(ready.Args[0]))
+	return nil
+}
+
+// settle has a goroutine pay when a wait is over that a timer or the network may have ended. The place is
+// the one return of these values, with no lock held.
+func settle(results string) func(*source) error {
+	return func(s *source) error {
+		last, err := one(s, "return "+results, func(r *ast.ReturnStmt) bool {
+			var all []string
+			for _, v := range r.Results {
+				all = append(all, types.ExprString(v))
+			}
+			return strings.Join(all, ", ") == results
+		})
+		if err != nil {
+			return err
+		}
+		s.insert(last.Pos(), "if otelprofEpoch != 0 { otelprofSettle() }; ")
+		return nil
+	}
+}
+
+// settleSleeps has a goroutine pay what is left when a sleep is over.
+func settleSleeps(s *source) error {
+	if _, err := s.params("int64"); err != nil {
+		return err
+	}
+	body := s.node.(*ast.FuncDecl).Body
+	if len(body.List) == 0 {
+		return errors.New("must have a body")
+	}
+	if _, isReturn := body.List[len(body.List)-1].(*ast.ReturnStmt); isReturn {
+		return errors.New("must not end in a return")
+	}
+	s.insert(body.Rbrace, "\tif otelprofEpoch != 0 { otelprofSettle() }; ")
+	return nil
+}
+
+// bubbled returns a file with the one function that differs between versions: whether a goroutine
+// is in a bubble of testing/synctest, whose sleeps take no time.
+func bubbled(file *ast.File) (string, error) {
+	s := &source{node: declaration(file, "type g")}
+	f, err := one(s, "a field bubble or syncGroup", func(f *ast.Field) bool {
+		return len(f.Names) == 1 && (f.Names[0].Name == "bubble" || f.Names[0].Name == "syncGroup")
+	})
+	if err != nil {
+		return "", err
+	}
+	return "package runtime\n\nfunc otelprofBubbled(gp *g) bool { return gp." + f.Names[0].Name + " != nil }\n", nil
+}

@@ -1,0 +1,151 @@
+package overlay
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// An edit changes one declaration of package runtime. It finds its place by the shape of the
+// statements there, and fails if that is not as it must be.
+type edit struct {
+	file string
+	decl string // "func x" or "type x"
+	find func(*source) error
+}
+
+// edits are all changes to files of package runtime. What they insert is on the line where they
+// insert it, so that stack traces keep their line numbers.
+var edits = []edit{
+	{"runtime2.go", "type g", field("otelprof otelprofG")},
+	{"runtime2.go", "type p", field("otelprof otelprofP")},
+	{"proc.go", "func casgstatus", seeSwitches},
+	{"proc.go", "func retake", lengthenSlices},
+	{"coro.go", "func coroswitch_m", forbidShortcut},
+	{"time.go", "func goroutineReady", extendSleeps},
+	{"time.go", "func timeSleep", settleSleeps},
+	{"chan.go", "func chanrecv", settle("true, success")},
+	{"select.go", "func selectgo", settle("casi, recvOK")},
+	{"netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
+}
+
+// A source is a declaration in a file that is being rewritten.
+type source struct {
+	fset    *token.FileSet
+	file    *ast.File
+	decl    string
+	node    ast.Node // *ast.FuncDecl or *ast.TypeSpec
+	splices []splice
+}
+
+// A splice is text that takes the place of some bytes.
+type splice struct {
+	from, to int
+	text     string
+}
+
+// rewrite applies the edits for one file to its text.
+func rewrite(name string, text []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("runtime/%w", err)
+	}
+	var splices []splice
+	for _, e := range edits {
+		if e.file != name {
+			continue
+		}
+		s := &source{fset: fset, file: file, decl: e.decl, node: declaration(file, e.decl)}
+		err := errMissing
+		if s.node != nil {
+			err = e.find(s)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("runtime/%s: %s: %w", name, e.decl, err)
+		}
+		splices = append(splices, s.splices...)
+	}
+	out := apply(text, splices)
+	if _, err := parser.ParseFile(token.NewFileSet(), name, out, parser.SkipObjectResolution); err != nil {
+		return nil, fmt.Errorf("runtime/%w", err)
+	}
+	return out, nil
+}
+
+func apply(text []byte, splices []splice) []byte {
+	slices.SortFunc(splices, func(a, b splice) int { return a.from - b.from })
+	var out []byte
+	at := 0
+	for _, s := range splices {
+		out = append(out, text[at:s.from]...)
+		out = append(out, s.text...)
+		at = s.to
+	}
+	return append(out, text[at:]...)
+}
+
+// declaration returns the function or type called "func x" or "type x", nil if there is none.
+func declaration(file *ast.File, name string) ast.Node {
+	kind, name, _ := strings.Cut(name, " ")
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if kind == "func" && d.Recv == nil && d.Name.Name == name && d.Body != nil {
+				return d
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok && kind == "type" && t.Name.Name == name {
+					return t
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
+
+func (s *source) insert(at token.Pos, format string, args ...any) {
+	s.replace(at, at, format, args...)
+}
+
+func (s *source) replace(from, to token.Pos, format string, args ...any) {
+	s.splices = append(s.splices, splice{s.offset(from), s.offset(to), fmt.Sprintf(format, args...)})
+}
+
+// params returns the names of a function's parameters, if their types are these.
+func (s *source) params(want ...string) ([]string, error) {
+	var names, got []string
+	for _, f := range s.node.(*ast.FuncDecl).Type.Params.List {
+		for _, n := range f.Names {
+			names = append(names, n.Name)
+			got = append(got, types.ExprString(f.Type))
+		}
+	}
+	if !slices.Equal(want, got) {
+		return nil, fmt.Errorf("parameters (%s): must be (%s)", strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+	return names, nil
+}
+
+// one returns the node below the declaration for which match holds, if there is just one.
+func one[N ast.Node](s *source, what string, match func(N) bool) (N, error) {
+	var found []N
+	ast.Inspect(s.node, func(n ast.Node) bool {
+		if n, ok := n.(N); ok && match(n) {
+			found = append(found, n)
+		}
+		return true
+	})
+	if len(found) != 1 {
+		var none N
+		return none, fmt.Errorf("%s: found %d times, must be once", what, len(found))
+	}
+	return found[0], nil
+}

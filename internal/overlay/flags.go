@@ -1,0 +1,125 @@
+package overlay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// flags are those of a go command that runtime mode has an opinion about, and the rest.
+type flags struct {
+	dir     string // of -C
+	tags    []string
+	overlay string
+	rest    []string
+}
+
+// withValue are the flags of go build and go test whose value may be the next argument. It must not be
+// taken for a flag.
+var withValue = strings.Fields(`
+	C asmflags buildmode compiler covermode coverpkg exec gccgoflags gcflags installsuffix ldflags mod modfile o
+	overlay p pgo pkgdir tags toolexec
+	bench benchtime blockprofile blockprofilerate count coverprofile cpu cpuprofile fuzz fuzzcachedir
+	fuzzminimizetime fuzztime list memprofile memprofilerate mutexprofile mutexprofilefraction outputdir parallel
+	run shuffle skip testlogfile timeout trace`)
+
+// parse reads the arguments of go build, run, test or install, and the value of GOFLAGS, which counts for
+// flags that are not among them.
+func parse(verb string, args []string, goflags string) (flags, error) {
+	var f flags
+	fromEnv, err := split(goflags)
+	if err != nil {
+		return f, fmt.Errorf("overlay: GOFLAGS %q: %w", goflags, err)
+	}
+	for _, arg := range fromEnv {
+		name, value, _ := cut(arg)
+		f.take(name, value)
+	}
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		name, value, given := cut(arg)
+		switch {
+		case arg == "--" || name == "args" && verb == "test":
+			f.rest = append(f.rest, args[i:]...)
+			return f, nil
+		case name == "" && verb != "test": // its flags may follow packages
+			f.rest = append(f.rest, args[i:]...)
+			return f, nil
+		case name == "" || given && !f.take(name, value):
+			f.rest = append(f.rest, arg)
+		case given:
+		case !slices.Contains(withValue, name):
+			f.rest = append(f.rest, arg)
+		case i+1 == len(args):
+			f.rest = append(f.rest, arg) // the go command says what is missing
+		default:
+			i++
+			if !f.take(name, args[i]) {
+				f.rest = append(f.rest, arg, args[i])
+			}
+		}
+	}
+	return f, nil
+}
+
+// cut returns the name of a flag, "" if it is none, and its value, if it is given with it.
+func cut(arg string) (name, value string, given bool) {
+	if len(arg) < 2 || arg[0] != '-' {
+		return "", "", false
+	}
+	name, value, given = strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+	return name, value, given
+}
+
+// take keeps a flag, and reports whether it is one of those that are kept.
+func (f *flags) take(name, value string) bool {
+	switch name {
+	case "C":
+		f.dir = value
+	case "tags":
+		f.tags = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	case "overlay":
+		f.overlay = value
+	default:
+		return false
+	}
+	return true
+}
+
+// split takes apart the value of GOFLAGS: flags are separated by space, and in quotes if they
+// hold one.
+func split(text string) ([]string, error) {
+	var all []string
+	for {
+		text = strings.TrimLeft(text, " \t\r\n")
+		if text == "" {
+			return all, nil
+		}
+		if q := text[0]; q == '\'' || q == '"' {
+			end := strings.IndexByte(text[1:], q)
+			if end < 0 {
+				return nil, fmt.Errorf("a quote is not closed")
+			}
+			all, text = append(all, text[1:1+end]), text[end+2:]
+			continue
+		}
+		end := strings.IndexAny(text, " \t\r\n")
+		if end < 0 {
+			end = len(text)
+		}
+		all, text = append(all, text[:end]), text[end:]
+	}
+}
+
+// join returns the arguments with an overlay and a tag more. -C has to be the first.
+func (f flags) join(verb, document string) []string {
+	args := []string{verb}
+	if f.dir != "" {
+		args = append(args, "-C", f.dir)
+	}
+	tags := f.tags
+	if !slices.Contains(tags, Tag) {
+		tags = append(slices.Clip(tags), Tag)
+	}
+	return append(append(args, "-overlay", document, "-tags", strings.Join(tags, ",")), f.rest...)
+}

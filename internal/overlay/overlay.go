@@ -1,0 +1,156 @@
+// Package overlay lets the user's own go command build programs whose scheduler hands delays over.
+//
+// The go command's flag -overlay replaces files at build time. The files are those of package
+// runtime in the user's GOROOT, with a hook in one function and small changes in a few others,
+// and some added ones that are ours, see docs/design/0006-runtime-mode.md. Nothing of Go's is
+// kept: what is replaced is read from GOROOT, and rewritten, at each build.
+package overlay
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"go/version"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Tag is the build tag that tells our packages that the scheduler helps.
+const Tag = "otelprof_runtime"
+
+// The versions of Go whose runtime is known.
+const (
+	oldest = "go1.24"
+	newest = "go1.26"
+)
+
+// ErrUnsupported is wrapped by errors about a version of Go whose runtime is not known, or not as
+// it should be.
+var ErrUnsupported = errors.New("overlay: unsupported")
+
+// added are the files that package runtime gets besides.
+//
+//go:embed _runtime/*.go
+var added embed.FS
+
+// Files returns the files of package runtime that are rewritten or added, by name. The runtime is that of
+// a GOROOT, whose version is that of "go env GOVERSION".
+func Files(goroot, goversion string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := rewriteAll(goroot, files)
+	release, _, _ := strings.Cut(goversion, " ") // GOEXPERIMENT may follow
+	lang := version.Lang(release)
+	if lang == "" || version.Compare(lang, oldest) < 0 || version.Compare(lang, newest) > 0 {
+		why := "all functions are as they should be there, but nobody has tested it"
+		if err != nil {
+			why = err.Error()
+		}
+		return nil, fmt.Errorf("%w: %s in %s: must be %s to %s; %s", ErrUnsupported, goversion, goroot, oldest, newest, why)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s in %s: %w", ErrUnsupported, goversion, goroot, err)
+	}
+	return files, nil
+}
+
+func rewriteAll(goroot string, files map[string][]byte) error {
+	for _, e := range edits {
+		if files[e.file] != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(goroot, "src", "runtime", e.file))
+		if err != nil {
+			return err
+		}
+		if files[e.file], err = rewrite(e.file, text); err != nil {
+			return err
+		}
+	}
+	types, err := parser.ParseFile(token.NewFileSet(), "runtime2.go", files["runtime2.go"], parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	text, err := bubbled(types)
+	if err != nil {
+		return fmt.Errorf("runtime/runtime2.go: type g: %w", err)
+	}
+	files["otelprof_version.go"] = []byte(text)
+	return fs.WalkDir(added, "_runtime", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[d.Name()], err = added.ReadFile(path)
+		return err
+	})
+}
+
+// replacements is the document that -overlay takes.
+type replacements struct{ Replace map[string]string }
+
+// Write writes the files below a folder and returns the document that -overlay takes. Further are
+// the user's own replacements; if one of them is about the same file, that is an error.
+//
+// Names depend on the contents, and files come into being whole, so any number of builds may do
+// this at the same time.
+func Write(folder, goroot string, files map[string][]byte, further map[string]string) (document string, err error) {
+	all := replacements{maps.Clone(further)}
+	if all.Replace == nil {
+		all.Replace = map[string]string{}
+	}
+	mine := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(goroot, "src", "runtime", name)
+		if mine[path], err = store(folder, name, files[name]); err != nil {
+			return "", err
+		}
+	}
+	for path := range further {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		if mine[absolute] != "" {
+			return "", fmt.Errorf("overlay: -overlay replaces %s, which runtime mode must replace: only one of them can", path)
+		}
+	}
+	maps.Copy(all.Replace, mine)
+	text, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	return store(folder, "overlay.json", text)
+}
+
+// store keeps a file below the folder, in one named after its contents, and returns its path.
+func store(folder, name string, text []byte) (string, error) {
+	sum := sha256.Sum256(text)
+	path := filepath.Join(folder, hex.EncodeToString(sum[:8]), name)
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, text) {
+		return path, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return "", fmt.Errorf("overlay: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".*~")
+	if err != nil {
+		return "", fmt.Errorf("overlay: %w", err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("overlay: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return path, nil
+}

@@ -1,0 +1,220 @@
+package overlay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/testutil"
+)
+
+// goRoot returns this machine's toolchain.
+func goRoot(t *testing.T) toolchain {
+	t.Helper()
+	known, err := ask("")
+	if err != nil {
+		testutil.Lacks(t, "GO", "needs the go command: "+err.Error())
+	}
+	return known
+}
+
+func TestFilesOfThisGo(t *testing.T) {
+	known := goRoot(t)
+	files, err := Files(known.GOROOT, known.GOVERSION)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range edits {
+		before, err := os.ReadFile(filepath.Join(known.GOROOT, "src", "runtime", e.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := files[e.file]
+		if got, want := bytes.Count(after, []byte("\n")), bytes.Count(before, []byte("\n")); got != want {
+			t.Errorf("%s: %d lines, want %d as before", e.file, got, want)
+		}
+		if !bytes.Contains(after, []byte("otelprof")) || bytes.Contains(before, []byte("otelprof")) {
+			t.Errorf("%s: not rewritten, or twice", e.file)
+		}
+	}
+	for _, added := range []string{"otelprof.go", "otelprof_switch.go", "otelprof_pay.go", "otelprof_api.go", "otelprof_version.go"} {
+		if files[added] == nil {
+			t.Errorf("%s is missing", added)
+		}
+	}
+}
+
+// copyRuntime returns a GOROOT with the files that are rewritten.
+func copyRuntime(t *testing.T) string {
+	t.Helper()
+	known, root := goRoot(t), t.TempDir()
+	dir := filepath.Join(root, "src", "runtime")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range edits {
+		text, err := os.ReadFile(filepath.Join(known.GOROOT, "src", "runtime", e.file))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, e.file), text, 0o444)
+		}
+		if err != nil && !errors.Is(err, os.ErrPermission) { // it is there from the edit before
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// A runtime that is not as it should be is refused, with the function that is not.
+func TestMissingAnchors(t *testing.T) {
+	for _, tc := range []struct{ file, old, new, want string }{
+		{"proc.go", "func casgstatus(gp *g, oldval, newval uint32)", "func casgstatus(gp *g, oldval, newval uint64)", "runtime/proc.go: func casgstatus: parameters (*g, uint64, uint64): must be (*g, uint32, uint32)"},
+		{"proc.go", "!gp.atomicstatus.CompareAndSwap(oldval, newval); i++", "gp != nil; i++", "func casgstatus: for !gp.atomicstatus.CompareAndSwap(oldval, newval): found 0 times, must be once"},
+		{"proc.go", "func retake(", "func took(", "func retake: missing"},
+		{"proc.go", ".schedwhen+forcePreemptNS <= now", ".schedwhen+forcePreemptNS < now", "func retake: if …"},
+		{"coro.go", "canCAS := true", "canCAS := false", "func coroswitch_m"},
+		{"time.go", "goready(arg.(*g)", "goready(arg.(*m)", "func goroutineReady"},
+		{"netpoll.go", "func poll_runtime_pollWait(", "func pollWait(", "func poll_runtime_pollWait: missing"},
+		{"chan.go", "return true, success", "return success, true", "func chanrecv"},
+		{"select.go", "return casi, recvOK", "return casi, true", "func selectgo"},
+		{"runtime2.go", "type g struct", "type gg struct", "type g: missing"},
+		{"runtime2.go", "type p struct", "type p []struct", "type p: must be a struct"},
+		{"runtime2.go", "package runtime", "package", "runtime/runtime2.go:"},
+	} {
+		t.Run(tc.want, func(t *testing.T) {
+			root := copyRuntime(t)
+			path := filepath.Join(root, "src", "runtime", tc.file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(text, []byte(tc.old)) {
+				t.Skipf("%s has no %q in this version", tc.file, tc.old)
+			}
+			if err := errors.Join(os.Remove(path), os.WriteFile(path, bytes.Replace(text, []byte(tc.old), []byte(tc.new), 1), 0o444)); err != nil {
+				t.Fatal(err)
+			}
+			_, err = Files(root, "go1.26.1")
+			if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Files = %v, want %v and %q", err, ErrUnsupported, tc.want)
+			}
+		})
+	}
+}
+
+func TestOtherVersions(t *testing.T) {
+	root := goRoot(t).GOROOT
+	for _, version := range []string{"go1.23.9", "go1.27rc1", "go1.9", "devel go1.27-abcdef", ""} {
+		if _, err := Files(root, version); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "must be go1.24 to go1.26") {
+			t.Errorf("Files(%q) = %v, want %v", version, err, ErrUnsupported)
+		}
+	}
+	for _, version := range []string{"go1.24", "go1.25rc2", "go1.26.8", "go1.26.8 X:nogreenteagc", "go1.26-company"} {
+		if _, err := Files(root, version); err != nil {
+			t.Errorf("Files(%q) = %v", version, err)
+		}
+	}
+}
+
+func TestWriteMerges(t *testing.T) {
+	folder, root := t.TempDir(), t.TempDir()
+	files := map[string][]byte{"proc.go": []byte("package runtime\n")}
+	mine := filepath.Join(root, "src", "runtime", "proc.go")
+	document, err := Write(folder, root, files, map[string]string{"/a/b.go": "/c/d.go", "/a/gone.go": ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got replacements
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if replaced, err := os.ReadFile(got.Replace[mine]); err != nil || !bytes.Equal(replaced, files["proc.go"]) {
+		t.Errorf("%s holds %q, %v", mine, replaced, err)
+	}
+	delete(got.Replace, mine)
+	if diff := cmp.Diff(map[string]string{"/a/b.go": "/c/d.go", "/a/gone.go": ""}, got.Replace); diff != "" {
+		t.Errorf("the user's replacements differ, -want +got:\n%s", diff)
+	}
+	if _, err := Write(folder, root, files, map[string]string{mine: "/mine.go"}); err == nil || !strings.Contains(err.Error(), mine) {
+		t.Errorf("Write with a clash = %v, want an error that names %s", err, mine)
+	}
+}
+
+func TestWriteConcurrentSafe(t *testing.T) {
+	folder, root := t.TempDir(), t.TempDir()
+	files := map[string][]byte{"proc.go": bytes.Repeat([]byte("x"), 1<<16)}
+	var wg sync.WaitGroup
+	documents := make([]string, 16)
+	for i := range documents {
+		wg.Go(func() {
+			var err error
+			if documents[i], err = Write(folder, root, files, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, d := range documents {
+		if d != documents[0] {
+			t.Errorf("document %s, want %s", d, documents[0])
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(folder, "*", ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// A file that was cut short, or changed, is written anew.
+func TestWriteRepairs(t *testing.T) {
+	folder := t.TempDir()
+	path, err := store(folder, "a.go", []byte("whole"))
+	if err == nil {
+		err = os.WriteFile(path, []byte("wh"), 0o666)
+	}
+	if err == nil {
+		_, err = store(folder, "a.go", []byte("whole"))
+	}
+	if text, readErr := os.ReadFile(path); err != nil || readErr != nil || string(text) != "whole" {
+		t.Errorf("%q, %v, %v, want it whole", text, err, readErr)
+	}
+	if _, err := store(filepath.Join(path, "below"), "a.go", nil); err == nil {
+		t.Error("a folder that can not be: no error")
+	}
+}
+
+func TestReachable(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		testutil.Lacks(t, "SYMLINKS", "symbolic links need a privilege")
+	}
+	cache, modules := t.TempDir(), t.TempDir()
+	downloaded := filepath.Join(modules, "golang.org", "toolchain@v0.0.1-go1.26.0.linux-amd64")
+	if err := os.MkdirAll(filepath.Join(downloaded, "src"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second finds the link of the first
+		got, err := toolchain{GOROOT: downloaded, GOMODCACHE: modules}.reachable(cache)
+		if err != nil || strings.HasPrefix(got, modules) {
+			t.Fatalf("reachable = %q, %v, want a path outside %s", got, err, modules)
+		}
+		if _, err := os.Stat(filepath.Join(got, "src")); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, outside := range []string{t.TempDir(), modules + "-not"} {
+		if got, err := (toolchain{GOROOT: outside, GOMODCACHE: modules}).reachable(cache); got != outside || err != nil {
+			t.Errorf("reachable(%s) = %q, %v, want it as it is", outside, got, err)
+		}
+	}
+}
