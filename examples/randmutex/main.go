@@ -16,7 +16,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/examples/internal/beside"
 )
 
@@ -83,7 +82,7 @@ type source struct {
 	tracer  trace.Tracer
 	entropy int // bytes that it reads for each number
 
-	mu causal.Mutex // a sync.Mutex that tells the causal profile who waits for whom
+	mu lock
 }
 
 // Int63n returns a random number in [0, n). It looks innocent.

@@ -14,7 +14,7 @@ func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
 	for _, region := range l.regions {
 		for _, s := range l.speedups {
 			c := cell{Workload: l.name, Mode: mode, Region: region, Speedup: s, Unclaimed: l.withholds, Actual: spanOf(l.actual[question{region, s}])}
-			e := effect(profile, mode, region, s)
+			e := effect(profile, planned(mode), region, s)
 			c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld
 			l.result.Cells = append(l.result.Cells, c)
 			asked++
@@ -28,7 +28,7 @@ func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
 	}
 	if l.control != "" {
 		s := l.speedups[len(l.speedups)-1]
-		e := effect(profile, mode, l.control, s)
+		e := effect(profile, planned(mode), l.control, s)
 		head := fmt.Sprintf("accuracy CONTROL name=%s workload=%s mode=%s region=%s speedup=%.2f ", l.kind, l.name, mode, l.control, s)
 		if e.Withheld != "" {
 			l.result.Controls = append(l.result.Controls, head+fmt.Sprintf("withheld=%q", e.Withheld))
@@ -47,7 +47,7 @@ func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
 }
 
 // expected are the notes of profiles that are made here.
-var expected = []string{"no plan has run yet", "merged from 2 profiles"}
+var expected = []string{"no plan has run yet", "merged from 2 profiles", causal.NoteRuntime}
 
 // aa is the control of the measurement itself: two arms that are alike.
 func (l *lab) aa() {

@@ -39,7 +39,7 @@ type options struct {
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	mode := flags.String("mode", "", "only this `mode`: virtual, overlap or dilation")
+	mode := flags.String("mode", "", "only this `mode`: virtual, overlap, dilation or runtime")
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
@@ -55,10 +55,13 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	}
 	switch m := causal.Mode(*mode); m {
 	case "":
-	case causal.ModeVirtual, causal.ModeOverlap, causal.ModeDilation:
+	case causal.ModeVirtual, causal.ModeOverlap, causal.ModeDilation, modeRuntime:
 		o.modes = []causal.Mode{m}
+		if err := runtimeKnown(m); err != nil {
+			return o, err
+		}
 	default:
-		return o, fmt.Errorf("-mode %q: must be virtual, overlap or dilation", *mode)
+		return o, fmt.Errorf("-mode %q: must be virtual, overlap, dilation or runtime", *mode)
 	}
 	o.only, err = regexp.Compile(*only)
 	return o, err
@@ -76,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(stdout, "# %s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	var cells []cell
-	for _, w := range workloads() {
+	for _, w := range workloadsOf(o.modes) {
 		if !o.only.MatchString(w.name) || o.quick && !w.short && o.only.String() == "" {
 			continue
 		}
@@ -99,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // measureHere measures one workload and writes the result as JSON.
 func measureHere(o options, w io.Writer) error {
-	all := workloads()
+	all := workloadsOf(o.modes)
 	i := slices.IndexFunc(all, func(w workload) bool { return w.name == o.lab })
 	if i < 0 {
 		return fmt.Errorf("workload %q: unknown", o.lab)

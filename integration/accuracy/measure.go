@@ -213,7 +213,7 @@ func (l *lab) plan(mode causal.Mode) (*causal.Plan, error) {
 		percents = append(percents, 100*s)
 	}
 	document, err := json.Marshal(map[string]any{
-		"api": causal.API, "id": "accuracy-" + l.name, "expires_at": time.Now().Add(30 * time.Minute), "mode": mode,
+		"api": causal.API, "id": "accuracy-" + l.name, "expires_at": time.Now().Add(30 * time.Minute), "mode": planned(mode),
 		"regions":  regions,
 		"progress": []map[string]string{{"span": done, "type": causal.TypeThroughput}},
 		"grid":     map[string]any{"speedups": percents},

@@ -42,6 +42,9 @@
 // counts; the others are spans with a hook that is asked and declines, and with one that counts in every span: in
 // pmu_hook_fallback without a PMU, in pmu_hook_sampled with one.
 //
+// The figures named stacks_ are about call stacks: spans that label their goroutine, a program that is sampled at 100 Hz, and
+// merging of 15,620 samples, 64 times of which are a million.
+//
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
 //

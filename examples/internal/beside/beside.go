@@ -89,7 +89,7 @@ type Profiles struct {
 
 // Profile runs the program for a while under both profilers.
 func (p Program) Profile(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
-	c, err := causal.New(causal.WithVirtual(true))
+	c, err := p.newController(length)
 	if err != nil {
 		return Profiles{}, err
 	}

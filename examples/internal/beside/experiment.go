@@ -1,0 +1,51 @@
+package beside
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// caps bound the experiments, which harm nobody here.
+var caps = causal.Limits{PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute), Duty: 1, Total: causal.Duration(time.Hour)}
+
+// inRuntime reports whether "otelprof run" has built this program: then the scheduler sees who waits for whom, and an
+// experiment answers in place of virtual time, which only sees locks of package causal.
+func inRuntime(c *causal.Controller) bool { return c.Status().Handover == causal.HandoverRuntime }
+
+// newController returns one with virtual time, or, in runtime mode, with an experiment that has begun.
+func (p Program) newController(length time.Duration) (*causal.Controller, error) {
+	c, err := causal.New(causal.WithVirtual(true))
+	if err != nil || !inRuntime(c) {
+		return c, err
+	}
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	if c, err = causal.New(causal.WithExperiments(caps), causal.WithVirtual(false)); err != nil {
+		return nil, err
+	}
+	plan, err := p.plan(length)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Apply(plan)
+}
+
+// plan asks about the region and the one with the most self time, in short experiments that follow each other closely.
+func (p Program) plan(length time.Duration) (*causal.Plan, error) {
+	document, err := json.Marshal(map[string]any{
+		"api": causal.API, "id": p.Name, "mode": causal.ModeOverlap, "expires_at": time.Now().Add(length + time.Minute),
+		"regions":  []map[string]any{{"span": p.Region}, {"auto": 1}},
+		"progress": []map[string]string{{"span": p.Unit, "type": causal.TypeThroughput}},
+		"grid":     map[string]any{"speedups": []int{0, 25, 50}},
+		"timing":   map[string]string{"warmup": "500ms", "experiment": "200ms", "cooloff": "50ms"},
+		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},
+		"abort":    map[string]any{"p99_ratio": 1000, "err_delta": "100%", "min_samples": 1},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return causal.ParsePlan(document)
+}

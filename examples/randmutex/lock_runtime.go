@@ -1,0 +1,8 @@
+//go:build otelprof_runtime
+
+package main
+
+import "sync"
+
+// A lock is a plain one: "otelprof run" has built the program, so Go's scheduler tells who waits for whom.
+type lock = sync.Mutex

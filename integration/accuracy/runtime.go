@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/sched"
+)
+
+// modeRuntime is causal.ModeOverlap in a program that the scheduler takes part in.
+const modeRuntime causal.Mode = "runtime"
+
+var errNotRuntime = errors.New("-mode runtime: must be run by otelprof run, which builds the scheduler in")
+
+// planned is the mode that a plan asks for, and that curves have.
+func planned(mode causal.Mode) causal.Mode {
+	if mode == modeRuntime {
+		return causal.ModeOverlap
+	}
+	return mode
+}
+
+// runtimeKnown reports whether a mode can be measured in this program. Where the scheduler takes part, all
+// overlaps are its own.
+func runtimeKnown(mode causal.Mode) error {
+	if mode == modeRuntime && !sched.Present {
+		return errNotRuntime
+	}
+	return nil
+}
+
+// workloadsOf are those that a mode is asked about.
+func workloadsOf(modes []causal.Mode) []workload {
+	if len(modes) == 1 && modes[0] == modeRuntime {
+		return plainWorkloads()
+	}
+	return workloads()
+}
+
+// plainWorkloads are the workloads with plain mutexes, channels and goroutines, and ones that only the scheduler
+// can see through. What waits does so once, for 5 ms at most, see clock.Sleep: a wait in several parts
+// would make up for what is paid between them.
+func plainWorkloads() []workload {
+	return []workload{
+		{
+			name: "join", about: "1: 5 ms and 3 ms side by side, and a sync.WaitGroup",
+			regions: []string{"a", "b"}, run: plainJoin(5*ms, 3*ms), short: true,
+		},
+		{
+			name: "mutex_io", about: "2: 8 goroutines, 5 ms each and 1 ms under a sync.Mutex",
+			regions: []string{"critical"}, run: mutexes(8, (*program).io, 5*ms, ms, &sync.Mutex{}), short: true, control: "nothing", kind: "noop",
+		},
+		{
+			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing",
+			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us, &sync.Mutex{}), computes: true,
+		},
+		{
+			name: "pipeline", about: "3: 5 ms, a chan of 2, 3.5 ms",
+			regions: []string{"produce", "consume"}, run: plainPipeline(5*ms, 3500*us),
+		},
+		{
+			name: "fanout", about: "4: 1 ms, then 5 ms and 3.5 ms side by side, then 1 ms",
+			regions: []string{"b1", "b2"}, run: plainFanOut,
+		},
+		{
+			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside",
+			regions: []string{"c"}, run: serialAndAside, computes: true, short: true, control: "aside", kind: "aside",
+		},
+		{
+			name: "saturated", about: "5: 8 goroutines that compute on all processors",
+			regions: []string{"c"}, run: saturatedBy(8), computes: true, short: true,
+		},
+		{
+			name: "saturated_64", about: "5: 64 goroutines that compute on all processors",
+			regions: []string{"c"}, run: saturatedBy(64),
+		},
+		{
+			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans",
+			regions: []string{"c"}, run: background,
+		},
+	}
+}
+
+func plainJoin(a, b time.Duration) func(context.Context, *program) {
+	return func(ctx context.Context, p *program) {
+		for ctx.Err() == nil {
+			var both sync.WaitGroup
+			both.Go(func() { p.io(ctx, "a", a) })
+			both.Go(func() { p.io(ctx, "b", b) })
+			both.Wait()
+			p.progress(ctx)
+		}
+	}
+}
+
+func plainPipeline(produce, consume time.Duration) func(context.Context, *program) {
+	return func(ctx context.Context, p *program) {
+		items := make(chan int, 2)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer close(items)
+			for i := 0; ctx.Err() == nil; i++ {
+				p.io(ctx, "produce", produce)
+				items <- i
+			}
+		})
+		wg.Go(func() {
+			for range items {
+				p.io(ctx, "consume", consume)
+				p.progress(ctx)
+			}
+		})
+		wg.Wait()
+	}
+}
+
+func plainFanOut(ctx context.Context, p *program) {
+	for ctx.Err() == nil {
+		in, request := p.tracer.Start(ctx, "request")
+		p.io(in, "before", ms)
+		var both sync.WaitGroup
+		both.Go(func() { p.io(in, "b1", 5*ms) })
+		both.Go(func() { p.io(in, "b2", 3500*us) })
+		both.Wait()
+		p.io(in, "after", ms)
+		request.End()
+		p.progress(ctx)
+	}
+}
+
+func saturatedBy(n int) func(context.Context, *program) {
+	return func(ctx context.Context, p *program) {
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() { serial(ctx, p) })
+		}
+		wg.Wait()
+	}
+}
+
+// background is saturated, with goroutines beside it that have no spans.
+func background(ctx context.Context, p *program) {
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				burn((100 * us).Seconds())
+			}
+		})
+	}
+	saturatedBy(8)(ctx, p)
+	wg.Wait()
+}

@@ -1,0 +1,106 @@
+//go:build unix
+
+// Command idle measures what the scheduler is called for, with nothing but Go: it is built both by go build and by
+// otelprof build, for the figures runtime_idle_ of command peers. It prints one line, the nanoseconds of processor time
+// that an operation takes.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// operations do something n times, on one processor.
+var operations = map[string]func(n int){
+	"pingpong": pingPong,
+	"mutex":    contend,
+	"gosched":  yield,
+	"spawn":    spawn,
+}
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	n, err := strconv.Atoi(os.Args[2])
+	operation := operations[os.Args[1]]
+	if err != nil || operation == nil {
+		fmt.Fprintf(os.Stderr, "idle: %q: must be an operation and a number\n", os.Args[1:])
+		os.Exit(2)
+	}
+	operation(n / 10) // warm
+	before := cpuTime()
+	operation(n)
+	fmt.Println(float64(cpuTime()-before) / float64(n))
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // it has no way to fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// pingPong hands a value over to another goroutine and back.
+func pingPong(n int) {
+	to, from := make(chan int), make(chan int)
+	go func() {
+		for range n {
+			<-to
+			from <- 1
+		}
+	}()
+	for range n {
+		to <- 1
+		<-from
+	}
+}
+
+// contend locks and unlocks on four goroutines, of which one in eight yields with the lock in hand.
+func contend(n int) {
+	var (
+		mu sync.Mutex
+		wg sync.WaitGroup
+	)
+	for range 4 {
+		wg.Go(func() {
+			for i := range n / 4 {
+				mu.Lock()
+				if i%8 == 0 {
+					runtime.Gosched()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// yield yields on four goroutines.
+func yield(n int) {
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range n / 4 {
+				runtime.Gosched()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// spawn starts goroutines that end at once, ten at a time.
+func spawn(n int) {
+	for range n / 10 {
+		var wg sync.WaitGroup
+		wg.Add(10)
+		for range 10 {
+			go wg.Done()
+		}
+		wg.Wait()
+	}
+}
