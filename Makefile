@@ -17,7 +17,7 @@ each = @bad=; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(1)) || bad="$$
 
 .PHONY: help
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 .PHONY: demo
 demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flags
@@ -26,6 +26,19 @@ demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flag
 .PHONY: test
 test: ## Run the tests of every module, with the race detector where there is a C compiler
 	$(call each,$(GO) test $(RACE) ./...)
+
+# Builds programs for runtime mode.
+OTELPROF = mkdir -p .tools && $(GO) build -o .tools/otelprof ./cmd/otelprof
+
+.PHONY: test-runtime
+test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode; QUICK=1 for a part
+	@$(OTELPROF)
+	@.tools/otelprof test -timeout 110s ./internal/sched ./causal
+	@.tools/otelprof test -short -timeout 110s sync context iter testing/synctest
+ifneq ($(QUICK),1)
+	@.tools/otelprof test -short -timeout 20m -skip '^TestSizeof$$' net/http runtime # g is larger
+	@.tools/otelprof test -race -timeout 110s ./internal/sched
+endif
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run golangci-lint in every module; the first run builds it into .tools/
@@ -43,8 +56,17 @@ guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 C
 	$(GO) test -count=1 -vet=off -exec $(CURDIR)/integration/qemu/run.sh $(ARGS)
 
 .PHONY: accuracy
-accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual, ARGS="-only mutex"
-	@cd integration && $(GO) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(ARGS)
+accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual or runtime, ARGS="-only mutex"
+	@$(if $(filter runtime,$(MODE)),$(OTELPROF))
+	@cd integration && $(if $(filter runtime,$(MODE)),../.tools/otelprof,$(GO)) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(ARGS)
+
+# What is missing here is a failure, unless REQUIRE_INTEGRATION is empty.
+REQUIRE_INTEGRATION ?= 1
+
+.PHONY: integration
+integration: ## Run against a real Collector, Jaeger, Prometheus and Chromium, 3 minutes, the first time 12; ARGS="-run Demo", ARGS=-long
+	@cd integration && $(GO) run ./backends/setup
+	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m ./backends $(ARGS)
 
 .PHONY: qemu
 qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs; ARGS="-v -run Loop"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -60,14 +61,14 @@ func labeled(s sdktrace.Sampler) *side {
 	return ours
 }
 
-var computed float64
-
 // compute takes some 7 ms, so that an arm of 64 lasts half a second and what it takes to begin and end sampling
 // does not show.
 func compute(float64) {
+	sum := 0.0
 	for i := range 1_000_000 {
-		computed += math.Sin(float64(i))
+		sum += math.Sin(float64(i))
 	}
+	runtime.KeepAlive(sum)
 }
 
 // profiled samples at 100 Hz while it computes, and not while the peer does.

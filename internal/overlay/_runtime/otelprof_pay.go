@@ -131,7 +131,7 @@ func (o *otelprofG) lieDown(x *otelprofExperiment, ns int64) int64 {
 }
 
 // otelprofNap has the calling goroutine sleep in a system call, after lieDown. Timers are a millisecond
-// late, this 50 µs; a thread is blocked meanwhile, so only a few may do it, and not for long.
+// late, this 50 µs, which are taken off before; a thread is blocked meanwhile, so only a few may do it, and not for long.
 func otelprofNap(ns int64) {
 	late := otelprofUsleep(ns) - ns
 	otelprofNapping.Add(-1)
@@ -153,7 +153,7 @@ func otelprofNap(ns int64) {
 func otelprofUsleep(ns int64) (took int64) {
 	began := nanotime()
 	entersyscallblock()
-	usleep(uint32(ns / 1000))
+	usleep(uint32(max(0, ns-otelprofLeastSleep) / 1000))
 	took = nanotime() - began
 	exitsyscall()
 	return took

@@ -64,8 +64,8 @@ func otelprofStops(x *otelprofExperiment, gp *g, regionGoesOn bool) {
 	}
 	o.since, o.running, o.settles = now-growth, false, false
 	// The P, if it is still there, goes on from where the goroutine leaves it: whoever runs there
-	// next begins no earlier in virtual time.
-	if mp := getg().m; mp.curg == gp && mp.p != 0 {
+	// next begins no earlier in virtual time. Who stops to pay by a sleep has not begun its work.
+	if mp := getg().m; mp.curg == gp && mp.p != 0 && !o.extended {
 		pp := mp.p.ptr()
 		pp.otelprof = otelprofP{epoch: x.epoch, debt: o.debt, since: o.since}
 	}
@@ -140,7 +140,7 @@ func otelprofRuns(x *otelprofExperiment, gp *g) {
 	switch {
 	case o.spared:
 		// It has nothing to pay, but what the P owes is not forgotten.
-		o.debt = otelprofOwedByP(x, mp.p.ptr(), now-growth)
+		o.debt = max(0, otelprofOwedByP(x, mp.p.ptr(), now-growth))
 	case !o.settles:
 		growth = o.pay(x, growth, x.longest, nil)
 	}
@@ -150,12 +150,12 @@ func otelprofRuns(x *otelprofExperiment, gp *g) {
 	}
 }
 
-// otelprofOwedByP is what the P still owes, at a virtual time.
+// otelprofOwedByP is what the P still owes, at a virtual time. It may have been paid in advance.
 func otelprofOwedByP(x *otelprofExperiment, pp *p, virtual int64) int64 {
 	if pp.otelprof.epoch != x.epoch {
-		return 0
+		return -1 << 62 // nothing is known of it
 	}
-	return max(0, pp.otelprof.debt-(virtual-pp.otelprof.since))
+	return pp.otelprof.debt - (virtual - pp.otelprof.since)
 }
 
 // otelprofBegins books that gp is born: at the virtual time of its parent.
