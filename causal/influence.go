@@ -129,19 +129,31 @@ func (v *overlap) latencies() []*otelhdr.Snapshot {
 }
 
 // quantiles returns those that the progress points ask for, of what was recorded in between.
-func (run *run) quantiles(before, after []*otelhdr.Snapshot) [][]float64 {
-	all := make([][]float64, len(run.plan.Progress))
+func (run *run) quantiles(recorded []*otelhdr.Snapshot) [][]float64 {
+	all := make([][]float64, len(recorded))
+	for point, p := range run.plan.Progress {
+		if recorded[point] == nil {
+			continue
+		}
+		_, at := p.metrics()
+		for _, percent := range at {
+			all[point] = append(all[point], quantile(recorded[point], percent))
+		}
+	}
+	return all
+}
+
+// recorded is what came between two readings, by progress point; nil for those that have no
+// latency.
+func (run *run) recorded(before, after []*otelhdr.Snapshot) []*otelhdr.Snapshot {
+	all := make([]*otelhdr.Snapshot, len(run.plan.Progress))
 	for point, p := range run.plan.Progress {
 		if p.Type != TypeLatency || point >= len(after) || after[point] == nil {
 			continue
 		}
-		recorded := after[point]
+		all[point] = after[point]
 		if before[point] != nil {
-			recorded = recorded.Since(before[point], nil)
-		}
-		_, at := p.metrics()
-		for _, percent := range at {
-			all[point] = append(all[point], quantile(recorded, percent))
+			all[point] = after[point].Since(before[point], nil)
 		}
 	}
 	return all

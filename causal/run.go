@@ -17,6 +17,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -54,6 +55,7 @@ type run struct {
 	regions     []RegionKey // that the plan selects, in the order in which they were seen
 	picked      bool        // regions that the plan leaves to us are among them
 	experiments []experiment
+	latency     map[latencyCell]*otelhdr.Snapshot
 	iterations  int
 	measured    int // arms, and of them rejected
 	rejected    int
@@ -86,6 +88,19 @@ type experiment struct {
 	locks    time.Duration // waits for those of package sync
 }
 
+// A latencyCell is an arm and one of the progress points that have a latency.
+type latencyCell struct {
+	arm
+	point int
+}
+
+func newLatencyCell(a arm, point int) latencyCell {
+	if a.speedup == 0 {
+		a.spared = sparesNone // they are all alike
+	}
+	return latencyCell{a, point}
+}
+
 func newRun(p *Plan, c config, now time.Time) (*run, error) {
 	b, err := newBreaker(p.Abort)
 	if err != nil {
@@ -104,6 +119,7 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 		spin:     clock.Spin,
 		sleep:    clock.Sleep,
 		progress: make([]visitCounter, len(p.Progress)),
+		latency:  map[latencyCell]*otelhdr.Snapshot{},
 		done:     make(chan struct{}),
 
 		processors: n,
@@ -300,8 +316,9 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		e.spoiled = bad > maxWithheld*(bad+good)
 		e.busy = run.load.since(busy)
 		influence.look(&e)
-		e.quantiles = run.quantiles(slow, influence.latencies())
-		run.add(e)
+		recorded := run.recorded(slow, influence.latencies())
+		e.quantiles = run.quantiles(recorded)
+		run.add(e, recorded)
 		return true
 	}
 }
@@ -309,7 +326,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 // maxWithheld is the share of delays that may be withheld before an experiment is thrown away.
 const maxWithheld = 0.01
 
-func (run *run) add(e experiment) {
+func (run *run) add(e experiment, recorded []*otelhdr.Snapshot) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.measured++
@@ -321,6 +338,24 @@ func (run *run) add(e experiment) {
 		// Of an overlap the place among its neighbours is kept.
 	}
 	run.experiments = append(run.experiments, e)
+	if !e.spoiled {
+		run.addLatency(e.arm, recorded)
+	}
+}
+
+// addLatency adds to what an arm has recorded so far. Snapshots that others may have are not
+// changed.
+func (run *run) addLatency(a arm, recorded []*otelhdr.Snapshot) {
+	for point, now := range recorded {
+		if now == nil {
+			continue
+		}
+		cell := newLatencyCell(a, point)
+		if sum := run.latency[cell]; sum != nil && now.Merge(sum) != nil {
+			continue // of another layout, which no run changes
+		}
+		run.latency[cell] = now
+	}
 }
 
 // tick is how often a run looks at the clock and the breaker.

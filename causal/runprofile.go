@@ -2,8 +2,11 @@ package causal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // profile estimates all curves from what the run has measured so far.
@@ -23,9 +26,10 @@ func (run *run) profile() Profile {
 	}
 	// Both only ever grow, so that the slices can be read without the lock.
 	regions, experiments := run.regions, run.experiments
+	latency := maps.Clone(run.latency)
 	run.mu.Unlock()
 
-	p.Tallies = run.tallies(regions, experiments)
+	p.Tallies = run.tallies(regions, experiments, latency)
 	p.Notes = run.notes(regions)
 	for point, progress := range run.plan.Progress {
 		if !slices.ContainsFunc(experiments, func(e experiment) bool { return e.passages[point].visits > 0 }) {
@@ -189,7 +193,7 @@ func (run *run) samples() func(arm) [][]float64 {
 }
 
 // tallies add up what the experiments have counted.
-func (run *run) tallies(regions []RegionKey, experiments []experiment) (tallies []Tally) {
+func (run *run) tallies(regions []RegionKey, experiments []experiment, latency map[latencyCell]*otelhdr.Snapshot) (tallies []Tally) {
 	places := map[Tally]int{}
 	for _, e := range experiments {
 		if e.spoiled || e.spared == sparesNone && e.speedup > 0 {
@@ -205,6 +209,7 @@ func (run *run) tallies(regions []RegionKey, experiments []experiment) (tallies 
 				at = len(tallies)
 				places[key] = at
 				tallies = append(tallies, key)
+				tallies[at].Latency = latency[newLatencyCell(e.arm, point)]
 			}
 			t := &tallies[at]
 			t.Visits += e.passages[point].visits

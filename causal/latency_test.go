@@ -1,0 +1,54 @@
+package causal
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/otelhdr"
+)
+
+// What arms have recorded of latency is added up by cell. Arms without delay are one cell, and one
+// that was thrown away counts for nothing.
+func TestTalliesHaveLatency(t *testing.T) {
+	run, err := newRun(mustParse(t, "mode: overlap", "progress: [{span: root, type: latency}]"), config{caps: wide}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(values ...uint64) []*otelhdr.Snapshot {
+		h, err := otelhdr.NewConcurrent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			h.Record(v)
+		}
+		return []*otelhdr.Snapshot{h.Snapshot(nil)}
+	}
+	run.regions = []RegionKey{{Scope: "s", Span: "a"}, {Scope: "s", Span: "b"}}
+	add := func(speedup float64, spared int, spoiled bool, values ...uint64) {
+		run.add(experiment{arm: arm{speedup, spared}, spoiled: spoiled, passages: make([]passage, 1)}, of(values...))
+	}
+	add(0, 0, false, 10)
+	add(0, 1, false, 11, 12)
+	add(0.5, 1, false, 5)
+	before := run.profile().Tallies
+	add(0.5, 1, false, 6, 7)
+	add(0.5, 1, true, 1000)
+	add(0.5, 0, false, 8)
+
+	got := map[string]uint64{}
+	for _, tally := range run.profile().Tallies {
+		got[tally.Region.Span] = tally.Latency.Count()
+		if tally.Latency.Max() > 20 {
+			t.Errorf("%q has a latency of %v", tally.Region.Span, time.Duration(tally.Latency.Max()))
+		}
+	}
+	if diff := cmp.Diff(map[string]uint64{"": 3, "a": 1, "b": 3}, got); diff != "" {
+		t.Errorf("latencies by region (-want +got):\n%s", diff)
+	}
+	if n := before[1].Latency.Count(); n != 1 {
+		t.Errorf("a profile given away has changed: %d values, want 1", n)
+	}
+}
