@@ -90,15 +90,23 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 				counts.DataPoints = append(counts.DataPoints, point)
 			}
 		}
+		// A metric without points is an error to some who receive it.
+		if len(counts.DataPoints) > 0 {
+			metrics = append(metrics, metricdata.Metrics{
+				Name: string(e.Key()), Unit: e.Unit(), Data: counts,
+				Description: "What was counted in a span, of the spans in the sample.",
+			})
+		}
+	}
+	if uncounted := p.uncounted(start, end); len(uncounted.DataPoints) > 0 {
 		metrics = append(metrics, metricdata.Metrics{
-			Name: string(e.Key()), Unit: e.Unit(), Data: counts,
-			Description: "What was counted in a span, of the spans in the sample.",
+			Name: UncountedMetric, Unit: "{span}", Data: uncounted,
+			Description: "Spans of the sample without counts.",
 		})
 	}
-	metrics = append(metrics, metricdata.Metrics{
-		Name: UncountedMetric, Unit: "{span}", Data: p.uncounted(start, end),
-		Description: "Spans of the sample without counts.",
-	})
+	if len(metrics) == 0 {
+		return nil, nil
+	}
 	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: ScopeName}, Metrics: metrics}}, nil
 }
 

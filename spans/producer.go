@@ -108,16 +108,21 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		self.DataPoints = append(self.DataPoints, metricdata.DataPoint[float64]{Attributes: set, StartTime: start, Time: end, Value: now.self})
 		failed.DataPoints = append(failed.DataPoints, metricdata.DataPoint[int64]{Attributes: set, StartTime: start, Time: end, Value: int64(now.errors)})
 	}
-	dropped := p.dropped(start, end)
-	return []metricdata.ScopeMetrics{{
-		Scope: instrumentation.Scope{Name: ScopeName},
-		Metrics: []metricdata.Metrics{
-			{Name: RegionDurationMetric, Description: "Duration of spans, by region.", Unit: "s", Data: durations},
-			{Name: RegionSelfTimeMetric, Description: "Time of spans in which no child span was open.", Unit: "s", Data: self},
-			{Name: RegionErrorsMetric, Description: "Spans that ended with status Error.", Unit: "{span}", Data: failed},
-			{Name: DroppedMetric, Description: "Sessions and spans left out of the session store.", Unit: "{record}", Data: dropped},
-		},
-	}}, nil
+	// A metric without points is an error to some who receive it.
+	var metrics []metricdata.Metrics
+	if len(durations.DataPoints) > 0 {
+		metrics = append(metrics,
+			metricdata.Metrics{Name: RegionDurationMetric, Description: "Duration of spans, by region.", Unit: "s", Data: durations},
+			metricdata.Metrics{Name: RegionSelfTimeMetric, Description: "Time of spans in which no child span was open.", Unit: "s", Data: self},
+			metricdata.Metrics{Name: RegionErrorsMetric, Description: "Spans that ended with status Error.", Unit: "{span}", Data: failed})
+	}
+	if dropped := p.dropped(start, end); len(dropped.DataPoints) > 0 {
+		metrics = append(metrics, metricdata.Metrics{Name: DroppedMetric, Description: "Sessions and spans left out of the session store.", Unit: "{record}", Data: dropped})
+	}
+	if len(metrics) == 0 {
+		return nil, nil
+	}
+	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: ScopeName}, Metrics: metrics}}, nil
 }
 
 // RegionAttributes returns the attributes by which metrics name a region, and more.
