@@ -99,7 +99,7 @@ function failed(err) {
 function setPaused(value) {
   paused = value;
   setText(pause, paused ? "Resume" : "Pause");
-  setAttr(pause, "aria-pressed", paused);
+  setAttr(pause, "aria-pressed", String(paused));
   showAnswered(answered);
   poller.pause(paused);
 }

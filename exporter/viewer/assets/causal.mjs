@@ -26,7 +26,7 @@ export function causalView(context) {
   const progress = choice("Progress point", "p", "every progress point");
   const metric = choice("Metric", "m", "every metric");
   const shownText = h("span", { class: "muted" });
-  const rows = h("div", { class: "scroll" });
+  const rows = h("div", { class: "scroll", tabindex: "0" });
   const more = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
   const explain = h("ul", { class: "mode-list" }, Object.entries(modes).map(([mode, how]) => h("li", {}, marker(mode), h("strong", {}, mode), ` ${how}`)));
   const figures = h("div", { class: "figures" });

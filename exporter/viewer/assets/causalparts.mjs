@@ -66,7 +66,7 @@ export function figure() {
   const holder = h("div", { class: "plot-holder" });
   const head = h("header");
   const legend = h("p", { class: "legend" });
-  const aside = h("div", { class: "scroll" });
+  const aside = h("div", { class: "scroll", tabindex: "0" });
   const el = h("article", { class: "progress", tabindex: "-1" }, head, h("div", { class: "plot-and-table" }, h("div", {}, legend, holder), aside));
   let shown = "";
   let width = 0;
@@ -121,5 +121,5 @@ function group(pairs) {
 
 /** command is a command in a box, to copy. */
 export function command(text) {
-  return h("div", { class: "command" }, h("pre", {}, text), copyButton("Copy", () => text));
+  return h("div", { class: "command" }, h("pre", { tabindex: "0" }, text), copyButton("Copy", () => text));
 }

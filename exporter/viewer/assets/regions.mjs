@@ -150,7 +150,7 @@ function regionRow(first) {
 
   function flip(to = !isOpen) {
     isOpen = to;
-    setAttr(toggle, "aria-expanded", isOpen);
+    setAttr(toggle, "aria-expanded", String(isOpen));
     setAttr(row, "data-open", isOpen || null);
     detail.hidden = !isOpen;
     if (isOpen) refresh();

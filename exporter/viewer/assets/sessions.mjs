@@ -91,9 +91,9 @@ export function sessionsView(context) {
 
 /** droppedText tells what never reached the list, "" for nothing. */
 function droppedText(d) {
-  const lost = d.queue_full + d.store_error + d.unfinished;
+  const lost = d.queue_full + d.store_error;
   const parts = [];
-  if (lost) parts.push(`${plural(lost, "session")} dropped: ${d.queue_full} with the queue full, ${d.store_error} by the store, ${d.unfinished} at shutdown.`);
+  if (lost) parts.push(`${plural(lost, "session")} dropped: ${d.queue_full} with the queue full, ${d.store_error} by the store.`);
   if (d.discarded) parts.push(`${plural(d.discarded, "session")} discarded by the application.`);
   if (d.session_full) parts.push(`${plural(d.session_full, "span")} dropped from sessions that were full.`);
   return parts.join(" ");

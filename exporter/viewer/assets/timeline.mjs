@@ -49,7 +49,7 @@ export function timelineRow() {
     draw(next, context) {
       [row, ctx] = [next, context];
       setAttr(el, "aria-level", row.depth + 1);
-      setAttr(el, "aria-expanded", row.expandable ? row.open : null);
+      setAttr(el, "aria-expanded", row.expandable ? String(row.open) : null);
       setAttr(el, "aria-selected", row.key === ctx.selected);
       setAttr(el, "data-type", row.type);
       setAttr(el, "data-dim", !ctx.matches(row) || null);
