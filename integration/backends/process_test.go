@@ -1,0 +1,175 @@
+package backends
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process is a program that runs in the background, with its output in a file.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{} // closed when it has ended
+	err  error         // how, valid after done
+}
+
+// start runs a program until the test ends, or stop.
+func start(t testing.TB, name, program string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{name: name, cmd: exec.Command(program, args...), log: filepath.Join(artefacts(t), name+".log"), done: make(chan struct{})}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = dieWithParent()
+	err = p.cmd.Start()
+	_ = log.Close() // the process has its own
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = p.stop()
+		if t.Failed() {
+			t.Logf("%s: the end of %s:\n%s", name, p.log, p.tail())
+		}
+	})
+	return p
+}
+
+// stop asks the process to end, waits, and returns how it has ended. A process that does not end is killed.
+func (p *process) stop() error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.done:
+	case <-time.After(30 * time.Second):
+		p.kill()
+		return fmt.Errorf("%s: does not end within 30 s", p.name)
+	}
+	return p.err
+}
+
+// kill ends the process at once.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.done
+}
+
+// tail returns the last lines that the process wrote.
+func (p *process) tail() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-8):], "\n")
+}
+
+// ready waits until a URL answers 200.
+func (p *process) ready(t testing.TB, url string) {
+	t.Helper()
+	eventually(t, 30*time.Second, func() error {
+		select {
+		case <-p.done:
+			t.Fatalf("%s: has ended: %v\n%s", p.name, p.err, p.tail())
+		default:
+		}
+		_, err := get(t.Context(), url)
+		return err
+	})
+}
+
+// eventually repeats what has an error, for some time.
+func eventually(t testing.TB, limit time.Duration, try func() error) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v: %v", limit, err)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// client keeps no connections, which would look like leaks.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+
+// get returns what a URL answers, which must be 200.
+func get(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return do(request)
+}
+
+// post is get with a body.
+func post(ctx context.Context, url, contentType string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", contentType)
+	return do(request)
+}
+
+func do(request *http.Request) ([]byte, error) {
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	err = errors.Join(err, response.Body.Close())
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: %s: %s", request.Method, request.URL, response.Status, bytes.TrimSpace(body))
+	}
+	return body, err
+}
+
+// freeAddress returns an address on the loopback that nobody listens at.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+func portOf(t testing.TB, address string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

@@ -1,0 +1,120 @@
+// Setup builds the Collector, Prometheus and Jaeger into .tools, and fetches what the tests of the page need: Chromium,
+// by apt-get where that is there and root runs this, and axe-core. It does nothing twice.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/otelprof/otelprof/integration/backends/programs"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "setup:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, w io.Writer) error {
+	root, err := repository(ctx)
+	if err != nil {
+		return err
+	}
+	source, tools := filepath.Join(root, "integration", "backends"), filepath.Join(root, ".tools")
+	for _, p := range programs.All {
+		if err := p.Build(ctx, source, tools, w); err != nil {
+			return err
+		}
+	}
+	return errors.Join(fetchAxe(ctx, source, tools, w), installChromium(ctx, w))
+}
+
+// repository returns the root of the one that has the working folder.
+func repository(ctx context.Context) (string, error) {
+	module, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	dir := filepath.Dir(strings.TrimSpace(string(module)))
+	if filepath.Base(dir) != "integration" {
+		return "", fmt.Errorf("module %s: must be that of integration", dir)
+	}
+	return filepath.Dir(dir), nil
+}
+
+// fetchAxe fetches axe-core as the lock file says. Without npm the browser's tests say what is missing.
+func fetchAxe(ctx context.Context, source, tools string, w io.Writer) error {
+	to := filepath.Join(tools, "axe")
+	lock, err := os.ReadFile(filepath.Join(source, "axe", "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	if have, err := os.ReadFile(filepath.Join(to, "package-lock.json")); err == nil && string(have) == string(lock) {
+		if _, err := os.Stat(filepath.Join(to, "node_modules", "axe-core", "axe.min.js")); err == nil {
+			fmt.Fprintln(w, "axe-core: fetched,", to)
+			return nil
+		}
+	}
+	if !has("npm") {
+		fmt.Fprintln(w, "axe-core: not fetched, npm is not installed")
+		return nil
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(source, "axe", name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w, "axe-core: fetching")
+	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = to, w, w
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("axe-core: npm ci: %w", err)
+	}
+	return nil
+}
+
+// installChromium asks Debian for it. Elsewhere the browser's tests say that it is missing.
+func installChromium(ctx context.Context, w io.Writer) error {
+	switch {
+	case has("chromium") || has("chromium-browser") || has("google-chrome"):
+		fmt.Fprintln(w, "chromium: installed")
+		return nil
+	case !has("apt-get") || os.Getuid() != 0:
+		fmt.Fprintln(w, "chromium: not installed; as root of a Debian: apt-get install chromium")
+		return nil
+	}
+	fmt.Fprintln(w, "chromium: installing")
+	for _, args := range [][]string{{"-qq", "update"}, {"-qq", "-y", "--no-install-recommends", "install", "chromium"}} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			fmt.Fprintf(w, "chromium: not installed: apt-get %v: %v\n%s", args, err, out)
+			return nil // the tests that want it say so
+		}
+	}
+	return nil
+}
+
+func has(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
