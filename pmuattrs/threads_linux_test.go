@@ -213,7 +213,8 @@ func TestThreadsLimit(t *testing.T) {
 	}
 	onThreads(5, true, read)
 	s := threads.Stats()
-	if s.Open != 2 || refused.Load() < 3 || s.Refused != 2*uint64(refused.Load()) {
+	// A place whose thread has ended may have been used again.
+	if s.Open != 2 || refused.Load() < 3-int64(s.Reaped) || s.Refused != 2*uint64(refused.Load()) {
 		t.Errorf("Stats() = %+v, %d of 5 threads refused, each twice", s, refused.Load())
 	}
 	// A second later all have ended.
