@@ -6,6 +6,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
 // logsOf groups records by resource and scope, in the order of their first record.
@@ -32,16 +34,16 @@ func logsOf(records []sdklog.Record) plog.Logs {
 func putRecord(dst plog.LogRecord, r *sdklog.Record) {
 	dst.SetTimestamp(timestamp(r.Timestamp()))
 	dst.SetObservedTimestamp(timestamp(r.ObservedTimestamp()))
-	dst.SetEventName(utf8(r.EventName()))
+	dst.SetEventName(otlpattr.UTF8(r.EventName()))
 	dst.SetSeverityNumber(plog.SeverityNumber(r.Severity())) // the same numbers
-	dst.SetSeverityText(utf8(r.SeverityText()))
-	putValue(dst.Body(), r.Body())
+	dst.SetSeverityText(otlpattr.UTF8(r.SeverityText()))
+	otlpattr.PutValue(dst.Body(), r.Body())
 	attributes := make([]attribute.KeyValue, 0, r.AttributesLen())
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {
 		attributes = append(attributes, kv)
 		return true
 	})
-	putAttributes(dst.Attributes(), attributes)
+	otlpattr.Put(dst.Attributes(), attributes)
 	dst.SetDroppedAttributesCount(count32(r.DroppedAttributes()))
 	dst.SetTraceID([16]byte(r.TraceID()))
 	dst.SetSpanID([8]byte(r.SpanID()))

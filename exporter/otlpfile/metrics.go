@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
 // metricsOf returns what OTLP has words for. The error names metrics it has none for; they
@@ -32,9 +34,9 @@ func metricsOf(rm *metricdata.ResourceMetrics) (pmetric.Metrics, error) {
 
 func putMetric(dst pmetric.MetricSlice, src metricdata.Metrics) error {
 	m := pmetric.NewMetric()
-	m.SetName(utf8(src.Name))
-	m.SetDescription(utf8(src.Description))
-	m.SetUnit(utf8(src.Unit))
+	m.SetName(otlpattr.UTF8(src.Name))
+	m.SetDescription(otlpattr.UTF8(src.Description))
+	m.SetUnit(otlpattr.UTF8(src.Unit))
 	var err error
 	switch d := src.Data.(type) {
 	case metricdata.Gauge[int64]:
@@ -87,7 +89,7 @@ func putNumbers[N int64 | float64](dst pmetric.NumberDataPointSlice, points []me
 	dst.EnsureCapacity(len(points))
 	for _, src := range points {
 		p := dst.AppendEmpty()
-		putAttributes(p.Attributes(), src.Attributes.ToSlice())
+		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
 		p.SetStartTimestamp(timestamp(src.StartTime))
 		p.SetTimestamp(timestamp(src.Time))
 		putExemplars(p.Exemplars(), src.Exemplars)
@@ -105,7 +107,7 @@ func putHistogram[N int64 | float64](dst pmetric.Histogram, src metricdata.Histo
 	dst.SetAggregationTemporality(t)
 	for _, src := range src.DataPoints {
 		p := dst.DataPoints().AppendEmpty()
-		putAttributes(p.Attributes(), src.Attributes.ToSlice())
+		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
 		p.SetStartTimestamp(timestamp(src.StartTime))
 		p.SetTimestamp(timestamp(src.Time))
 		p.SetCount(src.Count)
@@ -128,7 +130,7 @@ func putExponential[N int64 | float64](dst pmetric.ExponentialHistogram, src met
 	dst.SetAggregationTemporality(t)
 	for _, src := range src.DataPoints {
 		p := dst.DataPoints().AppendEmpty()
-		putAttributes(p.Attributes(), src.Attributes.ToSlice())
+		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
 		p.SetStartTimestamp(timestamp(src.StartTime))
 		p.SetTimestamp(timestamp(src.Time))
 		p.SetCount(src.Count)
@@ -154,7 +156,7 @@ func putExponential[N int64 | float64](dst pmetric.ExponentialHistogram, src met
 func putSummary(dst pmetric.Summary, src metricdata.Summary) {
 	for _, src := range src.DataPoints {
 		p := dst.DataPoints().AppendEmpty()
-		putAttributes(p.Attributes(), src.Attributes.ToSlice())
+		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
 		p.SetStartTimestamp(timestamp(src.StartTime))
 		p.SetTimestamp(timestamp(src.Time))
 		p.SetCount(src.Count)
@@ -170,7 +172,7 @@ func putSummary(dst pmetric.Summary, src metricdata.Summary) {
 func putExemplars[N int64 | float64](dst pmetric.ExemplarSlice, exemplars []metricdata.Exemplar[N]) {
 	for _, src := range exemplars {
 		e := dst.AppendEmpty()
-		putAttributes(e.FilteredAttributes(), src.FilteredAttributes)
+		otlpattr.Put(e.FilteredAttributes(), src.FilteredAttributes)
 		e.SetTimestamp(timestamp(src.Time))
 		switch v := any(src.Value).(type) {
 		case int64:

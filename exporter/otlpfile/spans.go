@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
 // The bits of a span's flags above those of W3C.
@@ -44,19 +46,19 @@ func putSpan(dst ptrace.Span, s sdktrace.ReadOnlySpan) {
 	dst.SetParentSpanID([8]byte(parent.SpanID()))
 	dst.TraceState().FromRaw(ctx.TraceState().String())
 	dst.SetFlags(flags(ctx.TraceFlags(), parent))
-	dst.SetName(utf8(s.Name()))
+	dst.SetName(otlpattr.UTF8(s.Name()))
 	dst.SetKind(ptrace.SpanKind(s.SpanKind())) // the same numbers
 	dst.SetStartTimestamp(timestamp(s.StartTime()))
 	dst.SetEndTimestamp(timestamp(s.EndTime()))
-	putAttributes(dst.Attributes(), s.Attributes())
+	otlpattr.Put(dst.Attributes(), s.Attributes())
 	dst.SetDroppedAttributesCount(count32(s.DroppedAttributes()))
 	dst.SetDroppedEventsCount(count32(s.DroppedEvents()))
 	dst.SetDroppedLinksCount(count32(s.DroppedLinks()))
 	for _, e := range s.Events() {
 		event := dst.Events().AppendEmpty()
-		event.SetName(utf8(e.Name))
+		event.SetName(otlpattr.UTF8(e.Name))
 		event.SetTimestamp(timestamp(e.Time))
-		putAttributes(event.Attributes(), e.Attributes)
+		otlpattr.Put(event.Attributes(), e.Attributes)
 		event.SetDroppedAttributesCount(count32(e.DroppedAttributeCount))
 	}
 	for _, l := range s.Links() {
@@ -65,11 +67,11 @@ func putSpan(dst ptrace.Span, s sdktrace.ReadOnlySpan) {
 		link.SetSpanID([8]byte(l.SpanContext.SpanID()))
 		link.TraceState().FromRaw(l.SpanContext.TraceState().String())
 		link.SetFlags(flags(l.SpanContext.TraceFlags(), l.SpanContext))
-		putAttributes(link.Attributes(), l.Attributes)
+		otlpattr.Put(link.Attributes(), l.Attributes)
 		link.SetDroppedAttributesCount(count32(l.DroppedAttributeCount))
 	}
 	status := s.Status()
-	dst.Status().SetMessage(utf8(status.Description))
+	dst.Status().SetMessage(otlpattr.UTF8(status.Description))
 	switch status.Code {
 	case codes.Ok:
 		dst.Status().SetCode(ptrace.StatusCodeOk)

@@ -13,11 +13,12 @@ func Put(dst pcommon.Map, kvs []attribute.KeyValue) {
 	dst.EnsureCapacity(dst.Len() + len(kvs))
 	for _, kv := range kvs {
 		v, _ := dst.GetOrPutEmpty(UTF8(string(kv.Key)))
-		putValue(v, kv.Value)
+		PutValue(v, kv.Value)
 	}
 }
 
-func putValue(dst pcommon.Value, v attribute.Value) {
+// PutValue sets dst to v.
+func PutValue(dst pcommon.Value, v attribute.Value) {
 	switch v.Type() {
 	case attribute.BOOL:
 		dst.SetBool(v.AsBool())
@@ -38,7 +39,7 @@ func putValue(dst pcommon.Value, v attribute.Value) {
 	case attribute.STRINGSLICE:
 		putSlice(dst, v.AsStringSlice(), func(e pcommon.Value, s string) { e.SetStr(UTF8(s)) })
 	case attribute.SLICE:
-		putSlice(dst, v.AsSlice(), putValue)
+		putSlice(dst, v.AsSlice(), PutValue)
 	case attribute.MAP:
 		Put(dst.SetEmptyMap(), v.AsMap())
 	case attribute.EMPTY:
