@@ -71,6 +71,11 @@ integration: ## Run against a real Collector, Jaeger, Prometheus and Chromium, 3
 	@cd integration && $(GO) run ./backends/setup
 	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m ./backends $(ARGS)
 
+.PHONY: screenshot
+screenshot: ## Take the README's picture of the viewer from the demo; ARGS="-all DIR" takes every view
+	@mkdir -p .tools && cd integration && $(GO) build -o ../.tools/screenshot ./screenshot
+	@.tools/screenshot $(ARGS)
+
 .PHONY: qemu
 qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs; ARGS="-v -run Loop"
 	@integration/qemu/setup.sh

@@ -37,6 +37,7 @@ made of them. Ctrl-C ends it.
 		open := c.Bool("open", true, "open the page in the browser of this desktop")
 		service := c.String("service", "", "show only what is of the service of this `name`")
 		most := c.Int("sessions", 10_000, "`number` of sessions kept, those that ended last")
+		trace := c.String("trace-url", "", "link sessions to this `address`, with {trace_id} in it")
 		memory := c.Int("memory", 2048, "`MiB` that sessions may take")
 		if err := c.parse(1, -1); err != nil {
 			return err
@@ -51,7 +52,10 @@ made of them. Ctrl-C ends it.
 		if err != nil {
 			return err
 		}
-		h, err := newSavedViewer(data)
+		h, err := newSavedViewer(data, *trace)
+		if errors.Is(err, viewer.ErrConfig) {
+			return usagef("trace-url: %v", strings.TrimPrefix(err.Error(), viewer.ErrConfig.Error()+": "))
+		}
 		if err != nil {
 			return err
 		}
@@ -141,10 +145,14 @@ func writeSaved(w io.Writer, d *saved.Data, took time.Duration) {
 		d.Sessions, nSpans, len(d.Regions), points, len(d.Files), took.Round(time.Millisecond))
 }
 
-func newSavedViewer(d *saved.Data) (*viewer.Handler, error) {
+func newSavedViewer(d *saved.Data, traceURL string) (*viewer.Handler, error) {
 	title := strings.Join(d.Services, ", ")
 	if title == "" {
 		title = filepath.Base(d.Files[0].File)
+	}
+	var opts []viewer.Option
+	if traceURL != "" {
+		opts = append(opts, viewer.WithTraceURL(traceURL))
 	}
 	return viewer.New(viewer.Sources{
 		Regions:  func() []spans.RegionStats { return d.Regions },
@@ -153,7 +161,7 @@ func newSavedViewer(d *saved.Data) (*viewer.Handler, error) {
 		Store:    d.Store,
 		Service:  title + " (saved)",
 		Saved:    &viewer.Saved{Profile: d.Profile, Stacks: d.Stacks, RelativeError: d.RelativeError},
-	})
+	}, opts...)
 }
 
 // openPage shows the page in the desktop's browser, if there is one. The address is printed

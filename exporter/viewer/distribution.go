@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// distributionJSON answers GET /api/v1/regions/{name}/distribution?scope=.
+// distributionJSON answers GET /api/v1/regions/{name}/distribution?scope=&scope_version=&buckets=1.
 type distributionJSON struct {
 	regionJSON
 	// Bins stand side by side, four from a power of two to the next, the shortest first.
@@ -19,7 +19,8 @@ func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
 	for i := range stats {
 		whole += int64(stats[i].Self)
 		scoped := !query.Has("scope") || query.Get("scope") == stats[i].Scope.Name
-		if found < 0 && scoped && stats[i].Name == name {
+		versioned := !query.Has("scope_version") || query.Get("scope_version") == stats[i].Scope.Version
+		if found < 0 && scoped && versioned && stats[i].Name == name {
 			found = i
 		}
 	}
@@ -29,6 +30,9 @@ func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
 	}
 	out := distributionJSON{regionJSON: regionOf(&stats[found]), Bins: binsOf(stats[found].Durations)}
 	out.RelativeError = max(out.RelativeError, h.leastError)
+	if query.Get("buckets") == "1" {
+		out.Cumulative = cumulativeOf(stats[found].Durations)
+	}
 	if whole > 0 {
 		out.SelfShare = float64(out.SelfNs) / float64(whole)
 	}

@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/spans"
 )
 
 // ErrConfig is wrapped by the errors that reject a source, an option or an address.
@@ -12,6 +17,9 @@ var ErrConfig = errors.New("viewer")
 
 // minTokenLen is the length in bytes below which a token can be guessed.
 const minTokenLen = 16
+
+// traceIDHole stands for the trace ID in the address of a trace.
+const traceIDHole = "{trace_id}"
 
 // An Option changes a [Handler].
 type Option interface{ apply(config) config }
@@ -23,6 +31,7 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	hosts    map[string]bool
 	token    string
+	traceURL string // with traceIDHole
 	problems []error
 }
 
@@ -73,4 +82,36 @@ func WithToken(token string) Option {
 		c.token = token
 		return c
 	})
+}
+
+// WithTraceURL links every session to the same trace in a tracing backend. The address is http
+// or https, and has {trace_id} where the 32 hexadecimal digits go:
+//
+//	http://localhost:16686/trace/{trace_id}
+//
+// The browser opens it, in a tab of its own; this process never does. Sessions of which the
+// sampler took no span have no link.
+//
+// By default, if this option is not used, there are no links.
+func WithTraceURL(address string) Option {
+	return optionFunc(func(c config) config {
+		u, err := url.Parse(strings.ReplaceAll(address, traceIDHole, trace.TraceID{}.String()))
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			return c.reject("trace URL %q: must be an address with http or https", address)
+		case !strings.Contains(address, traceIDHole):
+			return c.reject("trace URL %q: must contain %s", address, traceIDHole)
+		}
+		c.traceURL = address
+		return c
+	})
+}
+
+// traceURLOf returns the address of a session's trace, "" for none.
+func (c config) traceURLOf(s *spans.SessionRecord) string {
+	sampled := func(span spans.SpanRecord) bool { return span.Sampled }
+	if !s.TraceID.IsValid() || !slices.ContainsFunc(s.Spans, sampled) {
+		return ""
+	}
+	return strings.ReplaceAll(c.traceURL, traceIDHole, s.TraceID.String())
 }

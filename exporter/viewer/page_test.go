@@ -15,7 +15,7 @@ import (
 )
 
 // maxPageBytes is what the page may weigh, uncompressed.
-const maxPageBytes = 160 << 10
+const maxPageBytes = 250_000
 
 func TestPage(t *testing.T) {
 	h, err := New(Sources{

@@ -9,7 +9,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// regionsJSON answers GET /api/v1/regions.
+// regionsJSON answers GET /api/v1/regions; with buckets=1 each region has its whole distribution.
 type regionsJSON struct {
 	// Regions are ordered by self time, the longest first.
 	Regions []regionJSON  `json:"regions"`
@@ -41,16 +41,22 @@ type regionJSON struct {
 	RelativeError float64 `json:"relative_error"`
 	// Pmu is what was counted in a sample of the spans; absent if there was none.
 	Pmu *pmuJSON `json:"pmu,omitempty"`
+	// Cumulative is all that was recorded since the start; only where buckets=1 asks for it.
+	Cumulative *cumulativeJSON `json:"cumulative,omitempty"`
 }
 
-func (h *Handler) listRegions(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) listRegions(w http.ResponseWriter, request *http.Request) {
 	stats := h.regions()
 	out := regionsJSON{Regions: make([]regionJSON, 0, len(stats)), Dropped: h.dropped()}
 	counters := h.countersByRegion()
+	whole := request.URL.Query().Get("buckets") == "1"
 	for i := range stats {
 		r := regionOf(&stats[i])
 		r.RelativeError = max(r.RelativeError, h.leastError)
 		r.Pmu = counters[regionKey{r.Scope, r.ScopeVersion, r.Name}]
+		if whole {
+			r.Cumulative = cumulativeOf(stats[i].Durations)
+		}
 		out.SelfNs += r.SelfNs
 		out.RelativeError = max(out.RelativeError, r.RelativeError)
 		out.Regions = append(out.Regions, r)

@@ -6,11 +6,15 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// sessionJSON answers GET /api/v1/sessions/{id}. Spans are ordered by start, a parent
+// sessionJSON answers GET /api/v1/sessions/{id}; with format=otlp the answer is a document of
+// OTLP-JSON instead. Spans are ordered by start, a parent
 // before its children; the tree is in their Parent indexes.
 type sessionJSON struct {
 	sessionHeadJSON
-	Spans []spanJSON `json:"spans"`
+	// TraceURL is where the tracing backend shows it; absent without WithTraceURL, and where
+	// the backend got nothing.
+	TraceURL string     `json:"trace_url,omitempty"`
+	Spans    []spanJSON `json:"spans"`
 }
 
 type spanJSON struct {
@@ -57,7 +61,16 @@ func (h *Handler) oneSession(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "session %s: must be one that the store still keeps", id)
 		return
 	}
-	out := sessionJSON{sessionHeadJSON: headOf(record), Spans: make([]spanJSON, len(record.Spans))}
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "json":
+	case "otlp":
+		h.writeOTLP(w, record)
+		return
+	default:
+		writeError(w, http.StatusBadRequest, "format %q: must be json or otlp", format)
+		return
+	}
+	out := sessionJSON{sessionHeadJSON: headOf(record), TraceURL: h.config.traceURLOf(record), Spans: make([]spanJSON, len(record.Spans))}
 	for i := range record.Spans {
 		out.Spans[i] = spanOf(&record.Spans[i])
 	}

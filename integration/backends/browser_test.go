@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -223,7 +224,8 @@ func TestBrowser(t *testing.T) {
 				p.look(t, scheme, width)
 				for i, hash := range views {
 					p.open(t, hash)
-					name := fmt.Sprintf("%d-%s-%s-%d", i, strings.Trim(strings.Split(strings.TrimPrefix(hash, "#/"), "/")[0], "?"), scheme, width)
+					view := cmp.Or(strings.Split(strings.TrimPrefix(hash, "#/"), "/")[0], "overview")
+					name := fmt.Sprintf("%d-%s-%s-%d", i, view, scheme, width)
 					p.shoot(t, name)
 					violations, n := p.violations(t)
 					for _, v := range violations {
@@ -245,9 +247,24 @@ func TestBrowser(t *testing.T) {
 		p.look(t, "light", 1280)
 	})
 
+	t.Run("overview", func(t *testing.T) {
+		p.open(t, "#/")
+		p.until(t, "has regions", `document.querySelector("table.overview [data-row]")`)
+		// A row has its share of time, and an effect or the reason why there is none.
+		if rows, said := eval[int](t, p, `document.querySelectorAll("table.overview tbody").length`),
+			eval[int](t, p, `[...document.querySelectorAll("table.overview tbody")].filter((b) => b.querySelector(".time").innerText.includes("%") && b.querySelector(".why-line").innerText.trim()).length`); said != rows {
+			t.Errorf("%d of %d rows say how much a region matters, or why that is not known", said, rows)
+		}
+		p.key(t, "j")
+		p.until(t, "key j", `document.activeElement.matches("table.overview [data-row]")`)
+		region := eval[string](t, p, "document.activeElement.innerText")
+		p.key(t, kb.Enter)
+		p.until(t, "key Enter", fmt.Sprintf(`location.hash.startsWith("#/regions") && document.querySelector("[data-filter]")?.value === %q`, region))
+	})
+
 	t.Run("keyboard", func(t *testing.T) {
 		p.open(t, "#/regions")
-		for key, hash := range map[string]string{"2": "#/sessions", "3": "#/causal", "1": "#/regions"} {
+		for key, hash := range map[string]string{"2": "#/regions", "3": "#/sessions", "4": "#/causal", "1": "#/"} {
 			p.key(t, key)
 			p.until(t, "key "+key, fmt.Sprintf("location.hash === %q", hash))
 		}
@@ -269,7 +286,7 @@ func TestBrowser(t *testing.T) {
 		p.until(t, "key p", `document.querySelector("#pause").getAttribute("aria-pressed") === "true"`)
 		p.key(t, "p")
 		p.until(t, "key p", `document.querySelector("#pause").getAttribute("aria-pressed") === "false"`)
-		check(t, "browser_keyboard", "figure=9 keys do what the page says")
+		check(t, "browser_keyboard", "figure=10 keys do what the page says")
 	})
 
 	t.Run("live", func(t *testing.T) {

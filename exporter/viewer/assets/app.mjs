@@ -5,6 +5,7 @@ import { causalView } from "./causal.mjs";
 import { setAttr, setText } from "./dom.mjs";
 import { clock } from "./format.mjs";
 import { bindKeys } from "./keys.mjs";
+import { overviewView } from "./overview.mjs";
 import { regionsView } from "./regions.mjs";
 import { sessionView } from "./session.mjs";
 import { sessionsView } from "./sessions.mjs";
@@ -31,7 +32,7 @@ function parseRoute() {
       return p;
     }
   });
-  return { name: parts[0] ?? "regions", id: parts[1] ?? "", query: new URLSearchParams(query), path };
+  return { name: parts[0] ?? "overview", id: parts[1] ?? "", query: new URLSearchParams(query), path };
 }
 
 function open() {
@@ -50,16 +51,17 @@ function open() {
         else route.query.set(k, v === true ? "1" : v);
       }
       const query = route.query.toString();
-      history.replaceState(null, "", `#/${route.path || "regions"}${query ? `?${query}` : ""}`);
+      history.replaceState(null, "", `#/${route.path}${query ? `?${query}` : ""}`);
     },
   };
   const make = route.name === "sessions" ? (route.id ? sessionView : sessionsView)
+    : route.name === "regions" ? regionsView
     : route.name === "causal" ? causalView
-    : route.name === "stacks" ? stacksView : regionsView;
+    : route.name === "stacks" ? stacksView : overviewView;
   view = make(context);
   document.title = `${view.title} · ${title}`;
   for (const link of document.querySelectorAll("nav [data-view]")) {
-    setAttr(link, "aria-current", link.dataset.view === (make === regionsView ? "regions" : route.name) ? "page" : null);
+    setAttr(link, "aria-current", link.dataset.view === (make === overviewView ? "overview" : route.name) ? "page" : null);
   }
   main.replaceChildren(view.el);
   banner.hidden = true;

@@ -150,7 +150,7 @@ export function causalView(context) {
 }
 
 /** reasonBox says why there is no number, and what to do. */
-function reasonBox({ profile, plan }, start) {
+export function reasonBox({ profile, plan }, start) {
   const runs = ["running", "waiting"].includes(plan.status.state);
   return empty("There is no number yet", ...whyEmpty({ ...plan.status, plan: plan.plan }, profile),
     !virtualIsOn(profile) && !profile.plan_id && [h("p", {}, "Switch virtual time on, and start the program again:"), command(switchOn)],

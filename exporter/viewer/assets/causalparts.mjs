@@ -6,7 +6,7 @@ import { button, copyButton, h } from "./dom.mjs";
 import { change, count, percent } from "./format.mjs";
 import { marker, plot } from "./plot.mjs";
 
-const signs = { helps: "▲", unclear: "≈", harms: "▼", withheld: "–" };
+export const signs = { helps: "▲", unclear: "≈", harms: "▼", withheld: "–" };
 
 const modeName = (mode) => h("span", { class: "mode-name", title: modes[mode] }, marker(mode), mode);
 const disagrees = () => h("span", { class: "badge warn" }, "≠ modes disagree");

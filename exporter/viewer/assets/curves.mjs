@@ -8,7 +8,7 @@ export const modes = {
 };
 const modeNames = Object.keys(modes);
 const classes = ["helps", "unclear", "harms", "withheld"];
-const little = 0.02; // an effect surely below 2 points is worth no work
+export const little = 0.02; // an effect surely below 2 points is worth no work
 
 /** isThroughput tells a metric for which more is better from a latency. */
 export const isThroughput = (metric) => (metric || "throughput") === "throughput";

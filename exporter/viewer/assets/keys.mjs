@@ -1,6 +1,6 @@
 // The keyboard, for all views.
 
-const views = { 1: "#/regions", 2: "#/sessions", 3: "#/causal", 4: "#/stacks" };
+const views = { 1: "#/", 2: "#/regions", 3: "#/sessions", 4: "#/causal", 5: "#/stacks" };
 
 /** rowsIn returns the rows that j and k walk over: the elements marked data-row. */
 function rowsIn() {

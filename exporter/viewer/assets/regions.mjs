@@ -1,6 +1,8 @@
 // The view of all regions: what is slow, and where the time goes.
 
 import { request, ApiError } from "./api.mjs";
+import { idOf } from "./compare.mjs";
+import { compareBar, comparison, currentMark, meanChangeOf } from "./comparison.mjs";
 import { bestBet } from "./curves.mjs";
 import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
 import { amount, change, count, duration, percent, plural } from "./format.mjs";
@@ -17,8 +19,11 @@ const columns = [
   { key: "p99", label: "p99", value: (r) => r.p99_ns, show: (r) => duration(r.p99_ns) },
   { key: "p999", label: "p99.9", value: (r) => r.p999_ns, show: (r) => duration(r.p999_ns) },
   { key: "max", label: "Max", value: (r) => r.max_ns, show: (r) => duration(r.max_ns) },
+  { key: "change", label: "Δ mean", value: (r) => meanChangeOf(r) ?? -Infinity, show: (r) => changeText(meanChangeOf(r)) },
   { key: "pmu", label: "On the CPU", value: (r) => onCPU(r.pmu)[0], show: (r) => onCPU(r.pmu)[1] },
 ];
+
+const changeText = (part) => (Number.isFinite(part) ? change(part) : "–");
 
 /** onCPU is the figure that says most about a region's work, as a number and as text. */
 function onCPU(pmu) {
@@ -27,8 +32,6 @@ function onCPU(pmu) {
   const { mean, unit } = pmu.means[0];
   return [mean, amount(mean, unit)];
 }
-
-const idOf = (r) => `${r.scope}\u0000${r.scope_version ?? ""}\u0000${r.name}`;
 
 export function regionsView(context) {
   const state = {
@@ -50,10 +53,11 @@ export function regionsView(context) {
   const cards = h("div", { class: "cards" });
   const note = h("p", { class: "note" });
   const shown = h("span", { class: "muted" });
+  const bar = compareBar(() => draw());
   const bodies = h("table", { class: "regions" },
     h("caption", { class: "visually-hidden" }, "Regions with counts, self time and latency percentiles"),
     h("thead", {}, h("tr", {}, headers.map((x) => x.el))));
-  const content = h("div", {}, cards, h("div", { class: "toolbar" }, filter, shown), h("div", { class: "scroll" }, bodies), note);
+  const content = h("div", {}, cards, h("div", { class: "toolbar" }, filter, shown, bar.el), h("div", { class: "scroll" }, bodies), note);
   const nothing = empty("No span has ended yet",
     "A region appears here as soon as the first span of its name ends. Send the application a request.",
     h("p", {}, "If it has served some already, see that its TracerProvider is wrapped: ", h("code", {}, "spans.Wrap(provider)")));
@@ -78,6 +82,7 @@ export function regionsView(context) {
     keyed(bodies, rows, idOf, regionRow, 2); // behind the caption and the head
     for (const part of bodies.keyedParts.values()) part.scale(widest);
     setText(shown, wanted ? `${count(rows.length)} of ${plural(regions.length, "region")}` : plural(regions.length, "region"));
+    setAttr(bodies, "data-marked", currentMark() !== null || null);
     setAttr(bodies, "data-counted", regions.some((r) => r.pmu) || null);
     setText(note, footnote(state.data));
     drawCards(cards, state.data, (r) => {
@@ -102,6 +107,10 @@ export function regionsView(context) {
       draw();
     },
     back() { filter.value = state.filter = ""; remember(); draw(); },
+    key(event) {
+      if (event.key === "m") bar.set();
+      return event.key === "m";
+    },
   };
 }
 
@@ -142,11 +151,12 @@ function regionRow(first) {
   const row = h("tr", { class: "region-row", onclick: (e) => { if (!e.target.closest("button") && !getSelection().toString()) flip(); } },
     h("td", { class: "text" }, toggle), cell("count"), errors,
     h("td", { class: "number col-self" }, h("span", { class: "self" }, h("span", { class: "meter", "aria-hidden": "true" }, fill), share, total)),
-    cell("p50"), cell("p90"), cell("p99"), cell("p999"), cell("max"), cell("pmu"));
+    cell("p50"), cell("p90"), cell("p99"), cell("p999"), cell("max"), cell("change"), cell("pmu"));
   const el = h("tbody", {}, row, detail);
   const schedule = document.body.dataset.schedule === "true" && scheduleBox(() => region);
   let region = first;
   let isOpen = false;
+  let marked = currentMark();
 
   function flip(to = !isOpen) {
     isOpen = to;
@@ -158,10 +168,10 @@ function regionRow(first) {
 
   async function refresh() {
     const asked = region;
-    const query = `?scope=${encodeURIComponent(asked.scope)}`;
+    const query = new URLSearchParams({ scope: asked.scope, scope_version: asked.scope_version ?? "", ...(currentMark() && { buckets: 1 }) });
     try {
-      const d = await request(`regions/${encodeURIComponent(asked.name)}/distribution${query}`);
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d.bins, schedule));
+      const d = await request(`regions/${encodeURIComponent(asked.name)}/distribution?${query}`);
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d.bins, schedule, currentMark() && d.cumulative && comparison(d)));
     } catch {
       if (isOpen) detail.firstElementChild.replaceChildren(details(asked, [], schedule));
     }
@@ -170,7 +180,8 @@ function regionRow(first) {
   return {
     el,
     update(r) {
-      const changed = r.count !== region.count;
+      const changed = r.count !== region.count || marked !== currentMark();
+      marked = currentMark();
       region = r;
       setText(name, r.name);
       name.title = r.scope ? `${r.name}\nscope ${r.scope} ${r.scope_version ?? ""}` : r.name;
@@ -192,10 +203,10 @@ function regionRow(first) {
   };
 }
 
-function details(r, bins, schedule) {
+function details(r, bins, schedule, compared = null) {
   const fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];
   return h("div", { class: "region-detail" },
-    h("div", { class: "plot-box" }, h("h3", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]])),
+    h("div", { class: "plot-box" }, h("h3", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]]), compared),
     h("dl", { class: "facts" },
       fact("Scope", r.scope ? `${r.scope} ${r.scope_version ?? ""}` : "none"),
       fact("Kind", r.kind),

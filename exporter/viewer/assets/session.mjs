@@ -181,7 +181,8 @@ function heading(s) {
       inserted > 0 && fact("Causal experiments inserted", duration(inserted)),
       /[1-9a-f]/.test(s.trace_id) && fact("Trace", h("code", {}, s.trace_id)),
       s.origin !== s.id && /[1-9a-f]/.test(s.origin) && fact("Began in session", h("code", {}, s.origin)),
-      h("a", { href: `api/v1/sessions/${s.id}`, download: `session-${s.id}.json` }, "JSON"),
+      h("a", { href: `api/v1/sessions/${s.id}?format=otlp`, download: `session-${s.id}.json` }, "Download OTLP JSON"),
+      s.trace_url && h("a", { href: s.trace_url, target: "_blank", rel: "noopener noreferrer", title: s.trace_url }, "Open trace ↗"),
       copyButton("Copy link", () => location.href)),
     s.attributes.length > 0 && h("p", { class: "tag-line" }, s.attributes.map((a) => h("code", { class: "tag" }, `${a.key}=${attributeText(a.value)}`))),
   ].filter(Boolean);

@@ -1,0 +1,195 @@
+// The first view: what to optimise. Beside each region's share of time stands what it would bring if it were faster.
+
+import { request, ApiError } from "./api.mjs";
+import { reasonBox } from "./causal.mjs";
+import { command, signs } from "./causalparts.mjs";
+import { disagreement, interval, planCommand } from "./causalwords.mjs";
+import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
+import { amount, change, duration, percent, plural } from "./format.mjs";
+import { goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
+import { linear } from "./scale.mjs";
+
+const few = 10; // rows that are shown at first
+const nobody = { curves: [] }; // the profile of a process without a causal controller
+const hasStacks = () => document.body.dataset.stacks === "true";
+
+export function overviewView(context) {
+  const headline = h("h2");
+  const more = h("p", { class: "muted" });
+  const lead = h("div", { class: "finding" }, headline, more);
+  const advice = h("div", { class: "advice" });
+  const goals = h("select", { onchange: () => { context.remember({ goal: goals.value }); draw(); } });
+  const chooser = h("label", {}, "What should get better ", goals);
+  const all = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
+  const effectHead = h("span");
+  const table = h("table", { class: "overview" },
+    h("caption", { class: "visually-hidden" }, "Regions, what helps most first: share of time, effect of a speed-up with its interval, p99 and work on the CPU"),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Region"), h("th", { scope: "col", class: "text" }, "Share of time"),
+      h("th", { scope: "col", class: "text" }, effectHead), h("th", { scope: "col", class: "number" }, "p99"),
+      h("th", { scope: "col", class: "number" }, "On the CPU"), h("th", { scope: "col", class: "text" }, "See"))));
+  const note = h("p", { class: "note" }, all, " Share of time is self time, in which no child was open: how hot a region is. The effect beside it has an interval of 95 %: how much",
+    " the region matters. On the CPU stand instructions per cycle, or the CPU time of a span where they can not be counted.");
+  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, note);
+  const nothing = empty("No span has ended yet",
+    "Regions appear here as soon as the first spans end. Send the application a request. If it has served some already, see that its tracer is ours:",
+    command("prof, err := otelprof.Setup(ctx)\ntracer := prof.TracerProvider().Tracer(\"shop\")"));
+  const el = h("section", { class: "causal", "aria-label": "Overview" }, h("h1", { class: "visually-hidden" }, "What to optimise"), content, nothing);
+  content.hidden = nothing.hidden = true;
+
+  let data = null;
+  let offered = "";
+  let advised = "";
+
+  const asksAll = () => context.query.get("all") === "1";
+
+  /** chosenGoal offers the goals and returns the one that is chosen, null where there is none. */
+  function chosenGoal(list) {
+    const chosen = list.find((g) => g.key === context.query.get("goal")) ?? list[0] ?? null;
+    const byText = list.toSorted((a, b) => goalText(a).localeCompare(goalText(b))); // stays as it is while answers change
+    const now = JSON.stringify(byText);
+    if (now !== offered) {
+      offered = now;
+      goals.replaceChildren(...byText.map((g) => h("option", { value: g.key }, goalText(g))));
+    }
+    chooser.hidden = list.length < 2;
+    if (chosen && goals.value !== chosen.key) goals.value = chosen.key;
+    return chosen;
+  }
+
+  function draw() {
+    const { regions, profile, plan } = data;
+    nothing.hidden = regions.length > 0;
+    content.hidden = regions.length === 0;
+    const goal = chosenGoal(goalsOf(profile, plan?.plan));
+    const rows = rowsOf(regions, profile, goal);
+    const some = rows.some((r) => r.point);
+    const shown = asksAll() ? rows : rows.slice(0, few);
+    const said = goal ? sentences(rows, goal) : [];
+    setText(headline, said[0] ?? "What would help is not known yet");
+    setText(more, said.slice(1).join(" "));
+    more.hidden = said.length < 2;
+    const speedups = new Set(rows.filter((r) => r.point).map((r) => r.point.speedup));
+    const [same] = speedups;
+    setText(effectHead, goal && some ? `${goalText(goal)}, if ${speedups.size === 1 ? `${percent(same)} faster` : "faster"}` : "Effect");
+    all.hidden = rows.length <= few;
+    setText(all, asksAll() ? `Show the first ${few}` : `Show all ${plural(rows.length, "region")}`);
+    // A unit of work waits in its own time, mostly for what it calls: its bar may be cut, so that others are seen.
+    const most = Math.max(...rows.filter((r) => r.region.name !== goal?.progress).map((r) => r.region.self_share), 1e-9);
+    const axis = { most, goal, mixed: speedups.size > 1, range: spread(shown), causal: context.hasCausal };
+    keyed(table, shown.map((row) => ({ row, axis })), (x) => x.row.key, overviewRow, 2); // behind the caption and the head
+    setAttr(table, "data-counted", rows.some((r) => onCPU(r.region.pmu)) || null);
+    advise(some);
+  }
+
+  /** advise says what to do where there is no number, and leaves alone what is shown, so that a selection in it stays. */
+  function advise(some) {
+    const { profile, plan, root } = data;
+    const start = !some && plan ? planCommand({ questions: [], progress: root, metric: "throughput", plan, base: new URL(".", location.href).href }) : "";
+    const { spent_ns: _spent, experiment: _now, ...state } = plan?.status ?? {};
+    const now = some ? "" : JSON.stringify([start, state, profile.notes, profile.plan_id]);
+    if (now === advised) return;
+    advised = now;
+    advice.replaceChildren(...(some ? [] : [plan ? reasonBox(data, start) : empty("There is no causal controller",
+      "This process was started without one, so only the share of time is known, and not what would help. otelprof.Setup makes one:",
+      command("prof, err := otelprof.Setup(ctx)"))]));
+  }
+
+  return {
+    title: "Overview",
+    el,
+    async load(signal) {
+      const [{ regions }, profile, plan] = await Promise.all([
+        request("regions", { signal }),
+        context.hasCausal ? request("causal/profile", { signal }).catch(unlessRefused(nobody)) : nobody,
+        context.hasCausal ? request("causal/plan", { signal }).catch(unlessRefused(null)) : null,
+      ]);
+      const roots = regions.filter((r) => ["server", "consumer"].includes(r.kind)).sort((a, b) => b.count - a.count);
+      return { regions, profile, plan, root: roots[0]?.name ?? "" };
+    },
+    render(latest) {
+      data = latest;
+      draw();
+    },
+  };
+}
+
+const unlessRefused = (instead) => (err) => {
+  if (err instanceof ApiError) return instead;
+  throw err;
+};
+
+/** onCPU is the figure that says most about a region's work: instructions per cycle, or else CPU time per span. */
+function onCPU(pmu) {
+  if (!pmu?.means.length) return "";
+  if (pmu.ipc !== undefined) return `${pmu.ipc.toFixed(2)} IPC`;
+  return amount(pmu.means[0].mean, pmu.means[0].unit);
+}
+
+/** overviewRow is one region: how hot it is, and how much it matters. */
+function overviewRow({ row: first }) {
+  const { name, scope } = first.region;
+  const region = `#/regions?q=${encodeURIComponent(name)}`;
+  const label = h("span", { class: "name-text" });
+  const time = h("span", { class: "meter-fill" });
+  const share = h("span", { class: "figure-text" });
+  const zero = h("span", { class: "effect-zero" });
+  const bar = h("span", { class: "effect-bar" });
+  const whisker = h("span", { class: "effect-whisker" });
+  const track = h("span", { class: "effect-track", "aria-hidden": "true" }, bar, zero, whisker);
+  const effect = h("span", { class: "figure-text" });
+  const why = h("span", { class: "why-text" });
+  const mode = h("span");
+  const disagrees = h("span", { class: "badge warn" }, "≠ modes disagree");
+  const p99 = h("td", { class: "number p99" });
+  const cpu = h("td", { class: "number cpu" });
+  const causal = h("a", { "aria-label": `Causal: ${name}` }, "Causal");
+  const stacks = h("a", { "aria-label": `Stacks: ${name}`, href: `#/stacks/${encodeURIComponent(name)}?scope=${encodeURIComponent(scope)}` }, "Stacks");
+  const el = h("tbody", {}, h("tr", {},
+    h("th", { scope: "row", class: "text region" }, h("a", { class: "row-name", href: region, "data-row": true }, label)),
+    h("td", { class: "time" }, h("span", { class: "gauge" }, h("span", { class: "meter", "aria-hidden": "true" }, time), share)),
+    h("td", { class: "effect" }, h("span", { class: "gauge" }, track, effect), h("span", { class: "why-line" }, why, mode, disagrees)),
+    p99, cpu,
+    h("td", { class: "text see" }, causal, hasStacks() && stacks)));
+  let shown = "";
+  return {
+    el,
+    update(latest) {
+      const state = JSON.stringify(latest);
+      if (state === shown) return;
+      shown = state;
+      const { row, axis } = latest;
+      const p = row.point;
+      setAttr(el, "data-class", row.class);
+      setText(label, row.label);
+      label.title = row.region.scope ? `scope ${row.region.scope} ${row.region.scope_version ?? ""}` : "";
+      time.style.setProperty("width", `${Math.min(100, (100 * row.region.self_share) / axis.most)}%`);
+      setAttr(time, "data-cut", row.region.self_share > axis.most || null);
+      setText(share, percent(row.region.self_share));
+      setText(p99, duration(row.region.p99_ns));
+      setText(cpu, onCPU(row.region.pmu) || "–");
+      causal.hidden = !axis.causal;
+      causal.href = axis.goal ? `#/causal?${new URLSearchParams({ p: axis.goal.progress, m: axis.goal.metric })}` : "#/causal";
+      track.hidden = !p;
+      setText(effect, p ? `${change(p.change)} (${interval(p)})` : "–");
+      setText(why, p ? `${signs[row.class]} ${row.why}` : row.why);
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[row.question.answer.mode, ...row.others.map(([m, o]) => `${m} ${change(o.change)}`)].join("; ")}` : "");
+      disagrees.hidden = !row.question?.disagree;
+      if (row.question) disagrees.title = disagreement(row.question);
+      if (p) place(p, axis.range);
+    },
+  };
+
+  /** place draws a number with its interval; what is beyond the axis ends at its edge. */
+  function place(p, { lo, hi }) {
+    const x = linear(lo, hi, 0, 100);
+    const at = (v) => Math.min(Math.max(x(v ?? hi), 0), 100);
+    const between = (part, a, b) => {
+      part.style.setProperty("left", `${a}%`);
+      part.style.setProperty("width", `${b - a}%`);
+    };
+    zero.style.setProperty("left", `${at(0)}%`);
+    between(bar, Math.min(at(0), at(p.change)), Math.max(at(0), at(p.change)));
+    between(whisker, at(p.lo), at(p.hi));
+    setAttr(whisker, "data-cut", [p.lo < lo && "left", (p.hi === null || p.hi > hi) && "right"].filter(Boolean).join(" ") || null);
+  }
+}

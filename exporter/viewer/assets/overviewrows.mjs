@@ -1,0 +1,139 @@
+// Regions beside what the causal profile says of them, ranked by that. No access to the page.
+
+import { isThroughput, little, measured, questionsOf } from "./curves.mjs";
+import { metricName, reasons, verdictText, virtualIsOn } from "./causalwords.mjs";
+import { percent } from "./format.mjs";
+
+const usual = 0.25; // the speed-up that rows are compared at
+const classes = ["helps", "unclear", "harms", "withheld", "none"];
+
+/** goalsOf returns what could get better, the planned goal first, and then by the strongest answer. */
+export function goalsOf(profile, plan) {
+  const goals = new Map();
+  for (const q of questionsOf(profile)) {
+    const key = JSON.stringify([q.progress, q.metric]);
+    if (!goals.has(key)) goals.set(key, { key, progress: q.progress, metric: q.metric });
+  }
+  const planned = (g) => (plan?.progress ?? []).some((p) => p.span === g.progress);
+  const rank = (g) => 2 * !planned(g) + !isThroughput(g.metric);
+  return [...goals.values()].sort((a, b) => rank(a) - rank(b)); // stable
+}
+
+/** goalText names a goal. */
+export const goalText = (g) => `${metricName(g.metric)} of ${g.progress}`;
+
+/**
+ * rowsOf joins regions and questions about one goal: what helps comes first, the most first,
+ * then what is unclear, what harms, and regions without a number; the longest self time
+ * first among equals. Without a goal there are no questions.
+ */
+export function rowsOf(regions, profile, goal) {
+  const asked = new Map();
+  for (const q of goal ? questionsOf(profile) : []) {
+    if (q.progress === goal.progress && q.metric === goal.metric) asked.set(keyOf(q), q);
+  }
+  const names = new Map();
+  for (const r of regions) names.set(r.name, (names.get(r.name) ?? 0) + 1);
+  const rows = regions.map((region) => {
+    const question = asked.get(keyOf(region)) ?? null;
+    const point = question ? pointOf(question.answer) : null;
+    const label = names.get(region.name) > 1 && region.scope ? `${region.name} (${region.scope})` : region.name;
+    const known = point ? classOf(question.answer, point) : question ? "withheld" : "none";
+    return {
+      key: JSON.stringify([region.scope, region.scope_version ?? "", region.name]), region, label, question, point,
+      class: known,
+      others: point ? numbersAt(question, point).filter(([mode]) => mode !== question.answer.mode) : [],
+      nothing: known === "unclear" && isNothing(question, point),
+      why: !point ? whyNone(region, question, profile, goal)
+        : known === question.answer.class ? verdictText(question.answer) : `not clear at ${percent(point.speedup)}`,
+    };
+  });
+  const rank = (r) => classes.indexOf(r.class);
+  const effect = (r) => (r.class === "helps" ? r.point.reduction : 0);
+  // All work is in a progress point's own span, so that it helps by definition: it comes after the others.
+  const isPoint = (r) => r.class === "helps" && r.question.isPoint;
+  return rows.sort((a, b) => rank(a) - rank(b) || isPoint(a) - isPoint(b) || effect(b) - effect(a) || b.region.self_ns - a.region.self_ns);
+}
+
+const keyOf = ({ scope, name }) => JSON.stringify([scope, name]);
+
+/** pointOf returns the number at the usual speed-up, or else at the largest that was measured; null without any. */
+function pointOf(curve) {
+  const points = measured(curve);
+  return points.find((p) => p.speedup === usual) ?? points.at(-1) ?? null;
+}
+
+/** classOf returns the curve's class where the point bears it out: one at another speed-up may be sure where this one is not. */
+function classOf(curve, { bounds: [lo, hi] }) {
+  return (curve.class === "helps" && lo <= 0) || (curve.class === "harms" && hi >= 0) ? "unclear" : curve.class;
+}
+
+/** numbersAt returns [mode, point] for each mode that has a number at the same speed-up. */
+const numbersAt = (question, { speedup }) => question.curves.flatMap((c) => measured(c).filter((p) => p.speedup === speedup).map((p) => [c.mode, p]));
+
+/** isNothing tells whether one mode is sure that the effect is next to nothing, and no other contradicts it. */
+const isNothing = (question, point) => !question.disagree
+  && numbersAt(question, point).some(([, p]) => p.bounds[0] > -little && p.bounds[1] < little);
+
+/** whyNone says in few words why a region has no number. */
+function whyNone(region, question, profile, goal) {
+  if (question) return reasons(question.answer)[0] ?? "not measured yet";
+  if (goal && region.name === goal.progress) return "is the unit of work itself";
+  if (goal && ["server", "consumer"].includes(region.kind)) return "is another unit of work";
+  if (virtualIsOn(profile)) return goal ? `no number for ${goal.progress} yet` : "no number yet";
+  return profile.plan_id ? "not in the plan" : "nothing is measured";
+}
+
+/**
+ * sentences say what the rows show: what to speed up and what that brings, and the hottest
+ * region that would bring nothing.
+ */
+export function sentences(rows, goal) {
+  const best = rows.find((r) => r.class === "helps" && !r.question.isPoint);
+  const idle = rows.filter((r) => r.nothing).sort((a, b) => b.region.self_ns - a.region.self_ns)[0];
+  if (!best) return nobodyHelps(rows.filter((r) => r.point), goal);
+  const out = [`Speeding up ${best.label} by ${percent(best.point.speedup)} would ${effectText(best.point, goal)}.`];
+  if (best.question.disagree) out.push("The modes disagree about it.");
+  if (idle) {
+    const ratio = idle.region.self_ns / best.region.self_ns;
+    const time = ratio >= 1.15 ? `${+ratio.toPrecision(2)} times as much time` : `${percent(idle.region.self_share)} of the time`;
+    out.push(`${idle.label} takes ${time} and would bring nothing.`);
+  }
+  return out;
+}
+
+/** nobodyHelps says it for regions with numbers. */
+function nobodyHelps(known, goal) {
+  if (known.length === 0) return [];
+  return [known.every((r) => r.nothing) ? `No measured region would change ${goalText(goal)}: what limits it is not among them.`
+    : `No region is known yet to improve ${goalText(goal)}; intervals shrink while this runs.`];
+}
+
+/** effectText writes "raise POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)". */
+function effectText(p, goal) {
+  const up = isThroughput(goal.metric);
+  const [by, lo, hi] = up ? [p.change, p.lo, p.hi] : [-p.change, -p.hi, -p.lo];
+  const what = up ? `raise ${goal.progress}` : `lower ${goalText(goal)}`;
+  return by === null ? `${what} by more than ${points(lo)} %` : `${what} by ${points(by)} % (${points(lo)} to ${points(hi)})`;
+}
+
+/** points writes a part of one in percent points: "31", "4.2", "−0.5". */
+function points(v) {
+  if (v === null) return "unbounded";
+  return (100 * v).toFixed(Math.abs(v) < 0.0995 ? 1 : 0).replace("-", "−");
+}
+
+/**
+ * spread returns the range of an axis for the effects of all rows, zero included. One wild
+ * interval must not press all bars flat: it is cut at three times the largest effect.
+ */
+export function spread(rows) {
+  const points = rows.filter((r) => r.point).map((r) => r.point);
+  const at = points.map((p) => p.change ?? 1);
+  const most = 3 * Math.max(0.1 / 3, ...at.map(Math.abs));
+  const reach = (v) => Math.min(Math.max(v ?? Infinity, -most), most);
+  const lo = Math.min(0, ...at, ...points.map((p) => reach(p.lo)));
+  const hi = Math.max(0, ...at, ...points.map((p) => reach(p.hi)));
+  const missing = Math.max(0, 0.1 - (hi - lo)); // noise looks small
+  return { lo: lo - 0.25 * missing, hi: hi + 0.75 * missing };
+}

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { goalText, goalsOf, rowsOf, sentences, spread } from "../assets/overviewrows.mjs";
+
+const effect = (speedup, reduction, half = 0.01) => ({ speedup, reduction, lo: reduction - half, hi: reduction + half, samples: 9, outliers: 0 });
+const curve = (span, effects, more = {}) => ({
+  mode: "overlap", region: { scope: "shop", span }, progress: "POST /orders", metric: "throughput", base_period_ns: 2e6,
+  significant: effects.some((e) => e.lo > 0 || e.hi < 0), verdict: "speeding this up helps", effects, ...more,
+});
+const region = (name, self, more = {}) => ({ scope: "shop", name, kind: "internal", self_ns: self * 1e9, self_share: self / 100, ...more });
+const held = { ...effect(0.25, 0), withheld: "3 iterations measured, 5 are needed" };
+const orders = { progress: "POST /orders", metric: "throughput" };
+const profile = {
+  plan_id: "p",
+  curves: [
+    curve("price cart", [effect(0.25, 0), effect(0.5, 0)], { verdict: "no effect" }),
+    curve("reserve stock", [effect(0.1, 0.1), effect(0.25, 0.237, 0.017), effect(0.5, 0.49)], { disagrees: [] }),
+    curve("reserve stock", [effect(0.25, 0.2)], { mode: "virtual" }),
+    curve("update", [effect(0.1, 0.05), effect(0.2, 0.1)], { mode: "virtual" }),
+    curve("log", [effect(0.25, -0.2)], { verdict: "speeding this up hurts" }),
+    curve("noise", [effect(0.25, 0.01, 0.4)], { verdict: "not clear yet" }),
+    curve("held", [held]),
+    curve("reserve stock", [effect(0.25, 0.2, 0.02)], { metric: "latency_p99", mode: "virtual" }),
+  ],
+};
+const regions = [
+  region("POST /orders", 40, { kind: "server" }), region("price cart", 23), region("reserve stock", 10), region("update", 8),
+  region("log", 7), region("noise", 6), region("held", 4), region("pack", 1.5), region("GET /orders", 0.5, { kind: "server" }),
+];
+const named = (name, rows) => rows.find((r) => r.region.name === name);
+
+test("rows stand by what they bring, not by how hot they are", () => {
+  const rows = rowsOf(regions, profile, orders);
+  assert.deepEqual(rows.map((r) => [r.label, r.class]), [
+    ["reserve stock", "helps"], ["update", "helps"], ["price cart", "unclear"], ["noise", "unclear"], ["log", "harms"],
+    ["held", "withheld"], ["POST /orders", "none"], ["pack", "none"], ["GET /orders", "none"],
+  ]);
+  assert.equal(new Set(rows.map((r) => r.key)).size, rows.length);
+});
+
+test("a row has the number at 25 %, or at the largest speed-up, of the experiment where it has one", () => {
+  const rows = rowsOf(regions, profile, orders);
+  assert.equal(named("reserve stock", rows).question.answer.mode, "overlap");
+  assert.equal(named("reserve stock", rows).point.speedup, 0.25);
+  assert.equal(named("reserve stock", rows).point.reduction, 0.237);
+  assert.equal(named("update", rows).point.speedup, 0.2);
+  const virtual = rowsOf(regions, { curves: [curve("held", [held]), curve("held", [effect(0.25, 0.1)], { mode: "virtual" })] }, orders);
+  assert.equal(named("held", virtual).question.answer.mode, "virtual");
+  assert.equal(named("held", virtual).point.reduction, 0.1);
+});
+
+test("what is sure at another speed-up alone is not clear at this one", () => {
+  const row = named("log", rowsOf(regions, { curves: [curve("log", [effect(0.25, 0.01, 0.02), effect(0.5, -0.2)], { significant: true })] }, orders));
+  assert.deepEqual([row.class, row.why, row.nothing], ["unclear", "not clear at 25 %", false]);
+});
+
+test("a row without a number says why", () => {
+  const why = (name, p = profile, goal = orders) => named(name, rowsOf(regions, p, goal)).why;
+  assert.equal(why("held"), "3 iterations measured, 5 are needed");
+  assert.equal(why("POST /orders"), "is the unit of work itself");
+  assert.equal(why("GET /orders"), "is another unit of work");
+  assert.equal(why("pack", { plan_id: "p", curves: [] }), "not in the plan");
+  assert.equal(why("pack"), "no number for POST /orders yet");
+  assert.equal(why("pack", { curves: [] }, null), "nothing is measured");
+  assert.equal(why("pack", { curves: [], started: "2026-01-01T00:00:00Z" }, null), "no number yet");
+  assert.equal(why("price cart"), "no effect");
+});
+
+test("a progress point that also is a region comes after the others", () => {
+  const p = { curves: [curve("POST /orders", [effect(0.25, 0.25)], { progress: "GET /orders" }), curve("update", [effect(0.25, 0.1)], { progress: "GET /orders" }), curve("update", [effect(0.25, 0.1)])] };
+  const goal = { progress: "GET /orders", metric: "throughput" };
+  const rows = rowsOf(regions, p, goal);
+  assert.deepEqual(rows.slice(0, 2).map((r) => r.label), ["update", "POST /orders"]);
+  assert.match(sentences(rows, goal)[0], /^Speeding up update by 25 %/);
+});
+
+test("names that two scopes share are told apart, and so are their numbers", () => {
+  const two = [region("read", 5), region("read", 3, { scope: "db" })];
+  const rows = rowsOf(two, { curves: [curve("read", [effect(0.25, 0.1)], { region: { scope: "db", span: "read" } })] }, orders);
+  assert.deepEqual(rows.map((r) => [r.label, r.class]), [["read (db)", "helps"], ["read (shop)", "none"]]);
+});
+
+test("the sentence says what to speed up, what it brings, and what is hot for nothing", () => {
+  const say = (list, p, goal = orders) => sentences(rowsOf(list, p, goal), goal);
+  assert.deepEqual(say(regions, profile), [
+    "Speeding up reserve stock by 25 % would raise POST /orders by 31 % (28 to 34).",
+    "price cart takes 2.3 times as much time and would bring nothing.",
+  ]);
+  const cool = regions.map((r) => (r.name === "price cart" ? region("price cart", 3.1) : r));
+  assert.equal(say(cool, profile)[1], "price cart takes 3.1 % of the time and would bring nothing.");
+  assert.deepEqual(say(regions, profile, { progress: "POST /orders", metric: "latency_p99" }),
+    ["Speeding up reserve stock by 25 % would lower latency p99 of POST /orders by 20 % (18 to 22)."]);
+});
+
+test("a region brings nothing where one mode is sure of it and none contradicts", () => {
+  const row = (disagrees) => named("price cart", rowsOf(regions, { curves: [
+    curve("price cart", [effect(0.25, -0.01, 0.05)], { verdict: "not clear yet", disagrees }), curve("price cart", [effect(0.25, 0)], { mode: "virtual", verdict: "no effect" }),
+  ] }, orders));
+  assert.equal(row([]).nothing, true);
+  assert.deepEqual(row([]).others.map(([mode, p]) => [mode, p.change]), [["virtual", 0]]);
+  assert.equal(row(["virtual"]).nothing, false);
+  assert.equal(named("noise", rowsOf(regions, profile, orders)).nothing, false);
+});
+
+test("the sentence does not say more than is known", () => {
+  const say = (curves, goal = orders) => sentences(rowsOf(regions, { curves }, goal), goal);
+  assert.deepEqual(say([]), []);
+  assert.deepEqual(say([curve("held", [held])]), []);
+  assert.deepEqual(say([curve("noise", [effect(0.25, 0.01, 0.4)])]), ["No region is known yet to improve throughput of POST /orders; intervals shrink while this runs."]);
+  assert.deepEqual(say([curve("price cart", [effect(0.25, 0)])]), ["No measured region would change throughput of POST /orders: what limits it is not among them."]);
+  assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.06)], { significant: true })]),
+    ["No region is known yet to improve throughput of POST /orders; intervals shrink while this runs."]);
+  assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.045)])]), ["Speeding up update by 25 % would raise POST /orders by 5.3 % (0.5 to 10)."]);
+  assert.deepEqual(say([curve("update", [{ ...effect(0.5, 0.6), hi: 1.2 }])]), ["Speeding up update by 50 % would raise POST /orders by 150 % (144 to unbounded)."]);
+  assert.deepEqual(say([curve("update", [{ ...effect(0.75, 1.1), lo: 0.5 }])]), ["Speeding up update by 75 % would raise POST /orders by more than 100 %."]);
+  const apart = [curve("update", [effect(0.25, 0.1)], { disagrees: ["virtual"] }), curve("update", [effect(0.25, 0.2)], { mode: "virtual", disagrees: ["overlap"] })];
+  assert.equal(say(apart)[1], "The modes disagree about it.");
+});
+
+test("goals: what is planned first, throughput before latency", () => {
+  const p = { curves: [curve("a", [effect(0.25, 0.5)], { progress: "search" }), curve("a", [effect(0.25, 0.1)], { metric: "latency_p50" }), curve("a", [effect(0.25, 0.1)])] };
+  const texts = (plan) => goalsOf(p, plan).map(goalText);
+  assert.deepEqual(texts(null), ["throughput of search", "throughput of POST /orders", "latency p50 of POST /orders"]);
+  assert.deepEqual(texts({ progress: [{ span: "POST /orders" }] }), ["throughput of POST /orders", "latency p50 of POST /orders", "throughput of search"]);
+  assert.deepEqual(goalsOf({ curves: [] }, null), []);
+});
+
+test("the axis has zero, all effects, and most of their intervals", () => {
+  const range = (...curves) => spread(rowsOf(regions, { curves }, orders));
+  const same = ({ lo, hi }, wantLo, wantHi) => assert.ok(Math.abs(lo - wantLo) < 1e-9 && Math.abs(hi - wantHi) < 1e-9, `${lo} … ${hi}`);
+  same(range(), -0.025, 0.075);
+  // 20 % less time for each is 25 % more throughput, and an interval reaches three times as far at most.
+  same(range(curve("update", [effect(0.25, 0.2)]), curve("noise", [{ ...effect(0.25, -0.05), lo: -50, hi: 3 }], { significant: false })), -0.75, 0.75);
+});

@@ -1,0 +1,5 @@
+// Screenshot takes the pictures of the viewer: it runs the demo shop as a process of its own,
+// waits until the causal profile has numbers, and looks at it in Chromium. By default it
+// takes the README's picture, the overview; with -all every view, light and dark, wide and
+// narrow. It runs in the root of the repository, for one to three minutes.
+package main

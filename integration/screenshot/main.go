@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "screenshot:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the command's flags.
+type settings struct {
+	out   string
+	all   string        // "": the README's picture alone
+	after time.Duration // the least time that the shop runs before the first picture
+	limit time.Duration
+}
+
+func parseFlags(args []string) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("screenshot", flag.ContinueOnError)
+	flags.StringVar(&s.out, "out", filepath.Join("docs", "img", "viewer.png"), "`file` of the README's picture")
+	flags.StringVar(&s.all, "all", "", "take every view instead, light and dark, 1400 and 400 pixels wide, into this `folder`")
+	flags.DurationVar(&s.after, "after", time.Minute, "let the shop run this `time` at least: intervals shrink")
+	flags.DurationVar(&s.limit, "limit", 4*time.Minute, "give up after this `time` without numbers")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return s, fmt.Errorf("argument %q: unexpected", flags.Arg(0))
+	case s.after < 0 || s.limit <= s.after:
+		return s, fmt.Errorf("-after %v, -limit %v: must be in [0, limit)", s.after, s.limit)
+	}
+	return s, nil
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	cfg, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "screenshot")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// The shop ends by itself even if nobody is left to end it.
+	s, err := startShop(ctx, dir, cfg.limit+2*time.Minute)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if err := s.measured(ctx, cfg.after, cfg.limit); err != nil {
+		return err
+	}
+	b, err := openBrowser(ctx, filepath.Join(dir, "browser"), s.url)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if cfg.all == "" {
+		err = b.picture(shot{hash: "#/", scheme: "light", width: wide}, cfg.out)
+		if err == nil {
+			_, err = fmt.Fprintln(out, cfg.out)
+		}
+		return err
+	}
+	return b.everything(cfg.all, out)
+}

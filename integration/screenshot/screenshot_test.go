@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+func TestParseFlags(t *testing.T) {
+	if s, err := parseFlags(nil); err != nil || s.out != "docs/img/viewer.png" || s.all != "" || s.after >= s.limit {
+		t.Errorf("no flags: %+v, %v", s, err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"views"}, `argument "views": unexpected`},
+		{[]string{"-after", "5m"}, "-after 5m0s, -limit 4m0s: must be in [0, limit)"},
+		{[]string{"-after", "-1s"}, "-after -1s, -limit 4m0s: must be in [0, limit)"},
+	} {
+		if _, err := parseFlags(tt.args); err == nil || err.Error() != tt.want {
+			t.Errorf("%q: %v, want %s", tt.args, err, tt.want)
+		}
+	}
+}
+
+func TestViewerIn(t *testing.T) {
+	for line, want := range map[string]string{
+		"viewer  http://127.0.0.1:8080/": "http://127.0.0.1:8080/",
+		"viewer  off":                    "",
+		"shop    http://127.0.0.1:4321":  "",
+	} {
+		if got := viewerIn(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// The picture waits for both ways to an answer, and for the largest speed-up of each experiment.
+func TestLacks(t *testing.T) {
+	curve := func(mode causal.Mode, withheld string) causal.Curve {
+		return causal.Curve{Mode: mode, Metric: causal.MetricThroughput, Effects: []causal.Effect{{Speedup: 0.25}, {Speedup: 0.5, Withheld: withheld}}}
+	}
+	latency := curve(causal.ModeVirtual, "")
+	latency.Metric = causal.MetricLatencyP50
+	for _, tt := range []struct {
+		curves []causal.Curve
+		want   string
+	}{
+		{nil, "0 of 0 experiments"},
+		{[]causal.Curve{curve(causal.ModeVirtual, "")}, "0 of 0 experiments"},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeOverlap, "few"), curve(causal.ModeVirtual, "")}, "1 of 2 experiments"},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), latency}, "virtual time"},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeVirtual, "")}, ""},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeVirtual, ""), curve(causal.ModeVirtual, "few")}, ""},
+	} {
+		if got := lacks(causal.Profile{Curves: tt.curves}); got != tt.want {
+			t.Errorf("%d curves: %q, want %q", len(tt.curves), got, tt.want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for hash, want := range map[string]string{
+		"#/": "overview-dark-400.png", "#/causal": "causal-dark-400.png", "#/sessions": "sessions-dark-400.png", "#/sessions/0123": "session-dark-400.png",
+	} {
+		if got := (shot{hash: hash, scheme: "dark", width: narrow}).name(); got != want {
+			t.Errorf("%s: %s, want %s", hash, got, want)
+		}
+	}
+}
+
+// Waiting ends, and says what is missing.
+func TestMeasuredGivesUp(t *testing.T) {
+	s := &shop{url: "http://127.0.0.1:0/", started: time.Now()}
+	if err := s.measured(t.Context(), 0, time.Millisecond); err == nil || !strings.Contains(err.Error(), `the profile lacks everything`) {
+		t.Errorf("nobody answers: %v", err)
+	}
+}
