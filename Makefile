@@ -69,6 +69,7 @@ REQUIRE_INTEGRATION ?= 1
 .PHONY: integration
 integration: ## Run against a real Collector, Jaeger, Prometheus and Chromium, 3 minutes, the first time 12; ARGS="-run Demo", ARGS=-long
 	@cd integration && $(GO) run ./backends/setup
+	@OTELPROF_TEST_KILLS=200 $(GO) test -count=1 -v -run Killed ./exporter/otlpfile
 	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m ./backends $(ARGS)
 
 .PHONY: screenshot

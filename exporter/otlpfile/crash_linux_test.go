@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -39,37 +41,23 @@ func writeForever(dir string) error {
 	}
 }
 
-func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
-	dir := t.TempDir()
-	written := 0
-	for round := range 3 {
-		cmd := child(t, "write", dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill := time.AfterFunc(time.Duration(150+37*round)*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
-		last := -1
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if _, err := fmt.Sscan(lines.Text(), &last); err != nil {
-				t.Errorf("child wrote %q", lines.Text())
-			}
-		}
-		err = cmd.Wait()
-		kill.Stop()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			t.Fatalf("child ended with %v, want SIGKILL", err)
-		}
-		if last < 0 {
-			t.Fatal("the child was killed before its first line")
-		}
-		written += last + 1
+// killsVariable is how often a process is killed; 3 times if it is not set.
+const killsVariable = "OTELPROF_TEST_KILLS"
 
-		if round == 2 {
+func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
+	kills := 3
+	if text := os.Getenv(killsVariable); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil || kills < 1 {
+			t.Fatalf("%s %q: must be an integer above 0", killsVariable, text)
+		}
+	}
+	batches := 0
+	for round := range kills {
+		dir := t.TempDir()
+		written := killWriter(t, dir)
+		torn := round == kills-1
+		if torn {
 			// Where the write itself is atomic, a kill can not tear it; a crash of the
 			// machine can.
 			tear(t, filepath.Join(dir, "traces.jsonl"))
@@ -78,7 +66,7 @@ func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		if round == 2 && e.FileStats().Torn != 1 {
+		if torn && e.FileStats().Torn != 1 {
 			t.Errorf("FileStats = %+v, want 1 torn line", e.FileStats())
 		}
 		closed(t, e)
@@ -91,8 +79,37 @@ func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
 		if got < written || got > written+1 {
 			t.Errorf("round %d: %d batches read, want the %d written", round, got, written)
 		}
-		written = got
+		batches += got
 	}
+	t.Logf("%d processes killed, %d batches of 200 spans written, every line of them read", kills, batches)
+}
+
+// killWriter kills a process at some point while it writes, and returns how many batches it had
+// said to be written.
+func killWriter(t *testing.T, dir string) (written int) {
+	t.Helper()
+	cmd := child(t, "write", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); written++ {
+		if written == 0 {
+			time.AfterFunc(rand.N(30*time.Millisecond), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		}
+		if lines.Text() != strconv.Itoa(written) {
+			t.Errorf("child wrote %q, want %d", lines.Text(), written)
+		}
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("child ended with %v, want SIGKILL", err)
+	}
+	return written
 }
 
 func tear(t *testing.T, path string) {
