@@ -59,7 +59,11 @@ func section(out *strings.Builder, curves []Curve) {
 	if !first.ofThroughput() {
 		what = string(first.Metric) + " of"
 	}
-	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s (%v) shrinks if a span is faster by\n", what, oneLine(first.Progress), threeDigits(first.BasePeriod))
+	now := ""
+	if first.BasePeriod > 0 {
+		now = fmt.Sprintf(" (%v)", threeDigits(first.BasePeriod))
+	}
+	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s%s shrinks if a span is faster by\n", what, oneLine(first.Progress), now)
 	columns := columnsOf(curves)
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprint(t, "  span\tmode\t")
