@@ -43,7 +43,7 @@ const (
 type promServer struct {
 	url     string
 	match   string
-	at      string // RFC 3339, "" for now
+	at      string // RFC 3339, "" for the present
 	timeout time.Duration
 }
 

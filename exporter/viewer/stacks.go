@@ -52,25 +52,30 @@ func (h *Handler) withStacks(w http.ResponseWriter) bool {
 	return h.stacks != nil
 }
 
-func (h *Handler) processStacks(w http.ResponseWriter, r *http.Request) {
+// stacksAsked returns what a request asks for, and false if it has been answered with an error.
+func (h *Handler) stacksAsked(w http.ResponseWriter, r *http.Request) (stacksRequest, bool) {
 	if !h.withStacks(w) {
-		return
+		return stacksRequest{}, false
 	}
 	q, err := stacksQuery(r.URL.Query())
 	if err != nil {
 		writeError(w, http.StatusBadRequest, "%s", err)
+		return q, false
+	}
+	return q, true
+}
+
+func (h *Handler) processStacks(w http.ResponseWriter, r *http.Request) {
+	q, ok := h.stacksAsked(w, r)
+	if !ok {
 		return
 	}
 	h.writeStacks(w, q, "", h.stacks.Snapshot(q.last))
 }
 
 func (h *Handler) regionStacks(w http.ResponseWriter, r *http.Request) {
-	if !h.withStacks(w) {
-		return
-	}
-	q, err := stacksQuery(r.URL.Query())
-	if err != nil {
-		writeError(w, http.StatusBadRequest, "%s", err)
+	q, ok := h.stacksAsked(w, r)
+	if !ok {
 		return
 	}
 	name := r.PathValue("name")
@@ -94,12 +99,8 @@ func (h *Handler) measured(name string, q stacksRequest) bool {
 
 // sessionStacks answers GET /api/v1/sessions/{id}/stacks, for the few that were asked for.
 func (h *Handler) sessionStacks(w http.ResponseWriter, r *http.Request) {
-	if !h.withStacks(w) {
-		return
-	}
-	q, err := stacksQuery(r.URL.Query())
-	if err != nil {
-		writeError(w, http.StatusBadRequest, "%s", err)
+	q, ok := h.stacksAsked(w, r)
+	if !ok {
 		return
 	}
 	id, err := spans.ParseSessionID(r.PathValue("id"))
