@@ -8,14 +8,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/otelprof/otelprof/internal/causes"
 )
-
-// repeatAfter is how long a cause that has been said is not said again, even if the
-// pipeline recovered in between: an endpoint that comes and goes must not fill the log.
-const repeatAfter = 10 * time.Minute
-
-// maxCauses bounds the memory of a Monitor; further causes are taken as one.
-const maxCauses = 32
 
 // Stats counts what has become of the items of one pipeline since it was made. Items are
 // spans or metric data points.
@@ -57,6 +52,8 @@ type Config struct {
 	// Rejected tells how many items an error says were refused in an export that was
 	// otherwise accepted. Nil takes every error as a failed export.
 	Rejected func(error) (items int, ok bool)
+	// Explain makes the error of a failed export readable; it wraps it. Nil leaves it.
+	Explain func(error) error
 	// Logger is told of failures (Warn) and recoveries (Info). Nil stands for otel.Handle.
 	Logger *slog.Logger
 }
@@ -69,7 +66,7 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	stats  Stats // without the queue's part
-	said   map[string]time.Time
+	said   causes.Log
 	outage *outage
 }
 
@@ -86,9 +83,9 @@ type outage struct {
 // NewMonitor returns a monitor without counts.
 func NewMonitor(cfg Config) *Monitor {
 	if cfg.Cause == nil {
-		cfg.Cause = withoutDigits
+		cfg.Cause = func(err error) string { return causes.Of(err.Error()) }
 	}
-	return &Monitor{cfg: cfg, stats: Stats{Name: cfg.Name}, said: map[string]time.Time{}}
+	return &Monitor{cfg: cfg, stats: Stats{Name: cfg.Name}}
 }
 
 // Stats returns the counts so far.
@@ -125,6 +122,9 @@ func (m *Monitor) Observe(ctx context.Context, items int, err error) {
 			return
 		}
 	}
+	if m.cfg.Explain != nil {
+		err = m.cfg.Explain(err)
+	}
 	m.failed(ctx, uint64(items), err)
 }
 
@@ -135,7 +135,7 @@ func (m *Monitor) succeeded(ctx context.Context, items, rejected uint64, err err
 	m.stats.Rejected += rejected
 	over := m.outage
 	m.outage = nil
-	say := err != nil && m.due(m.cfg.Cause(err), now)
+	say := err != nil && m.said.Due(m.cfg.Cause(err), now)
 	m.mu.Unlock()
 
 	if over != nil && over.said {
@@ -166,9 +166,9 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	o.items += items
 	o.last = err
 	say := false
-	if cause := m.cfg.Cause(err); !o.causes[cause] && len(o.causes) < maxCauses {
+	if cause := m.cfg.Cause(err); !o.causes[cause] && len(o.causes) < causes.Max {
 		o.causes[cause] = true
-		say = m.due(cause, now)
+		say = m.said.Due(cause, now)
 		o.said = o.said || say
 	}
 	m.mu.Unlock()
@@ -179,20 +179,6 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	}
 }
 
-// due tells whether a cause is to be said now, and notes that it is. m.mu is held.
-func (m *Monitor) due(cause string, now time.Time) bool {
-	last, known := m.said[cause]
-	if !known && len(m.said) >= maxCauses {
-		cause = "other"
-		last, known = m.said[cause]
-	}
-	if known && now.Sub(last) < repeatAfter {
-		return false
-	}
-	m.said[cause] = now
-	return true
-}
-
 func (m *Monitor) report(ctx context.Context, level slog.Level, err error) {
 	if m.cfg.Logger == nil {
 		otel.Handle(err)
@@ -200,16 +186,4 @@ func (m *Monitor) report(ctx context.Context, level slog.Level, err error) {
 	}
 	// A log record must not be lost with the context of the export that failed.
 	m.cfg.Logger.Log(context.WithoutCancel(ctx), level, err.Error())
-}
-
-// withoutDigits makes one cause of errors that differ in ports, sizes and times.
-func withoutDigits(err error) string {
-	text := []byte(err.Error())
-	kept := text[:0]
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			kept = append(kept, c)
-		}
-	}
-	return string(kept[:min(len(kept), 256)])
 }

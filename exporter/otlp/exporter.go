@@ -149,6 +149,7 @@ func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
 		Unit:     unit,
 		Cause:    cause,
 		Rejected: rejected,
+		Explain:  explain,
 		Logger:   c.logger,
 	})
 }

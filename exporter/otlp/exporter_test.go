@@ -1,14 +1,11 @@
 package otlp
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,38 +17,19 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 var protocols = []Protocol{ProtocolGRPC, ProtocolHTTPProtobuf}
 
-// log is a logger's output, for any goroutine.
-type log struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *log) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Split(strings.TrimSuffix(l.buf.String(), "\n"), "\n")
-}
-
-func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
 // newTraces returns a provider that exports as the environment says.
-func newTraces(t *testing.T, l *log) (*sdktrace.TracerProvider, *delivery.Batcher) {
+func newTraces(t *testing.T, l *testutil.Log) (*sdktrace.TracerProvider, *delivery.Batcher) {
 	t.Helper()
 	env, err := FromEnv()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewSpanExporter(t.Context(), env.Traces, WithLogger(l.logger()))
+	e, err := NewSpanExporter(t.Context(), env.Traces, WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,26 +40,26 @@ func newTraces(t *testing.T, l *log) (*sdktrace.TracerProvider, *delivery.Batche
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(b)), b
 }
 
-func newMetrics(t *testing.T, l *log) (*sdkmetric.MeterProvider, *delivery.MetricExporter) {
+func newMetrics(t *testing.T, l *testutil.Log) (*sdkmetric.MeterProvider, *delivery.MetricExporter) {
 	t.Helper()
 	env, err := FromEnv()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewMetricExporter(t.Context(), env.Metrics, WithLogger(l.logger()))
+	e, err := NewMetricExporter(t.Context(), env.Metrics, WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e))), e
 }
 
-func newLogs(t *testing.T, l *log) (*sdklog.LoggerProvider, *delivery.LogExporter) {
+func newLogs(t *testing.T, l *testutil.Log) (*sdklog.LoggerProvider, *delivery.LogExporter) {
 	t.Helper()
 	env, err := FromEnv()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewLogExporter(t.Context(), env.Logs, WithLogger(l.logger()))
+	e, err := NewLogExporter(t.Context(), env.Logs, WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +101,7 @@ func TestExportersDeliver(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
 			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-test=yes")
 			t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
-			var l log
+			var l testutil.Log
 
 			tp, b := newTraces(t, &l)
 			span(tp, "a")
@@ -166,7 +144,7 @@ func TestExportersDeliver(t *testing.T) {
 			if s := le.Stats(); s.Exported != 2 || s.Ended() != 2 {
 				t.Errorf("log Stats = %+v, want 2 exported of 2", s)
 			}
-			if got := l.buf.String(); got != "" {
+			if got := l.String(); got != "" {
 				t.Errorf("said %q, want nothing", got)
 			}
 		})
@@ -191,7 +169,7 @@ func TestDeadEndpointIsSaidOnce(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
 			t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
-			var l log
+			var l testutil.Log
 			tp, b := newTraces(t, &l)
 			mp, e := newMetrics(t, &l)
 			add(t, mp)
@@ -205,7 +183,7 @@ func TestDeadEndpointIsSaidOnce(t *testing.T) {
 					t.Errorf("MeterProvider.ForceFlush = %v, want the failure", err)
 				}
 			}
-			lines := l.lines()
+			lines := l.Lines()
 			if len(lines) != 2 || !strings.Contains(lines[0], "otlp: traces to "+url) || !strings.Contains(lines[1], "otlp: metrics to "+url) {
 				t.Errorf("%d lines said, want one for traces and one for metrics:\n%s", len(lines), strings.Join(lines, "\n"))
 			}
@@ -217,8 +195,8 @@ func TestDeadEndpointIsSaidOnce(t *testing.T) {
 			}
 			_ = tp.Shutdown(within(t, 5*time.Second))
 			_ = mp.Shutdown(within(t, 5*time.Second))
-			if got := len(l.lines()); got != 2 {
-				t.Errorf("%d lines said after Shutdown, want still 2:\n%s", got, strings.Join(l.lines(), "\n"))
+			if got := len(l.Lines()); got != 2 {
+				t.Errorf("%d lines said after Shutdown, want still 2:\n%s", got, strings.Join(l.Lines(), "\n"))
 			}
 		})
 	}
@@ -236,7 +214,7 @@ func TestShutdownWithDeadEndpointIsBounded(t *testing.T) {
 			defer silent.Close()
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+silent.Addr().String())
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
-			var l log
+			var l testutil.Log
 			tp, b := newTraces(t, &l)
 			mp, _ := newMetrics(t, &l)
 			for range 2000 {
@@ -267,7 +245,7 @@ func TestShutdownWithDeadEndpointIsBounded(t *testing.T) {
 func TestRecoveryIsSaidOnce(t *testing.T) {
 	r := newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.endpoint(ProtocolHTTPProtobuf))
-	var l log
+	var l testutil.Log
 	tp, b := newTraces(t, &l)
 	r.answer(http.StatusUnauthorized, 0)
 	for range 3 {
@@ -284,7 +262,7 @@ func TestRecoveryIsSaidOnce(t *testing.T) {
 	if err := tp.Shutdown(within(t, 10*time.Second)); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	lines := l.lines()
+	lines := l.Lines()
 	if len(lines) != 2 || !strings.Contains(lines[0], "401 Unauthorized") || !strings.Contains(lines[1], "delivering again") {
 		t.Errorf("said, want the status once and the return once:\n%s", strings.Join(lines, "\n"))
 	}
@@ -300,7 +278,7 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 			r.answer(0, 1)
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.endpoint(p))
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
-			var l log
+			var l testutil.Log
 			tp, b := newTraces(t, &l)
 			mp, e := newMetrics(t, &l)
 			add(t, mp)
@@ -331,7 +309,7 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 			if s := le.Stats(); s.Exported != 0 || s.Rejected != 1 || s.Failed != 0 {
 				t.Errorf("log Stats = %+v, want 1 rejected", s)
 			}
-			if lines := l.lines(); len(lines) != 3 {
+			if lines := l.Lines(); len(lines) != 3 {
 				t.Errorf("%d lines said, want one a signal:\n%s", len(lines), strings.Join(lines, "\n"))
 			}
 		})

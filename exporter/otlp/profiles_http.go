@@ -107,7 +107,7 @@ func (h *profileHTTP) outcome(r *http.Response, answer []byte) (*colprofilepb.Ex
 		}
 		return out, nil
 	}
-	err := fmt.Errorf("answer: %d %s: %q", r.StatusCode, http.StatusText(r.StatusCode), answer[:min(len(answer), 256)])
+	err := fmt.Errorf("answer: %d %s: %s", r.StatusCode, http.StatusText(r.StatusCode), said(string(answer)))
 	switch r.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return nil, &retryable{err: err, after: retryAfter(r.Header.Get("Retry-After"), time.Now())}

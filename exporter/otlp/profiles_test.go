@@ -20,6 +20,8 @@ import (
 	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 const (
@@ -53,7 +55,7 @@ func testProfile() *profile.Profile {
 }
 
 // profilesEnv enables profiles and returns an exporter for them.
-func newProfiles(t *testing.T, endpoint string, p Protocol, l *log) *ProfileExporter {
+func newProfiles(t *testing.T, endpoint string, p Protocol, l *testutil.Log) *ProfileExporter {
 	t.Helper()
 	t.Setenv("OTEL_PROFILES_EXPORTER", "otlp")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
@@ -62,7 +64,7 @@ func newProfiles(t *testing.T, endpoint string, p Protocol, l *log) *ProfileExpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewProfileExporter(pipeline, resource.NewSchemaless(attribute.String("service.name", "shop")), WithLogger(l.logger()))
+	e, err := NewProfileExporter(pipeline, resource.NewSchemaless(attribute.String("service.name", "shop")), WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestProfilesAreDelivered(t *testing.T) {
 				r := newProfileReceiver(t)
 				t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", compression)
 				t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-test=a%20b, x-other=c")
-				var l log
+				var l testutil.Log
 				e := newProfiles(t, r.endpoint(p), p, &l)
 				if err := e.Export(t.Context(), testProfile()); err != nil {
 					t.Fatal(err)
@@ -103,8 +105,8 @@ func TestProfilesAreDelivered(t *testing.T) {
 				if err := e.Export(t.Context(), testProfile()); !errors.Is(err, errShutdown) {
 					t.Errorf("Export after Shutdown = %v, want errShutdown", err)
 				}
-				if l.buf.String() != "" {
-					t.Errorf("said %q, want nothing", l.buf.String())
+				if l.String() != "" {
+					t.Errorf("said %q, want nothing", l.String())
 				}
 			})
 		}
@@ -287,7 +289,7 @@ func TestProfilesAreTriedAgain(t *testing.T) {
 			r := newProfileReceiver(t)
 			r.failures = []error{status.Error(codes.Unavailable, "told to")}
 			r.answers = []http.Handler{answerStatus(http.StatusServiceUnavailable, "")}
-			var l log
+			var l testutil.Log
 			e := newProfiles(t, r.endpoint(p), p, &l)
 			if err := e.Export(t.Context(), testProfile()); err != nil {
 				t.Errorf("Export: %v", err)
@@ -307,7 +309,7 @@ func TestProfilesAreRefused(t *testing.T) {
 				r.failures = append(r.failures, status.Error(codes.Unimplemented, "unknown service"))
 				r.answers = append(r.answers, answerStatus(http.StatusNotFound, ""))
 			}
-			var l log
+			var l testutil.Log
 			e := newProfiles(t, r.endpoint(p), p, &l)
 			for range 2 {
 				if err := e.Export(t.Context(), testProfile()); err == nil {
@@ -317,7 +319,7 @@ func TestProfilesAreRefused(t *testing.T) {
 			if s := e.Stats(); s.Failed != 4 || s.FailedExports != 2 || s.Exported != 0 {
 				t.Errorf("Stats = %+v, want 4 failed in 2 exports", s)
 			}
-			if lines := l.lines(); len(lines) != 1 || !strings.Contains(lines[0], "profiles not delivered") {
+			if lines := l.Lines(); len(lines) != 1 || !strings.Contains(lines[0], "profiles not delivered") {
 				t.Errorf("said %q, want it once", lines)
 			}
 			if err := e.Shutdown(t.Context()); err == nil {
@@ -332,7 +334,7 @@ func TestProfilesPartialSuccess(t *testing.T) {
 		t.Run(string(p), func(t *testing.T) {
 			r := newProfileReceiver(t)
 			r.partial = 1
-			var l log
+			var l testutil.Log
 			e := newProfiles(t, r.endpoint(p), p, &l)
 			if err := e.Export(t.Context(), testProfile()); err == nil || !strings.Contains(err.Error(), "1 profiles rejected: too deep") {
 				t.Errorf("Export = %v, want the partial success", err)
@@ -354,14 +356,14 @@ func TestProfilesDeadEndpoint(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(string(p), func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "200")
-			var l log
+			var l testutil.Log
 			e := newProfiles(t, endpoint, p, &l)
 			for range 2 {
 				if err := e.Export(t.Context(), testProfile()); err == nil {
 					t.Error("Export = nil, want an error")
 				}
 			}
-			if lines := l.lines(); len(lines) != 1 {
+			if lines := l.Lines(); len(lines) != 1 {
 				t.Errorf("said %q, want it once", lines)
 			}
 			if s := e.Stats(); s.Failed != 4 || s.Outage == "" {
@@ -376,7 +378,7 @@ func TestProfilesShutdownEndsExports(t *testing.T) {
 	for range 100 {
 		r.answers = append(r.answers, answerStatus(http.StatusServiceUnavailable, "1"))
 	}
-	var l log
+	var l testutil.Log
 	e := newProfiles(t, r.httpURL, ProtocolHTTPProtobuf, &l)
 	exported := make(chan error, 1)
 	go func() { exported <- e.Export(context.Background(), testProfile()) }()

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 func init() {
@@ -132,8 +134,8 @@ func fillDisk(dir string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		return err
 	}
-	var l log
-	e, err := NewSpanExporter(dir, WithLogger(l.logger()))
+	var l testutil.Log
+	e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
 	if err != nil {
 		return err
 	}
@@ -147,7 +149,7 @@ func fillDisk(dir string) error {
 	if stats.Failed == 0 || stats.Exported == 0 || stats.Exported+stats.Failed != 100 {
 		return fmt.Errorf("stats %+v: want some exported, some failed, 100 in all", stats)
 	}
-	if lines := l.lines(); len(lines) != 1 {
+	if lines := l.Lines(); len(lines) != 1 {
 		return fmt.Errorf("said %q: want one line", lines)
 	}
 	if err := e.Shutdown(ctx); !errors.Is(err, syscall.EFBIG) {

@@ -31,6 +31,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 var attributes = []attribute.KeyValue{
@@ -354,8 +356,8 @@ func TestInvalidUTF8CostsNoBatch(t *testing.T) {
 }
 
 func TestMetricsWithoutOTLPWordsAreRefused(t *testing.T) {
-	var l log
-	e, err := NewMetricExporter(t.TempDir(), WithLogger(l.logger()))
+	var l testutil.Log
+	e, err := NewMetricExporter(t.TempDir(), WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +375,7 @@ func TestMetricsWithoutOTLPWordsAreRefused(t *testing.T) {
 	if s := e.Stats(); s.Exported != 3 || s.Rejected != 6 || s.Failed != 0 {
 		t.Errorf("Stats = %+v, want 3 exported and 6 rejected", s)
 	}
-	if lines := l.lines(); len(lines) != 1 || !strings.Contains(lines[0], "timeless") || !strings.Contains(lines[0], "shapeless") {
+	if lines := l.Lines(); len(lines) != 1 || !strings.Contains(lines[0], "timeless") || !strings.Contains(lines[0], "shapeless") {
 		t.Errorf("said %q, want one line that names both metrics", lines)
 	}
 	closed(t, e)

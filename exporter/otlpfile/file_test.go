@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // numbers reads the attribute "n" of all spans in the files, and fails on a line that is
@@ -166,8 +168,8 @@ func TestOpenCutsTornTail(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			var l log
-			e, err := NewSpanExporter(dir, WithLogger(l.logger()))
+			var l testutil.Log
+			e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +185,7 @@ func TestOpenCutsTornTail(t *testing.T) {
 			if diff := cmp.Diff(want, e.FileStats()); diff != "" {
 				t.Errorf("FileStats (-want +got):\n%s", diff)
 			}
-			if said := len(l.lines()); said != min(1, int(tt.torn)) {
+			if said := len(l.Lines()); said != min(1, int(tt.torn)) {
 				t.Errorf("%d lines said, want one if and only if something was cut", said)
 			}
 			export(t, e, stub("a", 0, 1))
@@ -260,8 +262,8 @@ func TestFailureIsSaidOnce(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var l log
-	e, err := NewSpanExporter(dir, WithLogger(l.logger()))
+	var l testutil.Log
+	e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,14 +277,14 @@ func TestFailureIsSaidOnce(t *testing.T) {
 			t.Error("ForceFlush = nil, want the failure")
 		}
 	}
-	if lines := l.lines(); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
+	if lines := l.Lines(); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
 		t.Errorf("said %q, want the failure once", lines)
 	}
 	if err := os.Rename(dir+".away", dir); err != nil {
 		t.Fatal(err)
 	}
 	export(t, e, stub("a", 1, 1))
-	if lines := l.lines(); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
+	if lines := l.Lines(); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
 		t.Errorf("said %q, want the return once", lines)
 	}
 	if s := e.Stats(); s.Exported != 2 || s.Failed != 5 {
@@ -313,8 +315,8 @@ func TestRemovedFileIsMadeAgain(t *testing.T) {
 }
 
 func TestExportAfterShutdown(t *testing.T) {
-	var l log
-	e, err := NewSpanExporter(t.TempDir(), WithLogger(l.logger()))
+	var l testutil.Log
+	e, err := NewSpanExporter(t.TempDir(), WithLogger(l.Logger()))
 	if err != nil {
 		t.Fatal(err)
 	}

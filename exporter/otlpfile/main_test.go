@@ -1,15 +1,11 @@
 package otlpfile
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -55,29 +51,6 @@ func child(t *testing.T, name, dir string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), childEnv+"="+name, dirEnv+"="+dir)
 	return cmd
 }
-
-// log is a logger's output, for any goroutine.
-type log struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *log) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.buf.Len() == 0 {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(l.buf.String(), "\n"), "\n")
-}
-
-func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 // stub returns spans with this name and a number each.
 func stub(name string, first, n int) []sdktrace.ReadOnlySpan {
