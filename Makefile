@@ -30,17 +30,19 @@ test: ## Run the tests of every module, with the race detector where there is a 
 # Builds programs for runtime mode.
 OTELPROF = mkdir -p .tools && $(GO) build -o .tools/otelprof ./cmd/otelprof
 
-# TestSizeof knows how large g is; the other one now and then waits for itself on two processors, without us too.
+# Two of Go's tests do not fit: TestSizeof knows how large g is, and TestRuntimeLockMetricsAndProfile now and then waits
+# for itself on two processors, without us too.
 UNFIT = ^(TestSizeof|TestRuntimeLockMetricsAndProfile)$$
 
 .PHONY: test-runtime
-test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode; QUICK=1 for a part
+test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode, ten minutes; QUICK=1 for a part
 	@$(OTELPROF)
-	@.tools/otelprof test -timeout 110s ./internal/sched ./causal
+	@.tools/otelprof test -timeout 5m ./internal/sched ./spans/schedtimes ./pmuattrs ./causal .
 	@.tools/otelprof test -short -timeout 110s sync context iter testing/synctest
 ifneq ($(QUICK),1)
-	@.tools/otelprof test -short -timeout 20m -skip '$(UNFIT)' net/http runtime
-	@.tools/otelprof test -race -timeout 110s ./internal/sched
+	@.tools/otelprof test -short -timeout 5m -skip '$(UNFIT)' net/http runtime
+	@$(if $(RACE),.tools/otelprof test -race -timeout 5m ./internal/sched ./spans/schedtimes ./pmuattrs)
+	@OTELPROF_TEST_BUILDS=1 $(GO) test -count=1 -timeout 10m -run TestBuild ./cmd/otelprof
 endif
 
 .PHONY: lint
@@ -59,7 +61,7 @@ guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 C
 	$(GO) test -count=1 -vet=off -exec $(CURDIR)/integration/qemu/run.sh $(ARGS)
 
 .PHONY: accuracy
-accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual or runtime, ARGS="-only mutex"
+accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual, overlap or runtime, ARGS="-only mutex"
 	@$(if $(filter runtime,$(MODE)),$(OTELPROF))
 	@cd integration && $(if $(filter runtime,$(MODE)),../.tools/otelprof,$(GO)) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(ARGS)
 

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"os/signal"
 
 	"github.com/otelprof/otelprof/internal/overlay"
 )
@@ -13,7 +9,7 @@ import (
 const buildLong = `
 The arguments are those of the go command, see go help %[1]s. It is the go command of your module, with -overlay and
 -tags added, or merged with those you give: package runtime is compiled anew from your own GOROOT, with a hook in
-it. The exit status is that of the go command. docs/runtime.md tells what the hook does.
+it. Its exit status and signals are those of the go command. docs/runtime.md tells what the hook does.
 `
 
 var (
@@ -41,7 +37,7 @@ func goCommand(verb, short string) *command {
 			if err != nil {
 				return err
 			}
-			return c.pass(cmd)
+			return replaceBy(cmd)
 		},
 	}
 }
@@ -51,17 +47,3 @@ func goCommand(verb, short string) *command {
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
-// pass runs a command in place of this one.
-func (c *call) pass(cmd *exec.Cmd) error {
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout, c.stderr
-	// A terminal sends an interrupt to both; it is the command's to obey.
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
-	err := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exitStatus(max(1, exit.ExitCode())) // it has none if a signal ended it
-	}
-	return err
-}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -13,7 +15,42 @@ import (
 
 // The first of these builds compiles the standard library anew, which takes a minute or so; later ones find it in the
 // cache.
-func TestBuild(t *testing.T) {
+func TestBuild(t *testing.T) { build(t, ".") }
+
+func TestBuildCgo(t *testing.T) {
+	if out, err := exec.Command("go", "env", "CGO_ENABLED").Output(); err != nil || string(out) != "1\n" {
+		testutil.Lacks(t, "CGO", "needs a C compiler")
+	}
+	build(t, "cgo")
+}
+
+func TestBuildFull(t *testing.T) {
+	full(t)
+	build(t, "full")
+}
+
+func TestBuildToolchains(t *testing.T) {
+	full(t)
+	for _, version := range []string{"go1.23.4", "go1.24.11", "go1.25.5"} {
+		cmd := exec.Command("go", "version")
+		cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+version)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			testutil.Lacks(t, "TOOLCHAINS", fmt.Sprintf("needs %s: %v: %s", version, err, out))
+		}
+	}
+	build(t, "toolchains")
+}
+
+// full skips a test that compiles the standard library several times more. They are part of make test-runtime.
+func full(t *testing.T) {
+	t.Helper()
+	if os.Getenv("OTELPROF_TEST_BUILDS") == "" {
+		t.Skip("takes minutes; OTELPROF_TEST_BUILDS=1 runs it")
+	}
+}
+
+// build runs the scripts of a folder, with the go command's caches as they are.
+func build(t *testing.T, dir string) {
 	if testing.Short() {
 		t.Skip("compiles the standard library")
 	}
@@ -25,8 +62,11 @@ func TestBuild(t *testing.T) {
 	if err := json.Unmarshal(out, &known); err != nil {
 		t.Fatal(err)
 	}
+	if known["OTELPROF"], err = filepath.Abs(filepath.Join("..", "..")); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "build"),
+		Dir:                 filepath.Join("testdata", "build", dir),
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {

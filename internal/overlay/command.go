@@ -56,7 +56,7 @@ func Command(verb string, args []string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	document, err := Write(filepath.Join(cache, t.GOVERSION), goroot, files, further)
+	document, err := Write(filepath.Join(cache, release(t.GOVERSION)), goroot, files, further)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,11 @@ func ask(dir string) (toolchain, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		return t, fmt.Errorf("overlay: go env: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+	switch text := bytes.TrimSpace(stderr.Bytes()); {
+	case err != nil && len(text) > 0:
+		return t, fmt.Errorf("overlay: go env: %w: %s", err, text)
+	case err != nil:
+		return t, fmt.Errorf("overlay: go env: %w", err)
 	}
 	if err := json.Unmarshal(out, &t); err != nil {
 		return t, fmt.Errorf("overlay: go env: %w", err)
@@ -98,7 +101,7 @@ func (t toolchain) reachable(cache string) (string, error) {
 	sum := sha256.Sum256([]byte(t.GOROOT))
 	link := filepath.Join(cache, "goroot-"+hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(cache, 0o777); err != nil {
-		return "", fmt.Errorf("overlay: %w", err)
+		return "", unwritable(err)
 	}
 	// The name tells where it leads, so another build that is faster makes the same one.
 	if err := os.Symlink(t.GOROOT, link); err != nil && !errors.Is(err, fs.ErrExist) {

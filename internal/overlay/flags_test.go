@@ -2,12 +2,16 @@ package overlay
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 func TestJoin(t *testing.T) {
@@ -26,9 +30,18 @@ func TestJoin(t *testing.T) {
 		{"test", "", "./... -run X -tags a -count 1", "test -overlay X -tags a,otelprof_runtime ./... -run X -count 1"},
 		{"test", "", "-run -tags .", "test -overlay X -tags otelprof_runtime -run -tags ."},
 		{"test", "", ". -args -tags a", "test -overlay X -tags otelprof_runtime . -args -tags a"},
-		{"test", "", "-update -tags=a .", "test -overlay X -tags a,otelprof_runtime -update ."},
+		{"test", "", "-update -tags=a .", "test -overlay X -tags a,otelprof_runtime -update -args ."},
 		{"build", "", "-tags", "build -overlay X -tags otelprof_runtime -tags"},
 		{"build", "", "-- -tags a", "build -overlay X -tags otelprof_runtime -- -tags a"},
+		{"test", "", "-v a b -test.run -tags -tags c d -tags e", "test -overlay X -tags c,otelprof_runtime -v a b -test.run -tags -args d -tags e"},
+		{"test", "", ". -update file -tags a", "test -overlay X -tags a,otelprof_runtime . -update file"},
+		{"test", "", "-update . -tags a", "test -overlay X -tags a,otelprof_runtime -update ."},
+		{"test", "", "-update=file . -tags a", "test -overlay X -tags otelprof_runtime -update=file -args . -tags a"},
+		{"test", "", ". -short file -tags a", "test -overlay X -tags otelprof_runtime . -short -args file -tags a"},
+		{"test", "", "-vet -tags . -tags a", "test -overlay X -tags a,otelprof_runtime -vet -tags ."},
+		{"test", "", ". -- -tags a", "test -overlay X -tags otelprof_runtime . -- -tags a"},
+		{"build", "", "-=tags -tags a", "build -overlay X -tags otelprof_runtime -=tags -tags a"},
+		{"build", "-compiler=gc", "-compiler gc .", "build -overlay X -tags otelprof_runtime -compiler gc ."},
 	} {
 		f, err := parse(tc.verb, strings.Fields(tc.args), tc.goflags)
 		if err != nil {
@@ -58,7 +71,36 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Whatever the arguments are: what is not ours goes on in its order, and ours comes once.
+func TestRefused(t *testing.T) {
+	for _, flags := range []string{"-compiler=gccgo", "-compiler gccgo"} {
+		if _, err := parse("build", strings.Fields(flags), ""); err == nil || !strings.Contains(err.Error(), "-compiler gccgo: must be gc") {
+			t.Errorf("parse(%s) = %v, want it refused", flags, err)
+		}
+	}
+}
+
+// The lists hold the flags that this machine's go command tells of, and know which of them have a value.
+func TestListsComplete(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^\s+-([a-z]+)( \S.*)?$`)
+	for _, topic := range []string{"build", "test", "testflag"} {
+		out, err := exec.Command("go", "help", topic).Output()
+		if err != nil {
+			testutil.Lacks(t, "GO", "needs the go command: "+err.Error())
+		}
+		for _, m := range line.FindAllStringSubmatch(string(out), -1) {
+			list := withoutValue
+			if m[2] != "" {
+				list = withValue
+			}
+			if name := m[1]; name != "args" && !slices.Contains(list, name) {
+				t.Errorf("go help %s: -%s%s is missing in the list of those like it", topic, name, m[2])
+			}
+		}
+	}
+}
+
+// Whatever the arguments are: what is not ours goes on in its order, ours comes once, and the go command reads
+// what was read here.
 func FuzzJoin(f *testing.F) {
 	f.Add("test", "-run\n-tags\n./...\n-tags=a\n-args\n-tags\nb", "-tags=c")
 	f.Add("run", "-C\ndir\n.\n-overlay\nx", "'-overlay=a b'")
@@ -70,6 +112,9 @@ func FuzzJoin(f *testing.F) {
 		}
 		rest := parsed.rest
 		for _, arg := range given {
+			if len(rest) > 0 && rest[0] == "-args" && arg != "-args" {
+				rest = rest[1:] // it is put before what follows other flags
+			}
 			if len(rest) > 0 && rest[0] == arg {
 				rest = rest[1:]
 			}
@@ -77,9 +122,14 @@ func FuzzJoin(f *testing.F) {
 		if len(rest) > 0 {
 			t.Errorf("%q: %q is not from there, or not in its order", given, parsed.rest)
 		}
-		head := parsed.join(verb, "X")
-		if i := slices.Index(head, "-overlay"); i < 0 || head[i+1] != "X" || head[i+2] != "-tags" || !strings.Contains(head[i+3], Tag) {
-			t.Errorf("join = %q", head)
+		joined := parsed.join(verb, "X")
+		parsed.overlay = "X"
+		if !slices.Contains(parsed.tags, Tag) {
+			parsed.tags = append(parsed.tags, Tag)
+		}
+		again, err := parse(verb, joined[1:], goflags)
+		if diff := cmp.Diff(parsed, again, cmp.AllowUnexported(flags{})); diff != "" || err != nil {
+			t.Errorf("parse(%q): %v, -want +got:\n%s", joined, err, diff)
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -48,8 +49,7 @@ var added embed.FS
 func Files(goroot, goversion string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := rewriteAll(goroot, files)
-	release, _, _ := strings.Cut(goversion, " ") // GOEXPERIMENT may follow
-	lang := version.Lang(release)
+	lang := version.Lang(release(goversion))
 	if lang == "" || version.Compare(lang, oldest) < 0 || version.Compare(lang, newest) > 0 {
 		why := "all functions are as they should be there, but nobody has tested it"
 		if err != nil {
@@ -61,6 +61,12 @@ func Files(goroot, goversion string) (map[string][]byte, error) {
 		return nil, fmt.Errorf("%w: %s in %s: %w", ErrUnsupported, goversion, goroot, err)
 	}
 	return files, nil
+}
+
+// release is a version without what may follow, such as "X:nogreenteagc" if GOEXPERIMENT was set when Go was built.
+func release(goversion string) string {
+	first, _, _ := strings.Cut(goversion, " ")
+	return first
 }
 
 func rewriteAll(goroot string, files map[string][]byte) error {
@@ -138,19 +144,39 @@ func store(folder, name string, text []byte) (string, error) {
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, text) {
 		return path, nil
 	}
+	if err := create(path, text); err != nil {
+		return "", unwritable(err)
+	}
+	return path, nil
+}
+
+// create makes a file come into being whole. Another user may read it.
+func create(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return "", fmt.Errorf("overlay: %w", err)
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".*~")
 	if err != nil {
-		return "", fmt.Errorf("overlay: %w", err)
+		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("overlay: %w", errors.Join(err, os.Remove(f.Name())))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return path, nil
+	return nil
+}
+
+// unwritable is the error of a cache folder that can not be written to.
+func unwritable(err error) error {
+	variable := "XDG_CACHE_HOME"
+	switch runtime.GOOS {
+	case "windows":
+		variable = "LocalAppData"
+	case "darwin", "ios":
+		variable = "HOME"
+	}
+	return fmt.Errorf("overlay: %w: must be writable, or $%s set to another folder", err, variable)
 }
