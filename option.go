@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/schedtimes"
 	"github.com/otelprof/otelprof/spans/stacks"
 	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
@@ -34,6 +37,7 @@ const (
 	EnvCounters    = "OTELPROF_COUNTERS"
 	EnvStacks      = "OTELPROF_STACKS"
 	EnvSchedule    = "OTELPROF_SCHEDULE"
+	EnvTimes       = "OTELPROF_TIMES"
 	EnvDisabled    = "OTELPROF_DISABLED"
 )
 
@@ -65,6 +69,7 @@ type config struct {
 	stackOptions    []stacks.Option
 	schedule        bool
 	scheduleOptions []schedule.Option
+	times           timesConfig
 	logger          *slog.Logger
 	store           spans.Store // nil for the default
 	withoutGlobals  bool
@@ -93,6 +98,7 @@ func newConfig(opts []Option) (config, error) {
 	c.counters = c.switched(EnvCounters) == on
 	c.stacks = c.switched(EnvStacks) == on
 	c.schedule = c.switched(EnvSchedule) == on
+	c = c.timesFromEnv()
 	if value := os.Getenv(EnvDisabled); value != "" {
 		var err error
 		if c.disabled, err = strconv.ParseBool(value); err != nil {
@@ -114,6 +120,9 @@ func newConfig(opts []Option) (config, error) {
 	if os.Getenv(EnvSchedule) == off {
 		c.schedule = false
 	}
+	if os.Getenv(EnvTimes) == off {
+		c.times.on = false
+	}
 	if os.Getenv(EnvViewer) == off {
 		c.viewer = ""
 	}
@@ -127,6 +136,27 @@ func (c *config) switched(name string) string {
 		*c = c.reject("%s %q: must be on or off", name, value)
 	}
 	return value
+}
+
+// A timesConfig says which spans are timed by the scheduler. Asked is true if somebody wants that expressly.
+type timesConfig struct {
+	on, asked bool
+	options   []schedtimes.Option
+}
+
+// timesFromEnv reads on, off or patterns.
+func (c config) timesFromEnv() config {
+	value := os.Getenv(EnvTimes)
+	c.times = timesConfig{on: value != off, asked: value != "" && value != off}
+	if !c.times.asked || value == on {
+		return c
+	}
+	patterns := strings.Split(value, ",")
+	if slices.Contains(patterns, "") {
+		return c.reject("%s %q: must be on, off or patterns separated by commas", EnvTimes, value)
+	}
+	c.times.options = []schedtimes.Option{schedtimes.WithRegions(patterns...)}
+	return c
 }
 
 // WithServiceName sets the resource's service.name. By default, if this option is not used,
@@ -231,6 +261,22 @@ func WithSchedule(opts ...schedule.Option) Option {
 		c.schedule, c.scheduleOptions = true, opts
 		return c
 	})
+}
+
+// WithTimes chooses the spans that are told how long they ran, waited for a processor and were blocked, see
+// [schedtimes.Hook]. Go's scheduler knows that in programs built by "otelprof build"; in others this is said to the logger,
+// and nothing is timed. OTELPROF_TIMES=off overrules this option. By default, if this option is not used, all spans
+// are timed where the scheduler knows it, or those that OTELPROF_TIMES names.
+func WithTimes(opts ...schedtimes.Option) Option {
+	return optionFunc(func(c config) config {
+		c.times = timesConfig{on: true, asked: true, options: opts}
+		return c
+	})
+}
+
+// WithoutTimes switches that off. By default, if this option is not used, it is on, unless OTELPROF_TIMES is off.
+func WithoutTimes() Option {
+	return optionFunc(func(c config) config { c.times = timesConfig{}; return c })
 }
 
 // WithLogger sets who is told of what fails, of its return, and of causal plans and

@@ -34,6 +34,7 @@
 //	OTELPROF_EXPERIMENTS      on or off         WithExperiments, with causal.DefaultLimits
 //	OTELPROF_VIRTUAL          on or off         off: WithoutVirtualTime
 //	OTELPROF_COUNTERS         on or off         WithCounters, with the default events and sampling
+//	OTELPROF_TIMES            on, off, patterns WithTimes, in programs built by otelprof build
 //	OTELPROF_DISABLED         true or false     true: the plain SDK, without all that is ours
 //	OTEL_SDK_DISABLED         true              nothing at all is measured or exported
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/schedtimes"
 	"github.com/otelprof/otelprof/spans/stacks"
 	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
@@ -27,6 +28,7 @@ type Profiler struct {
 	logs     *sdklog.LoggerProvider
 	causal   *causal.Controller
 	counters *pmuattrs.Hook     // nil without counters
+	times    *schedtimes.Hook   // nil where the scheduler keeps no account
 	stacks   *stacks.Profiler   // nil without samples
 	schedule *schedule.Recorder // nil without a recorder
 	server   *viewer.Server     // nil without a viewer
@@ -62,6 +64,9 @@ func (p *Profiler) Causal() *causal.Controller { return p.causal }
 
 // Counters returns the hook that counts what the CPU does in spans, nil if there is none.
 func (p *Profiler) Counters() *pmuattrs.Hook { return p.counters }
+
+// Times returns the hook that sets the times of spans as attributes, nil if there is none.
+func (p *Profiler) Times() *schedtimes.Hook { return p.times }
 
 // Stacks returns the profiler that samples call stacks, nil if there is none.
 func (p *Profiler) Stacks() *stacks.Profiler { return p.stacks }

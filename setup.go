@@ -18,6 +18,7 @@ import (
 	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/schedtimes"
 	"github.com/otelprof/otelprof/spans/stacks"
 	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
@@ -37,7 +38,7 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	ours := !c.disabled && !env.Disabled
 	if !ours {
 		c.viewer, c.dataDir, c.plans, c.experiments = "", "", planSources{}, nil
-		c.virtual, c.counters, c.stacks, c.schedule = false, false, false, false
+		c.virtual, c.counters, c.stacks, c.schedule, c.times = false, false, false, false, timesConfig{}
 	}
 
 	p := &Profiler{done: make(chan struct{})}
@@ -100,6 +101,12 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if p.counters != nil {
 		wrapOptions = append(wrapOptions, spans.WithHook(p.counters))
 	}
+	if err := p.openTimes(c); err != nil {
+		return err
+	}
+	if p.times != nil {
+		wrapOptions = append(wrapOptions, spans.WithHook(p.times))
+	}
 	if err := p.openStacks(ctx, c, res); err != nil {
 		return err
 	}
@@ -118,6 +125,9 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	p.tracers = spans.Wrap(base, wrapOptions...)
 
 	if err := p.addMetricExporters(ctx, c, env, res, ours, files.metrics); err != nil {
+		return err
+	}
+	if err := c.plans.readKey(); err != nil {
 		return err
 	}
 	if err := p.serve(c, text(res, semconv.ServiceNameKey)); err != nil {
@@ -144,6 +154,25 @@ func (p *Profiler) openCounters(c config) error {
 		c.logger.Warn("otelprof: counters: some are missing; otelprof doctor says more", slog.Any("cause", h.Reason()))
 	}
 	p.counters = h
+	return nil
+}
+
+// openTimes makes the hook that times, if the scheduler keeps account.
+func (p *Profiler) openTimes(c config) error {
+	if !c.times.on {
+		return nil
+	}
+	h, err := schedtimes.New(c.times.options...)
+	switch {
+	case errors.Is(err, schedtimes.ErrNotSupported):
+		if c.times.asked {
+			c.logger.Warn("otelprof: times: none in this program", slog.Any("cause", err))
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	p.times = h
 	return nil
 }
 
@@ -201,7 +230,11 @@ func (p *Profiler) serve(c config, service string) error {
 	if p.counters != nil {
 		sources.Counters = p.counters.Regions
 	}
-	h, err := viewer.New(sources, c.viewerOptions...)
+	options := c.viewerOptions
+	if c.plans.signed {
+		options = append([]viewer.Option{viewer.WithPlanKeys(c.plans.keys...)}, options...)
+	}
+	h, err := viewer.New(sources, options...)
 	if err != nil {
 		return err
 	}

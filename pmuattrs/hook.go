@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -40,12 +41,14 @@ var _ spans.Hook = (*Hook)(nil)
 // [Hook.Stats] tells why: it ended on another goroutine or thread than it began, or others had
 // the counters for a part of the time. If it was another goroutine, spans of that name are
 // left alone from then on, and the goroutine that is still locked is unlocked when it next starts
-// or ends a span.
+// or ends a span. With [WithoutLock] goroutines are not locked, and only spans that never stop are
+// counted.
 //
 // A span that is not in the sample costs some ten nanoseconds, one that is about two microseconds,
 // and what it costs to wait while locked. A provider has room for one Hook; a second one does
 // nothing. Methods may be called by any goroutine.
 type Hook struct {
+	unlocked  bool
 	rate      rate
 	rules     rules
 	threads   threadReader
@@ -82,7 +85,7 @@ func NewHook(opts ...HookOption) (*Hook, error) {
 
 func newHook(c hookConfig, threads threadReader, reason error) *Hook {
 	return &Hook{
-		rate: c.rate, rules: c.rules, threads: threads, reason: reason,
+		unlocked: c.unlocked, rate: c.rate, rules: c.rules, threads: threads, reason: reason,
 		attribute: newAttributeKeys(threads.Source(), threads.Events()),
 		regions:   regions{source: threads.Source(), events: threads.Events()},
 	}
@@ -106,7 +109,8 @@ func (h *Hook) Close() error { return h.threads.Close() }
 type measurement struct {
 	hook       *Hook
 	name       *nameState
-	goroutine  goroutine.ID
+	goroutine  goroutine.ID // that is locked
+	watch      sched.Watch  // of one that is not
 	begin, end Reading
 	attributes []attribute.KeyValue
 }
@@ -153,6 +157,11 @@ func (h *Hook) begin(r *spans.Region) {
 		return
 	}
 	started.Set(r, m)
+	if h.unlocked {
+		// What happens before this happens to a locked goroutine, whose thread runs nobody else.
+		m.watch.Begin()
+		runtime.UnlockOSThread()
+	}
 }
 
 func (h *Hook) end(r *spans.Region, m *measurement) {
@@ -169,23 +178,44 @@ func (h *Hook) end(r *spans.Region, m *measurement) {
 
 // finish takes the second reading, and unlocks the goroutine if it is the one that was locked.
 func (m *measurement) finish() (Deltas, outcome) {
+	if m.hook.unlocked {
+		return m.finishUnlocked()
+	}
 	if goroutine.Current() != m.goroutine {
 		m.name.moves.Store(true)
 		owed.add(m.goroutine)
 		return Deltas{}, otherGoroutine
 	}
-	err := m.hook.threads.Read(&m.end)
-	if err != nil {
-		m.unlock(false)
+	deltas, outcome := m.since()
+	m.unlock(outcome != unread && outcome != otherThread)
+	return deltas, outcome
+}
+
+// finishUnlocked takes the second reading if nobody can have run on the thread meanwhile. It is locked for that: else
+// the reading might be of another thread's counters, which some CPUs answer with a signal.
+func (m *measurement) finishUnlocked() (Deltas, outcome) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	times, ok := m.watch.End()
+	switch {
+	case !ok:
+		return Deltas{}, otherGoroutine
+	case times.Stops != 0:
+		return Deltas{}, stopped
+	}
+	return m.since()
+}
+
+// since takes the second reading.
+func (m *measurement) since() (Deltas, outcome) {
+	if err := m.hook.threads.Read(&m.end); err != nil {
 		return Deltas{}, unread
 	}
 	deltas, err := m.end.Since(m.begin)
-	unrelated := errors.Is(err, ErrUnrelated)
-	m.unlock(!unrelated)
 	switch {
 	case err == nil:
 		return deltas, counted
-	case unrelated:
+	case errors.Is(err, ErrUnrelated):
 		return Deltas{}, otherThread
 	case errors.Is(err, ErrMultiplexed):
 		return Deltas{}, multiplexed

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/sched"
 )
 
 // ErrConfig is wrapped by errors about options.
@@ -22,10 +24,11 @@ type hookOptionFunc func(hookConfig) hookConfig
 func (f hookOptionFunc) applyHook(c hookConfig) hookConfig { return f(c) }
 
 type hookConfig struct {
-	events []Event
-	rate   rate // where no rule matches
-	rules  []rule
-	errs   []error
+	events   []Event
+	rate     rate // where no rule matches
+	rules    []rule
+	unlocked bool
+	errs     []error
 }
 
 func defaultEvents() []Event { return []Event{Cycles, Instructions, BranchMisses, L1DReadMisses} }
@@ -90,6 +93,22 @@ func withRule(what string, r rule, n int) HookOption {
 	return hookOptionFunc(func(c hookConfig) hookConfig {
 		r.rate = c.oneIn(what, n)
 		c.rules = append(c.rules, r)
+		return c
+	})
+}
+
+// WithoutLock leaves goroutines free to change threads while a span of the sample is open: to wait costs what it
+// always does, so every span can be in the sample, see [WithSampling]. Go's scheduler then tells whether the goroutine
+// ever stopped running. If it did not, nobody else ran on its thread, and the counts are exact; if it did, waited say or
+// was preempted, there are none, see [HookStats.Stopped]. A system call is no stop, unless all
+// of Go's processors are taken when it returns. Needs a program built by "otelprof build"; in others it is an error.
+// By default, if this option is not used, goroutines are locked, and spans that wait have counts.
+func WithoutLock() HookOption {
+	return hookOptionFunc(func(c hookConfig) hookConfig {
+		if !sched.Present {
+			c.errs = append(c.errs, fmt.Errorf(`%w: without lock: the scheduler does not take part: must be built by "otelprof build"`, ErrConfig))
+		}
+		c.unlocked = true
 		return c
 	})
 }

@@ -10,6 +10,7 @@ const (
 	multiplexed
 	implausible
 	unread
+	stopped
 	outcomes // how many there are
 )
 
@@ -20,11 +21,12 @@ var reasons = [outcomes]string{
 	multiplexed:    "multiplexed",
 	implausible:    "implausible",
 	unread:         "unread",
+	stopped:        "stopped",
 }
 
 // HookStats counts the spans of the sample since [NewHook], by what came of them.
 type HookStats struct {
-	// Counted spans have counts. Those of the next five have none.
+	// Counted spans have counts. Those of the next six have none.
 	Counted uint64
 	// OtherGoroutine: they ended on another goroutine than they began.
 	OtherGoroutine uint64
@@ -36,6 +38,8 @@ type HookStats struct {
 	Implausible uint64
 	// Unread: the counters could not be read.
 	Unread uint64
+	// Stopped: the goroutine stopped running in between. Only with [WithoutLock].
+	Stopped uint64
 	// Moving: they were not measured because of an earlier span of their name, which had ended
 	// on another goroutine.
 	Moving uint64
@@ -53,6 +57,7 @@ func (h *Hook) Stats() HookStats {
 		Multiplexed:    of(multiplexed),
 		Implausible:    of(implausible),
 		Unread:         of(unread),
+		Stopped:        of(stopped),
 		Moving:         h.moving.Load(),
 		Threads:        h.threads.Stats(),
 	}

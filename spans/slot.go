@@ -10,8 +10,8 @@ import (
 //
 //	var started = spans.NewSlot[measurement]()
 //
-// The first three slots of a process are words of the region and cost what a load or a store
-// costs; Set of a further one allocates. Methods may be called by any goroutine.
+// The first three slots of a process, five in one built by "otelprof build", are words of the region and
+// cost what a load or a store costs; Set of a further one allocates. Methods may be called by any goroutine.
 type Slot[T any] struct{ index uint32 }
 
 // A NameSlot is a place that all spans of one scope and one name share, for what a hook has
@@ -19,8 +19,8 @@ type Slot[T any] struct{ index uint32 }
 // [WithMaxRegions] share the place of the region "other". Else it is as a [Slot].
 type NameSlot[T any] struct{ index uint32 }
 
-// inlineSlots are the slots that need no list: one each for counters, causal and stacks.
-const inlineSlots = 3
+// inlineSlots are the slots that need no list: one each for counters, causal and stacks, and those of the scheduler.
+const inlineSlots = 3 + schedulerSlots
 
 var regionSlots, nameSlots atomic.Uint32
 

@@ -45,6 +45,9 @@
 // The figures named stacks_ are about call stacks: spans that label their goroutine, a program that is sampled at 100 Hz, and
 // merging of 15,620 samples, 64 times of which are a million.
 //
+// The figures named runtime_ are about programs of otelprof build: runtime_idle beside those of go build, and runtime_times with
+// and without times of spans.
+//
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
 //

@@ -19,65 +19,102 @@ import (
 	"github.com/otelprof/otelprof/internal/overlay"
 )
 
+// A runtimeFigure compares two programs on one processor. Each has a control: the peer beside itself.
+type runtimeFigure struct {
+	name, program string
+	ours          []string // what our program is to do, and the peer's
+	peer          []string
+	peerName      string
+	stock         bool // the peer is built by go build, and not by otelprof build as ours is
+}
+
 // runtimeFigures are what Go's scheduler costs in programs that otelprof build has made, beside those of go build, while
-// there is no experiment. Each has a control: go build beside go build.
-var runtimeFigures = []string{"pingpong", "mutex", "gosched", "spawn"}
+// there is no experiment; and there, what spans cost of which the scheduler keeps account, and switches of their goroutines.
+var runtimeFigures = []runtimeFigure{
+	idleFigure("pingpong"), idleFigure("mutex"), idleFigure("gosched"), idleFigure("spawn"),
+	timesFigure("runtime_times", "span"), timesFigure("runtime_times_pingpong", "pingpong"),
+}
 
-// runtimeSlower is by how much an operation may be slower, beyond the first quartile of its control.
+func idleFigure(operation string) runtimeFigure {
+	does := []string{operation}
+	return runtimeFigure{name: "runtime_idle_" + operation, program: "idle", ours: does, peer: does, peerName: "go", stock: true}
+}
+
+func timesFigure(name, operation string) runtimeFigure {
+	return runtimeFigure{name: name, program: "timed", ours: []string{"timed", operation}, peer: []string{"plain", operation}, peerName: "untimed"}
+}
+
+// runtimeSlower is by how much an operation may be slower in an idle scheduler, beyond the first quartile of its control.
 const runtimeSlower = 0.02
-
-const (
-	runtimePrefix = "runtime_idle_"
-	idlePackage   = "github.com/otelprof/otelprof/integration/peers/idle"
-)
 
 // runRuntime writes a line for each figure that matches, after that of its control.
 func runRuntime(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) (err error) {
-	if !slices.ContainsFunc(runtimeFigures, func(name string) bool { return match.MatchString(runtimePrefix + name) }) {
+	if !slices.ContainsFunc(runtimeFigures, func(f runtimeFigure) bool { return match.MatchString(f.name) }) {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "runtime_idle")
+	dir, err := os.MkdirTemp("", "runtime")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	stock, ours := filepath.Join(dir, "stock"), filepath.Join(dir, "ours")
-	cmd, err := overlay.Command("build", []string{"-o", ours, idlePackage})
-	if err != nil {
-		return err
-	}
-	for _, c := range []*exec.Cmd{cmd, exec.Command("go", "build", "-o", stock, idlePackage)} {
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("%v: %w: %s", c.Args, err, bytes.TrimSpace(out))
-		}
-	}
-	for _, name := range runtimeFigures {
-		if !match.MatchString(runtimePrefix + name) {
+	for _, f := range runtimeFigures {
+		if !match.MatchString(f.name) {
 			continue
 		}
-		control, err := interleave(stock, stock, name, rounds, arm)
+		ours, err := buildRuntime(dir, f.program, false)
 		if err != nil {
 			return err
 		}
-		r, err := interleave(ours, stock, name, rounds, arm)
+		peer, err := buildRuntime(dir, f.program, f.stock)
 		if err != nil {
 			return err
 		}
-		f := figure{name: runtimePrefix + name + "_aa", records: true, goroutines: 1, procs: 1}
-		fmt.Fprintln(w, f.line(control))
-		f.name = runtimePrefix + name
-		f.target.x = math.Floor(1000*(1-runtimeSlower)*min(1, control.xLo)) / 1000
-		if _, err := fmt.Fprintln(w, f.line(r)); err != nil {
+		a, b := append([]string{ours}, f.ours...), append([]string{peer}, f.peer...)
+		control, err := interleave(b, b, rounds, arm)
+		if err != nil {
+			return err
+		}
+		r, err := interleave(a, b, rounds, arm)
+		if err != nil {
+			return err
+		}
+		control.peerName, r.peerName = f.peerName, f.peerName
+		line := figure{name: f.name + "_aa", records: true, goroutines: 1, procs: 1}
+		fmt.Fprintln(w, line.line(control))
+		line.name = f.name
+		if f.stock {
+			line.target.x = math.Floor(1000*(1-runtimeSlower)*min(1, control.xLo)) / 1000
+		}
+		if _, err := fmt.Fprintln(w, line.line(r)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// buildRuntime returns the path of a program below this one's folder, by go build or by otelprof build.
+func buildRuntime(dir, program string, stock bool) (path string, err error) {
+	path = filepath.Join(dir, fmt.Sprintf("%s-%t", program, stock))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	args := []string{"-o", path, "github.com/otelprof/otelprof/integration/peers/" + program}
+	cmd := exec.Command("go", append([]string{"build"}, args...)...)
+	if !stock {
+		if cmd, err = overlay.Command("build", args); err != nil {
+			return "", err
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w: %s", cmd.Args, err, bytes.TrimSpace(out))
+	}
+	return path, nil
+}
+
 // interleave runs two programs in turn, rounds times, each for about arm.
-func interleave(ours, peer, operation string, rounds int, arm time.Duration) (result, error) {
+func interleave(ours, peer []string, rounds int, arm time.Duration) (result, error) {
 	const some = 100_000
-	ns, err := runIdle(peer, operation, some)
+	ns, err := runProgram(peer, some)
 	if err != nil {
 		return result{}, err
 	}
@@ -85,13 +122,13 @@ func interleave(ours, peer, operation string, rounds int, arm time.Duration) (re
 	var o, p []cost
 	var x []float64
 	for round := range rounds {
-		programs := [2]string{ours, peer}
+		programs := [2][]string{ours, peer}
 		if round%2 == 1 {
 			programs[0], programs[1] = peer, ours
 		}
 		var took [2]float64
 		for i, program := range programs {
-			if took[i], err = runIdle(program, operation, n); err != nil {
+			if took[i], err = runProgram(program, n); err != nil {
 				return result{}, err
 			}
 		}
@@ -100,17 +137,17 @@ func interleave(ours, peer, operation string, rounds int, arm time.Duration) (re
 		}
 		o, p, x = append(o, cost{ns: took[0]}), append(p, cost{ns: took[1]}), append(x, took[1]/took[0])
 	}
-	r := result{peerName: "go", ours: medians(o), peer: medians(p), x: quantile(x, 0.5), xLo: quantile(x, 0.25), xHi: quantile(x, 0.75)}
+	r := result{ours: medians(o), peer: medians(p), x: quantile(x, 0.5), xLo: quantile(x, 0.25), xHi: quantile(x, 0.75)}
 	r.delta.ns = r.ours.ns - r.peer.ns
 	r.ours.busy = 1
 	return r, nil
 }
 
-// runIdle returns what an operation takes in a program, in ns of processor time.
-func runIdle(program, operation string, n int) (float64, error) {
-	out, err := exec.Command(program, operation, strconv.Itoa(n)).Output()
+// runProgram returns what an operation takes in a program, in ns of processor time.
+func runProgram(command []string, n int) (float64, error) {
+	out, err := exec.Command(command[0], append(slices.Clone(command[1:]), strconv.Itoa(n))...).Output()
 	if err != nil {
-		return 0, fmt.Errorf("%s %s: %w", filepath.Base(program), operation, err)
+		return 0, fmt.Errorf("%s %q: %w", filepath.Base(command[0]), command[1:], err)
 	}
 	return strconv.ParseFloat(string(bytes.TrimSpace(out)), 64)
 }

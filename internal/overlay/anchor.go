@@ -34,11 +34,26 @@ func seeSwitches(s *source) error {
 	if err != nil {
 		return err
 	}
-	s.insert(loop.Pos(), "if otelprofEpoch != 0 && otelprofSees(%[2]s, %[3]s) { systemstack(func() { otelprofSwitch(%[1]s, %[2]s, %[3]s) }) }; ", p[0], p[1], p[2])
+	s.insert(loop.Pos(), "if otelprofOn != 0 && otelprofSees(%[1]s, %[2]s, %[3]s) { systemstack(func() { otelprofSwitch(%[1]s, %[2]s, %[3]s) }) }; ", p[0], p[1], p[2])
 	return nil
 }
 
-// lengthenSlices has sysmon ask before it preempts.
+// seePreemptions has the one stop told that no change of status by casgstatus shows.
+func seePreemptions(s *source) error {
+	p, err := s.params("*g", "uint32", "uint32")
+	if err != nil {
+		return err
+	}
+	cond := "!" + p[0] + ".atomicstatus.CompareAndSwap(_Grunning, _Gscan | _Gpreempted)"
+	loop, err := one(s, "for "+cond, func(f *ast.ForStmt) bool { return f.Cond != nil && types.ExprString(f.Cond) == cond })
+	if err != nil {
+		return err
+	}
+	s.insert(loop.Pos(), "if otelprofOn != 0 { otelprofPreempted(%s) }; ", p[0])
+	return nil
+}
+
+// lengthenSlices has sysmon note where a slice begins, and ask before it preempts.
 func lengthenSlices(s *source) error {
 	p, err := s.params("int64")
 	if err != nil {
@@ -58,7 +73,15 @@ func lengthenSlices(s *source) error {
 		return err
 	}
 	tick, _, _ := strings.Cut(types.ExprString(slice.Cond), field)
-	s.insert(slice.Cond.End(), " && !otelprofLonger(%s, %s, %s)", types.ExprString(owner.Lhs[0]), tick, p[0])
+	first, err := one(s, tick+field+" = "+p[0], func(a *ast.AssignStmt) bool {
+		return len(a.Lhs) == 1 && types.ExprString(a.Lhs[0]) == tick+field && types.ExprString(a.Rhs[0]) == p[0]
+	})
+	if err != nil {
+		return err
+	}
+	pp := types.ExprString(owner.Lhs[0])
+	s.insert(first.End(), "; %[1]s.otelprof.aheadBefore = %[1]s.otelprof.ahead", pp)
+	s.insert(slice.Cond.End(), " && !otelprofLonger(%s, %s, %s)", pp, tick, p[0])
 	return nil
 }
 
@@ -71,7 +94,7 @@ func forbidShortcut(s *source) error {
 	if err != nil {
 		return err
 	}
-	s.replace(a.Rhs[0].Pos(), a.Rhs[0].End(), "otelprofEpoch == 0")
+	s.replace(a.Rhs[0].Pos(), a.Rhs[0].End(), "otelprofOn == 0")
 	return nil
 }
 

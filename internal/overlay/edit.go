@@ -24,6 +24,7 @@ var edits = []edit{
 	{"runtime2.go", "type g", field("otelprof otelprofG")},
 	{"runtime2.go", "type p", field("otelprof otelprofP")},
 	{"proc.go", "func casgstatus", seeSwitches},
+	{"proc.go", "func casGToPreemptScan", seePreemptions},
 	{"proc.go", "func retake", lengthenSlices},
 	{"coro.go", "func coroswitch_m", forbidShortcut},
 	{"time.go", "func goroutineReady", extendSleeps},

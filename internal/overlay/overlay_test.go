@@ -45,7 +45,7 @@ func TestFilesOfThisGo(t *testing.T) {
 			t.Errorf("%s: not rewritten, or twice", e.file)
 		}
 	}
-	for _, added := range []string{"otelprof.go", "otelprof_switch.go", "otelprof_pay.go", "otelprof_api.go", "otelprof_version.go"} {
+	for _, added := range []string{"otelprof.go", "otelprof_switch.go", "otelprof_pay.go", "otelprof_watch.go", "otelprof_api.go", "otelprof_version.go"} {
 		if files[added] == nil {
 			t.Errorf("%s is missing", added)
 		}
@@ -77,7 +77,9 @@ func TestMissingAnchors(t *testing.T) {
 	for _, tc := range []struct{ file, old, new, want string }{
 		{"proc.go", "func casgstatus(gp *g, oldval, newval uint32)", "func casgstatus(gp *g, oldval, newval uint64)", "runtime/proc.go: func casgstatus: parameters (*g, uint64, uint64): must be (*g, uint32, uint32)"},
 		{"proc.go", "!gp.atomicstatus.CompareAndSwap(oldval, newval); i++", "gp != nil; i++", "func casgstatus: for !gp.atomicstatus.CompareAndSwap(oldval, newval): found 0 times, must be once"},
+		{"proc.go", "CompareAndSwap(_Grunning, _Gscan|_Gpreempted)", "CompareAndSwap(_Grunning, _Gpreempted)", "func casGToPreemptScan: for"},
 		{"proc.go", "func retake(", "func took(", "func retake: missing"},
+		{"proc.go", "pd.schedwhen = now", "pd.schedwhen = 0", "func retake: pd.schedwhen = now"},
 		{"proc.go", ".schedwhen+forcePreemptNS <= now", ".schedwhen+forcePreemptNS < now", "func retake: if …"},
 		{"coro.go", "canCAS := true", "canCAS := false", "func coroswitch_m"},
 		{"time.go", "goready(arg.(*g)", "goready(arg.(*m)", "func goroutineReady"},
@@ -189,8 +191,8 @@ func TestWriteRepairs(t *testing.T) {
 	if text, readErr := os.ReadFile(path); err != nil || readErr != nil || string(text) != "whole" {
 		t.Errorf("%q, %v, %v, want it whole", text, err, readErr)
 	}
-	if _, err := store(filepath.Join(path, "below"), "a.go", nil); err == nil {
-		t.Error("a folder that can not be: no error")
+	if _, err := store(filepath.Join(path, "below"), "a.go", nil); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "must be writable, or $") {
+		t.Errorf("a folder that can not be: %v, want an error that names it and the variable to set", err)
 	}
 }
 

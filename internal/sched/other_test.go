@@ -19,6 +19,11 @@ func TestNothingIsThere(t *testing.T) {
 	defer sched.Exempt()()
 	v := sched.Enter()
 	v.Leave()
+	var w sched.Watch
+	w.Begin()
+	if times, ok := w.End(); ok || times != (sched.Times{}) || sched.Watching() != 0 {
+		t.Errorf("End() = %+v, %t, want nothing", times, ok)
+	}
 	growth, inForce := sched.Growth()
 	credit, spent := sched.Books()
 	if sched.Point() != 0 || growth != 0 || inForce || credit != 0 || spent != 0 || sched.Read() != (sched.Counts{}) {

@@ -46,6 +46,15 @@ func runtimeBooks() (credit, spent int64)
 //go:linkname runtimeExempt runtime.otelprofExempt
 func runtimeExempt(yes bool)
 
+//go:linkname runtimeBeginWatch runtime.otelprofBeginWatch
+func runtimeBeginWatch() (gp unsafe.Pointer, goid uint64, life uint32, now, runnable, blocked int64, stops uint64)
+
+//go:linkname runtimeEndWatch runtime.otelprofEndWatch
+func runtimeEndWatch(gp unsafe.Pointer, goid uint64, life uint32) (now, runnable, blocked int64, stops uint64, ok bool)
+
+//go:linkname runtimeWatching runtime.otelprofWatching
+func runtimeWatching() uint32
+
 // Start begins an experiment: everybody is to be delayed by what the region would save if it took
 // speedup less of its time, in [0, 1]. One payment takes longest at most, and when all together have taken
 // budget the experiment is over. Calls of Start must not overlap.
@@ -105,3 +114,37 @@ func Exempt() (end func()) {
 	runtimeExempt(true)
 	return func() { runtimeExempt(false) }
 }
+
+// A Watch has the scheduler keep account of one goroutine, from Begin to End. The zero Watch has not begun. Methods
+// must not be called at the same time.
+type Watch struct {
+	gp   unsafe.Pointer // as in Visit
+	goid uint64
+	life uint32
+
+	began, runnable, blocked int64
+	stops                    uint64
+}
+
+// Begin begins to watch the calling goroutine. Watches of a goroutine may nest and overlap.
+func (w *Watch) Begin() {
+	w.gp, w.goid, w.life, w.began, w.runnable, w.blocked, w.stops = runtimeBeginWatch()
+}
+
+// End ends the watch and returns what its goroutine has been doing since Begin. The times add up to what has
+// passed. It must be called once. Another goroutine may do that, also when the one that began has ended; then there
+// are no times and ok is false. It also is if the goroutine had 65535 watches already when it began.
+func (w *Watch) End() (t Times, ok bool) {
+	if w.gp == nil {
+		return Times{}, false
+	}
+	now, runnable, blocked, stops, ok := runtimeEndWatch(w.gp, w.goid, w.life)
+	if !ok {
+		return Times{}, false
+	}
+	runnable, blocked = runnable-w.runnable, blocked-w.blocked
+	return Times{time.Duration(now - w.began - runnable - blocked), time.Duration(runnable), time.Duration(blocked), stops - w.stops}, true
+}
+
+// Watching returns how many goroutines are watched now.
+func Watching() int { return int(runtimeWatching()) }

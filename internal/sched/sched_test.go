@@ -48,9 +48,8 @@ func TestGrowth(t *testing.T) {
 	outer := clock.Now()
 	var inner time.Duration
 	region(func() {
-		began := clock.Now()
-		region(func() { burn(5 * time.Millisecond) }) // twice counts once
-		inner = time.Duration(clock.Now() - began)
+		// Twice counts once. Somebody else may have the processor meanwhile.
+		inner = watch(t, func() { region(func() { burn(5 * time.Millisecond) }) }).Running
 	})
 	most := time.Duration(clock.Now() - outer)
 	growth, inForce := sched.Growth()
@@ -305,6 +304,36 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// However little virtual time passes, a slice ends.
+func TestNobodyStarves(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	begin(t, 0.98)
+	var (
+		stop   atomic.Bool
+		wg     sync.WaitGroup
+		served = make(chan bool)
+	)
+	defer wg.Wait()
+	defer stop.Store(true)
+	wg.Go(func() {
+		for !stop.Load() {
+			region(func() { burn(20 * time.Microsecond) })
+			sched.Point()
+		}
+	})
+	wg.Go(func() {
+		for range 5 {
+			runtime.Gosched()
+		}
+		close(served)
+	})
+	select {
+	case <-served:
+	case <-time.After(30 * time.Second):
+		t.Fatal("a goroutine that is in the region all the time has kept the processor for itself")
+	}
+}
+
 // Payments do not hold the garbage collector up, nor stops of the world, nor growing stacks; ends and starts of
 // experiments in the middle of everything do no harm.
 func TestHammer(t *testing.T) {
@@ -397,12 +426,22 @@ func BenchmarkPoint(b *testing.B) {
 	}
 }
 
-// BenchmarkPingPong is a wake-up and a switch, there and back.
+// BenchmarkPingPong is a wake-up and a switch, there and back. Watched is one of the two goroutines, or a third one.
 func BenchmarkPingPong(b *testing.B) {
-	for _, on := range []bool{false, true} {
-		b.Run(map[bool]string{false: "idle", true: "experiment"}[on], func(b *testing.B) {
-			if on {
+	for _, on := range []string{"idle", "other", "watched", "experiment"} {
+		b.Run(on, func(b *testing.B) {
+			var w sched.Watch
+			switch on {
+			case "experiment":
 				begin(b, 0.5)
+			case "watched":
+				w.Begin()
+				defer w.End()
+			case "other":
+				begun, leave := make(chan bool), make(chan bool)
+				go func() { w.Begin(); close(begun); <-leave; w.End() }()
+				<-begun
+				defer close(leave)
 			}
 			to, from := make(chan int), make(chan int)
 			go func() {

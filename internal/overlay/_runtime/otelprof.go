@@ -127,6 +127,8 @@ func (x *otelprofExperiment) leave() (now, growth int64) {
 
 // otelprofG is the ledger of a goroutine.
 type otelprofG struct {
+	watched otelprofWatched
+
 	// Those of the goroutine's whole life.
 	exempt   uint32        // it never pays while this is above 0
 	exemptID uint64        // the goroutine that exempt is about: records of g are used again
@@ -144,16 +146,18 @@ type otelprofG struct {
 	charged  int64  // growth up to which debt is right
 	since    int64  // virtual time when it stopped or became runnable
 	entered  int64  // when it became active
-	ahead    int64  // ns by which its slices are shorter in virtual time
-	skipped  int64  // of ahead, what preemptions were left out for
 	spent    int64  // ns that it has been delayed
 }
 
-// otelprofP is the ledger of a P: what the goroutine owed that left it last, and when that was in
-// virtual time.
+// otelprofP is the ledger of a P.
 type otelprofP struct {
+	// What the goroutine owed that left it last, and when that was in virtual time.
 	epoch       uint32
 	debt, since int64
+
+	// By how much all slices so far were shorter in virtual time, ns, and what that was when sysmon
+	// first saw the present one. Only sysmon writes the latter.
+	ahead, aheadBefore int64
 }
 
 // otelprofLedger returns the ledger of gp in an experiment, a new one if it has none there.
@@ -164,7 +168,7 @@ func otelprofLedger(x *otelprofExperiment, gp *g, now, growth int64) *otelprofG 
 		o.epoch, o.in = x.epoch, 0
 		o.active, o.running, o.extended, o.settles = false, false, false, false
 		o.spared = o.exempt > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
-		o.debt, o.ahead, o.skipped, o.spent = 0, 0, 0, 0
+		o.debt, o.spent = 0, 0
 		o.charged, o.since, o.entered = growth, now-growth, now
 	}
 	return o
@@ -188,7 +192,9 @@ func (o *otelprofG) activate(x *otelprofExperiment) {
 func (o *otelprofG) deactivate(x *otelprofExperiment) (now, growth int64) {
 	now, growth = x.leave()
 	o.active = false
-	o.ahead += (now - o.entered) * x.speedup / 1000
+	if mp := getg().m; o.running && mp.p != 0 {
+		mp.p.ptr().otelprof.ahead += (now - o.entered) * x.speedup / 1000
+	}
 	return now, growth
 }
 

@@ -27,13 +27,20 @@ func otelprofStart(speedupPermille, longest, budget int64) {
 		counter.Store(0)
 	}
 	atomic.Store(&otelprofEpoch, x.epoch)
+	atomic.Or(&otelprofOn, otelprofInForce)
 }
 
 // otelprofStop ends the experiment. Delays in flight end within microseconds, sleeps within
 // otelprofLongestSleep.
 //
 //go:linkname otelprofStop
-func otelprofStop() { atomic.Store(&otelprofEpoch, 0) }
+func otelprofStop() {
+	atomic.Store(&otelprofEpoch, 0)
+	atomic.And(&otelprofOn, ^uint32(otelprofInForce))
+	if atomic.Load(&otelprofEpoch) != 0 {
+		atomic.Or(&otelprofOn, otelprofInForce) // the next one has begun meanwhile
+	}
+}
 
 // otelprofGrowth returns the growth of the latest experiment now, and whether it is in force.
 //

@@ -12,6 +12,8 @@ const (
 	otelprofLate = 1_000_000
 	// The longest sleep at a time, ns: so soon everybody sees that an experiment is over.
 	otelprofLongestSleep = 5_000_000
+	// The longest slice, ns, which is a whole one of virtual time up to a speed-up of 0.9.
+	otelprofLongestSlice = 100_000_000
 	// So many threads may be blocked by a nap at once.
 	otelprofMostNapping = 64
 )
@@ -38,9 +40,7 @@ func (o *otelprofG) pay(x *otelprofExperiment, growth, longest int64, preempt *b
 		procyield(5)
 	}
 	o.charged = growth
-	if preempt != nil {
-		o.ahead += now - began // its slice goes on
-	}
+	pp.otelprof.ahead += now - began // the slice goes on
 	o.book(x, &x.paid, now-began)
 	return growth
 }
@@ -159,23 +159,25 @@ func otelprofUsleep(ns int64) (took int64) {
 	return took
 }
 
-// otelprofLonger is asked by sysmon before it preempts what runs on a P whose slice is over.
-// Slices are measured in virtual time: a goroutine that has had a whole slice less than that, since
-// the region is faster or since it has paid meanwhile, gets one more. The ledger is another
-// thread's; what is read may be late, which costs one slice.
+// otelprofLonger is asked by sysmon before it preempts what runs on a P whose slice is over. Slices are
+// measured in virtual time, so one is longer by what the region has saved in it and by what was paid in
+// it. They end all the same: however little virtual time there is, others wait for the P.
+//
+// What is read belongs to another thread. If it is old, that costs a part of one slice.
 func otelprofLonger(pp *p, tick *sysmontick, now int64) bool {
-	if otelprofEpoch == 0 {
+	x := otelprofCurrent()
+	if x == nil {
 		return false
 	}
-	mp := pp.m.ptr()
-	if mp == nil {
+	slice := now - tick.schedwhen
+	if slice >= otelprofLongestSlice {
 		return false
 	}
-	gp := mp.curg
-	if gp == nil || gp.otelprof.epoch != otelprofEpoch || gp.otelprof.ahead-gp.otelprof.skipped < forcePreemptNS {
-		return false
+	slice -= pp.otelprof.ahead - pp.otelprof.aheadBefore
+	if mp := pp.m.ptr(); mp != nil {
+		if gp := mp.curg; gp != nil && gp.otelprof.epoch == x.epoch && gp.otelprof.active {
+			slice -= (now - max(gp.otelprof.entered, tick.schedwhen)) * x.speedup / 1000
+		}
 	}
-	gp.otelprof.skipped += forcePreemptNS
-	tick.schedwhen = now
-	return true
+	return slice < forcePreemptNS
 }

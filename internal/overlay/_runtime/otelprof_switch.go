@@ -1,14 +1,16 @@
 package runtime
 
-// otelprofSees reports whether a change of a goroutine's status is the scheduler's business.
-// Between running and a system call nothing changes, since both count as running; nor does it when
-// a stack is copied or scanned.
+// otelprofSees reports whether a change of the status of gp is to be told. Between running and a system
+// call nothing changes, since both count as running; nor does it when a stack is copied or scanned.
 //
 //go:nosplit
-func otelprofSees(before, after uint32) bool {
+func otelprofSees(gp *g, before, after uint32) bool {
+	if otelprofEpoch == 0 && !gp.otelprof.watched.open() {
+		return false
+	}
 	switch before {
 	case _Grunning, _Gsyscall:
-		return after == _Gwaiting || after == _Grunnable || after == _Gdead
+		return after != _Grunning && after != _Gsyscall && after != _Gcopystack
 	case _Gwaiting:
 		return after == _Grunnable
 	case _Grunnable:
@@ -24,10 +26,16 @@ func otelprofSees(before, after uint32) bool {
 //
 //go:nowritebarrierrec
 func otelprofSwitch(gp *g, before, after uint32) {
-	x := otelprofCurrent()
-	if x == nil {
-		return
+	if x := otelprofCurrent(); x != nil {
+		otelprofTake(x, gp, before, after)
 	}
+	if gp.otelprof.watched.open() {
+		otelprofBook(gp, before, after)
+	}
+}
+
+// otelprofTake tells an experiment.
+func otelprofTake(x *otelprofExperiment, gp *g, before, after uint32) {
 	switch before {
 	case _Grunning, _Gsyscall:
 		// Who stops for the garbage collector only goes on without being made runnable.
@@ -67,7 +75,7 @@ func otelprofStops(x *otelprofExperiment, gp *g, regionGoesOn bool) {
 	// next begins no earlier in virtual time. Who stops to pay by a sleep has not begun its work.
 	if mp := getg().m; mp.curg == gp && mp.p != 0 && !o.extended {
 		pp := mp.p.ptr()
-		pp.otelprof = otelprofP{epoch: x.epoch, debt: o.debt, since: o.since}
+		pp.otelprof.epoch, pp.otelprof.debt, pp.otelprof.since = x.epoch, o.debt, o.since
 	}
 }
 
@@ -76,12 +84,12 @@ func otelprofWakes(x *otelprofExperiment, gp *g) {
 	now, growth := x.now()
 	o := otelprofLedger(x, gp, now, growth)
 	if o.running {
+		o.running = false
 		// It was stopped from outside, for the garbage collector, so no stop was seen.
 		if gp.waitreason == waitReasonPreempted {
 			otelprofStops(x, gp, false)
 			return
 		}
-		o.running = false
 	}
 	now, growth = o.settleEnds(x, now, growth)
 	mp := getg().m
