@@ -65,8 +65,13 @@ func (t *table) drop(x *letter) {
 // offered books that an element with the letter was sent at once, and so many are in the channel.
 func (t *table) offered(o *observation, l *ledger.Ledger, x *letter, at int64, buffered int) {
 	t.find(x, buffered)
+	if t.places == 0 {
+		o.stamp(l, at, &x.sent) // of the arrival: who of the two comes later need not wait
+	}
 	o.acquire(l, at, at, &x.place)
-	o.stamp(l, at, &x.sent)
+	if t.places > 0 {
+		o.stamp(l, at, &x.sent)
+	}
 }
 
 // find finds the place that an element with the letter has taken, after which so many were in the

@@ -62,20 +62,36 @@ func (l *Ledger) joinChildren(t int64) {
 // it until t: whoever waits for the one waits for the other.
 func (l *Ledger) paidSince(s *Setting, t int64) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	parent, turn := l.parent, l.parentTurn
 	l.parent = nil
 	if parent == nil || l.setting != s {
-		l.mu.Unlock()
 		return
 	}
 	var st Stamp
 	l.stamp(t, &st)
-	l.mu.Unlock()
+	l.leave(parent, turn, &st, true)
+}
 
-	p := parent.ledger
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if parent.turn == turn && p.pending && p.setting == s {
-		p.left.Merge(&st)
+// childPaid takes what a child of f that has ended has left, now that it has paid.
+func (f *Frame) childPaid(turn uint32, st *Stamp) {
+	l := f.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.turn == turn && l.pending && l.setting == st.setting {
+		l.left.Merge(st)
+	}
+}
+
+// leave gives a stamp to the parent of a span, on another goroutine: when the span ends, or when
+// it has been paid for. The lock of l is released meanwhile, since a span of l may be the parent
+// of one over there.
+func (l *Ledger) leave(parent *Frame, turn uint32, st *Stamp, paid bool) {
+	l.mu.Unlock()
+	defer l.mu.Lock() // also after a panic: whoever called will release it
+	if paid {
+		parent.childPaid(turn, st)
+	} else {
+		parent.childEnded(turn, st)
 	}
 }

@@ -61,6 +61,7 @@ type Virtual struct {
 func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
 	l := f.ledger
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if onlooker {
 		l.sync(s, t)
 		l.settle(t)
@@ -82,7 +83,6 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
 	f.turn++
 	if parent == nil {
 		l.parent = nil
-		l.mu.Unlock()
 		return v
 	}
 	var st Stamp
@@ -90,8 +90,7 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
 	if !onlooker {
 		l.parent, l.parentTurn = parent, turn
 	}
-	l.mu.Unlock()
-	parent.childEnded(turn, &st)
+	l.leave(parent, turn, &st, false)
 	return v
 }
 

@@ -130,6 +130,55 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
+// TestWakingUp has wake-ups that hypotheses add and save. All others have taken 30.
+func TestWakingUp(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		stamped, earned int64 // when, and with which credit
+		arrived, own    int64 // when, and with which credit
+		got             int64 // when
+		want            int64 // credit
+	}{
+		{"waits no more", 100, 60, 50, 0, 110, 60}, // it would have arrived at 50, and gone on
+		{"waits as before", 100, 40, 50, 0, 110, 40},
+		{"would have to wait", 100, 0, 120, 40, 120, -10},
+		{"would have to wait, and was late anyway", 100, 0, 120, 40, 160, 20},
+		{"need not wait", 100, 0, 120, 10, 120, 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := half(t)
+			s.wakes.add(30)
+			var st Stamp
+			earn(t, s, c.stamped, c.earned).Stamp(s, c.stamped, &st)
+			l := earn(t, s, c.arrived, c.own)
+			l.Acquire(s, c.arrived, c.got, &st)
+			checkSaved(t, l, s, c.got, c.want)
+		})
+	}
+}
+
+func TestWakeUpsAreCounted(t *testing.T) {
+	s := half(t)
+	if got := s.wakes.mean(); got != 0 {
+		t.Errorf("mean of no wake-up = %d, want 0", got)
+	}
+	var st Stamp
+	New().Stamp(s, 100, &st)
+	for _, c := range []struct{ arrived, got, mean int64 }{
+		{50, 120, 20},
+		{110, 200, 20}, // it was there before: nobody had to be woken
+		{60, 140, 30},
+		{60, 100 * longestWake, (60 + longestWake) / 3},
+	} {
+		l := New()
+		l.Arrive(s, c.arrived)
+		l.Acquire(s, c.arrived, c.got, &st)
+		if got := s.wakes.mean(); got != c.mean {
+			t.Errorf("mean after a wait from %d to %d = %d, want %d", c.arrived, c.got, got, c.mean)
+		}
+	}
+}
+
 // TestWaitInRegion waits within the region, for one who has earned nothing.
 func TestWaitInRegion(t *testing.T) {
 	s, l := half(t), New()

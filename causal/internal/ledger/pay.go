@@ -34,16 +34,21 @@ func (l *Ledger) Pay(s *Setting, now func() int64, wait func(ns int64) int64) (p
 		s.counts.owed.Add(debt)
 		s.counts.paid.Add(took)
 		paid += took
-		l.mu.Lock()
-		if l.setting == s {
-			l.credit[0] += took
-			l.last = t + took
-		}
-		l.mu.Unlock()
+		l.book(s, took, t+took)
 	}
 	s.counts.carried.Add(1)
 	s.counts.left.Add(debt)
 	return paid
+}
+
+// book credits a wait that was over at t.
+func (l *Ledger) book(s *Setting, took, t int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.setting == s {
+		l.credit[0] += took
+		l.last = t
+	}
 }
 
 // Debt returns what the goroutine must pay at t, ns; zero while it need not.

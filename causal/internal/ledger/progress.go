@@ -30,9 +30,9 @@ type visits struct {
 // Visit tells that a unit of work is done at t, at a progress point of the setting.
 func (l *Ledger) Visit(s *Setting, t int64, point int) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.event(s, t)
 	if l.setting != s {
-		l.mu.Unlock()
 		return // it has been replaced meanwhile
 	}
 	var v *visits
@@ -41,11 +41,9 @@ func (l *Ledger) Visit(s *Setting, t int64, point int) {
 	} else {
 		l.visited |= again
 	}
-	credit, family := l.credit, l.family
-	l.mu.Unlock()
-
-	if v == nil {
-		v = family.lineIn(s, t)
+	if v == nil && l.family != l {
+		// Locks are taken from a ledger to its family and to a line, never back.
+		v = l.family.lineIn(s, t)
 	}
 	if v == nil {
 		s.counts.crowded.Add(1)
@@ -58,7 +56,7 @@ func (l *Ledger) Visit(s *Setting, t int64, point int) {
 	p.Time = max(p.Time, t)
 	for k := range s.n {
 		// Of goroutines side by side the one that is furthest tells how far the work is.
-		p.Virtual[k] = max(p.Virtual[k], t-credit[k])
+		p.Virtual[k] = max(p.Virtual[k], t-l.credit[k])
 	}
 }
 

@@ -47,6 +47,7 @@ type Setting struct {
 	visits    atomic.Pointer[visits]
 	lines     atomic.Int64
 
+	wakes  wakes
 	counts counts
 }
 

@@ -56,7 +56,8 @@ func (l *Ledger) Arrive(s *Setting, t int64) {
 
 // Acquire tells that the goroutine has got, at t, what it asked for at ta, whether it had to
 // wait or not, and that st was left there. It takes over the virtual time at which that
-// was to be had. The time that it took to wake up counts as time, not as credit.
+// was to be had. The time that it took to wake up counts as time, not as credit, unless it would
+// not have had to wait.
 func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +66,8 @@ func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
 		if l.waiting {
 			l.setting.counts.unattributed.Add(t - ta)
 		}
-	} else if l.join(ta, t, st); l.waiting {
-		l.setting.counts.attributed.Add(t - ta)
+	} else {
+		l.meet(ta, t, st)
 	}
 	l.resume(t)
 }
@@ -114,5 +115,33 @@ func (l *Ledger) join(ta, t int64, st *Stamp) {
 	late := max(0, t-max(ta, st.t)) // who asks for children has read the clock before
 	for k := range l.setting.n {
 		l.credit[k] = t - (max(ta-l.credit[k], st.v[k]) + late)
+	}
+}
+
+// meet is join for a wait that is told. There it is known whether the goroutine would have waited:
+// if u is later than ta - L, as tu is later than ta if it really has. Who would have waited and has not
+// takes as long to wake up as others do, and who has and would not have takes no time. Where delays
+// are paid that comes about by itself.
+func (l *Ledger) meet(ta, t int64, st *Stamp) {
+	s, late := l.setting, max(0, t-max(ta, st.t)) // who meets at a channel has read the clock before
+	if l.waiting {
+		s.counts.attributed.Add(t - ta)
+		if st.t > ta {
+			s.wakes.add(late)
+		}
+	}
+	if s.growth != nil {
+		l.join(ta, t, st)
+		return
+	}
+	for k := range s.n {
+		v := ta - l.credit[k]
+		switch waits := st.v[k] > v; {
+		case waits == (st.t > ta):
+			v = max(v, st.v[k]) + late
+		case waits:
+			v = st.v[k] + max(late, s.wakes.mean())
+		}
+		l.credit[k] = t - v
 	}
 }

@@ -46,8 +46,8 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 			slot.Merge(&r.stamp)
 			c.slots = append(c.slots[1:], *slot)
 		} else {
+			g.stamp(&r.stamp) // of the arrival: who of the two comes later need not wait
 			c.acquireSlot(g, at, &r.here, false)
-			g.stamp(&r.stamp)
 		}
 		r.value, r.from = value, c
 		g.world.ready(r.g)
@@ -133,8 +133,8 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 func (c *Chan[T]) take(g *Goroutine, at int64) T {
 	if len(c.buffer) == 0 {
 		s := c.sender()
-		g.acquire(at, &s.stamp, false)
 		g.stamp(&s.taken)
+		g.acquire(at, &s.stamp, false)
 		g.world.ready(s.g)
 		return s.value
 	}

@@ -1,0 +1,42 @@
+package ledger
+
+import "testing"
+
+// A panic of ours, which whoever called recovers, leaves no ledger locked: the application's goroutine
+// would wait for it in its next span.
+func TestPanicReleasesTheLock(t *testing.T) {
+	s := wide(t, 2)
+	for name, breaks := range map[string]func(l *Ledger, f, below *Frame){
+		"end": func(l *Ledger, f, _ *Frame) {
+			l.setting = nil
+			f.End(nil, 2, false)
+		},
+		"end of a child": func(l *Ledger, _, below *Frame) {
+			below.parent = &Frame{}
+			below.End(s, 2, false)
+		},
+		"pay": func(_ *Ledger, _, below *Frame) {
+			below.End(s, 2, false)
+			below.ledger.parent = &Frame{}
+			below.ledger.paidSince(s, 3)
+		},
+		"visit": func(l *Ledger, _, _ *Frame) { l.Visit(s, 2, 7) },
+	} {
+		l, other := New(), New()
+		f := l.Begin(s, 0, 0, nil, false)
+		below := other.Begin(s, 1, 0, f, false)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic, so that nothing is shown", name)
+				}
+			}()
+			breaks(l, f, below)
+		}()
+		for _, l := range []*Ledger{l, other} {
+			if !l.mu.TryLock() {
+				t.Errorf("%s: the lock is held after a panic", name)
+			}
+		}
+	}
+}
