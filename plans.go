@@ -77,7 +77,8 @@ func WithOpAMP(url string, opts ...remote.EndpointOption) Option {
 	})
 }
 
-// WithPlanKeys refuses plans from outside that none of these keys has signed, see [remote.Sign].
+// WithPlanKeys refuses plans from outside, the viewer's included, that none of these keys has signed, see
+// [remote.Sign].
 // By default, if this option is not used, it is the key in the PEM file that
 // OTELPROF_PLAN_PUBLIC_KEY names, and if that is not set signatures are not looked at.
 func WithPlanKeys(keys ...ed25519.PublicKey) Option {
@@ -110,35 +111,33 @@ func (s planSources) sources(res *resource.Resource) ([]remote.Source, error) {
 	return all, errors.Join(errs...)
 }
 
-func (s planSources) publicKeys() ([]ed25519.PublicKey, bool, error) {
+// readKey reads the key that the environment names, unless there are others. One that can not be
+// read is an error: to go on without it would let anybody's plan in.
+func (s *planSources) readKey() error {
 	if s.signed || s.keyFile == "" {
-		return s.keys, s.signed, nil
+		return nil
 	}
 	text, err := os.ReadFile(s.keyFile)
 	if err != nil {
-		return nil, true, err
+		return fmt.Errorf("%w: %s: %w", ErrConfig, EnvPlanKey, err)
 	}
 	key, err := remote.ParsePublicKey(text)
 	if err != nil {
-		return nil, true, fmt.Errorf("%s: %w", s.keyFile, err)
+		return fmt.Errorf("%w: %s: %s: %w", ErrConfig, EnvPlanKey, s.keyFile, err)
 	}
-	return []ed25519.PublicKey{key}, true, nil
+	s.signed, s.keys = true, []ed25519.PublicKey{key}
+	return nil
 }
 
-// follow takes plans from all sources until Shutdown. A key that can not be read is an error:
-// to go on without it would let anybody's plan in.
+// follow takes plans from all sources until Shutdown.
 func (p *Profiler) follow(c config, res *resource.Resource) error {
 	sources, err := c.plans.sources(res)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	keys, signed, err := c.plans.publicKeys()
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrConfig, EnvPlanKey, err)
-	}
 	options := []remote.Option{remote.WithLogger(c.logger)}
-	if signed {
-		options = append(options, remote.WithPublicKeys(keys...))
+	if c.plans.signed {
+		options = append(options, remote.WithPublicKeys(c.plans.keys...))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.endPlans = cancel

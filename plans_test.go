@@ -1,6 +1,7 @@
 package otelprof
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/exporter/viewer"
 )
 
 func document(id string) []byte {
@@ -110,6 +112,38 @@ func TestSetupPlanURL(t *testing.T) {
 				t.Errorf("headers (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The keys are for the viewer's plans, too.
+func TestSetupPlanKeysOfViewer(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "a token of the tests"
+	p, _ := setup(t, WithPlanKeys(public), WithExperiments(causal.DefaultLimits()), WithViewer("127.0.0.1:0", viewer.WithToken(token)))
+	plan := document("from-page")
+	put := func(signature []byte) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, p.ViewerURL()+"api/v1/causal/plan", bytes.NewReader(plan))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set(remote.HeaderSignature, strings.TrimSpace(string(signature)))
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		return a.StatusCode
+	}
+	if got := put(nil); got != http.StatusForbidden || p.Causal().Status().Plan != nil {
+		t.Errorf("PUT of a plan that is not signed = %d, plan %+v, want 403 and none", got, p.Causal().Status().Plan)
+	}
+	if got := put(remote.Sign(plan, private)); got != http.StatusOK || p.Causal().Status().State != causal.StateRunning {
+		t.Errorf("PUT of a signed plan = %d, %s, want 200 and running", got, p.Causal().Status().State)
 	}
 }
 

@@ -136,7 +136,8 @@ type audit struct {
 	recent  []AuditEvent
 	queue   []AuditEvent
 	dropped uint64
-	told    chan struct{} // closed when the queue is empty; nil if it is
+	sources []SourceStatus // by name
+	told    chan struct{}  // closed when the queue is empty; nil if it is
 }
 
 func newAudit(log *slog.Logger, tell []func(AuditEvent)) *audit {
@@ -150,9 +151,7 @@ func newAudit(log *slog.Logger, tell []func(AuditEvent)) *audit {
 // add books an event that happens now.
 func (a *audit) add(e AuditEvent) {
 	e.Time = time.Now()
-	if len(e.Message) > longestMessage {
-		e.Message = strings.ToValidUTF8(e.Message[:longestMessage], "") + " …"
-	}
+	e.Message = cut(e.Message, longestMessage)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.recent = append(a.recent, e)
@@ -166,6 +165,14 @@ func (a *audit) add(e AuditEvent) {
 		a.told = make(chan struct{})
 		go a.deliver()
 	}
+}
+
+// cut bounds a text, in bytes.
+func cut(text string, atMost int) string {
+	if len(text) <= atMost {
+		return text
+	}
+	return strings.ToValidUTF8(text[:atMost], "") + " …"
 }
 
 func (a *audit) deliver() {
@@ -225,4 +232,55 @@ func (a *audit) latest() (events []AuditEvent, dropped uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.recent), a.dropped
+}
+
+// A SourceStatus is whether a source of plans answers, and why not.
+type SourceStatus struct {
+	Name string `json:"name"`
+	// Answered is when it answered last, zero if it never has.
+	Answered time.Time `json:"answered,omitzero"`
+	// Error is why it did not answer last, cut off at 256 bytes, "" if it did.
+	Error string `json:"error,omitempty"`
+	// Missed counts the polls in a row that were not answered; the first of them was at Since.
+	Missed uint64    `json:"missed,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+const (
+	// maxSources bounds those in a status; a program has three as a rule.
+	maxSources = 16
+	// longestError bounds what a source says of itself, in bytes.
+	longestError = 256
+)
+
+// Heard is for sources: one has answered, or it has not, for the reason err. It is for
+// [Status] only; see [Controller.Renew] for the lease.
+func (c *Controller) Heard(a Source, err error) { c.audit.heard(a.Name, err, time.Now()) }
+
+func (a *audit) heard(name string, err error, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, known := slices.BinarySearchFunc(a.sources, name, func(s SourceStatus, name string) int { return strings.Compare(s.Name, name) })
+	if !known {
+		if len(a.sources) >= maxSources {
+			return
+		}
+		a.sources = slices.Insert(a.sources, at, SourceStatus{Name: name})
+	}
+	s := &a.sources[at]
+	if err == nil {
+		*s = SourceStatus{Name: name, Answered: now}
+		return
+	}
+	if s.Missed++; s.Missed == 1 {
+		s.Since = now
+	}
+	s.Error = cut(err.Error(), longestError)
+}
+
+// followed returns the sources that have been heard of.
+func (a *audit) followed() []SourceStatus {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.sources)
 }

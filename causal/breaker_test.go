@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // rules are those of the tests: ten seconds, a hundred samples.
@@ -166,5 +168,46 @@ func TestBreakerBaseline(t *testing.T) {
 	b.observe(-time.Millisecond, false)
 	if !b.baseline() {
 		t.Error("baseline() with 100 samples = false, want true")
+	}
+}
+
+// The status tells what is normal, what is seen now, and what opens the breaker.
+func TestBreakerStatus(t *testing.T) {
+	a := rules()
+	b, err := newBreaker(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		b.observe(time.Millisecond, false)
+	}
+	b.baseline()
+	want := BreakerStatus{BaseRoots: 50, MinRoots: uint64(a.MinSamples), Window: a.Window}
+	if diff := cmp.Diff(want, *b.seen.Load()); diff != "" {
+		t.Errorf("status before the baseline differs, -want +got:\n%s", diff)
+	}
+	bt := newBreakerTest(t, a) // 200 roots of 1 ms, of which 4 have failed
+	bt.roots(300, 1100*time.Microsecond, 7)
+	bt.pass(time.Second)
+	bt.closed("with little more")
+	s := *bt.seen.Load()
+	within := func(what string, got, want float64) {
+		t.Helper()
+		if got < 0.98*want || got > 1.02*want {
+			t.Errorf("%s = %g, want %g within 2 %%", what, got, want)
+		}
+	}
+	within("base p99", float64(s.BaseP99), 1e6)
+	within("p99", float64(s.P99), 1.1e6)
+	within("most p99", float64(s.MostP99), a.P99Ratio*1e6)
+	within("base failed", s.BaseFailed, 0.02)
+	within("failed", s.Failed, 7./300)
+	within("most failed", s.MostFailed, 0.02+float64(a.ErrDelta))
+	if s.BaseRoots != 200 || s.Roots != 300 {
+		t.Errorf("%d roots before and %d now, want 200 and 300", s.BaseRoots, s.Roots)
+	}
+	a.P99 = Duration(1050 * time.Microsecond)
+	if got := newBreakerTest(t, a).seen.Load().MostP99; got != 1050*time.Microsecond {
+		t.Errorf("most p99 with abort.p99 = %v, want that", got)
 	}
 }

@@ -41,16 +41,16 @@ const (
 	nullWithin       = 0.01
 )
 
-// reason says why no number may be given, "" if it may.
+// reason says why no number may be given, and what to do about it, "" if it may.
 func (v evidence) reason() string {
 	waited := v.unattributed + v.attributed
 	switch {
 	case v.saturated > mostSaturated:
-		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span", 100*v.saturated)
+		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span: measure at less load, or build with otelprof build", 100*v.saturated)
 	case v.owed > 0 && partOf(v.paid, v.owed) < leastDelivered:
-		return fmt.Sprintf("only %.0f %% of the delays could be inserted", 100*partOf(v.paid, v.owed))
+		return fmt.Sprintf("only %.0f %% of the delays could be inserted: the rules that withheld them say which limit to raise", 100*partOf(v.paid, v.owed))
 	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual && (v.elapsed == 0 || partOf(v.residual, v.elapsed) > littleResidual):
-		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%", 100*partOf(v.residual, v.growth))
+		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%: ask for smaller speed-ups, or raise limits.per_span", 100*partOf(v.residual, v.growth))
 	case waited > 0 && partOf(v.unattributed, waited) > mostUnattributed && (v.elapsed == 0 || partOf(v.unattributed, v.elapsed) > littleWaiting):
 		return fmt.Sprintf("it is not known what ended %.0f %% of the waiting: use causal.Mutex and the like, or causal.Blocked", 100*partOf(v.unattributed, waited))
 	}
@@ -68,7 +68,7 @@ func notNull(reductions []float64) string {
 	if e.lo <= nullWithin && e.hi >= -nullWithin {
 		return ""
 	}
-	return fmt.Sprintf("self-check failed: two runs without any delay differ by %.1f %% (%.1f .. %.1f)", 100*e.median, 100*e.lo, 100*e.hi)
+	return fmt.Sprintf("self-check failed: two runs without any delay differ by %.1f %% (%.1f .. %.1f): measure while the load is steady, or longer by timing.experiment", 100*e.median, 100*e.lo, 100*e.hi)
 }
 
 // doubts are what a reader of the number should know.

@@ -20,12 +20,12 @@ func TestEvidence(t *testing.T) {
 	}{
 		{"nothing is known", func(v *evidence) { *v = evidence{} }, ""},
 		{"all is well", func(*evidence) {}, ""},
-		{"saturated", func(v *evidence) { v.saturated = 0.63 }, "processors were short for 63 % of the time, and who waits for one is seen by no span"},
-		{"not delivered", func(v *evidence) { v.paid = 5 * time.Second }, "only 62 % of the delays could be inserted"},
-		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, "1.8 % of the delays were still owed at the end, more than 1 %"},
+		{"saturated", func(v *evidence) { v.saturated = 0.63 }, "processors were short for 63 % of the time, and who waits for one is seen by no span: measure at less load, or build with otelprof build"},
+		{"not delivered", func(v *evidence) { v.paid = 5 * time.Second }, "only 62 % of the delays could be inserted: the rules that withheld them say which limit to raise"},
+		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, "1.8 % of the delays were still owed at the end, more than 1 %: ask for smaller speed-ups, or raise limits.per_span"},
 		{"unattributed", func(v *evidence) { v.unattributed = 20 * time.Second }, "it is not known what ended 50 % of the waiting: use causal.Mutex and the like, or causal.Blocked"},
 		{"unattributed, but little", func(v *evidence) { v.unattributed, v.attributed = 500*time.Millisecond, 0 }, ""},
-		{"A/A", func(v *evidence) { v.null = biased }, "self-check failed: two runs without any delay differ by 5.0 % (4.8 .. 5.2)"},
+		{"A/A", func(v *evidence) { v.null = biased }, "self-check failed: two runs without any delay differ by 5.0 % (4.8 .. 5.2): measure while the load is steady, or longer by timing.experiment"},
 		{"too few to check", func(v *evidence) { v.null = biased[:4] }, ""},
 	} {
 		v := good
@@ -49,7 +49,7 @@ func TestJudge(t *testing.T) {
 	}
 	v.paid = 0
 	got := v.judge(number)
-	if got.Withheld != "only 0 % of the delays could be inserted" || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
+	if got.Withheld != "only 0 % of the delays could be inserted: the rules that withheld them say which limit to raise" || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
 		t.Errorf("judge of a number that fails a check: %+v", got)
 	}
 }

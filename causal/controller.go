@@ -112,6 +112,20 @@ func (c *Controller) ApplyFrom(a Source, p *Plan) error {
 
 var errReplaced = errors.New("replaced by another plan")
 
+// Check returns why [Controller.Apply] would not start a plan here now, nil if it would: the error
+// of Apply, or, wrapping [ErrPlan], that the plan is for other processes. It changes nothing.
+func (c *Controller) Check(p *Plan) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.refuses(p, time.Now()); err != nil {
+		return err
+	}
+	if why := c.misses(p); why != "" {
+		return fmt.Errorf("%w: target: %s", ErrPlan, why)
+	}
+	return nil
+}
+
 // refuses returns why a plan may not be put in force.
 func (c *Controller) refuses(p *Plan, now time.Time) error {
 	if c.closed {
@@ -311,17 +325,21 @@ func (c *Controller) Status() Status {
 		Source:    c.source,
 		LastError: c.lastError,
 		Limits:    c.caps,
+		Caps:      c.caps,
 	}
 	s.Audit, s.AuditDropped = c.audit.latest()
+	s.Sources = c.audit.followed()
 	if c.plan != nil {
 		s.PlanHash = c.plan.hash
 	}
 	if r := c.last; r != nil && r.plan == c.plan {
 		s.Limits = r.guard.limits
 		s.Spent = time.Duration(r.guard.spent.Load())
-		s.Withheld = r.guard.withheldByName()
+		s.Withheld = r.guard.counts().byName()
+		s.Breaker = r.breaker.seen.Load()
 		if c.run.Load() == r {
 			s.LeaseEnds = r.guard.leaseEnds()
+			s.Duty = r.pace.now()
 		}
 		r.mu.Lock()
 		s.Experiment = r.now

@@ -413,3 +413,37 @@ func TestNotBefore(t *testing.T) {
 		}
 	})
 }
+
+// Check says what Apply would, and changes nothing.
+func TestCheck(t *testing.T) {
+	off, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = off.Close() }()
+	if err := off.Check(mustParse(t)); !errors.Is(err, ErrDisabled) {
+		t.Errorf("Check() without the opt-in = %v, want %v", err, ErrDisabled)
+	}
+	c := newController(t)
+	for i, tt := range []struct {
+		lines string
+		want  error
+	}{
+		{"generation: 7", nil},
+		{"target: {service: other}", ErrPlan},
+	} {
+		if err := c.Check(mustParse(t, tt.lines)); !errors.Is(err, tt.want) {
+			t.Errorf("%d: Check() = %v, want %v", i, err, tt.want)
+		}
+	}
+	if s := c.Status(); s.State != StateIdle || s.Plan != nil || len(s.Audit) != 0 {
+		t.Errorf("after Check: %s, plan %v, %d events; want nothing to have changed", s.State, s.Plan, len(s.Audit))
+	}
+	if err := c.Apply(mustParse(t, "generation: 7")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(mustParse(t, "generation: 7")); !errors.Is(err, ErrGeneration) {
+		t.Errorf("Check() of the same generation = %v, want %v", err, ErrGeneration)
+	}
+	c.Stop("the test is over")
+}

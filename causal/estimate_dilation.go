@@ -17,13 +17,13 @@ type spareKey struct {
 	region  int
 }
 
-// periodsOf sorts the experiments of one progress point by iteration. Those without a visit
-// have no period and are left out.
+// periodsOf sorts the experiments of one progress point by iteration. Those that were thrown away
+// are left out, and those without a visit, which have no period.
 func periodsOf(experiments []experiment, point int) map[int]*periods {
 	byIteration := map[int]*periods{}
 	for _, e := range experiments {
 		period := e.passages[point].period()
-		if period == 0 {
+		if period == 0 || e.spoiled != "" {
 			continue
 		}
 		p := byIteration[e.iteration]

@@ -25,12 +25,12 @@ const (
 
 // pairs compares each arm that has a delay with the baselines next to it, and returns the
 // reductions by arm, in the order of time. An arm is left out if the baselines before and
-// after it differ too much, and counted: something else has happened meanwhile. The steps
+// after it differ too much: something else has happened meanwhile. Rejected are its indices. The steps
 // must be in the order of time, and all of them, so that no others become neighbours.
 //
 // The logarithms of periods are compared, and the baseline is read off the line between the
 // two: a factor that everything takes longer by cancels, and so does one that grows steadily.
-func pairs(steps []step) (reductions map[arm][]float64, rejected int) {
+func pairs(steps []step) (reductions map[arm][]float64, rejected []int) {
 	reductions = map[arm][]float64{}
 	limit := driftLimit(steps)
 	for i, s := range steps {
@@ -43,7 +43,7 @@ func pairs(steps []step) (reductions map[arm][]float64, rejected int) {
 		switch {
 		case back > 0 && ahead > 0:
 			if math.Abs(after-before) > limit {
-				rejected++
+				rejected = append(rejected, i)
 				continue
 			}
 			expected = (before*float64(ahead) + after*float64(back)) / float64(back+ahead)

@@ -32,7 +32,7 @@ func TestPairs(t *testing.T) {
 		{"thrown away", []step{{zero, 0}, {half, 8}, {zero, 10}, {half, 0}, {zero, 10}}, map[arm][]float64{half: {0.2}}, 0},
 	} {
 		got, rejected := pairs(tt.steps)
-		if diff := cmp.Diff(tt.want, got, near); diff != "" || rejected != tt.rejected {
+		if diff := cmp.Diff(tt.want, got, near); diff != "" || len(rejected) != tt.rejected {
 			t.Errorf("%s: pairs differ, %d rejected, want %d; -want +got:\n%s", tt.name, rejected, tt.rejected, diff)
 		}
 	}
@@ -46,8 +46,8 @@ func TestPairsOfNoisyBaselines(t *testing.T) {
 		steps = append(steps, step{zero, math.Exp(0.1 * rng.NormFloat64())}, step{half, 0.8 * math.Exp(0.1*rng.NormFloat64())})
 	}
 	got, rejected := pairs(steps)
-	if rejected > 10 {
-		t.Errorf("%d of 100 pairs rejected, want a few", rejected)
+	if len(rejected) > 10 {
+		t.Errorf("%d of 100 pairs rejected, want a few", len(rejected))
 	}
 	if m := median(got[half]); math.Abs(m-0.2) > 0.04 {
 		t.Errorf("median reduction %.3f, want 0.2", m)

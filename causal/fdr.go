@@ -38,6 +38,17 @@ func (e Effect) pValue() float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(center)/deviation)
 }
 
+// pValue is the probability of effects at least this large at any of the speed-ups if there are none:
+// the least of all, times as many as there are, by its rank. Simes, An improved Bonferroni procedure for
+// multiple tests of significance, 1986; it holds for estimates that share their baselines.
+func (c Curve) pValue() float64 {
+	var values []float64
+	for _, e := range c.measured() {
+		values = append(values, e.pValue())
+	}
+	return slices.Min(adjust(values))
+}
+
 // adjust returns p-values that are larger, in their order, by as much as is due to how many
 // there are: those at most q have a share of false ones of at most q. Benjamini and Hochberg,
 // Controlling the false discovery rate, 1995.

@@ -41,6 +41,33 @@ func TestPValue(t *testing.T) {
 	}
 }
 
+// Three speed-ups of a region without effect are not three chances to claim one.
+func TestPValueOfCurve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	const curves = 400
+	claimed := 0
+	for range curves {
+		c := newCurve(ModeOverlap, RegionKey{Span: "a"}, "done", MetricThroughput, 1)
+		for _, s := range []float64{0.1, 0.25, 0.5} {
+			samples := make([]float64, 30)
+			for i := range samples {
+				samples[i] = 0.05 * rng.NormFloat64()
+			}
+			c.Effects = append(c.Effects, effectOf(s, samples, nil))
+		}
+		if c.pValue() <= 0.05 {
+			claimed++
+		}
+	}
+	t.Logf("%d of %d curves without effect have a p-value of at most 0.05", claimed, curves)
+	if claimed > curves/10 {
+		t.Errorf("%d of %d curves without effect have a p-value of at most 0.05, want some %d", claimed, curves, curves/20)
+	}
+	if got, want := besides(answer(ModeOverlap, 0.005, map[float64]float64{.1: .09}), Effect{Speedup: .5, Reduction: .1, Lo: -.9, Hi: 1.1}).pValue(), 0.001; got > want {
+		t.Errorf("p-value of a curve with one clear effect of two = %g, want at most %g", got, want)
+	}
+}
+
 // Of forty regions without effect hardly any is said to have one, at one in twenty each.
 func TestRegionsWithoutEffect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))

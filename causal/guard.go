@@ -125,24 +125,12 @@ func (g *guard) settle(reserved, inserted time.Duration) {
 
 func (g *guard) withhold(r rule) { g.withheld[r].Add(1) }
 
-// distorted is the number of delays withheld that an experiment needed.
-func (g *guard) distorted() (n uint64) {
+// counts are the numbers of delays withheld so far.
+func (g *guard) counts() (c withheld) {
 	for r := range numRules {
-		if r.distorts() {
-			n += g.withheld[r].Load()
-		}
+		c[r] = g.withheld[r].Load()
 	}
-	return n
-}
-
-func (g *guard) withheldByName() map[string]uint64 {
-	m := map[string]uint64{}
-	for r := range numRules {
-		if n := g.withheld[r].Load(); n > 0 {
-			m[ruleNames[r]] = n
-		}
-	}
-	return m
+	return c
 }
 
 // bucket is a token bucket of one second's worth. Its level is kept as the time at which

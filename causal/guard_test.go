@@ -254,8 +254,8 @@ func TestRuleNames(t *testing.T) {
 		seen[ruleNames[r]] = r
 	}
 	g := newTestGuard(wide, 1, time.Now())
-	if got := g.withheldByName(); len(got) != 0 {
-		t.Errorf("withheldByName() = %v before anything was withheld", got)
+	if got := g.counts().byName(); len(got) != 0 {
+		t.Errorf("counts().byName() = %v before anything was withheld", got)
 	}
 	for r := ruleNone + 1; r < numRules; r++ {
 		for range r {
@@ -266,10 +266,10 @@ func TestRuleNames(t *testing.T) {
 		"not_before": 1, "expired": 2, "lease": 3, "limits.total": 4, "limits.per_span": 5, "limits.per_trace": 6,
 		"limits.duty": 7, "deadline": 8, "health_check": 9,
 	}
-	if diff := cmp.Diff(want, g.withheldByName()); diff != "" {
-		t.Errorf("withheldByName() differs, -want +got:\n%s", diff)
+	if diff := cmp.Diff(want, g.counts().byName()); diff != "" {
+		t.Errorf("counts().byName() differs, -want +got:\n%s", diff)
 	}
-	if got := g.distorted(); got != 36 {
-		t.Errorf("distorted() = %d, want 36: all but health checks", got)
+	if got := g.counts().distorting(); got != 36 {
+		t.Errorf("counts().distorting() = %d, want 36: all but health checks", got)
 	}
 }

@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -166,7 +167,9 @@ func (v *overlap) look(e *experiment) {
 	e.locks = mutexWait() - v.waited
 	e.residual = time.Duration(e.counts.Left / max(1, e.counts.Pays))
 	delays, unable := v.inserted.Load(), v.unable.Load()
-	e.spoiled = e.spoiled || float64(unable) > maxUnable*float64(delays+unable)
+	if e.spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
+		e.spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)
+	}
 }
 
 // maxUnable is the share of debts that may be carried because there was no way to pay them. It

@@ -27,16 +27,16 @@ func TestTalliesHaveLatency(t *testing.T) {
 		return []*otelhdr.Snapshot{h.Snapshot(nil)}
 	}
 	run.regions = []RegionKey{{Scope: "s", Span: "a"}, {Scope: "s", Span: "b"}}
-	add := func(speedup float64, spared int, spoiled bool, values ...uint64) {
+	add := func(speedup float64, spared int, spoiled string, values ...uint64) {
 		run.add(experiment{arm: arm{speedup, spared}, spoiled: spoiled, passages: make([]passage, 1)}, of(values...))
 	}
-	add(0, 0, false, 10)
-	add(0, 1, false, 11, 12)
-	add(0.5, 1, false, 5)
+	add(0, 0, "", 10)
+	add(0, 1, "", 11, 12)
+	add(0.5, 1, "", 5)
 	before := run.profile().Tallies
-	add(0.5, 1, false, 6, 7)
-	add(0.5, 1, true, 1000)
-	add(0.5, 0, false, 8)
+	add(0.5, 1, "", 6, 7)
+	add(0.5, 1, "a test", 1000)
+	add(0.5, 0, "", 8)
 
 	got := map[string]uint64{}
 	for _, tally := range run.profile().Tallies {

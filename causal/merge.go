@@ -28,7 +28,10 @@ func Merge(profiles ...Profile) Profile {
 			m.Ended = p.Ended
 		}
 		if i == 0 {
-			m.Mode, m.PlanHash, m.Generation, m.Started = p.Mode, p.PlanHash, p.Generation, p.Started
+			m.Mode, m.Handover, m.PlanHash, m.Generation, m.Started = p.Mode, p.Handover, p.PlanHash, p.Generation, p.Started
+		}
+		if p.Handover != m.Handover {
+			m.Handover = ""
 		}
 		if p.Mode != m.Mode {
 			m.Mode = ""
@@ -41,6 +44,7 @@ func Merge(profiles ...Profile) Profile {
 	m.Notes = append(distinct(profiles, func(p Profile) []string { return p.Notes }), fmt.Sprintf("merged from %d profiles", len(profiles)))
 	m.Curves = mergeCurves(profiles)
 	m.Tallies = mergeTallies(profiles)
+	m.Waiting = mergeWaiting(profiles)
 	finish(&m)
 	return m
 }
@@ -54,6 +58,21 @@ func distinct[T any](from []T, values func(T) []string) (all []string) {
 				seen[v] = true
 				all = append(all, v)
 			}
+		}
+	}
+	return all
+}
+
+func mergeWaiting(profiles []Profile) (all []Waiting) {
+	for _, p := range profiles {
+		for _, w := range p.Waiting {
+			i := slices.IndexFunc(all, func(sum Waiting) bool { return sum.Mode == w.Mode })
+			if i < 0 {
+				all = append(all, w)
+				continue
+			}
+			all[i].Attributed += w.Attributed
+			all[i].Unattributed += w.Unattributed
 		}
 	}
 	return all

@@ -36,6 +36,8 @@ const (
 type Profile struct {
 	// Mode is the kind of the plan's experiments, "" without a plan.
 	Mode Mode `json:"mode"`
+	// Handover is how those of [ModeOverlap] saw who waits for whom, "" for others.
+	Handover Handover `json:"handover,omitempty"`
 	// PlanID, PlanHash and Generation name the plan.
 	PlanID     string `json:"plan_id"`
 	PlanHash   string `json:"plan_hash"`
@@ -53,6 +55,8 @@ type Profile struct {
 	// Curves has one entry for each mode, region, progress point and metric. Those of one
 	// region, progress point and metric stand together, the strongest first.
 	Curves []Curve `json:"curves"`
+	// Waiting tells, by mode, how much of what goroutines waited for is known.
+	Waiting []Waiting `json:"waiting,omitempty"`
 	// Tallies are the sums behind the curves, of throughput and of latency.
 	Tallies []Tally `json:"tallies,omitempty"`
 	// Notes say what is missing, in plain words, and why: "no visits of progress point X".
@@ -77,10 +81,10 @@ type Curve struct {
 	// Knee is the speed-up in (0, 1) from which on something else is the bottleneck, zero if
 	// none was found.
 	Knee float64 `json:"knee,omitempty"`
-	// PValue is the probability of an effect this large if there were none, at the largest
-	// speed-up that has a number, adjusted by Benjamini and Hochberg for the number of regions
-	// that are compared; 1 without a number. Significant means that it is at most 0.05, and that the
-	// interval leaves out zero.
+	// PValue is the probability of effects this large, at all speed-ups that have a number together, if
+	// there were none, adjusted by Benjamini and Hochberg for the number of regions that are
+	// compared; 1 without a number. Significant means that it is at most 0.05, and that an interval
+	// leaves out zero.
 	PValue      float64 `json:"p_value"`
 	Significant bool    `json:"significant"`
 	// Disagrees names the other modes whose intervals lie apart from those of this curve.
@@ -115,6 +119,15 @@ type Effect struct {
 	// Reductions are the samples in the order of time, in steps of 1e-6, so that profiles can
 	// be merged. Of more than 300 they are as many, evenly chosen.
 	Reductions []float64 `json:"reductions,omitempty"`
+}
+
+// Waiting is for how long goroutines waited in what was measured, by whether it is known who ended
+// the wait. What is not known makes virtual time and experiments wrong, by as much at most as it is
+// of the whole.
+type Waiting struct {
+	Mode         Mode          `json:"mode"`
+	Attributed   time.Duration `json:"attributed_ns"`
+	Unattributed time.Duration `json:"unattributed_ns"`
 }
 
 // A Tally is what was counted while one region was faster by one speed-up, or, if Speedup is

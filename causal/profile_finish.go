@@ -51,14 +51,12 @@ func (p *Profile) testRegions() {
 	for _, members := range families {
 		values := make([]float64, len(members))
 		for k, i := range members {
-			effects := p.Curves[i].measured()
-			values[k] = effects[len(effects)-1].pValue()
+			values[k] = p.Curves[i].pValue()
 		}
 		for k, v := range adjust(values) {
 			c := &p.Curves[members[k]]
-			last := c.measured()[len(c.measured())-1]
 			// What the model may be wrong by is no discovery either.
-			c.PValue, c.Significant = v, v <= falseDiscoveries && (last.Lo > 0 || last.Hi < 0)
+			c.PValue, c.Significant = v, v <= falseDiscoveries && len(c.certain()) > 0
 		}
 	}
 }

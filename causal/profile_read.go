@@ -80,6 +80,12 @@ func (p *Profile) validate() error {
 		}
 		c.validate(&v, fmt.Sprintf("curves[%d]", i))
 	}
+	for i, w := range p.Waiting {
+		v.that(w.Attributed >= 0 && w.Unattributed >= 0, "waiting[%d]: must not be negative", i)
+		if len(v.errs) >= maxErrors {
+			break
+		}
+	}
 	for i, t := range p.Tallies {
 		if len(v.errs) >= maxErrors {
 			break

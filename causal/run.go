@@ -14,7 +14,6 @@ import (
 
 	"github.com/otelprof/otelprof/internal/glob"
 
-	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -32,6 +31,7 @@ type run struct {
 	started time.Time
 	before  map[*class]usage
 	load    *load
+	pace    pace
 	spin    wait // as work would
 	sleep   wait // and let others run
 
@@ -68,37 +68,6 @@ type verdict struct {
 	region   int   // index in run.regions, or noRegion
 	progress []int // progress points that an end of it visits
 	exempt   bool
-}
-
-// experiment is one arm, measured.
-type experiment struct {
-	arm
-	iteration int
-	duration  time.Duration
-	passages  []passage   // by progress point
-	quantiles [][]float64 // by progress point, those of latency that it asks for, ns
-	spoiled   bool        // delays were withheld
-
-	// Of an overlap.
-	ends     int64         // of the region's spans
-	growth   time.Duration // what the region's saving grew by
-	residual time.Duration // what a goroutine still owed when it had paid, mean
-	busy     float64       // share of the time in which processors were short
-	counts   ledger.Counts
-	locks    time.Duration // waits for those of package sync
-}
-
-// A latencyCell is an arm and one of the progress points that have a latency.
-type latencyCell struct {
-	arm
-	point int
-}
-
-func newLatencyCell(a arm, point int) latencyCell {
-	if a.speedup == 0 {
-		a.spared = sparesNone // they are all alike
-	}
-	return latencyCell{a, point}
 }
 
 func newRun(p *Plan, c config, now time.Time) (*run, error) {
@@ -275,6 +244,7 @@ func (run *run) prepare(ctx context.Context) bool {
 // measure puts one arm in force, lets it settle and counts visits.
 func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	run.say(run.describe(a))
+	at, spent := time.Since(run.started), run.guard.spent.Load()
 	arrived := run.visits()
 	live.ledgers.sweep(clock.Now() - int64(forgetAfter)) // those left begin anew
 	influence := run.begin(a)
@@ -288,7 +258,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	if !run.awaitVisits(ctx, arrived) {
 		return false
 	}
-	before, withheld, delays := run.visits(), run.guard.distorted(), influence.delays()
+	before, withheld, delays := run.visits(), run.guard.counts(), influence.delays()
 	for point := range before {
 		if before[point].count == arrived[point].count { // it is visited rarely
 			before[point].at, before[point].growth = clock.Now(), int64(influence.growth())
@@ -302,7 +272,10 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		if !run.pause(ctx, wait) {
 			return false
 		}
-		e := experiment{arm: a, iteration: iteration, duration: time.Since(began), growth: influence.growth() - growth}
+		e := experiment{
+			arm: a, iteration: iteration, at: at, settled: began.Sub(run.started) - at, duration: time.Since(began),
+			growth: influence.growth() - growth,
+		}
 		least := uint64(math.MaxUint64)
 		for point, v := range run.visits() {
 			e.passages = append(e.passages, v.since(before[point]))
@@ -312,8 +285,8 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.duration)
 			continue
 		}
-		bad, good := float64(run.guard.distorted()-withheld), float64(influence.delays()-delays)
-		e.spoiled = bad > maxWithheld*(bad+good)
+		e.spoiled = run.guard.counts().since(withheld).spoils(influence.delays() - delays)
+		e.inserted = time.Duration(run.guard.spent.Load() - spent)
 		e.busy = run.load.since(busy)
 		influence.look(&e)
 		recorded := run.recorded(slow, influence.latencies())
@@ -323,24 +296,17 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	}
 }
 
-// maxWithheld is the share of delays that may be withheld before an experiment is thrown away.
-const maxWithheld = 0.01
-
 func (run *run) add(e experiment, recorded []*otelhdr.Snapshot) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.measured++
-	if e.spoiled {
-		run.rejected++
-		if run.plan.Mode == ModeDilation {
-			return
-		}
-		// Of an overlap the place among its neighbours is kept.
-	}
+	// What is thrown away keeps its place among its neighbours.
 	run.experiments = append(run.experiments, e)
-	if !e.spoiled {
-		run.addLatency(e.arm, recorded)
+	if e.spoiled != "" {
+		run.rejected++
+		return
 	}
+	run.addLatency(e.arm, recorded)
 }
 
 // addLatency adds to what an arm has recorded so far. Snapshots that others may have are not
@@ -391,9 +357,10 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tend looks after what changes while a run goes on: the number of processors, and goroutines
-// that have ended.
+// tend looks after what changes while a run goes on: the pace, the number of processors, and
+// goroutines that have ended.
 func (run *run) tend() {
+	run.pace.mark(time.Now(), time.Duration(run.guard.spent.Load()), run.processors)
 	if n := processors(); n != run.processors {
 		run.processors = n
 		run.guard.share(n)

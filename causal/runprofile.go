@@ -29,6 +29,10 @@ func (run *run) profile() Profile {
 	latency := maps.Clone(run.latency)
 	run.mu.Unlock()
 
+	if run.plan.Mode == ModeOverlap {
+		p.Handover = handover()
+		p.Waiting = waitingOf(experiments)
+	}
 	p.Tallies = run.tallies(regions, experiments, latency)
 	p.Notes = run.notes(regions)
 	for point, progress := range run.plan.Progress {
@@ -93,7 +97,7 @@ func (run *run) overlapCurves(regions []RegionKey, experiments []experiment, poi
 			for _, s := range run.asked(steps, i) {
 				a := arm{speedup: s, spared: i}
 				v := evidenceOf(experiments, a, point)
-				v.rejected, v.null = rejected, null
+				v.rejected, v.null = len(rejected), null
 				c.Effects = append(c.Effects, v.judge(effectOf(s, samples[a], nil)))
 			}
 			curves = append(curves, c)
@@ -131,7 +135,7 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 	for i, e := range experiments {
 		steps[i].arm = e.arm
 		switch {
-		case e.spoiled:
+		case e.spoiled != "":
 		case run.plan.Progress[point].Type != TypeLatency:
 			steps[i].value = e.passages[point].period()
 		case which < len(e.quantiles[point]):
@@ -169,6 +173,20 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 	return v
 }
 
+// waitingOf adds up what is known of the waits in all experiments with delay.
+func waitingOf(experiments []experiment) []Waiting {
+	w := Waiting{Mode: ModeOverlap}
+	for _, e := range experiments {
+		attributed := time.Duration(e.counts.Attributed)
+		w.Attributed += attributed
+		w.Unattributed += time.Duration(e.counts.Unattributed) + untold(e.locks, attributed, e.duration)
+	}
+	if w == (Waiting{Mode: ModeOverlap}) {
+		return nil
+	}
+	return []Waiting{w}
+}
+
 // samples returns a function that gives what has been measured in a cell so far, one slice for
 // each progress point and metric.
 func (run *run) samples() func(arm) [][]float64 {
@@ -196,7 +214,7 @@ func (run *run) samples() func(arm) [][]float64 {
 func (run *run) tallies(regions []RegionKey, experiments []experiment, latency map[latencyCell]*otelhdr.Snapshot) (tallies []Tally) {
 	places := map[Tally]int{}
 	for _, e := range experiments {
-		if e.spoiled || e.spared == sparesNone && e.speedup > 0 {
+		if e.spoiled != "" || e.spared == sparesNone && e.speedup > 0 {
 			continue
 		}
 		for point, p := range run.plan.Progress {
@@ -230,7 +248,7 @@ func (run *run) notes(regions []RegionKey) (notes []string) {
 	if len(regions) == maxRegions {
 		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", maxRegions))
 	}
-	for name, n := range run.guard.withheldByName() {
+	for name, n := range run.guard.counts().byName() {
 		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
 	}
 	slices.Sort(notes)

@@ -46,7 +46,8 @@ var inForce atomic.Pointer[scheduled]
 // begins and ends and where to pay, and look after what it spends.
 type scheduled struct {
 	run     *run
-	region  ledger.RegionID
+	region  *class
+	before  int64        // ends of its spans
 	latency *observation // whose setting has the distributions of durations
 }
 
@@ -62,7 +63,8 @@ func (run *run) beginScheduled(a arm) influence {
 	for i := range run.progress {
 		run.progress[i].reset()
 	}
-	s := &scheduled{run: run, region: internClass(run.seen()[a.spared]).id, latency: run.observes(setting)}
+	region := internClass(run.seen()[a.spared])
+	s := &scheduled{run: run, region: region, before: region.count.Load(), latency: run.observes(setting)}
 	if !observe(run, nil, true) { // ledgers of ours have a rest
 		return s // another controller has the scheduler
 	}
@@ -104,10 +106,11 @@ func (s *scheduled) look(e *experiment) {
 	c := sched.Read()
 	paid := int64(c.Paid + c.Slept)
 	e.counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
+	e.ends = s.region.count.Load() - s.before
 	e.residual = c.Left / time.Duration(max(1, c.Points))
 	e.busy = 0
 	if _, running := sched.Growth(); !running || inForce.Load() != s {
-		e.spoiled = true // a limit has ended it, or it never began
+		e.spoiled = "a limit has ended its delays, or another controller has the scheduler"
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *scheduled) startSpan(r *spans.Region) {
 	above := scheduledSpans.Get(r.Parent())
 	e := &scheduledSpan{in: s, owner: owner(), start: clock.Now()}
 	e.credit, e.spent = sched.Books()
-	e.inside = classOf(r).id == s.region || above != nil && above.in == s && above.inside
+	e.inside = classOf(r).id == s.region.id || above != nil && above.in == s && above.inside
 	if e.inside {
 		e.visit = sched.Enter()
 	} else if rule := s.spares(r); rule != ruleNone {

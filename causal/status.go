@@ -33,12 +33,20 @@ type Status struct {
 	PlanHash string `json:"plan_hash,omitempty"`
 	// Source is where the plan came from: a file name, "api".
 	Source string `json:"source,omitempty"`
+	// Sources are those that have been heard of, at most 16, by name.
+	Sources []SourceStatus `json:"sources,omitempty"`
 	// LeaseEnds is when the plan ends if its source does not answer, zero if it need not.
 	LeaseEnds time.Time `json:"lease_ends,omitzero"`
-	// Limits are those in force: the plan's, tightened to the local caps.
+	// Limits are those in force: the plan's, tightened to the local caps, which are Caps.
 	Limits Limits `json:"limits"`
+	Caps   Limits `json:"caps"`
 	// Spent is the sum of the delays inserted under this plan.
 	Spent time.Duration `json:"spent_ns"`
+	// Duty is the delay per second of wall time and processor over the last 10 s, to be held against
+	// Limits.Duty; 0 when no plan is in force.
+	Duty float64 `json:"duty"`
+	// Breaker is what the breaker saw at its last look; nil before a plan was in force.
+	Breaker *BreakerStatus `json:"breaker,omitempty"`
 	// Experiment is the one now running, "" between two.
 	Experiment string `json:"experiment,omitempty"`
 	// Withheld counts delays owed and not inserted, by the rule that forbade them.

@@ -339,7 +339,7 @@ func TestPanicLatches(t *testing.T) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.breaker = nil
+			r.guard.wall = func(time.Time) time.Time { panic("oh no") }
 			b.c.mu.Lock()
 			defer b.c.mu.Unlock()
 			b.c.plan = r.plan

@@ -15,6 +15,12 @@ func answer(mode Mode, within float64, reductions map[float64]float64) Curve {
 	return c
 }
 
+// besides adds an effect to a curve.
+func besides(c Curve, e Effect) Curve {
+	c.Effects = append(c.Effects, e)
+	return c
+}
+
 func TestVerdict(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -27,6 +33,9 @@ func TestVerdict(t *testing.T) {
 		{"null", answer(ModeOverlap, 0.01, map[float64]float64{.1: .001, .25: -.002, .5: .003}), "no effect"},
 		{"small", answer(ModeOverlap, 0.002, map[float64]float64{.1: .002, .5: .012}), "hardly any effect: 10 % faster gives 0.2 %"},
 		{"harm", answer(ModeOverlap, 0.005, map[float64]float64{.1: -.05, .5: -.2}), "speeding this up hurts: 10 % faster gives -5.0 %"},
+		{"certain below the largest only", besides(answer(ModeOverlap, 0.005, map[float64]float64{.1: .09, .25: .2}), Effect{Speedup: .5, Reduction: .3, Lo: -.2, Hi: .8, Samples: 20}), "speeding this up helps: 10 % faster gives 9.0 %"},
+		{"both ways", answer(ModeOverlap, 0.005, map[float64]float64{.1: -.05, .25: .01, .5: .2}), "helps or hurts, by how much it is: 10 % faster gives -5.0 %, 50 % faster gives 20.0 %"},
+		{"back to nothing", answer(ModeOverlap, 0.005, map[float64]float64{.1: .1, .25: .1, .5: 0}), "helps until 10 %, then something else is the bottleneck: 10 % faster gives 10.0 %"},
 		{"unclear", answer(ModeOverlap, 0.2, map[float64]float64{.25: .1, .5: .12}), "not clear yet: 50 % faster gives -8.0 to 32.0 %"},
 		{"withheld", Curve{Effects: []Effect{{Speedup: .1, Withheld: "a"}, {Speedup: .5, Withheld: "b"}, {Speedup: .6, Withheld: "a"}}}, "withheld: a; b"},
 		{"empty", Curve{}, "withheld: nothing has been measured"},

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/goroutine"
-	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // ModeVirtual is the mode of answers for which nothing is delayed: they are read off virtual
@@ -55,12 +53,12 @@ type facts struct {
 }
 
 const (
-	// A turn is how long a set of hypotheses is carried, a window what makes one sample.
-	turn         = 8 * time.Second
-	longestTurn  = time.Minute
-	window       = time.Second
-	settling     = 500 * time.Millisecond
-	windowVisits = 10
+	// A turn is how long a set of hypotheses is carried.
+	turn     = 8 * time.Second
+	settling = 500 * time.Millisecond
+	// rankedOver is over how many turns the time is added up that decides which regions have one: a
+	// region that is rare is not missed because nobody has asked for it just now.
+	rankedOver = 8
 	// maxSeries bounds the samples that are kept: the last five minutes or more.
 	maxSeries = 300
 	// maxCandidates is how many regions have a turn, those with the most self time;
@@ -87,16 +85,15 @@ func (v *virtual) loop(ctx context.Context) {
 	}
 	defer unobserve(v)
 	defer v.contain()
-	before, asked := usages(), map[*class]int{}
+	before, asked := []map[*class]usage{usages()}, map[*class]int{}
 	for turns := 1; ctx.Err() == nil && !v.broken.Load(); turns++ {
-		candidates, points := rank(before)
+		candidates, points := rank(before[0])
 		if len(candidates) == 0 || len(points) == 0 {
 			// Nothing is asked yet, but spans and visits get counted.
 			observe(v, &observation{setting: empty(), panicked: v.panicked}, false)
 			sleep(ctx, settling)
 			continue
 		}
-		before = usages()
 		// Those come first whose last turn is longest ago, and of these the ones with most time.
 		slices.SortStableFunc(candidates, func(a, b *class) int { return cmp.Compare(asked[a], asked[b]) })
 		chosen := candidates[:min(len(candidates), ledger.Width/len(virtualSpeedups))]
@@ -105,10 +102,14 @@ func (v *virtual) loop(ctx context.Context) {
 			sleep(ctx, settling)
 			continue
 		}
+		if before = append(before, usages()); len(before) > rankedOver {
+			before = before[1:]
+		}
+		patient := asked[chosen[0]] > 0
 		for _, c := range chosen {
 			asked[c] = turns
 		}
-		v.observe(ctx, o)
+		v.observe(ctx, o, patient)
 	}
 }
 
@@ -135,38 +136,6 @@ func (v *virtual) newObservation(regions, points []*class) *observation {
 	return o
 }
 
-// observe takes windows until the turn is over, or an experiment wants its own.
-func (v *virtual) observe(ctx context.Context, o *observation) {
-	if !sleep(ctx, settling) || live.observation.Load() != o {
-		return
-	}
-	began, waited := time.Now(), mutexWait()
-	last, at, looked := o.setting.Progress(), clock.Now(), v.load.mark()
-	slow := latenciesOf(o)
-	for {
-		if !sleep(ctx, window) || live.observation.Load() != o {
-			return
-		}
-		live.ledgers.sweep(clock.Now() - int64(forgetAfter))
-		now, t := o.setting.Progress(), clock.Now()
-		long := time.Since(began)
-		if visited(o, last, now) || long > longestTurn {
-			if v.add(o, last, now, t-at, v.load.since(looked)) {
-				slower := latenciesOf(o)
-				v.addLatencies(o, slow, slower)
-				slow = slower
-			}
-			last, at, looked = now, t, v.load.mark()
-		} else if long < longestTurn {
-			continue
-		}
-		if long >= turn {
-			break
-		}
-	}
-	v.note(o.setting.Counts(), time.Since(began), waited)
-}
-
 // note books how waits have ended in a turn.
 func (v *virtual) note(c ledger.Counts, took, waited time.Duration) {
 	v.mu.Lock()
@@ -181,92 +150,6 @@ func (v *virtual) note(c ledger.Counts, took, waited time.Duration) {
 
 // forgetAfter is how long the ledger of a goroutine is kept that gives no sign of life.
 const forgetAfter = 5 * time.Second
-
-// visited reports whether each progress point that is visited at all has had enough visits.
-func visited(o *observation, last, now ledger.Progress) bool {
-	some := false
-	for point := range o.points {
-		count, _ := now.Since(last, point)
-		if count > 0 && count < windowVisits {
-			return false
-		}
-		some = some || count > 0
-	}
-	return some
-}
-
-// add books the visits of a window, and reports whether the window is any good.
-func (v *virtual) add(o *observation, last, now ledger.Progress, took int64, busy float64) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.facts.windows++
-	if busy > saturation {
-		v.facts.saturated++
-		for _, name := range o.points {
-			for _, h := range o.setting.Hypotheses() {
-				v.ask(h, name, MetricThroughput) // which gets no answer
-			}
-		}
-		return false
-	}
-	for point, name := range o.points {
-		count, reductions := now.Since(last, point)
-		if count == 0 {
-			continue
-		}
-		v.periods[name] = time.Duration(took / int64(count))
-		for k, h := range o.setting.Hypotheses() {
-			v.ask(h, name, MetricThroughput, reductions[k])
-		}
-	}
-	return true
-}
-
-// quantiles are those of latency, with the least number of spans in a window for each to mean
-// something.
-var quantiles = []struct {
-	metric Metric
-	at     float64
-	least  uint64
-}{{MetricLatencyP50, 50, 20}, {MetricLatencyP90, 90, 50}, {MetricLatencyP99, 99, 200}}
-
-// latencies are the distributions at one progress point at the end of a window.
-type latencies struct {
-	actual  *otelhdr.Snapshot
-	virtual []*otelhdr.Snapshot
-}
-
-func latenciesOf(o *observation) []latencies {
-	all := make([]latencies, len(o.points))
-	for point := range all {
-		all[point].actual, all[point].virtual = o.setting.Latency(point)
-	}
-	return all
-}
-
-// addLatencies books by which part the quantiles of durations would have been shorter in a window.
-func (v *virtual) addLatencies(o *observation, last, now []latencies) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for point, name := range o.points {
-		was, is := last[point], now[point]
-		if was.actual == nil || is.actual == nil {
-			continue
-		}
-		actual := is.actual.Since(was.actual, nil)
-		for _, q := range quantiles {
-			took := quantile(actual, q.at)
-			if actual.Count() < q.least || took == 0 {
-				continue
-			}
-			for k, h := range o.setting.Hypotheses() {
-				v.ask(h, name, q.metric, 1-quantile(is.virtual[k].Since(was.virtual[k], nil), q.at)/took)
-			}
-		}
-	}
-}
-
-func quantile(s *otelhdr.Snapshot, percent float64) float64 { return float64(s.Percentile(percent)) }
 
 // ask adds samples, or just the question. What a progress point says of itself is left out: it is the
 // speed-up.
@@ -320,6 +203,10 @@ func (v *virtual) addTo(p *Profile) {
 			}
 		}
 		p.Curves = append(p.Curves, *c)
+	}
+	if v.facts.elapsed > 0 {
+		e := v.facts.evidence()
+		p.Waiting = append(p.Waiting, Waiting{ModeVirtual, e.attributed, e.unattributed})
 	}
 	if v.broken.Load() {
 		p.Notes = append(p.Notes, "virtual time is off: it has panicked, as the audit tells")

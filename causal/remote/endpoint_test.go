@@ -182,6 +182,14 @@ func TestHTTPMemory(t *testing.T) {
 				}
 				written <- remotetest.Flood(w, size)
 			}))
+			// The server's part is what the kernel takes off its hands, megabytes on a busy machine.
+			server.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+				if t, ok := conn.(*tls.Conn); ok {
+					conn = t.NetConn()
+				}
+				_ = conn.(*net.TCPConn).SetWriteBuffer(64 << 10)
+				return ctx
+			}
 			if name == "TLS" {
 				server.StartTLS()
 			} else {
@@ -192,7 +200,14 @@ func TestHTTPMemory(t *testing.T) {
 			if cert := server.Certificate(); cert != nil {
 				roots.AddCert(cert)
 			}
-			source, err := remote.NewHTTP(server.URL, remote.WithTLS(&tls.Config{RootCAs: roots}))
+			source, err := remote.NewHTTP(server.URL, remote.WithTLS(&tls.Config{RootCAs: roots}),
+				remote.WithDial(func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := new(net.Dialer).DialContext(ctx, network, address)
+					if err == nil {
+						err = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+					}
+					return conn, err
+				}))
 			if err != nil {
 				t.Fatal(err)
 			}

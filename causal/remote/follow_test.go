@@ -81,6 +81,54 @@ func TestFollowDoesNotResume(t *testing.T) {
 	})
 }
 
+// Of two sources the one that speaks last is obeyed, also if what it says can not be done. What only
+// the other one says of itself changes nothing.
+func TestFollowTwoSources(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := remotetest.Controller(t)
+		step := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
+		remotetest.Follow(t, c, named{"one", func(ctx context.Context, to *remote.Sink) {
+			for i := range 3 {
+				if err := to.Document([]byte(remotetest.Document(fmt.Sprint("plan-", i), "a")), nil); err != nil {
+					t.Error(err)
+				}
+				for range 10 {
+					time.Sleep(time.Second)
+					to.Unchanged()
+				}
+			}
+			<-ctx.Done()
+		}})
+		remotetest.Follow(t, c, named{"two", func(ctx context.Context, to *remote.Sink) {
+			time.Sleep(time.Second / 2)
+			to.None("there is no plan")
+			for range 5 {
+				time.Sleep(time.Second)
+				to.Missed(errors.New("silence"))
+			}
+			time.Sleep(time.Second)
+			_ = to.Document([]byte("nonsense"), nil)
+			<-ctx.Done()
+		}})
+		step(6 * time.Second)
+		wantState(t, c, causal.StateRunning, "")
+		step(2 * time.Second)
+		wantState(t, c, causal.StateStopped, "the next plan was rejected")
+		if got := c.Status().LastError; !strings.HasPrefix(got, "two: causal: plan") {
+			t.Errorf("LastError = %q, want that of two", got)
+		}
+		step(3 * time.Second) // the next plan of one
+		wantState(t, c, causal.StateRunning, "")
+	})
+}
+
+type named struct {
+	name string
+	script
+}
+
+func (n named) String() string { return n.name }
+
 // A panic in a source, wherever it is, ends the plan and Follow, and not the process.
 func TestFollowPanic(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -13,7 +13,26 @@ import (
 // [Sign].
 const HeaderSignature = "Otelprof-Plan-Signature"
 
-// An HTTP is a source of plans that polls a server with GET. What it answers means:
+// Headers that tell a server what became of the plan that it gave last, which If-None-Match names.
+// A server may do without them.
+const (
+	// HeaderState is what the controller is doing and why: "running", "stopped: …", see [causal.State].
+	HeaderState = "Otelprof-State"
+	// HeaderPlanStatus is one of the statuses below; it is not sent where no plan has come.
+	HeaderPlanStatus = "Otelprof-Plan-Status"
+	// HeaderPlanError is why the plan was refused.
+	HeaderPlanError = "Otelprof-Plan-Error"
+)
+
+// The values of [HeaderPlanStatus].
+const (
+	PlanApplied  = "applied"
+	PlanApplying = "applying" // it waits for its time
+	PlanFailed   = "failed"
+)
+
+// An HTTP is a source of plans that polls a server with GET, and tells it in headers of at most
+// 256 bytes what became of the last plan. What the server answers means:
 //
 //	200          a plan; it is applied if it differs from the last one, as a whole
 //	304          the plan is as it was; the question had If-None-Match if the plan had an ETag
@@ -24,8 +43,10 @@ const HeaderSignature = "Otelprof-Plan-Signature"
 // request takes no longer than [WithTimeout], follows redirects within the server only, and takes no
 // compressed answer.
 type HTTP struct {
-	server *Endpoint
-	etag   string
+	server  *Endpoint
+	etag    string
+	given   bool  // a document
+	outcome error // of that
 }
 
 // NewHTTP returns a source that asks the server at an https URL, or http if the host is
@@ -62,11 +83,7 @@ func (h *HTTP) Run(ctx context.Context, to *Sink) {
 
 // poll asks once, and returns how long after its beginning to ask again.
 func (h *HTTP) poll(ctx context.Context, to *Sink) time.Duration {
-	header := http.Header{}
-	if h.etag != "" {
-		header.Set("If-None-Match", h.etag)
-	}
-	a, err := h.server.Do(ctx, http.MethodGet, header, nil, causal.MaxPlanBytes)
+	a, err := h.server.Do(ctx, http.MethodGet, h.header(to.Status()), nil, causal.MaxPlanBytes)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -77,15 +94,37 @@ func (h *HTTP) poll(ctx context.Context, to *Sink) time.Duration {
 	return h.server.Wait(a.RetryAfter())
 }
 
+func (h *HTTP) header(s causal.Status) http.Header {
+	state := string(s.State)
+	if s.Reason != "" {
+		state += ": " + s.Reason
+	}
+	header := http.Header{HeaderState: {headerText(state)}}
+	if h.etag != "" {
+		header.Set("If-None-Match", h.etag)
+	}
+	switch {
+	case !h.given:
+	case h.outcome != nil:
+		header.Set(HeaderPlanStatus, PlanFailed)
+		header.Set(HeaderPlanError, headerText(h.outcome.Error()))
+	case s.State == causal.StateWaiting:
+		header.Set(HeaderPlanStatus, PlanApplying)
+	default:
+		header.Set(HeaderPlanStatus, PlanApplied)
+	}
+	return header
+}
+
 func (h *HTTP) take(a Answer, to *Sink) {
 	switch {
 	case a.Status == http.StatusOK:
-		h.etag = a.Header.Get("ETag")
-		_ = to.Document(a.Body, []byte(a.Header.Get(HeaderSignature))) // a refusal is in the controller's status and audit
+		h.etag, h.given = a.Header.Get("ETag"), len(a.Body) > 0
+		h.outcome = to.Document(a.Body, []byte(a.Header.Get(HeaderSignature)))
 	case a.Status == http.StatusNotModified && h.etag != "":
 		to.Unchanged()
 	case a.Status == http.StatusNoContent || a.Status == http.StatusNotFound:
-		h.etag = ""
+		h.etag, h.given, h.outcome = "", false, nil
 		to.None("the server has no plan")
 	default:
 		to.Missed(fmt.Errorf("answer %d %s: must be 200, 204, 304 or 404", a.Status, http.StatusText(a.Status)))

@@ -440,17 +440,53 @@ func TestHTTPRequest(t *testing.T) {
 				"Accept-Encoding":              {"identity"},
 				remote.HeaderServiceName:       {"checkout"},
 				remote.HeaderServiceInstanceID: {"pod-1"},
+				remote.HeaderState:             {"idle"},
 			}
 			for i := 0; i < len(more); i += 2 {
 				h.Set(more[i], more[i+1])
 			}
 			return h
 		}
-		want := []http.Header{header("one"), header("one"), header("two", "If-None-Match", `"1"`)}
+		want := []http.Header{header("one"), header("one"), header("two", "If-None-Match", `"1"`, remote.HeaderPlanStatus, "applied", remote.HeaderState, "running")}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("headers of the three requests (-want +got):\n%s", diff)
 		}
 	}, remote.WithResource(res), remote.WithTokenFile(token))
+}
+
+// Each poll tells what became of the plan before, in headers that are bounded.
+func TestHTTPReport(t *testing.T) {
+	withServer(t, func(s *planServer) {
+		document := func(text string) {
+			s.answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
+		}
+		want := func(status, state, reason string) {
+			t.Helper()
+			s.poll()
+			s.poll() // the one that tells
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			h := s.requests[len(s.requests)-1].Header
+			if got := h.Get(remote.HeaderPlanStatus); got != status {
+				t.Errorf("%s: %q, want %q", remote.HeaderPlanStatus, got, status)
+			}
+			if got := h.Get(remote.HeaderState); !strings.HasPrefix(got, state) {
+				t.Errorf("%s: %q, want %q", remote.HeaderState, got, state)
+			}
+			if got := h.Get(remote.HeaderPlanError); !strings.Contains(got, reason) || reason == "" && got != "" || len(got) > 256 {
+				t.Errorf("%s: %q, want %q in at most 256 bytes", remote.HeaderPlanError, got, reason)
+			}
+		}
+		want("", "idle", "")
+		document(remotetest.Document("plan-1", "a"))
+		want("applied", "running", "")
+		document(remotetest.Document("plan-2", "a", strings.Repeat("x", 1000)+"\u00e9: 1"))
+		want("failed", "stopped: the next plan was rejected", "http://localhost/plan: causal: plan")
+		document(remotetest.Document("plan-3", "a", "not_before: "+time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339)))
+		want("applying", "waiting", "")
+		s.answers(status(http.StatusNoContent))
+		want("", "stopped: the server has no plan", "")
+	})
 }
 
 // A token that can not be had, or not be sent, is not sent; it is not said either.

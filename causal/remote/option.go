@@ -201,7 +201,7 @@ func headerText(text string) string {
 		}
 		return r
 	}, text)
-	return text[:min(len(text), 256)]
+	return strings.ToValidUTF8(text[:min(len(text), 256)], "")
 }
 
 // version is this module's, "devel" where the build does not know.

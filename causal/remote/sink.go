@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime"
 	"time"
 
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/causes"
 )
 
 // A Sink takes what a source hears. Each answer is one call of Document, None, Unchanged or
@@ -31,11 +31,11 @@ type Sink struct {
 	broken  error             // after a panic
 
 	missing bool
-	said    map[string]time.Time
+	said    causes.Log
 }
 
 func newSink(c *causal.Controller, source causal.Source, opts []Option) *Sink {
-	s := &Sink{controller: c, source: source, said: map[string]time.Time{}}
+	s := &Sink{controller: c, source: source}
 	for _, o := range opts {
 		o.apply(s)
 	}
@@ -110,6 +110,7 @@ func (s *Sink) None(reason string) {
 // Missed takes that no answer came, or one that nobody can read. The lease is not renewed.
 func (s *Sink) Missed(err error) {
 	s.missing = true
+	s.controller.Heard(s.source, err)
 	s.Warn(err)
 }
 
@@ -124,6 +125,7 @@ func (s *Sink) Warn(err error) {
 func (s *Sink) Status() causal.Status { return s.controller.Status() }
 
 func (s *Sink) answered() {
+	s.controller.Heard(s.source, nil)
 	if s.missing {
 		s.missing = false
 		if err := errors.New("answers again"); s.due(err) {
@@ -132,38 +134,8 @@ func (s *Sink) answered() {
 	}
 }
 
-const (
-	// repeatAfter is how long a cause that has been said is not said again: a server that
-	// comes and goes must not fill the log.
-	repeatAfter = 10 * time.Minute
-	// maxCauses bounds the memory for causes; while there are more, the rest is not said.
-	maxCauses = 32
-)
-
 // due tells whether an error is to be said now, and notes that it is.
-func (s *Sink) due(err error) bool {
-	cause := withoutDigits(err.Error())
-	if at, ok := s.said[cause]; ok && time.Since(at) < repeatAfter {
-		return false
-	}
-	maps.DeleteFunc(s.said, func(_ string, at time.Time) bool { return time.Since(at) >= repeatAfter })
-	if len(s.said) >= maxCauses {
-		return false
-	}
-	s.said[cause] = time.Now()
-	return true
-}
-
-// withoutDigits makes one cause of errors that differ in ports, sizes and times.
-func withoutDigits(text string) string {
-	kept := make([]byte, 0, min(len(text), 256))
-	for i := 0; i < len(text) && len(kept) < cap(kept); i++ {
-		if text[i] < '0' || text[i] > '9' {
-			kept = append(kept, text[i])
-		}
-	}
-	return string(kept)
-}
+func (s *Sink) due(err error) bool { return s.said.Due(causes.Of(err.Error()), time.Now()) }
 
 func (s *Sink) say(level slog.Level, err error) {
 	if s.log == nil {
@@ -189,6 +161,7 @@ func (s *Sink) latch(v any) {
 	stack = stack[:runtime.Stack(stack, false)]
 	s.broken = fmt.Errorf("%s: panic: %v: its plans are refused until the program starts anew", s.source.Name, v)
 	s.controller.StopFrom(s.source, s.broken.Error())
+	s.controller.Heard(s.source, s.broken)
 	defer func() { _ = recover() }()
 	s.controller.Reject(s.source, s.broken)
 	s.say(slog.LevelError, fmt.Errorf("%w\n%s", s.broken, stack))

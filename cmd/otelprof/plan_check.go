@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/explain"
 )
 
 var planCheckCommand = &command{
@@ -37,9 +38,9 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Arg(0), err)
 		}
-		e := explain(plan, caps, time.Now())
+		e := explain.Plan(plan, caps, time.Now())
 		if !*asJSON {
-			return e.write(c.stdout)
+			return e.Write(c.stdout)
 		}
 		j := json.NewEncoder(c.stdout)
 		j.SetEscapeHTML(false)
@@ -56,3 +57,12 @@ func checkCaps(caps causal.Limits) error {
 	}
 	return controller.Close()
 }
+
+func said(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Second) }

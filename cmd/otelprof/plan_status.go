@@ -77,6 +77,11 @@ func (s viewerStatus) write(c *call) error {
 	if status.LastError != "" {
 		fmt.Fprintf(c.stdout, "the last plan was refused: %s\n", status.LastError)
 	}
+	for _, source := range status.Sources {
+		if source.Missed > 0 {
+			fmt.Fprintf(c.stdout, "%s: no answer for %v, %d in a row: %s\n", source.Name, round(time.Since(source.Since)), source.Missed, source.Error)
+		}
+	}
 	if !status.Enabled {
 		fmt.Fprintln(c.stdout, "the program has not opted in to experiments")
 	}
@@ -104,7 +109,7 @@ func (s fleetStatus) write(c *call) error {
 		case i.Hash == "":
 			has = "none"
 		case i.Status == planserver.StatusUnset:
-			has = "given" // it polls, and tells no more
+			has = "given" // it polls, and does not tell
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s ago\t%s\t%s\t%s\n", i.Service, i.InstanceID, i.How, round(time.Since(i.LastSeen)), has, i.State, i.Error)
 	}

@@ -1,6 +1,8 @@
 package planserver
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -26,11 +28,12 @@ const (
 // Status is what an instance says about the plan that it was given.
 type Status string
 
-// The statuses, those of OpAMP. One that polls over HTTP does not say, which is [StatusUnset].
+// The statuses, those of OpAMP. One that has not said so yet, or polls over HTTP without [remote.HeaderState],
+// is [StatusUnset].
 const (
-	StatusApplied  Status = "applied"
-	StatusFailed   Status = "failed"
-	StatusApplying Status = "applying"
+	StatusApplied  Status = remote.PlanApplied
+	StatusFailed   Status = remote.PlanFailed
+	StatusApplying Status = remote.PlanApplying
 	StatusUnset    Status = "unset"
 )
 
@@ -150,7 +153,8 @@ func (s *Server) drop(i *instance) {
 	s.forgotten++
 }
 
-// polled notes who asked over HTTP. Its plan is the one that it names, or is about to get.
+// polled notes who asked over HTTP, and what became of the plan that it has. One that does not tell is taken
+// to have what it is about to get.
 func (s *Server) polled(r *http.Request, o *offer) {
 	service, id := shown(r.Header.Get(remote.HeaderServiceName), maxName), shown(r.Header.Get(remote.HeaderServiceInstanceID), maxName)
 	if service == "" && id == "" {
@@ -160,9 +164,26 @@ func (s *Server) polled(r *http.Request, o *offer) {
 	defer s.mu.Unlock()
 	i := s.instance("http\x00"+service+"\x00"+id, HowHTTP)
 	i.Service, i.InstanceID = service, id
-	changed := i.hash != o.hex()
-	i.hash = o.hex()
-	s.audit(i, changed)
+	was := *i
+	i.hash, i.Status, i.Error, i.State = o.hex(), StatusUnset, "", shown(r.Header.Get(remote.HeaderState), maxName)
+	if i.State != "" {
+		i.hash = nothing.hex()
+		switch status := Status(r.Header.Get(remote.HeaderPlanStatus)); status {
+		case StatusApplied, StatusApplying, StatusFailed:
+			i.hash, i.Status = hashOf(r.Header.Get("If-None-Match")), status
+			i.Error = shown(r.Header.Get(remote.HeaderPlanError), maxReason)
+		}
+	}
+	s.audit(i, was.hash != i.hash || was.Status != i.Status || was.Error != i.Error)
+}
+
+// hashOf is the hash in an ETag of ours, "" in another.
+func hashOf(etag string) string {
+	hash := strings.Trim(etag, `"`)
+	if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size {
+		return ""
+	}
+	return hash
 }
 
 // audit logs an instance that is new, and what has become of its plan. s.mu is held.
@@ -180,7 +201,7 @@ func (s *Server) audit(i *instance, changed bool) {
 		s.log.Info("planserver: instance without plan", i.attrs()...)
 	case i.Status == StatusApplied:
 		s.log.Info("planserver: instance applied", attrs...)
-	case i.How == HowHTTP:
+	case i.How == HowHTTP && i.Status == StatusUnset:
 		s.log.Info("planserver: instance given", attrs...)
 	}
 }

@@ -105,7 +105,7 @@ func TestListenErrors(t *testing.T) {
 func TestMutualTLS(t *testing.T) {
 	ca := newAuthority(t)
 	var log audit
-	s := newServer(t, planserver.WithLogger(log.logger()), planserver.WithTLS(&tls.Config{
+	s := newServer(t, planserver.WithLogger(log.Logger()), planserver.WithTLS(&tls.Config{
 		Certificates: []tls.Certificate{ca.pair("plans.example.com")},
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		ClientCAs:    ca.pool(),

@@ -129,7 +129,7 @@ func TestOpAMP(t *testing.T) {
 	for _, how := range []planserver.How{planserver.HowWebSocket, planserver.HowOpAMPHTTP} {
 		t.Run(string(how), func(t *testing.T) {
 			var log audit
-			s := startServer(t, planserver.WithLogger(log.logger()))
+			s := startServer(t, planserver.WithLogger(log.Logger()))
 			one, two := startAgent(t, how, s.URL(), 1), startAgent(t, how, s.URL(), 2)
 			fleet := func() []planserver.Instance { return s.Fleet().Instances }
 			both := func(as planserver.Instance) []planserver.Instance {

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +19,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/planserver"
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 const (
@@ -42,25 +41,8 @@ progress:
 `, id, generation, time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339))
 }
 
-// audit keeps what a server logs, without what differs from run to run.
-type audit struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (a *audit) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.text.Write(p)
-}
-
-func (a *audit) String() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.text.String()
-}
-
-func (a *audit) logger() *slog.Logger { return slog.New(slog.NewTextHandler(a, nil)) }
+// audit keeps what a server logs.
+type audit struct{ testutil.Log }
 
 // wants checks that the audit has these texts in this order.
 func (a *audit) wants(t *testing.T, texts ...string) {
@@ -128,7 +110,7 @@ func (localAddr) String() string  { return "127.0.0.1:4320" }
 
 func TestPlan(t *testing.T) {
 	var log audit
-	s := newServer(t, planserver.WithLogger(log.logger()))
+	s := newServer(t, planserver.WithLogger(log.Logger()))
 	if got := ask(s, "GET", "/v1/plan", ""); got.code != 204 || got.header.Get("ETag") != "" {
 		t.Errorf("GET without a plan = %d, want 204", got.code)
 	}
@@ -221,7 +203,7 @@ func TestSignature(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log audit
-		s := newServer(t, planserver.WithLogger(log.logger()))
+		s := newServer(t, planserver.WithLogger(log.Logger()))
 		if err := s.Push([]byte(plan("a", 1)), nil, "test"); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +228,7 @@ func TestExpiry(t *testing.T) {
 
 func TestGuards(t *testing.T) {
 	var log audit
-	s := newServer(t, planserver.WithLogger(log.logger()), planserver.WithToken(testToken),
+	s := newServer(t, planserver.WithLogger(log.Logger()), planserver.WithToken(testToken),
 		planserver.WithInstanceToken(instanceToken), planserver.WithHosts("plans.example.com"))
 	const all, instances = "Bearer " + testToken, "Bearer " + instanceToken
 	for _, tt := range []struct {
@@ -328,7 +310,7 @@ func TestFixedPlan(t *testing.T) {
 func TestFleetHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log audit
-		s := newServer(t, planserver.WithLogger(log.logger()))
+		s := newServer(t, planserver.WithLogger(log.Logger()))
 		poll := func(service, id string) {
 			ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, service, remote.HeaderServiceInstanceID, id)
 		}
@@ -356,6 +338,32 @@ func TestFleetHTTP(t *testing.T) {
 			t.Errorf("instance after its poll = %+v, want the plan %s", got, f.Plan.Hash)
 		}
 		log.wants(t, `msg="planserver: instance seen" service=shop instance=2 how=http`, `msg="planserver: instance given" service=shop instance=2`)
+
+		// One that tells has what it names, whatever it is about to get.
+		tell := func(etag string, more ...string) planserver.Instance {
+			header := []string{remote.HeaderServiceName, "shop", remote.HeaderServiceInstanceID, "2", "If-None-Match", etag}
+			ask(s, "GET", "/v1/plan", "", append(header, more...)...)
+			return s.Fleet().Instances[1]
+		}
+		etag := `"` + f.Plan.Hash + `"`
+		for _, tt := range []struct {
+			got  planserver.Instance
+			want string // hash, current, status, error, state
+		}{
+			{tell("", remote.HeaderState, "idle"), " false unset  idle"},
+			{tell(etag, remote.HeaderState, "running", remote.HeaderPlanStatus, "applied"), f.Plan.Hash + " true applied  running"},
+			{
+				tell(etag, remote.HeaderState, "stopped", remote.HeaderPlanStatus, "failed", remote.HeaderPlanError, "line 3"),
+				f.Plan.Hash + " true failed line 3 stopped",
+			},
+			{tell(`"theirs"`, remote.HeaderState, "running", remote.HeaderPlanStatus, "applied"), " false applied  running"},
+			{tell(etag, remote.HeaderState, "running", remote.HeaderPlanStatus, "best"), " false unset  running"},
+		} {
+			if got := fmt.Sprint(tt.got.Hash, " ", tt.got.Current, " ", tt.got.Status, " ", tt.got.Error, " ", tt.got.State); got != tt.want {
+				t.Errorf("instance after its poll = %q, want %q", got, tt.want)
+			}
+		}
+		log.wants(t, `msg="planserver: instance applied" service=shop instance=2`, `msg="planserver: instance failed" service=shop instance=2`)
 
 		time.Sleep(16 * time.Minute)
 		poll("shop", "3")

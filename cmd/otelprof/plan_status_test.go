@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// A source that does not answer is named with its error; one that does is not worth a line.
+func TestStatusOfSilentSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		status := viewerStatus{Status: causal.Status{State: causal.StateIdle, Enabled: true, Sources: []causal.SourceStatus{
+			{Name: "file /etc/plan.yaml", Answered: time.Now()},
+			{Name: "https://plans/v1/plan", Missed: 7, Since: time.Now().Add(-time.Minute), Error: "answer 503 Service Unavailable: must be 200, 204, 304 or 404"},
+		}}}
+		if err := status.write(&call{stdout: &out}); err != nil {
+			t.Fatal(err)
+		}
+		want := "idle\nhttps://plans/v1/plan: no answer for 1m0s, 7 in a row: answer 503 Service Unavailable: must be 200, 204, 304 or 404\n"
+		if out.String() != want {
+			t.Errorf("status = %q, want %q", out.String(), want)
+		}
+	})
+}
