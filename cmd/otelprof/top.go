@@ -18,16 +18,19 @@ var topCommand = &command{
 	name:  "top",
 	short: "Show the regions of a running program, live",
 	long: `
-The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:7070, or otelprof.WithViewer. Rates are those
-since the last poll, percentiles those since the program started. Keys: q ends, s sorts by
-the next column, r by the one before, space holds still. Where standard output is no terminal, one
-table is printed.
+The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:7070, or otelprof.WithViewer. All figures are
+those of the window: the last ten seconds, the last minute, or since the program started. Keys: q
+ends, s sorts by the next column, r by the one before, w steps through the windows, / filters by
+name, space holds still. Where standard output is no terminal, one table is printed, and what it
+shows is since the start unless -window says otherwise.
 `,
 	run: func(c *call) error {
 		f := topFlags{
 			url:      c.String("url", "http://127.0.0.1:7070", "`URL` of the viewer"),
 			interval: c.Duration("interval", time.Second, "`time` from poll to poll"),
 			sort:     c.String("sort", "self", "`column` to sort by: "+strings.Join(topSorts, ", ")),
+			window:   c.String("window", "", "`time` that is shown: 10s, 1m or start; by default 10s, and start for one table"),
+			filter:   c.String("filter", "", "show regions with this `text` in name or scope"),
 			rows:     c.Int("n", 20, "`number` of regions, 0 for as many as fit"),
 			once:     c.Bool("once", false, "print one table and end"),
 		}
@@ -44,7 +47,13 @@ table is printed.
 		defer client.close()
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		if *f.once || !c.isTerminal() {
+		once := *f.once || !c.isTerminal()
+		if *f.window == "" {
+			if *f.window = "10s"; once {
+				*f.window = "start"
+			}
+		}
+		if once {
 			return c.printTop(ctx, client, f)
 		}
 		return c.watchTop(ctx, client, f)
@@ -52,10 +61,10 @@ table is printed.
 }
 
 type topFlags struct {
-	url, sort *string
-	interval  *time.Duration
-	rows      *int
-	once      *bool
+	url, sort, window, filter *string
+	interval                  *time.Duration
+	rows                      *int
+	once                      *bool
 }
 
 const leastTopInterval = 100 * time.Millisecond
@@ -66,14 +75,17 @@ func (f topFlags) check() error {
 		return usagef("interval %v: must be in [%v, 1h]", *f.interval, leastTopInterval)
 	case !slices.Contains(topSorts, *f.sort):
 		return usagef("sort %q: must be one of %v", *f.sort, topSorts)
+	case *f.window != "" && !slices.ContainsFunc(topWindows, func(w topWindow) bool { return w.name == *f.window }):
+		return usagef("window %q: must be 10s, 1m or start", *f.window)
 	case *f.rows < 0:
 		return usagef("n %d: must not be negative", *f.rows)
 	}
 	return nil
 }
 
-// printTop prints one table: two polls, so that there are rates.
+// printTop prints one table: two polls, so that there are rates, as far apart as the window is long.
 func (c *call) printTop(ctx context.Context, client *topClient, f topFlags) error {
+	window, _ := topWindowNamed(*f.window)
 	first, err := client.poll(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", *f.url, err)
@@ -81,7 +93,7 @@ func (c *call) printTop(ctx context.Context, client *topClient, f topFlags) erro
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-time.After(*f.interval):
+	case <-time.After(max(*f.interval, window.length)):
 	}
 	second, err := client.poll(ctx)
 	if ctx.Err() != nil {
@@ -90,7 +102,11 @@ func (c *call) printTop(ctx context.Context, client *topClient, f topFlags) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", *f.url, err)
 	}
-	t := topTable{rows: second.since(first), sort: *f.sort, most: *f.rows, relativeError: second.RelativeError}
+	from := first
+	if window.length == 0 {
+		from = topPoll{}
+	}
+	t := topTable{rows: second.rows(from, first), sort: *f.sort, filter: *f.filter, most: *f.rows}
 	for _, line := range t.lines(topWidth(c.stdout, 0)) {
 		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
 	}
@@ -112,7 +128,8 @@ func (c *call) watchTop(ctx context.Context, client *topClient, f topFlags) (err
 	}
 	fmt.Fprint(out, enterScreen)
 	defer fmt.Fprint(out, leaveScreen)
-	screen := topScreen{url: *f.url, interval: *f.interval, sort: *f.sort, rows: *f.rows, colour: wantsColour(out, os.Getenv)}
+	window, _ := topWindowNamed(*f.window)
+	screen := topScreen{url: *f.url, interval: *f.interval, sort: *f.sort, window: window, filter: *f.filter, rows: *f.rows, colour: wantsColour(out, os.Getenv)}
 	polls := make(chan topPoll, 1)
 	go client.follow(ctx, *f.interval, polls)
 	resized := make(chan os.Signal, 1)

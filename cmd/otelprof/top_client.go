@@ -53,6 +53,14 @@ type topRegion struct {
 	Max          uint64  `json:"max_ns"`
 	Self         int64   `json:"self_ns"`
 	SelfShare    float64 `json:"self_share"`
+	Pmu          struct {
+		IPC *float64 `json:"ipc"`
+	} `json:"pmu"`
+	Cumulative topDistribution `json:"cumulative"`
+}
+
+type topDistribution struct {
+	Buckets topBuckets `json:"buckets"`
 }
 
 type topKey struct{ scope, version, name string }
@@ -77,7 +85,7 @@ type topEffect struct {
 // poll asks for the regions and, where there is one, for the causal profile.
 func (c *topClient) poll(ctx context.Context) (topPoll, error) {
 	var p topPoll
-	if err := c.get(ctx, "api/v1/regions", &p); err != nil {
+	if err := c.get(ctx, "api/v1/regions?buckets=coarse", &p); err != nil {
 		return p, err
 	}
 	p.at = time.Now()
@@ -89,7 +97,10 @@ func (c *topClient) poll(ctx context.Context) (topPoll, error) {
 }
 
 func (c *topClient) get(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath(path).String(), http.NoBody)
+	path, query, _ := strings.Cut(path, "?")
+	address := c.base.JoinPath(path)
+	address.RawQuery = query
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
 		return withoutPath(err)
 	}
@@ -145,32 +156,38 @@ func effectsOf(p causal.Profile) map[topKey]topEffect {
 	return out
 }
 
-// A topRow is a region with what has changed since an earlier poll.
+// A topRow is a region as it was in a window.
 type topRow struct {
 	topRegion
 	rate   float64 // a second; negative where it is not known
-	window float64 // share of the self time since then, or of all where there was none
+	window float64 // share of the self time in the window, or of all where there was none
 	effect *topEffect
 }
 
-// since returns the rows of p, with rates since an earlier poll. A region whose count has gone
-// down belongs to a program that has started anew.
-func (p topPoll) since(before topPoll) []topRow {
-	seconds := p.at.Sub(before.at).Seconds()
-	known := make(map[topKey]topRegion, len(before.Regions))
-	for _, r := range before.Regions {
-		known[r.key()] = r
+// rows returns the regions as they were since an earlier poll; since the start of the program if
+// that is none, with rates since the poll before.
+func (p topPoll) rows(from, last topPoll) []topRow {
+	index := func(p topPoll) map[topKey]topRegion {
+		known := make(map[topKey]topRegion, len(p.Regions))
+		for _, r := range p.Regions {
+			known[r.key()] = r
+		}
+		return known
 	}
+	begins, rated := index(from), index(last)
+	seconds := p.at.Sub(last.at).Seconds()
 	rows := make([]topRow, 0, len(p.Regions))
 	var whole float64
 	for _, r := range p.Regions {
 		row := topRow{topRegion: r, rate: -1}
-		was := known[r.key()]
-		if seconds > 0 && !before.at.IsZero() && r.Count >= was.Count && r.Self >= was.Self {
+		if was := rated[r.key()]; seconds > 0 && !last.at.IsZero() && r.Count >= was.Count {
 			row.rate = float64(r.Count-was.Count) / seconds
-			row.window = float64(r.Self - was.Self)
-			whole += row.window
 		}
+		if was := begins[r.key()]; !from.at.IsZero() && r.Count >= was.Count && r.Self >= was.Self {
+			row.topRegion = r.over(was)
+		}
+		row.window = float64(row.Self)
+		whole += row.window
 		if e, ok := p.effects[topKey{scope: r.Scope, name: r.Name}]; ok {
 			row.effect = &e
 		}
@@ -185,7 +202,7 @@ func (p topPoll) since(before topPoll) []topRow {
 }
 
 // topSorts are the columns that rows can be sorted by; all but names put the largest first.
-var topSorts = []string{"self", "p99", "p90", "p50", "max", "count", "rate", "errors", "effect", "name"}
+var topSorts = []string{"self", "p99", "p90", "p50", "max", "count", "rate", "errors", "effect", "ipc", "name"}
 
 func (r topRow) compare(o topRow, column string) int {
 	var order int
@@ -208,6 +225,8 @@ func (r topRow) compare(o topRow, column string) int {
 		order = cmp.Compare(o.Errors, r.Errors)
 	case "effect":
 		order = cmp.Compare(o.reduction(), r.reduction())
+	case "ipc":
+		order = cmp.Compare(o.ipc(), r.ipc())
 	}
 	return cmp.Or(order, strings.Compare(r.Name, o.Name), strings.Compare(r.Scope, o.Scope))
 }
@@ -218,4 +237,12 @@ func (r topRow) reduction() float64 {
 		return -1e9
 	}
 	return r.effect.Reduction
+}
+
+// ipc of a region without a number is below all others.
+func (r topRow) ipc() float64 {
+	if r.Pmu.IPC == nil {
+		return -1
+	}
+	return *r.Pmu.IPC
 }

@@ -8,24 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
-)
-
-// The terminal's words: see ECMA-48. The other screen keeps what the user had before him. All lines
-// of a frame are written over the last one, so that nothing flickers.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[2J"
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	homeCursor  = "\x1b[H"
-	clearLine   = "\x1b[K"
-	clearBelow  = "\x1b[J"
-	bold        = "\x1b[1m"
-	red         = "\x1b[31m"
-	plain       = "\x1b[0m"
 )
 
 // A topColumn is one column of the table, as wide as its widest cell.
@@ -40,17 +26,18 @@ var topColumns = []topColumn{
 	{"rate/s", "rate", func(r topRow) string { return rateText(r.rate) }},
 	{"count", "count", func(r topRow) string { return strconv.FormatUint(r.Count, 10) }},
 	{"errors", "errors", func(r topRow) string { return strconv.FormatUint(r.Errors, 10) }},
-	{"p50", "p50", func(r topRow) string { return nanosText(r.P50) }},
-	{"p90", "p90", func(r topRow) string { return nanosText(r.P90) }},
-	{"p99", "p99", func(r topRow) string { return nanosText(r.P99) }},
-	{"max", "max", func(r topRow) string { return nanosText(r.Max) }},
+	{"p50", "p50", func(r topRow) string { return r.nanos(r.P50) }},
+	{"p90", "p90", func(r topRow) string { return r.nanos(r.P90) }},
+	{"p99", "p99", func(r topRow) string { return r.nanos(r.P99) }},
+	{"max", "max", func(r topRow) string { return r.nanos(r.Max) }},
 	{"self%", "self", func(r topRow) string { return fmt.Sprintf("%.1f", 100*r.window) }},
+	{"ipc", "ipc", func(r topRow) string { return r.ipcText() }},
 	{"effect", "effect", func(r topRow) string { return r.effectText() }},
 }
 
 // mostNeeded are the columns in the order in which they get a place in a narrow table, behind the
 // one that is sorted by.
-var mostNeeded = []string{"p99", "self", "rate", "effect", "count", "p50", "errors", "max", "p90"}
+var mostNeeded = []string{"p99", "self", "rate", "effect", "ipc", "count", "p50", "errors", "max", "p90"}
 
 // leastName is how much of the names is shown before columns are left out.
 const leastName = 16
@@ -64,17 +51,40 @@ func (r topRow) effectText() string {
 	return fmt.Sprintf("%+.1f%% (%.1f..%.1f) at %.0f%%", 100*e.Reduction, 100*e.Lo, 100*e.Hi, 100*e.Speedup)
 }
 
+// nanos is a duration, where there has been any, and the viewer tells its distribution.
+func (r topRow) nanos(ns uint64) string {
+	if r.Count == 0 || ns == 0 {
+		return "-"
+	}
+	return nanosText(ns)
+}
+
+func (r topRow) ipcText() string {
+	if r.Pmu.IPC == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *r.Pmu.IPC)
+}
+
 // A topTable is what is drawn.
 type topTable struct {
-	rows          []topRow
-	sort          string
-	most          int // rows, 0 for all
-	relativeError float64
+	rows   []topRow
+	sort   string
+	filter string // part of the names that are shown, in any case
+	most   int    // rows, 0 for all
+}
+
+// shown are the rows that pass the filter.
+func (t topTable) shown() []topRow {
+	wanted := strings.ToLower(t.filter)
+	return slices.DeleteFunc(slices.Clone(t.rows), func(r topRow) bool {
+		return !strings.Contains(strings.ToLower(r.Name+"\n"+r.Scope), wanted)
+	})
 }
 
 // lines returns the head and the rows, no line wider than width; 0 is as wide as it needs.
 func (t topTable) lines(width int) []string {
-	rows := slices.Clone(t.rows)
+	rows := t.shown()
 	slices.SortFunc(rows, func(a, b topRow) int { return a.compare(b, t.sort) })
 	if t.most > 0 && len(rows) > t.most {
 		rows = rows[:t.most]
@@ -109,15 +119,18 @@ func (t topTable) lines(width int) []string {
 }
 
 // columns returns those that there is room for, in their order. Without a causal profile there are
-// no effects.
+// no effects, and without a PMU no instructions.
 func (t topTable) columns(rows []topRow, width int) []topColumn {
-	effects := slices.ContainsFunc(rows, func(r topRow) bool { return r.effect != nil })
+	lacks := map[string]bool{
+		"effect": !slices.ContainsFunc(rows, func(r topRow) bool { return r.effect != nil }),
+		"ipc":    !slices.ContainsFunc(rows, func(r topRow) bool { return r.Pmu.IPC != nil }),
+	}
 	_, widths := t.cells(rows, topColumns)
 	room := width - leastName
 	kept := map[string]bool{}
 	for _, sort := range append([]string{t.sort}, mostNeeded...) {
 		i := slices.IndexFunc(topColumns, func(c topColumn) bool { return c.sort == sort })
-		if i < 0 || kept[sort] || width > 0 && widths[i] > room || sort == "effect" && !effects {
+		if i < 0 || kept[sort] || width > 0 && widths[i] > room || lacks[sort] {
 			continue
 		}
 		kept[sort] = true
@@ -211,100 +224,4 @@ func topWidth(out io.Writer, byDefault int) int {
 		return n
 	}
 	return byDefault
-}
-
-// A topScreen is what the user sees and has chosen.
-type topScreen struct {
-	url      string
-	interval time.Duration
-	sort     string
-	rows     int // 0 for as many as fit
-	colour   bool
-	held     bool
-
-	last  topPoll
-	table []topRow
-	err   error
-	lost  time.Time
-}
-
-// take takes a poll. After one that failed, what was there before stays.
-func (s *topScreen) take(p topPoll) {
-	switch {
-	case p.err != nil:
-		if s.err == nil {
-			s.lost = time.Now()
-		}
-		s.err = p.err
-	case s.held:
-		s.err = nil
-	default:
-		s.table, s.last, s.err = p.since(s.last), p, nil
-	}
-}
-
-// press reports whether a key ends the program. In raw mode Ctrl-C is one of them.
-func (s *topScreen) press(key byte) (done bool) {
-	step := func(by int) {
-		i := slices.Index(topSorts, s.sort)
-		s.sort = topSorts[(i+by+len(topSorts))%len(topSorts)]
-	}
-	switch key {
-	case 'q', 'Q', 3, 4:
-		return true
-	case 's':
-		step(1)
-	case 'r':
-		step(-1)
-	case ' ':
-		s.held = !s.held
-	}
-	return false
-}
-
-// draw returns one frame.
-func (s *topScreen) draw(width, height int) string {
-	state, style := fmt.Sprintf("every %v", s.interval), bold
-	if s.held {
-		state = "held, space goes on"
-	}
-	switch {
-	case s.err != nil && s.last.at.IsZero():
-		state, style = fmt.Sprintf("no connection: %v; trying again", s.err), red
-	case s.err != nil:
-		state, style = fmt.Sprintf("connection lost %v ago: %v; trying again", time.Since(s.lost).Round(time.Second), s.err), red
-	}
-	width = max(1, width-1) // behind the last column clearLine would take what stands in it
-	head := fmt.Sprintf("%s  %d regions  %s", s.url, len(s.table), state)
-	var b strings.Builder
-	b.WriteString(homeCursor)
-	line := func(text, style string) {
-		text = cut(printable(text), width)
-		if s.colour && style != "" {
-			text = style + text + plain
-		}
-		b.WriteString(text + clearLine)
-	}
-	line(head, style)
-	if height > 2 {
-		most := height - 3 // the two lines above the rows, and the one below
-		if s.rows > 0 {
-			most = min(most, s.rows)
-		}
-		t := topTable{rows: s.table, sort: s.sort, most: max(1, most)}
-		for i, text := range t.lines(width) {
-			b.WriteString("\r\n")
-			style := ""
-			if i == 0 {
-				style = bold
-			}
-			line(text, style)
-		}
-	}
-	b.WriteString(clearBelow)
-	if height > 3 {
-		fmt.Fprintf(&b, "\x1b[%d;1H", height)
-		line(fmt.Sprintf("q quits, s and r sort, space holds; percentiles within %.1g %%", 100*s.last.RelativeError), "")
-	}
-	return b.String()
 }

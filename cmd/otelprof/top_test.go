@@ -16,13 +16,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"github.com/otelprof/otelprof/causal"
 )
 
 func topRegions(prices uint64) []topRegion {
 	return []topRegion{
-		{Scope: "shop", Name: "price cart with every discount", Count: prices, Self: int64(prices) * 1e6, P50: 990, P90: 12_345, P99: 1_234_567, Max: 2_000_000_000, SelfShare: 0.9},
+		{
+			Scope: "shop", Name: "price cart with every discount", Count: prices, Self: int64(prices) * 1e6, P50: 990, P90: 12_345, P99: 1_234_567, Max: 2_000_000_000, SelfShare: 0.9,
+			Cumulative: topDistribution{topBuckets{{896, 1023, 100}, {2048, 2079, prices - 100}}},
+		},
 		{Scope: "shop", Name: "ship", Count: 7, Errors: 2, Self: 1e6, P50: 1_000_000, P90: 2_000_000, P99: 3_000_000, Max: 4_000_000, SelfShare: 0.1},
 	}
 }
@@ -40,7 +44,7 @@ func topPolls() (before, after topPoll) {
 
 func TestTopTable(t *testing.T) {
 	before, after := topPolls()
-	rows := after.since(before)
+	rows := after.rows(topPoll{}, before)
 	for _, tt := range []struct {
 		sort  string
 		width int
@@ -48,13 +52,13 @@ func TestTopTable(t *testing.T) {
 	}{
 		{"self", 0, []string{
 			"region                          rate/s  count  errors     p50     p90     p99     max  self%▾                      effect",
-			"price cart with every discount      25    150       0   990ns  12.3µs  1.23ms   2.00s   100.0",
-			"ship                                 0      7       2  1.00ms  2.00ms  3.00ms  4.00ms     0.0  +20.0% (18.0..22.0) at 50%",
+			"price cart with every discount      25    150       0   990ns  12.3µs  1.23ms   2.00s    99.3",
+			"ship                                 0      7       2  1.00ms  2.00ms  3.00ms  4.00ms     0.7  +20.0% (18.0..22.0) at 50%",
 		}},
 		{"p99", 60, []string{
 			"region                  rate/s  count     p50    p99▾  self%",
-			"ship                         0      7  1.00ms  3.00ms    0.0",
-			"price cart with every…      25    150   990ns  1.23ms  100.0",
+			"ship                         0      7  1.00ms  3.00ms    0.7",
+			"price cart with every…      25    150   990ns  1.23ms   99.3",
 		}},
 	} {
 		var got []string
@@ -71,13 +75,13 @@ func TestTopTable(t *testing.T) {
 	order := func(column string) string {
 		return strings.Fields(topTable{rows: rows, sort: column, most: 1}.lines(0)[1])[0]
 	}
-	for column, want := range map[string]string{"self": "price", "p99": "ship", "p90": "ship", "p50": "ship", "max": "price", "count": "price", "rate": "price", "errors": "ship", "effect": "ship", "name": "price"} {
+	for column, want := range map[string]string{"self": "price", "p99": "ship", "p90": "ship", "p50": "ship", "max": "price", "count": "price", "rate": "price", "errors": "ship", "effect": "ship", "ipc": "price", "name": "price"} {
 		if got := order(column); got != want {
 			t.Errorf("first by %s is %s, want %s", column, got, want)
 		}
 	}
-	if len(topSorts) != 10 {
-		t.Errorf("%d columns, the test knows 10", len(topSorts))
+	if len(topSorts) != 11 {
+		t.Errorf("%d columns, the test knows 11", len(topSorts))
 	}
 }
 
@@ -111,17 +115,98 @@ func TestTopWidths(t *testing.T) {
 	}
 }
 
-func TestTopRates(t *testing.T) {
+// TestTopWindow checks that the figures are those of the window, and not of all time.
+func TestTopWindow(t *testing.T) {
 	before, after := topPolls()
-	if r := after.since(topPoll{})[0]; r.rate != -1 || r.window != 0.9 {
-		t.Errorf("first poll: rate %v, share %v; want none, and that of all time", r.rate, r.window)
+	r := after.rows(before, before)[0]
+	if r.rate != 25 || r.Count != 50 || r.window != 1 || r.Self != 50e6 {
+		t.Errorf("in the window: rate %v, count %d, share %v, self %d; want 25, 50, 1 and 50 ms", r.rate, r.Count, r.window, r.Self)
 	}
-	if r := before.since(after)[0]; r.rate != -1 {
-		t.Errorf("after a restart: rate %v, want none", r.rate)
+	if r.P50 != 2063 || r.P99 != 2063 || r.Max != 2063 {
+		t.Errorf("in the window: p50 %d, p99 %d, max %d; want the middle of its only bucket, 2063", r.P50, r.P99, r.Max)
+	}
+	if r := after.rows(before, before)[1]; r.Count != 0 || r.nanos(r.P99) != "-" || r.Errors != 0 {
+		t.Errorf("nothing has ended in the window: %+v, want no figures", r)
+	}
+	if r := after.rows(topPoll{}, topPoll{})[0]; r.rate != -1 || r.Count != 150 || r.P50 != 990 {
+		t.Errorf("first poll: %+v, want no rate, and the figures of all time", r)
+	}
+	if r := before.rows(after, after)[0]; r.rate != -1 || r.Count != 100 {
+		t.Errorf("after a restart: rate %v, count %d, want none, and all that is there", r.rate, r.Count)
 	}
 	after.Regions = before.Regions
-	if r := after.since(before)[0]; r.rate != 0 || r.window != 0.9 {
+	if r := after.rows(before, before)[0]; r.rate != 0 || r.window != 0.9 {
 		t.Errorf("nothing has happened: rate %v, share %v; want 0, and that of all time", r.rate, r.window)
+	}
+}
+
+// TestTopHistory checks that few polls are kept, and that a window begins about where it should.
+func TestTopHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		interval := time.Duration(rapid.IntRange(100, 5000).Draw(t, "interval")) * time.Millisecond
+		var h topHistory
+		began := time.Unix(1_700_000_000, 0)
+		at := began
+		for range rapid.IntRange(1, 900).Draw(t, "polls") {
+			at = at.Add(interval)
+			h.add(topPoll{at: at})
+		}
+		if len(h) > 60 {
+			t.Fatalf("%d polls kept", len(h))
+		}
+		if !h[len(h)-1].at.Equal(at) || len(h) > 1 && at.Sub(h[len(h)-2].at) != interval {
+			t.Fatal("the last two polls must stay")
+		}
+		for _, w := range topWindows[:2] {
+			from := h.before(w.length)
+			got, all := at.Sub(from.at), at.Sub(began.Add(interval))
+			if len(h) > 1 && (got > all || got > w.length+w.length/15+2*interval || got < min(all, w.length)) {
+				t.Errorf("window %s is %v of %v, polled every %v", w.name, got, all, interval)
+			}
+		}
+		if !h.before(0).at.IsZero() {
+			t.Error("since the start there is nothing before")
+		}
+	})
+}
+
+// TestTopBegunAnew checks that a program that was started again is not compared with what it was.
+func TestTopBegunAnew(t *testing.T) {
+	before, after := topPolls()
+	s := topScreen{window: topWindows[0]}
+	s.take(after)
+	before.at = after.at.Add(time.Second)
+	s.take(before)
+	if rows, length := s.table(); len(s.history) != 1 || length != 0 || rows[0].rate != -1 || rows[0].Count != 100 {
+		t.Errorf("%d polls, window of %v, %+v; want the new program's alone", len(s.history), length, rows[0])
+	}
+}
+
+func TestTopFilter(t *testing.T) {
+	before, after := topPolls()
+	s := topScreen{url: "http://127.0.0.1:1", interval: time.Second, sort: "self", window: topWindows[2]}
+	s.take(before)
+	s.take(after)
+	for _, step := range []struct{ keys, says, hides string }{
+		{"/s\x7fPriq", "filter: /Priq_", "price"},
+		{"\x7f", "1 of 2 regions with /Pri", "ship"},
+		{"\r", "q quits", "ship"},
+		{"\x1b[A", "2 regions  since the start", "filter:"},
+		{"w", "last 2s of 10s", "effects"},
+		{"ww", "since the start", "last"},
+	} {
+		for _, key := range []byte(step.keys) {
+			if s.press(key) {
+				t.Fatalf("key %q of %q ends it", key, step.keys)
+			}
+		}
+		if frame := s.draw(200, 24); !strings.Contains(frame, step.says) || strings.Contains(frame, step.hides) {
+			t.Errorf("after %q: %q, want %q and no %q", step.keys, frame, step.says, step.hides)
+		}
+	}
+	s.press('/')
+	if !s.press(3) {
+		t.Error("Ctrl-C does not end it while the filter is typed")
 	}
 }
 
@@ -142,7 +227,7 @@ func TestTopScreen(t *testing.T) {
 		s.take(topPoll{err: errors.New("refused")})
 		time.Sleep(3 * time.Second)
 		s.take(topPoll{err: errors.New("reset")})
-		says(red + "http://127.0.0.1:1  2 regions  connection lost 3s ago: reset; trying again")
+		says(red + "connection lost 3s ago: reset; trying again  http://127.0.0.1:1")
 		says("ship") // what was there before stays
 		s.take(after)
 		says("every 1s")
@@ -197,6 +282,8 @@ func TestTopOnce(t *testing.T) {
 		{[]string{"-url", "here"}, 2, "", `url "here": must be http://HOST:PORT`},
 		{[]string{"-interval", "1ms"}, 2, "", "interval 1ms: must be in [100ms, 1h]"},
 		{[]string{"-sort", "colour"}, 2, "", `sort "colour": must be one of [self p99`},
+		{[]string{"-window", "5m"}, 2, "", `window "5m": must be 10s, 1m or start`},
+		{[]string{"-url", server.URL + "/below", "-interval", "100ms", "-filter", "PRI"}, 0, "price", ""},
 		{[]string{"-n", "-1"}, 2, "", "n -1: must not be negative"},
 	} {
 		var out, errout bytes.Buffer

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -22,14 +21,17 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
+// maxRuns is how many runs can be compared.
+const maxRuns = 8
+
 var viewCommand = &command{
 	name:  "view",
 	args:  "FILE…",
 	short: "Open saved traces, metrics, histograms and profiles in the viewer's page",
 	long: `
 A FILE is OTLP-JSON, of otelprof or of the Collector's file exporter, an HdrHistogram log
-(.hlog), a profile in pprof's format, or a causal profile: .json or profile.coz. Each may be
-gzipped; - is standard input, and a folder stands for the files in it. docs/view.md tells what is
+(.hlog), a profile in pprof's format, a causal profile, .json or profile.coz, or a Go execution
+trace. Each but the trace may be gzipped; - is standard input, and a folder stands for the files in it. docs/view.md tells what is
 made of them. Ctrl-C ends it.
 `,
 	run: func(c *call) error {
@@ -39,20 +41,36 @@ made of them. Ctrl-C ends it.
 		most := c.Int("sessions", 10_000, "`number` of sessions kept, those that ended last")
 		trace := c.String("trace-url", "", "link sessions to this `address`, with {trace_id} in it")
 		memory := c.Int("memory", 2048, "`MiB` that sessions may take")
+		compare := c.Bool("compare", false, "take each FILE, or folder, as a run of its own, and compare them in the page: the first is the baseline, and the last is what the other views show")
 		if err := c.parse(1, -1); err != nil {
 			return err
 		}
-		r, err := saved.NewReader(saved.WithMaxSessions(*most), saved.WithMaxBytes(*memory<<20), saved.WithService(*service))
+		if *compare && (c.NArg() < 2 || c.NArg() > maxRuns) {
+			return usagef("compare: %d files: must be in [2, %d]", c.NArg(), maxRuns)
+		}
+		newReader := func(sessions int) (*saved.Reader, error) {
+			return saved.NewReader(saved.WithMaxSessions(sessions), saved.WithMaxBytes(*memory<<20), saved.WithService(*service))
+		}
+		r, err := newReader(*most)
 		if err != nil {
 			return usagef("%v", strings.TrimPrefix(err.Error(), saved.ErrConfig.Error()+": "))
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		data, err := c.readSaved(ctx, r)
+		var data savedData
+		var runs []viewer.Run
+		if *compare {
+			data, runs, err = c.readRuns(ctx, newReader, *most)
+		} else {
+			data, err = c.readSaved(ctx, r, "", c.Args())
+		}
 		if err != nil {
 			return err
 		}
-		h, err := newSavedViewer(data, *trace)
+		if n := data.Dropped.StoreError; n > 0 {
+			fmt.Fprintf(c.stderr, "otelprof: %d older sessions left out; their spans are counted in the regions; see -sessions and -memory\n", n)
+		}
+		h, err := newSavedViewer(data, runs, *trace)
 		if errors.Is(err, viewer.ErrConfig) {
 			return usagef("trace-url: %v", strings.TrimPrefix(err.Error(), viewer.ErrConfig.Error()+": "))
 		}
@@ -78,76 +96,46 @@ made of them. Ctrl-C ends it.
 	},
 }
 
-// readSaved reads all files. What can not be read is said; only if nothing is left, that is an error.
-func (c *call) readSaved(ctx context.Context, r *saved.Reader) (*saved.Data, error) {
-	began := time.Now()
-	var names []string
-	for _, name := range c.Args() {
-		if name != "-" {
-			names = append(names, name)
+// readRuns reads each argument as a run of its own. The last is shown whole; of the others the
+// regions are kept, to be compared with.
+func (c *call) readRuns(ctx context.Context, newReader func(sessions int) (*saved.Reader, error), most int) (savedData, []viewer.Run, error) {
+	var last savedData
+	var runs []viewer.Run
+	for i, arg := range c.Args() {
+		kept := 1
+		if i == c.NArg()-1 {
+			kept = most
 		}
+		r, err := newReader(kept)
+		if err != nil {
+			return last, nil, err
+		}
+		name := runName(c.Args(), i)
+		if last, err = c.readSaved(ctx, r, name, []string{arg}); err != nil {
+			return last, nil, err
+		}
+		if len(last.Regions) == 0 {
+			return last, nil, fmt.Errorf("%s: no regions: must have spans, metrics or values to be compared", arg)
+		}
+		runs = append(runs, viewer.Run{Name: name, Regions: last.Regions, RelativeError: last.RelativeError})
 	}
-	files, err := saved.Files(names...)
-	failed := []error{err}
-	for _, file := range files {
-		failed = append(failed, r.ReadFile(ctx, file))
-	}
-	if len(names) < c.NArg() {
-		failed = append(failed, r.Read(ctx, "standard input", c.stdin))
-	}
-	if ctx.Err() != nil {
-		return nil, errors.New("interrupted while reading")
-	}
-	d := r.Data()
-	err = errors.Join(failed...)
-	if len(d.Files) == 0 && err != nil {
-		return nil, err
-	}
-	if err != nil {
-		fmt.Fprintf(c.stderr, "otelprof: left out: %s\n", strings.ReplaceAll(err.Error(), "\n", "\notelprof: left out: "))
-	}
-	writeSaved(c.stderr, d, time.Since(began))
-	if d.Sessions+len(d.Regions) == 0 && d.Profile == nil && d.Stacks == nil {
-		return nil, errors.New("nothing to show: the files have no spans, regions or profiles")
-	}
-	return d, nil
+	return last, runs, nil
 }
 
-// writeSaved says what was read, and what could not be.
-func writeSaved(w io.Writer, d *saved.Data, took time.Duration) {
-	for _, f := range d.Files {
-		for _, p := range f.Problems {
-			note := ""
-			if saved.Torn(p) {
-				note = " (the file was being written, or its writer was killed)"
-			}
-			fmt.Fprintf(w, "otelprof: %v; left out%s\n", p, note)
-		}
-		if more := f.Damaged - len(f.Problems); more > 0 {
-			fmt.Fprintf(w, "otelprof: %s: %d more\n", f.File, more)
-		}
-		if f.SeriesDropped > 0 {
-			fmt.Fprintf(w, "otelprof: %s: %d points left out: too many regions\n", f.File, f.SeriesDropped)
+// runName is the file's, with its folder where another file is called the same.
+func runName(args []string, i int) string {
+	base := filepath.Base(args[i])
+	for k, other := range args {
+		if k != i && filepath.Base(other) == base {
+			return args[i]
 		}
 	}
-	if n := d.Dropped.StoreError; n > 0 {
-		fmt.Fprintf(w, "otelprof: %d older sessions left out; their spans are counted in the regions; see -sessions and -memory\n", n)
-	}
-	if n := d.Dropped.SessionFull; n > 0 {
-		fmt.Fprintf(w, "otelprof: %d spans left out of sessions that are too long; they are counted in the regions\n", n)
-	}
-	var nSpans, points int
-	for _, f := range d.Files {
-		nSpans += f.Spans
-		points += f.Points
-	}
-	fmt.Fprintf(w, "%d sessions of %d spans, %d regions, %d metric points from %d files in %v\n",
-		d.Sessions, nSpans, len(d.Regions), points, len(d.Files), took.Round(time.Millisecond))
+	return base
 }
 
-func newSavedViewer(d *saved.Data, traceURL string) (*viewer.Handler, error) {
+func newSavedViewer(d savedData, runs []viewer.Run, traceURL string) (*viewer.Handler, error) {
 	title := strings.Join(d.Services, ", ")
-	if title == "" {
+	if title == "" && len(d.Files) > 0 {
 		title = filepath.Base(d.Files[0].File)
 	}
 	var opts []viewer.Option
@@ -159,8 +147,10 @@ func newSavedViewer(d *saved.Data, traceURL string) (*viewer.Handler, error) {
 		Dropped:  func() spans.Dropped { return d.Dropped },
 		Counters: func() []pmuattrs.RegionCounters { return d.Counters },
 		Store:    d.Store,
-		Service:  title + " (saved)",
-		Saved:    &viewer.Saved{Profile: d.Profile, Stacks: d.Stacks, RelativeError: d.RelativeError},
+		Service:  strings.TrimSpace(title + " (saved)"),
+		Saved: &viewer.Saved{
+			Profile: d.Profile, Stacks: d.Stacks, Schedule: d.schedule, Runs: runs, RelativeError: d.RelativeError,
+		},
 	}, opts...)
 }
 

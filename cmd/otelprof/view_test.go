@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	rtrace "runtime/trace"
 	"strings"
 	"testing"
 	"time"
@@ -24,11 +25,14 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/exporter/saved"
+	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
 // savedShop is a program that has measured itself: the sessions and regions that it knew, and the
@@ -219,7 +223,7 @@ func TestReadSaved(t *testing.T) {
 	whole := write("traces.jsonl", traces)
 	torn := write("torn.jsonl", append(bytes.Clone(traces), traces[:len(traces)/2]...))
 	foreign := write("notes.txt", []byte("buy milk\n"))
-	read := func(stdin string, args ...string) (*saved.Data, string, error) {
+	read := func(stdin string, args ...string) (savedData, string, error) {
 		t.Helper()
 		r, err := saved.NewReader()
 		if err != nil {
@@ -227,7 +231,7 @@ func TestReadSaved(t *testing.T) {
 		}
 		var errs strings.Builder
 		c := newTestCall(t, strings.NewReader(stdin), &errs, args)
-		d, err := c.readSaved(t.Context(), r)
+		d, err := c.readSaved(t.Context(), r, "", c.Args())
 		return d, errs.String(), err
 	}
 	for _, tt := range []struct {
@@ -314,4 +318,80 @@ func fetch(url string) (string, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	return string(body), err
+}
+
+// TestViewExecutionTrace checks that an execution trace is shown, alone and beside other files.
+func TestViewExecutionTrace(t *testing.T) {
+	recorder, err := schedule.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := recorder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.Stop()
+	var events bytes.Buffer
+	if err := rtrace.Start(&events); err != nil {
+		t.Fatal(err)
+	}
+	tracer := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(recorder)).Tracer("shop")
+	for range 3 {
+		_, s := tracer.Start(t.Context(), "pay")
+		s.End()
+	}
+	rtrace.Stop()
+	file := filepath.Join(t.TempDir(), "trace.out")
+	if err := os.WriteFile(file, events.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	read := func(args ...string) (savedData, string) {
+		t.Helper()
+		r, err := saved.NewReader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs strings.Builder
+		d, err := newTestCall(t, strings.NewReader(""), &errs, args).readSaved(t.Context(), r, "", args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, errs.String()
+	}
+	d, says := read(file)
+	if len(d.Regions) != 1 || d.Regions[0].Name != "pay" || d.Regions[0].Count != 3 || !strings.Contains(says, "an execution trace of ") {
+		t.Errorf("alone: regions %+v, says %q; want the region of the trace", d.Regions, says)
+	}
+	h, err := newSavedViewer(d, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := viewer.Listen("127.0.0.1:0", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown(t.Context())
+	if body, err := fetch(server.URL() + "api/v1/regions/pay/schedule"); err != nil || !strings.Contains(body, `"scope":"shop","name":"pay","count":3`) {
+		t.Errorf("schedule: %s, %v; want the three spans", body, err)
+	}
+	shop := openShop(t)
+	d, _ = read(file, shop.dir)
+	if len(d.Regions) != 5 || d.schedule == nil {
+		t.Errorf("beside spans: %d regions, schedule %v; want those of the spans, and the trace", len(d.Regions), d.schedule)
+	}
+	if _, says := read(file, copyOf(t, file)); !strings.Contains(says, "must be the only execution trace") {
+		t.Errorf("two traces: says %q", says)
+	}
+}
+
+func copyOf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "again.out")
+	if err := os.WriteFile(to, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return to
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
@@ -113,6 +114,7 @@ func TestSessions(t *testing.T) {
 		{"?name=CHECK&limit=1000", testID(298), 150, false},
 		{"?name=CHECK&limit=20", testID(298), 20, true},
 		{"?errors=0&name=cart&limit=150", testID(299), 150, false},
+		{"?name=SELECT+stock&limit=1000", testID(299), 300, false}, // a span's
 	} {
 		got := list(c.query)
 		if len(got.Sessions) != c.n || got.More != c.more || got.Sessions[0].ID != c.first {
@@ -120,11 +122,28 @@ func TestSessions(t *testing.T) {
 				c.query, len(got.Sessions), got.Sessions[0].ID, got.More, c.n, c.first, c.more)
 		}
 	}
-	if got := list("?name=nothing"); len(got.Sessions) != 0 {
-		t.Errorf("%d sessions of an unknown name", len(got.Sessions))
+	for _, name := range []string{"nothing", "select+stock", "SELECT"} { // a span's is not looked for in parts
+		if got := list("?name=" + name); len(got.Sessions) != 0 {
+			t.Errorf("%d sessions of the name %s", len(got.Sessions), name)
+		}
 	}
 	if a := ask(t, h, "GET", "/api/v1/sessions?name=nothing", ""); !strings.HasPrefix(a.body, `{"sessions":[],`) {
 		t.Errorf("empty list is %s", a.body)
+	}
+}
+
+// The ID that a tracing backend shows leads to the newest session of that trace.
+func TestSessionOfTrace(t *testing.T) {
+	h := testHandler(t, nil)
+	id := trace.TraceID{0: 0xab, 15: 1}
+	store := fakeStore{testSession(1), testSession(2), testSession(3)}
+	store[0].TraceID, store[1].TraceID = id, id
+	h.store = store
+	got := decode[sessionJSON](t, ask(t, h, "GET", "/api/v1/sessions/"+id.String(), ""), 200)
+	checkEqual(t, "session", got.ID, testID(2))
+	id[0]++
+	if got := errorOf(t, ask(t, h, "GET", "/api/v1/sessions/"+id.String(), ""), 404); !strings.Contains(got, "or its trace") {
+		t.Errorf("error %q", got)
 	}
 }
 

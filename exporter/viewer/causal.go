@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote"
 )
 
 // planJSON answers GET, PUT and DELETE /api/v1/causal/plan.
@@ -16,7 +17,7 @@ type planJSON struct {
 	Status causal.Status `json:"status"` // without the plan
 	// TokenRequired tells that stopping needs the token.
 	TokenRequired bool `json:"token_required"`
-	// Replaceable tells that PUT is allowed with the token.
+	// Replaceable tells that PUT is allowed with the token alone, without a signature.
 	Replaceable bool `json:"replaceable"`
 }
 
@@ -36,7 +37,7 @@ func (h *Handler) causalPlan(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (h *Handler) writePlan(w http.ResponseWriter) {
-	out := planJSON{Status: h.causal.Status(), TokenRequired: h.config.token != "", Replaceable: h.config.token != ""}
+	out := planJSON{Status: h.causal.Status(), TokenRequired: h.config.token != "", Replaceable: h.config.token != "" && !h.config.signed}
 	out.Plan, out.Status.Plan = out.Status.Plan, nil
 	writeJSON(w, http.StatusOK, out)
 }
@@ -62,6 +63,12 @@ func (h *Handler) replacePlan(w http.ResponseWriter, r *http.Request) {
 	if err != nil { // the sender has gone half way: nothing is known about what was wanted
 		writeError(w, http.StatusBadRequest, "plan: must be sent whole: %s", err)
 		return
+	}
+	if h.config.signed {
+		if err := remote.Verify(doc, []byte(r.Header.Get(remote.HeaderSignature)), h.config.keys...); err != nil {
+			h.rejectPlan(w, http.StatusForbidden, err)
+			return
+		}
 	}
 	plan, err := parsePlan(doc)
 	if err != nil {

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/remote"
 )
 
 func testPlan(id string) string {
@@ -121,7 +123,7 @@ func TestStopMakesANewProfile(t *testing.T) {
 func TestCausalAbsent(t *testing.T) {
 	h := testHandler(t, nil)
 	for _, r := range [][2]string{
-		{"GET", "profile"}, {"GET", "plan"}, {"PUT", "plan"}, {"DELETE", "plan"},
+		{"GET", "profile"}, {"GET", "plan"}, {"PUT", "plan"}, {"DELETE", "plan"}, {"GET", "experiments"}, {"POST", "plan/check"},
 	} {
 		errorOf(t, ask(t, h, r[0], "/api/v1/causal/"+r[1], ""), 404)
 	}
@@ -251,6 +253,36 @@ func TestPlanInvalidEndsTheOneInForce(t *testing.T) {
 	}
 	checkEqual(t, "rejected", len(e.rejected), 3)
 	checkEqual(t, "applied", len(e.applied), 0)
+}
+
+// With keys a plan needs a signature beside the token; one without ends the plan in force, as from any source.
+func TestPlanSigned(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &fakeExperiments{}
+	h := testHandler(t, e, WithToken(testToken), WithPlanKeys(public))
+	const path = "/api/v1/causal/plan"
+	plan := testPlan("x")
+	signed := func(document string) func(*http.Request) {
+		return header(remote.HeaderSignature, strings.TrimSpace(string(remote.Sign([]byte(document), private))))
+	}
+	for want, opt := range map[string]func(*http.Request){
+		"none: must be there, since a public key is set": func(*http.Request) {},
+		"made by none of the 1 public keys":              signed(plan + " "),
+	} {
+		if got := errorOf(t, ask(t, h, "PUT", path, plan, bearer(testToken), opt), 403); !strings.Contains(got, want) {
+			t.Errorf("error %q, want %q", got, want)
+		}
+	}
+	errorOf(t, ask(t, h, "PUT", path, plan, signed(plan)), 401)
+	if len(e.applied) != 0 || len(e.rejected) != 2 {
+		t.Errorf("applied %q, rejected %q, want none and two", e.applied, e.rejected)
+	}
+	if got := decode[planJSON](t, ask(t, h, "PUT", path, plan, bearer(testToken), signed(plan)), 200); got.Replaceable || len(e.applied) != 1 {
+		t.Errorf("signed: %+v, applied %q, want one, and that the page does not offer it", got, e.applied)
+	}
 }
 
 // The controller of the causal package itself, which has not opted in.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/otelprof/otelprof/otelhdr"
 )
@@ -47,7 +48,7 @@ type figuresJSON struct {
 }
 
 func readingOf(s *otelhdr.Snapshot) readingJSON {
-	return readingJSON{s.Count(), s.Min(), s.Max(), cumulativeOf(s)}
+	return readingJSON{s.Count(), s.Min(), s.Max(), cumulativeOf(s, allBuckets)}
 }
 
 func figuresOf(s *otelhdr.Snapshot) figuresJSON {
@@ -151,5 +152,37 @@ func TestCumulative(t *testing.T) {
 	errorOf(t, ask(t, h, "GET", path+"?scope=shop&scope_version=1", ""), 404)
 	if a := ask(t, h, "GET", "/api/v1/regions", ""); strings.Contains(a.body, "cumulative") {
 		t.Error("the distributions are sent to who has not asked")
+	}
+}
+
+// TestCoarseBuckets checks that they have all values, in order, and that their middles are near.
+func TestCoarseBuckets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h, err := otelhdr.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := rapid.SliceOfN(rapid.Uint64(), 1, 200).Draw(t, "values")
+		for _, v := range values {
+			h.Record(v >> (v % 60)) // of all sizes
+		}
+		s := h.Snapshot(nil)
+		all, coarse := cumulativeOf(s, allBuckets), cumulativeOf(s, coarseBuckets)
+		var count uint64
+		for i, b := range coarse.Buckets {
+			count += b[2]
+			if b[0] > b[1] || i > 0 && b[0] <= coarse.Buckets[i-1][1] {
+				t.Fatalf("bucket %d of %v is not in order", i, coarse.Buckets)
+			}
+			if half := float64(b[1]-b[0]) / 2; half > float64(b[0])/128 {
+				t.Fatalf("bucket %v: its middle is more than 1/128 off", b)
+			}
+		}
+		if count != uint64(len(values)) || len(coarse.Buckets) > len(all.Buckets) || coarse.SumNs != all.SumNs {
+			t.Errorf("%d values in %d coarse buckets, of %d values in %d", count, len(coarse.Buckets), len(values), len(all.Buckets))
+		}
+	})
+	if cumulativeOf(nil, coarseBuckets) == nil || cumulativeOf(nil, noBuckets) != nil {
+		t.Error("no distribution has no buckets, and is absent only where nobody asks")
 	}
 }

@@ -1,18 +1,23 @@
 package viewer
 
-import (
-	"net/http"
-)
+import "net/http"
 
-// distributionJSON answers GET /api/v1/regions/{name}/distribution?scope=&scope_version=&buckets=1.
+// distributionJSON answers GET /api/v1/regions/{name}/distribution?scope=&scope_version=&buckets=.
 type distributionJSON struct {
 	regionJSON
 	// Bins stand side by side, four from a power of two to the next, the shortest first.
 	Bins []binJSON `json:"bins"`
+	// States are what the spans themselves say of their time; absent if none does.
+	States *statesJSON `json:"states,omitempty"`
 }
 
 func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
 	name, query := r.PathValue("name"), r.URL.Query()
+	of, err := detailQuery(query)
+	if err != nil {
+		writeError(w, http.StatusBadRequest, "%s", err)
+		return
+	}
 	stats := h.regions()
 	var whole int64
 	found := -1
@@ -30,9 +35,8 @@ func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
 	}
 	out := distributionJSON{regionJSON: regionOf(&stats[found]), Bins: binsOf(stats[found].Durations)}
 	out.RelativeError = max(out.RelativeError, h.leastError)
-	if query.Get("buckets") == "1" {
-		out.Cumulative = cumulativeOf(stats[found].Durations)
-	}
+	out.Cumulative = cumulativeOf(stats[found].Durations, of)
+	out.States = statesOf(h.store, regionKey{out.Scope, out.ScopeVersion, out.Name})
 	if whole > 0 {
 		out.SelfShare = float64(out.SelfNs) / float64(whole)
 	}

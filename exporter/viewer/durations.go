@@ -28,9 +28,8 @@ func durationsOf(s *otelhdr.Snapshot) durations {
 	}
 }
 
-// binsPerOctave is how many bins of equal width a distribution has from a power of two to
-// the next.
-const binsPerOctave = 4
+// binBits make four bins of equal width from a power of two to the next.
+const binBits = 2
 
 // A binJSON counts the durations in [LowNs, HighNs].
 type binJSON struct {
@@ -64,20 +63,24 @@ func binsOf(s *otelhdr.Snapshot) []binJSON {
 	return bins
 }
 
-// binIndex and binLow are a logarithm and its inverse in whole numbers: the octave, and
-// the two bits behind the leading one.
-func binIndex(v uint64) int {
-	if v < binsPerOctave {
+// binIndex and binLow are the bins' number and its inverse.
+func binIndex(v uint64) int { return logIndex(v, binBits) }
+func binLow(i int) uint64   { return logLow(i, binBits) }
+
+// logIndex and logLow are a logarithm and its inverse in whole numbers: the octave, and as many
+// bits behind the leading one. Values with no more bits than that have a number each.
+func logIndex(v uint64, bitsBehind int) int {
+	if v < 1<<bitsBehind {
 		return int(v)
 	}
-	shift := bits.Len64(v) - 3
-	return binsPerOctave*shift + int(v>>shift)
+	shift := bits.Len64(v) - 1 - bitsBehind
+	return shift<<bitsBehind + int(v>>shift)
 }
 
-func binLow(i int) uint64 {
-	if i < 2*binsPerOctave {
+func logLow(i, bitsBehind int) uint64 {
+	each := 1 << bitsBehind
+	if i < 2*each {
 		return uint64(i)
 	}
-	shift := i/binsPerOctave - 1
-	return uint64(binsPerOctave+i%binsPerOctave) << shift // the bin past the last one wraps to 0
+	return uint64(each+i%each) << (i/each - 1) // the one past the last wraps to 0
 }

@@ -13,12 +13,20 @@ var source = causal.Source{Name: "viewer"}
 type experiments interface {
 	Status() causal.Status
 	Profile() causal.Profile
+	Timeline() causal.Timeline
+	Check(*causal.Plan) error
 	ApplyFrom(causal.Source, *causal.Plan) error
 	Reject(causal.Source, error)
 	Stop(reason string)
 }
 
 var _ experiments = (*causal.Controller)(nil)
+
+// What was saved has no timeline, and takes no plan.
+func (savedExperiments) Timeline() causal.Timeline {
+	return causal.Timeline{Regions: []causal.RegionKey{}, Progress: []causal.ProgressPoint{}, Experiments: []causal.Experiment{}}
+}
+func (savedExperiments) Check(*causal.Plan) error { return errSaved }
 
 func parsePlan(doc []byte) (*causal.Plan, error) { return causal.ParsePlan(doc) }
 

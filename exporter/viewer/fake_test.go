@@ -133,6 +133,7 @@ type fakeExperiments struct {
 	mu       sync.Mutex
 	status   causal.Status
 	profile  causal.Profile
+	timeline causal.Timeline
 	applied  []string
 	rejected []string
 	stopped  []string

@@ -87,7 +87,7 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var allowed []string
-	for _, name := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+	for _, name := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		if m[name] != nil {
 			allowed = append(allowed, name)
 		}

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/url"
@@ -31,6 +32,8 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	hosts    map[string]bool
 	token    string
+	signed   bool
+	keys     []ed25519.PublicKey
 	traceURL string // with traceIDHole
 	problems []error
 }
@@ -80,6 +83,17 @@ func WithToken(token string) Option {
 			return c.reject("token of %d bytes: must have at least %d", len(token), minTokenLen)
 		}
 		c.token = token
+		return c
+	})
+}
+
+// WithPlanKeys refuses plans that none of these keys has signed, all if there are no keys. The signature
+// is in the header Otelprof-Plan-Signature, as package causal/remote makes it.
+//
+// By default, if this option is not used, signatures are not looked at.
+func WithPlanKeys(keys ...ed25519.PublicKey) Option {
+	return optionFunc(func(c config) config {
+		c.signed, c.keys = true, keys
 		return c
 	})
 }

@@ -31,6 +31,8 @@ type pageData struct {
 	Stacks  bool
 	// Schedule tells whether there is a recorder.
 	Schedule bool
+	// Saved tells that nothing changes, Runs that there are several to compare.
+	Saved, Runs bool
 }
 
 func (h *Handler) renderPage() error {
@@ -39,7 +41,11 @@ func (h *Handler) renderPage() error {
 		return fmt.Errorf("viewer: page: %w", err)
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, pageData{Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil}); err != nil {
+	data := pageData{
+		Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil,
+		Saved: h.saved, Runs: len(h.runs) > 1,
+	}
+	if err := t.Execute(&b, data); err != nil {
 		return fmt.Errorf("viewer: page: %w", err)
 	}
 	h.page = b.Bytes()

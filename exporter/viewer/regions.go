@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// regionsJSON answers GET /api/v1/regions; with buckets=1 each region has its whole distribution.
+// regionsJSON answers GET /api/v1/regions. With buckets=1 each region has its whole distribution,
+// with buckets=coarse that in fewer buckets.
 type regionsJSON struct {
 	// Regions are ordered by self time, the longest first.
 	Regions []regionJSON  `json:"regions"`
@@ -41,22 +42,29 @@ type regionJSON struct {
 	RelativeError float64 `json:"relative_error"`
 	// Pmu is what was counted in a sample of the spans; absent if there was none.
 	Pmu *pmuJSON `json:"pmu,omitempty"`
-	// Cumulative is all that was recorded since the start; only where buckets=1 asks for it.
+	// Cumulative is all that was recorded since the start; only where buckets asks for it.
 	Cumulative *cumulativeJSON `json:"cumulative,omitempty"`
 }
 
 func (h *Handler) listRegions(w http.ResponseWriter, request *http.Request) {
-	stats := h.regions()
-	out := regionsJSON{Regions: make([]regionJSON, 0, len(stats)), Dropped: h.dropped()}
-	counters := h.countersByRegion()
-	whole := request.URL.Query().Get("buckets") == "1"
+	detail, err := detailQuery(request.URL.Query())
+	if err != nil {
+		writeError(w, http.StatusBadRequest, "%s", err)
+		return
+	}
+	out := regionsOf(h.regions(), h.countersByRegion(), h.leastError, detail)
+	out.Dropped = h.dropped()
+	writeJSON(w, http.StatusOK, out)
+}
+
+// regionsOf orders regions and adds up what they are parts of.
+func regionsOf(stats []spans.RegionStats, counters map[regionKey]*pmuJSON, leastError float64, of detail) regionsJSON {
+	out := regionsJSON{Regions: make([]regionJSON, 0, len(stats))}
 	for i := range stats {
 		r := regionOf(&stats[i])
-		r.RelativeError = max(r.RelativeError, h.leastError)
+		r.RelativeError = max(r.RelativeError, leastError)
 		r.Pmu = counters[regionKey{r.Scope, r.ScopeVersion, r.Name}]
-		if whole {
-			r.Cumulative = cumulativeOf(stats[i].Durations)
-		}
+		r.Cumulative = cumulativeOf(stats[i].Durations, of)
 		out.SelfNs += r.SelfNs
 		out.RelativeError = max(out.RelativeError, r.RelativeError)
 		out.Regions = append(out.Regions, r)
@@ -74,7 +82,7 @@ func (h *Handler) listRegions(w http.ResponseWriter, request *http.Request) {
 			strings.Compare(a.Name, b.Name),
 		)
 	})
-	writeJSON(w, http.StatusOK, out)
+	return out
 }
 
 func regionOf(s *spans.RegionStats) regionJSON {

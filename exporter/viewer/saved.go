@@ -1,12 +1,14 @@
 package viewer
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
 // Saved is what was measured at another time or elsewhere, in place of what runs here. It must
@@ -16,6 +18,11 @@ type Saved struct {
 	Profile *causal.Profile
 	// Stacks are the call stacks; nil for none. Whatever time is asked for, it is theirs.
 	Stacks *stacks.Recording
+	// Schedule is where the time of regions went, from an execution trace; nil for none.
+	Schedule *schedule.Report
+	// Runs are compared with each other, the first with the last unless the reader chooses others;
+	// fewer than two for no comparison.
+	Runs []Run
 	// RelativeError bounds that of the regions' percentiles, where it is more than the snapshots
 	// of the durations say: they were made of coarser histograms.
 	RelativeError float64
@@ -29,7 +36,10 @@ func (h *Handler) useSaved(s Saved) {
 	if s.Stacks != nil {
 		h.stacks = savedStacks{s.Stacks}
 	}
-	h.leastError = s.RelativeError
+	if s.Schedule != nil {
+		h.schedule = savedSchedule{s.Schedule}
+	}
+	h.saved, h.runs, h.leastError = true, s.Runs, s.RelativeError
 }
 
 // savedExperiments are over.
@@ -55,3 +65,8 @@ func (s savedStacks) Session(spans.SessionID) (*stacks.Tree, bool) { return nil,
 func (s savedStacks) Status() stacks.Status {
 	return stacks.Status{State: stacks.Closed, Reason: "these are saved data"}
 }
+
+// savedSchedule has one window, all of the trace.
+type savedSchedule struct{ report *schedule.Report }
+
+func (s savedSchedule) Snapshot(context.Context) (*schedule.Report, error) { return s.report, nil }

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks/schedule"
 )
 
@@ -63,4 +67,27 @@ func TestRegionScheduleErrors(t *testing.T) {
 	}
 	h.schedule = &fakeSchedule{err: errors.New("schedule: trace: broken")}
 	errorOf(t, ask(t, h, "GET", path, ""), 503)
+}
+
+// TestRegionStates checks that the spans' own attributes are summed, and by region alone.
+func TestRegionStates(t *testing.T) {
+	states := func(running, blocked int64, more ...attribute.KeyValue) []attribute.KeyValue {
+		return append(more, attribute.Int64("otelprof.running_ns", running), attribute.Int64("otelprof.runnable_ns", 1), attribute.Int64("otelprof.blocked_ns", blocked))
+	}
+	shop := instrumentation.Scope{Name: "shop", Version: "2"}
+	store := fakeStore{{ID: testID(0), Spans: []spans.SpanRecord{
+		{Name: "a", Scope: shop, Attributes: states(10, 100, attribute.String("x", "y"))},
+		{Name: "a", Scope: shop, Attributes: states(20, -5)}, // no time is negative
+		{Name: "a", Scope: shop},
+		{Name: "a", Scope: shop, Attributes: []attribute.KeyValue{attribute.String("otelprof.running_ns", "7")}},
+		{Name: "a", Scope: instrumentation.Scope{Name: "other"}, Attributes: states(1000, 1000)},
+		{Name: "b", Scope: shop, Attributes: states(1000, 1000)},
+	}}}
+	got := statesOf(store, regionKey{"shop", "2", "a"})
+	if want := (statesJSON{Spans: 2, RunningNs: 30, RunnableNs: 2, BlockedNs: 100}); got == nil || *got != want {
+		t.Errorf("states %+v, want %+v", got, want)
+	}
+	if got := statesOf(store, regionKey{"shop", "1", "a"}); got != nil {
+		t.Errorf("states of another version: %+v, want none", got)
+	}
 }

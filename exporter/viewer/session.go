@@ -2,6 +2,9 @@ package viewer
 
 import (
 	"net/http"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/spans"
 )
@@ -58,7 +61,10 @@ func (h *Handler) oneSession(w http.ResponseWriter, r *http.Request) {
 	}
 	record, ok := h.store.Session(id)
 	if !ok {
-		writeError(w, http.StatusNotFound, "session %s: must be one that the store still keeps", id)
+		record, ok = h.sessionOfTrace(trace.TraceID(id))
+	}
+	if !ok {
+		writeError(w, http.StatusNotFound, "session %s: must be one that the store still keeps, or its trace", id)
 		return
 	}
 	switch format := r.URL.Query().Get("format"); format {
@@ -75,6 +81,16 @@ func (h *Handler) oneSession(w http.ResponseWriter, r *http.Request) {
 		out.Spans[i] = spanOf(&record.Spans[i])
 	}
 	writeJSON(w, http.StatusOK, out)
+}
+
+// sessionOfTrace finds the newest session of a trace, so that the ID that a tracing backend shows leads here too.
+func (h *Handler) sessionOfTrace(id trace.TraceID) (*spans.SessionRecord, bool) {
+	all := h.store.Sessions(spans.Query{Limit: maxScan})
+	i := slices.IndexFunc(all, func(s *spans.SessionRecord) bool { return s.TraceID == id })
+	if i < 0 {
+		return nil, false
+	}
+	return all[i], true
 }
 
 func spanOf(s *spans.SpanRecord) spanJSON {

@@ -88,15 +88,16 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// findSessions asks the store for one session more than wanted. A name is looked for here
-// and not by the store, which knows whole names only.
+// findSessions asks the store for one session more than wanted. A name is a part of the
+// session's or all of a span's in it, so it is looked for here and not by the store, which
+// knows whole names of sessions only.
 func (h *Handler) findSessions(q spans.Query) (found []*spans.SessionRecord, more bool) {
-	limit, name := q.Limit, strings.ToLower(q.Name)
+	limit, span, name := q.Limit, q.Name, strings.ToLower(q.Name)
 	if q.Limit++; name != "" {
 		q.Name, q.Limit = "", maxScan
 	}
 	for _, s := range h.store.Sessions(q) {
-		if !strings.Contains(strings.ToLower(s.Name), name) {
+		if !strings.Contains(strings.ToLower(s.Name), name) && !hasSpan(s, span) {
 			continue
 		}
 		if len(found) == limit {
@@ -105,6 +106,15 @@ func (h *Handler) findSessions(q spans.Query) (found []*spans.SessionRecord, mor
 		found = append(found, s)
 	}
 	return found, false
+}
+
+func hasSpan(s *spans.SessionRecord, name string) bool {
+	for i := range s.Spans {
+		if s.Spans[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func hotOf(s *spans.SessionRecord) *hotJSON {

@@ -19,11 +19,13 @@
 //
 // Nothing runs between requests. A request for the regions copies and sorts their
 // statistics and looks up five percentiles of each; a request for sessions walks over the
-// spans of those it returns. An open page asks every two seconds, and not at all while its
-// tab is hidden. Comparing asks once for the whole distribution of all regions, some 40 kB and 0.5 ms
-// for each, and then for those of the regions that are open. The causal profile takes up to 0.5 ms for each of its numbers; it is computed
-// once a second at most, and in no more than a twentieth of the time. A request for call stacks
-// merges some minutes of trees, which takes milliseconds.
+// spans of those it returns, and with a name over those of up to 10,000. An open page asks
+// every two seconds, and not at all while its tab is hidden. Comparing asks once for the
+// whole distribution of all regions, some 40 kB and 0.5 ms for each, and then for those of
+// the regions that are open. The causal profile takes up to 0.5 ms for each of its numbers;
+// it is computed once a second at most, and in no more than a twentieth of the time. A
+// request for the timeline takes microseconds for each experiment that has run. A request
+// for call stacks merges some minutes of trees, which takes milliseconds.
 package viewer
 
 import (
@@ -58,7 +60,7 @@ type Sources struct {
 	Causal *causal.Controller
 	// Stacks takes samples of call stacks; nil for a process without any.
 	Stacks *stacks.Profiler
-	// Saved is shown where Causal and Stacks are nil; nil for a process that runs.
+	// Saved is shown where Causal, Stacks and Schedule are nil; nil for a process that runs.
 	Saved *Saved
 	// Schedule tells where the time of regions went; nil for a process without it.
 	Schedule *schedule.Recorder
@@ -80,6 +82,8 @@ type Handler struct {
 	splits   reportCache
 	profiles profileCache
 	service  string
+	saved    bool
+	runs     []Run
 	// leastError is that of percentiles, whatever their snapshots say.
 	leastError float64
 
@@ -152,12 +156,16 @@ func (h *Handler) routes() error {
 	h.mux.Handle("/api/v1/regions/{name}/distribution", get(h.regionDistribution))
 	h.mux.Handle("/api/v1/regions/{name}/stacks", get(h.regionStacks))
 	h.mux.Handle("/api/v1/regions/{name}/schedule", get(h.regionSchedule))
+	h.mux.Handle("/api/v1/runs", get(h.listRuns))
+	h.mux.Handle("/api/v1/runs/{number}/regions", get(h.runRegions))
 	h.mux.Handle("/api/v1/stacks", get(h.processStacks))
 	h.mux.Handle("/api/v1/stacks/highrate", get(h.highRateStacks))
 	h.mux.Handle("/api/v1/sessions", get(h.listSessions))
 	h.mux.Handle("/api/v1/sessions/{id}", get(h.oneSession))
 	h.mux.Handle("/api/v1/sessions/{id}/stacks", get(h.sessionStacks))
 	h.mux.Handle("/api/v1/causal/profile", get(h.causalProfile))
+	h.mux.Handle("/api/v1/causal/experiments", get(h.causalTimeline))
+	h.mux.Handle("/api/v1/causal/plan/check", methods{http.MethodPost: h.checkPlan})
 	h.mux.Handle("/api/v1/causal/plan", methods{
 		http.MethodGet:    h.causalPlan,
 		http.MethodPut:    h.replacePlan,

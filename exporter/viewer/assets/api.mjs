@@ -5,9 +5,10 @@ const timeoutMs = 8000;
 
 /** ApiError is an answer that tells what was wrong; other errors mean there was none. */
 export class ApiError extends Error {
-  constructor(status, message) {
+  constructor(status, message, details) {
     super(message);
     this.status = status;
+    this.details = details; // the whole answer
   }
 }
 
@@ -16,9 +17,15 @@ export async function request(path, { method = "GET", headers, body, signal } = 
   const signals = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
   const response = await fetch(`api/v1/${path}`, { method, headers, body, signal: AbortSignal.any(signals), cache: "no-store" });
   const answer = await response.json();
-  if (!response.ok) throw new ApiError(response.status, answer.error ?? response.statusText);
+  if (!response.ok) throw new ApiError(response.status, answer.error ?? response.statusText, answer);
   return answer;
 }
+
+/** unlessRefused returns what stands in for an answer that says no; that there is none is an error still. */
+export const unlessRefused = (instead) => (err) => {
+  if (err instanceof ApiError) return instead;
+  throw err;
+};
 
 /** alive asks only whether the process is there. */
 export async function alive(signal) {
@@ -27,11 +34,12 @@ export async function alive(signal) {
 
 /**
  * Poller calls load(signal) now and every two seconds while the page is visible and not
- * paused, and hands what it returns to done, or what it threw to failed.
+ * paused, and hands what it returns to done, or what it threw to failed. With once, the
+ * first answer is the last.
  */
 export class Poller {
-  constructor({ load, done, failed }) {
-    Object.assign(this, { load, done, failed });
+  constructor({ load, done, failed, once }) {
+    Object.assign(this, { load, done, failed, once });
     this.paused = false;
     this.timer = 0;
     this.running = null;
@@ -68,14 +76,16 @@ export class Poller {
   async tick() {
     const run = new AbortController();
     this.running = run;
+    let over = this.once;
     try {
       const data = await this.load(run.signal);
       if (this.running === run) this.done(data);
     } catch (err) {
+      over = false;
       if (this.running === run) this.failed(err);
     }
     if (this.running !== run) return; // replaced while waiting
     this.running = null;
-    if (!document.hidden && !this.paused) this.timer = setTimeout(() => this.tick(), intervalMs);
+    if (!over && !document.hidden && !this.paused) this.timer = setTimeout(() => this.tick(), intervalMs);
   }
 }

@@ -2,11 +2,12 @@
 
 import { ApiError, Poller } from "./api.mjs";
 import { causalView } from "./causal.mjs";
-import { setAttr, setText } from "./dom.mjs";
-import { clock } from "./format.mjs";
+import { isSaved, setAttr, setText } from "./dom.mjs";
+import { clock, dateTime } from "./format.mjs";
 import { bindKeys } from "./keys.mjs";
 import { overviewView } from "./overview.mjs";
 import { regionsView } from "./regions.mjs";
+import { runsView } from "./runs.mjs";
 import { sessionView } from "./session.mjs";
 import { sessionsView } from "./sessions.mjs";
 import { stacksView } from "./stacks.mjs";
@@ -56,6 +57,7 @@ function open() {
   };
   const make = route.name === "sessions" ? (route.id ? sessionView : sessionsView)
     : route.name === "regions" ? regionsView
+    : route.name === "compare" ? runsView
     : route.name === "causal" ? causalView
     : route.name === "stacks" ? stacksView : overviewView;
   view = make(context);
@@ -66,7 +68,7 @@ function open() {
   main.replaceChildren(view.el);
   banner.hidden = true;
   window.scrollTo(0, 0);
-  poller = new Poller({ load: (signal) => view.load(signal), done, failed });
+  poller = new Poller({ load: (signal) => view.load(signal), done, failed, once: isSaved() });
   poller.paused = paused;
   poller.start();
 }
@@ -79,8 +81,8 @@ function done(data) {
 
 function showAnswered(at) {
   answered = at;
-  if (answered) setText(live, `${paused ? "Paused" : "Live"} · ${clock(answered)}`);
-  setAttr(live, "data-state", paused ? "paused" : "live");
+  if (answered) setText(live, isSaved() ? "Saved data" : `${paused ? "Paused" : "Live"} · ${clock(answered)}`);
+  setAttr(live, "data-state", isSaved() ? "saved" : paused ? "paused" : "live");
 }
 
 function failed(err) {
@@ -108,6 +110,10 @@ function setPaused(value) {
 
 pause.addEventListener("click", () => setPaused(!paused));
 document.getElementById("skip").addEventListener("click", () => main.focus());
-bindKeys({ view: () => view, togglePause: () => setPaused(!paused) });
+bindKeys({ view: () => view, togglePause: () => pause.hidden || setPaused(!paused) });
+// On paper nothing can be clicked: what it shows and where it is from stand there once.
+window.addEventListener("beforeprint", () => {
+  setText(document.getElementById("printed"), `${view.title} of ${document.body.dataset.service || "this process"} · ${answered && !isSaved() ? "as of" : "printed"} ${dateTime(answered ?? new Date()).slice(0, 19)} · ${location.href}`);
+});
 window.addEventListener("hashchange", open);
 open();

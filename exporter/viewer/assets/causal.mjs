@@ -2,11 +2,13 @@
 
 import { request } from "./api.mjs";
 import { command, figure, ranking, rankingRow } from "./causalparts.mjs";
-import { metricName, planCommand, virtualIsOn, whyEmpty } from "./causalwords.mjs";
+import { metricName, planCommand, planDraft, unseenText, virtualIsOn, whyEmpty } from "./causalwords.mjs";
 import { columnsOf, isThroughput, modes, questionsOf } from "./curves.mjs";
-import { button, empty, h, keyed, setText } from "./dom.mjs";
+import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
 import { marker } from "./plot.mjs";
+import { experimentsBox } from "./experiments.mjs";
 import { plural } from "./format.mjs";
+import { busiest } from "./overviewrows.mjs";
 import { statusBar } from "./plan.mjs";
 
 const few = 8; // rows and pictures that are shown at first
@@ -22,15 +24,20 @@ export function causalView(context) {
     return { title: "Causal", el, load: (signal) => request("regions", { signal }), render() {} };
   }
   const status = statusBar(context);
+  const experiments = experimentsBox(context);
   const nothing = h("div");
   const progress = choice("Progress point", "p", "every progress point");
   const metric = choice("Metric", "m", "every metric");
   const shownText = h("span", { class: "muted" });
   const rows = h("div", { class: "scroll", tabindex: "0" });
   const more = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
-  const explain = h("ul", { class: "mode-list" }, Object.entries(modes).map(([mode, how]) => h("li", {}, marker(mode), h("strong", {}, mode), ` ${how}`)));
+  const unseen = {}; // by mode, what it does not see
+  const explain = h("ul", { class: "mode-list" }, Object.entries(modes).map(([mode, how]) => {
+    unseen[mode] = h("span", { class: "unseen" });
+    return h("li", {}, marker(mode), h("strong", {}, mode), ` ${how}`, unseen[mode]);
+  }));
   const figures = h("div", { class: "figures" });
-  const curves = h("section", { "aria-label": "Curves" }, h("h2", { class: "curves-title" }, "Curves"), explain, figures);
+  const curves = h("section", { "aria-label": "Curves" }, h("h2", { class: "curves-title" }, "Curves"), figures);
   const experiment = h("details", { class: "experiment" });
   const notes = h("div");
   const downloads = h("p", { class: "note" }, "Download: ",
@@ -38,9 +45,10 @@ export function causalView(context) {
     h("a", { href: "api/v1/causal/profile?format=coz", download: "profile.coz" }, "coz"), " ",
     h("a", { href: "api/v1/causal/profile?samples=1", download: "profile.json" }, "JSON"), " with the samples, for ", h("code", {}, "otelprof report"));
   const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, progress.el, metric.el, shownText), rows,
-    h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less."),
-    experiment, curves, notes, downloads);
-  el.append(status.el, nothing, content);
+    h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less. "
+      + "A verdict goes by the whole curve: all speed-ups that have a number together."), explain, experiment);
+  const below = h("div", { hidden: true }, curves, notes, downloads);
+  el.append(status.el, nothing, content, experiments.el, below);
 
   const observer = new ResizeObserver(() => drawFigures());
   observer.observe(figures);
@@ -95,18 +103,19 @@ export function causalView(context) {
     keyed(figures, pictures, (q) => q.key, figure);
     drawFigures();
 
-    const start = planCommand({
-      questions: chosen, progress: atPoint || all[0]?.progress || data.root, metric: ofMetric, plan, base: new URL(".", location.href).href,
-    });
+    const question = { questions: chosen, progress: atPoint || all[0]?.progress || data.root, metric: ofMetric };
+    status.editor.offer(() => planDraft({ ...question, service: document.body.dataset.service }), { enabled: plan.status.enabled, replaceable: plan.replaceable });
+    const start = planCommand({ ...question, plan, base: new URL(".", location.href).href });
     nothing.replaceChildren(...(some ? [] : [reasonBox(data, start)]));
-    content.hidden = all.length === 0;
+    content.hidden = below.hidden = all.length === 0;
+    for (const mode of Object.keys(modes)) setText(unseen[mode], unseenText(profile, mode));
     experiment.hidden = !some || ["running", "waiting"].includes(plan.status.state);
     if (start !== offered) { // once a minute, so that a selection in it stays
       offered = start;
       experiment.replaceChildren(h("summary", {}, "Confirm by an experiment"),
         ...(plan.status.enabled ? [] : [h("p", {}, "Experiments are off. Switch them on and start the program again:"), command(optIn)]),
-        h("p", {}, plan.replaceable ? "This replaces the plan in force, and delays the program within its limits:"
-          : "This replaces the plan in the file that the program looks at every two seconds. It delays the program within its limits:"), command(start));
+        ...(plan.replaceable ? [h("p", {}, button("Write a plan for it", { onclick: () => status.editor.edit() }))]
+          : [h("p", {}, "This replaces the plan in the file that the program looks at every two seconds. It delays the program within its limits:"), command(start)]));
     }
     notes.replaceChildren(...(some && profile.notes?.length ? [h("h3", {}, "Notes"), h("ul", {}, profile.notes.map((n) => h("li", {}, n)))] : []));
   }
@@ -122,26 +131,31 @@ export function causalView(context) {
       part.el.scrollIntoView({ block: "start" });
       part.el.focus({ preventScroll: true });
     };
-    keyed(rows.firstElementChild, shown, (q) => q.key, rankingRow(columns, show), 2); // behind the caption and the head
+    const state = data.plan.status.state;
+    setAttr(rows.firstElementChild, "data-single", new Set(shown.map((q) => `${q.metric} ${q.progress}`)).size < 2 || null);
+    keyed(rows.firstElementChild, shown.map((q) => ({ ...q, state })), (q) => q.key, rankingRow(columns, show), 2); // behind the caption and the head
   }
 
   return {
     title: "Causal",
     el,
-    close: () => observer.disconnect(),
+    close() {
+      observer.disconnect();
+      experiments.close();
+    },
     async load(signal) {
-      const [profile, plan] = await Promise.all([request("causal/profile", { signal }), request("causal/plan", { signal })]);
+      const [profile, plan, timeline] = await Promise.all(["profile", "plan", "experiments"].map((what) => request(`causal/${what}`, { signal })));
       // Without a question there is no progress point to name in a plan but the busiest request.
       const regions = profile.curves.length ? [] : (await request("regions", { signal })).regions;
-      const roots = regions.filter((r) => ["server", "consumer"].includes(r.kind)).sort((a, b) => b.count - a.count);
-      return { profile, plan, root: roots[0]?.name ?? "" };
+      return { profile, plan, timeline, root: busiest(regions) };
     },
     render(latest) {
       data = latest;
       status.render(data.plan, data.profile);
+      experiments.render(data.timeline, data.plan.status);
       const { curves, notes: said } = data.profile;
-      const { spent_ns: _spent, experiment: _now, ...state } = data.plan.status;
-      const now = JSON.stringify([curves, said, data.profile.plan_id, state, data.root]);
+      const { spent_ns: _spent, experiment: _now, duty: _duty, breaker: _breaker, ...state } = data.plan.status;
+      const now = JSON.stringify([curves, said, data.profile.waiting, data.profile.plan_id, state, data.root]);
       if (now === drawn) return;
       drawn = now;
       draw();

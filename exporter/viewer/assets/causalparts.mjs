@@ -1,7 +1,7 @@
 // The parts of the causal view: the rows of the ranking, and the pictures with their tables.
 
 import { isThroughput, measured, modes } from "./curves.mjs";
-import { baseText, disagreement, interval, metricName, reasons, verdictText } from "./causalwords.mjs";
+import { baseText, disagreement, interval, metricName, nextStep, reasons, verdictText } from "./causalwords.mjs";
 import { button, copyButton, h } from "./dom.mjs";
 import { change, count, percent } from "./format.mjs";
 import { marker, plot } from "./plot.mjs";
@@ -41,19 +41,19 @@ export function rankingRow(columns, show) {
         const head = h("th", { scope: "rowgroup", rowspan: q.curves.length, class: "text region" }, name,
           q.disagree && disagrees(),
           h("span", { class: "muted of" }, questionText(q)));
-        el.replaceChildren(...q.curves.map((c, i) => modeLine(c, columns, i === 0 && head)),
+        el.replaceChildren(...q.curves.map((c, i) => modeLine(c, columns, i === 0 && head, q.state)),
           ...(words ? [h("tr", { class: "why" }, h("td", { colspan: columns.length + 3 }, h("p", { class: "disagreement" }, words)))] : []));
       },
     };
   };
 }
 
-function modeLine(curve, columns, head) {
+function modeLine(curve, columns, head, state) {
   return h("tr", { class: "line", data: { class: curve.class } }, head,
     h("td", { class: "text mode" }, modeName(curve.mode)),
     columns.map((s) => cell(curve.points.find((p) => p.speedup === s))),
     h("td", { class: "text verdict" }, h("span", { class: "words" }, `${signs[curve.class]} ${verdictText(curve)}`),
-      reasons(curve).map((why) => h("span", { class: "withheld" }, why))));
+      reasons(curve).map((why) => h("span", { class: "withheld" }, why)), nextStep(curve, state) && h("span", { class: "muted next-step" }, nextStep(curve, state))));
 }
 
 function cell(p) {

@@ -23,15 +23,39 @@ export function verdictText(curve) {
   let text = curve.verdict;
   for (const mode of curve.disagrees) text = text.replace(`; ${mode} disagrees`, "");
   if (curve.class === "withheld") return text ? "no number yet" : "not measured";
-  return text.replace(/: [\d.]+ % faster gives [-–\d. to]+ %$/, "");
+  return text.replace(/: [\d.]+ % faster gives [-–\d. to]+ %(, [\d.]+ % faster gives [-\d.]+ %)?$/, "");
+}
+
+/** nextStep says how more comes where too little was measured, "" elsewhere. */
+export function nextStep(curve, state) {
+  if (!curve.points.some((p) => /measured, \d+ are needed/.test(p.withheld))) return "";
+  if (curve.mode === "virtual") return "It comes by itself: regions take turns of 8 s or more, four at a time.";
+  return ["running", "waiting"].includes(state) ? "Let the plan run on: every round adds one." : "Apply the plan again for longer, or with fewer regions and speed-ups.";
+}
+
+/** handoverText says how experiments see who waits for whom. */
+export function handoverText(handover) {
+  return { runtime: "Go's scheduler: every wait of every goroutine",
+    wrappers: "spans, causal.Mutex and the like" }[handover] ?? "";
+}
+
+/** unseenText says what a mode has not seen. */
+export function unseenText(profile, mode) {
+  const w = (profile.waiting ?? []).find((x) => x.mode === mode);
+  if (!w) return "";
+  const all = w.attributed_ns + w.unattributed_ns;
+  if (all === 0) return "No goroutine was seen to wait for another.";
+  const known = w.unattributed_ns === 0 ? `It is known who ended all waits that were seen, ${duration(all)}.`
+    : `It is not known who ended ${duration(w.unattributed_ns)} of ${duration(all)} of waiting (${percent(w.unattributed_ns / all)}): what those would do is not in the numbers.`;
+  return mode === "virtual" ? `${known} Waits that no span, causal.Mutex or the like tells of are not seen.` : known;
 }
 
 /** reasons are why numbers of a curve are withheld, once each, with the speed-ups they hold for. */
 export function reasons(curve) {
   const at = new Map();
   for (const p of curve.points.filter((x) => x.withheld)) {
-    // What was counted stands in parentheses, and differs from speed-up to speed-up: the last one will do.
-    const key = p.withheld.replace(/ \([^()]*\)$/, "");
+    // Numbers, and what was counted in parentheses, differ from speed-up to speed-up: the last one will do.
+    const key = p.withheld.replace(/ \([^()]*\)$/, "").replace(/\d[\d.]*/g, "#");
     at.set(key, { why: p.withheld, speedups: [...(at.get(key)?.speedups ?? []), percent(p.speedup)] });
   }
   const all = at.size === 1 && curve.class === "withheld";
@@ -80,6 +104,33 @@ export function whyEmpty(status, profile) {
   return [...out, ...(profile.notes ?? []).filter((n) => n !== "no plan has run yet")];
 }
 
+/** planNames are the regions that seem worth an experiment, three at most. */
+function planNames(questions) {
+  return [...new Set(questions.filter((q) => q.answer.class === "helps" && !q.isPoint && typical(q.answer)).map((q) => q.name))].slice(0, 3);
+}
+
+/** planDraft is a plan for this program to start from, of ten minutes and a small budget. Its generation is the clock's. */
+export function planDraft({ questions, progress, metric, service, now = Date.now() }) {
+  const second = Math.floor(now / 1000);
+  const names = planNames(questions);
+  return `api: causal/v1
+id: page-${second}
+generation: ${second}
+# author: you
+# reason: why
+expires_at: ${new Date(1000 * (second + 600)).toISOString().slice(0, 19)}Z
+${service ? `target: {service: ${JSON.stringify(service)}}
+` : ""}mode: overlap
+regions:
+${names.map((n) => `  - span: ${pattern(n)}\n`).join("")}${names.length < 3 ? `  - auto: ${3 - names.length}\n` : ""}progress:
+  - {span: ${pattern(progress || "POST /checkout")}, type: ${isThroughput(metric) ? "throughput" : "latency"}}${progress ? "" : "   # the span that is a unit of work"}
+grid: {speedups: [0, 10, 25, 50]}
+timing: {experiment: 1s, max_experiment: 20s}
+limits: {per_span: 5ms, per_trace: 25ms, duty: 5%, total: 20s}
+abort: {p99_ratio: 1.2, err_delta: 0.5%}
+`;
+}
+
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const pattern = (name) => JSON.stringify(name.replace(/[*?\\]/g, "\\$&"));
 
@@ -89,7 +140,7 @@ const pattern = (name) => JSON.stringify(name.replace(/[*?\\]/g, "\\$&"));
  */
 export function planCommand({ questions, progress, metric, plan, base, now = Date.now() }) {
   const minute = Math.floor(now / 60e3) * 60; // in seconds
-  const names = [...new Set(questions.filter((q) => q.answer.class === "helps" && !q.isPoint && typical(q.answer)).map((q) => q.name))].slice(0, 3);
+  const names = planNames(questions);
   const document = [
     "api: causal/v1",
     `id: look-${minute}`,

@@ -34,6 +34,19 @@ export function windowOf(from, to) {
   };
 }
 
+/** binsOf sums the buckets of a window into bins to draw, four from a power of two to the next, as the API's are. */
+export function binsOf(w) {
+  const low = (i) => (i < 8 ? i : (4 + (i % 4)) * 2 ** (Math.floor(i / 4) - 1));
+  const bins = [];
+  for (const [from, , n] of w.buckets) {
+    const shift = Math.max(0, Math.floor(Math.log2(Math.max(from, 1))) - 2);
+    const i = 4 * shift + Math.floor(from / 2 ** shift);
+    for (let k = bins.length ? bins.at(-1).i + 1 : i; k <= i; k++) bins.push({ i: k, low_ns: low(k), high_ns: low(k + 1) - 1, count: 0 });
+    bins.at(-1).count += n;
+  }
+  return bins;
+}
+
 const clamp = (v, bucket) => (bucket ? Math.min(Math.max(v, bucket[0]), bucket[1]) : 0);
 
 /** middle is the value that stands for all of a bucket. */
@@ -85,6 +98,22 @@ export function effectWords(d) {
 export function relativeChange(a, b) {
   if (a === b) return 0;
   return a === 0 ? NaN : (b - a) / a;
+}
+
+/**
+ * changesOf returns the relative changes of percentiles and mean from one window to another, and
+ * within for those that rounding alone can make. They are NaN where a window is empty.
+ */
+export function changesOf(before, after, relativeError) {
+  const known = before.count > 0 && after.count > 0;
+  const of = (a, b, error) => {
+    const part = known ? relativeChange(a, b) : NaN;
+    return { part, within: Math.abs(part) <= 2 * error };
+  };
+  return {
+    percentiles: comparedRanks.map((_, i) => of(before.percentiles[i], after.percentiles[i], relativeError)),
+    mean: of(before.mean, after.mean, 0), d: effectOf(before, after),
+  };
 }
 
 /**

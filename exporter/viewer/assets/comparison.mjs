@@ -2,9 +2,10 @@
 // nothing of it: the page has the readings, as long as it is open.
 
 import { ApiError, request } from "./api.mjs";
-import { comparedRanks, effectOf, effectWords, figuresOf, idOf, meanChange, relativeChange, windowOf } from "./compare.mjs";
+import { binsOf, changesOf, comparedRanks, effectWords, figuresOf, idOf, meanChange, windowOf } from "./compare.mjs";
 import { button, h, setText } from "./dom.mjs";
 import { change, clock, count, duration } from "./format.mjs";
+import { histogram } from "./histogram.mjs";
 
 // A mark has the time at and the readings, by region. The window since the mark is compared with
 // that before it, which reaches back to the start: the mark before, or null for the process's.
@@ -57,39 +58,44 @@ const spell = () => (start ? `${clock(start.at)} to ${clock(mark.at)}` : "all be
 export function comparison(now) {
   const [from, at] = [start?.readings.get(idOf(now)) ?? null, mark.readings.get(idOf(now))];
   const windows = at ? [windowOf(from, at), windowOf(at, now)] : [null, null];
+  const names = [start ? `${clock(start.at)} … ${clock(mark.at)}` : `until ${clock(mark.at)}`, "since"];
   return h("div", { class: "comparison" }, h("h3", {}, "Before and since the mark"), at && !windows.includes(null)
-    ? table(...windows.map(figuresOf), now)
+    ? sideBySide(windows, names, now.relative_error)
     : h("p", { class: "note" }, at ? "The process began anew after the mark: mark again." : "This region is new since the mark."));
 }
 
-function table(before, after, now) {
+/** sideBySide draws two windows over each other, and puts their figures into a table. */
+export function sideBySide(windows, names, relativeError) {
+  const [before, after] = windows.map(figuresOf);
+  const changes = changesOf(before, after, relativeError);
   const row = (label, a, b, changed = "") => h("tr", {}, h("th", { scope: "row", class: "text" }, label),
     [a, b, changed].map((text) => h("td", { class: "number" }, text)));
-  const durations = (label, a, b) => {
-    const known = before.count > 0 && after.count > 0;
-    const part = relativeChange(a, b);
-    return row(label, before.count ? duration(a) : "–", after.count ? duration(b) : "–", known && Number.isFinite(part) ? change(part) : "–");
-  };
-  const d = effectOf(before, after);
+  const durations = (label, a, b, c) => row(label, before.count ? duration(a) : "–", after.count ? duration(b) : "–", changeText(c));
   return [
+    after.count > 0 && histogram(binsOf(windows[1]), [], { bins: binsOf(windows[0]), label: names[0], now: names[1] }),
     h("div", { class: "scroll" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Figure"),
-        [start ? `${clock(start.at)} … ${clock(mark.at)}` : `Until ${clock(mark.at)}`, "Since", "Change"]
-          .map((text) => h("th", { scope: "col", class: "number" }, text)))),
+        [...names, "Change"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
       h("tbody", {},
-        comparedRanks.map((p, i) => durations(`p${p}`, before.percentiles[i], after.percentiles[i])),
-        durations("Mean", before.mean, after.mean),
+        comparedRanks.map((p, i) => durations(`p${p}`, before.percentiles[i], after.percentiles[i], changes.percentiles[i])),
+        durations("Mean", before.mean, after.mean, changes.mean),
         durations("Std deviation", before.deviation, after.deviation),
         row("Count", count(before.count), count(after.count)),
         row("Errors", count(before.errors), count(after.errors))))),
-    h("p", {}, "Cohen's d ", h("strong", {}, effectNumber(d)), ` · ${effectWords(d)}`),
-    h("p", { class: "note" }, "The difference of the means in standard deviations: around 0.2 is small, 0.8 large, negative is faster. ",
-      now.relative_error > 0 && `Changes of percentiles below ${+(200 * now.relative_error).toPrecision(1)} % say nothing. `,
-      "Two saved runs are compared by ", h("code", {}, "otelprof hdr diff"), "."),
-  ];
+    h("p", {}, "Cohen's d ", h("strong", {}, effectNumber(changes.d)), ` · ${effectWords(changes.d)}`),
+    h("p", { class: "note" }, "The difference of the means in standard deviations: around 0.2 is small, 0.8 large, negative is faster. ", errorText(relativeError)),
+  ].filter(Boolean);
 }
 
-function effectNumber(d) {
+/** errorText says which changes of percentiles the histogram's rounding can make. */
+export const errorText = (relativeError) => (relativeError > 0
+  ? `Percentiles are within ${+(100 * relativeError).toPrecision(1)} %: changes of them up to ${+(200 * relativeError).toPrecision(1)} %, marked ≈, say nothing.` : "");
+
+/** changeText writes a change, with ≈ before one that says nothing. */
+export const changeText = (c) => (c && Number.isFinite(c.part) ? `${c.within ? "≈ " : ""}${change(c.part)}` : "–");
+
+/** effectNumber writes Cohen's d. */
+export function effectNumber(d) {
   if (Number.isNaN(d)) return "–";
   const text = Number.isFinite(d) ? Math.abs(d).toFixed(2) : "∞";
   return d < 0 && text !== "0.00" ? `−${text}` : text;

@@ -55,10 +55,19 @@ function curveOf(curve, metric) {
   const c = {
     mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, verdict: curve.verdict ?? "", disagrees: curve.disagrees ?? [],
   };
-  const last = measured(c).at(-1);
-  c.class = !last ? "withheld" : !curve.significant || (last.bounds[0] > -little && last.bounds[1] < little) ? "unclear"
-    : last.reduction > 0 ? "helps" : "harms";
+  c.class = classOf(c, curve.significant);
   return c;
+}
+
+/** classOf judges the whole curve, as the verdict does: by the points whose intervals leave out zero. */
+function classOf(curve, significant) {
+  const points = measured(curve);
+  if (points.length === 0) return "withheld";
+  const [lo, hi] = points.at(-1).bounds;
+  const isLittle = lo > -little && hi < little && !points.some((p) => p.bounds[0] > little || p.bounds[1] < -little);
+  const certain = points.filter((p) => p.bounds[0] > 0 || p.bounds[1] < 0);
+  if (!significant || isLittle || certain.length === 0) return "unclear";
+  return certain.at(-1).reduction > 0 ? "helps" : "harms";
 }
 
 function pointOf(e, metric) {
@@ -108,16 +117,6 @@ export function apart(question) {
     }
   }
   return most;
-}
-
-/** bestBet returns the strongest certain gain of a profile and its progress point, of throughput if there is one; or null. */
-export function bestBet(profile) {
-  const certain = questionsOf(profile).filter((q) => q.answer.class === "helps" && !q.disagree && !q.isPoint);
-  const best = certain.find((q) => isThroughput(q.metric)) ?? certain[0];
-  if (!best) return null;
-  const { speedup, change } = typical(best.answer);
-  const progress = isThroughput(best.metric) ? best.progress : `${best.metric.replace("_", " ")} of ${best.progress}`;
-  return { curve: { label: best.label }, point: { speedup, gain: change }, progress };
 }
 
 /** bounds returns the x and y ranges of a picture, zero included in both. At least ten points are seen, so that noise looks small. */

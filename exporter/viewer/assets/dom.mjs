@@ -64,6 +64,9 @@ export function keyed(container, items, keyOf, make, skip = 0) {
   if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
 }
 
+/** isSaved tells that what is shown is over, and does not change. */
+export const isSaved = () => document.body.dataset.saved === "true";
+
 /** button makes a button of type "button". */
 export function button(text, props, ...children) {
   return h("button", { type: "button", ...props }, text, ...children);

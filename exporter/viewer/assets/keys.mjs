@@ -1,6 +1,6 @@
 // The keyboard, for all views.
 
-const views = { 1: "#/", 2: "#/regions", 3: "#/sessions", 4: "#/causal", 5: "#/stacks" };
+const views = { 1: "#/", 2: "#/regions", 3: "#/sessions", 4: "#/causal", 5: "#/stacks", 6: "#/compare" };
 
 /** rowsIn returns the rows that j and k walk over: the elements marked data-row. */
 function rowsIn() {
@@ -44,7 +44,7 @@ export function bindKeys({ view, togglePause }) {
       p: togglePause,
       "?": () => help.showModal(),
       "/": () => document.querySelector("#main [data-filter]")?.focus(),
-    }[event.key] ?? (views[event.key] && (() => { location.hash = views[event.key]; }));
+    }[event.key] ?? (document.querySelector(`nav [href="${views[event.key]}"]`) && (() => { location.hash = views[event.key]; }));
     if (!action || (event.key.startsWith("Arrow") && rowsIn().length === 0)) return;
     event.preventDefault();
     action();

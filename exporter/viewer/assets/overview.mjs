@@ -1,14 +1,16 @@
 // The first view: what to optimise. Beside each region's share of time stands what it would bring if it were faster.
 
-import { request, ApiError } from "./api.mjs";
+import { request, unlessRefused } from "./api.mjs";
 import { reasonBox } from "./causal.mjs";
 import { command, signs } from "./causalparts.mjs";
 import { disagreement, interval, planCommand } from "./causalwords.mjs";
-import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
-import { amount, change, duration, percent, plural } from "./format.mjs";
-import { goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
+import { button, empty, h, isSaved, keyed, setAttr, setText } from "./dom.mjs";
+import { change, duration, percent, plural } from "./format.mjs";
+import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
+import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
+const ways = { overlap: "experiment", dilation: "experiment", virtual: "virtual time" };
 const few = 10; // rows that are shown at first
 const nobody = { curves: [] }; // the profile of a process without a causal controller
 const hasStacks = () => document.body.dataset.stacks === "true";
@@ -16,7 +18,8 @@ const hasStacks = () => document.body.dataset.stacks === "true";
 export function overviewView(context) {
   const headline = h("h2");
   const more = h("p", { class: "muted" });
-  const lead = h("div", { class: "finding" }, headline, more);
+  const next = h("p", { class: "next" }); // where to look for the reason
+  const lead = h("div", { class: "finding" }, headline, more, next);
   const advice = h("div", { class: "advice" });
   const goals = h("select", { onchange: () => { context.remember({ goal: goals.value }); draw(); } });
   const chooser = h("label", {}, "What should get better ", goals);
@@ -27,12 +30,12 @@ export function overviewView(context) {
     h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Region"), h("th", { scope: "col", class: "text" }, "Share of time"),
       h("th", { scope: "col", class: "text" }, effectHead), h("th", { scope: "col", class: "number" }, "p99"),
       h("th", { scope: "col", class: "number" }, "On the CPU"), h("th", { scope: "col", class: "text" }, "See"))));
-  const note = h("p", { class: "note" }, all, " Share of time is self time, in which no child was open: how hot a region is. The effect beside it has an interval of 95 %: how much",
-    " the region matters. On the CPU stand instructions per cycle, or the CPU time of a span where they can not be counted.");
-  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, note);
-  const nothing = empty("No span has ended yet",
-    "Regions appear here as soon as the first spans end. Send the application a request. If it has served some already, see that its tracer is ours:",
-    command("prof, err := otelprof.Setup(ctx)\ntracer := prof.TracerProvider().Tracer(\"shop\")"));
+  const note = h("ul", { class: "note" },
+    h("li", {}, "Share of time is self time, in which no child was open: how hot a region is."),
+    h("li", {}, "The effect beside it, with its interval of 95 %, is how much it matters."),
+    h("li", {}, "On the CPU stand instructions per cycle (IPC), or else the CPU time of a span, and below it its part of the span: the rest is waiting."));
+  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), note);
+  const nothing = noRegion();
   const el = h("section", { class: "causal", "aria-label": "Overview" }, h("h1", { class: "visually-hidden" }, "What to optimise"), content, nothing);
   content.hidden = nothing.hidden = true;
 
@@ -57,10 +60,10 @@ export function overviewView(context) {
   }
 
   function draw() {
-    const { regions, profile, plan } = data;
+    const { regions, profile, plan, root } = data;
     nothing.hidden = regions.length > 0;
     content.hidden = regions.length === 0;
-    const goal = chosenGoal(goalsOf(profile, plan?.plan));
+    const goal = chosenGoal(goalsOf(profile, plan?.plan, root));
     const rows = rowsOf(regions, profile, goal);
     const some = rows.some((r) => r.point);
     const shown = asksAll() ? rows : rows.slice(0, few);
@@ -68,6 +71,7 @@ export function overviewView(context) {
     setText(headline, said[0] ?? "What would help is not known yet");
     setText(more, said.slice(1).join(" "));
     more.hidden = said.length < 2;
+    explain(goal && bestOf(rows)?.region);
     const speedups = new Set(rows.filter((r) => r.point).map((r) => r.point.speedup));
     const [same] = speedups;
     setText(effectHead, goal && some ? `${goalText(goal)}, if ${speedups.size === 1 ? `${percent(same)} faster` : "faster"}` : "Effect");
@@ -77,8 +81,19 @@ export function overviewView(context) {
     const most = Math.max(...rows.filter((r) => r.region.name !== goal?.progress).map((r) => r.region.self_share), 1e-9);
     const axis = { most, goal, mixed: speedups.size > 1, range: spread(shown), causal: context.hasCausal };
     keyed(table, shown.map((row) => ({ row, axis })), (x) => x.row.key, overviewRow, 2); // behind the caption and the head
-    setAttr(table, "data-counted", rows.some((r) => onCPU(r.region.pmu)) || null);
+    setAttr(table, "data-counted", rows.some((r) => onCPU(r.region.pmu)[1]) || null);
     advise(some);
+  }
+
+  /** explain leads to what tells why a region is slow. */
+  function explain(region) {
+    next.hidden = !region;
+    if (!region || next.dataset.of === region.name) return;
+    next.dataset.of = region.name;
+    const name = encodeURIComponent(region.name);
+    next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
+      h("a", { href: `#/sessions?name=${name}` }, "slowest requests"), " with it",
+      ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ".");
   }
 
   /** advise says what to do where there is no number, and leaves alone what is shown, so that a selection in it stays. */
@@ -89,7 +104,9 @@ export function overviewView(context) {
     const now = some ? "" : JSON.stringify([start, state, profile.notes, profile.plan_id]);
     if (now === advised) return;
     advised = now;
-    advice.replaceChildren(...(some ? [] : [plan ? reasonBox(data, start) : empty("There is no causal controller",
+    advice.replaceChildren(...(some ? [] : [plan ? reasonBox(data, start) : isSaved() ? empty("There is no causal profile in these files",
+      "So only the share of time is known, and not what would help. A program that runs experiments gives its profile away:",
+      command("curl -o profile.json LOCATION/api/v1/causal/profile\notelprof view FILE… profile.json")) : empty("There is no causal controller",
       "This process was started without one, so only the share of time is known, and not what would help. otelprof.Setup makes one:",
       command("prof, err := otelprof.Setup(ctx)"))]));
   }
@@ -103,26 +120,13 @@ export function overviewView(context) {
         context.hasCausal ? request("causal/profile", { signal }).catch(unlessRefused(nobody)) : nobody,
         context.hasCausal ? request("causal/plan", { signal }).catch(unlessRefused(null)) : null,
       ]);
-      const roots = regions.filter((r) => ["server", "consumer"].includes(r.kind)).sort((a, b) => b.count - a.count);
-      return { regions, profile, plan, root: roots[0]?.name ?? "" };
+      return { regions, profile, plan, root: busiest(regions) };
     },
     render(latest) {
       data = latest;
       draw();
     },
   };
-}
-
-const unlessRefused = (instead) => (err) => {
-  if (err instanceof ApiError) return instead;
-  throw err;
-};
-
-/** onCPU is the figure that says most about a region's work: instructions per cycle, or else CPU time per span. */
-function onCPU(pmu) {
-  if (!pmu?.means.length) return "";
-  if (pmu.ipc !== undefined) return `${pmu.ipc.toFixed(2)} IPC`;
-  return amount(pmu.means[0].mean, pmu.means[0].unit);
 }
 
 /** overviewRow is one region: how hot it is, and how much it matters. */
@@ -140,15 +144,16 @@ function overviewRow({ row: first }) {
   const why = h("span", { class: "why-text" });
   const mode = h("span");
   const disagrees = h("span", { class: "badge warn" }, "≠ modes disagree");
-  const p99 = h("td", { class: "number p99" });
-  const cpu = h("td", { class: "number cpu" });
+  const [p99, p50, cpu, part] = [0, 1, 2, 3].map(() => h("span"));
+  const tension = h("span", { class: "badge warn" });
+  const cell = (kind, figure, below) => h("td", { class: `number ${kind}` }, figure, h("span", { class: "below" }, below));
   const causal = h("a", { "aria-label": `Causal: ${name}` }, "Causal");
   const stacks = h("a", { "aria-label": `Stacks: ${name}`, href: `#/stacks/${encodeURIComponent(name)}?scope=${encodeURIComponent(scope)}` }, "Stacks");
   const el = h("tbody", {}, h("tr", {},
     h("th", { scope: "row", class: "text region" }, h("a", { class: "row-name", href: region, "data-row": true }, label)),
-    h("td", { class: "time" }, h("span", { class: "gauge" }, h("span", { class: "meter", "aria-hidden": "true" }, time), share)),
+    h("td", { class: "time" }, h("span", { class: "gauge" }, h("span", { class: "meter", "aria-hidden": "true" }, time), share), h("span", { class: "below" }, tension)),
     h("td", { class: "effect" }, h("span", { class: "gauge" }, track, effect), h("span", { class: "why-line" }, why, mode, disagrees)),
-    p99, cpu,
+    cell("p99", p99, p50), cell("cpu", cpu, part),
     h("td", { class: "text see" }, causal, hasStacks() && stacks)));
   let shown = "";
   return {
@@ -166,13 +171,18 @@ function overviewRow({ row: first }) {
       setAttr(time, "data-cut", row.region.self_share > axis.most || null);
       setText(share, percent(row.region.self_share));
       setText(p99, duration(row.region.p99_ns));
-      setText(cpu, onCPU(row.region.pmu) || "–");
+      setText(p50, `p50 ${duration(row.region.p50_ns)}`);
+      setText(cpu, onCPU(row.region.pmu)[1] || "–");
+      const onIt = cpuPart(row.region);
+      setText(part, onIt === null ? "" : `${percent(onIt)} of a span`);
+      setText(tension, row.tension ? `≠ ${row.tension}` : "");
+      tension.hidden = !row.tension;
       causal.hidden = !axis.causal;
       causal.href = axis.goal ? `#/causal?${new URLSearchParams({ p: axis.goal.progress, m: axis.goal.metric })}` : "#/causal";
       track.hidden = !p;
       setText(effect, p ? `${change(p.change)} (${interval(p)})` : "–");
       setText(why, p ? `${signs[row.class]} ${row.why}` : row.why);
-      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[row.question.answer.mode, ...row.others.map(([m, o]) => `${m} ${change(o.change)}`)].join("; ")}` : "");
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${ways[row.question.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]} says ${change(o.change)}`)].join("; ")}` : "");
       disagrees.hidden = !row.question?.disagree;
       if (row.question) disagrees.title = disagreement(row.question);
       if (p) place(p, axis.range);

@@ -7,14 +7,14 @@ import { percent } from "./format.mjs";
 const usual = 0.25; // the speed-up that rows are compared at
 const classes = ["helps", "unclear", "harms", "withheld", "none"];
 
-/** goalsOf returns what could get better, the planned goal first, and then by the strongest answer. */
-export function goalsOf(profile, plan) {
+/** goalsOf returns what could get better: the planned goals first, without a plan the root, and then by the strongest answer. */
+export function goalsOf(profile, plan, root = "") {
   const goals = new Map();
   for (const q of questionsOf(profile)) {
     const key = JSON.stringify([q.progress, q.metric]);
     if (!goals.has(key)) goals.set(key, { key, progress: q.progress, metric: q.metric });
   }
-  const planned = (g) => (plan?.progress ?? []).some((p) => p.span === g.progress);
+  const planned = (g) => (plan?.progress ?? [{ span: root }]).some((p) => p.span === g.progress);
   const rank = (g) => 2 * !planned(g) + !isThroughput(g.metric);
   return [...goals.values()].sort((a, b) => rank(a) - rank(b)); // stable
 }
@@ -44,6 +44,7 @@ export function rowsOf(regions, profile, goal) {
       class: known,
       others: point ? numbersAt(question, point).filter(([mode]) => mode !== question.answer.mode) : [],
       nothing: known === "unclear" && isNothing(question, point),
+      tension: tensionOf(region, question, point, known),
       why: !point ? whyNone(region, question, profile, goal)
         : known === question.answer.class ? verdictText(question.answer) : `not clear at ${percent(point.speedup)}`,
     };
@@ -75,6 +76,20 @@ const numbersAt = (question, { speedup }) => question.curves.flatMap((c) => meas
 const isNothing = (question, point) => !question.disagree
   && numbersAt(question, point).some(([, p]) => p.bounds[0] > -little && p.bounds[1] < little);
 
+/** tensionOf says where how hot a region is and how much it matters differ, "" where they do not. */
+function tensionOf(region, question, point, known) {
+  if (!point || question.isPoint) return "";
+  if (known === "unclear") return isNothing(question, point) && region.self_share >= 0.05 ? "hot, but brings nothing" : "";
+  // A region that all work waits for, one piece after the other, has a reduction as large as its speed-up.
+  return known === "helps" && point.reduction / point.speedup >= 2 * region.self_share ? "matters more than its time" : "";
+}
+
+/** cpuPart is the part of a region's time that its spans used a CPU for, null where that is not counted. */
+export function cpuPart({ pmu, mean_ns: mean }) {
+  const cpu = pmu?.means.find((m) => ["cpu_time", "task_clock"].includes(m.name));
+  return cpu && mean > 0 ? Math.min(1, cpu.mean / mean) : null;
+}
+
 /** whyNone says in few words why a region has no number. */
 function whyNone(region, question, profile, goal) {
   if (question) return reasons(question.answer)[0] ?? "not measured yet";
@@ -84,21 +99,29 @@ function whyNone(region, question, profile, goal) {
   return profile.plan_id ? "not in the plan" : "nothing is measured";
 }
 
+/** bestOf is the region that is most worth speeding up, if any is known to help. */
+export const bestOf = (rows) => rows.find((r) => r.class === "helps" && !r.question.isPoint);
+
+/** busiest names the unit of work that most spans are of, "" where there is none. */
+export const busiest = (regions) => regions.filter((r) => ["server", "consumer"].includes(r.kind)).sort((a, b) => b.count - a.count)[0]?.name ?? "";
+
 /**
  * sentences say what the rows show: what to speed up and what that brings, and the hottest
  * region that would bring nothing.
  */
 export function sentences(rows, goal) {
-  const best = rows.find((r) => r.class === "helps" && !r.question.isPoint);
+  const best = bestOf(rows);
   const idle = rows.filter((r) => r.nothing).sort((a, b) => b.region.self_ns - a.region.self_ns)[0];
   if (!best) return nobodyHelps(rows.filter((r) => r.point), goal);
   const out = [`Speeding up ${best.label} by ${percent(best.point.speedup)} would ${effectText(best.point, goal)}.`];
   if (best.question.disagree) out.push("The modes disagree about it.");
-  if (idle) {
+  if (idle && (idle.region.self_share >= 0.02 || idle.region.self_ns >= best.region.self_ns)) {
     const ratio = idle.region.self_ns / best.region.self_ns;
     const time = ratio >= 1.15 ? `${+ratio.toPrecision(2)} times as much time` : `${percent(idle.region.self_share)} of the time`;
     out.push(`${idle.label} takes ${time} and would bring nothing.`);
   }
+  const part = cpuPart(best.region);
+  if (part !== null && part <= 0.5) out.push(`${best.label} uses a CPU for ${percent(part)} of its time: for the rest it waits.`);
   return out;
 }
 

@@ -1,32 +1,30 @@
 // The view of all regions: what is slow, and where the time goes.
 
-import { request, ApiError } from "./api.mjs";
+import { request } from "./api.mjs";
+import { command } from "./causalparts.mjs";
 import { idOf } from "./compare.mjs";
-import { compareBar, comparison, currentMark, meanChangeOf } from "./comparison.mjs";
-import { bestBet } from "./curves.mjs";
-import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
-import { amount, change, count, duration, percent, plural } from "./format.mjs";
+import { changeText, compareBar, comparison, currentMark, meanChangeOf } from "./comparison.mjs";
+import { button, empty, h, isSaved, keyed, setAttr, setText } from "./dom.mjs";
+import { amount, count, duration, percent, plural } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
-import { scheduleBox } from "./schedule.mjs";
+import { scheduleBox, statesTable } from "./schedule.mjs";
 
 const columns = [
   { key: "name", label: "Region", text: true, value: (r) => r.name.toLowerCase() },
   { key: "count", label: "Count", value: (r) => r.count, show: (r) => count(r.count) },
   { key: "errors", label: "Errors", value: (r) => r.errors },
   { key: "self", label: "Self time", value: (r) => r.self_ns },
-  { key: "p50", label: "p50", value: (r) => r.p50_ns, show: (r) => duration(r.p50_ns) },
-  { key: "p90", label: "p90", value: (r) => r.p90_ns, show: (r) => duration(r.p90_ns) },
-  { key: "p99", label: "p99", value: (r) => r.p99_ns, show: (r) => duration(r.p99_ns) },
-  { key: "p999", label: "p99.9", value: (r) => r.p999_ns, show: (r) => duration(r.p999_ns) },
-  { key: "max", label: "Max", value: (r) => r.max_ns, show: (r) => duration(r.max_ns) },
-  { key: "change", label: "Δ mean", value: (r) => meanChangeOf(r) ?? -Infinity, show: (r) => changeText(meanChangeOf(r)) },
+  { key: "p50", label: "p50", value: (r) => r.p50_ns, show: (r) => known(r, r.p50_ns) },
+  { key: "p90", label: "p90", value: (r) => r.p90_ns, show: (r) => known(r, r.p90_ns) },
+  { key: "p99", label: "p99", value: (r) => r.p99_ns, show: (r) => known(r, r.p99_ns) },
+  { key: "p999", label: "p99.9", value: (r) => r.p999_ns, show: (r) => known(r, r.p999_ns) },
+  { key: "max", label: "Max", value: (r) => r.max_ns, show: (r) => known(r, r.max_ns) },
+  { key: "change", label: "Δ mean", value: (r) => meanChangeOf(r) ?? -Infinity, show: (r) => changeText({ part: meanChangeOf(r) }) },
   { key: "pmu", label: "On the CPU", value: (r) => onCPU(r.pmu)[0], show: (r) => onCPU(r.pmu)[1] },
 ];
 
-const changeText = (part) => (Number.isFinite(part) ? change(part) : "–");
-
-/** onCPU is the figure that says most about a region's work, as a number and as text. */
-function onCPU(pmu) {
+/** onCPU is the figure that says most about a region's work, as a number and as text: instructions per cycle, or CPU time per span. */
+export function onCPU(pmu) {
   if (!pmu?.means.length) return [-1, ""];
   if (pmu.ipc !== undefined) return [pmu.ipc, `${pmu.ipc.toFixed(2)} IPC`];
   const { mean, unit } = pmu.means[0];
@@ -39,6 +37,7 @@ export function regionsView(context) {
     up: context.query.get("up") === "1",
     filter: context.query.get("q") ?? "",
     data: null,
+    asked: context.query.has("q"), // a link to one region opens it
   };
   const headers = columns.map((c) => header(c, () => {
     state.up = state.sort === c.key ? !state.up : Boolean(c.text);
@@ -53,14 +52,12 @@ export function regionsView(context) {
   const cards = h("div", { class: "cards" });
   const note = h("p", { class: "note" });
   const shown = h("span", { class: "muted" });
-  const bar = compareBar(() => draw());
+  const bar = isSaved() ? null : compareBar(() => draw()); // what is over has no now
   const bodies = h("table", { class: "regions" },
     h("caption", { class: "visually-hidden" }, "Regions with counts, self time and latency percentiles"),
     h("thead", {}, h("tr", {}, headers.map((x) => x.el))));
-  const content = h("div", {}, cards, h("div", { class: "toolbar" }, filter, shown, bar.el), h("div", { class: "scroll" }, bodies), note);
-  const nothing = empty("No span has ended yet",
-    "A region appears here as soon as the first span of its name ends. Send the application a request.",
-    h("p", {}, "If it has served some already, see that its TracerProvider is wrapped: ", h("code", {}, "spans.Wrap(provider)")));
+  const content = h("div", {}, cards, h("div", { class: "toolbar" }, filter, shown, bar?.el), h("div", { class: "scroll" }, bodies), note);
+  const nothing = noRegion();
   const el = h("section", { "aria-label": "Regions" }, h("h1", { class: "visually-hidden" }, "Regions"), content, nothing);
   content.hidden = nothing.hidden = true;
 
@@ -81,6 +78,8 @@ export function regionsView(context) {
     const widest = Math.max(...regions.map((r) => r.self_share), 1e-9);
     keyed(bodies, rows, idOf, regionRow, 2); // behind the caption and the head
     for (const part of bodies.keyedParts.values()) part.scale(widest);
+    if (state.asked && rows.length === 1) bodies.keyedParts.get(idOf(rows[0])).show();
+    state.asked = false;
     setText(shown, wanted ? `${count(rows.length)} of ${plural(regions.length, "region")}` : plural(regions.length, "region"));
     setAttr(bodies, "data-marked", currentMark() !== null || null);
     setAttr(bodies, "data-counted", regions.some((r) => r.pmu) || null);
@@ -95,33 +94,31 @@ export function regionsView(context) {
   return {
     title: "Regions",
     el,
-    async load(signal) {
-      const [regions, profile] = await Promise.all([
-        request("regions", { signal }),
-        context.hasCausal ? request("causal/profile", { signal }).catch(unlessRefused) : null,
-      ]);
-      return { ...regions, profile };
-    },
+    load: (signal) => request("regions", { signal }),
     render(data) {
       state.data = data;
       draw();
     },
     back() { filter.value = state.filter = ""; remember(); draw(); },
     key(event) {
-      if (event.key === "m") bar.set();
-      return event.key === "m";
+      if (!bar || event.key !== "m") return false;
+      bar.set();
+      return true;
     },
   };
 }
 
-function unlessRefused(err) {
-  if (err instanceof ApiError) return null;
-  throw err;
+export const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** noRegion is what stands there before the first span, and says what to do. */
+export function noRegion() {
+  return isSaved() ? empty("No region in these files", "Regions come from spans, metrics, .hlog files and execution traces.") : empty("No span has ended yet",
+    "A region appears here as soon as the first span of its name ends. Send the application a request. If it has served some already, see that its tracer is ours:",
+    command("prof, err := otelprof.Setup(ctx)\ntracer := prof.TracerProvider().Tracer(\"shop\")"));
 }
 
-const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-
-function header(column, choose) {
+/** header makes a column's head, which sorts by it. */
+export function header(column, choose) {
   const sign = h("span", { class: "sort-sign", "aria-hidden": "true" });
   const el = h("th", { scope: "col", class: column.text ? "text" : `number col-${column.key}` },
     h("button", { type: "button", class: "sort", onclick: choose }, column.label, sign));
@@ -171,9 +168,9 @@ function regionRow(first) {
     const query = new URLSearchParams({ scope: asked.scope, scope_version: asked.scope_version ?? "", ...(currentMark() && { buckets: 1 }) });
     try {
       const d = await request(`regions/${encodeURIComponent(asked.name)}/distribution?${query}`);
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d.bins, schedule, currentMark() && d.cumulative && comparison(d)));
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d, schedule));
     } catch {
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, [], schedule));
+      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, { bins: [] }, schedule));
     }
   }
 
@@ -195,6 +192,7 @@ function regionRow(first) {
       if (isOpen && changed) refresh();
     },
     scale(widest) { fill.style.setProperty("width", `${(100 * region.self_share) / widest}%`); },
+    show: () => flip(true),
     open() {
       flip(true);
       toggle.focus();
@@ -203,8 +201,11 @@ function regionRow(first) {
   };
 }
 
-function details(r, bins, schedule, compared = null) {
+/** details show a region with the latest answer about its distribution. */
+function details(r, { bins, states, cumulative, ...reading }, schedule) {
   const fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];
+  const off = (ns) => r.relative_error > 0 && ns > 0 && h("span", { class: "muted" }, ` ± ${duration(+(ns * r.relative_error).toPrecision(2))}`);
+  const compared = currentMark() && cumulative && comparison({ ...reading, cumulative });
   return h("div", { class: "region-detail" },
     h("div", { class: "plot-box" }, h("h3", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]]), compared),
     h("dl", { class: "facts" },
@@ -215,17 +216,19 @@ function details(r, bins, schedule, compared = null) {
       fact("Self time", `${duration(r.self_ns)} of ${duration(r.total_ns)}`),
       fact("Mean", duration(r.mean_ns)),
       fact("Min … max", `${duration(r.min_ns)} … ${duration(r.max_ns)}`),
-      fact("p50, p90", `${duration(r.p50_ns)}, ${duration(r.p90_ns)}`),
-      fact("p99, p99.9", `${duration(r.p99_ns)}, ${duration(r.p999_ns)}`),
+      [["p50", r.p50_ns], ["p90", r.p90_ns], ["p99", r.p99_ns], ["p99.9", r.p999_ns]].map(([label, ns]) => fact(label, [known(r, ns), off(ns)])),
       r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; in one of them:`),
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
-      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?sort=worst&name=${encodeURIComponent(r.name)}` }, "Slowest sessions of this name"),
+      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?name=${encodeURIComponent(r.name)}` }, "Slowest sessions with it"),
         document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])),
-    schedule);
+    states && statesTable(states), schedule);
 }
 
+/** known writes a percentile; a region that only an execution trace tells of has none. */
+const known = (r, ns) => (r.max_ns > 0 || r.count === 0 || r.total_ns === 0 ? duration(ns) : "–");
+
 function drawCards(el, data, openRegion) {
-  const { regions, profile } = data;
+  const { regions } = data;
   const top = regions[0];
   const often = regions.filter((r) => r.count >= 100 && r.p50_ns > 0);
   const tail = best(often.length ? often : regions, (r) => r.p99_ns / Math.max(r.p50_ns, 1));
@@ -235,21 +238,11 @@ function drawCards(el, data, openRegion) {
     tail && { label: "Longest tail", name: tail.name, value: `p99 is ${(tail.p99_ns / Math.max(tail.p50_ns, 1)).toFixed(1)} times the median: ${duration(tail.p99_ns)}`, go: () => openRegion(tail) },
     failing ? { label: "Fails most", name: failing.name, value: `✕ ${plural(failing.errors, "error")}, ${percent(failing.errors / failing.count)} of its calls`, go: () => openRegion(failing) }
       : { label: "Fails most", name: "No errors", value: "No span ended with status Error" },
-    profile && betCard(bestBet(profile)),
   ].filter(Boolean);
   keyed(el, list, (c) => c.label, card);
 }
 
 const best = (list, of) => list.reduce((a, b) => (a === null || of(b) > of(a) ? b : a), null);
-
-function betCard(bet) {
-  const go = () => { location.hash = "#/causal"; };
-  if (!bet) return { label: "Worth speeding up", name: "Not known yet", value: "The causal profile has no certain answer; see why", go };
-  return {
-    label: "Worth speeding up", name: bet.curve.label, go, strong: true,
-    value: `${percent(bet.point.speedup)} faster: ${bet.progress} ${change(bet.point.gain)}`,
-  };
-}
 
 function card(first) {
   let now = first;
@@ -266,7 +259,6 @@ function card(first) {
       name.title = c.name;
       setText(value, c.value);
       setAttr(el, "disabled", c.go ? null : "");
-      setAttr(el, "data-strong", c.strong ? "" : null);
     },
   };
 }
@@ -275,6 +267,8 @@ function footnote(data) {
   const parts = [];
   if (data.relative_error > 0) parts.push(`Percentiles are exact to within ${+(100 * data.relative_error).toPrecision(1)} %.`);
   parts.push("Self time is the part of a span's duration in which none of its children was open.");
+  const counted = data.regions.find((r) => r.pmu?.means.length);
+  if (counted) parts.push(`On the CPU stands ${counted.pmu.ipc === undefined ? "what a span used of it, on average" : "how many instructions it did per cycle (IPC)"}.`);
   const d = data.dropped;
   if (d.regions_full) parts.push(`${plural(d.regions_full, "span")} stand under “other”: there were too many names.`);
   if (d.session_full) parts.push(`${plural(d.session_full, "span")} dropped from sessions that were full; they are counted here.`);

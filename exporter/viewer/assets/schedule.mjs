@@ -1,7 +1,7 @@
 // Where the time of a region went: running, runnable, blocked.
 
 import { ApiError, request } from "./api.mjs";
-import { button, h } from "./dom.mjs";
+import { button, h, isSaved } from "./dom.mjs";
 import { count, duration, percent, plural } from "./format.mjs";
 
 /**
@@ -18,6 +18,17 @@ export function scheduleRows({ total, self }) {
   }
   const whole = rows.reduce((sum, row) => sum + row.total, 0);
   return rows.map((row) => ({ ...row, share: whole > 0 ? row.total / whole : 0 }));
+}
+
+/** statesTable shows what spans themselves say of their time. */
+export function statesTable({ spans, running_ns: running, runnable_ns: runnable, blocked_ns: blocked }) {
+  const whole = running + runnable + blocked || 1;
+  return h("div", { class: "schedule" }, h("table", {},
+    h("caption", { class: "note" }, `${plural(spans, "span")} of the newest sessions, by what they say of themselves`),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "State"),
+      ["Share", "In all", "A span"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
+    h("tbody", {}, [["Running", running], ["Runnable", runnable], ["Blocked", blocked]].map(([state, ns]) => h("tr", {}, h("td", { class: "text" }, state),
+      [percent(ns / whole), duration(ns), duration(ns / spans)].map((text) => h("td", { class: "number" }, text)))))));
 }
 
 /** scheduleBox makes a button that asks for the last seconds, and room for the answer. */
@@ -38,7 +49,7 @@ export function scheduleBox(regionOf) {
 }
 
 function tables(report) {
-  const window = `the last ${duration(report.window_ns)}`;
+  const window = `${isSaved() ? "the trace of" : "the last"} ${duration(report.window_ns)}`;
   if (!report.regions.length) return [h("p", { class: "note" }, `No span of this name began and ended within ${window}.`)];
   return report.regions.map((region) => h("table", {},
     h("caption", { class: "note" }, `${plural(region.count, "span")} in ${window}, by what the goroutine did`),

@@ -15,13 +15,13 @@ export function sessionsView(context) {
   const { query } = context;
   lastAddress = location.hash;
   const field = (name, props) => h("input", { name, value: query.get(name) ?? "", oninput: later, ...props });
-  const name = field("name", { type: "search", placeholder: "Filter by name", "aria-label": "Filter by name", "data-filter": true });
+  const name = field("name", { type: "search", placeholder: "Filter by request or step", "aria-label": "Filter by a part of a request's name, or a step's whole name", "data-filter": true });
   const atLeast = field("min_ms", { type: "number", min: 0, step: "any", placeholder: "0", class: "short" });
   const errors = h("input", { type: "checkbox", onchange: now });
   errors.checked = query.get("errors") === "1";
   const sort = h("select", { onchange: now },
-    h("option", { value: "newest" }, "Newest first"), h("option", { value: "worst" }, "Slowest first"));
-  sort.value = query.get("sort") === "worst" ? "worst" : "newest";
+    h("option", { value: "worst" }, "Slowest first"), h("option", { value: "newest" }, "Newest first"));
+  sort.value = query.get("sort") === "newest" ? "newest" : "worst";
   const limit = h("select", { onchange: now }, ["100", "300", "1000"].map((n) => h("option", { value: n }, n)));
   limit.value = ["300", "1000"].includes(query.get("limit")) ? query.get("limit") : "100";
 
@@ -54,7 +54,7 @@ export function sessionsView(context) {
       name: name.value.trim(),
       min_ms: Number(atLeast.value) > 0 ? atLeast.value : "",
       errors: errors.checked,
-      sort: sort.value === "worst" ? "worst" : "",
+      sort: sort.value === "newest" ? "newest" : "",
       limit: limit.value === "100" ? "" : limit.value,
     };
   }
@@ -69,7 +69,7 @@ export function sessionsView(context) {
     el,
     close: () => clearTimeout(timer),
     load(signal) {
-      const wanted = new URLSearchParams();
+      const wanted = new URLSearchParams({ sort: sort.value });
       for (const [k, v] of Object.entries(chosen())) if (v) wanted.set(k, v === true ? "1" : v);
       return request(`sessions?${wanted}`, { signal });
     },

@@ -1,7 +1,7 @@
 // The view of merged call stacks: a flame graph of the process, or of the regions of a name.
 
 import { ApiError, request } from "./api.mjs";
-import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
+import { button, empty, h, isSaved, keyed, setAttr, setText } from "./dom.mjs";
 import { build, hueOf, layout, matched, matches, neighbor, shortName } from "./flame.mjs";
 import { count, duration, percent, plural } from "./format.mjs";
 
@@ -33,8 +33,8 @@ export function stacksView(context) {
     "Samples count processor time: a process that waits has none. Let it work for some seconds.");
   const off = empty("No call stacks here", "This process takes no samples of its call stacks, or the region is not known.",
     h("p", {}, "To take some: ", h("code", {}, "stacks.New()"), " and ", h("code", {}, "spans.WithHook(profiler.Hook())")));
-  const content = h("div", {}, h("div", { class: "toolbar" }, search, h("label", {}, "Last ", seconds), h("label", {}, lines, " Lines"), out, found),
-    notice, graph, facts, summary, regions, links);
+  const content = h("div", {}, h("div", { class: "toolbar" }, search, !isSaved() && h("label", {}, "Last ", seconds), h("label", {}, lines, " Lines"), out, found),
+    regions, notice, graph, facts, summary, links);
   const el = h("section", { "aria-label": "Call stacks" },
     h("h1", { class: "flame-title" }, region || "Process", h("span", { class: "muted" }, " CPU call stacks")), content, none, off);
   content.hidden = none.hidden = off.hidden = true;
@@ -139,7 +139,7 @@ export function stacksView(context) {
       state.data = data;
       state.flame = build(data.tree);
       const { status, tree } = data;
-      const waits = { busy: `Waiting for the CPU profile: ${status.reason}`, paused: "Sampling is paused.", closed: "Sampling has ended." }[status.state];
+      const waits = { busy: `Waiting for the CPU profile: ${status.reason}`, paused: "Sampling is paused.", closed: !isSaved() && "Sampling has ended." }[status.state];
       const few = tree.too_few && `Too few samples: ${count(tree.samples)}. Below ${count(tree.min_samples)} the widths mean little.`;
       setText(notice, [waits, tree.samples > 0 && few].filter(Boolean).join(" "));
       notice.hidden = notice.textContent === "";

@@ -84,7 +84,7 @@ function drawSpan(row, name, took, lane, at) {
     h("span", { class: "name-text" }, span.name),
     chip(span.kind),
     span.late && h("span", { class: "badge late", title: "Ended after the session did" }, "late"),
-    own > 0 && h("span", { class: "badge", title: "Time inserted by causal experiments in this span" }, `+${duration(own)} inserted`),
+    own > 0 && h("span", { class: "badge", title: "Inserted by causal experiments at the end of this span: the spans above took that much longer" }, `+${duration(own)} inserted`),
     statement && statement !== span.name && h("span", { class: "muted statement" }, statement),
   ].filter(Boolean));
   name.title = statement || span.name;

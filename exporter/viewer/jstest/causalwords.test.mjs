@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseText, disagreement, metricName, planCommand, reasons, verdictText, virtualIsOn, whyEmpty } from "../assets/causalwords.mjs";
+import { baseText, disagreement, handoverText, metricName, nextStep, planCommand, planDraft, reasons, unseenText, verdictText, virtualIsOn, whyEmpty } from "../assets/causalwords.mjs";
 import { questionsOf } from "../assets/curves.mjs";
 
 const effect = (speedup, reduction, more = {}) => ({ speedup, reduction, lo: reduction - 0.01, hi: reduction + 0.01, samples: 9, outliers: 0, ...more });
@@ -17,6 +17,7 @@ test("verdicts leave out the numbers beside them", () => {
   assert.equal(words("not clear yet: 50 % faster gives -7.4 to 1.3 %"), "not clear yet");
   assert.equal(words("helps until 30 %, then something else is the bottleneck: 10 % faster gives 10.1 %; virtual disagrees", { disagrees: ["virtual"] }),
     "helps until 30 %, then something else is the bottleneck");
+  assert.equal(words("helps or hurts, by how much it is: 10 % faster gives -5.0 %, 50 % faster gives 20.0 %"), "helps or hurts, by how much it is");
   assert.equal(words("no effect"), "no effect");
   assert.equal(words("a verdict of a later version: 7"), "a verdict of a later version: 7");
 });
@@ -28,6 +29,7 @@ test("withheld numbers say why, once each", () => {
   assert.deepEqual(reasons(none), ["only 71 % of the delays could be inserted"]);
   assert.equal(verdictText(none), "no number yet");
   assert.deepEqual(reasons(of(held(0.1, "4 measured (7 visits)"), held(0.25, "4 measured (9 visits)"), effect(0.5, 0.1))), ["at 10 %, 25 %: 4 measured (9 visits)"]);
+  assert.deepEqual(reasons(of(held(0.1, "6.1 % were owed"), held(0.25, "1.6 % were owed"))), ["1.6 % were owed"]);
   assert.deepEqual(reasons(of(effect(0.5, 0.1))), []);
 });
 
@@ -65,6 +67,39 @@ test("virtual time shows in what there is of the profile", () => {
   assert.equal(virtualIsOn({ curves: [], started: "2026-01-01T00:00:00Z" }), true);
   assert.equal(virtualIsOn({ curves: [{ mode: "virtual" }], plan_id: "p" }), true);
   assert.equal(virtualIsOn({ curves: [], plan_id: "p", started: "2026-01-01T00:00:00Z" }), false);
+});
+
+test("where too little was measured, it says how more comes", () => {
+  const held = [effect(0.1, 0, { withheld: "3 iterations measured, 5 are needed (7 visits)" })];
+  const of = (mode, state, effects = held) => nextStep(first(curve("a", "", effects, { mode })).curves[0], state);
+  assert.match(of("virtual", "idle"), /comes by itself/);
+  assert.match(of("overlap", "running"), /run on/);
+  assert.match(of("overlap", "spent"), /again for longer/);
+  assert.equal(of("overlap", "running", [effect(0.1, 0, { withheld: "processors were short" })]), "");
+  assert.equal(of("overlap", "running", [effect(0.1, 0.1)]), "");
+});
+
+test("it says who saw the waits, and what nobody saw", () => {
+  assert.match(handoverText("runtime"), /Go's scheduler/);
+  assert.match(handoverText("wrappers"), /causal\.Mutex/);
+  assert.equal(handoverText(undefined), "");
+  const of = (attributed_ns, unattributed_ns, mode = "overlap") => unseenText({ waiting: [{ mode, attributed_ns, unattributed_ns }] }, mode);
+  assert.equal(unseenText({}, "virtual"), "");
+  assert.match(of(0, 0), /^No goroutine/);
+  assert.match(of(2e9, 0), /all waits that were seen, 2 s\.$/);
+  assert.match(of(3e9, 1e9), /1 s of 4 s of waiting \(25 %\)/);
+  assert.match(of(3e9, 0, "virtual"), /are not seen\.$/);
+});
+
+test("a draft is a plan of ten minutes for this program", () => {
+  const questions = questionsOf({ curves: [curve("reserve", "", [effect(0.5, 0.3)])] });
+  const draft = planDraft({ questions, progress: "POST /orders", metric: "throughput", service: 'a "shop"', now: 1e12 });
+  assert.match(draft, /^id: page-1000000000$/m);
+  assert.match(draft, /^generation: 1000000000$/m);
+  assert.match(draft, /^expires_at: 2001-09-09T01:56:40Z$/m);
+  assert.match(draft, /^target: \{service: "a \\"shop\\""\}$/m);
+  assert.match(draft, /^regions:\n  - span: "reserve"\n  - auto: 2\nprogress:\n  - \{span: "POST \/orders", type: throughput\}$/m);
+  assert.match(planDraft({ questions: [], progress: "", metric: "latency_p50", service: "" }), /^mode: overlap\nregions:\n  - auto: 3\nprogress:\n  - \{span: "POST \/checkout", type: latency\} {3}#/m);
 });
 
 test("a plan to copy asks about what seems worth it", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { effectOf, effectWords, figuresOf, meanChange, relativeChange, windowOf } from "../assets/compare.mjs";
+import { binsOf, changesOf, effectOf, effectWords, figuresOf, meanChange, relativeChange, windowOf } from "../assets/compare.mjs";
 
 // Written by TestComparedFigures, with otelhdr's figures.
 const cases = JSON.parse(readFileSync(new URL("compare.json", import.meta.url), "utf8"));
@@ -55,4 +55,20 @@ test("an effect has a size and a direction", () => {
   assert.equal(effectWords(0.196), "small, slower");
   assert.equal(effectWords(-0.6), "medium, faster");
   assert.equal(effectWords(-Infinity), "large, faster");
+});
+
+test("bins have all of a window, side by side, as the API draws them", () => {
+  const bins = binsOf({ buckets: [[5, 5, 1], [9, 9, 2], [1000, 1003, 3], [1024, 1027, 4]] });
+  assert.equal(bins.reduce((sum, b) => sum + b.count, 0), 10);
+  for (let i = 1; i < bins.length; i++) assert.equal(bins[i].low_ns, bins[i - 1].high_ns + 1);
+  const at = (v) => bins.find((b) => b.low_ns <= v && v <= b.high_ns);
+  assert.deepEqual([at(5), at(9), at(1000), at(1024)].map((b) => [b.low_ns, b.high_ns, b.count]), [[5, 5, 1], [8, 9, 2], [896, 1023, 3], [1024, 1279, 4]]);
+});
+
+test("a change that rounding can make says nothing", () => {
+  const figures = (mean, ...percentiles) => ({ count: 100, mean, deviation: 10, percentiles });
+  const changes = changesOf(figures(100, 100, 200, 300), figures(110, 100.1, 260, 300), 0.001);
+  assert.deepEqual(changes.percentiles.map((c) => [+c.part.toFixed(4), c.within]), [[0.001, true], [0.3, false], [0, true]]);
+  assert.deepEqual([+changes.mean.part.toFixed(4), changes.mean.within], [0.1, false]);
+  assert.ok(Number.isNaN(changesOf(figures(1, 1, 1, 1), { ...figures(0, 0, 0, 0), count: 0 }, 0).mean.part));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart, bestBet, bounds, changeOf, columnsOf, measured, questionsOf, typical } from "../assets/curves.mjs";
+import { apart, bounds, changeOf, columnsOf, measured, questionsOf, typical } from "../assets/curves.mjs";
 
 const effect = (speedup, reduction, half) => ({
   speedup, reduction, lo: reduction - half, hi: reduction + half, throughput_gain: changeOf("throughput", reduction), samples: 20, outliers: 1,
@@ -38,6 +38,14 @@ test("questions are ranked: gains by size, what is unclear, losses, nothing; and
     ["noise", "throughput", "unclear"], ["tiny", "throughput", "unclear"], ["worse", "throughput", "harms"], ["held", "throughput", "withheld"],
   ]);
   assert.deepEqual(questionsOf({ curves: [] }), []);
+});
+
+test("the whole curve is judged, not its end alone", () => {
+  const of = (...effects) => questionsOf({ curves: [curve("a", effects)] })[0].answer.class;
+  assert.equal(of(effect(0.1, 0.1, 0.02), effect(0.5, 0.3, 0.5)), "helps", "the end is unsure");
+  assert.equal(of(effect(0.1, -0.1, 0.02), effect(0.5, 0.2, 0.02)), "helps", "the largest that is certain");
+  assert.equal(of(effect(0.1, 0.1, 0.02), effect(0.5, 0, 0.01)), "helps", "it is flat at the end only");
+  assert.equal(of(effect(0.1, 0.3, 0.5), effect(0.5, 0.01, 0.005)), "unclear");
 });
 
 test("a mode with a number answers where an experiment has none", () => {
@@ -87,15 +95,6 @@ test("where modes lie furthest apart", () => {
   const [p, mode, other, otherMode] = apart(update);
   assert.deepEqual([mode, p.speedup, p.reduction, otherMode, other.speedup, other.reduction], ["overlap", 0.5, 0.3, "virtual", 0.5, 0.2]);
   assert.equal(apart(questionsOf(profile)[0]), null);
-});
-
-test("the best bet is the strongest certain one that no mode disputes, of throughput first", () => {
-  const best = bestBet(profile);
-  assert.deepEqual([best.curve.label, best.progress, best.point.speedup, best.point.gain], ["read", "checkout", 0.5, changeOf("throughput", 0.1)]);
-  const latency = bestBet({ curves: profile.curves.slice(-1) });
-  assert.deepEqual([latency.progress, latency.point.gain], ["latency p99 of checkout", -0.4]);
-  assert.equal(bestBet({ curves: profile.curves.slice(0, 4) }), null);
-  assert.equal(bestBet({ curves: [] }), null);
 });
 
 test("bounds hold zero, see ten points at least, and are not pressed flat by an open interval", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goalText, goalsOf, rowsOf, sentences, spread } from "../assets/overviewrows.mjs";
+import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "../assets/overviewrows.mjs";
 
 const effect = (speedup, reduction, half = 0.01) => ({ speedup, reduction, lo: reduction - half, hi: reduction + half, samples: 9, outliers: 0 });
 const curve = (span, effects, more = {}) => ({
@@ -131,4 +131,37 @@ test("the axis has zero, all effects, and most of their intervals", () => {
   same(range(), -0.025, 0.075);
   // 20 % less time for each is 25 % more throughput, and an interval reaches three times as far at most.
   same(range(curve("update", [effect(0.25, 0.2)]), curve("noise", [{ ...effect(0.25, -0.05), lo: -50, hi: 3 }], { significant: false })), -0.75, 0.75);
+});
+
+test("a row says where hot and important differ", () => {
+  const tension = (name, list = regions) => named(name, rowsOf(list, profile, orders)).tension;
+  assert.equal(tension("reserve stock"), "matters more than its time");
+  assert.equal(tension("price cart"), "hot, but brings nothing");
+  assert.equal(tension("price cart", [region("price cart", 3)]), "");
+  assert.equal(tension("reserve stock", [region("reserve stock", 80)]), "");
+  assert.equal(tension("noise"), "");
+  assert.equal(tension("pack"), "");
+});
+
+test("the part of the time that a region has a CPU for", () => {
+  const pmu = (mean) => ({ means: [{ name: "minor_faults", mean: 9 }, { name: "cpu_time", unit: "ns", mean }] });
+  assert.equal(cpuPart({ pmu: pmu(20), mean_ns: 80 }), 0.25);
+  assert.equal(cpuPart({ pmu: pmu(90), mean_ns: 80 }), 1);
+  assert.equal(cpuPart({ mean_ns: 80 }), null);
+  assert.equal(cpuPart({ pmu: { means: [] }, mean_ns: 80 }), null);
+  const busy = regions.map((r) => (r.name === "reserve stock" ? { ...r, pmu: pmu(20), mean_ns: 80 } : r));
+  assert.equal(sentences(rowsOf(busy, profile, orders), orders).at(-1), "reserve stock uses a CPU for 25 % of its time: for the rest it waits.");
+});
+
+test("without a plan, the root of most requests is the goal", () => {
+  const p = { curves: [curve("a", [effect(0.25, 0.5)], { progress: "search" }), curve("a", [effect(0.25, 0.1)])] };
+  assert.equal(goalsOf(p, undefined, "POST /orders")[0].progress, "POST /orders");
+});
+
+test("the page begins with the region that helps most, and plans for the busiest unit of work", () => {
+  assert.equal(bestOf(rowsOf(regions, profile, orders)).region.name, "reserve stock");
+  assert.equal(bestOf(rowsOf(regions, { curves: [] }, null)), undefined);
+  const kinds = [{ name: "a", kind: "internal", count: 9 }, { name: "b", kind: "server", count: 1 }, { name: "c", kind: "consumer", count: 2 }];
+  assert.equal(busiest(kinds), "c");
+  assert.equal(busiest([]), "");
 });

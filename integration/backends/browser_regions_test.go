@@ -1,0 +1,161 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks/schedule"
+)
+
+var shopScope = instrumentation.Scope{Name: "shop", Version: "1"}
+
+// savedRegions have a thousand durations each, which take times as long as the first run's.
+func savedRegions(t *testing.T, times float64, names ...string) []spans.RegionStats {
+	t.Helper()
+	var out []spans.RegionStats
+	for i, name := range names {
+		h, err := otelhdr.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var total time.Duration
+		for n := range 1000 {
+			d := time.Duration(float64(1000+n) * times * float64(time.Microsecond) * float64(i+1))
+			h.Record(uint64(d))
+			total += d
+		}
+		out = append(out, spans.RegionStats{Scope: shopScope, Name: name, Count: 1000, Total: total, Self: total, Durations: h.Snapshot(nil)})
+	}
+	return out
+}
+
+// savedPage opens a page of two saved runs, of which the second is a fifth slower.
+func savedPage(t *testing.T) *page {
+	t.Helper()
+	before, after := savedRegions(t, 1, "pay", "ship", "gone"), savedRegions(t, 1.2, "pay", "ship", "new")
+	store := spans.NewRing(1 << 20)
+	for i := range byte(5) {
+		err := store.Append(&spans.SessionRecord{ID: spans.SessionID{15: i + 1}, Name: "pay", Duration: time.Second, Spans: []spans.SpanRecord{{
+			Name: "pay", Scope: shopScope, Parent: -1, Duration: time.Second, SelfTime: time.Second, Sampled: true,
+			Attributes: []attribute.KeyValue{attribute.Int64("otelprof.running_ns", 250), attribute.Int64("otelprof.runnable_ns", 250), attribute.Int64("otelprof.blocked_ns", 500)},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	split := schedule.Split{Running: time.Second, Blocked: map[schedule.Reason]time.Duration{schedule.Sync: 3 * time.Second}}
+	h, err := viewer.New(viewer.Sources{
+		Regions: func() []spans.RegionStats { return after }, Store: store, Service: "shop (saved)",
+		Saved: &viewer.Saved{
+			Schedule: &schedule.Report{Window: 10 * time.Second, Regions: []schedule.Region{{Scope: "shop", Name: "pay", Count: 5, Total: split, Self: split}}},
+			Runs:     []viewer.Run{{Name: "monday", Regions: before, RelativeError: 0.001}, {Name: "tuesday", Regions: after, RelativeError: 0.001}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := viewer.Listen("127.0.0.1:0", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPage(t, server.URL())
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	return p
+}
+
+// TestBrowserSaved looks at saved runs in Chromium: what has a meaning there only, and what has none.
+func TestBrowserSaved(t *testing.T) {
+	needs(t)
+	p := savedPage(t)
+
+	t.Run("compare", func(t *testing.T) {
+		p.open(t, "#/compare")
+		row := func(name string) string {
+			return fmt.Sprintf(`[...document.querySelectorAll("table.runs tbody")].find((b) => b.querySelector(".name-text").textContent === %q)`, name)
+		}
+		p.until(t, "shows both runs", row("pay")+`?.innerText.includes("+20.0 %")`)
+		p.until(t, "says who is alone", row("new")+`.innerText.includes("only in the candidate") && `+row("gone")+`.innerText.includes("only in the baseline")`)
+		eval[bool](t, p, row("pay")+`.querySelector("button").click() ?? true`)
+		p.until(t, "opens the distributions", row("pay")+`.querySelector("svg.histogram path.bin-line") && `+row("pay")+`.querySelector(".comparison table tbody").rows.length > 5`)
+		eval[bool](t, p, `[...document.querySelectorAll("#main button")].find((b) => b.textContent === "Swap").click() ?? true`)
+		p.until(t, "swaps", row("pay")+`.innerText.includes("−16.7 %") && location.hash.includes("a=1")`)
+	})
+
+	t.Run("regions", func(t *testing.T) {
+		p.open(t, "#/regions?q=pay")
+		p.until(t, "a link to one region opens it", `document.querySelector("#main .region-detail .schedule table")`)
+		for what, expression := range map[string]string{
+			"the error bound":         `document.querySelector(".facts").innerText.includes("±")`,
+			"what spans say of time":  `document.querySelector(".schedule table").innerText.includes("50 %")`,
+			"the table beside a plot": `document.querySelector("figure details table.bins tbody").rows.length > 3`,
+			"no mark without a now":   `!document.querySelector("#main").innerText.includes("Compare from now")`,
+			"nothing to pause":        `document.querySelector("#pause").hidden && document.querySelector("#live").innerText === "Saved data"`,
+		} {
+			p.until(t, what, expression)
+		}
+		eval[bool](t, p, `[...document.querySelectorAll(".schedule button")].find((b) => b.textContent.startsWith("Where")).click() ?? true`)
+		p.until(t, "the trace says where the time went", `document.querySelector(".schedule [role=status]").innerText.includes("Blocked: sync")`)
+	})
+
+	t.Run("views", func(t *testing.T) {
+		passes, looked := 0, 0
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{1280, 390} {
+				p.look(t, scheme, width)
+				for _, view := range []string{"", "regions?q=pay", "sessions", "compare"} {
+					p.open(t, "#/"+view)
+					p.until(t, "has rows", `document.querySelector("#main [data-row]")`)
+					name := fmt.Sprintf("saved-%.7s-%s-%d", view, scheme, width)
+					p.shoot(t, name)
+					violations, n := p.violations(t)
+					for _, v := range violations {
+						t.Errorf("%s: %s", name, v)
+					}
+					if over := eval[int](t, p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+						t.Errorf("%s: the page is %d pixels wider than the screen", name, over)
+					}
+					passes, looked = passes+n, looked+1
+				}
+			}
+		}
+		check(t, "browser_saved", "figure=%d pictures of saved runs without a serious violation; %d rules of axe pass", looked, passes)
+		p.look(t, "light", 1280)
+	})
+
+	t.Run("print", func(t *testing.T) {
+		p.look(t, "dark", 1280)
+		p.do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+			return err
+		}))
+		for _, view := range []string{"", "regions?q=pay", "sessions", "compare"} {
+			p.open(t, "#/"+view)
+			p.until(t, "has rows", `document.querySelector("#main [data-row]")`)
+			eval[bool](t, p, `window.dispatchEvent(new Event("beforeprint"))`)
+			for what, expression := range map[string]string{
+				"light":          `getComputedStyle(document.documentElement).backgroundColor === "rgb(255, 255, 255)"`,
+				"no navigation":  `![...document.querySelectorAll("nav, .live, .toolbar, #main button:not(.row-name, .card, .sort, .hot-step)")].some((e) => e.checkVisibility())`,
+				"one address":    `document.querySelector("#printed").checkVisibility() && document.querySelector("#printed").innerText.split(location.href).length === 2`,
+				"the service":    `document.querySelector("#printed").innerText.includes("shop (saved)")`,
+				"nothing is cut": `[...document.querySelectorAll(".scroll")].every((e) => getComputedStyle(e).overflowX === "visible")`,
+			} {
+				p.until(t, "printed: "+what, expression)
+			}
+		}
+	})
+
+	for range len(p.errs) {
+		t.Error("console:", <-p.errs)
+	}
+}
