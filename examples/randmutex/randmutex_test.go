@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,36 +10,60 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The point of the example: the source is small in the CPU profile and large in the causal one.
+// tries is how often a busy machine may spoil what is measured.
+const tries = 3
+
+// measured fails if measure does each time.
+func measured(t *testing.T, measure func() error) {
+	t.Helper()
+	for try := 1; ; try++ {
+		err := measure()
+		if err == nil {
+			return
+		}
+		if t.Log(err); try == tries {
+			t.Fatalf("%d times not as it should be", tries)
+		}
+	}
+}
+
+// The point of the example: the source is small in the CPU profile and large in the causal one. Built by
+// otelprof it says so of a plain sync.Mutex.
 func TestSmallInOneAndLargeInTheOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 9 s")
 	}
-	got, err := program.Profile(t.Context(), 9*time.Second, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	share := got.CPU.Share(program.Function)
-	e, reason := program.Predicted(got.Causal, 0.5)
-	t.Logf("CPU %.1f %%, causal %.1f %% (%.1f .. %.1f) %s", 100*share, 100*e.Reduction, 100*e.Lo, 100*e.Hi, reason)
-	if share > 0.2 {
-		t.Errorf("CPU profile: %.0f %% in %s, want less than 20 %%", 100*share, program.Function)
-	}
-	if reason != "" || e.Reduction < 0.3 {
-		t.Errorf("causal profile: 50 %% faster gives %.0f %% (%s), want more than 30 %%", 100*e.Reduction, reason)
-	}
+	measured(t, func() error {
+		got, err := program.Profile(t.Context(), 9*time.Second, false)
+		if err != nil {
+			return err
+		}
+		share := got.CPU.Share(program.Function)
+		e, reason := program.Predicted(got.Causal, 0.5)
+		t.Logf("CPU %.1f %%, causal %.1f %% (%.1f .. %.1f) %s", 100*share, 100*e.Reduction, 100*e.Lo, 100*e.Hi, reason)
+		if share > 0.2 {
+			return fmt.Errorf("CPU profile: %.0f %% in %s: must be at most 20 %%", 100*share, program.Function)
+		}
+		if reason != "" || e.Reduction < 0.3 {
+			return fmt.Errorf("causal profile: 50 %% faster gives %.0f %% (%s): must be at least 30 %%", 100*e.Reduction, reason)
+		}
+		return nil
+	})
 }
 
 func TestOptimizedIsFaster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 3 s")
 	}
-	g, err := program.Compare(t.Context(), 2, 700*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%+v", g)
-	if g.Speedup < 0.2 || g.Reduction < 0.15 {
-		t.Errorf("%s is %.0f %% faster and requests %.0f %%, want 30 %% and more", program.Region, 100*g.Speedup, 100*g.Reduction)
-	}
+	measured(t, func() error {
+		g, err := program.Compare(t.Context(), 2, 700*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		t.Logf("%+v", g)
+		if g.Speedup < 0.2 || g.Reduction < 0.15 {
+			return fmt.Errorf("%s is %.0f %% faster and requests %.0f %%: must be at least 20 %% and 15 %%", program.Region, 100*g.Speedup, 100*g.Reduction)
+		}
+		return nil
+	})
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,9 +14,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/spans"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "-"+peerFlag { // of TestServe
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestSummarize(t *testing.T) {
 	around := func(v float64) span { return span{v, v - 0.5, v + 0.5} }
@@ -120,5 +129,61 @@ func TestFlags(t *testing.T) {
 	o, err := parseFlags([]string{"-quick", "-mode", "overlap", "-only", "join"}, &bytes.Buffer{})
 	if err != nil || len(o.modes) != 1 || o.modes[0] != causal.ModeOverlap || len(o.speedups) >= len(thorough().speedups) {
 		t.Errorf("parseFlags = %+v, %v; want overlap only, and fewer speed-ups", o, err)
+	}
+}
+
+// TestServe has another process as the clients. It ends when the server does.
+func TestServe(t *testing.T) {
+	p := start(workload{run: serve}, idle(t))
+	if got := p.visits.next(p.visits.latest()); got.count == 0 {
+		t.Error("no request was answered")
+	}
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// idle is a hook that does nothing.
+func idle(t *testing.T) spans.Hook {
+	t.Helper()
+	c, err := causal.New(causal.WithVirtual(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.Hook()
+}
+
+// TestFail has a workload that cannot work: whoever ends the program is told.
+func TestFail(t *testing.T) {
+	want := errors.New("no")
+	p := start(workload{run: func(_ context.Context, p *program) { p.fail(want) }}, idle(t))
+	if err := p.end(); !errors.Is(err, want) {
+		t.Errorf("end = %v, want %v", err, want)
+	}
+}
+
+// TestPlain runs each workload of runtime mode for some units of work.
+func TestPlain(t *testing.T) {
+	calibrate()
+	for _, w := range plainWorkloads() {
+		t.Run(w.name, func(t *testing.T) {
+			p := start(w, idle(t))
+			for last := (visit{}); last.count < 3; {
+				next := p.visits.next(last)
+				if next.count == last.count {
+					t.Error("no unit of work is done")
+					break
+				}
+				last = next
+			}
+			if err := p.end(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

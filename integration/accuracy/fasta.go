@@ -4,8 +4,6 @@ import (
 	"context"
 	"hash/crc32"
 	"sync"
-
-	"github.com/otelprof/otelprof/causal"
 )
 
 // The generator and the frequencies of the benchmark "fasta".
@@ -35,60 +33,66 @@ func bounds() []uint32 {
 	return all
 }
 
+// A condition is what a sync.Cond and a causal.Cond have in common.
+type condition interface {
+	Wait()
+	Broadcast()
+}
+
 // fasta makes a random sequence: each number depends on the one before, so one worker at
 // a time draws a block of them; each finds the letters for its block; and they are written in order.
-func fasta(ctx context.Context, p *program) {
-	var (
-		wg       sync.WaitGroup
-		generate causal.Mutex
-		seed     = uint32(42)
-		blocks   int
+func fasta(generate, output sync.Locker, on func(sync.Locker) condition) func(context.Context, *program) {
+	return func(ctx context.Context, p *program) {
+		var (
+			wg     sync.WaitGroup
+			seed   = uint32(42)
+			blocks int
 
-		output  causal.Mutex
-		turn    = causal.NewCond(&output)
-		written int
-		sum     uint32
+			turn    = on(output)
+			written int
+			sum     uint32
 
-		below = bounds()
-	)
-	for range 2 {
-		wg.Go(func() {
-			numbers, text := make([]uint32, blockBytes), make([]byte, blockBytes)
-			for ctx.Err() == nil {
-				generate.Lock()
-				block := blocks
-				blocks++
-				_, span := p.tracer.Start(ctx, "random")
-				for i := range int(p.share("random", blockBytes)) {
-					seed = (seed*multiplier + increment) % modulus
-					numbers[i] = seed
-				}
-				span.End()
-				generate.Unlock()
-
-				_, span = p.tracer.Start(ctx, "select")
-				for i, n := range numbers[:int(p.share("select", blockBytes))] {
-					k := 0
-					for n >= below[k] {
-						k++
+			below = bounds()
+		)
+		for range 2 {
+			wg.Go(func() {
+				numbers, text := make([]uint32, blockBytes), make([]byte, blockBytes)
+				for ctx.Err() == nil {
+					generate.Lock()
+					block := blocks
+					blocks++
+					_, span := p.tracer.Start(ctx, "random")
+					for i := range int(p.share("random", blockBytes)) {
+						seed = (seed*multiplier + increment) % modulus
+						numbers[i] = seed
 					}
-					text[i] = letters[k]
-				}
-				span.End()
+					span.End()
+					generate.Unlock()
 
-				output.Lock()
-				for written != block {
-					turn.Wait()
+					_, span = p.tracer.Start(ctx, "select")
+					for i, n := range numbers[:int(p.share("select", blockBytes))] {
+						k := 0
+						for n >= below[k] {
+							k++
+						}
+						text[i] = letters[k]
+					}
+					span.End()
+
+					output.Lock()
+					for written != block {
+						turn.Wait()
+					}
+					_, span = p.tracer.Start(ctx, "write")
+					sum = crc32.Update(sum, crc32.IEEETable, text)
+					span.End()
+					written++
+					turn.Broadcast()
+					output.Unlock()
+					p.progress(ctx)
 				}
-				_, span = p.tracer.Start(ctx, "write")
-				sum = crc32.Update(sum, crc32.IEEETable, text)
-				span.End()
-				written++
-				turn.Broadcast()
-				output.Unlock()
-				p.progress(ctx)
-			}
-		})
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
 }

@@ -34,6 +34,7 @@ type options struct {
 	only  *regexp.Regexp
 	quick bool
 	lab   string // the workload to measure in this process
+	peer  string // the address of a server, to be the clients of
 }
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
@@ -43,6 +44,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
+	flags.StringVar(&o.peer, peerFlag, "", "be the clients of the server at this `address`, for the command itself")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -50,8 +52,11 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("argument %q: unexpected", flags.Arg(0))
 	}
 	o.settings = thorough()
-	if o.quick {
+	switch {
+	case o.quick:
 		o.settings = quick()
+	case causal.Mode(*mode) == modeRuntime:
+		o.settings = o.shorter()
 	}
 	switch m := causal.Mode(*mode); m {
 	case "":
@@ -72,6 +77,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parseFlags(args, stderr)
 	if err != nil {
 		return err
+	}
+	if o.peer != "" {
+		return beClients(ctx, o.peer)
 	}
 	if o.lab != "" {
 		return measureHere(o, stdout)

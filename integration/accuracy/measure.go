@@ -66,6 +66,9 @@ func newLab(w workload, s settings) *lab {
 		s.window, s.settle = s.window*2/5, s.settle/5
 		s.overlap, s.pairs = 2*s.overlap, 5*s.pairs/2
 	}
+	if w.takesTurns {
+		s.window *= 5
+	}
 	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}}
 }
 

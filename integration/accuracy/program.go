@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,9 @@ type program struct {
 	stop   context.CancelFunc
 	ended  sync.WaitGroup
 	tp     *spans.TracerProvider
+
+	mu  sync.Mutex
+	err error
 }
 
 // start lets a workload run under a hook.
@@ -44,7 +48,14 @@ func start(w workload, hook spans.Hook) *program {
 func (p *program) end() error {
 	p.stop()
 	p.ended.Wait()
-	return p.tp.Shutdown(context.Background())
+	return errors.Join(p.err, p.tp.Shutdown(context.Background()))
+}
+
+// fail notes what keeps the workload from working.
+func (p *program) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = errors.Join(p.err, err)
 }
 
 // A factor is which part of a region's time is left. The program reads it at each iteration.

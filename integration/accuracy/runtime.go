@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -32,6 +31,12 @@ func runtimeKnown(mode causal.Mode) error {
 	return nil
 }
 
+// shorter leaves something out, since there are more workloads.
+func (s settings) shorter() settings {
+	s.speedups, s.patience = []float64{0.25, 0.5, 0.75}, 6*time.Second
+	return s
+}
+
 // workloadsOf are those that a mode is asked about.
 func workloadsOf(modes []causal.Mode) []workload {
 	if len(modes) == 1 && modes[0] == modeRuntime {
@@ -55,7 +60,7 @@ func plainWorkloads() []workload {
 		},
 		{
 			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing",
-			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us, &sync.Mutex{}), computes: true,
+			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us, &sync.Mutex{}), computes: true, control: "nothing", kind: "noop",
 		},
 		{
 			name: "pipeline", about: "3: 5 ms, a chan of 2, 3.5 ms",
@@ -70,6 +75,22 @@ func plainWorkloads() []workload {
 			regions: []string{"c"}, run: serialAndAside, computes: true, short: true, control: "aside", kind: "aside",
 		},
 		{
+			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a sync.Mutex",
+			regions: []string{"draw"}, run: randMutex(&sync.Mutex{}), control: "fetch", kind: "slack",
+		},
+		{
+			name: "fasta", about: "8: 2 workers; random numbers under a sync.Mutex, looked up side by side, written in order",
+			regions: []string{"random", "select"}, run: fasta(&sync.Mutex{}, &sync.Mutex{}, func(l sync.Locker) condition { return sync.NewCond(l) }), computes: true,
+		},
+		{
+			name: "errgroup", about: "an errgroup of two at a time: 5 ms, and twice 2 ms",
+			regions: []string{"long", "short"}, run: grouped,
+		},
+		{
+			name: "netpoll", about: "2: 8 connections of another process, which thinks for 5 ms, and 1 ms under a sync.Mutex",
+			regions: []string{"critical"}, run: serve, short: true, control: "nothing", kind: "noop",
+		},
+		{
 			name: "saturated", about: "5: 8 goroutines that compute on all processors",
 			regions: []string{"c"}, run: saturatedBy(8), computes: true, short: true,
 		},
@@ -79,78 +100,7 @@ func plainWorkloads() []workload {
 		},
 		{
 			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans",
-			regions: []string{"c"}, run: background,
+			regions: []string{"c"}, run: background, takesTurns: true,
 		},
 	}
-}
-
-func plainJoin(a, b time.Duration) func(context.Context, *program) {
-	return func(ctx context.Context, p *program) {
-		for ctx.Err() == nil {
-			var both sync.WaitGroup
-			both.Go(func() { p.io(ctx, "a", a) })
-			both.Go(func() { p.io(ctx, "b", b) })
-			both.Wait()
-			p.progress(ctx)
-		}
-	}
-}
-
-func plainPipeline(produce, consume time.Duration) func(context.Context, *program) {
-	return func(ctx context.Context, p *program) {
-		items := make(chan int, 2)
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			defer close(items)
-			for i := 0; ctx.Err() == nil; i++ {
-				p.io(ctx, "produce", produce)
-				items <- i
-			}
-		})
-		wg.Go(func() {
-			for range items {
-				p.io(ctx, "consume", consume)
-				p.progress(ctx)
-			}
-		})
-		wg.Wait()
-	}
-}
-
-func plainFanOut(ctx context.Context, p *program) {
-	for ctx.Err() == nil {
-		in, request := p.tracer.Start(ctx, "request")
-		p.io(in, "before", ms)
-		var both sync.WaitGroup
-		both.Go(func() { p.io(in, "b1", 5*ms) })
-		both.Go(func() { p.io(in, "b2", 3500*us) })
-		both.Wait()
-		p.io(in, "after", ms)
-		request.End()
-		p.progress(ctx)
-	}
-}
-
-func saturatedBy(n int) func(context.Context, *program) {
-	return func(ctx context.Context, p *program) {
-		var wg sync.WaitGroup
-		for range n {
-			wg.Go(func() { serial(ctx, p) })
-		}
-		wg.Wait()
-	}
-}
-
-// background is saturated, with goroutines beside it that have no spans.
-func background(ctx context.Context, p *program) {
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				burn((100 * us).Seconds())
-			}
-		})
-	}
-	saturatedBy(8)(ctx, p)
-	wg.Wait()
 }

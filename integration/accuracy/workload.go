@@ -26,6 +26,9 @@ type workload struct {
 	// computes tells that it needs the processors, whose speed changes from one moment to the
 	// next, and has no queues that take long to fill: many short windows tell more than a few.
 	computes bool
+	// takesTurns tells that goroutines which do different things take turns at the processors, for 20 ms
+	// each: in a short window some of them have a turn more than others.
+	takesTurns bool
 	// short tells that it is part of a quick run.
 	short bool
 }
@@ -59,11 +62,11 @@ func workloads() []workload {
 		},
 		{
 			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a lock",
-			regions: []string{"draw"}, run: randMutex,
+			regions: []string{"draw"}, run: randMutex(&causal.Mutex{}),
 		},
 		{
 			name: "fasta", about: "8: 2 workers; random numbers under a lock, looked up side by side, written in order",
-			regions: []string{"random", "select"}, run: fasta, computes: true,
+			regions: []string{"random", "select"}, run: fasta(&causal.Mutex{}, &causal.Mutex{}, func(l sync.Locker) condition { return causal.NewCond(l) }), computes: true,
 		},
 		{
 			name: "saturated", about: "5: 8 goroutines that compute on all processors",
@@ -171,24 +174,23 @@ func saturated(ctx context.Context, p *program) {
 	wg.Wait()
 }
 
-func randMutex(ctx context.Context, p *program) {
-	var (
-		wg     sync.WaitGroup
-		source causal.Mutex
-	)
-	for range 8 {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				in, request := p.tracer.Start(ctx, "request")
-				p.io(in, "fetch", 4*ms)
-				p.cpu(in, "render", 200*us)
-				source.Lock()
-				p.io(in, "draw", ms)
-				source.Unlock()
-				request.End()
-				p.progress(ctx)
-			}
-		})
+func randMutex(source sync.Locker) func(context.Context, *program) {
+	return func(ctx context.Context, p *program) {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					in, request := p.tracer.Start(ctx, "request")
+					p.io(in, "fetch", 4*ms)
+					p.cpu(in, "render", 200*us)
+					source.Lock()
+					p.io(in, "draw", ms)
+					source.Unlock()
+					request.End()
+					p.progress(ctx)
+				}
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
 }

@@ -71,6 +71,9 @@ func byFunction(p *profile.Profile, pkg string) (CPU, error) {
 	self := map[string]int64{}
 	total := int64(0)
 	for _, s := range p.Sample {
+		if slices.ContainsFunc(s.Location, inserts) {
+			continue
+		}
 		ns := s.Value[len(s.Value)-1]
 		total += ns
 		seen := map[string]bool{}
@@ -113,4 +116,10 @@ func (c CPU) write(w io.Writer, p Program) {
 		fmt.Fprintf(t, "  %.1f %%\t  %s%s\n", 100*f.Share, f.Name, mark)
 	}
 	_ = t.Flush() // what can not be printed here can not be elsewhere
+}
+
+// inserts reports whether the scheduler delays the goroutine there, in an experiment: that is no work of
+// the program's.
+func inserts(at *profile.Location) bool {
+	return slices.ContainsFunc(at.Line, func(l profile.Line) bool { return l.Function.Name == "runtime.(*otelprofG).pay" })
 }
