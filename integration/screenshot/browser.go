@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -21,31 +20,13 @@ const (
 	// viewTime is what a view may take to have its data.
 	viewTime = 20 * time.Second
 	// settle lets bars come to rest.
-	settle = 600 * time.Millisecond
+	settle = 800 * time.Millisecond
 )
 
 // A browser has the viewer open.
 type browser struct {
 	ctx   context.Context //nolint:containedctx // chromedp keeps the tab in it
 	close func()
-}
-
-// A shot is a view as it is to be seen.
-type shot struct {
-	hash, scheme string
-	width        int64
-}
-
-// name is a file's: "sessions-dark-400.png". One session of the list is "session".
-func (s shot) name() string {
-	view, id, _ := strings.Cut(strings.TrimPrefix(s.hash, "#/"), "/")
-	switch {
-	case view == "":
-		view = "overview"
-	case view == "sessions" && id != "":
-		view = "session"
-	}
-	return fmt.Sprintf("%s-%s-%d.png", view, s.scheme, s.width)
 }
 
 // openBrowser starts Chromium, with its profile in a folder, on the viewer.
@@ -66,31 +47,22 @@ func openBrowser(ctx context.Context, dir, url string) (*browser, error) {
 	return b, nil
 }
 
-// everything takes every view that the page links to, and the first session of the list.
-func (b *browser) everything(dir string, out io.Writer) error {
+// everything takes all shots of a page, light and dark, wide and narrow, into a folder.
+func (b *browser) everything(dir string, p page, out io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	hashes, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`[...document.querySelectorAll("nav [data-view]")].map((a) => a.hash)`))
-	if err != nil {
-		return err
+	if err := chromedp.Do(b.ctx, chromedp.Navigate(p.url)); err != nil {
+		return fmt.Errorf("%s: %w", p.url, err)
 	}
-	if err := b.open("#/sessions"); err != nil {
-		return err
-	}
-	session, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector('#main a[href^="#/sessions/"]')?.hash ?? ""`))
-	if err != nil {
-		return err
-	}
-	if session != "" {
-		hashes = append(hashes, session)
-	}
-	for _, hash := range hashes {
-		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range []int64{wide, narrow} {
-				s := shot{hash: hash, scheme: scheme, width: width}
-				file := filepath.Join(dir, s.name())
-				if err := b.picture(s, file); err != nil {
+	for _, s := range p.shots {
+		for _, width := range []int64{wide, narrow} {
+			if err := b.show(s, width); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+			for _, scheme := range []string{"light", "dark"} {
+				file := filepath.Join(dir, fmt.Sprintf("%s-%s-%s-%d.png", p.name, s.name, scheme, width))
+				if err := b.picture(scheme, file); err != nil {
 					return err
 				}
 				if _, err := fmt.Fprintln(out, file); err != nil {
@@ -102,36 +74,40 @@ func (b *browser) everything(dir string, out io.Writer) error {
 	return nil
 }
 
-// open shows a view and waits for its data.
-func (b *browser) open(hash string) error {
-	// The page changes its view after the script that changes the hash, and not in it.
-	change := fmt.Sprintf("new Promise((done) => { location.hash = %q; setTimeout(done, 100, true); })", hash)
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](change, chromedp.EvalAwaitPromise)); err != nil {
-		return fmt.Errorf("%s: %w", hash, err)
+// show opens a view in a window of some width, waits for its data and does in it what the shot wants.
+func (b *browser) show(s shot, width int64) error {
+	// The page changes its view after the script that changes the hash, and not for the same one.
+	change := fmt.Sprintf(`new Promise((done) => { location.hash = "#/-"; location.hash = %q; setTimeout(done, 100, true); })`, s.hash)
+	err := chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height))
+	if err == nil {
+		_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](change, chromedp.EvalAwaitPromise))
 	}
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#main").innerText.length > 40 && document.querySelector("#banner").hidden`,
-		chromedp.WithPollingTimeout(viewTime)))
 	if err != nil {
-		return fmt.Errorf("%s: shows nothing for %v: %w", hash, viewTime, err)
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	ready := `Boolean(document.querySelector("#main").innerText.length > 40 && document.querySelector("#banner").hidden`
+	if s.do != "" {
+		ready += " && (" + s.do + ")"
+	}
+	ready += ")"
+	if _, err = chromedp.Run(b.ctx, chromedp.Poll[bool](ready, chromedp.WithPollingTimeout(viewTime))); err != nil {
+		return fmt.Errorf("%s: shows nothing for %v: %w", s.name, viewTime, err)
 	}
 	return chromedp.Do(b.ctx, chromedp.Sleep(settle))
 }
 
-// picture takes one picture into a file.
-func (b *browser) picture(s shot, file string) error {
-	err := chromedp.Do(b.ctx, chromedp.EmulateViewport(s.width, height), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+// picture takes one picture of what is shown into a file.
+func (b *browser) picture(scheme, file string) error {
+	err := chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}},
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 		})
 		return err
 	}))
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	var png []byte
+	if err == nil {
+		png, err = chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	}
-	if err := b.open(s.hash); err != nil {
-		return err
-	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

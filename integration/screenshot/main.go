@@ -34,7 +34,7 @@ func parseFlags(args []string) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("screenshot", flag.ContinueOnError)
 	flags.StringVar(&s.out, "out", filepath.Join("docs", "img", "viewer.png"), "`file` of the README's picture")
-	flags.StringVar(&s.all, "all", "", "take every view instead, light and dark, 1400 and 400 pixels wide, into this `folder`")
+	flags.StringVar(&s.all, "all", "", "take every view instead, with data, saved and empty, light and dark, 1400 and 400 pixels wide, into this `folder`")
 	flags.DurationVar(&s.after, "after", time.Minute, "let the shop run this `time` at least: intervals shrink")
 	flags.DurationVar(&s.limit, "limit", 4*time.Minute, "give up after this `time` without numbers")
 	if err := flags.Parse(args); err != nil {
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	// The shop ends by itself even if nobody is left to end it.
-	s, err := startShop(ctx, dir, cfg.limit+2*time.Minute)
+	s, err := startShop(ctx, dir, cfg.limit+5*time.Minute)
 	if err != nil {
 		return err
 	}
@@ -73,12 +73,15 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer b.close()
-	if cfg.all == "" {
-		err = b.picture(shot{hash: "#/", scheme: "light", width: wide}, cfg.out)
-		if err == nil {
-			_, err = fmt.Fprintln(out, cfg.out)
-		}
-		return err
+	if cfg.all != "" {
+		return views(ctx, b, s, dir, cfg.all, out)
 	}
-	return b.everything(cfg.all, out)
+	err = b.show(overview, wide)
+	if err == nil {
+		err = b.picture("light", cfg.out)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(out, cfg.out)
+	}
+	return err
 }

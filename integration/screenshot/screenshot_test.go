@@ -29,6 +29,7 @@ func TestParseFlags(t *testing.T) {
 func TestViewerIn(t *testing.T) {
 	for line, want := range map[string]string{
 		"viewer  http://127.0.0.1:8080/": "http://127.0.0.1:8080/",
+		"http://127.0.0.1:8080":          "http://127.0.0.1:8080/",
 		"viewer  off":                    "",
 		"shop    http://127.0.0.1:4321":  "",
 	} {
@@ -62,19 +63,20 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for hash, want := range map[string]string{
-		"#/": "overview-dark-400.png", "#/causal": "causal-dark-400.png", "#/sessions": "sessions-dark-400.png", "#/sessions/0123": "session-dark-400.png",
-	} {
-		if got := (shot{hash: hash, scheme: "dark", width: narrow}).name(); got != want {
-			t.Errorf("%s: %s, want %s", hash, got, want)
+// A shot has a name of its own, and shows a view of the page.
+func TestShots(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range ofShop {
+		if seen[s.name] || !strings.HasPrefix(s.hash, "#/") {
+			t.Errorf("%+v: want another name, and a view", s)
 		}
+		seen[s.name] = true
 	}
 }
 
 // Waiting ends, and says what is missing.
 func TestMeasuredGivesUp(t *testing.T) {
-	s := &shop{url: "http://127.0.0.1:0/", started: time.Now()}
+	s := &shop{program: &program{url: "http://127.0.0.1:0/"}, started: time.Now()}
 	if err := s.measured(t.Context(), 0, time.Millisecond); err == nil || !strings.Contains(err.Error(), `the profile lacks everything`) {
 		t.Errorf("nobody answers: %v", err)
 	}

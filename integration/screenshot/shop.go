@@ -1,84 +1,36 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
 )
 
-// stopTime is how long the shop may take to end in good order.
-const stopTime = 30 * time.Second
-
 // A shop is the demo, running.
 type shop struct {
-	url     string // of the viewer
+	*program
+	data    string // where its files are
 	started time.Time
-	end     context.CancelFunc
-	done    chan error // has one value when the process has ended
 }
 
 // startShop builds the demo into a folder and runs it there, for some time at most.
 func startShop(ctx context.Context, dir string, most time.Duration) (*shop, error) {
-	program := filepath.Join(dir, "shop")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./shop")
-	build.Dir = "examples"
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build ./shop in %s: %w\n%s", build.Dir, err, text)
-	}
-	ctx, end := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, program, "-for", most.String(), "-listen", "127.0.0.1:0",
-		"-data", filepath.Join(dir, "data"), "-plan", filepath.Join(dir, "plan.yaml"))
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = stopTime
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	file, err := build(ctx, "examples", "./shop", dir)
 	if err != nil {
-		end()
-		return nil, fmt.Errorf("shop: %w", err)
+		return nil, err
 	}
-	s := &shop{started: time.Now(), end: end, done: make(chan error, 1)}
-	lines := bufio.NewScanner(out)
-	for s.url == "" && lines.Scan() {
-		s.url = viewerIn(lines.Text())
+	data := filepath.Join(dir, "data")
+	p, err := start(ctx, file, "-for", most.String(), "-listen", "127.0.0.1:0", "-data", data, "-plan", filepath.Join(dir, "plan.yaml"))
+	if err != nil {
+		return nil, err
 	}
-	go func() {
-		for lines.Scan() { // so that it never waits for a reader
-		}
-		s.done <- cmd.Wait()
-	}()
-	if s.url == "" {
-		return nil, errors.Join(errors.New("shop: it says no address of its viewer"), s.stop())
-	}
-	return s, nil
-}
-
-// viewerIn returns the address in a line such as "viewer  http://127.0.0.1:8080/", or "".
-func viewerIn(line string) string {
-	if rest, ok := strings.CutPrefix(line, "viewer "); ok && strings.Contains(rest, "://") {
-		return strings.TrimSpace(rest)
-	}
-	return ""
-}
-
-// stop ends the shop and waits for it. That it was interrupted is as it should be.
-func (s *shop) stop() error {
-	s.end()
-	if err := <-s.done; err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("shop: %w", err)
-	}
-	return nil
+	return &shop{program: p, data: filepath.Join(data, "otlp"), started: time.Now()}, nil
 }
 
 // measured waits until the profile has the numbers of the plan, and the shop has run for some time.
@@ -124,14 +76,23 @@ func lacks(p causal.Profile) string {
 }
 
 func (s *shop) profile(ctx context.Context) (p causal.Profile, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.url, "/")+"/api/v1/causal/profile", http.NoBody)
+	text, err := s.get(ctx, "api/v1/causal/profile")
 	if err != nil {
 		return p, err
+	}
+	return p, json.Unmarshal(text, &p)
+}
+
+// get asks the viewer.
+func (s *shop) get(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		return nil, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	defer response.Body.Close()
-	return p, json.NewDecoder(response.Body).Decode(&p)
+	return io.ReadAll(response.Body)
 }

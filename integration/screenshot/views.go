@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A page is a viewer, and what is to be seen of it.
+type page struct {
+	name, url string
+	shots     []shot
+}
+
+// A shot is a view, and an expression that does something in it and is true when that is done.
+type shot struct{ name, hash, do string }
+
+var (
+	overview = shot{name: "overview", hash: "#/"}
+	sessions = shot{name: "sessions", hash: "#/sessions"}
+	causes   = shot{name: "causal", hash: "#/causal"}
+	// region is one that is opened.
+	region = shot{"region", "#/regions?q=reserve+stock", `document.querySelector("#main .histogram")`}
+	// session is the slowest.
+	session = shot{"session", "#/sessions", `document.querySelector(".timeline .row") || (document.querySelector("#main .session-row a")?.click(), false)`}
+)
+
+const openEditor = `(document.querySelector(".plan-editor").open = true)`
+
+var ofShop = []shot{
+	overview, {name: "regions", hash: "#/regions"}, region, sessions, session,
+	{"span", "#/sessions", `document.querySelector(".details[data-open]") || (document.querySelector("#main .session-row a, .timeline .row:nth-child(3)")?.click(), false)`},
+	causes,
+	{"plan-checked", "#/causal", openEditor + ` && document.querySelector(".plan-check")`},
+	{"plan-problem", "#/causal", openEditor + ` && document.querySelector(".plan-problems") || (() => {
+		const text = document.querySelector(".plan-editor textarea");
+		text.value = text.value.replace("duty: 5%", "duty: 150%");
+		text.dispatchEvent(new Event("input"));
+	})()`},
+	{"audit", "#/causal", `(document.querySelector(".audit").open = true)`},
+	{"experiments", "#/causal", `(document.querySelector(".experiments details").open = true)`},
+	{name: "stacks", hash: "#/stacks"},
+	{name: "stacks-region", hash: "#/stacks/reserve%20stock"},
+	{"keys", "#/regions", `document.querySelector("#keys").open || document.querySelector("#help").click()`},
+}
+
+// views takes pictures of the shop, of what it has saved, and of what has nothing to show.
+func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Writer) (err error) {
+	before := filepath.Join(dir, "before")
+	if err := os.CopyFS(before, os.DirFS(s.data)); err != nil {
+		return err
+	}
+	if err := b.everything(into, page{"shop", s.url, ofShop}, out); err != nil {
+		return err
+	}
+	profile, err := s.get(ctx, "api/v1/causal/profile?samples=1")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "profile.json")
+	if err := os.WriteFile(file, profile, 0o644); err != nil {
+		return err
+	}
+	tool, err := build(ctx, ".", "./cmd/otelprof", dir)
+	if err != nil {
+		return err
+	}
+	for _, saved := range []struct {
+		name  string
+		args  []string
+		shots []shot
+	}{
+		{"saved", []string{s.data, file}, []shot{overview, causes, region}},
+		{"runs", []string{"-compare", before, s.data}, []shot{
+			{name: "compare", hash: "#/compare"},
+			{"compared", "#/compare", `document.querySelector("#main .histogram") || document.querySelector("#main .region-row button")?.click()`},
+			overview, causes,
+		}},
+	} {
+		p, err := start(ctx, tool, append([]string{"view"}, saved.args...)...)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(b.everything(into, page{saved.name, p.url, saved.shots}, out), p.stop()); err != nil {
+			return err
+		}
+	}
+	return empty(ctx, b, into, out)
+}
+
+// empty takes pictures of viewers in this process: without a span, without an answer, and without a controller.
+func empty(ctx context.Context, b *browser, into string, out io.Writer) error {
+	for name, opts := range map[string][]otelprof.Option{"nothing": nil, "off": {otelprof.WithoutVirtualTime()}} {
+		prof, err := otelprof.Setup(ctx, append(opts, otelprof.WithServiceName(name), otelprof.WithViewer("127.0.0.1:0"), otelprof.WithoutGlobals())...)
+		if err != nil {
+			return err
+		}
+		if name == "off" {
+			_, span := prof.TracerProvider().Tracer("screenshot").Start(ctx, "GET /", trace.WithSpanKind(trace.SpanKindServer))
+			time.Sleep(time.Millisecond)
+			span.End()
+		}
+		err = b.everything(into, page{name, prof.ViewerURL(), []shot{overview, {name: "regions", hash: "#/regions"}, sessions, causes}}, out)
+		if err := errors.Join(err, prof.Shutdown(ctx)); err != nil {
+			return err
+		}
+	}
+	h, err := viewer.New(viewer.Sources{Regions: func() []spans.RegionStats { return nil }, Store: spans.NewRing(1 << 20)})
+	if err != nil {
+		return err
+	}
+	server, err := viewer.Listen("127.0.0.1:0", h)
+	if err != nil {
+		return fmt.Errorf("viewer: %w", err)
+	}
+	return errors.Join(b.everything(into, page{"bare", server.URL(), []shot{causes, {name: "unknown", hash: "#/sessions/0123"}}}, out), server.Shutdown(ctx))
+}
