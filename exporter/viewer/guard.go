@@ -1,12 +1,10 @@
 package viewer
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
+
+	"github.com/otelprof/otelprof/internal/access"
 )
 
 // maxBodyBytes is the largest request body that is read.
@@ -39,39 +37,19 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// hostAllowed compares the Host header with the address that the connection came in on.
-// net/http puts that into the context; without it only the configured hosts remain.
+// hostAllowed takes the configured hosts, and the loopback address that the connection came in on.
 func (h *Handler) hostAllowed(r *http.Request) bool {
-	host := strings.ToLower(r.Host)
-	if h.config.hosts[host] {
+	if h.config.hosts[access.Host(r)] {
 		return true
 	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return false
-	}
-	at, err := netip.ParseAddrPort(local.String())
-	if err != nil || !at.Addr().Unmap().IsLoopback() {
-		return false
-	}
-	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
-	name, port, err := net.SplitHostPort(host)
-	if err != nil { // a browser leaves out the default port
-		name, port = strings.Trim(host, "[]"), "80"
-		if r.TLS != nil {
-			port = "443"
-		}
-	}
-	_, own, _ := net.SplitHostPort(at.String())
-	return port == own && (name == "localhost" || name == at.Addr().String())
+	at, own := access.Own(r)
+	return own && at.IsLoopback()
 }
 
-// authorized reports whether the request carries the token. Both sides are hashed, so
-// that the time it takes tells nothing about the token, its length included.
+// authorized reports whether the request carries the token.
 func (h *Handler) authorized(r *http.Request) bool {
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	want, got := sha256.Sum256([]byte(h.config.token)), sha256.Sum256([]byte(given))
-	return ok && h.config.token != "" && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	token, ok := access.Bearer(r)
+	return ok && h.config.token != "" && access.Equal(token, h.config.token)
 }
 
 // methods answers the methods it has and refuses the others.

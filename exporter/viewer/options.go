@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/access"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -60,13 +61,13 @@ func (c config) reject(format string, args ...any) config {
 // connection came in, and localhost with its port, are answered.
 func WithHosts(hosts ...string) Option {
 	return optionFunc(func(c config) config {
-		for _, host := range hosts {
-			u, err := url.Parse("//" + host)
-			if err != nil || host == "" || u.Host != host || strings.ContainsAny(host, "*@ ") {
-				c = c.reject("host %q: must be name or name:port", host)
+		for _, text := range hosts {
+			host, err := access.ParseHost(text)
+			if err != nil {
+				c = c.reject("%v", err)
 				continue
 			}
-			c.hosts[strings.ToLower(host)] = true
+			c.hosts[host] = true
 		}
 		return c
 	})

@@ -1,14 +1,11 @@
 package planserver
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/access"
 )
 
 // admits answers what must not be answered otherwise, and reports whether the rest may be.
@@ -31,35 +28,17 @@ func (s *Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// hostAllowed compares the Host header with the address that the connection came in on, the
-// certificate and the configured names: a page that has its own name resolve to this server
-// gets no answer.
+// hostAllowed takes the configured names, those of the certificate, and the address that the connection
+// came in on.
 func (s *Server) hostAllowed(r *http.Request) bool {
-	host := strings.ToLower(r.Host)
-	if s.hosts[host] {
+	if s.hosts[access.Host(r)] {
 		return true
 	}
-	name, port, err := net.SplitHostPort(host)
-	if err != nil { // the default port is left out
-		name, port = strings.Trim(host, "[]"), "80"
-		if r.TLS != nil {
-			port = "443"
-		}
-	}
-	if r.TLS != nil && s.certificate != nil && s.certificate.VerifyHostname(name) == nil {
+	if name, _ := access.HostPort(r); r.TLS != nil && s.certificate != nil && s.certificate.VerifyHostname(name) == nil {
 		return true
 	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return false
-	}
-	at, err := netip.ParseAddrPort(local.String())
-	if err != nil {
-		return false
-	}
-	at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
-	_, own, _ := net.SplitHostPort(at.String())
-	return port == own && (name == at.Addr().String() || name == "localhost" && at.Addr().IsLoopback())
+	_, own := access.Own(r)
+	return own
 }
 
 // authorized reports whether the request has the token that it needs. Instances have one that
@@ -68,19 +47,12 @@ func (s *Server) authorized(r *http.Request) bool {
 	if s.token == "" {
 		return true // certificates, if any, were checked before the request was read
 	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	may := equal(given, s.token)
+	given, ok := access.Bearer(r)
+	may := access.Equal(given, s.token)
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.URL.Path == opampPath {
-		may = may || s.instanceToken != "" && equal(given, s.instanceToken)
+		may = may || s.instanceToken != "" && access.Equal(given, s.instanceToken)
 	}
 	return ok && may
-}
-
-// equal hashes both sides, so that the time it takes tells nothing about them, their length
-// included.
-func equal(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
 // deny says in the audit, at most once a second, that somebody had no token.

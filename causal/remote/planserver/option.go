@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
+
+	"github.com/otelprof/otelprof/internal/access"
 )
 
 // ErrConfig is wrapped by errors about options and addresses.
@@ -98,13 +99,13 @@ func (c config) checkToken(what, token string) config {
 // connection came in, localhost on loopback, and the names in the certificate of [WithTLS].
 func WithHosts(hosts ...string) Option {
 	return optionFunc(func(c config) config {
-		for _, host := range hosts {
-			u, err := url.Parse("//" + host)
-			if err != nil || host == "" || u.Host != host || strings.ContainsAny(host, "*@ ") {
-				c = c.reject("host %q: must be name or name:port", host)
+		for _, text := range hosts {
+			host, err := access.ParseHost(text)
+			if err != nil {
+				c = c.reject("%v", err)
 				continue
 			}
-			c.hosts[strings.ToLower(host)] = true
+			c.hosts[host] = true
 		}
 		return c
 	})
