@@ -16,8 +16,10 @@ import (
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
-	// maxScan is how many sessions are looked at for a name.
-	maxScan = 10_000
+	// maxScan is how many sessions are looked at for a name, and maxScanSpans how many of
+	// their spans, which takes some 10 ms.
+	maxScan      = 10_000
+	maxScanSpans = 500_000
 )
 
 // sessionsJSON answers GET /api/v1/sessions.
@@ -92,13 +94,15 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
 // session's or all of a span's in it, so it is looked for here and not by the store, which
 // knows whole names of sessions only.
 func (h *Handler) findSessions(q spans.Query) (found []*spans.SessionRecord, more bool) {
-	limit, span, name := q.Limit, q.Name, strings.ToLower(q.Name)
+	limit, span, name, scan := q.Limit, q.Name, strings.ToLower(q.Name), maxScanSpans
 	if q.Limit++; name != "" {
 		q.Name, q.Limit = "", maxScan
 	}
 	for _, s := range h.store.Sessions(q) {
-		if !strings.Contains(strings.ToLower(s.Name), name) && !hasSpan(s, span) {
-			continue
+		if !strings.Contains(strings.ToLower(s.Name), name) {
+			if scan -= len(s.Spans); scan < 0 || !hasSpan(s, span) {
+				continue
+			}
 		}
 		if len(found) == limit {
 			return found, true

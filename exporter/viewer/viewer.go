@@ -19,7 +19,7 @@
 //
 // Nothing runs between requests. A request for the regions copies and sorts their
 // statistics and looks up five percentiles of each; a request for sessions walks over the
-// spans of those it returns, and with a name over those of up to 10,000. An open page asks
+// spans of those it returns, and with a name over up to 500,000. An open page asks
 // every two seconds, and not at all while its tab is hidden. Comparing asks once for the
 // whole distribution of all regions, some 40 kB and 0.5 ms for each, and then for those of
 // the regions that are open. The causal profile takes up to 0.5 ms for each of its numbers;

@@ -70,6 +70,14 @@ func (p *page) plan(t *testing.T, a *app) {
 
 	p.write(t, text, document)
 	p.until(t, "can apply it", enabled)
+	eval[bool](t, p, fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		e.focus();
+		e.setSelectionRange(3, 9);
+		window.before = document.querySelector("#live").innerText;
+		return true;
+	})()`, text))
+	p.until(t, "leaves alone who writes", fmt.Sprintf(`before !== document.querySelector("#live").innerText && (({value, selectionStart, selectionEnd}) => document.activeElement.value === value && selectionStart === 3 && selectionEnd === 9)(document.querySelector(%q))`, text))
 	p.click(t, apply)
 	p.until(t, "asks for the token", `!document.querySelector("form.token").hidden`)
 	p.write(t, "form.token input", token)

@@ -1,14 +1,11 @@
 package backends
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
@@ -55,23 +52,13 @@ func savedPage(t *testing.T) *page {
 		}
 	}
 	split := schedule.Split{Running: time.Second, Blocked: map[schedule.Reason]time.Duration{schedule.Sync: 3 * time.Second}}
-	h, err := viewer.New(viewer.Sources{
+	return served(t, viewer.Sources{
 		Regions: func() []spans.RegionStats { return after }, Store: store, Service: "shop (saved)",
 		Saved: &viewer.Saved{
 			Schedule: &schedule.Report{Window: 10 * time.Second, Regions: []schedule.Region{{Scope: "shop", Name: "pay", Count: 5, Total: split, Self: split}}},
 			Runs:     []viewer.Run{{Name: "monday", Regions: before, RelativeError: 0.001}, {Name: "tuesday", Regions: after, RelativeError: 0.001}},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := viewer.Listen("127.0.0.1:0", h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newPage(t, server.URL())
-	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
-	return p
 }
 
 // TestBrowserSaved looks at saved runs in Chromium: what has a meaning there only, and what has none.
@@ -129,16 +116,13 @@ func TestBrowserSaved(t *testing.T) {
 				}
 			}
 		}
-		check(t, "browser_saved", "figure=%d pictures of saved runs without a serious violation; %d rules of axe pass", looked, passes)
+		check(t, "browser_saved", "figure=%d pictures of saved runs without a violation; %d rules of axe pass", looked, passes)
 		p.look(t, "light", 1280)
 	})
 
 	t.Run("print", func(t *testing.T) {
 		p.look(t, "dark", 1280)
-		p.do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-			return err
-		}))
+		p.media(t, emulation.SetEmulatedMediaParams{Media: "print"})
 		for _, view := range []string{"", "regions?q=pay", "sessions", "compare"} {
 			p.open(t, "#/"+view)
 			p.until(t, "has rows", `document.querySelector("#main [data-row]")`)

@@ -90,6 +90,22 @@ func newPage(t testing.TB, url string) *page {
 	return p
 }
 
+// served opens a viewer of these sources.
+func served(t testing.TB, src viewer.Sources) *page {
+	t.Helper()
+	h, err := viewer.New(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := viewer.Listen("127.0.0.1:0", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPage(t, server.URL())
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	return p
+}
+
 // do carries out what must not take long.
 func (p *page) do(t testing.TB, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
@@ -134,10 +150,14 @@ func (p *page) open(t testing.TB, hash string) {
 // look makes the page dark or light, and narrow or wide.
 func (p *page) look(t testing.TB, scheme string, width int64) {
 	t.Helper()
-	p.do(t, chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
+	p.do(t, chromedp.EmulateViewport(width, 900))
+	p.media(t, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+}
+
+func (p *page) media(t testing.TB, params emulation.SetEmulatedMediaParams) {
+	t.Helper()
+	p.do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, params)
 		return err
 	}))
 }
@@ -154,7 +174,7 @@ func (p *page) shoot(t testing.TB, name string) {
 	}
 }
 
-// violations returns what axe finds that is serious or critical.
+// violations returns what axe finds.
 func (p *page) violations(t testing.TB) (list []string, passes int) {
 	t.Helper()
 	if !eval[bool](t, p, `typeof axe === "object"`) {
@@ -172,9 +192,6 @@ func (p *page) violations(t testing.TB) (list []string, passes int) {
 		t.Fatal(err)
 	}
 	for _, v := range found.Violations {
-		if v.Impact != "serious" && v.Impact != "critical" {
-			continue
-		}
 		first := ""
 		if len(v.Nodes) > 0 {
 			first = v.Nodes[0].HTML + "\n" + v.Nodes[0].FailureSummary
@@ -189,7 +206,7 @@ func TestBrowser(t *testing.T) {
 	needs(t)
 	a := newApp(t, "browser", nil, "",
 		otelprof.WithViewer("127.0.0.1:0", viewer.WithToken(token)),
-		otelprof.WithCounters(),
+		otelprof.WithCounters(), otelprof.WithStacks(),
 		otelprof.WithExperiments(causal.Limits{PerSpan: causal.Duration(50 * time.Millisecond), PerTrace: causal.Duration(time.Second), Duty: 1, Total: causal.Duration(time.Hour)}))
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() { // some 100 requests a second
@@ -243,7 +260,7 @@ func TestBrowser(t *testing.T) {
 		if backgrounds["light"] == backgrounds["dark"] {
 			t.Errorf("background is %s, light or dark: want two", backgrounds["dark"])
 		}
-		check(t, "browser_views", "figure=%d views, light and dark, wide and narrow, without a serious violation; %d rules of axe pass", looked, passes)
+		check(t, "browser_views", "figure=%d views, light and dark, wide and narrow, without a violation; %d rules of axe pass", looked, passes)
 		p.look(t, "light", 1280)
 	})
 
@@ -295,6 +312,15 @@ func TestBrowser(t *testing.T) {
 		start := time.Now()
 		p.until(t, "changes by itself", fmt.Sprintf(`document.querySelector("#main table").innerText !== %q`, before))
 		check(t, "browser_live", "figure=%.1f s until the table has changed by itself", time.Since(start).Seconds())
+
+		p.open(t, "#/stacks")
+		p.until(t, "has calls", `document.querySelectorAll(".flame-box").length > 2`)
+		eval[bool](t, p, `(() => {
+			document.querySelectorAll(".flame-box")[1].focus();
+			window.before = [document.activeElement.dataset.key, document.querySelector("#main").innerText];
+			return true;
+		})()`)
+		p.until(t, "keeps the focus on a call", `before[1] !== document.querySelector("#main").innerText && document.activeElement.dataset.key === before[0]`)
 	})
 
 	t.Run("plan", func(t *testing.T) { p.plan(t, a) })

@@ -38,12 +38,16 @@ var (
 const openEditor = `(document.querySelector(".plan-editor").open = true)`
 
 var ofShop = []shot{
-	overview, {name: "regions", hash: "#/regions"}, region, sessions, session,
+	overview,
+	{name: "regions", hash: "#/regions"},
+	region, sessions, session,
 	{"span", "#/sessions", `document.querySelector(".details[data-open]") || (document.querySelector("#main .session-row a, .timeline .row:nth-child(3)")?.click(), false)`},
+	{"waits", "#/regions?q=reserve+stock", `document.querySelector(".schedule table") || document.querySelector(".schedule button:enabled")?.click()`},
 	causes,
 	{"plan-checked", "#/causal", openEditor + ` && document.querySelector(".plan-check")`},
 	{"plan-problem", "#/causal", openEditor + ` && document.querySelector(".plan-problems") || (() => {
 		const text = document.querySelector(".plan-editor textarea");
+		if (!text.value.includes("duty: 5%")) return; // it is not written yet, or changed
 		text.value = text.value.replace("duty: 5%", "duty: 150%");
 		text.dispatchEvent(new Event("input"));
 	})()`},

@@ -29,7 +29,8 @@ export const unlessRefused = (instead) => (err) => {
 
 /** alive asks only whether the process is there. */
 export async function alive(signal) {
-  await fetch("healthz", { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), cache: "no-store" });
+  const response = await fetch("healthz", { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), cache: "no-store" });
+  await response.text(); // an answer that nobody reads holds its connection
 }
 
 /**

@@ -115,5 +115,8 @@ bindKeys({ view: () => view, togglePause: () => pause.hidden || setPaused(!pause
 window.addEventListener("beforeprint", () => {
   setText(document.getElementById("printed"), `${view.title} of ${document.body.dataset.service || "this process"} · ${answered && !isSaved() ? "as of" : "printed"} ${dateTime(answered ?? new Date()).slice(0, 19)} · ${location.href}`);
 });
-window.addEventListener("hashchange", open);
+window.addEventListener("hashchange", () => {
+  open();
+  if (document.activeElement === document.body) main.focus({ preventScroll: true }); // what had the focus is gone
+});
 open();

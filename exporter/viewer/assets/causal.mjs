@@ -4,7 +4,7 @@ import { request } from "./api.mjs";
 import { command, figure, ranking, rankingRow } from "./causalparts.mjs";
 import { metricName, planCommand, planDraft, unseenText, virtualIsOn, whyEmpty } from "./causalwords.mjs";
 import { columnsOf, isThroughput, modes, questionsOf } from "./curves.mjs";
-import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
+import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { marker } from "./plot.mjs";
 import { experimentsBox } from "./experiments.mjs";
 import { plural } from "./format.mjs";
@@ -18,9 +18,7 @@ const switchOn = "export OTELPROF_VIRTUAL=on";
 export function causalView(context) {
   const el = h("section", { class: "causal", "aria-label": "Causal profile" }, h("h1", { class: "visually-hidden" }, "Causal profile"));
   if (!context.hasCausal) {
-    el.append(empty("No causal controller",
-      "This process was started without one, so nothing can be said about what a speed-up would bring. otelprof.Setup makes one:",
-      command("prof, err := otelprof.Setup(ctx)")));
+    el.append(noController());
     return { title: "Causal", el, load: (signal) => request("regions", { signal }), render() {} };
   }
   const status = statusBar(context);
@@ -54,7 +52,6 @@ export function causalView(context) {
   observer.observe(figures);
   let data = null;
   let drawn = "";
-  let offered = "";
 
   function choice(name, key, all) {
     const select = h("select", { onchange: () => { context.remember({ [key]: select.value }); draw(); } });
@@ -106,17 +103,17 @@ export function causalView(context) {
     const question = { questions: chosen, progress: atPoint || all[0]?.progress || data.root, metric: ofMetric };
     status.editor.offer(() => planDraft({ ...question, service: document.body.dataset.service }), { enabled: plan.status.enabled, replaceable: plan.replaceable });
     const start = planCommand({ ...question, plan, base: new URL(".", location.href).href });
-    nothing.replaceChildren(...(some ? [] : [reasonBox(data, start)]));
+    swap(nothing, ...(some ? [] : [reasonBox(data, start)]));
     content.hidden = below.hidden = all.length === 0;
-    for (const mode of Object.keys(modes)) setText(unseen[mode], unseenText(profile, mode));
-    experiment.hidden = !some || ["running", "waiting"].includes(plan.status.state);
-    if (start !== offered) { // once a minute, so that a selection in it stays
-      offered = start;
-      experiment.replaceChildren(h("summary", {}, "Confirm by an experiment"),
-        ...(plan.status.enabled ? [] : [h("p", {}, "Experiments are off. Switch them on and start the program again:"), command(optIn)]),
-        ...(plan.replaceable ? [h("p", {}, button("Write a plan for it", { onclick: () => status.editor.edit() }))]
-          : [h("p", {}, "This replaces the plan in the file that the program looks at every two seconds. It delays the program within its limits:"), command(start)]));
+    for (const mode of Object.keys(modes)) {
+      unseen[mode].parentElement.hidden = !profile.curves.some((c) => c.mode === mode);
+      setText(unseen[mode], unseenText(profile, mode));
     }
+    experiment.hidden = !some || isSaved() || ["running", "waiting"].includes(plan.status.state);
+    swap(experiment, h("summary", {}, "Confirm by an experiment"),
+      ...(plan.status.enabled ? [] : [h("p", {}, "Experiments are off. Switch them on and start the program again:"), command(optIn)]),
+      ...(plan.replaceable ? [h("p", {}, button("Write a plan for it", { onclick: () => status.editor.edit() }))]
+        : [h("p", {}, "This replaces the plan in the file that the program looks at every two seconds. It delays the program within its limits:"), command(start)]));
     notes.replaceChildren(...(some && profile.notes?.length ? [h("h3", {}, "Notes"), h("ul", {}, profile.notes.map((n) => h("li", {}, n)))] : []));
   }
 
@@ -163,11 +160,21 @@ export function causalView(context) {
   };
 }
 
-/** reasonBox says why there is no number, and what to do. */
-export function reasonBox({ profile, plan }, start) {
+/** noController says why nothing but the share of time is known, and what to do. */
+export function noController() {
+  return isSaved() ? empty("There is no causal profile in these files",
+    "So only the share of time is known, and not what would help. A program that runs gives its profile away:",
+    command("curl -o profile.json ADDRESS/api/v1/causal/profile\notelprof view FILE… profile.json")) : empty("There is no causal controller",
+    "This process was started without one, so only the share of time is known, and not what would help. otelprof.Setup makes one:",
+    command("prof, err := otelprof.Setup(ctx)"));
+}
+
+/** reasonBox says why there is no number, and what to do: first what delays nothing. */
+export function reasonBox({ profile, plan }, start, title = "There is no number yet") {
   const runs = ["running", "waiting"].includes(plan.status.state);
-  return empty("There is no number yet", ...whyEmpty({ ...plan.status, plan: plan.plan }, profile),
+  const byExperiment = [!plan.status.enabled && [h("p", {}, "Switch experiments on, and start the program again:"), command(optIn)],
+    !runs && [h("p", {}, plan.replaceable ? "Start one:" : "Start one, by the plan file that the program looks at every two seconds:"), command(start)]].filter(Boolean);
+  return empty(title, ...whyEmpty({ ...plan.status, plan: plan.plan }, profile),
     !virtualIsOn(profile) && !profile.plan_id && [h("p", {}, "Switch virtual time on, and start the program again:"), command(switchOn)],
-    !plan.status.enabled && [h("p", {}, "Switch experiments on, which delay the program within limits, and start it again:"), command(optIn)],
-    !runs && [h("p", {}, plan.replaceable ? "Start an experiment:" : "Start an experiment, by the plan file that the program looks at every two seconds:"), command(start)]);
+    byExperiment.length > 0 && h("details", {}, h("summary", {}, "By an experiment, which delays the program within limits"), byExperiment));
 }

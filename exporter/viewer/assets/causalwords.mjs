@@ -85,7 +85,7 @@ export function whyEmpty(status, profile) {
   if (on && profile.curves.length === 0) {
     out.push("Virtual time is on. It needs no plan and delays nothing, but some seconds of traffic: send the application requests.");
   } else if (!on && !profile.plan_id) {
-    out.push("Virtual time, which would answer without delaying anything, is off.");
+    out.push("Virtual time, which would answer without delaying anything, is off, by the option WithoutVirtualTime or OTELPROF_VIRTUAL=off.");
   }
   if (!status.enabled) {
     out.push("Experiments are off: the application has not opted in by the option WithExperiments, or OTELPROF_EXPERIMENTS=off forbids them.");

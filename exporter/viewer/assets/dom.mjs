@@ -64,6 +64,22 @@ export function keyed(container, items, keyOf, make, skip = 0) {
   if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
 }
 
+/**
+ * swap replaces the children of a holder by those of a newer answer. What was open in it stays
+ * open, the focus stays on the same link or button, and nothing changes while text in it is selected.
+ */
+export function swap(holder, ...children) {
+  const selection = getSelection();
+  if (!selection.isCollapsed && holder.contains(selection.anchorNode)) return;
+  const inside = (what) => [...holder.querySelectorAll(what)];
+  const named = (el) => el.getAttribute("href") ?? el.textContent;
+  const focused = holder.contains(document.activeElement) ? named(document.activeElement) : null;
+  const open = inside("details").map((d) => d.open);
+  holder.replaceChildren(...children);
+  inside("details").forEach((d, i) => { d.open = open[i] ?? d.open; });
+  if (focused !== null) inside("a, button, summary, pre").find((el) => named(el) === focused)?.focus({ preventScroll: true });
+}
+
 /** isSaved tells that what is shown is over, and does not change. */
 export const isSaved = () => document.body.dataset.saved === "true";
 

@@ -39,9 +39,14 @@ export function histogram(bins, marks, other = null) {
     root.append(svg("path", { class: "bin-line", d: `M${x(sides[1][0].low_ns).toFixed(1)} ${base}${steps}V${base}` }));
   }
   root.append(svg("line", { class: "axis", x1: 0, x2: width, y1: base + 0.5, y2: base + 0.5 }));
-  decades(lo, hi).forEach((ns) => root.append(
-    svg("line", { class: "axis", x1: x(ns), x2: x(ns), y1: base, y2: base + 4 }),
-    svg("text", { class: "tick", x: Math.min(Math.max(x(ns), 20), width - 24), y: base + 17, "text-anchor": "middle" }, duration(ns))));
+  let last = -Infinity; // where there is no room for the next time
+  for (const ns of decades(lo, hi)) {
+    root.append(svg("line", { class: "axis", x1: x(ns), x2: x(ns), y1: base, y2: base + 4 }));
+    const at = Math.min(Math.max(x(ns), 20), width - 24);
+    if (at - last < 46) continue;
+    root.append(svg("text", { class: "tick", x: at, y: base + 17, "text-anchor": "middle" }, duration(ns)));
+    last = at;
+  }
   for (const [name, ns] of marks) {
     const at = x(ns);
     const end = at > width - 60;

@@ -1,10 +1,10 @@
 // The first view: what to optimise. Beside each region's share of time stands what it would bring if it were faster.
 
 import { request, unlessRefused } from "./api.mjs";
-import { reasonBox } from "./causal.mjs";
-import { command, signs } from "./causalparts.mjs";
+import { noController, reasonBox } from "./causal.mjs";
+import { signs } from "./causalparts.mjs";
 import { disagreement, interval, planCommand } from "./causalwords.mjs";
-import { button, empty, h, isSaved, keyed, setAttr, setText } from "./dom.mjs";
+import { button, h, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
 import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
@@ -25,7 +25,7 @@ export function overviewView(context) {
   const chooser = h("label", {}, "What should get better ", goals);
   const all = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
   const effectHead = h("span");
-  const table = h("table", { class: "overview" },
+  const table = h("table", { class: "overview", "data-alone": !context.hasCausal && !hasStacks() },
     h("caption", { class: "visually-hidden" }, "Regions, what helps most first: share of time, effect of a speed-up with its interval, p99 and work on the CPU"),
     h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Region"), h("th", { scope: "col", class: "text" }, "Share of time"),
       h("th", { scope: "col", class: "text" }, effectHead), h("th", { scope: "col", class: "number" }, "p99"),
@@ -41,7 +41,6 @@ export function overviewView(context) {
 
   let data = null;
   let offered = "";
-  let advised = "";
 
   const asksAll = () => context.query.get("all") === "1";
 
@@ -66,7 +65,8 @@ export function overviewView(context) {
     const goal = chosenGoal(goalsOf(profile, plan?.plan, root));
     const rows = rowsOf(regions, profile, goal);
     const some = rows.some((r) => r.point);
-    const shown = asksAll() ? rows : rows.slice(0, few);
+    const isLong = rows.length > few + 2; // to hide one or two is not worth a button
+    const shown = asksAll() || !isLong ? rows : rows.slice(0, few);
     const said = goal ? sentences(rows, goal) : [];
     setText(headline, said[0] ?? "What would help is not known yet");
     setText(more, said.slice(1).join(" "));
@@ -75,7 +75,7 @@ export function overviewView(context) {
     const speedups = new Set(rows.filter((r) => r.point).map((r) => r.point.speedup));
     const [same] = speedups;
     setText(effectHead, goal && some ? `${goalText(goal)}, if ${speedups.size === 1 ? `${percent(same)} faster` : "faster"}` : "Effect");
-    all.hidden = rows.length <= few;
+    all.hidden = !isLong;
     setText(all, asksAll() ? `Show the first ${few}` : `Show all ${plural(rows.length, "region")}`);
     // A unit of work waits in its own time, mostly for what it calls: its bar may be cut, so that others are seen.
     const most = Math.max(...rows.filter((r) => r.region.name !== goal?.progress).map((r) => r.region.self_share), 1e-9);
@@ -96,19 +96,11 @@ export function overviewView(context) {
       ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ".");
   }
 
-  /** advise says what to do where there is no number, and leaves alone what is shown, so that a selection in it stays. */
+  /** advise says what to do where there is no number. */
   function advise(some) {
-    const { profile, plan, root } = data;
-    const start = !some && plan ? planCommand({ questions: [], progress: root, metric: "throughput", plan, base: new URL(".", location.href).href }) : "";
-    const { spent_ns: _spent, experiment: _now, ...state } = plan?.status ?? {};
-    const now = some ? "" : JSON.stringify([start, state, profile.notes, profile.plan_id]);
-    if (now === advised) return;
-    advised = now;
-    advice.replaceChildren(...(some ? [] : [plan ? reasonBox(data, start) : isSaved() ? empty("There is no causal profile in these files",
-      "So only the share of time is known, and not what would help. A program that runs experiments gives its profile away:",
-      command("curl -o profile.json LOCATION/api/v1/causal/profile\notelprof view FILE… profile.json")) : empty("There is no causal controller",
-      "This process was started without one, so only the share of time is known, and not what would help. otelprof.Setup makes one:",
-      command("prof, err := otelprof.Setup(ctx)"))]));
+    const { plan, root } = data;
+    const start = plan && planCommand({ questions: [], progress: root, metric: "throughput", plan, base: new URL(".", location.href).href });
+    swap(advice, ...(some ? [] : [plan ? reasonBox(data, start, "Why, and what to do") : noController()]));
   }
 
   return {
@@ -182,7 +174,7 @@ function overviewRow({ row: first }) {
       track.hidden = !p;
       setText(effect, p ? `${change(p.change)} (${interval(p)})` : "–");
       setText(why, p ? `${signs[row.class]} ${row.why}` : row.why);
-      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${ways[row.question.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]} says ${change(o.change)}`)].join("; ")}` : "");
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${ways[row.question.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${change(o.change).replace(" ", "\u00a0")}`)].join("; ")}` : "");
       disagrees.hidden = !row.question?.disagree;
       if (row.question) disagrees.title = disagreement(row.question);
       if (p) place(p, axis.range);

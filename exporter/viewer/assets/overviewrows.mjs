@@ -132,11 +132,11 @@ function nobodyHelps(known, goal) {
     : `No region is known yet to improve ${goalText(goal)}; intervals shrink while this runs.`];
 }
 
-/** effectText writes "raise POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)". */
+/** effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)". */
 function effectText(p, goal) {
   const up = isThroughput(goal.metric);
   const [by, lo, hi] = up ? [p.change, p.lo, p.hi] : [-p.change, -p.hi, -p.lo];
-  const what = up ? `raise ${goal.progress}` : `lower ${goalText(goal)}`;
+  const what = `${up ? "raise the" : "lower"} ${goalText(goal)}`;
   return by === null ? `${what} by more than ${points(lo)} %` : `${what} by ${points(by)} % (${points(lo)} to ${points(hi)})`;
 }
 

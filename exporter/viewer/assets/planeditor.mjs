@@ -2,7 +2,7 @@
 
 import { ApiError, request } from "./api.mjs";
 import { writing } from "./auditwords.mjs";
-import { button, h, setAttr, setText } from "./dom.mjs";
+import { button, copyButton, h, setAttr, setText } from "./dom.mjs";
 import { plural } from "./format.mjs";
 
 const pause = 300; // ms without a key before the process is asked
@@ -17,9 +17,10 @@ export function planEditor(apply) {
   } });
   const anew = button("Write a new one", { class: "quiet", onclick: () => { touched = false; fill(); } });
   const how = h("p", { class: "note" });
+  const summary = h("summary");
   const words = h("div", { class: "plan-words" });
-  const el = h("details", { class: "experiment plan-editor", ontoggle: () => { if (el.open) fill(); } }, h("summary", {}, "Start an experiment"), how,
-    h("div", { class: "plan-columns" }, h("div", {}, text, h("div", {}, send, " ", anew), verdict), words));
+  const el = h("details", { class: "experiment plan-editor", ontoggle: () => { if (el.open) fill(); } }, summary, how,
+    h("div", { class: "plan-columns" }, h("div", {}, text, h("div", {}, send, " ", copyButton("Copy", () => text.value), " ", anew), verdict), words));
   let draft = () => "";
   let touched = false;
   let takes = false;
@@ -92,6 +93,7 @@ export function planEditor(apply) {
       if (el.open && !text.value) fill(); // it was opened before anything was known
       send.hidden = !replaceable;
       el.hidden = !enabled;
+      setText(summary, replaceable ? "Start an experiment" : "Write a plan");
       setText(how, writing(replaceable));
     },
     /** edit opens the form with a plan for this program. */

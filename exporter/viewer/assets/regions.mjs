@@ -4,7 +4,7 @@ import { request } from "./api.mjs";
 import { command } from "./causalparts.mjs";
 import { idOf } from "./compare.mjs";
 import { changeText, compareBar, comparison, currentMark, meanChangeOf } from "./comparison.mjs";
-import { button, empty, h, isSaved, keyed, setAttr, setText } from "./dom.mjs";
+import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { amount, count, duration, percent, plural } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
 import { scheduleBox, statesTable } from "./schedule.mjs";
@@ -166,12 +166,8 @@ function regionRow(first) {
   async function refresh() {
     const asked = region;
     const query = new URLSearchParams({ scope: asked.scope, scope_version: asked.scope_version ?? "", ...(currentMark() && { buckets: 1 }) });
-    try {
-      const d = await request(`regions/${encodeURIComponent(asked.name)}/distribution?${query}`);
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, d, schedule));
-    } catch {
-      if (isOpen) detail.firstElementChild.replaceChildren(details(asked, { bins: [] }, schedule));
-    }
+    const answer = await request(`regions/${encodeURIComponent(asked.name)}/distribution?${query}`).catch(() => ({ bins: [] }));
+    if (isOpen) swap(detail.firstElementChild, details(asked, answer, schedule));
   }
 
   return {
@@ -207,7 +203,7 @@ function details(r, { bins, states, cumulative, ...reading }, schedule) {
   const off = (ns) => r.relative_error > 0 && ns > 0 && h("span", { class: "muted" }, ` ± ${duration(+(ns * r.relative_error).toPrecision(2))}`);
   const compared = currentMark() && cumulative && comparison({ ...reading, cumulative });
   return h("div", { class: "region-detail" },
-    h("div", { class: "plot-box" }, h("h3", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]]), compared),
+    h("div", { class: "plot-box" }, h("h2", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]]), compared, states && statesTable(states), schedule),
     h("dl", { class: "facts" },
       fact("Scope", r.scope ? `${r.scope} ${r.scope_version ?? ""}` : "none"),
       fact("Kind", r.kind),
@@ -217,11 +213,10 @@ function details(r, { bins, states, cumulative, ...reading }, schedule) {
       fact("Mean", duration(r.mean_ns)),
       fact("Min … max", `${duration(r.min_ns)} … ${duration(r.max_ns)}`),
       [["p50", r.p50_ns], ["p90", r.p90_ns], ["p99", r.p99_ns], ["p99.9", r.p999_ns]].map(([label, ns]) => fact(label, [known(r, ns), off(ns)])),
-      r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; in one of them:`),
+      r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; of one, on average:`),
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
       h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?name=${encodeURIComponent(r.name)}` }, "Slowest sessions with it"),
-        document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])),
-    states && statesTable(states), schedule);
+        document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])));
 }
 
 /** known writes a percentile; a region that only an execution trace tells of has none. */

@@ -60,8 +60,8 @@ export function runsView(context) {
     keyed(table, rows, (p) => p.id, pairRow, 2); // behind the caption and the head
     const many = (is) => count(pairs.filter((p) => p.changes && is(p.changes)).length);
     const tail = (c) => c.percentiles.at(-1).part;
-    setText(shown, `${plural(pairs.length, "region")}. By Cohen's d of 0.2 or more ${many((c) => c.d >= 0.2)} are slower and ${many((c) => c.d <= -0.2)} faster; ${
-      ""}p99 is longer by 10 % or more in ${many((c) => tail(c) >= 0.1)}, shorter in ${many((c) => tail(c) <= -0.1)}.`);
+    setText(shown, `Of ${plural(pairs.length, "region")} ${many((c) => c.d >= 0.2)} are clearly slower and ${many((c) => c.d <= -0.2)} clearly faster (Cohen's d of 0.2 or more); ${
+      ""}p99 is 10 % or more longer in ${many((c) => tail(c) >= 0.1)} and shorter in ${many((c) => tail(c) <= -0.1)}.`);
     setText(note, `Changes are from baseline to candidate; negative is faster. ${errorText(error)} Cohen's d is the difference of the means in standard deviations. A row opens its distributions.`);
   }
 

@@ -19,7 +19,7 @@ export function sessionView(context) {
     minNs: query.has("min_ns") ? Number(query.get("min_ns")) || 0 : null,
     fold: query.get("fold") !== "0", find: "",
   };
-  const head = h("header", { class: "session-head" });
+  const head = h("header", { class: "session-head" }, h("h1", { class: "visually-hidden" }, "Session"));
   const hide = h("select", { onchange: () => { state.minNs = Number(hide.value); context.remember({ min_ns: hide.value }); draw(); } });
   const fold = h("input", { type: "checkbox", onchange: () => { state.fold = fold.checked; context.remember({ fold: fold.checked ? "" : "0" }); draw(); } });
   fold.checked = state.fold;

@@ -1,7 +1,7 @@
 // The view of merged call stacks: a flame graph of the process, or of the regions of a name.
 
 import { ApiError, request } from "./api.mjs";
-import { button, empty, h, isSaved, keyed, setAttr, setText } from "./dom.mjs";
+import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { build, hueOf, layout, matched, matches, neighbor, shortName } from "./flame.mjs";
 import { count, duration, percent, plural } from "./format.mjs";
 
@@ -28,7 +28,7 @@ export function stacksView(context) {
   const facts = h("p", { class: "flame-facts", "aria-live": "polite" });
   const links = h("p", { class: "note" }, "Download: ", ["pprof", "speedscope", "folded", "svg"].flatMap((f, i) => [i > 0 ? " · " : "",
     h("a", { href: `api/v1/${path()}?${parameters(f)}`, download: `stacks.${f}` }, f)]));
-  const regions = h("p", { class: "note" });
+  const regions = h("p", { class: "note flame-regions" });
   const none = empty("No samples yet",
     "Samples count processor time: a process that waits has none. Let it work for some seconds.");
   const off = empty("No call stacks here", "This process takes no samples of its call stacks, or the region is not known.",
@@ -125,7 +125,7 @@ export function stacksView(context) {
     const { data } = state;
     const list = region ? data.regions : data.regions.filter((r) => r.number > 0).slice(0, 12);
     const text = (r) => `${r.scope && region ? `${r.scope}: ` : ""}${plural(r.samples, "sample")}`;
-    regions.replaceChildren(...(region
+    swap(regions, ...(region
       ? [data.regions.length > 1 && `Merged from ${count(data.regions.length)} scopes: ${list.map(text).join(", ")}. `, h("a", { href: "#/stacks" }, "Whole process")]
       : list.length > 0 ? ["Regions: ", ...list.flatMap((r, i) => [i > 0 ? " · " : "", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}` }, r.name), ` (${text(r)})`])]
         : ["No sample is in a region yet."]).filter(Boolean));

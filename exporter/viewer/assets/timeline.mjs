@@ -14,7 +14,7 @@ export function axis(scale, lines, [lo, hi], sessionNs) {
   const all = ticks(lo, hi, 5).filter((t) => at(t) < 97);
   scale.replaceChildren(
     h("span", { class: "axis-title" }, "Step"), h("span", { class: "axis-title took" }, "Took"),
-    h("span", { class: "axis-lane" }, all.map((t) => h("span", { class: "axis-tick", style: { left: `${at(t)}%` } }, duration(t)))));
+    h("span", { class: "axis-lane" }, all.filter((t) => at(t) < 88).map((t) => h("span", { class: "axis-tick", style: { left: `${at(t)}%` } }, duration(t)))));
   lines.replaceChildren(...all.map((t) => h("span", { class: "axis-line", style: { left: `${at(t)}%` } })),
     ...(hi > sessionNs * 1.001 ? [h("span", { class: "axis-line end", style: { left: `${at(sessionNs)}%` } }, h("span", {}, "session ended"))] : []));
 }

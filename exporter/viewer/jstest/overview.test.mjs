@@ -83,7 +83,7 @@ test("names that two scopes share are told apart, and so are their numbers", () 
 test("the sentence says what to speed up, what it brings, and what is hot for nothing", () => {
   const say = (list, p, goal = orders) => sentences(rowsOf(list, p, goal), goal);
   assert.deepEqual(say(regions, profile), [
-    "Speeding up reserve stock by 25 % would raise POST /orders by 31 % (28 to 34).",
+    "Speeding up reserve stock by 25 % would raise the throughput of POST /orders by 31 % (28 to 34).",
     "price cart takes 2.3 times as much time and would bring nothing.",
   ]);
   const cool = regions.map((r) => (r.name === "price cart" ? region("price cart", 3.1) : r));
@@ -110,9 +110,9 @@ test("the sentence does not say more than is known", () => {
   assert.deepEqual(say([curve("price cart", [effect(0.25, 0)])]), ["No measured region would change throughput of POST /orders: what limits it is not among them."]);
   assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.06)], { significant: true })]),
     ["No region is known yet to improve throughput of POST /orders; intervals shrink while this runs."]);
-  assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.045)])]), ["Speeding up update by 25 % would raise POST /orders by 5.3 % (0.5 to 10)."]);
-  assert.deepEqual(say([curve("update", [{ ...effect(0.5, 0.6), hi: 1.2 }])]), ["Speeding up update by 50 % would raise POST /orders by 150 % (144 to unbounded)."]);
-  assert.deepEqual(say([curve("update", [{ ...effect(0.75, 1.1), lo: 0.5 }])]), ["Speeding up update by 75 % would raise POST /orders by more than 100 %."]);
+  assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.045)])]), ["Speeding up update by 25 % would raise the throughput of POST /orders by 5.3 % (0.5 to 10)."]);
+  assert.deepEqual(say([curve("update", [{ ...effect(0.5, 0.6), hi: 1.2 }])]), ["Speeding up update by 50 % would raise the throughput of POST /orders by 150 % (144 to unbounded)."]);
+  assert.deepEqual(say([curve("update", [{ ...effect(0.75, 1.1), lo: 0.5 }])]), ["Speeding up update by 75 % would raise the throughput of POST /orders by more than 100 %."]);
   const apart = [curve("update", [effect(0.25, 0.1)], { disagrees: ["virtual"] }), curve("update", [effect(0.25, 0.2)], { mode: "virtual", disagrees: ["overlap"] })];
   assert.equal(say(apart)[1], "The modes disagree about it.");
 });
