@@ -142,6 +142,7 @@ type otelprofG struct {
 	running  bool   // its last change was to running
 	extended bool   // it pays by a sleep
 	settles  bool   // it pays when its wait returns
+	napping  bool   // it pays by a nap, and goes on when that is over
 	debt     int64  // ns, negative if it has paid in advance
 	charged  int64  // growth up to which debt is right
 	since    int64  // virtual time when it stopped or became runnable
@@ -166,7 +167,7 @@ func otelprofLedger(x *otelprofExperiment, gp *g, now, growth int64) *otelprofG 
 	if o.epoch != x.epoch {
 		o.ended.Store(0)
 		o.epoch, o.in = x.epoch, 0
-		o.active, o.running, o.extended, o.settles = false, false, false, false
+		o.active, o.running, o.extended, o.settles, o.napping = false, false, false, false, false
 		o.spared = o.exempt > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
 		o.debt, o.spent = 0, 0
 		o.charged, o.since, o.entered = growth, now-growth, now

@@ -83,9 +83,25 @@ func otelprofExtend(gp *g) bool {
 }
 
 // otelprofSettle pays what the calling goroutine owes when a wait that a timer or the network has ended
-// is over: it would have taken longer, and that needs no processor. No lock is held.
+// is over: it would have taken longer, and that needs no processor. The region may go on meanwhile, so
+// there is more to pay after each nap, until it is not worth another one. No lock is held.
 func otelprofSettle() {
-	var sleep, nap int64
+	for first, napped := true, int64(0); ; first = false {
+		sleep, nap := otelprofOwedToWorld(first)
+		switch {
+		case sleep > 0:
+			timeSleep(sleep) // which ends here again
+			return
+		case nap == 0 || napped > otelprofLongestSleep:
+			return
+		}
+		otelprofNap(nap)
+		napped += nap
+	}
+}
+
+// otelprofOwedToWorld returns for how long otelprofSettle is to sleep or to nap, which is booked already.
+func otelprofOwedToWorld(first bool) (sleep, nap int64) {
 	systemstack(func() {
 		x := otelprofCurrent()
 		gp := getg().m.curg
@@ -94,7 +110,7 @@ func otelprofSettle() {
 		}
 		now, growth := x.now()
 		o := otelprofLedger(x, gp, now, growth)
-		if !o.settles || o.in > 0 || o.spared {
+		if first && !o.settles || o.in > 0 || o.spared {
 			return
 		}
 		o.settles = false
@@ -108,10 +124,7 @@ func otelprofSettle() {
 			nap = o.lieDown(x, o.debt)
 		}
 	})
-	if nap > 0 {
-		otelprofNap(nap)
-	}
-	timeSleep(sleep) // which ends here again
+	return sleep, nap
 }
 
 // otelprofNapping is how many threads are.
@@ -126,6 +139,7 @@ func (o *otelprofG) lieDown(x *otelprofExperiment, ns int64) int64 {
 	// It is taken off now: if there is no P afterwards the goroutine has to queue, and what is
 	// owed then would be paid again.
 	o.debt -= ns
+	o.napping = true
 	o.book(x, &x.slept, ns)
 	return ns
 }
@@ -142,7 +156,9 @@ func otelprofNap(ns int64) {
 		}
 		now, growth := x.now()
 		// The experiment may be another one by now; then a few microseconds are booked there.
-		otelprofLedger(x, getg().m.curg, now, growth).debt -= late
+		o := otelprofLedger(x, getg().m.curg, now, growth)
+		o.debt -= late
+		o.napping = false
 	})
 }
 

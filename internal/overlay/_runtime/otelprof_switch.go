@@ -149,7 +149,7 @@ func otelprofRuns(x *otelprofExperiment, gp *g) {
 	case o.spared:
 		// It has nothing to pay, but what the P owes is not forgotten.
 		o.debt = max(0, otelprofOwedByP(x, mp.p.ptr(), now-growth))
-	case !o.settles:
+	case !o.settles && !o.napping:
 		growth = o.pay(x, growth, x.longest, nil)
 	}
 	o.charged, o.running = growth, true
