@@ -96,7 +96,7 @@ func plainWorkloads() []workload {
 		},
 		{
 			name: "saturated_64", about: "5: 64 goroutines that compute on all processors",
-			regions: []string{"c"}, run: saturatedBy(64),
+			regions: []string{"c"}, run: crowd(64),
 		},
 		{
 			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans",
