@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -152,17 +153,31 @@ func do(request *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// freeAddress returns an address on the loopback that nobody listens at.
+// The ports for servers. The system takes those of clients from 32768 on, so no connection of ours can take one
+// before its server listens.
+const firstPort, endOfPorts = 10_000, 30_000
+
+var lastPort = firstPort + rand.IntN(endOfPorts-firstPort)
+
+// freeAddress returns an address on the loopback that nobody listens at, another one each time. Tests call it
+// one at a time.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		if lastPort++; lastPort >= endOfPorts {
+			lastPort = firstPort
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lastPort))
+		if err != nil {
+			continue // somebody else has it
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return l.Addr().String()
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
+	t.Fatalf("no port free in [%d, %d)", firstPort, endOfPorts)
+	return ""
 }
 
 func portOf(t testing.TB, address string) string {
