@@ -26,15 +26,7 @@ func (p *page) accessible(t testing.TB, name string) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 390} {
 			p.look(t, scheme, width)
-			shot := fmt.Sprintf("%s-%s-%d", name, scheme, width)
-			p.shoot(t, shot)
-			violations, _ := p.violations(t)
-			for _, v := range violations {
-				t.Errorf("%s: %s", shot, v)
-			}
-			if over := eval[int](t, p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-				t.Errorf("%s: the page is %d pixels wider than the screen", shot, over)
-			}
+			p.inspect(t, fmt.Sprintf("%s-%s-%d", name, scheme, width))
 		}
 	}
 	p.look(t, "light", 1280)

@@ -174,6 +174,21 @@ func (p *page) shoot(t testing.TB, name string) {
 	}
 }
 
+// inspect takes a picture of the page as it is, and wants no violation and no sideways overflow. It returns how many
+// rules of axe pass.
+func (p *page) inspect(t testing.TB, name string) (passes int) {
+	t.Helper()
+	p.shoot(t, name)
+	violations, passes := p.violations(t)
+	for _, v := range violations {
+		t.Errorf("%s: %s", name, v)
+	}
+	if over := eval[int](t, p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+		t.Errorf("%s: the page is %d pixels wider than the screen", name, over)
+	}
+	return passes
+}
+
 // violations returns what axe finds.
 func (p *page) violations(t testing.TB) (list []string, passes int) {
 	t.Helper()
@@ -242,17 +257,8 @@ func TestBrowser(t *testing.T) {
 				for i, hash := range views {
 					p.open(t, hash)
 					view := cmp.Or(strings.Split(strings.TrimPrefix(hash, "#/"), "/")[0], "overview")
-					name := fmt.Sprintf("%d-%s-%s-%d", i, view, scheme, width)
-					p.shoot(t, name)
-					violations, n := p.violations(t)
-					for _, v := range violations {
-						t.Errorf("%s: %s", name, v)
-					}
-					if over := eval[int](t, p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-						t.Errorf("%s: the page is %d pixels wider than the screen", name, over)
-					}
+					passes += p.inspect(t, fmt.Sprintf("%d-%s-%s-%d", i, view, scheme, width))
 					looked++
-					passes += n
 				}
 				backgrounds[scheme] = eval[string](t, p, "getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.body).backgroundColor")
 			}

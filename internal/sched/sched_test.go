@@ -368,18 +368,23 @@ func TestHammer(t *testing.T) {
 			}
 		})
 	}
-	for n := 0; ctx.Err() == nil; n++ {
-		sched.Start(float64(n%10)/10, 5*time.Millisecond, time.Hour)
+	disturb(ctx, 10*time.Millisecond, 5)
+	wg.Wait()
+}
+
+// disturb begins experiments and ends each n-th one early, collects garbage and changes GOMAXPROCS until ctx ends.
+func disturb(ctx context.Context, each time.Duration, n int) {
+	defer runtime.GOMAXPROCS(runtime.NumCPU())
+	defer sched.Stop()
+	for i := 0; ctx.Err() == nil; i++ {
+		sched.Start(float64(i%10)/10, 5*time.Millisecond, time.Hour)
 		runtime.GC()
-		runtime.GOMAXPROCS(1 + n%3)
-		time.Sleep(10 * time.Millisecond)
-		if n%5 == 0 {
+		runtime.GOMAXPROCS(1 + i%3)
+		time.Sleep(each)
+		if i%n == 0 {
 			sched.Stop()
 		}
 	}
-	sched.Stop()
-	wg.Wait()
-	runtime.GOMAXPROCS(runtime.NumCPU())
 }
 
 func deep(n int) byte {

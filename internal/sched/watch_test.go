@@ -357,18 +357,8 @@ func TestWatchHammer(t *testing.T) {
 			}
 		})
 	}
-	for n := 0; ctx.Err() == nil; n++ {
-		sched.Start(float64(n%10)/10, 5*time.Millisecond, time.Hour)
-		runtime.GC()
-		runtime.GOMAXPROCS(1 + n%3)
-		time.Sleep(5 * time.Millisecond)
-		if n%3 == 0 {
-			sched.Stop()
-		}
-	}
-	sched.Stop()
+	disturb(ctx, 5*time.Millisecond, 3)
 	wg.Wait()
-	runtime.GOMAXPROCS(runtime.NumCPU())
 	nobodyWatched(t) // those that were handed over have ended with their goroutines
 }
 
