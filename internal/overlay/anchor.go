@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"strings"
@@ -151,7 +152,11 @@ func settleSleeps(s *source) error {
 
 // bubbled returns a file with the one function that differs between versions: whether a goroutine
 // is in a bubble of testing/synctest, whose sleeps take no time.
-func bubbled(file *ast.File) (string, error) {
+func bubbled(runtime2 []byte) (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "runtime2.go", runtime2, parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
 	s := &source{node: declaration(file, "type g")}
 	f, err := one(s, "a field bubble or syncGroup", func(f *ast.Field) bool {
 		return len(f.Names) == 1 && (f.Names[0].Name == "bubble" || f.Names[0].Name == "syncGroup")

@@ -6,32 +6,33 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"path"
 	"slices"
 	"strings"
 )
 
-// An edit changes one declaration of package runtime. It finds its place by the shape of the
+// An edit changes one declaration of Go's own packages. It finds its place by the shape of the
 // statements there, and fails if that is not as it must be.
 type edit struct {
-	file string
-	decl string // "func x" or "type x"
+	file string // below src
+	decl string // "func x", "func T.x" for a method of T or *T, or "type x"
 	find func(*source) error
 }
 
-// edits are all changes to files of package runtime. What they insert is on the line where they
+// edits are all changes to files of Go's own packages. What they insert is on the line where they
 // insert it, so that stack traces keep their line numbers.
 var edits = []edit{
-	{"runtime2.go", "type g", field("otelprof otelprofG")},
-	{"runtime2.go", "type p", field("otelprof otelprofP")},
-	{"proc.go", "func casgstatus", seeSwitches},
-	{"proc.go", "func casGToPreemptScan", seePreemptions},
-	{"proc.go", "func retake", lengthenSlices},
-	{"coro.go", "func coroswitch_m", forbidShortcut},
-	{"time.go", "func goroutineReady", extendSleeps},
-	{"time.go", "func timeSleep", settleSleeps},
-	{"chan.go", "func chanrecv", settle("true, success")},
-	{"select.go", "func selectgo", settle("casi, recvOK")},
-	{"netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
+	{"runtime/runtime2.go", "type g", field("otelprof otelprofG")},
+	{"runtime/runtime2.go", "type p", field("otelprof otelprofP")},
+	{"runtime/proc.go", "func casgstatus", seeSwitches},
+	{"runtime/proc.go", "func casGToPreemptScan", seePreemptions},
+	{"runtime/proc.go", "func retake", lengthenSlices},
+	{"runtime/coro.go", "func coroswitch_m", forbidShortcut},
+	{"runtime/time.go", "func goroutineReady", extendSleeps},
+	{"runtime/time.go", "func timeSleep", settleSleeps},
+	{"runtime/chan.go", "func chanrecv", settle("true, success")},
+	{"runtime/select.go", "func selectgo", settle("casi, recvOK")},
+	{"runtime/netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
 }
 
 // A source is a declaration in a file that is being rewritten.
@@ -49,12 +50,12 @@ type splice struct {
 	text     string
 }
 
-// rewrite applies the edits for one file to its text.
+// rewrite applies the edits for one file, named by its path below src, to its text.
 func rewrite(name string, text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, path.Base(name), text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("runtime/%w", err)
+		return nil, fmt.Errorf("%s/%w", path.Dir(name), err)
 	}
 	var splices []splice
 	for _, e := range edits {
@@ -67,19 +68,19 @@ func rewrite(name string, text []byte) ([]byte, error) {
 			err = e.find(s)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("runtime/%s: %s: %w", name, e.decl, err)
+			return nil, fmt.Errorf("%s: %s: %w", name, e.decl, err)
 		}
 		splices = append(splices, s.splices...)
 	}
 	out := apply(text, splices)
-	if _, err := parser.ParseFile(token.NewFileSet(), name, out, parser.SkipObjectResolution); err != nil {
-		return nil, fmt.Errorf("runtime/%w", err)
+	if _, err := parser.ParseFile(token.NewFileSet(), path.Base(name), out, parser.SkipObjectResolution); err != nil {
+		return nil, fmt.Errorf("%s/%w", path.Dir(name), err)
 	}
 	return out, nil
 }
 
 func apply(text []byte, splices []splice) []byte {
-	slices.SortFunc(splices, func(a, b splice) int { return a.from - b.from })
+	slices.SortStableFunc(splices, func(a, b splice) int { return a.from - b.from })
 	var out []byte
 	at := 0
 	for _, s := range splices {
@@ -90,13 +91,13 @@ func apply(text []byte, splices []splice) []byte {
 	return append(out, text[at:]...)
 }
 
-// declaration returns the function or type called "func x" or "type x", nil if there is none.
+// declaration returns the function or type that an edit is about, nil if there is none.
 func declaration(file *ast.File, name string) ast.Node {
 	kind, name, _ := strings.Cut(name, " ")
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if kind == "func" && d.Recv == nil && d.Name.Name == name && d.Body != nil {
+			if kind == "func" && receiver(d)+d.Name.Name == name && d.Body != nil {
 				return d
 			}
 		case *ast.GenDecl:
@@ -108,6 +109,14 @@ func declaration(file *ast.File, name string) ast.Node {
 		}
 	}
 	return nil
+}
+
+// receiver returns "T." for a method of T or *T, and "" for a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	return strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "."
 }
 
 func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
