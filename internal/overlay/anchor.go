@@ -119,13 +119,7 @@ func extendSleeps(s *source) error {
 // the one return of these values, with no lock held.
 func settle(results string) func(*source) error {
 	return func(s *source) error {
-		last, err := one(s, "return "+results, func(r *ast.ReturnStmt) bool {
-			var all []string
-			for _, v := range r.Results {
-				all = append(all, types.ExprString(v))
-			}
-			return strings.Join(all, ", ") == results
-		})
+		last, err := s.returns(results)
 		if err != nil {
 			return err
 		}
@@ -150,8 +144,8 @@ func settleSleeps(s *source) error {
 	return nil
 }
 
-// bubbled returns a file with the one function that differs between versions: whether a goroutine
-// is in a bubble of testing/synctest, whose sleeps take no time.
+// bubbled returns the function that says whether a goroutine is in a bubble of testing/synctest, whose sleeps take
+// no time. The field for that has another name in other versions.
 func bubbled(runtime2 []byte) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), "runtime2.go", runtime2, parser.SkipObjectResolution)
 	if err != nil {
@@ -164,5 +158,5 @@ func bubbled(runtime2 []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "package runtime\n\nfunc otelprofBubbled(gp *g) bool { return gp." + f.Names[0].Name + " != nil }\n", nil
+	return "func otelprofBubbled(gp *g) bool { return gp." + f.Names[0].Name + " != nil }\n", nil
 }

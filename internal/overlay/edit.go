@@ -30,16 +30,37 @@ var edits = []edit{
 	{"runtime/coro.go", "func coroswitch_m", forbidShortcut},
 	{"runtime/time.go", "func goroutineReady", extendSleeps},
 	{"runtime/time.go", "func timeSleep", settleSleeps},
+	{"runtime/trace.go", "func StartTrace", seeTraces("true")},
+	{"runtime/trace.go", "func traceAdvance", seeTraces("false")},
+	{"runtime/trace.go", "func traceRegisterLabelsAndReasons", registerStrings},
+	{"runtime/chan.go", "func chansend", tellSends},
+	{"runtime/chan.go", "func chanrecv", tellReceives},
 	{"runtime/chan.go", "func chanrecv", settle("true, success")},
+	{"runtime/chan.go", "func closechan", tellCloses},
+	{"runtime/select.go", "func selectgo", tellSelects},
 	{"runtime/select.go", "func selectgo", settle("casi, recvOK")},
 	{"runtime/netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
+	{"sync/mutex.go", "func Mutex.Lock", tellLocks},
+	{"sync/mutex.go", "func Mutex.TryLock", tellTryLocks},
+	{"sync/mutex.go", "func Mutex.Unlock", tellUnlocks},
+	{"sync/rwmutex.go", "func RWMutex.RLock", tellRLocks},
+	{"sync/rwmutex.go", "func RWMutex.TryRLock", tellReadTryLocks},
+	{"sync/rwmutex.go", "func RWMutex.RUnlock", tellRUnlocks},
+	{"sync/rwmutex.go", "func RWMutex.rUnlockSlow", tellSlowRUnlocks},
+	{"sync/rwmutex.go", "func RWMutex.Lock", tellWriteLocks},
+	{"sync/rwmutex.go", "func RWMutex.TryLock", tellWriteTryLocks},
+	{"sync/rwmutex.go", "func RWMutex.Unlock", tellWriteUnlocks},
+	{"sync/waitgroup.go", "func WaitGroup.Add", tellAdds},
+	{"sync/waitgroup.go", "func WaitGroup.Wait", tellGroupWaits},
+	{"sync/cond.go", "func Cond.Wait", tellCondWaits},
+	{"sync/cond.go", "func Cond.Signal", tellSignals('n', "runtime_notifyListNotifyOne")},
+	{"sync/cond.go", "func Cond.Broadcast", tellSignals('m', "runtime_notifyListNotifyAll")},
 }
 
 // A source is a declaration in a file that is being rewritten.
 type source struct {
 	fset    *token.FileSet
-	file    *ast.File
-	decl    string
+	text    []byte
 	node    ast.Node // *ast.FuncDecl or *ast.TypeSpec
 	splices []splice
 }
@@ -62,7 +83,7 @@ func rewrite(name string, text []byte) ([]byte, error) {
 		if e.file != name {
 			continue
 		}
-		s := &source{fset: fset, file: file, decl: e.decl, node: declaration(file, e.decl)}
+		s := &source{fset: fset, text: text, node: declaration(file, e.decl)}
 		err := errMissing
 		if s.node != nil {
 			err = e.find(s)
@@ -120,6 +141,8 @@ func receiver(d *ast.FuncDecl) string {
 }
 
 func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
+
+func (s *source) body() *ast.BlockStmt { return s.node.(*ast.FuncDecl).Body }
 
 func (s *source) insert(at token.Pos, format string, args ...any) {
 	s.replace(at, at, format, args...)

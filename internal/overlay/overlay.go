@@ -39,7 +39,7 @@ var ErrUnsupported = errors.New("overlay: unsupported")
 
 // added are the files that packages get besides. Folders lie as below src, with a _ before.
 //
-//go:embed _runtime/*.go
+//go:embed _runtime/*.go _sync/*.go _internal/sync/*.go
 var added embed.FS
 
 // Files returns the files that are rewritten or added, by their slash-separated paths below src. Those of Go's are read
@@ -80,11 +80,11 @@ func rewriteAll(goroot string, files map[string][]byte) error {
 			return err
 		}
 	}
-	text, err := bubbled(files["runtime/runtime2.go"])
+	version, err := versioned(goroot, files["runtime/runtime2.go"])
 	if err != nil {
-		return fmt.Errorf("runtime/runtime2.go: type g: %w", err)
+		return err
 	}
-	files["runtime/otelprof_version.go"] = []byte(text)
+	files["runtime/otelprof_version.go"] = version
 	return fs.WalkDir(added, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -92,6 +92,23 @@ func rewriteAll(goroot string, files map[string][]byte) error {
 		files[strings.TrimPrefix(path, "_")], err = added.ReadFile(path)
 		return err
 	})
+}
+
+// versioned returns the file with what differs between versions.
+func versioned(goroot string, runtime2 []byte) ([]byte, error) {
+	traceruntime, err := os.ReadFile(filepath.Join(goroot, "src", "runtime", "traceruntime.go"))
+	if err != nil {
+		return nil, err
+	}
+	log, err := logging(traceruntime)
+	if err != nil {
+		return nil, fmt.Errorf("runtime/traceruntime.go: func trace_userLog: %w", err)
+	}
+	bubble, err := bubbled(runtime2)
+	if err != nil {
+		return nil, fmt.Errorf("runtime/runtime2.go: type g: %w", err)
+	}
+	return []byte("package runtime\n\n" + log + "\n" + bubble), nil
 }
 
 // replacements is the document that -overlay takes.
