@@ -19,16 +19,23 @@ func onlyStatement(want, text string) func(*source) error {
 	}
 }
 
-// Mutex.Lock and Mutex.Unlock have one call each beside what is inlined, or they would not be inlined themselves.
+// Lock, Unlock, RLock and RUnlock are inlined, which leaves room for a branch and no further call: what they do is left to
+// the function for the slow path while a trace is on. A value that no lock has tells that function so.
 var (
 	tellLocks    = onlyStatement("m.mu.Lock()", "if otelprofTracing || !m.mu.OtelprofTry() { m.mu.OtelprofLock() }")
-	tellTryLocks = onlyStatement("return m.mu.TryLock()",
-		"locked := m.mu.TryLock(); if otelprofTracing && locked { m.otelprofTell('l') }; return locked")
-	tellUnlocks = onlyStatement("m.mu.Unlock()",
-		"state := int32(isync.OtelprofLater); if !otelprofTracing { state = m.mu.OtelprofDrop() }; if state != 0 { m.mu.OtelprofUnlock(state) }")
+	tellTryLocks = onlyStatement("return m.mu.TryLock()", "locked := m.mu.TryLock(); if otelprofTracing && locked { m.otelprofTell('l') }; return locked")
+	tellUnlocks  = onlyStatement("m.mu.Unlock()", "m.mu.OtelprofUnlock()")
 )
 
-// tellRLocks has RLock do nothing while a trace is on, and a function of ours do all of it.
+func tellSlowUnlocks(s *source) error {
+	p, err := s.params("int32")
+	if err != nil {
+		return err
+	}
+	s.insert(s.body().Lbrace+1, " if %[1]s == otelprofLater { if %[1]s = m.otelprofDrop(); %[1]s == 0 { return } }; ", p[0])
+	return nil
+}
+
 func tellRLocks(s *source) error {
 	i, err := s.ifs("rw.readerCount.Add(1) < 0")
 	if err != nil {
@@ -38,28 +45,29 @@ func tellRLocks(s *source) error {
 	if err != nil {
 		return err
 	}
-	s.replace(i.Cond.Pos(), i.Cond.End(), "readers := rw.otelprofEnter(); readers < 0")
-	s.replace(wait.Pos(), wait.End(), "rw.otelprofRLock(readers)")
+	s.replace(i.Pos(), i.Cond.End(), addLater, "r", "1")
+	s.replace(wait.Pos(), wait.End(), "rw.otelprofRLock(r)")
 	return nil
 }
 
-// tellRUnlocks has RUnlock leave it to rUnlockSlow to do all of it.
 func tellRUnlocks(s *source) error {
 	i, err := s.ifs("r := rw.readerCount.Add(-1); r < 0")
 	if err != nil {
 		return err
 	}
-	call := i.Init.(*ast.AssignStmt).Rhs[0]
-	s.replace(call.Pos(), call.End(), "rw.otelprofLeave()")
+	s.replace(i.Pos(), i.Cond.End(), addLater, "r", "-1")
 	return nil
 }
+
+// addLater is readerCount.Add, in a form that leaves more room.
+const addLater = "%[1]s := int32(otelprofLater); if !otelprofTracing { %[1]s = atomic.AddInt32((*int32)(unsafe.Pointer(&rw.readerCount)), %[2]s) }; if %[1]s < 0"
 
 func tellSlowRUnlocks(s *source) error {
 	p, err := s.params("int32")
 	if err != nil {
 		return err
 	}
-	s.insert(s.body().Lbrace+1, " if %[1]s == otelprofLater { if %[1]s = rw.otelprofRUnlock(); %[1]s >= 0 { return } }; ", p[0])
+	s.insert(s.body().Lbrace+1, " if %[1]s == otelprofLater { if %[1]s = rw.otelprofLeave(); %[1]s >= 0 { return } }; ", p[0])
 	return nil
 }
 

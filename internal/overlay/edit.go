@@ -15,7 +15,7 @@ import (
 // statements there, and fails if that is not as it must be.
 type edit struct {
 	file string // below src
-	decl string // "func x", "func T.x" for a method of T or *T, or "type x"
+	decl string // "func x", "func T.x" for a method of T or *T, "type x" or "const x"
 	find func(*source) error
 }
 
@@ -33,6 +33,7 @@ var edits = []edit{
 	{"runtime/trace.go", "func StartTrace", seeTraces("true")},
 	{"runtime/trace.go", "func traceAdvance", seeTraces("false")},
 	{"runtime/trace.go", "func traceRegisterLabelsAndReasons", registerStrings},
+	{"runtime/tracetime.go", "const traceTimeDiv", sharpenClock},
 	{"runtime/chan.go", "func chansend", tellSends},
 	{"runtime/chan.go", "func chanrecv", tellReceives},
 	{"runtime/chan.go", "func chanrecv", settle("true, success")},
@@ -40,6 +41,7 @@ var edits = []edit{
 	{"runtime/select.go", "func selectgo", tellSelects},
 	{"runtime/select.go", "func selectgo", settle("casi, recvOK")},
 	{"runtime/netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
+	{"internal/sync/mutex.go", "func Mutex.unlockSlow", tellSlowUnlocks},
 	{"sync/mutex.go", "func Mutex.Lock", tellLocks},
 	{"sync/mutex.go", "func Mutex.TryLock", tellTryLocks},
 	{"sync/mutex.go", "func Mutex.Unlock", tellUnlocks},
@@ -61,7 +63,7 @@ var edits = []edit{
 type source struct {
 	fset    *token.FileSet
 	text    []byte
-	node    ast.Node // *ast.FuncDecl or *ast.TypeSpec
+	node    ast.Node // *ast.FuncDecl, *ast.TypeSpec or *ast.ValueSpec
 	splices []splice
 }
 
@@ -123,8 +125,15 @@ func declaration(file *ast.File, name string) ast.Node {
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if t, ok := spec.(*ast.TypeSpec); ok && kind == "type" && t.Name.Name == name {
-					return t
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					if kind == "type" && spec.Name.Name == name {
+						return spec
+					}
+				case *ast.ValueSpec:
+					if kind == "const" && d.Tok == token.CONST && len(spec.Names) == 1 && spec.Names[0].Name == name && len(spec.Values) == 1 {
+						return spec
+					}
 				}
 			}
 		}

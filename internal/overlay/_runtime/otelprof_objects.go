@@ -12,6 +12,10 @@ import "unsafe"
 //go:linkname otelprofTracing
 var otelprofTracing bool
 
+// otelprofTick is what a trace's clock counts as one, in ns. With the 64 that Go has, operations that follow each other fast
+// would be dated ahead, and not stand in the order in which they took effect.
+const otelprofTick = 1
+
 // otelprofCategories are the operations, by letter.
 var otelprofCategories = [...]string{
 	'L': "otelprof.L", 'l': "otelprof.l", 'u': "otelprof.u",

@@ -1,6 +1,9 @@
 package sync
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // Operations are written into the execution trace while one is on.
 
@@ -17,26 +20,20 @@ func (c *Cond) otelprofTell(letter byte)     { otelprofTell(letter, uintptr(unsa
 func (wg *WaitGroup) otelprofTell(letter byte) { otelprofTell(letter, uintptr(unsafe.Pointer(wg)), 0) }
 func (wg *WaitGroup) otelprofAdd(delta int)    { otelprofTell('g', uintptr(unsafe.Pointer(wg)), delta) }
 
-// otelprofLater is a count of readers that no RWMutex has: it has not been changed yet, since that is to be done
-// between two operations that are written.
+// otelprofLater is a count of readers that no RWMutex has: it has not been changed yet.
 const otelprofLater = -1 << 31
 
-// otelprofEnter counts one more reader, in RLock.
-func (rw *RWMutex) otelprofEnter() int32 {
-	if otelprofTracing {
-		return otelprofLater
-	}
-	return rw.readerCount.Add(1)
-}
+// The count of readers is changed as an int32.
+const _ = -(unsafe.Sizeof(atomic.Int32{}) - unsafe.Sizeof(int32(0)))
 
-// otelprofRLock is the rest of RLock if a writer is pending, or a trace on.
+// otelprofRLock is the rest of RLock.
 func (rw *RWMutex) otelprofRLock(readers int32) {
-	written := readers == otelprofLater
-	if written {
+	tracing := readers == otelprofLater
+	if tracing {
 		readers = rw.readerCount.Add(1)
 	}
 	if readers < 0 {
-		if written {
+		if tracing {
 			rw.otelprofTell('A')
 		}
 		runtime_SemacquireRWMutexR(&rw.readerSem, false, 1)
@@ -46,16 +43,8 @@ func (rw *RWMutex) otelprofRLock(readers int32) {
 	}
 }
 
-// otelprofLeave counts one reader less, in RUnlock.
-func (rw *RWMutex) otelprofLeave() int32 {
-	if otelprofTracing {
-		return otelprofLater
-	}
-	return rw.readerCount.Add(-1)
-}
-
-// otelprofRUnlock does that later, in rUnlockSlow.
-func (rw *RWMutex) otelprofRUnlock() int32 {
+// otelprofLeave counts one reader less.
+func (rw *RWMutex) otelprofLeave() (readers int32) {
 	rw.otelprofTell('b')
 	return rw.readerCount.Add(-1)
 }

@@ -15,8 +15,8 @@ var otelprofTracing bool
 //go:linkname otelprofTell runtime.otelprofTell
 func otelprofTell(letter byte, object uintptr, n int)
 
-// OtelprofLater is a state that no Mutex has: its lock has not been dropped yet.
-const OtelprofLater = -1 << 31
+// otelprofLater is a state that no Mutex has: its lock has not been dropped yet.
+const otelprofLater = -1 << 31
 
 // OtelprofTry is the fast path of Lock.
 func (m *Mutex) OtelprofTry() bool {
@@ -44,22 +44,23 @@ func (m *Mutex) OtelprofLock() {
 	}
 }
 
-// OtelprofDrop is the fast path of Unlock. It returns 0 if there is nothing more to do.
-func (m *Mutex) OtelprofDrop() int32 {
+// OtelprofUnlock is Unlock.
+func (m *Mutex) OtelprofUnlock() {
 	if race.Enabled {
 		_ = m.state
 		race.Release(unsafe.Pointer(m))
 	}
-	return atomic.AddInt32(&m.state, -mutexLocked)
+	state := int32(otelprofLater)
+	if !otelprofTracing {
+		state = atomic.AddInt32(&m.state, -mutexLocked)
+	}
+	if state != 0 {
+		m.unlockSlow(state)
+	}
 }
 
-// OtelprofUnlock is the slow path.
-func (m *Mutex) OtelprofUnlock(state int32) {
-	if state == OtelprofLater {
-		otelprofTell('u', uintptr(unsafe.Pointer(m)), 0)
-		if state = m.OtelprofDrop(); state == 0 {
-			return
-		}
-	}
-	m.unlockSlow(state)
+// otelprofDrop drops the lock.
+func (m *Mutex) otelprofDrop() (state int32) {
+	otelprofTell('u', uintptr(unsafe.Pointer(m)), 0)
+	return atomic.AddInt32(&m.state, -mutexLocked)
 }
