@@ -121,7 +121,7 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}} {
+	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}, {"-types", "plain"}, {"-mode", "replay", "-types", "none"}, {"-corpus", "x"}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("run(%q) = nil, want an error", args)
 		}

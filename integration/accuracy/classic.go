@@ -47,14 +47,14 @@ func pipeline(produce, consume time.Duration, vary float64) func(context.Context
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			defer items.Close()
-			length := newLengths(0, vary)
+			length := p.lengths(0, vary)
 			for i := 0; ctx.Err() == nil; i++ {
 				p.io(ctx, "produce", length.of(produce))
 				items.Send(i)
 			}
 		})
 		wg.Go(func() {
-			length := newLengths(1, vary)
+			length := p.lengths(1, vary)
 			for _, ok := items.Receive(); ok; _, ok = items.Receive() {
 				p.io(ctx, "consume", length.of(consume))
 				p.progress(ctx)

@@ -40,7 +40,7 @@ func transfers(ctx context.Context, p *program) {
 		accounts[i] = p.mutex()
 	}
 	each(6, func(i int) {
-		for length := newLengths(i, 0.4); ctx.Err() == nil; {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
 			p.io(ctx, "outside", length.of(4*ms))
 			from, to := length.IntN(4), length.IntN(3)
 			if to >= from {
@@ -61,7 +61,7 @@ func transfers(ctx context.Context, p *program) {
 func lru(ctx context.Context, p *program) {
 	cache := p.rwMutex()
 	each(8, func(i int) {
-		for length := newLengths(i, 0.3); ctx.Err() == nil; {
+		for length := p.lengths(i, 0.3); ctx.Err() == nil; {
 			cache.RLock()
 			p.io(ctx, "read", length.of(3*ms))
 			cache.RUnlock()
@@ -103,7 +103,7 @@ func singleFlight(ctx context.Context, p *program) {
 		uses--
 	}
 	each(5, func(i int) {
-		for length := newLengths(i, 0.4); ctx.Err() == nil; {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
 			use(length.of(6 * ms))
 			p.io(ctx, "use", length.of(4*ms))
 			p.progress(ctx)
@@ -113,7 +113,7 @@ func singleFlight(ctx context.Context, p *program) {
 
 // onceEach is rounds of four goroutines that all need something which the first of them makes.
 func onceEach(ctx context.Context, p *program) {
-	length := newLengths(0, 0.3)
+	length := p.lengths(0, 0.3)
 	for ctx.Err() == nil {
 		d := length.of(4 * ms)
 		made := p.once(func() { p.io(ctx, "make", d) })

@@ -10,7 +10,7 @@ import (
 )
 
 // between is the mean time between two requests of openLoop.
-const between = 3 * ms
+const between = 2 * ms
 
 // openLoop is requests that come at random times, whether those before are answered or not. They share a lock.
 func openLoop(ctx context.Context, p *program) {
@@ -23,7 +23,7 @@ func openLoop(ctx context.Context, p *program) {
 			in, request := p.tracer.Start(ctx, "request")
 			p.io(in, "fetch", 3*ms)
 			lock.Lock()
-			p.io(in, "critical", 1500*us)
+			p.io(in, "critical", ms)
 			lock.Unlock()
 			request.End()
 			p.latencies.add(time.Duration(clock.Now() - began))
@@ -35,26 +35,31 @@ func openLoop(ctx context.Context, p *program) {
 
 // arrivals are the random times at which requests come.
 type arrivals struct {
-	p    *program
-	seed uint64
-	due  time.Time
 	*rand.Rand
+	p    *program
+	seen sequence
+	due  time.Time
 }
 
-func (p *program) arrivals() *arrivals { return &arrivals{p: p, seed: ^uint64(0)} }
+func (p *program) arrivals() *arrivals {
+	a := &arrivals{p: p}
+	a.begin(p.now())
+	return a
+}
+
+func (a *arrivals) begin(s sequence) {
+	a.seen, a.due, a.Rand = s, time.Now(), rand.New(rand.NewPCG(s.seed, 11))
+}
 
 // next returns how long it is until the next request. After [program.rewind] the times begin anew, so that two
 // windows have the same ones.
 func (a *arrivals) next() time.Duration {
-	if seed := a.p.seed.Load(); seed != a.seed {
-		a.seed, a.due, a.Rand = seed, time.Now(), rand.New(rand.NewPCG(seed, 11))
+	if now := a.p.now(); now != a.seen {
+		a.begin(now)
 	}
 	a.due = a.due.Add(time.Duration(a.ExpFloat64() * float64(between)))
 	return time.Until(a.due)
 }
-
-// rewind begins a sequence of random times.
-func (p *program) rewind(sequence uint64) { p.seed.Store(sequence) }
 
 // latencies are how long requests took since they were taken out the last time.
 type latencies struct {

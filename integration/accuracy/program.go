@@ -25,7 +25,7 @@ type program struct {
 	left      map[string]*factor // by region
 	visits    visits
 	latencies latencies
-	seed      atomic.Uint64 // of the times at which requests come
+	sequence  atomic.Pointer[sequence] // of random numbers
 	stop      context.CancelFunc
 	ended     sync.WaitGroup
 	tp        *spans.TracerProvider

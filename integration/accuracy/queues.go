@@ -20,14 +20,14 @@ func fanIn(ctx context.Context, p *program) {
 	items := newChannel[int](p.types, 4)
 	var consumer sync.WaitGroup
 	consumer.Go(func() {
-		length := newLengths(3, 0.2)
+		length := p.lengths(3, 0.2)
 		for _, ok := items.Receive(); ok; _, ok = items.Receive() {
 			p.io(ctx, "consume", length.of(5*ms))
 			p.progress(ctx)
 		}
 	})
 	each(3, func(i int) {
-		length := newLengths(i, 0.2)
+		length := p.lengths(i, 0.2)
 		for ctx.Err() == nil {
 			p.io(ctx, "source", length.of(11*ms))
 			items.Send(i)
@@ -44,7 +44,7 @@ func pool(ctx context.Context, p *program) {
 		free.Send(connection)
 	}
 	each(8, func(i int) {
-		length := newLengths(i, 0.3)
+		length := p.lengths(i, 0.3)
 		for ctx.Err() == nil {
 			in, request := p.tracer.Start(ctx, "request")
 			connection, _ := free.Receive()
@@ -79,7 +79,7 @@ func grouped(ctx context.Context, p *program) {
 
 // threeAtATime does nine things in each turn, three of them long.
 func threeAtATime(ctx context.Context, p *program) {
-	length := newLengths(0, 0.2)
+	length := p.lengths(0, 0.2)
 	for ctx.Err() == nil {
 		tasks, in := p.group(ctx)
 		tasks.SetLimit(3)
@@ -107,7 +107,7 @@ func batches(ctx context.Context, p *program) {
 	items := newChannel[item](p.types, 6)
 	var batcher sync.WaitGroup
 	batcher.Go(func() {
-		length := newLengths(6, 0.2)
+		length := p.lengths(6, 0.2)
 		for first, ok := items.Receive(); ok; first, ok = items.Receive() {
 			batch, late := []item{first}, false
 			for began := time.Now(); len(batch) < 4 && ok && !late; {
@@ -124,7 +124,7 @@ func batches(ctx context.Context, p *program) {
 		}
 	})
 	each(6, func(i int) {
-		length := newLengths(i, 0.5)
+		length := p.lengths(i, 0.5)
 		mine := item{newChannel[int](p.types, 1)}
 		for ctx.Err() == nil {
 			p.io(ctx, "prepare", length.of(4*ms))
@@ -141,7 +141,7 @@ func batches(ctx context.Context, p *program) {
 func heterogeneous(ctx context.Context, p *program) {
 	places := newChannel[int](p.types, 3)
 	each(8, func(i int) {
-		length := newLengths(i, 0.3)
+		length := p.lengths(i, 0.3)
 		for ctx.Err() == nil {
 			p.io(ctx, "think", length.of(5*ms))
 			places.Send(i)
@@ -172,7 +172,7 @@ func bursty(ctx context.Context, p *program) {
 			}
 		})
 	}
-	for length := newLengths(0, 0.5); ctx.Err() == nil; {
+	for length := p.lengths(0, 0.5); ctx.Err() == nil; {
 		results := newChannel[int](p.types, 12)
 		for i := range 12 {
 			jobs.Send(job{length.of(4 * ms), func() { results.Send(i) }})
@@ -208,7 +208,7 @@ func workers(ctx context.Context, p *program) {
 		})
 	}
 	each(6, func(i int) {
-		length, done := newLengths(i, 0.4), newChannel[int](p.types, 1)
+		length, done := p.lengths(i, 0.4), newChannel[int](p.types, 1)
 		for ctx.Err() == nil {
 			in, request := p.tracer.Start(ctx, "request")
 			p.io(in, "prepare", length.of(7*ms))
@@ -227,14 +227,14 @@ func actor(ctx context.Context, p *program) {
 	inbox := newChannel[channel[int]](p.types, 0)
 	var server sync.WaitGroup
 	server.Go(func() {
-		length := newLengths(4, 0.3)
+		length := p.lengths(4, 0.3)
 		for reply, ok := inbox.Receive(); ok; reply, ok = inbox.Receive() {
 			p.io(ctx, "handle", length.of(2*ms))
 			reply.Send(1)
 		}
 	})
 	each(4, func(i int) {
-		for length := newLengths(i, 0.5); ctx.Err() == nil; {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
 			p.io(ctx, "prepare", length.of(5*ms))
 			reply := newChannel[int](p.types, 0)
 			inbox.Send(reply)

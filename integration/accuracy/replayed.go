@@ -48,7 +48,7 @@ func replayedWorkloads(t types) []workload {
 		},
 		{
 			name: "saturated", about: "8 goroutines that compute on all processors", class: crowded,
-			regions: []string{"c", "w"}, run: saturated(8), takesTurns: true, short: true,
+			regions: []string{"c", "w"}, run: saturated(8), computes: true, short: true,
 		},
 		{
 			name: "netpoll", about: "8 connections of another process, which thinks for 5 ms, and 1 ms under a lock", class: contended,
@@ -56,11 +56,11 @@ func replayedWorkloads(t types) []workload {
 		},
 		{
 			name: "fanin", about: "three sources of 11 ms, a channel of 4 that holds them back, a consumer of 5 ms", class: contended,
-			regions: []string{"consume", "source"}, run: fanIn, short: true,
+			regions: []string{"consume", "source"}, run: fanIn, varies: true, short: true,
 		},
 		{
 			name: "pool", about: "8 clients who query for 5 ms, 3 at a time, and think for 6 ms", class: contended,
-			regions: []string{"query", "think"}, run: pool,
+			regions: []string{"query", "think"}, run: pool, varies: true,
 		},
 		{
 			name: "tiny_lock", about: "5 ms of work that counts and 3 ms that does not, and 5 µs under the same lock", class: contended,
@@ -68,27 +68,27 @@ func replayedWorkloads(t types) []workload {
 		},
 		{
 			name: "transfers", about: "6 clients, 3 ms with two of four locks and 4 ms without", class: contended,
-			regions: []string{"inside", "outside"}, run: transfers, short: true,
+			regions: []string{"inside", "outside"}, run: transfers, varies: true, short: true,
 		},
 		{
 			name: "lru", about: "8 clients of a cache under an RWMutex: 3 ms to read, 5 ms to load, 2 ms to write", class: contended,
-			regions: []string{"read", "load", "write"}, run: lru,
+			regions: []string{"read", "load", "write"}, run: lru, varies: true,
 		},
 		{
 			name: "errgroup", about: "a group of three at a time: three of 6 ms and six of 3 ms", class: outside,
-			regions: []string{"long", "short"}, run: threeAtATime,
+			regions: []string{"long", "short"}, run: threeAtATime, varies: true,
 		},
 		{
 			name: "batches", about: "6 clients, 4 ms each, then 5 ms for a batch of four or of what comes in 4 ms", class: outside,
-			regions: []string{"flush", "prepare"}, run: batches,
+			regions: []string{"flush", "prepare"}, run: batches, varies: true,
 		},
 		{
 			name: "oversubscribed", about: "6 goroutines that compute 2 ms and rest 3 ms", class: crowded,
-			regions: []string{"c", "rest"}, run: oversubscribed, takesTurns: true, short: true,
+			regions: []string{"c", "rest"}, run: oversubscribed, varies: true, short: true,
 		},
 		{
-			name: "open", about: "requests at random times, 3 ms on average: 3 ms, and 1.5 ms under a lock", class: contended,
-			regions: []string{"critical", "fetch"}, run: openLoop, request: "request",
+			name: "open", about: "requests at random times, 2 ms on average: 3 ms, and 1 ms under a lock", class: contended,
+			regions: []string{"critical", "fetch"}, run: openLoop, varies: true, request: "request",
 		},
 	}
 	return of(t, append(all, untuned()...))
@@ -99,35 +99,35 @@ func untuned() []workload {
 	return []workload{
 		{
 			name: "pipeline_75", about: "7 ms, a channel of 2, 5 ms, each up to a third longer or shorter", class: outside,
-			regions: []string{"produce", "consume"}, run: pipeline(7*ms, 5*ms, 0.33),
+			regions: []string{"produce", "consume"}, run: pipeline(7*ms, 5*ms, 0.33), varies: true,
 		},
 		{
 			name: "pipeline_57", about: "5 ms, a channel of 2, 7 ms, each up to a third longer or shorter", class: outside,
-			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 7*ms, 0.33),
+			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 7*ms, 0.33), varies: true,
 		},
 		{
 			name: "bursty", about: "twelve jobs of 4 ms at once for four workers, then 8 ms of nothing", class: outside,
-			regions: []string{"work", "pause"}, run: bursty,
+			regions: []string{"work", "pause"}, run: bursty, varies: true,
 		},
 		{
 			name: "heterogeneous", about: "8 clients who think for 5 ms, then, 3 at a time, 2 ms, and 12 ms each fifth time", class: contended,
-			regions: []string{"cheap", "dear", "think"}, run: heterogeneous,
+			regions: []string{"cheap", "dear", "think"}, run: heterogeneous, varies: true,
 		},
 		{
 			name: "workers", about: "6 clients, 7 ms each, and two workers for 3.2 ms, in children of the clients' spans", class: contended,
-			regions: []string{"store", "prepare"}, run: workers,
+			regions: []string{"store", "prepare"}, run: workers, varies: true,
 		},
 		{
 			name: "actor", about: "4 clients, 5 ms each, and one goroutine that answers them, 2 ms", class: contended,
-			regions: []string{"handle", "prepare"}, run: actor,
+			regions: []string{"handle", "prepare"}, run: actor, varies: true,
 		},
 		{
 			name: "singleflight", about: "5 clients, 4 ms each; one of them loads for 6 ms what is good for 8 uses", class: contended,
-			regions: []string{"load", "use"}, run: singleFlight,
+			regions: []string{"load", "use"}, run: singleFlight, varies: true,
 		},
 		{
 			name: "once", about: "rounds of four: 2 ms, 4 ms that only the first of them has, 4 ms", class: outside,
-			regions: []string{"make", "after"}, run: onceEach,
+			regions: []string{"make", "after"}, run: onceEach, varies: true,
 		},
 	}
 }

@@ -23,8 +23,8 @@ func planned(mode causal.Mode) causal.Mode {
 
 // runtimeKnown reports whether a mode can be measured in this program. Where the scheduler takes part, all
 // overlaps are its own.
-func runtimeKnown(mode causal.Mode) error {
-	if mode == modeRuntime && !sched.Present {
+func runtimeKnown() error {
+	if !sched.Present {
 		return errNotRuntime
 	}
 	return nil
@@ -34,14 +34,6 @@ func runtimeKnown(mode causal.Mode) error {
 func (s settings) shorter() settings {
 	s.speedups, s.patience = []float64{0.25, 0.5, 0.75}, 6*time.Second
 	return s
-}
-
-// workloadsOf are those that a mode is asked about.
-func workloadsOf(modes []causal.Mode) []workload {
-	if len(modes) == 1 && modes[0] == modeRuntime {
-		return plainWorkloads()
-	}
-	return workloads()
 }
 
 // plainWorkloads are the workloads with plain mutexes, channels and goroutines, and ones that only the scheduler

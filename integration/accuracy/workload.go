@@ -26,6 +26,8 @@ type workload struct {
 	// takesTurns tells that goroutines which do different things take turns at the processors, for 20 ms
 	// each: in a short window some of them have a turn more than others.
 	takesTurns bool
+	// varies tells that how long its pieces take is random: windows must be long for that to even out.
+	varies bool
 	// short tells that it is part of a quick run.
 	short bool
 	// types are whose locks and channels it has, causal's if that is not said.
