@@ -11,10 +11,21 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/sched"
 )
 
 // warmUp is how long a program runs before it is recorded.
 const warmUp = 500 * time.Millisecond
+
+// folder is the name of the one that the workload's traces stand in: pool-plain, or built by otelprof
+// pool-plain-otelprof.
+func (l *lab) folder() string {
+	name := l.name + "-" + string(l.types)
+	if sched.Present {
+		name += "-otelprof"
+	}
+	return name
+}
 
 // record writes execution traces of the workload into a folder, w1.trace and so on, and into truth.txt what
 // faster regions bring.

@@ -170,7 +170,7 @@ func measureHere(o options, w io.Writer) error {
 	}
 	l := newLab(all[i], o.settings)
 	if o.corpus != "" {
-		return l.record(filepath.Join(o.corpus, o.lab+"-"+string(o.types)))
+		return l.record(filepath.Join(o.corpus, l.folder()))
 	}
 	r, err := l.measure()
 	if err != nil {

@@ -172,8 +172,9 @@ func TestMeasureReplay(t *testing.T) {
 func TestRecord(t *testing.T) {
 	s := settings{}.replayed(true)
 	s.speedups, s.pairs, s.window, s.settle, s.recordings, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 1, 100*ms
-	dir := filepath.Join(t.TempDir(), "x")
-	if err := newLab(replayedWorkloads(plainTypes)[0], s).record(dir); err != nil {
+	l := newLab(replayedWorkloads(plainTypes)[0], s)
+	dir := filepath.Join(t.TempDir(), l.folder())
+	if err := l.record(dir); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(dir, "w1.trace"))
