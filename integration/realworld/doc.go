@@ -16,13 +16,16 @@
 //
 //	hotrod   Jaeger's HotROD, github.com/jaegertracing/jaeger v1.76.0, all services in one process. The SQL query takes 15 ms,
 //	         Redis 2 ms to find drivers and 0.3 ms to get one, a route 2.5 ms by a pool of three workers.
+//	registry CNCF Distribution's registry of images, github.com/distribution/distribution/v3 v3.0.0: a manifest by its tag. A read
+//	         of its storage takes 3 ms, a look 1.5 ms, and at most three calls of the storage are under way.
 //
 // None of them is part of this repository. The go command downloads a program's module; its source is copied to
 // .tools/realworld, and changed there:
 //
 //   - The line that makes the TracerProvider wraps it by spans.Wrap, with the hook of a causal.Controller. That is what a
 //     user of otelprof writes.
-//   - Each delay asks for its length, so that it can be changed while the program runs.
+//   - Each delay asks for its length, so that it can be changed while the program runs. The registry has none of its own;
+//     delays stand where it calls its storage.
 //   - What does not compile, or start, with the newer versions of OpenTelemetry that otelprof needs.
 //
 // A place that is not as expected is an error. The module's go.mod is told to take otelprof from this checkout.

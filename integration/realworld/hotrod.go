@@ -10,12 +10,12 @@ func hotrod() program {
 		name: "hotrod", about: "Jaeger's HotROD, all services in one process; eight clients in another",
 		module: "github.com/jaegertracing/jaeger", version: "v1.76.0", pkg: "./examples/hotrod",
 		ports: 4,
-		args: func(ports []string) []string {
+		args: func(_ string, ports []string) ([]string, error) {
 			args := []string{"all", "--otel-exporter=stdout", "--fix-db-query-delay=15ms"} // the flag overrides the variable
 			for i, service := range []string{"frontend", "customer", "driver", "route"} {
 				args = append(args, "--"+service+"-service-hostname=127.0.0.1", "--"+service+"-service-port="+ports[i])
 			}
-			return args
+			return args, nil
 		},
 		url: func(ports []string, n int) string {
 			customers := []string{"123", "392", "567", "731"}

@@ -19,7 +19,7 @@ import (
 // small is a program as others are, but for that it is this test binary.
 var small = program{
 	name: "small", ports: 1,
-	args:     func(ports []string) []string { return []string{"-serve", ports[0]} },
+	args:     func(_ string, ports []string) ([]string, error) { return []string{"-serve", ports[0]}, nil },
 	url:      func(ports []string, _ int) string { return "http://127.0.0.1:" + ports[0] },
 	progress: "request", regions: []region{{span: "query", delay: "query"}},
 }
@@ -56,8 +56,7 @@ func serveSmall(address string) error {
 		defer root.End()
 		_, span := tracer.Start(ctx, "query")
 		mu.Lock()
-		mean, _ := control.Scale("query", 2*time.Millisecond, 0)
-		time.Sleep(mean)
+		control.Sleep("query", 2*time.Millisecond, 0)
 		if count++; count%10 == 0 {
 			http.Error(w, "tenth", http.StatusInternalServerError)
 		}

@@ -48,9 +48,14 @@ func start(ctx context.Context, p program, binary string) (_ *process, err error
 	own := net.JoinHostPort("127.0.0.1", ports[p.ports])
 	ports = ports[:p.ports]
 	s := &process{program: p, control: "http://" + own, http: &http.Client{}}
-	s.cmd = exec.CommandContext(ctx, binary, p.args(ports)...)
-	s.cmd.Dir = filepath.Dir(binary)
-	s.cmd.Env = append(os.Environ(), control.EnvAddress+"="+own)
+	dir := filepath.Dir(binary)
+	args, err := p.args(dir, ports)
+	if err != nil {
+		return nil, err
+	}
+	s.cmd = exec.CommandContext(ctx, binary, args...)
+	s.cmd.Dir = dir
+	s.cmd.Env = append(append(os.Environ(), p.env...), control.EnvAddress+"="+own)
 	if s.log, err = os.Create(binary + ".log"); err != nil {
 		return nil, err
 	}
@@ -66,19 +71,25 @@ func start(ctx context.Context, p program, binary string) (_ *process, err error
 			err = fmt.Errorf("%w (its log is %s)", errors.Join(err, s.stop()), s.log.Name())
 		}
 	}()
-	if err := s.awaitAnswer(ctx, p.url(ports, 0)); err != nil {
+	if err := s.awaitAnswer(ctx, ports); err != nil {
 		return nil, err
 	}
 	s.crowd, err = startClients(ctx, p, ports)
 	return s, err
 }
 
-// awaitAnswer asks until the program answers.
-func (s *process) awaitAnswer(ctx context.Context, url string) error {
+// awaitAnswer asks until the program answers, and seeds it.
+func (s *process) awaitAnswer(ctx context.Context, ports []string) error {
 	ctx, cancel := context.WithTimeout(ctx, started)
 	defer cancel()
 	for {
-		err := get(ctx, s.http, url)
+		err := get(ctx, s.http, s.url(ports, 0))
+		if errors.Is(err, errStatus) && s.seed != nil {
+			if err = s.seed(ctx, s.http, ports); err != nil {
+				return fmt.Errorf("%s: seed: %w", s.name, err)
+			}
+			return get(ctx, s.http, s.url(ports, 0))
+		}
 		if err == nil {
 			return nil
 		}

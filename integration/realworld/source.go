@@ -99,7 +99,11 @@ func (s source) change(ctx context.Context) error {
 	if err := s.addSums(); err != nil {
 		return err
 	}
-	_, err := s.command(ctx, "go", "mod", "edit", "-require="+ours+"@"+unreleased, "-replace="+ours+"="+s.root)
+	args := []string{"mod", "edit", "-require=" + ours + "@" + unreleased, "-replace=" + ours + "=" + s.root}
+	for _, module := range s.newer {
+		args = append(args, "-require="+module)
+	}
+	_, err := s.command(ctx, "go", args...)
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -91,6 +92,12 @@ func set(name string, speedup float64) { factor(name).Store(math.Float64bits(1 -
 func Scale(name string, mean, deviation time.Duration) (time.Duration, time.Duration) {
 	f := math.Float64frombits(factor(name).Load())
 	return time.Duration(f * float64(mean)), time.Duration(f * float64(deviation))
+}
+
+// Sleep waits for the delay of that name, which is distributed normally.
+func Sleep(name string, mean, deviation time.Duration) {
+	mean, deviation = Scale(name, mean, deviation)
+	time.Sleep(mean + time.Duration(rand.NormFloat64()*float64(deviation)))
 }
 
 // errRequest is wrapped by errors that the client can mend.
