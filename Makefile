@@ -68,6 +68,10 @@ accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1
 	@$(if $(filter $(GO),$(ACCURACY_BY)),,$(OTELPROF))
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
+.PHONY: realworld
+realworld: ## Hold replay against programs of others, really sped up, 15 minutes; ARGS="-only hotrod -build go", ARGS=-quick
+	@cd integration && $(GO) run ./realworld $(ARGS)
+
 # What is missing here is a failure, unless REQUIRE_INTEGRATION is empty.
 REQUIRE_INTEGRATION ?= 1
 
