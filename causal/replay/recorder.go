@@ -2,6 +2,19 @@ package replay
 
 // Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the caller's, objects not 0.
 
+// Running tells of a goroutine that is there and runs when the recording begins.
+func (b *Recorder) Running(at, g int64) { b.exists(at, g, stateRunning) }
+
+// Runnable tells of a goroutine that is there when the recording begins and is ready to run.
+func (b *Recorder) Runnable(at, g int64) { b.exists(at, g, stateRunnable) }
+
+// Waiting tells of a goroutine that is there and waits when the recording begins.
+func (b *Recorder) Waiting(at, g int64) { b.exists(at, g, stateWaiting) }
+
+func (b *Recorder) exists(at, g, state int64) {
+	b.add(event{kind: evExists, at: at, g: b.goroutine(g), by: nobody, arg: state})
+}
+
 // Create tells that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
 func (b *Recorder) Create(at, g, by int64) {
 	b.add(event{kind: evCreate, at: at, g: b.goroutine(g), by: b.waker(by)})
