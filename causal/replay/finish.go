@@ -22,11 +22,10 @@ func (b *builder) finish(infer bool) {
 			o.count = -lv.low
 		case objectChan:
 			o.count = -lv.low
-			if o.capacity == 0 {
-				o.count = 0
-			} else if o.count > o.capacity {
-				o.count = o.capacity
+			if lv.full >= 0 {
+				o.count = lv.full
 			}
+			o.count = min(o.count, o.capacity)
 			if lv.now-lv.low > o.capacity && lv.sends <= 2 { // given up by its receiver
 				o.capacity = lv.sends + 1
 			}
@@ -37,10 +36,29 @@ func (b *builder) finish(infer bool) {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
+	b.p.connect()
+	b.p.match()
 	if infer {
 		b.p.infer()
 	}
+	b.p.serve()
 	b.p.close()
+	b.p.patience = b.p.longestGap()
+}
+
+// longestGap returns three times the longest time without a visit of any progress point.
+func (p *program) longestGap() int64 {
+	var all []int64
+	for _, v := range p.recorded() {
+		all = append(all, v...)
+	}
+	slices.Sort(all)
+	last, longest := int64(0), int64(5_000_000)
+	for _, at := range append(all, p.rec.End-p.rec.Start) {
+		longest = max(longest, at-last)
+		last = at
+	}
+	return 3 * longest
 }
 
 func median(v []int64, otherwise int64) int64 {
