@@ -430,6 +430,10 @@ func (s *simulation) step(proc int32) {
 				}
 			}
 		default:
+			if o.never || o.once && r.again {
+				r.pc++
+				continue
+			}
 			if !s.operate(i, proc, o) {
 				s.leave(proc, blocked)
 				return
@@ -479,7 +483,11 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if s.change.meets && !o.once && !o.never {
+	if o.never || o.once && r.again {
+		r.pc++
+		return true
+	}
+	if s.change.meets {
 		r.next = s.holds[o.arg]
 		s.holds[o.arg] = i
 		return false
