@@ -80,6 +80,14 @@ func (p *program) close() {
 	}
 	p.respawn()
 	p.recur()
+	for i := range p.lists {
+		l := &p.lists[i]
+		p.travelling = p.travelling || l.serves >= 0
+		for k := l.from; k < l.to; k++ {
+			o := &l.ops[k]
+			l.visits = l.visits || o.kind == opVisit || o.kind == opClose && p.pointOf[p.rec.spans[o.arg].region] >= 0
+		}
+	}
 }
 
 // An anchor is a kind of op that a list comes back to.

@@ -39,19 +39,9 @@ func (p *program) connect() {
 		if s.remote == 0 || !ok || c.opened[client].list < 0 || c.opened[i].list < 0 {
 			continue
 		}
-		before := len(p.segments)
 		c.request(c.opened[client], c.opened[i])
-		if joinDebug != nil {
-			joinDebug[p.rec.regions[s.region].Name+" requests"]++
-			joinDebug[p.rec.regions[s.region].Name+" requests joined"] += len(p.segments) - before
-		}
 		if c.closed[i].list >= 0 {
-			before := len(p.segments)
 			c.answer(c.opened[client], c.opened[i], c.closed[i])
-			if joinDebug != nil {
-				joinDebug[p.rec.regions[s.region].Name+" answers"]++
-				joinDebug[p.rec.regions[s.region].Name+" answers joined"] += len(p.segments) - before
-			}
 		}
 	}
 	c.apply()
@@ -255,5 +245,3 @@ func (c *connector) apply() {
 		}
 	}
 }
-
-var joinDebug map[string]int
