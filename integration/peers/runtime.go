@@ -29,15 +29,24 @@ type runtimeFigure struct {
 }
 
 // runtimeFigures are what Go's scheduler costs in programs that otelprof build has made, beside those of go build, while
-// there is no experiment; and there, what spans cost of which the scheduler keeps account, and switches of their goroutines.
+// there is no experiment; what operations on free locks and channels cost there while no trace is on; and what spans cost of
+// which the scheduler keeps account, and switches of their goroutines.
 var runtimeFigures = []runtimeFigure{
 	idleFigure("pingpong"), idleFigure("mutex"), idleFigure("gosched"), idleFigure("spawn"),
+	objectFigure("mutex", "lock"), objectFigure("rwmutex", "rlock"), objectFigure("waitgroup", "count"),
+	objectFigure("channel", "buffer"), objectFigure("select", "choose"),
 	timesFigure("runtime_times", "span"), timesFigure("runtime_times_pingpong", "pingpong"),
 }
 
 func idleFigure(operation string) runtimeFigure {
 	does := []string{operation}
 	return runtimeFigure{name: "runtime_idle_" + operation, program: "idle", ours: does, peer: does, peerName: "go", stock: true}
+}
+
+func objectFigure(object, operation string) runtimeFigure {
+	f := idleFigure(operation)
+	f.name = "replay_idle_runtime_" + object
+	return f
 }
 
 func timesFigure(name, operation string) runtimeFigure {

@@ -21,6 +21,11 @@ var operations = map[string]func(n int){
 	"mutex":    contend,
 	"gosched":  yield,
 	"spawn":    spawn,
+	"lock":     lock,
+	"rlock":    readLock,
+	"buffer":   buffer,
+	"choose":   choose,
+	"count":    count,
 }
 
 func main() {
@@ -103,4 +108,53 @@ func spawn(n int) {
 		}
 		wg.Wait()
 	}
+}
+
+// lock locks and unlocks what nobody else wants.
+func lock(n int) {
+	var mu sync.Mutex
+	for range n {
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // nothing is protected
+	}
+}
+
+// readLock does so for reading.
+func readLock(n int) {
+	var mu sync.RWMutex
+	for range n {
+		mu.RLock()
+		mu.RUnlock() //nolint:staticcheck // nothing is protected
+	}
+}
+
+// buffer sends and receives what the channel has room for.
+func buffer(n int) {
+	c := make(chan int, 1)
+	for range n {
+		c <- 1
+		<-c
+	}
+}
+
+// choose selects one of two channels that has an element.
+func choose(n int) {
+	c, never := make(chan int, 1), make(chan int)
+	for range n {
+		c <- 1
+		select {
+		case <-c:
+		case <-never:
+		}
+	}
+}
+
+// count adds to a WaitGroup and subtracts again.
+func count(n int) {
+	var wg sync.WaitGroup
+	for range n {
+		wg.Add(1)
+		wg.Done()
+	}
+	wg.Wait()
 }
