@@ -1,15 +1,18 @@
 //go:build unix
 
-// Command idle measures what the scheduler is called for, with nothing but Go: it is built both by go build and by
-// otelprof build, for the figures runtime_idle_ of command peers. It prints one line, the nanoseconds of processor time
-// that an operation takes.
+// Command idle measures what the scheduler is called for, and what is done with locks and channels, with nothing but Go: it is
+// built both by go build and by otelprof build, for figures of command peers. It prints one line, the nanoseconds of processor
+// time that an operation takes, without an execution trace or with one.
 package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"runtime/trace"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -31,12 +34,19 @@ var operations = map[string]func(n int){
 func main() {
 	runtime.GOMAXPROCS(1)
 	n, err := strconv.Atoi(os.Args[2])
-	operation := operations[os.Args[1]]
+	name, traced := strings.CutSuffix(os.Args[1], "-traced")
+	operation := operations[name]
 	if err != nil || operation == nil {
 		fmt.Fprintf(os.Stderr, "idle: %q: must be an operation and a number\n", os.Args[1:])
 		os.Exit(2)
 	}
 	operation(n / 10) // warm
+	if traced {
+		if err := trace.Start(io.Discard); err != nil {
+			fmt.Fprintln(os.Stderr, "idle:", err)
+			os.Exit(1)
+		}
+	}
 	before := cpuTime()
 	operation(n)
 	fmt.Println(float64(cpuTime()-before) / float64(n))
