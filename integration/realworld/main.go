@@ -52,13 +52,14 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.windows, "windows", o.windows, "the number of windows to record")
 	flags.DurationVar(&o.record, "record", o.record, "how long each of them is")
 	flags.IntVar(&o.pairs, "pairs", o.pairs, "the number of windows in which a region is really faster, for each speed-up")
+	flags.DurationVar(&o.patience, "patience", o.patience, "how long to measure again what other processes disturbed, for each build")
 	flags.StringVar(&o.clients, clientsFlag, "", "be the clients of this `program`, for the command itself; arguments are its ports")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if *small {
 		q := quick()
-		o.speedups, o.pairs, o.window = q.speedups, q.pairs, q.window
+		o.speedups, o.pairs, o.window, o.patience = q.speedups, q.pairs, q.window, q.patience
 	}
 	switch b := build(*by); b {
 	case "":

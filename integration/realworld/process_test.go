@@ -38,7 +38,7 @@ func startSmall(t *testing.T) *process {
 func TestRealize(t *testing.T) {
 	s := startSmall(t)
 	o := settings{speedups: []float64{0.5}, pairs: 1, window: 100 * time.Millisecond, settle: 20 * time.Millisecond}
-	found, err := s.realize(t.Context(), o)
+	found, tally, err := s.realize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestRealize(t *testing.T) {
 			t.Errorf("%+v: %v, want one number", q, values)
 		}
 	}
-	t.Log(found)
+	t.Log(found, tally)
 	all, err := s.crowd.answered()
 	if err != nil {
 		t.Fatal(err)
