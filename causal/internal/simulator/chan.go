@@ -11,6 +11,8 @@ type Chan[T any] struct {
 	receivers []*party[T]
 	closed    bool
 	closing   ledger.Stamp
+	places    int64 // in the buffer
+	number    uint64
 }
 
 // element is a value in the queue, with the stamp of its sender.
@@ -30,13 +32,16 @@ type party[T any] struct {
 }
 
 // NewChan returns a channel with room for n elements.
-func NewChan[T any](n int) *Chan[T] { return &Chan[T]{slots: make([]ledger.Stamp, n)} }
+func NewChan[T any](n int) *Chan[T] {
+	return &Chan[T]{slots: make([]ledger.Stamp, n), places: int64(n)}
+}
 
 // Send gives a value to the channel.
 func (c *Chan[T]) Send(g *Goroutine, value T) {
 	g.payFirst()
 	at := g.Now()
 	if r := c.receiver(); r != nil {
+		c.operate(g, 's')
 		if len(c.slots) > 0 {
 			// The element goes through the buffer without rest.
 			slot := &c.slots[0]
@@ -54,6 +59,7 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 		return
 	}
 	if len(c.slots) > 0 {
+		c.operate(g, 's')
 		c.acquireSlot(g, at, &c.slots[0], false)
 		c.slots = c.slots[1:]
 		e := element[T]{value: value}
@@ -65,8 +71,14 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 	g.stamp(&s.stamp)
 	g.arrive(at)
 	c.senders = append(c.senders, s)
+	c.operate(g, 'S')
 	g.park()
+	c.operate(g, 's')
 	c.acquireSlot(g, at, &s.taken, true)
+}
+
+func (c *Chan[T]) operate(g *Goroutine, letter byte) {
+	g.world.tape.operate(g, letter, &c.number, c.places)
 }
 
 func (c *Chan[T]) acquireSlot(g *Goroutine, at int64, st *ledger.Stamp, waited bool) {
@@ -85,6 +97,7 @@ func (c *Chan[T]) Receive(g *Goroutine) (value T, ok bool) {
 // Close says that nothing more will come.
 func (c *Chan[T]) Close(g *Goroutine) {
 	g.payFirst()
+	c.operate(g, 'z')
 	c.closed = true
 	g.stamp(&c.closing)
 	for r := c.receiver(); r != nil; r = c.receiver() {
@@ -107,8 +120,11 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 		c := chans[i]
 		switch {
 		case len(c.buffer) > 0 || len(c.senders) > 0:
-			return c.take(g, at), i, true
+			value = c.take(g, at)
+			c.operate(g, 'r')
+			return value, i, true
 		case c.closed:
+			c.operate(g, 'E')
 			g.acquire(at, &c.closing, false)
 			return value, i, false
 		}
@@ -119,10 +135,20 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 	for _, c := range chans {
 		c.receivers = append(c.receivers, self)
 	}
+	if len(chans) == 1 {
+		chans[0].operate(g, 'R')
+	} else {
+		chans[0].operate(g, 'Y')
+	}
 	g.park()
 	g.acquire(at, &self.stamp, true)
 	for i, c := range chans {
 		if c == self.from {
+			if self.closed {
+				c.operate(g, 'E')
+			} else {
+				c.operate(g, 'r')
+			}
 			return self.value, i, !self.closed
 		}
 	}

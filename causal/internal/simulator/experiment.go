@@ -1,6 +1,9 @@
 package simulator
 
-import "github.com/otelprof/otelprof/causal/internal/ledger"
+import (
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/replay"
+)
 
 // The regions of a program. All others have no hypothesis.
 const (
@@ -88,4 +91,16 @@ func (x *Experiment) world(c Config) *World {
 func period(arrivals []Arrival) float64 {
 	first, last := arrivals[0], arrivals[len(arrivals)-1]
 	return float64(last.Time-last.Growth-first.Time+first.Growth) / float64(len(arrivals)-1)
+}
+
+// Recorded records the program from Warm to End, see [World.Record], and returns what was measured meanwhile, too.
+func (x *Experiment) Recorded(stock bool) (*replay.Recording, []Arrival, error) {
+	w := x.world(x.Config)
+	defer w.Stop()
+	w.Run(x.Warm)
+	before := len(w.Arrivals())
+	w.Record(replay.NewRecorder(w.Now(), x.Config.CPUs), stock)
+	w.Run(x.End)
+	rec, err := w.Recorded()
+	return rec, w.Arrivals()[before:], err
 }

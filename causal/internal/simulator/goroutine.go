@@ -17,6 +17,10 @@ type Goroutine struct {
 	yield func(struct{}) bool
 	rand  *rand.Rand
 	slice int64 // left of its time on a CPU
+	id    int64 // from 0
+	cpu   int64 // that it runs on, or ran on last
+	state state
+	at    int // where in the program it is, for programs whose code does not tell
 
 	ledger *ledger.Ledger // nil until it is needed
 	spans  []*Span        // open ones that it started
@@ -46,7 +50,7 @@ func (g *Goroutine) GoPlain(f func(g *Goroutine)) {
 var errStopped = errors.New("simulator: stopped")
 
 func (w *World) start(f func(g *Goroutine), l *ledger.Ledger, seed1, seed2 uint64) {
-	g := &Goroutine{world: w, ledger: l, rand: rand.New(rand.NewPCG(seed1, seed2))}
+	g := &Goroutine{world: w, id: int64(len(w.goroutines)), cpu: -1, ledger: l, rand: rand.New(rand.NewPCG(seed1, seed2))}
 	g.next, g.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if err := recover(); err != nil && err != any(errStopped) {
@@ -57,7 +61,8 @@ func (w *World) start(f func(g *Goroutine), l *ledger.Ledger, seed1, seed2 uint6
 		f(g)
 	})
 	w.goroutines = append(w.goroutines, g)
-	w.after(0, func() { w.runnable(g) })
+	w.tape.create(g)
+	w.arises(g)
 }
 
 // switchAway lets others run until somebody resumes g.

@@ -139,7 +139,7 @@ func busyParent(w *World) {
 			sp := g.Start(Point)
 			g.Span(Other, func() { g.IO(2 * ms) })
 			wg := WaitGroup{Plain: true}
-			wg.Add(1)
+			wg.Add(g, 1)
 			g.GoPlain(func(g *Goroutine) {
 				child := g.StartBelow(sp, Region)
 				g.IO(10 * ms)

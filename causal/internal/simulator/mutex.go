@@ -11,22 +11,37 @@ type Mutex struct {
 	// Barging is true if whoever comes when the lock is free gets it, before those who are
 	// still waking up; otherwise the lock goes from hand to hand.
 	Barging bool
+	// Starving is true if a barging one is handed over for a while once a goroutine has waited for above 1 ms, as in Go.
+	Starving bool
 
+	starved bool // the lock is handed over
+	woken   bool // one that has waited is waking up
+	number  uint64
 	owner   *Goroutine
-	waiters []*Goroutine
+	waiters []mutexWaiter
 	stamp   ledger.Stamp
+}
+
+type mutexWaiter struct {
+	g     *Goroutine
+	since int64
 }
 
 // Lock waits until the goroutine has the lock.
 func (m *Mutex) Lock(g *Goroutine) {
-	at, waited := g.Now(), m.owner != nil
+	at, waited := g.Now(), m.owner != nil || m.starved
 	if waited {
 		g.arrive(at)
-		m.waiters = append(m.waiters, g)
+		g.world.tape.operate(g, 'L', &m.number, 0)
+		m.waiters = append(m.waiters, mutexWaiter{g, at})
 		for g.park(); m.owner != nil && m.owner != g; g.park() {
-			m.waiters = slices.Insert(m.waiters, 0, g)
+			m.woken = false
+			m.starved = m.starved || m.Starving && g.Now()-at > Millisecond
+			m.waiters = slices.Insert(m.waiters, 0, mutexWaiter{g, at})
 		}
+		m.woken = false
 	}
+	g.world.tape.operate(g, 'l', &m.number, 0)
 	m.owner = g
 	g.acquire(at, &m.stamp, waited)
 }
@@ -38,42 +53,53 @@ func (m *Mutex) Unlock(g *Goroutine) {
 }
 
 func (m *Mutex) unlock(g *Goroutine) {
+	g.world.tape.operate(g, 'u', &m.number, 0)
 	g.stamp(&m.stamp)
 	m.owner = nil
-	if len(m.waiters) > 0 {
-		next := m.waiters[0]
-		m.waiters = m.waiters[1:]
-		if !m.Barging {
-			m.owner = next
-		}
-		g.world.ready(next)
+	if len(m.waiters) == 0 {
+		m.starved = false
+		return
 	}
+	if m.woken && m.Starving {
+		return
+	}
+	next := m.waiters[0]
+	m.waiters = m.waiters[1:]
+	switch {
+	case m.starved:
+		m.starved = len(m.waiters) > 0 && g.Now()-next.since > Millisecond
+		m.owner = next.g
+	case m.Barging:
+		m.woken = true
+	default:
+		m.owner = next.g
+	}
+	g.world.ready(next.g)
 }
 
-// An RWMutex is a lock for one writer or many readers, each in the order in which they come.
+// An RWMutex is a lock for one writer or many readers. As in Go a writer that waits keeps new readers out, and one that is
+// done lets all readers in that wait by then.
 type RWMutex struct {
 	writing bool
 	reading int
-	waiters []rwWaiter
+	writers []*Goroutine // that wait
+	readers []*Goroutine
 	written ledger.Stamp // of the last writer
 	read    ledger.Stamp // of the readers since then
-}
-
-type rwWaiter struct {
-	g     *Goroutine
-	write bool
+	number  uint64
 }
 
 // Lock waits until the goroutine is the only one that has the lock.
 func (m *RWMutex) Lock(g *Goroutine) {
-	at, waited := g.Now(), m.writing || m.reading > 0 || len(m.waiters) > 0
+	at, waited := g.Now(), m.writing || m.reading > 0 || len(m.writers) > 0
 	if waited {
 		g.arrive(at)
-		m.waiters = append(m.waiters, rwWaiter{g, true})
+		g.world.tape.operate(g, 'W', &m.number, 0)
+		m.writers = append(m.writers, g)
 		g.park()
-	} else {
-		m.writing = true
 	}
+	g.world.tape.operate(g, 'w', &m.number, 0)
+	m.writing = true
 	st := m.written
 	st.Merge(&m.read)
 	g.acquire(at, &st, waited)
@@ -82,28 +108,34 @@ func (m *RWMutex) Lock(g *Goroutine) {
 // Unlock gives the writer's lock back.
 func (m *RWMutex) Unlock(g *Goroutine) {
 	g.payFirst()
+	g.world.tape.operate(g, 'x', &m.number, 0)
 	g.stamp(&m.written)
 	m.read = ledger.Stamp{}
 	m.writing = false
+	m.reading += len(m.readers)
+	wakeAll(g.world, &m.readers)
 	m.admit(g.world)
 }
 
-// RLock waits until no writer has the lock.
+// RLock waits until no writer has the lock, or waits for it.
 func (m *RWMutex) RLock(g *Goroutine) {
-	at, waited := g.Now(), m.writing || len(m.waiters) > 0
+	at, waited := g.Now(), m.writing || len(m.writers) > 0
 	if waited {
 		g.arrive(at)
-		m.waiters = append(m.waiters, rwWaiter{g, false})
+		g.world.tape.operate(g, 'A', &m.number, 0)
+		m.readers = append(m.readers, g)
 		g.park()
 	} else {
 		m.reading++
 	}
+	g.world.tape.operate(g, 'a', &m.number, 0)
 	g.acquire(at, &m.written, waited)
 }
 
 // RUnlock gives a reader's lock back.
 func (m *RWMutex) RUnlock(g *Goroutine) {
 	g.payFirst()
+	g.world.tape.operate(g, 'b', &m.number, 0)
 	var st ledger.Stamp
 	g.stamp(&st)
 	m.read.Merge(&st)
@@ -111,19 +143,13 @@ func (m *RWMutex) RUnlock(g *Goroutine) {
 	m.admit(g.world)
 }
 
-// admit lets those in whose turn it is.
+// admit lets a writer in if none is in the way.
 func (m *RWMutex) admit(w *World) {
-	for len(m.waiters) > 0 && !m.writing {
-		next := m.waiters[0]
-		if next.write && m.reading > 0 {
-			return
-		}
-		m.waiters = m.waiters[1:]
-		if next.write {
-			m.writing = true
-		} else {
-			m.reading++
-		}
-		w.ready(next.g)
+	if m.writing || m.reading > 0 || len(m.writers) == 0 {
+		return
 	}
+	next := m.writers[0]
+	m.writers = m.writers[1:]
+	m.writing = true
+	w.ready(next)
 }

@@ -81,7 +81,7 @@ func join(a, b ledger.RegionID) func(w *World) {
 			for {
 				sp := g.Start(Point)
 				var wg WaitGroup
-				wg.Add(1)
+				wg.Add(g, 1)
 				g.Go(func(g *Goroutine) {
 					g.Span(a, func() { g.IO(10 * ms) })
 					wg.Done(g)
@@ -157,7 +157,7 @@ func fanOut(clients int, plain bool) func(w *World) {
 					sp := g.Start(Point)
 					g.Span(Other, func() { g.IO(2 * ms) })
 					wg := WaitGroup{Plain: plain}
-					wg.Add(2)
+					wg.Add(g, 2)
 					branch := func(region ledger.RegionID, ns int64) func(g *Goroutine) {
 						return func(g *Goroutine) {
 							child := g.StartBelow(sp, region)

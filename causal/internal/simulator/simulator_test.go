@@ -143,7 +143,7 @@ func TestWorlds(t *testing.T) {
 				once Once
 			)
 			c := Cond{L: &m}
-			wg.Add(2)
+			wg.Add(nil, 2)
 			for range 2 {
 				w.Go(func(g *Goroutine) {
 					once.Do(g, func() { g.IO(2 * ms) })

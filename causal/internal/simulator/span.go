@@ -12,7 +12,8 @@ type Span struct {
 	region    ledger.RegionID
 	start     int64
 	frame     *ledger.Frame
-	inside    bool // the region that is really shorter
+	inside    bool   // the region that is really shorter
+	number    uint64 // in a recording, 0 for none
 }
 
 // Start starts a span below the goroutine's last one that is open.
@@ -27,6 +28,11 @@ func (g *Goroutine) StartBelow(parent *Span, region ledger.RegionID) *Span {
 	if sp.inside {
 		g.inside++
 	}
+	above := parent
+	if n := len(g.spans); above == nil && n > 0 {
+		above = g.spans[n-1]
+	}
+	w.tape.open(sp, above)
 	g.spans = append(g.spans, sp)
 	if c.Setting == nil {
 		return sp
@@ -52,6 +58,7 @@ func (sp *Span) End(on *Goroutine) {
 	if i := slices.Index(g.spans, sp); i >= 0 {
 		g.spans = slices.Delete(g.spans, i, i+1)
 	}
+	w.tape.close(sp, on)
 	s := w.config.Setting
 	var v ledger.Virtual
 	if sp.frame != nil {
@@ -73,6 +80,7 @@ func (w *World) arrive(duration int64) {
 		a.Growth = s.Growth().At(w.now)
 	}
 	w.arrivals = append(w.arrivals, a)
+	w.tape.visit()
 }
 
 // Span runs f in a span.

@@ -10,10 +10,16 @@ type WaitGroup struct {
 	left    int
 	waiters []*Goroutine
 	stamp   ledger.Stamp
+	number  uint64
 }
 
-// Add says that n more are not done.
-func (wg *WaitGroup) Add(n int) { wg.left += n }
+// Add says that n more are not done. G is nil before the world begins.
+func (wg *WaitGroup) Add(g *Goroutine, n int) {
+	if g != nil {
+		g.world.tape.operate(g, 'g', &wg.number, int64(n))
+	}
+	wg.left += n
+}
 
 // Done says that one is.
 func (wg *WaitGroup) Done(g *Goroutine) {
@@ -23,6 +29,7 @@ func (wg *WaitGroup) Done(g *Goroutine) {
 		g.stamp(&st)
 		wg.stamp.Merge(&st)
 	}
+	g.world.tape.operate(g, 'g', &wg.number, -1)
 	if wg.left--; wg.left == 0 {
 		wakeAll(g.world, &wg.waiters)
 	}
@@ -36,8 +43,10 @@ func (wg *WaitGroup) Wait(g *Goroutine) {
 			g.arrive(at)
 		}
 		wg.waiters = append(wg.waiters, g)
+		g.world.tape.operate(g, 'V', &wg.number, 0)
 		g.park()
 	}
+	g.world.tape.operate(g, 'v', &wg.number, 0)
 	if !wg.Plain {
 		g.acquire(at, &wg.stamp, waited)
 	}
@@ -47,6 +56,7 @@ func (wg *WaitGroup) Wait(g *Goroutine) {
 type Cond struct {
 	L       *Mutex
 	waiters []*condWaiter
+	number  uint64
 }
 
 type condWaiter struct {
@@ -61,16 +71,24 @@ func (c *Cond) Wait(g *Goroutine) {
 	c.L.unlock(g)
 	at := g.Now()
 	g.arrive(at)
+	g.world.tape.operate(g, 'K', &c.number, 0)
 	g.park()
+	g.world.tape.operate(g, 'k', &c.number, 0)
 	g.acquire(at, &self.stamp, true)
 	c.L.Lock(g)
 }
 
 // Signal lets one of those who wait go on.
-func (c *Cond) Signal(g *Goroutine) { c.signal(g, min(1, len(c.waiters))) }
+func (c *Cond) Signal(g *Goroutine) {
+	g.world.tape.operate(g, 'n', &c.number, 0)
+	c.signal(g, min(1, len(c.waiters)))
+}
 
 // Broadcast lets all of them go on.
-func (c *Cond) Broadcast(g *Goroutine) { c.signal(g, len(c.waiters)) }
+func (c *Cond) Broadcast(g *Goroutine) {
+	g.world.tape.operate(g, 'm', &c.number, 0)
+	c.signal(g, len(c.waiters))
+}
 
 func (c *Cond) signal(g *Goroutine, n int) {
 	g.payFirst()
@@ -87,14 +105,17 @@ type Once struct {
 	begun, done bool
 	waiters     []*Goroutine
 	stamp       ledger.Stamp
+	number      uint64
 }
 
 // Do runs f, or waits for it.
 func (o *Once) Do(g *Goroutine, f func()) {
 	if !o.begun {
 		o.begun = true
+		g.world.tape.operate(g, 'l', &o.number, 0) // it is a lock
 		f()
 		g.payFirst()
+		g.world.tape.operate(g, 'u', &o.number, 0)
 		o.done = true
 		g.stamp(&o.stamp)
 		wakeAll(g.world, &o.waiters)
@@ -104,7 +125,10 @@ func (o *Once) Do(g *Goroutine, f func()) {
 	if waited {
 		g.arrive(at)
 		o.waiters = append(o.waiters, g)
+		g.world.tape.operate(g, 'L', &o.number, 0)
 		g.park()
+		g.world.tape.operate(g, 'l', &o.number, 0)
+		g.world.tape.operate(g, 'u', &o.number, 0)
 	}
 	g.acquire(at, &o.stamp, waited)
 }

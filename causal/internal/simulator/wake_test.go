@@ -127,7 +127,7 @@ func briefJoin(other, own ledger.RegionID, others, owns int64) func(w *World) {
 			for {
 				g.Span(Point, func() {
 					var wg WaitGroup
-					wg.Add(1)
+					wg.Add(g, 1)
 					g.Go(func(g *Goroutine) {
 						g.Span(other, func() { g.Work(others) })
 						wg.Done(g)

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"container/heap"
-	"math"
 	"math/rand/v2"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
@@ -21,6 +20,10 @@ type Config struct {
 	Seed   uint64
 	Jitter float64 // in [0, 1]; work takes 1±Jitter of its time, evenly distributed
 	CPUs   int     // one for each goroutine if 0
+	// Next has goroutines run as Go has them: one that is woken goes on next where the one that woke it runs, unless a CPU that
+	// is idle is awake before that. Wake is how long that takes then.
+	// It needs CPUs.
+	Next bool
 	// Wake is the mean time from when a goroutine may go on until it does, Oversleep by how
 	// much timers are late on average, ns. Both are evenly distributed between 0 and twice that.
 	Wake, Oversleep int64
@@ -54,19 +57,19 @@ type World struct {
 	scheduled  uint64
 	goroutines []*Goroutine
 	noise      *rand.Rand // of all but the work, so that this is the same in all worlds
-	idle       int        // CPUs
+	cpus       cpus
 	queue      []*Goroutine
+	current    *Goroutine // that runs while things happen, nil for something outside
+	objects    uint64     // that have a number
+	tape       *tape
 
 	arrivals []Arrival
 }
 
 // New returns a world in which nothing happens yet.
 func New(config Config) *World {
-	w := &World{config: config, idle: config.CPUs, noise: rand.New(rand.NewPCG(config.Seed, 1))}
-	if w.idle == 0 {
-		w.idle = math.MaxInt
-	}
-	return w
+	config.Next = config.Next && config.CPUs > 0
+	return &World{config: config, cpus: newCPUs(config.CPUs), noise: rand.New(rand.NewPCG(config.Seed, 1))}
 }
 
 // Now returns the time.

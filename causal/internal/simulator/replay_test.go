@@ -1,0 +1,97 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/replay"
+)
+
+// A replayed is how far the replay of a recording is off, in points.
+type replayed struct {
+	name                     string
+	base                     float64 // the replay of nothing changed, of the recorded period
+	truth, predicted, errors []float64
+}
+
+// replayedSpeedups are what replay is asked about.
+var replayedSpeedups = []float64{.25, .5, .75, .95}
+
+// replayOf records a program and holds predictions against the truth.
+func replayOf(t testing.TB, name string, x *Experiment, stock bool) replayed {
+	t.Helper()
+	rec, arrivals, err := x.Recorded(stock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrivals = slices.DeleteFunc(arrivals, func(a Arrival) bool { return a.Time < x.Warm+(x.End-x.Warm)/10 })
+	out := replayed{name: name}
+	for _, s := range replayedSpeedups {
+		base, predicted := rec.Predict(Progress, replay.Speedup{Region: RegionName(Region), By: s})
+		out.base = points(base/period(arrivals) - 1)
+		truth := x.Shortened(ledger.Hypothesis{Region: Region, Speedup: s})
+		p := 1 - predicted/base
+		out.truth, out.predicted = append(out.truth, points(truth)), append(out.predicted, points(p))
+		out.errors = append(out.errors, points(p-truth))
+	}
+	return out
+}
+
+func (r *replayed) worst() float64 {
+	w := 0.
+	for _, e := range r.errors {
+		if math.IsNaN(e) {
+			return e
+		}
+		w = larger(w, e)
+	}
+	return w
+}
+
+func table(all []replayed) string {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b replayed) int { return -cmp.Compare(math.Abs(a.worst()), math.Abs(b.worst())) })
+	var b strings.Builder
+	sum, n := 0., 0
+	for _, r := range all {
+		fmt.Fprintf(&b, "%-46s base %+6.2f  truth %6.1f  predicted %6.1f  worst %+.2f\n", r.name, r.base, r.truth, r.predicted, r.worst())
+		for _, e := range r.errors {
+			sum += math.Abs(e)
+			n++
+		}
+	}
+	fmt.Fprintf(&b, "mean absolute error %.3f points of %d programs\n", sum/float64(n), len(all))
+	return b.String()
+}
+
+func TestReplayDev(t *testing.T) {
+	for _, stock := range []bool{false, true} {
+		for _, jitter := range []float64{0, .5} {
+			var all []replayed
+			for _, p := range programs {
+				x := p.experiment(jitter)
+				x.End = x.Warm + 1000*p.period
+				all = append(all, replayOf(t, p.name, x, stock))
+			}
+			if jitter == 0 {
+				for _, l := range limits {
+					l.config.Seed = 1
+					x := &Experiment{Program: l.run, Config: l.config, Warm: 200 * l.period, End: 1200 * l.period}
+					all = append(all, replayOf(t, l.name, x, stock))
+				}
+				for _, p := range wakeUps {
+					for _, wake := range []int64{30 * us, 75 * us} {
+						x := &Experiment{Program: p.run, Config: Config{Seed: 1, Jitter: .3, Wake: wake}, Warm: 100 * p.period, End: 3100 * p.period}
+						all = append(all, replayOf(t, fmt.Sprintf("%s, %d µs", p.name, wake/us), x, stock))
+					}
+				}
+			}
+			fmt.Printf("== stock %v jitter %v\n%s", stock, jitter, table(all))
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package replay
+
+import (
+	"slices"
+)
+
+// finish closes the lists at the end of the window.
+func (b *builder) finish(infer bool) {
+	end := b.p.rec.End
+	for g := range b.g {
+		f := &b.g[g]
+		if f.state == running || f.state == inSyscall {
+			b.advance(int32(g), end)
+		}
+	}
+	for i := range b.p.objects {
+		o, lv := &b.p.objects[i], &b.levels[i]
+		switch o.kind {
+		case objectRWMutex:
+			o.readers = -lv.low
+		case objectWaitGroup:
+			o.count = -lv.low
+		case objectChan:
+			o.count = -lv.low
+			if lv.full >= 0 {
+				o.count = lv.full
+			}
+			o.count = min(o.count, o.capacity)
+			if lv.now-lv.low > o.capacity && lv.sends <= 2 { // given up by its receiver
+				o.capacity = lv.sends + 1
+			}
+		}
+	}
+	b.p.cross, b.p.outside, b.p.swap = median(b.cross, 50_000), median(b.outside, 5_000), median(b.swap, 500)
+	for g := range b.p.lists {
+		l := &b.p.lists[g]
+		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
+	}
+	b.p.connect()
+	b.p.match()
+	if infer {
+		b.p.infer()
+	}
+	b.p.serve()
+	b.p.close()
+	b.p.patience = b.p.longestGap()
+}
+
+// longestGap returns three times the longest time without a visit of any progress point.
+func (p *program) longestGap() int64 {
+	var all []int64
+	for _, v := range p.recorded() {
+		all = append(all, v...)
+	}
+	slices.Sort(all)
+	last, longest := int64(0), int64(5_000_000)
+	for _, at := range append(all, p.rec.End-p.rec.Start) {
+		longest = max(longest, at-last)
+		last = at
+	}
+	return 3 * longest
+}
+
+func median(v []int64, otherwise int64) int64 {
+	if len(v) == 0 {
+		return otherwise
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// close finds where lists can begin anew, and what depends on that.
+func (p *program) close() {
+	for i := range p.lists {
+		l := &p.lists[i]
+		if l.born && (l.ended || len(l.ops) == 0) {
+			continue
+		}
+		p.loop(l)
+	}
+	p.respawn()
+	p.recur()
+}
+
+// An anchor is a kind of op that a list comes back to.
+type anchor struct {
+	kind opKind
+	arg  int32
+	site int32
+}
+
+// loop lets a list begin anew behind the op that it comes back to over the longest time, at a moment when no span is open and
+// no lock is held.
+func (p *program) loop(l *list) {
+	type seen struct {
+		first, last int32
+		n           int
+	}
+	all := map[anchor]*seen{}
+	for i := range l.ops {
+		o := &l.ops[i]
+		if !o.free {
+			continue
+		}
+		a := anchor{kind: o.kind}
+		switch o.kind {
+		case opVisit:
+			a.arg = o.arg
+		case opClose:
+			a.arg = p.rec.spans[o.arg].region
+		case opWait, opOut:
+			a.site = o.site
+		case opRun, opWake, opSpawn, opOpen:
+			continue
+		default:
+			a.arg = o.arg
+		}
+		s := all[a]
+		if s == nil {
+			s = &seen{first: int32(i)}
+			all[a] = s
+		}
+		s.last = int32(i)
+		s.n++
+	}
+	var best *seen
+	var bestKey anchor
+	var reach int64 = -1
+	for a, s := range all {
+		if s.n < 2 {
+			continue
+		}
+		d := l.ops[s.last].at - l.ops[s.first].at
+		if a.kind == opVisit { // where there is one, that is the end of a unit of work
+			d += d / 20
+		}
+		if d > reach || d == reach && less(a, bestKey) {
+			best, bestKey, reach = s, a, d
+		}
+	}
+	if best == nil || 2*reach < p.rec.End-p.rec.Start { // what it did in a burst would not go on
+		return
+	}
+	l.from, l.to = best.first+1, best.last+1
+	p.complete(l, bestKey)
+}
+
+func less(a, b anchor) bool {
+	if a.kind != b.kind {
+		return a.kind < b.kind
+	}
+	if a.arg != b.arg {
+		return a.arg < b.arg
+	}
+	return a.site < b.site
+}
+
+// complete has the list begin anew before it starts goroutines that had not come to their end when the window did, if that
+// leaves most of it.
+func (p *program) complete(l *list, a anchor) {
+	for i := l.from; i < l.to; i++ {
+		o := &l.ops[i]
+		if o.kind != opSpawn {
+			continue
+		}
+		child := &p.lists[o.arg]
+		if child.ended || len(child.ops) == 0 {
+			continue
+		}
+		for k := i; k > l.from; k-- {
+			q := &l.ops[k]
+			b := anchor{kind: q.kind, arg: q.arg, site: q.site}
+			switch q.kind {
+			case opClose:
+				b = anchor{kind: q.kind, arg: p.rec.spans[q.arg].region}
+			case opVisit:
+				b.site = 0
+			case opWait, opOut:
+				b.arg = 0
+			default:
+				b.site = 0
+			}
+			if q.free && b == a {
+				if 10*(q.at-l.ops[l.from-1].at) >= 7*(l.ops[l.to-1].at-l.ops[l.from-1].at) {
+					l.to = k + 1
+				}
+				return
+			}
+		}
+		return
+	}
+}
+
+// respawn looks at goroutines that were created in the window and are alive at its end: those that have come back to
+// something are started only once.
+func (p *program) respawn() {
+	for i := range p.lists {
+		l := &p.lists[i]
+		if l.born && !l.ended && len(l.ops) > 0 {
+			p.loop(l)
+		}
+	}
+}
+
+// recur tells of each wait whether its token comes at all, once, or each time round.
+func (p *program) recur() {
+	// how often a place is reached: 0 never, 1 once, 2 again and again
+	reached := make([]int8, len(p.lists))
+	for i := range reached {
+		reached[i] = -1
+	}
+	var ofList func(i int32, depth int) int8
+	at := func(i, k int32, depth int) int8 {
+		l := &p.lists[i]
+		r := ofList(i, depth)
+		switch {
+		case l.to == 0 || r == 0:
+			return r
+		case k >= l.to:
+			return 0
+		case k >= l.from:
+			return 2
+		}
+		return r
+	}
+	ofList = func(i int32, depth int) int8 {
+		if reached[i] >= 0 {
+			return reached[i]
+		}
+		l := &p.lists[i]
+		r := int8(1)
+		if l.born && l.spawned.list >= 0 && depth < 1000 {
+			reached[i] = 1
+			r = at(l.spawned.list, l.spawned.op, depth+1)
+		}
+		reached[i] = r
+		return r
+	}
+	wakes := make([]int8, p.tokens)
+	for i := range p.lists {
+		for k, o := range p.lists[i].ops {
+			if o.kind == opWake {
+				wakes[o.arg] = at(int32(i), int32(k), 0)
+			}
+		}
+	}
+	for i := range p.lists {
+		for k := range p.lists[i].ops {
+			if o := &p.lists[i].ops[k]; o.kind == opWait {
+				o.never, o.once = wakes[o.arg] == 0, wakes[o.arg] == 1
+			}
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package replay
+
+// starving is after which wait for a lock it is handed over, ns. It is that of sync.Mutex.
+const starving = 1_000_000
+
+// An object is a lock, a wait group or a channel in a simulation.
+type object struct {
+	held    bool // by a writer
+	starved bool // the lock is handed to the first that waits
+	woken   bool // one that waited is about to try again
+	writer  bool // one waits for the readers to leave
+	readers int32
+	count   int32 // of a wait group, or elements in a buffer
+	cap     int32
+	queue   []int32 // that wait for the lock, to write, to join, to send
+	others  []int32 // that wait to read, to receive
+	// elements are those in the buffer, each by the segment where its work is.
+	elements []int32
+}
+
+func (b *object) begin(o *objectInfo) {
+	b.held, b.readers, b.count, b.cap = o.held, o.readers, o.count, o.capacity
+	b.elements = append([]int32(nil), o.elements...)
+}
+
+func first(q *[]int32) int32 {
+	i := (*q)[0]
+	*q = (*q)[1:]
+	return i
+}
+
+// operate does the operation that runner i is at, or reports that it must wait.
+func (s *simulation) operate(i, proc int32, o *op) bool {
+	r := &s.runners[i]
+	b := &s.objects[o.arg]
+	if r.granted {
+		s.goOn(r, o)
+		return true
+	}
+	done := true
+	switch o.kind {
+	case opLock:
+		done = s.lock(b, i)
+	case opUnlock:
+		s.unlock(b, proc)
+	case opWriteLock:
+		done = s.writeLock(b, i)
+	case opWriteUnlock:
+		s.writeUnlock(b, proc)
+	case opReadLock:
+		if done = !b.held && !b.writer; done {
+			b.readers++
+		} else {
+			b.others = append(b.others, i)
+		}
+	case opReadUnlock:
+		s.readUnlock(b, proc)
+	case opAdd:
+		b.count += int32(o.d)
+		if b.count <= 0 {
+			b.count = 0
+			for len(b.queue) > 0 {
+				s.grant(first(&b.queue), proc)
+			}
+		}
+	case opJoin:
+		if done = b.count <= 0; !done {
+			b.queue = append(b.queue, i)
+		}
+	case opSend:
+		if o.d > 0 {
+			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
+			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
+			break
+		}
+		if done = s.send(b, o.segment, proc); !done {
+			b.queue = append(b.queue, i)
+		}
+	case opReceive:
+		r.element, done = s.receive(b, proc)
+		if !done {
+			b.others = append(b.others, i)
+		}
+	}
+	if done {
+		s.goOn(r, o)
+		return true
+	}
+	r.late = int64(o.late)
+	return false
+}
+
+// grant gives a runner what it waits for.
+func (s *simulation) grant(i, proc int32) {
+	s.runners[i].granted = true
+	s.ready(i, proc)
+}
+
+// lock follows sync.Mutex: who comes while the lock is free gets it, also before one that is about to wake up, until one
+// has waited for too long; then it is handed over.
+func (s *simulation) lock(b *object, i int32) bool {
+	r := &s.runners[i]
+	if !r.retrying {
+		if !b.held && !b.starved {
+			b.held = true
+			return true
+		}
+		r.asked = s.now
+		b.queue = append(b.queue, i)
+		return false
+	}
+	b.woken = false
+	if !b.held {
+		b.held = true
+		r.retrying = false
+		return true
+	}
+	if s.now-r.asked > starving {
+		b.starved = true
+	}
+	b.queue = append([]int32{i}, b.queue...)
+	return false
+}
+
+func (s *simulation) unlock(b *object, proc int32) {
+	b.held = false
+	if len(b.queue) == 0 {
+		b.starved = false
+		return
+	}
+	if b.starved {
+		i := first(&b.queue)
+		r := &s.runners[i]
+		if len(b.queue) == 0 || s.now-r.asked < starving {
+			b.starved = false
+		}
+		b.held = true
+		r.retrying = false
+		s.grant(i, proc)
+		return
+	}
+	if !b.woken {
+		b.woken = true
+		i := first(&b.queue)
+		s.runners[i].retrying = true
+		s.ready(i, proc)
+	}
+}
+
+// writeLock follows sync.RWMutex: a writer keeps new readers out and waits for those that are in.
+func (s *simulation) writeLock(b *object, i int32) bool {
+	if b.held || b.writer {
+		b.queue = append(b.queue, i)
+		return false
+	}
+	if b.readers == 0 {
+		b.held = true
+		return true
+	}
+	b.writer = true
+	b.queue = append([]int32{i}, b.queue...)
+	return false
+}
+
+func (s *simulation) writeUnlock(b *object, proc int32) {
+	b.held = false
+	for len(b.others) > 0 {
+		b.readers++
+		s.grant(first(&b.others), proc)
+	}
+	if len(b.queue) == 0 {
+		return
+	}
+	if b.readers > 0 {
+		b.writer = true
+		return
+	}
+	b.held = true
+	s.grant(first(&b.queue), proc)
+}
+
+func (s *simulation) readUnlock(b *object, proc int32) {
+	if b.readers > 0 {
+		b.readers--
+	}
+	if b.readers == 0 && b.writer && len(b.queue) > 0 {
+		b.writer, b.held = false, true
+		s.grant(first(&b.queue), proc)
+	}
+}
+
+// goOn goes on behind an op, or with the work of the element that was received.
+func (s *simulation) goOn(r *runner, o *op) {
+	r.granted = false
+	r.pc++
+	if o.kind == opReceive && o.head {
+		if r.element == 0 { // what was done for it is not in the recording
+			r.pc--
+			return
+		}
+		at := s.p.segments[r.element]
+		r.list, r.pc = at.list, at.op+1
+	}
+	r.element = 0
+}
+
+// serveOn has a goroutine whose list is over take the next element, or reports that it must wait for one.
+func (s *simulation) serveOn(i, object int32) bool {
+	r := &s.runners[i]
+	done := r.granted
+	if !done {
+		if r.element, done = s.receive(&s.objects[object], -1); !done {
+			s.objects[object].others = append(s.objects[object].others, i)
+			return false
+		}
+	}
+	r.granted = false
+	if r.element > 0 {
+		at := s.p.segments[r.element]
+		r.list, r.pc = at.list, at.op+1
+	}
+	r.element = 0
+	return true
+}
+
+// send gives an element to the first that waits for one, or to the buffer, or reports that there is no room.
+func (s *simulation) send(b *object, element, proc int32) bool {
+	switch {
+	case len(b.others) > 0:
+		i := first(&b.others)
+		s.runners[i].element = element
+		s.grant(i, proc)
+	case b.count < b.cap:
+		b.count++
+		b.elements = append(b.elements, element)
+	default:
+		return false
+	}
+	return true
+}
+
+// receive takes the first element, and lets a sender that waits put its own into the buffer.
+func (s *simulation) receive(b *object, proc int32) (element int32, ok bool) {
+	switch {
+	case b.count > 0:
+		b.count--
+		if len(b.elements) > int(b.count) { // else it was there at first, and not received in the recording
+			element = first(&b.elements)
+		}
+		if len(b.queue) > 0 {
+			b.count++
+			b.elements = append(b.elements, s.sentBy(b.queue[0]))
+			s.grant(first(&b.queue), proc)
+		}
+	case len(b.queue) > 0:
+		element = s.sentBy(b.queue[0])
+		s.grant(first(&b.queue), proc)
+	default:
+		return 0, false
+	}
+	return element, true
+}
+
+// sentBy returns the element of a runner that waits to send.
+func (s *simulation) sentBy(i int32) int32 {
+	r := &s.runners[i]
+	return s.p.lists[r.list].ops[r.pc].segment
+}

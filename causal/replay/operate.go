@@ -1,0 +1,270 @@
+package replay
+
+// operate books an operation on an object: of one that may wait, where it begins and where it is done.
+func (b *builder) operate(g int32, e *event) {
+	f := &b.g[g]
+	what := e.what
+	begins := what >= 'A' && what <= 'Z'
+	if f.open >= 0 && f.letter == 'Y' && what != 'Y' && !ends('Y', what) {
+		f.open = -1 // a select that took a case whose channel has no marks
+	}
+	if begins {
+		if f.open < 0 {
+			f.open, f.letter, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.obj), e.at
+			if what == 'S' { // it has sent, as far as others can tell
+				f.found = b.levels[f.object].now
+				b.levels[f.object].take(1)
+			}
+		}
+		f.first = false
+		return
+	}
+	slow := false
+	if f.open >= 0 {
+		if !ends(f.letter, what) || f.letter != 'Y' && f.object != b.objectOf(e.obj) {
+			return // within the one that may wait
+		}
+		slow = true
+	}
+	w := wait{begun: e.at}
+	switch {
+	case slow:
+		w = b.fold(g, f.open)
+		w.begun, f.open = f.begun, -1
+	case f.first && acquires(what): // it has waited since before the window
+		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 {
+			w = b.fold(g, 0)
+			w.begun = b.p.rec.Start
+		}
+	}
+	f.first = false
+	b.perform(g, e, slow && f.letter == 'S', w)
+}
+
+func acquires(what byte) bool {
+	switch what {
+	case 'l', 'w', 'a', 'v', 'r', 'k':
+		return true
+	}
+	return false
+}
+
+// ends reports whether a letter ends an operation that began with another.
+func ends(begin, end byte) bool {
+	switch begin {
+	case 'Y':
+		return end == 'y' || end == 's' || end == 'r' || end == 'e'
+	case 'R':
+		return end == 'r' || end == 'e'
+	}
+	return begin+('a'-'A') == end
+}
+
+// A wait is what an operation did besides: nothing, or wait for a goroutine or for something outside.
+type wait struct {
+	waited, outside bool
+	begun           int64 // when the operation did
+	d               int64 // for so long
+	late            int32
+	site            int32
+	ops             []op // what waited
+}
+
+// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on.
+func (b *builder) fold(g, from int32) wait {
+	l := &b.p.lists[g]
+	w := wait{late: -1}
+	kept := l.ops[:from:from]
+	for _, o := range l.ops[from:] {
+		switch o.kind {
+		case opWait, opOut:
+			w.waited, w.outside = true, o.kind == opOut
+			w.d += o.d
+			w.late, w.site = o.late, o.site
+			w.ops = append(w.ops, o)
+		case opWake, opSpawn:
+			kept = append(kept, o)
+		}
+	}
+	if !w.waited {
+		for _, o := range l.ops[from:] {
+			if o.kind == opRun {
+				kept = append(kept, o)
+			}
+		}
+	}
+	l.ops = kept
+	return w
+}
+
+// drop gives up the waits of an operation: the object decides anew how long they take.
+func (b *builder) drop(w wait) {
+	for _, o := range w.ops {
+		if o.kind == opWait {
+			b.dead[o.arg] = true
+		}
+	}
+}
+
+// keep leaves the last wait of an operation as it was.
+func (b *builder) keep(g int32, w wait) {
+	for i, o := range w.ops {
+		if i < len(w.ops)-1 {
+			if o.kind == opWait {
+				b.dead[o.arg] = true
+			}
+			continue
+		}
+		b.g[g].woken = b.emit(g, o)
+	}
+}
+
+// perform adds the operation to the list.
+func (b *builder) perform(g int32, e *event, sent bool, w wait) {
+	f := &b.g[g]
+	var kind opKind
+	object := objectNone
+	lock := int32(0)
+	switch e.what {
+	case 'l':
+		kind, object, lock = opLock, objectMutex, 1
+	case 'u':
+		kind, object, lock = opUnlock, objectMutex, -1
+	case 'w':
+		kind, object, lock = opWriteLock, objectRWMutex, 1
+	case 'x':
+		kind, object, lock = opWriteUnlock, objectRWMutex, -1
+	case 'a':
+		kind, object, lock = opReadLock, objectRWMutex, 1
+	case 'b':
+		kind, object, lock = opReadUnlock, objectRWMutex, -1
+	case 'g':
+		kind, object = opAdd, objectWaitGroup
+	case 'v':
+		kind, object = opJoin, objectWaitGroup
+	case 's':
+		kind, object = opSend, objectChan
+	case 'r':
+		kind, object = opReceive, objectChan
+	case 'k':
+		b.again(g, e.obj, w)
+		return
+	default: // a close, a signal: who waits for it is woken by it
+		b.keep(g, w)
+		return
+	}
+	i := b.objectOf(e.obj)
+	o, lv := &b.p.objects[i], &b.levels[i]
+	o.kind = object
+	if w.outside && kind == opReceive { // from a timer
+		b.keep(g, w)
+		return
+	}
+	b.drop(w)
+	if w.waited && w.site != 0 {
+		o.site = w.site
+	}
+	switch kind {
+	case opLock, opWriteLock:
+		lv.writers++
+		lv.heldEvents++
+	case opUnlock, opWriteUnlock:
+		if lv.heldEvents == 0 {
+			o.held = true
+		}
+		lv.heldEvents++
+	case opReadLock:
+		lv.take(1)
+	case opReadUnlock:
+		lv.take(-1)
+	case opAdd:
+		lv.take(int32(e.arg))
+	case opSend:
+		o.capacity = int32(e.arg)
+		lv.sends++
+		if !sent {
+			lv.take(1)
+		} else if w.waited && o.capacity > 0 {
+			lv.foundFull(o.capacity - f.found)
+		}
+	case opReceive:
+		o.capacity = int32(e.arg)
+		lv.take(-1)
+	}
+	if lock != 0 {
+		b.holds(f, i, lock)
+	}
+	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site}
+	switch kind {
+	case opAdd:
+		x.d = e.arg
+	case opSend, opReceive:
+		x.d = w.begun
+	}
+	f.woken = b.emit(g, x)
+}
+
+// holds follows how many locks a goroutine has.
+func (b *builder) holds(f *follower, object, change int32) {
+	if f.locks == nil {
+		f.locks = map[int32]int32{}
+	}
+	if change < 0 && f.locks[object] == 0 {
+		return // locked by another one, or before the window
+	}
+	f.locks[object] += change
+	f.held += change
+}
+
+// again books a wait for a signal. Whoever is woken and waits again at once, since what it waits for is not so yet, waits
+// for the last signal only.
+func (b *builder) again(g int32, object uint64, w wait) {
+	if !w.waited {
+		return
+	}
+	l := &b.p.lists[g]
+	// The list ends: wait for a signal, lock, perhaps computing, unlock.
+	n := len(l.ops)
+	i := n - 1
+	if i >= 0 && l.ops[i].kind == opUnlock {
+		lock := l.ops[i].arg
+		i--
+		if i >= 0 && l.ops[i].kind == opRun && l.ops[i].d < shortSyscall {
+			i--
+		}
+		if i >= 1 && l.ops[i].kind == opLock && l.ops[i].arg == lock && l.ops[i-1].kind == opWait && l.ops[i-1].d >= 0 && l.ops[i-1].reason == waitSignal {
+			b.dead[l.ops[i-1].arg] = true
+			l.ops = l.ops[:i-1]
+		}
+	}
+	for i := range w.ops {
+		w.ops[i].reason = waitSignal
+	}
+	b.keep(g, w)
+}
+
+// waitSignal is the reason of a wait for a condition variable.
+const waitSignal = 64
+
+func (b *builder) objectOf(number uint64) int32 {
+	i, ok := b.objects[number]
+	if !ok {
+		i = int32(len(b.p.objects))
+		b.p.objects = append(b.p.objects, objectInfo{})
+		b.levels = append(b.levels, level{full: -1})
+		b.objects[number] = i
+	}
+	return i
+}
+
+func (v *level) take(n int32) {
+	v.now += n
+	v.low = min(v.low, v.now)
+}
+
+// foundFull notes that a sender had to wait, so that there must have been so many elements at first.
+func (v *level) foundFull(atFirst int32) {
+	if v.full < 0 {
+		v.full = max(0, atFirst)
+	}
+}

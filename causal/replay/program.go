@@ -1,0 +1,457 @@
+package replay
+
+import (
+	"slices"
+)
+
+// opKind is what a goroutine does next.
+type opKind uint8
+
+const (
+	opRun   opKind = iota // compute for d, on a processor
+	opOut                 // wait for d for something outside: a timer, the network, a system call
+	opWait                // wait for token arg
+	opWake                // give token arg
+	opSpawn               // start list arg
+	opVisit               // visit progress point arg
+	opOpen                // span arg begins
+	opClose               // span arg ends
+	opLock                // of object arg, and so on
+	opUnlock
+	opWriteLock
+	opWriteUnlock
+	opReadLock
+	opReadUnlock
+	opAdd // d to a wait group
+	opJoin
+	opSend    // gives an element, after d
+	opReceive // takes one
+)
+
+// An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
+type op struct {
+	d    int64
+	at   int64 // when it was over in the recording
+	arg  int32
+	site int32
+	// late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not tell how long
+	// that takes when a processor is idle.
+	late int32
+	// segment is, of a send, where the work of the element is: see program.segments; 0 for none.
+	segment int32
+	set     uint16
+	kind    opKind
+	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
+	head bool
+	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
+	free bool
+	// once tells that the token comes only the first time round, never that it does not come at all.
+	once, never bool
+	reason      uint8 // of a wait
+}
+
+// A list is what one goroutine did, in order.
+type list struct {
+	ops []op
+	// serves is the object whose elements it works on; -1 for none.
+	serves int32
+	site   int32 // where it was created, 0 where that is not known
+	born   bool  // in the window
+	ended  bool
+	gc     bool
+	// From is where the list goes on behind op to-1; to is 0 if it ends.
+	from, to int32
+	spawned  place // by which op
+}
+
+type place struct{ list, op int32 }
+
+// An objectKind is what an object is.
+type objectKind uint8
+
+const (
+	objectNone objectKind = iota
+	objectMutex
+	objectRWMutex
+	objectWaitGroup
+	objectChan
+)
+
+// An object is a lock, a channel or the like, and its state when the window begins.
+type objectInfo struct {
+	kind     objectKind
+	capacity int32
+	held     bool    // by a writer
+	readers  int32   // that hold it
+	count    int32   // of a wait group, or elements
+	site     int32   // where goroutines wait for it
+	inferred bool    // from who woke whom
+	elements []int32 // segments of those there at first
+}
+
+// A program is a recording as lists that can be replayed.
+type program struct {
+	rec     *Recording
+	lists   []list
+	tokens  int32
+	objects []objectInfo
+	sets    [][]int32 // regions
+	// segments are where the work of elements begins. The first one is none.
+	segments []place
+	points   []pointInfo
+	visited  [][]int64 // by progress point, in the recording
+	pointOf  []int32   // by region: the point that its spans' ends visit, -1 for none
+	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
+	// wakes it, and when a processor goes on with the next one.
+	cross, outside, swap int64
+	// patience is how long there may be no progress before a wait is broken, ns.
+	patience int64
+}
+
+// A pointInfo is a progress point: what is counted, or the spans of a region.
+type pointInfo struct {
+	name   string
+	region int32 // -1 for none
+}
+
+// shortSyscall is below which a system call is taken for computing: sysmon leaves the processor to it for that long, ns.
+const shortSyscall = 20_000
+
+// newProgram translates a recording, with locks and channels that are only inferred or without them.
+func newProgram(rec *Recording, infer bool) *program {
+	b := newBuilder(rec)
+	b.p.findPoints()
+	for i := range rec.events {
+		b.event(&rec.events[i])
+	}
+	b.finish(infer)
+	return b.p
+}
+
+// findPoints takes what the program counts itself, and the spans that are nobody's children.
+func (p *program) findPoints() {
+	for _, name := range p.rec.points {
+		p.points = append(p.points, pointInfo{name, -1})
+	}
+	p.pointOf = make([]int32, len(p.rec.regions))
+	for i := range p.pointOf {
+		p.pointOf[i] = -1
+	}
+	here := map[uint64]bool{}
+	for _, s := range p.rec.spans {
+		if s.id != 0 {
+			here[s.id] = true
+		}
+	}
+	roots, all := make([]int, len(p.rec.regions)), make([]int, len(p.rec.regions))
+	for _, s := range p.rec.spans {
+		all[s.region]++
+		if s.root && !here[s.remote] {
+			roots[s.region]++
+		}
+	}
+	for r, n := range roots {
+		if n > 0 && 2*n > all[r] {
+			p.pointOf[r] = int32(len(p.points))
+			p.points = append(p.points, pointInfo{p.rec.regions[r].Name, int32(r)})
+		}
+	}
+}
+
+// A builder follows all goroutines through the events.
+type builder struct {
+	p       *program
+	g       []follower
+	running int
+	stopped map[int64]int64 // when processors last became idle
+	objects map[uint64]int32
+	levels  []level
+	classes [][frameClasses]bool // of sites
+	dead    []bool               // tokens nobody waits for any more
+	setOf   map[string]uint16
+	owner   []int32 // of each span: the goroutine that began it
+	cross, outside,
+	swap []int64
+}
+
+// A level follows what an object holds, to tell what it held at first.
+type level struct {
+	now, low   int32
+	writers    int32
+	full       int32 // what it must have held at first since a sender found it full, -1 if none did
+	sends      int32
+	heldEvents int32
+}
+
+// A follower is a goroutine while its events are read.
+type follower struct {
+	known   bool
+	state   uint8
+	since   int64
+	p       int64 // the processor it runs on
+	site    int32
+	reason  uint8
+	readyAt int64
+	readyP  int64 // processor of who woke it, -1
+	idle    bool  // a processor was, when it became ready
+	woken   int32 // op that ended by that, -1
+	spans   []int32
+	set     uint16
+	locks   map[int32]int32
+	held    int32
+	begun   int64
+	found   int32 // elements, when it began to send
+	open    int32 // op where an operation began that may wait, -1
+	letter  byte
+	object  int32
+	first   bool // no operation has been seen yet
+}
+
+const (
+	unknown = iota
+	running
+	runnable
+	waiting
+	inSyscall
+	gone
+)
+
+func newBuilder(rec *Recording) *builder {
+	n := int(rec.count)
+	b := &builder{
+		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
+		stopped: map[int64]int64{}, objects: map[uint64]int32{}, setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+	}
+	for i := range b.g {
+		b.p.lists[i].serves = -1
+		b.g[i] = follower{open: -1, woken: -1, since: rec.Start, p: -1, readyP: -1, first: true}
+	}
+	return b
+}
+
+func (b *builder) emit(g int32, o op) int32 {
+	f, l := &b.g[g], &b.p.lists[g]
+	o.set = f.set
+	o.free = len(f.spans) == 0 && f.held == 0 && f.open < 0
+	l.ops = append(l.ops, o)
+	return int32(len(l.ops) - 1)
+}
+
+// advance books what the goroutine has done since the last event.
+func (b *builder) advance(g int32, at int64) {
+	f := &b.g[g]
+	d := at - f.since
+	f.since = at
+	if d <= 0 {
+		return
+	}
+	switch f.state {
+	case running:
+		b.compute(g, d, at)
+	case inSyscall:
+		if d < shortSyscall {
+			b.compute(g, d, at)
+		} else {
+			b.emit(g, op{kind: opOut, d: d, at: at, late: -1, reason: waitOther})
+		}
+	}
+}
+
+func (b *builder) compute(g int32, d, at int64) {
+	l := &b.p.lists[g]
+	if n := len(l.ops); n > 0 && int(b.g[g].open) < n {
+		if last := &l.ops[n-1]; last.kind == opRun && last.set == b.g[g].set {
+			last.d += d
+			last.at = at
+			return
+		}
+	}
+	b.emit(g, op{kind: opRun, d: d, at: at})
+}
+
+func (b *builder) enter(g int32, state uint8) {
+	f := &b.g[g]
+	if f.state == running && state != running {
+		b.running--
+		b.stopped[f.p] = f.since
+	}
+	if state == running && f.state != running {
+		b.running++
+	}
+	f.state = state
+}
+
+func (b *builder) event(e *event) {
+	g := e.g
+	f := &b.g[g]
+	f.known = true
+	switch e.kind {
+	case evExists:
+		f.since = e.at
+		switch e.arg {
+		case stateRunning:
+			b.enter(g, running)
+		case stateRunnable:
+			b.enter(g, runnable)
+			f.readyAt, f.woken = e.at, -1
+		case stateSyscall:
+			b.enter(g, inSyscall)
+		default:
+			b.enter(g, waiting)
+			f.since, f.reason = b.p.rec.Start, waitOther
+		}
+	case evCreate:
+		l := &b.p.lists[g]
+		l.born, l.site, l.gc = true, e.site, b.p.rec.idleGC[g]
+		f.since, f.readyAt, f.woken, f.readyP = e.at, e.at, -1, -1
+		f.idle = b.running < b.p.rec.Procs
+		b.enter(g, runnable)
+		l.spawned = place{-1, -1}
+		if e.by >= 0 {
+			b.advance(e.by, e.at)
+			f.readyP = b.g[e.by].p
+			l.spawned = place{e.by, b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})}
+		}
+	case evReady:
+		if f.state == inSyscall {
+			b.advance(g, e.at)
+			b.ready(g, e, -1)
+			return
+		}
+		b.wakeUp(g, e)
+	case evStart:
+		b.started(g, e)
+	case evYield:
+		b.advance(g, e.at)
+		b.enter(g, runnable)
+		f.readyAt, f.woken, f.idle, f.readyP = e.at, -1, false, -1
+	case evWait:
+		b.advance(g, e.at)
+		b.enter(g, waiting)
+		f.site, f.reason = e.site, uint8(e.arg)
+	case evSyscall:
+		b.advance(g, e.at)
+		b.enter(g, inSyscall)
+	case evReturn:
+		b.advance(g, e.at)
+		f.p = e.arg
+		b.enter(g, running)
+	case evEnd:
+		b.advance(g, e.at)
+		b.enter(g, gone)
+		b.p.lists[g].ended = true
+	case evOpen:
+		b.advance(g, e.at)
+		f.spans = append(f.spans, e.ref)
+		b.owner[e.ref] = g
+		b.emit(g, op{kind: opOpen, arg: e.ref, at: e.at})
+		f.set = b.setFor(f.spans)
+	case evClose:
+		b.advance(g, e.at)
+		b.close(g, e)
+	case evVisit:
+		b.advance(g, e.at)
+		b.emit(g, op{kind: opVisit, arg: e.ref, at: e.at})
+	case evOperate:
+		b.advance(g, e.at)
+		b.operate(g, e)
+	}
+}
+
+// close ends a span, on the goroutine that began it or another one.
+func (b *builder) close(g int32, e *event) {
+	owner := b.owner[e.ref]
+	if owner != g {
+		b.advance(owner, e.at)
+	}
+	f := &b.g[owner]
+	if i := slices.Index(f.spans, e.ref); i >= 0 {
+		f.spans = slices.Delete(f.spans, i, i+1)
+		f.set = b.setFor(f.spans)
+	}
+	b.emit(g, op{kind: opClose, arg: e.ref, at: e.at})
+}
+
+// setFor returns the number of the set of regions of some spans.
+func (b *builder) setFor(open []int32) uint16 {
+	if len(open) == 0 {
+		return 0
+	}
+	set := make([]int32, 0, len(open))
+	for _, s := range open {
+		set = append(set, b.p.rec.spans[s].region)
+	}
+	slices.Sort(set)
+	set = slices.Compact(set)
+	key := make([]byte, 0, 4*len(set))
+	for _, r := range set {
+		key = append(key, byte(r), byte(r>>8), byte(r>>16), byte(r>>24))
+	}
+	i, ok := b.setOf[string(key)]
+	if !ok {
+		if len(b.p.sets) == 1<<16-1 {
+			return 0
+		}
+		i = uint16(len(b.p.sets))
+		b.p.sets = append(b.p.sets, set)
+		b.setOf[string(key)] = i
+	}
+	return i
+}
+
+// wakeUp ends a wait.
+func (b *builder) wakeUp(g int32, e *event) {
+	f := &b.g[g]
+	o := op{at: e.at, site: f.site, d: e.at - f.since, late: -1, reason: f.reason}
+	if e.by >= 0 && !b.outsiders(g, e) {
+		b.advance(e.by, e.at)
+		o.kind, o.arg = opWait, b.p.tokens
+		b.p.tokens++
+		b.dead = append(b.dead, false)
+		b.emit(e.by, op{kind: opWake, arg: o.arg, at: e.at, site: e.site, reason: f.reason})
+	} else {
+		o.kind = opOut
+	}
+	f.since = e.at
+	b.ready(g, e, b.emit(g, o))
+}
+
+func (b *builder) ready(g int32, e *event, woken int32) {
+	f := &b.g[g]
+	f.readyAt, f.woken, f.readyP = e.at, woken, -1
+	f.idle = b.running < b.p.rec.Procs
+	if e.by >= 0 {
+		f.readyP = b.g[e.by].p
+	}
+	f.since = e.at
+	b.enter(g, runnable)
+}
+
+// started books how long the goroutine was ready before it ran.
+func (b *builder) started(g int32, e *event) {
+	f := &b.g[g]
+	late := e.at - f.readyAt
+	if f.state == runnable {
+		stop, known := b.stopped[e.arg]
+		switch {
+		case known && f.readyAt < stop: // the processor was busy
+			if gap := e.at - stop; gap >= 0 && gap < 50_000 {
+				b.swap = append(b.swap, gap)
+			}
+		case f.idle && f.readyP < 0:
+			b.outside = append(b.outside, late)
+			b.setLate(g, late)
+		case f.idle && f.readyP != e.arg:
+			b.cross = append(b.cross, late)
+			b.setLate(g, late)
+		}
+	}
+	f.since, f.p = e.at, e.arg
+	b.enter(g, running)
+}
+
+func (b *builder) setLate(g int32, late int64) {
+	if w := b.g[g].woken; w >= 0 && int(w) < len(b.p.lists[g].ops) {
+		b.p.lists[g].ops[w].late = int32(min(late, 1<<31-1))
+	}
+}

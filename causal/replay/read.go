@@ -1,0 +1,275 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
+
+// Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
+// causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 1 µs and 60
+// bytes for each event.
+func Read(r io.Reader) (*Recording, error) {
+	events, err := trace.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
+	}
+	t := &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}}
+	for {
+		e, err := events.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err)
+		}
+		t.event(&e)
+		if t.b != nil && t.b.overflow {
+			break
+		}
+	}
+	if t.b == nil {
+		return nil, fmt.Errorf("%w: no events", ErrTrace)
+	}
+	rec, err := t.b.Recording(t.last)
+	if err != nil {
+		return nil, err
+	}
+	rec.Traced = t.events
+	if rec.Procs == 0 {
+		rec.Procs = max(1, len(t.procs))
+	}
+	return rec, nil
+}
+
+// A tracer translates trace events.
+type tracer struct {
+	b       *Recorder
+	events  int
+	last    int64
+	sites   map[trace.Stack]int32
+	bySite  map[string]int32
+	mark    map[uint64]int32  // open spans by the number in their mark
+	regions map[int64][]int32 // open regions of runtime/trace by goroutine
+	procs   map[trace.ProcID]bool
+}
+
+func (t *tracer) event(e *trace.Event) {
+	at := int64(e.Time())
+	if t.b == nil {
+		t.b = NewRecorder(at, 0)
+		t.procs = map[trace.ProcID]bool{}
+	}
+	t.events++
+	t.last = at
+	switch e.Kind() {
+	case trace.EventStateTransition:
+		s := e.StateTransition()
+		if s.Resource.Kind == trace.ResourceGoroutine {
+			t.transition(at, e, &s)
+		}
+	case trace.EventMetric:
+		if m := e.Metric(); m.Name == "/sched/gomaxprocs:threads" {
+			t.b.r.Procs = max(t.b.r.Procs, int(min(m.Value.Uint64(), 1<<16)))
+		}
+	case trace.EventLog:
+		if e.Goroutine() != trace.NoGoroutine {
+			l := e.Log()
+			t.log(at, t.b.goroutine(int64(e.Goroutine())), &l)
+		}
+	case trace.EventRegionBegin:
+		if id := e.Goroutine(); id != trace.NoGoroutine {
+			ref := t.span(span{region: t.b.regionOf(Region{Name: e.Region().Type}), parent: -1})
+			t.regions[int64(id)] = append(t.regions[int64(id)], ref)
+			t.b.add(event{kind: evOpen, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: ref})
+		}
+	case trace.EventRegionEnd:
+		id := e.Goroutine()
+		open := t.regions[int64(id)]
+		if id == trace.NoGoroutine || len(open) == 0 {
+			return
+		}
+		t.regions[int64(id)] = open[:len(open)-1]
+		t.b.add(event{kind: evClose, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: open[len(open)-1]})
+	case trace.EventTaskEnd:
+		if id := e.Goroutine(); id != trace.NoGoroutine {
+			if task := e.Task(); task.Type != "" && !strings.HasPrefix(task.Type, "otelprof") {
+				t.b.add(event{kind: evVisit, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: t.b.pointOf(task.Type)})
+			}
+		}
+	}
+}
+
+func (t *tracer) span(s span) int32 {
+	t.b.r.spans = append(t.b.r.spans, s)
+	return int32(len(t.b.r.spans) - 1)
+}
+
+func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) {
+	id := int64(s.Resource.Goroutine())
+	from, to := s.Goroutine()
+	x := event{at: at, g: t.b.goroutine(id), by: nobody}
+	if by := e.Goroutine(); by != trace.NoGoroutine && int64(by) != id {
+		x.by = t.b.goroutine(int64(by))
+	}
+	p := e.Proc()
+	if p != trace.NoProc {
+		t.procs[p] = true
+	}
+	switch {
+	case from == to: // told anew where the trace has a seam
+		return
+	case from == trace.GoUndetermined:
+		x.kind = evExists
+		switch to {
+		case trace.GoRunning:
+			x.arg = stateRunning
+		case trace.GoRunnable:
+			x.arg = stateRunnable
+		case trace.GoSyscall:
+			x.arg = stateSyscall
+		case trace.GoWaiting:
+			x.arg = stateWaiting
+		default:
+			return
+		}
+	case from == trace.GoNotExist:
+		if to == trace.GoWaiting || to == trace.GoSyscall { // a coroutine, or a callback of C
+			x.kind, x.arg = evExists, stateWaiting
+			if to == trace.GoSyscall {
+				x.arg = stateSyscall
+			}
+			break
+		}
+		x.kind, x.site = evCreate, t.site(s.Stack)
+		if isGCWorker(t.b.r.sites[x.site]) {
+			t.b.r.idleGC[x.g] = true
+		}
+	case to == trace.GoNotExist:
+		x.kind = evEnd
+	case to == trace.GoWaiting:
+		x.kind, x.site = evWait, t.site(s.Stack)
+		x.arg = reasonOf(s.Reason)
+	case to == trace.GoSyscall:
+		x.kind = evSyscall
+	case from == trace.GoSyscall && to == trace.GoRunning:
+		x.kind, x.arg = evReturn, int64(p)
+	case to == trace.GoRunning:
+		x.kind, x.arg = evStart, int64(p)
+	case from == trace.GoRunning && to == trace.GoRunnable:
+		x.kind = evYield
+	case to == trace.GoRunnable: // from waiting or from a system call
+		x.kind = evReady
+		if from == trace.GoSyscall {
+			x.by = nobody
+		} else if x.by >= 0 {
+			x.site = t.site(e.Stack())
+		}
+	default:
+		return
+	}
+	t.b.add(x)
+	if x.kind == evEnd {
+		t.b.forget(id)
+		delete(t.regions, id)
+	}
+}
+
+func reasonOf(reason string) int64 {
+	switch reason {
+	case "sleep":
+		return waitTimer
+	case "network":
+		return waitNetwork
+	case "sync":
+		return waitMutex
+	case "chan send":
+		return waitSend
+	case "chan receive":
+		return waitReceive
+	case "select":
+		return waitSelect
+	case "forever", "system goroutine wait":
+		return waitForever
+	}
+	return waitOther
+}
+
+func isGCWorker(s Site) bool {
+	return len(s.Frames) > 0 && strings.HasPrefix(s.Frames[0].Func, "runtime.gcBgMarkWorker")
+}
+
+// maxFrames is how much of a stack is kept.
+const maxFrames = 64
+
+// site returns the number of a stack, the same for equal ones.
+func (t *tracer) site(s trace.Stack) int32 {
+	if s == trace.NoStack {
+		return 0
+	}
+	if i, ok := t.sites[s]; ok {
+		return i
+	}
+	var frames []Frame
+	var key strings.Builder
+	for f := range s.Frames() {
+		if len(frames) == maxFrames {
+			break
+		}
+		frames = append(frames, Frame{Func: f.Func, File: f.File, Line: int(f.Line)})
+		key.WriteString(f.Func)
+		key.WriteByte(':')
+		key.WriteString(strconv.FormatUint(f.Line, 10))
+		key.WriteByte('\n')
+	}
+	i, ok := t.bySite[key.String()]
+	if !ok {
+		i = int32(len(t.b.r.sites))
+		t.b.r.sites = append(t.b.r.sites, Site{frames})
+		t.bySite[key.String()] = i
+	}
+	t.sites[s] = i
+	return i
+}
+
+// log reads the marks of package mark.
+func (t *tracer) log(at int64, g int32, l *trace.Log) {
+	m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
+	if !ok {
+		return
+	}
+	switch m.Kind {
+	case mark.Progress:
+		t.b.add(event{kind: evVisit, at: at, g: g, by: nobody, ref: t.b.pointOf(m.Name)})
+	case mark.Start:
+		s := span{region: t.b.regionOf(Region{l.Category, m.Span.Name}), parent: -1, id: m.Span.SpanID, remote: m.Span.Remote, root: m.Span.Parent == 0}
+		if p, ok := t.mark[m.Span.Parent]; ok {
+			s.parent = p
+		}
+		ref := t.span(s)
+		t.mark[m.Span.ID] = ref
+		t.b.add(event{kind: evOpen, at: at, g: g, by: nobody, ref: ref})
+	case mark.End:
+		ref, ok := t.mark[m.Span.ID]
+		if !ok {
+			return
+		}
+		delete(t.mark, m.Span.ID)
+		if m.Span.Name != "" {
+			t.b.r.spans[ref].region = t.b.regionOf(Region{l.Category, m.Span.Name})
+		}
+		t.b.add(event{kind: evClose, at: at, g: g, by: nobody, ref: ref})
+	case mark.Begin, mark.Done:
+		letter := byte(m.Op)
+		if m.Kind == mark.Begin {
+			letter -= 'a' - 'A'
+		}
+		t.b.add(event{kind: evOperate, at: at, g: g, by: nobody, what: letter, obj: m.Object, arg: int64(m.Arg)})
+	}
+}

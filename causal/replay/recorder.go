@@ -1,0 +1,92 @@
+package replay
+
+// Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the caller's, objects not 0.
+
+// Running tells of a goroutine that is there and runs when the recording begins.
+func (b *Recorder) Running(at, g int64) { b.exists(at, g, stateRunning) }
+
+// Runnable tells of a goroutine that is there when the recording begins and is ready to run.
+func (b *Recorder) Runnable(at, g int64) { b.exists(at, g, stateRunnable) }
+
+// Waiting tells of a goroutine that is there and waits when the recording begins.
+func (b *Recorder) Waiting(at, g int64) { b.exists(at, g, stateWaiting) }
+
+func (b *Recorder) exists(at, g, state int64) {
+	b.add(event{kind: evExists, at: at, g: b.goroutine(g), by: nobody, arg: state})
+}
+
+// Create tells that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
+func (b *Recorder) Create(at, g, by int64) {
+	b.add(event{kind: evCreate, at: at, g: b.goroutine(g), by: b.waker(by)})
+}
+
+// Start tells that a goroutine that was ready runs on a processor, a number from 0.
+func (b *Recorder) Start(at, g, processor int64) {
+	b.add(event{kind: evStart, at: at, g: b.goroutine(g), by: nobody, arg: processor})
+}
+
+// Yield tells that a goroutine no longer runs, though it could.
+func (b *Recorder) Yield(at, g int64) {
+	b.add(event{kind: evYield, at: at, g: b.goroutine(g), by: nobody})
+}
+
+// Wait tells that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
+func (b *Recorder) Wait(at, g, place int64) {
+	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: nobody, site: b.place(place)})
+}
+
+// Ready tells that a goroutine need not wait any more: another one has woken it or, with by < 0, something outside, such as
+// a timer.
+func (b *Recorder) Ready(at, g, by int64) {
+	b.add(event{kind: evReady, at: at, g: b.goroutine(g), by: b.waker(by)})
+}
+
+// End tells that a goroutine has ended.
+func (b *Recorder) End(at, g int64) {
+	b.add(event{kind: evEnd, at: at, g: b.goroutine(g), by: nobody})
+	b.forget(g)
+}
+
+// Open tells that a span begins on a goroutine, below another one that is open or, with 0, below none.
+func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
+	s := span{region: b.regionOf(r), parent: -1, root: parent == 0}
+	if p, ok := b.open[parent]; ok {
+		s.parent = p
+	}
+	ref := int32(len(b.r.spans))
+	b.r.spans = append(b.r.spans, s)
+	b.open[number] = ref
+	b.add(event{kind: evOpen, at: at, g: b.goroutine(g), by: nobody, ref: ref})
+}
+
+// Close tells that a span ends on a goroutine, the one that it began on or another one.
+func (b *Recorder) Close(at, g int64, number uint64) {
+	if ref, ok := b.open[number]; ok {
+		delete(b.open, number)
+		b.add(event{kind: evClose, at: at, g: b.goroutine(g), by: nobody, ref: ref})
+	}
+}
+
+// Visit tells that a goroutine visits a progress point.
+func (b *Recorder) Visit(at, g int64, point string) {
+	b.add(event{kind: evVisit, at: at, g: b.goroutine(g), by: nobody, ref: b.pointOf(point)})
+}
+
+// Operate tells of an operation on an object, by the letters that execution traces have, see package mark.
+func (b *Recorder) Operate(at, g int64, letter byte, object uint64, arg int64) {
+	b.add(event{kind: evOperate, at: at, g: b.goroutine(g), by: nobody, what: letter, obj: object, arg: arg})
+}
+
+func (b *Recorder) waker(by int64) int32 {
+	if by < 0 {
+		return nobody
+	}
+	return b.goroutine(by)
+}
+
+func (b *Recorder) place(n int64) int32 {
+	for int64(len(b.r.sites)) <= n {
+		b.r.sites = append(b.r.sites, Site{})
+	}
+	return int32(n)
+}

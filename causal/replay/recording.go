@@ -1,0 +1,195 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Recording is what the goroutines of a program did in a window: when each ran, waited, for what, and which goroutine
+// woke it. It is read from an execution trace by [Read], or built by a [Recorder].
+type Recording struct {
+	// Start and End of the window, ns on the recording's own clock.
+	Start, End int64
+	// Procs is GOMAXPROCS, the number of processors that ran goroutines at a time.
+	Procs int
+	// Traced is the number of trace events that were read.
+	Traced int
+
+	events  []event
+	spans   []span
+	sites   []Site
+	regions []Region
+	points  []string
+	idleGC  map[int32]bool // goroutines that only collect garbage
+	count   int32          // goroutines
+}
+
+// A Region is a piece of the program that may be made faster: the spans of one instrumentation scope and name, a region of
+// runtime/trace, or a function.
+type Region struct{ Scope, Name string }
+
+// String returns the name.
+func (r Region) String() string { return r.Name }
+
+// A Site is where a goroutine waits, or was created: its call stack, innermost frame first.
+type Site struct{ Frames []Frame }
+
+// root returns the function that the goroutine began with.
+func (s Site) root() string {
+	if len(s.Frames) == 0 {
+		return ""
+	}
+	return s.Frames[len(s.Frames)-1].Func
+}
+
+// user returns the innermost frame that is neither of the runtime nor of package sync: where a lock or a channel is used.
+func (s Site) user() (Frame, bool) {
+	for _, f := range s.Frames {
+		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/sync.") {
+			return f, true
+		}
+	}
+	return Frame{}, false
+}
+
+// A Frame is one call of a [Site].
+type Frame struct {
+	Func string
+	File string
+	Line int
+}
+
+// eventKind is what happened to a goroutine.
+type eventKind uint8
+
+const (
+	evExists  eventKind = iota + 1 // at the beginning of the window; arg is a state
+	evCreate                       // by creates g; site is where
+	evReady                        // g need not wait any more: by woke it, or something outside
+	evStart                        // g runs on processor arg
+	evYield                        // g no longer runs, though it could
+	evWait                         // g waits at site; arg is a reason
+	evSyscall                      // g enters a system call
+	evReturn                       // g is back from one, and runs
+	evEnd                          // g ends
+	evOpen                         // span ref begins on g
+	evClose                        // span ref ends on g
+	evVisit                        // progress point ref is visited by g
+	evOperate                      // g does operation what on object obj, with arg
+)
+
+// The states that evExists has.
+const (
+	stateRunning = iota
+	stateRunnable
+	stateWaiting
+	stateSyscall
+)
+
+// The reasons for a wait that matter to the model.
+const (
+	waitOther = iota
+	waitTimer
+	waitNetwork
+	waitMutex
+	waitSend
+	waitReceive
+	waitSelect
+	waitForever // goroutines of the runtime that idle
+)
+
+type event struct {
+	at   int64
+	obj  uint64
+	arg  int64
+	g    int32
+	by   int32 // -1 for none
+	ref  int32
+	site int32
+	kind eventKind
+	what byte
+}
+
+// A span is a live region: one start and one end.
+type span struct {
+	region int32
+	parent int32 // index of the local parent, -1 for none
+	id     uint64
+	remote uint64 // ID of the remote parent, 0 for none
+	root   bool
+}
+
+// maxEvents bounds what one window may hold: some 56 bytes each.
+const maxEvents = 4 << 20
+
+// A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and objects are numbered by the
+// caller. It is not safe for concurrent use.
+type Recorder struct {
+	r        Recording
+	g        map[int64]int32
+	open     map[uint64]int32 // spans by the caller's number
+	region   map[Region]int32
+	point    map[string]int32
+	overflow bool
+}
+
+// NewRecorder returns a recorder of a program on so many processors.
+func NewRecorder(start int64, procs int) *Recorder {
+	return &Recorder{
+		r: Recording{Start: start, End: start, Procs: procs, sites: []Site{{}}, idleGC: map[int32]bool{}},
+		g: map[int64]int32{}, open: map[uint64]int32{}, region: map[Region]int32{}, point: map[string]int32{},
+	}
+}
+
+// Recording returns what was recorded up to a time.
+func (b *Recorder) Recording(end int64) (*Recording, error) {
+	if b.overflow {
+		return nil, fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
+	}
+	b.r.End = end
+	return &b.r, nil
+}
+
+func (b *Recorder) goroutine(id int64) int32 {
+	g, ok := b.g[id]
+	if !ok {
+		g = b.r.count
+		b.r.count++
+		b.g[id] = g
+	}
+	return g
+}
+
+// forget lets a goroutine's number be used again by another one.
+func (b *Recorder) forget(id int64) { delete(b.g, id) }
+
+func (b *Recorder) add(e event) {
+	if len(b.r.events) == maxEvents {
+		b.overflow = true
+		return
+	}
+	b.r.events = append(b.r.events, e)
+}
+
+func (b *Recorder) regionOf(r Region) int32 {
+	i, ok := b.region[r]
+	if !ok {
+		i = int32(len(b.r.regions))
+		b.r.regions = append(b.r.regions, r)
+		b.region[r] = i
+	}
+	return i
+}
+
+func (b *Recorder) pointOf(name string) int32 {
+	i, ok := b.point[name]
+	if !ok {
+		i = int32(len(b.r.points))
+		b.r.points = append(b.r.points, name)
+		b.point[name] = i
+	}
+	return i
+}
+
+// nobody is the waker of what something outside wakes.
+const nobody = -1
