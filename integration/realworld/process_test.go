@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal"
 )
 
 // startSmall starts the small program, from a link so that its log is in a folder of the test.
@@ -65,6 +67,9 @@ func TestAsk(t *testing.T) {
 	}
 	if p, text, err := s.profile(t.Context()); err != nil || len(text) == 0 || len(p.Curves) != 0 {
 		t.Errorf("profile = %+v, %.20q, %v", p, text, err)
+	}
+	if err := s.record(t.Context(), causal.MinWindow); err != nil {
+		t.Errorf("record = %v", err)
 	}
 	for what, err := range map[string]error{
 		"trace for no time":        second(s.trace(t.Context(), 0)),
