@@ -95,3 +95,27 @@ func TestReplayDev(t *testing.T) {
 		}
 	}
 }
+
+func TestReplayGoDev(t *testing.T) {
+	var all []replayed
+	for _, cpus := range []int{2, 4, 16} {
+		for _, wake := range []int64{0, 5 * us, 50 * us} {
+			c := Config{Seed: 1, Jitter: .3, CPUs: cpus, Wake: wake, Go: true, Oversleep: wake}
+			add := func(name string, run func(w *World), period int64) {
+				x := &Experiment{Program: run, Config: c, Warm: 100 * period, End: 2100 * period}
+				all = append(all, replayOf(t, fmt.Sprintf("%s, %d CPUs, %d µs", name, cpus, wake/us), x, false))
+			}
+			for _, p := range programs {
+				add(p.name, p.run, p.period)
+			}
+			for _, p := range wakeUps {
+				add(p.name, p.run, p.period)
+			}
+			add("two locks", twoLocks, 2*ms)
+			add("saturated 8", saturated(8), 5*ms)
+			add("saturated 2", saturated(2), 5*ms)
+			add("children, and own work meanwhile", busyParent, 14*ms)
+		}
+	}
+	fmt.Printf("== Go\n%s", table(all))
+}
