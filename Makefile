@@ -60,10 +60,17 @@ ratios: ## Measure our cost beside the SDK's and others', five minutes; ARGS="-o
 guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 CGO_ENABLED=0 \
 	$(GO) test -count=1 -vet=off -exec $(CURDIR)/integration/qemu/run.sh $(ARGS)
 
+# Mode runtime is built by otelprof, and mode replay where BUILD says so.
+ACCURACY_BY = $(if $(filter runtime,$(MODE))$(filter otelprof,$(BUILD)),../.tools/otelprof,$(GO))
+
 .PHONY: accuracy
-accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual, overlap or runtime, ARGS="-only mutex"
-	@$(if $(filter runtime,$(MODE)),$(OTELPROF))
-	@cd integration && $(if $(filter runtime,$(MODE)),../.tools/otelprof,$(GO)) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(ARGS)
+accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1, MODE=virtual, overlap, runtime or replay, TYPES=plain, BUILD=otelprof, ARGS="-only mutex"
+	@$(if $(filter $(GO),$(ACCURACY_BY)),,$(OTELPROF))
+	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
+
+.PHONY: realworld
+realworld: ## Hold replay against programs of others, really sped up, 15 minutes; ARGS="-only hotrod -build go", ARGS=-quick
+	@cd integration && $(GO) run ./realworld $(ARGS)
 
 # What is missing here is a failure, unless REQUIRE_INTEGRATION is empty.
 REQUIRE_INTEGRATION ?= 1

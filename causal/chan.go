@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -57,7 +58,7 @@ func (c Chan[T]) Send(v T) {
 		c.send(o, v, nil)
 		return
 	}
-	c.items <- Item[T]{v, &unstamped}
+	traced.Send(c.marks(), c.items, Item[T]{v, &unstamped})
 }
 
 // SendContext sends v like Send, or returns ctx.Err() if that is over before. If both can be, either
@@ -69,12 +70,10 @@ func (c Chan[T]) SendContext(ctx context.Context, v T) error {
 		}
 		return ctx.Err()
 	}
-	select {
-	case c.items <- Item[T]{v, &unstamped}:
+	if traced.SendOr(c.marks(), c.items, Item[T]{v, &unstamped}, ctx.Done()) {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // TrySend sends v if that can be done without waiting, and reports whether it did.
@@ -85,12 +84,7 @@ func (c Chan[T]) TrySend(v T) bool {
 		_, ok := c.offer(o, l, clock.Now(), v, false)
 		return ok
 	}
-	select {
-	case c.items <- Item[T]{v, &unstamped}:
-		return true
-	default:
-		return false
-	}
+	return traced.TrySend(c.marks(), c.items, Item[T]{v, &unstamped})
 }
 
 // Receive receives a value, as v, ok := <-c does: ok is false if c is closed and empty.
@@ -99,7 +93,7 @@ func (c Chan[T]) Receive() (v T, ok bool) {
 	if o := c.observed(); o != nil {
 		it, _ = c.receive(o, nil)
 	} else {
-		it = <-c.items
+		it, _ = traced.Receive(c.marks(), c.items)
 	}
 	return it.value, it.letter != nil
 }
@@ -114,12 +108,11 @@ func (c Chan[T]) ReceiveContext(ctx context.Context) (v T, ok bool, err error) {
 		}
 		return it.value, it.letter != nil, nil
 	}
-	select {
-	case it := <-c.items:
-		return it.value, it.letter != nil, nil
-	case <-ctx.Done():
+	it, _, received := traced.ReceiveOr(c.marks(), c.items, ctx.Done())
+	if !received {
 		return v, false, ctx.Err()
 	}
+	return it.value, it.letter != nil, nil
 }
 
 // TryReceive receives a value if that can be done without waiting. Otherwise, and if c is closed
@@ -129,12 +122,8 @@ func (c Chan[T]) TryReceive() (v T, ok bool) {
 		it, _, _ := c.take(o, o.ledger(), clock.Now(), false)
 		return it.value, it.letter != nil
 	}
-	select {
-	case it := <-c.items:
-		return it.value, it.letter != nil
-	default:
-		return v, false
-	}
+	it, _, _ := traced.TryReceive(c.marks(), c.items)
+	return it.value, it.letter != nil
 }
 
 // All yields what is received until c is closed and empty, as for v := range c does.
@@ -158,14 +147,23 @@ func (c Chan[T]) Close() {
 		c.close(o, l)
 		return
 	}
-	close(c.items)
+	traced.Close(c.marks(), c.items)
 }
 
 func (c Chan[T]) close(o *observation, l *ledger.Ledger) {
 	c.table.mu.Lock()
 	defer c.table.mu.Unlock()
-	close(c.items)
+	traced.Close(c.marks(), c.items)
 	c.table.closed.leave(o, l)
+}
+
+// marks returns what the channel's operations are written as in an execution trace, nil if there is
+// no channel.
+func (c Chan[T]) marks() *traced.Chan {
+	if c.table == nil {
+		return nil
+	}
+	return &c.table.marks
 }
 
 // observed returns what is observed, nil if nothing is, or if there is no channel.
@@ -189,11 +187,7 @@ func (c Chan[T]) send(o *observation, v T, done <-chan struct{}) (sent bool) {
 	defer func() { // also if the channel is closed meanwhile
 		c.table.sent(o, l, x, at, sent, len(c.items))
 	}()
-	select {
-	case c.items <- Item[T]{v, x}:
-		sent = true
-	case <-done:
-	}
+	sent = traced.SendOr(c.marks(), c.items, Item[T]{v, x}, done)
 	return sent
 }
 
@@ -204,11 +198,9 @@ func (c Chan[T]) offer(o *observation, l *ledger.Ledger, at int64, v T, wait boo
 	defer c.table.mu.Unlock()
 	x := c.table.letter()
 	// Whoever receives this reads the letter with the lock, so it can still be written.
-	select {
-	case c.items <- Item[T]{v, x}:
+	if traced.TrySend(c.marks(), c.items, Item[T]{v, x}) {
 		c.table.offered(o, l, x, at, len(c.items))
 		return x, true
-	default:
 	}
 	if !wait {
 		c.table.drop(x)
@@ -228,11 +220,7 @@ func (c Chan[T]) receive(o *observation, done <-chan struct{}) (it Item[T], rece
 		return it, true
 	}
 	o.arrive(l, at)
-	select {
-	case it = <-c.items:
-		received = true
-	case <-done:
-	}
+	it, _, received = traced.ReceiveOr(c.marks(), c.items, done)
 	c.table.received(o, l, it.letter, place, at, received, len(c.items))
 	return it, received
 }
@@ -242,11 +230,9 @@ func (c Chan[T]) receive(o *observation, done <-chan struct{}) (it Item[T], rece
 func (c Chan[T]) take(o *observation, l *ledger.Ledger, at int64, wait bool) (it Item[T], place *letter, ok bool) {
 	c.table.mu.Lock()
 	defer c.table.mu.Unlock()
-	select {
-	case it = <-c.items:
+	if it, _, ok = traced.TryReceive(c.marks(), c.items); ok {
 		c.table.taken(o, l, it.letter, at, at, len(c.items))
 		return it, nil, true
-	default:
 	}
 	if wait {
 		place = c.table.invite(o, l, at)

@@ -24,12 +24,14 @@ func (c Chan[T]) Receiving() <-chan Item[T] {
 	if o := c.observed(); o != nil {
 		c.table.arrive(o, o.ledger(), clock.Now())
 	}
+	c.marks().Select()
 	return c.items
 }
 
 // Received returns the value of an item that came from [Chan.Receiving] of this channel, and
 // whether there is one: ok is false if c is closed and empty.
 func (c Chan[T]) Received(it Item[T]) (v T, ok bool) {
+	c.marks().Received(it.letter != nil, cap(c.items))
 	if o := c.observed(); o != nil {
 		c.table.selected(o, o.ledger(), it.letter, len(c.items))
 	}
@@ -63,11 +65,15 @@ func (c Chan[T]) Item(v T) Item[T] {
 //	}
 //
 // Where [Chan.SendContext] is enough, it is simpler.
-func (c Chan[T]) Sending() chan<- Item[T] { return c.items }
+func (c Chan[T]) Sending() chan<- Item[T] {
+	c.marks().Select()
+	return c.items
+}
 
 // Sent tells that an item was sent to [Chan.Sending] of this channel. In an experiment that
 // inserts delays, the goroutine makes up for what it owes first.
 func (c Chan[T]) Sent(it Item[T]) {
+	c.marks().Sent(cap(c.items))
 	o := c.observed()
 	if o == nil || it.letter == nil || it.letter == &unstamped {
 		return

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -33,6 +34,7 @@ const mostPlaces = 256
 // table is what goroutines that meet at a channel leave for each other.
 type table struct {
 	places int // the channel's capacity
+	marks  traced.Chan
 
 	mu sync.Mutex
 	// free are the places that have been emptied, the oldest first. The letters' place tells by

@@ -3,6 +3,7 @@ package causal
 import (
 	"sync"
 
+	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -20,7 +21,7 @@ type Cond struct {
 	// L is held while the condition is read or changed.
 	L sync.Locker
 
-	cond sync.Cond
+	cond traced.Cond // which does not lock L: how long the wait for the signal was has to be known before
 	init sync.Once
 
 	mu   sync.Mutex
@@ -32,7 +33,7 @@ func NewCond(l sync.Locker) *Cond { return &Cond{L: l} }
 
 // Wait unlocks c.L, waits for Signal or Broadcast and locks c.L again, as [sync.Cond.Wait] does.
 func (c *Cond) Wait() {
-	c.init.Do(func() { c.cond.L = (*unlockOnly)(c) })
+	c.init.Do(func() { c.cond.Init(c.L) })
 	if o := live.observation.Load(); o != nil {
 		c.wait(o)
 	} else {
@@ -57,7 +58,7 @@ func (c *Cond) wait(o *observation) {
 // a lock.
 func (c *Cond) Signal() {
 	if o := live.observation.Load(); o != nil {
-		c.wake(o, (*sync.Cond).Signal)
+		c.wake(o, (*traced.Cond).Signal)
 		return
 	}
 	c.cond.Signal()
@@ -67,13 +68,13 @@ func (c *Cond) Signal() {
 // like Signal.
 func (c *Cond) Broadcast() {
 	if o := live.observation.Load(); o != nil {
-		c.wake(o, (*sync.Cond).Broadcast)
+		c.wake(o, (*traced.Cond).Broadcast)
 		return
 	}
 	c.cond.Broadcast()
 }
 
-func (c *Cond) wake(o *observation, wake func(*sync.Cond)) {
+func (c *Cond) wake(o *observation, wake func(*traced.Cond)) {
 	l := o.ledger()
 	o.payNow(l)
 	c.mu.Lock()
@@ -81,10 +82,3 @@ func (c *Cond) wake(o *observation, wake func(*sync.Cond)) {
 	c.mu.Unlock()
 	wake(&c.cond)
 }
-
-// unlockOnly is the lock that the condition of package sync has. It waits for L too early: before
-// it is known for how long the goroutine has waited for the signal.
-type unlockOnly Cond
-
-func (c *unlockOnly) Lock()   {}
-func (c *unlockOnly) Unlock() { c.L.Unlock() }

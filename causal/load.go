@@ -52,13 +52,13 @@ const displaced = 1
 // idle reports whether goroutines get a processor when they want one, as a rule.
 func (l *load) idle() bool { return !l.short.Load() }
 
-// mark is the state of a load at a moment.
-type mark struct{ looks, saturated int64 }
+// A loadMark is the state of a load at a moment.
+type loadMark struct{ looks, saturated int64 }
 
-func (l *load) mark() mark { return mark{l.looks.Load(), l.saturated.Load()} }
+func (l *load) mark() loadMark { return loadMark{l.looks.Load(), l.saturated.Load()} }
 
 // since returns the share of looks since m at which processors were short, in [0, 1].
-func (l *load) since(m mark) float64 {
+func (l *load) since(m loadMark) float64 {
 	now := l.mark()
 	if now.looks == m.looks {
 		return 0

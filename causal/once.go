@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -14,7 +15,7 @@ import (
 // While nothing is observed, Do costs one atomic load more than that of package sync, 1 to
 // 2 ns. While something is, it takes 0.1 µs. It allocates nothing but for the first time.
 type Once struct {
-	once sync.Once
+	once traced.Once
 	left relay // before once is done
 }
 

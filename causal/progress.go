@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/otelprof/otelprof/internal/glob"
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // running are the runs that progress calls count for.
@@ -70,6 +71,9 @@ func namedClass(name string) *class {
 // to it by a progress entry whose span is that name. Where delays are paid, the calling goroutine
 // may be delayed. While nothing is observed it costs two atomic loads. Allocates nothing.
 func Progress(_ context.Context, name string) {
+	if mark.Enabled() {
+		mark.LogProgress(name)
+	}
 	if o, l := here(); l != nil {
 		if c := namedClass(name); c != nil {
 			o.visit(l, c)

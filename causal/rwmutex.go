@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -17,7 +18,7 @@ import (
 //
 // See [Mutex] for locks of package sync beside it.
 type RWMutex struct {
-	mu sync.RWMutex
+	mu traced.RWMutex
 	// The last writer leaves it while it holds mu; who reads it holds mu, too.
 	written relay
 	readers struct {

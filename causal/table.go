@@ -72,11 +72,11 @@ func section(out *strings.Builder, curves []Curve) {
 	}
 	_, _ = fmt.Fprintln(t, "slope\tn\tverdict")
 	for _, c := range curves {
-		mark := " "
+		sign := " "
 		if len(c.Disagrees) > 0 {
-			mark = "!"
+			sign = "!"
 		}
-		_, _ = fmt.Fprintf(t, "%s %s\t%s\t", mark, oneLine(c.Region.Span), c.Mode)
+		_, _ = fmt.Fprintf(t, "%s %s\t%s\t", sign, oneLine(c.Region.Span), c.Mode)
 		samples := 0
 		for _, e := range c.Effects {
 			samples = max(samples, e.Samples)

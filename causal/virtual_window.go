@@ -45,7 +45,7 @@ type visitWindow struct {
 type opened struct {
 	progress ledger.Progress
 	at       int64
-	looked   mark
+	looked   loadMark
 }
 
 // latencies are the distributions at one progress point at a moment.

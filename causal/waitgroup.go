@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -19,7 +20,7 @@ import (
 // Prefer Go to a go statement with Done: of a goroutine that is started so, the virtual time at
 // its birth is known only if the first thing it does is a span below one of its parent's.
 type WaitGroup struct {
-	wg sync.WaitGroup
+	wg traced.WaitGroup
 
 	mu   sync.Mutex
 	left relay // by those who are done

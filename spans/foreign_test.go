@@ -167,3 +167,23 @@ func TestWrappedTwiceIsMeasuredTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestChildDoesNotEndParent is about providers that return the span above from Start if that is not
+// recording, as the one of package noop does.
+func TestChildDoesNotEndParent(t *testing.T) {
+	tp := wrap(t, noop.NewTracerProvider())
+	tr := tp.Tracer("scope")
+	ctx, parent := tr.Start(trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1},
+	})), "parent")
+	_, child := tr.Start(ctx, "child")
+	child.SetName("renamed")
+	child.End()
+	if r := spans.RegionFromContext(ctx); r.Ended() || r.Name() != "parent" {
+		t.Errorf("parent %q: ended %t with its child", r.Name(), r.Ended())
+	}
+	parent.End()
+	if child, parent := regionOf(t, tp, "renamed"), regionOf(t, tp, "parent"); child.Count != 1 || parent.Count != 1 {
+		t.Errorf("%d children and %d parents, want 1 each", child.Count, parent.Count)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A Region is one span while it is measured. Hooks get it at start and end. Its methods may
@@ -181,6 +183,9 @@ func (r *Region) setStatus(code codes.Code) {
 
 // beforeEnd runs while the inner span still takes attributes.
 func (r *Region) beforeEnd() {
+	if mark.Enabled() {
+		r.markEnd()
+	}
 	p := r.tracer.provider
 	if len(p.hooks.all) != 0 {
 		p.hooks.onEnd(r)

@@ -9,6 +9,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // tracer wraps the tracer of one scope.
@@ -58,6 +60,9 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		inner = t.resolve()
 	}
 	next, span := inner.Start(ctx, name, opts...)
+	if above, ok := span.(*plainSpan); ok && trace.SpanFromContext(ctx) == span {
+		span = above.Span // a provider without spans hands the one above on, which must not end with this one
+	}
 	recording, _ := span.(sdktrace.ReadWriteSpan)
 
 	if !t.provider.recording.Load() {
@@ -119,6 +124,9 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	}
 	if session != nil {
 		r.session, r.refused = session, !session.admit(t.provider)
+	}
+	if mark.Enabled() {
+		r.markStart(ctx)
 	}
 	if len(t.provider.hooks.all) != 0 {
 		ours := wrapped.context(next)

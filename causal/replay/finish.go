@@ -5,7 +5,7 @@ import (
 )
 
 // finish closes the lists at the end of the window.
-func (b *builder) finish() {
+func (b *builder) finish(infer bool) {
 	end := b.p.rec.End
 	for g := range b.g {
 		f := &b.g[g]
@@ -36,6 +36,9 @@ func (b *builder) finish() {
 	for g := range b.p.lists {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
+	}
+	if infer {
+		b.p.infer()
 	}
 	b.p.close()
 }
@@ -117,7 +120,7 @@ func (p *program) loop(l *list) {
 			best, bestKey, reach = s, a, d
 		}
 	}
-	if best == nil {
+	if best == nil || 2*reach < p.rec.End-p.rec.Start { // what it did in a burst would not go on
 		return
 	}
 	l.from, l.to = best.first+1, best.last+1

@@ -79,6 +79,7 @@ type objectInfo struct {
 	readers  int32 // that hold it
 	count    int32 // of a wait group, or elements
 	site     int32 // where goroutines wait for it
+	inferred bool  // from who woke whom
 }
 
 // A program is a recording as lists that can be replayed.
@@ -88,22 +89,62 @@ type program struct {
 	tokens  int32
 	objects []objectInfo
 	sets    [][]int32 // regions
+	points  []point
+	visited [][]int64 // by progress point, in the recording
+	pointOf []int32   // by region: the point that its spans' ends visit, -1 for none
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
 	// wakes it, and when a processor goes on with the next one.
 	cross, outside, swap int64
 }
 
+// A point is a progress point: what is counted, or the spans of a region.
+type point struct {
+	name   string
+	region int32 // -1 for none
+}
+
 // shortSyscall is below which a system call is taken for computing: sysmon leaves the processor to it for that long, ns.
 const shortSyscall = 20_000
 
-// newProgram translates a recording.
-func newProgram(rec *Recording) *program {
+// newProgram translates a recording, with locks and channels that are only inferred or without them.
+func newProgram(rec *Recording, infer bool) *program {
 	b := newBuilder(rec)
+	b.p.findPoints()
 	for i := range rec.events {
 		b.event(&rec.events[i])
 	}
-	b.finish()
+	b.finish(infer)
 	return b.p
+}
+
+// findPoints takes what the program counts itself, and the spans that are nobody's children.
+func (p *program) findPoints() {
+	for _, name := range p.rec.points {
+		p.points = append(p.points, point{name, -1})
+	}
+	p.pointOf = make([]int32, len(p.rec.regions))
+	for i := range p.pointOf {
+		p.pointOf[i] = -1
+	}
+	here := map[uint64]bool{}
+	for _, s := range p.rec.spans {
+		if s.id != 0 {
+			here[s.id] = true
+		}
+	}
+	roots, all := make([]int, len(p.rec.regions)), make([]int, len(p.rec.regions))
+	for _, s := range p.rec.spans {
+		all[s.region]++
+		if s.root && !here[s.remote] {
+			roots[s.region]++
+		}
+	}
+	for r, n := range roots {
+		if n > 0 && 2*n > all[r] {
+			p.pointOf[r] = int32(len(p.points))
+			p.points = append(p.points, point{p.rec.regions[r].Name, int32(r)})
+		}
+	}
 }
 
 // A builder follows all goroutines through the events.
@@ -114,7 +155,8 @@ type builder struct {
 	stopped map[int64]int64 // when processors last became idle
 	objects map[uint64]int32
 	levels  []level
-	dead    []bool // tokens nobody waits for any more
+	classes [][frameClasses]bool // of sites
+	dead    []bool               // tokens nobody waits for any more
 	setOf   map[string]uint16
 	owner   []int32 // of each span: the goroutine that began it
 	cross, outside,
@@ -348,12 +390,12 @@ func (b *builder) setFor(open []int32) uint16 {
 func (b *builder) wakeUp(g int32, e *event) {
 	f := &b.g[g]
 	o := op{at: e.at, site: f.site, d: e.at - f.since, late: -1, reason: f.reason}
-	if e.by >= 0 && f.reason != waitTimer {
+	if e.by >= 0 && !b.outsiders(g, e) {
 		b.advance(e.by, e.at)
 		o.kind, o.arg = opWait, b.p.tokens
 		b.p.tokens++
 		b.dead = append(b.dead, false)
-		b.emit(e.by, op{kind: opWake, arg: o.arg, at: e.at, reason: f.reason})
+		b.emit(e.by, op{kind: opWake, arg: o.arg, at: e.at, site: e.site, reason: f.reason})
 	} else {
 		o.kind = opOut
 	}

@@ -121,6 +121,8 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 		t.procs[p] = true
 	}
 	switch {
+	case from == to: // told anew where the trace has a seam
+		return
 	case from == trace.GoUndetermined:
 		x.kind = evExists
 		switch to {
@@ -164,6 +166,8 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 		x.kind = evReady
 		if from == trace.GoSyscall {
 			x.by = nobody
+		} else if x.by >= 0 {
+			x.site = t.site(e.Stack())
 		}
 	default:
 		return
@@ -183,8 +187,10 @@ func reasonOf(reason string) int64 {
 		return waitNetwork
 	case "sync":
 		return waitMutex
-	case "chan send", "chan receive":
-		return waitChannel
+	case "chan send":
+		return waitSend
+	case "chan receive":
+		return waitReceive
 	case "select":
 		return waitSelect
 	case "forever", "system goroutine wait":

@@ -1,9 +1,6 @@
 package replay
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // A Recording is what the goroutines of a program did in a window: when each ran, waited, for what, and which goroutine
 // woke it. It is read from an execution trace by [Read], or built by a [Recorder].
@@ -74,7 +71,8 @@ const (
 	waitTimer
 	waitNetwork
 	waitMutex
-	waitChannel
+	waitSend
+	waitReceive
 	waitSelect
 	waitForever // goroutines of the runtime that idle
 )
@@ -174,8 +172,3 @@ func (b *Recorder) pointOf(name string) int32 {
 
 // nobody is the waker of what something outside wakes.
 const nobody = -1
-
-// seconds is a duration in ns as seconds.
-func seconds(ns float64) float64 { return ns / 1e9 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

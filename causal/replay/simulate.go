@@ -20,10 +20,10 @@ type change struct {
 
 // An outcome is what a simulation came to.
 type outcome struct {
-	visits    [][]int64       // by progress point, when
-	durations map[int32][]int64 // by region that is a progress point, of its spans, ns
-	ended     int64           // when the simulation ended
-	stuck     bool            // nothing could go on any more
+	visits    [][]int64 // by progress point, when
+	durations [][]int64 // by progress point, of its spans, ns
+	ended     int64     // when the simulation ended
+	stuck     bool      // nothing could go on any more
 	steps     int
 }
 
@@ -38,15 +38,15 @@ const (
 
 // A runner is a goroutine that follows a list.
 type runner struct {
-	list, pc  int32
-	left      int64 // of the op that computes, -1 before it begins
-	state     uint8
-	again     bool // the list has begun anew
-	granted   bool // what it waits for has been given to it
-	retrying  bool // for a lock, after a wait
-	asked     int64
-	late      int64
-	next      int32 // that waits for the same token, -1
+	list, pc int32
+	left     int64 // of the op that computes, -1 before it begins
+	state    uint8
+	again    bool // the list has begun anew
+	granted  bool // what it waits for has been given to it
+	retrying bool // for a lock, after a wait
+	asked    int64
+	late     int64
+	next     int32 // that waits for the same token, -1
 }
 
 type processor struct {
@@ -101,7 +101,6 @@ type simulation struct {
 	objects []object
 	began   []int64 // of spans
 	started []bool  // lists that come back to something, once they run
-	points  map[int32]bool
 	out     outcome
 	limit   int
 }
@@ -109,12 +108,18 @@ type simulation struct {
 // maxSteps bounds a simulation: some ten times what a recording of a million events takes.
 const maxSteps = 40_000_000
 
-// simulate replays the program for so long, ns. Points are the regions whose spans' durations are wanted.
-func simulate(p *program, c change, until int64, points map[int32]bool) outcome {
+// simulate replays the program for so long, ns.
+func simulate(p *program, c change, until int64) outcome {
+	s := newSimulation(p, c)
+	s.run(until)
+	return s.out
+}
+
+func newSimulation(p *program, c change) *simulation {
 	s := &simulation{
 		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
 		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), points: points,
+		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)),
 	}
 	if c.procs > 0 {
 		s.procs = make([]processor, c.procs)
@@ -142,25 +147,22 @@ func simulate(p *program, c change, until int64, points map[int32]bool) outcome 
 	for i := range p.objects {
 		s.objects[i].begin(&p.objects[i])
 	}
-	s.out.visits = make([][]int64, len(p.rec.points))
-	s.out.durations = map[int32][]int64{}
+	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
 	for i := range p.lists {
 		if l := &p.lists[i]; !l.born && len(l.ops) > 0 {
 			s.spawn(int32(i), -1)
 		}
 	}
-	s.run(until)
-	return s.out
+	return s
 }
 
 func (s *simulation) run(until int64) {
 	for len(s.heap) > 0 {
-		e := heap.Pop(&s.heap).(happening)
-		if e.at > until {
-			s.now = until
-			s.out.ended = until
+		if s.heap[0].at > until {
+			s.now, s.out.ended = until, until
 			return
 		}
+		e := heap.Pop(&s.heap).(happening)
 		s.now = e.at
 		s.out.steps++
 		if s.out.steps > maxSteps {
@@ -361,10 +363,10 @@ func (s *simulation) step(proc int32) {
 			s.began[o.arg] = s.now
 		case opClose:
 			r.pc++
-			region := s.p.rec.spans[o.arg].region
-			if s.points[region] {
+			if k := s.p.pointOf[s.p.rec.spans[o.arg].region]; k >= 0 {
+				s.out.visits[k] = append(s.out.visits[k], s.now)
 				if began := s.began[o.arg]; began >= 0 {
-					s.out.durations[region] = append(s.out.durations[region], s.now-began)
+					s.out.durations[k] = append(s.out.durations[k], s.now-began)
 				}
 			}
 		default:

@@ -1,37 +1,222 @@
 package replay
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
-// A Speedup is a region and which part of its own computing and waiting outside is taken away, in [0, 1); below 0 it is slower.
-type Speedup struct {
-	Region Region
-	By     float64
+// A Study holds windows of one program against each other: what each says of a change is one sample of the answer. It keeps
+// the answers of each window, not its events. It is not safe for concurrent use.
+type Study struct {
+	config  StudyConfig
+	windows []*window
 }
 
-// Effect1 asks one recording what a speed-up would change, for tests: by which part the time between visits of a point shrinks.
-func (r *Recording) Predict(point string, all ...Speedup) (base, period float64) {
-	p := newProgram(r)
-	c := change{factors: map[int32]float64{}}
-	for _, s := range all {
-		if i := slices.Index(r.regions, s.Region); i >= 0 {
-			c.factors[int32(i)] = 1 - s.By
+// A StudyConfig says what is asked. The zero value asks for the usual.
+type StudyConfig struct {
+	// Speedups to ask about, each below 1; nil for 0.1, 0.25, 0.5, 0.75 and 0.95.
+	Speedups []float64
+	// Regions is the number of regions that are asked about in each window, those with the most time of their own first; 0
+	// for 16.
+	Regions int
+	// Windows is how many windows are kept, the latest; 0 for 20.
+	Windows int
+}
+
+// The usual questions.
+var usualSpeedups = []float64{0.1, 0.25, 0.5, 0.75, 0.95}
+
+const (
+	usualRegions = 16
+	usualWindows = 20
+	maxPoints    = 8
+	// LeastWindows is how many windows a number takes: an interval comes from between them.
+	LeastWindows = 5
+	// leastVisits in a window, for its period to mean anything.
+	leastVisits = 10
+	// MaxDeviation is by which part the replay of nothing changed may miss the recorded period.
+	MaxDeviation = 0.03
+)
+
+// NewStudy returns a study without windows. A speed-up that is not below 1 is an error.
+func NewStudy(c StudyConfig) (*Study, error) {
+	if c.Speedups == nil {
+		c.Speedups = usualSpeedups
+	}
+	for _, s := range c.Speedups {
+		if !(s < 1) || math.IsInf(s, 0) {
+			return nil, fmt.Errorf("replay: speed-up %v: must be below 1", s)
 		}
 	}
-	k := slices.Index(r.points, point)
-	if k < 0 {
-		return math.NaN(), math.NaN()
+	if c.Regions == 0 {
+		c.Regions = usualRegions
 	}
-	d := r.End - r.Start
-	a := simulate(p, change{}, d, nil)
-	b := simulate(p, c, d, nil)
-	return periodOf(a.visits[k], d), periodOf(b.visits[k], d)
+	if c.Windows == 0 {
+		c.Windows = usualWindows
+	}
+	return &Study{config: c}, nil
 }
 
-// periodOf returns the mean time between visits in the last nine tenths of the time.
-func periodOf(v []int64, d int64) float64 {
+// A window is what one recording says.
+type window struct {
+	length   time.Duration
+	goes     int // goroutines
+	checks   map[string]Check
+	effects  map[question]sample
+	regions  []Region
+	inferred bool
+}
+
+// A question is a cell of the table of answers.
+type question struct {
+	region  Region
+	speedup float64
+	point   string
+	metric  Metric
+}
+
+// A sample is one window's answer: the mean time between visits or the quantile of durations, before and after the change, ns,
+// and how many visits that is.
+type sample struct {
+	before, after float64
+	visits        int
+}
+
+// A Metric is what of a progress point changes.
+type Metric string
+
+// The metrics of a progress point.
+const (
+	Throughput Metric = "throughput" // the mean time between visits
+	LatencyP50 Metric = "latency_p50"
+	LatencyP90 Metric = "latency_p90"
+	LatencyP99 Metric = "latency_p99"
+)
+
+var quantiles = []struct {
+	metric Metric
+	at     float64
+	least  int
+}{{LatencyP50, 0.5, 20}, {LatencyP90, 0.9, 50}, {LatencyP99, 0.99, 200}}
+
+// A Check is how well the replay of nothing changed meets the recording at a progress point.
+type Check struct {
+	Point     string
+	Visits    int     // in the recording
+	Period    float64 // recorded, ns
+	Replayed  float64 // ns
+	Stuck     bool    // the replay came to a state in which nothing could go on
+	Deviation float64 // Replayed/Period - 1
+}
+
+// Add reads one recording. It simulates the window once for each region and speed-up, on the calling goroutine.
+func (s *Study) Add(rec *Recording) {
+	s.windows = append(s.windows, s.analyze(rec))
+	if n := len(s.windows) - s.config.Windows; n > 0 {
+		s.windows = slices.Delete(s.windows, 0, n)
+	}
+}
+
+func (s *Study) analyze(rec *Recording) *window {
+	d := rec.End - rec.Start
+	w := &window{length: time.Duration(d), checks: map[string]Check{}, effects: map[question]sample{}, goes: int(rec.count)}
+	p, base := faithful(rec, w)
+	for i, v := range p.recorded() {
+		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= leastVisits {
+			w.checks[c.Point] = c
+		}
+	}
+	for _, r := range p.busiest(s.config.Regions) {
+		region := rec.regions[r]
+		w.regions = append(w.regions, region)
+		for _, by := range s.config.Speedups {
+			o := simulate(p, change{factors: map[int32]float64{r: 1 - by}}, d)
+			for i := range p.points {
+				if _, ok := w.checks[p.points[i].name]; ok {
+					w.sample(region, by, p.points[i].name, &base, &o, i, d)
+				}
+			}
+		}
+	}
+	return w
+}
+
+// faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
+// inferred from who woke whom, or without.
+func faithful(rec *Recording, w *window) (*program, outcome) {
+	d := rec.End - rec.Start
+	p := newProgram(rec, true)
+	o := simulate(p, change{}, d)
+	w.inferred = true
+	if p.misses(&o, d) <= MaxDeviation {
+		return p, o
+	}
+	q := newProgram(rec, false)
+	if other := simulate(q, change{}, d); q.misses(&other, d) < p.misses(&o, d) {
+		w.inferred = false
+		return q, other
+	}
+	return p, o
+}
+
+// misses returns by which part an outcome of nothing changed misses the recording, at the progress point where that is most.
+func (p *program) misses(o *outcome, d int64) float64 {
+	worst := 0.0
+	for i, v := range p.recorded() {
+		if c := check("", v, o.visits[i], o.stuck, d); c.Visits >= leastVisits {
+			if c.Stuck || math.IsNaN(c.Deviation) {
+				return math.Inf(1)
+			}
+			worst = max(worst, math.Abs(c.Deviation))
+		}
+	}
+	return worst
+}
+
+func check(name string, recorded, replayed []int64, stuck bool, d int64) Check {
+	c := Check{Point: name, Visits: len(recorded), Period: period(recorded, d), Replayed: period(replayed, d), Stuck: stuck}
+	c.Deviation = c.Replayed/c.Period - 1
+	return c
+}
+
+// recorded returns when each progress point was visited, since the window's beginning.
+func (p *program) recorded() [][]int64 {
+	if p.visited == nil {
+		p.visited = make([][]int64, len(p.points))
+		for i := range p.rec.events {
+			e := &p.rec.events[i]
+			k := int32(-1)
+			switch e.kind {
+			case evVisit:
+				k = e.ref
+			case evClose:
+				k = p.pointOf[p.rec.spans[e.ref].region]
+			}
+			if k >= 0 {
+				p.visited[k] = append(p.visited[k], e.at-p.rec.Start)
+			}
+		}
+	}
+	return p.visited
+}
+
+func (w *window) sample(r Region, by float64, point string, base, o *outcome, i int, d int64) {
+	q := question{r, by, point, Throughput}
+	w.effects[q] = sample{period(base.visits[i], d), period(o.visits[i], d), len(base.visits[i])}
+	for _, l := range quantiles {
+		if len(base.durations[i]) < l.least {
+			continue
+		}
+		q.metric = l.metric
+		w.effects[q] = sample{quantile(base.durations[i], l.at), quantile(o.durations[i], l.at), len(base.durations[i])}
+	}
+}
+
+// period returns the mean time between visits in the last nine tenths of the time.
+func period(v []int64, d int64) float64 {
 	for len(v) > 0 && v[0] < d/10 {
 		v = v[1:]
 	}
@@ -39,4 +224,35 @@ func periodOf(v []int64, d int64) float64 {
 		return math.NaN()
 	}
 	return float64(v[len(v)-1]-v[0]) / float64(len(v)-1)
+}
+
+// quantile of durations in the last nine tenths of them.
+func quantile(v []int64, at float64) float64 {
+	v = slices.Sorted(slices.Values(v[len(v)/10:]))
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return float64(v[min(len(v)-1, int(at*float64(len(v))))])
+}
+
+// busiest returns the regions with the most time of their own.
+func (p *program) busiest(n int) []int32 {
+	own := make([]int64, len(p.rec.regions))
+	for i := range p.lists {
+		for k := range p.lists[i].ops {
+			if o := &p.lists[i].ops[k]; o.kind == opRun || o.kind == opOut {
+				for _, r := range p.sets[o.set] {
+					own[r] += o.d
+				}
+			}
+		}
+	}
+	all := make([]int32, 0, len(own))
+	for r, d := range own {
+		if d > 0 {
+			all = append(all, int32(r))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b int32) int { return cmp.Compare(own[b], own[a]) })
+	return all[:min(n, len(all))]
 }

@@ -121,7 +121,7 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}} {
+	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}, {"-types", "plain"}, {"-mode", "replay", "-types", "none"}, {"-corpus", "x"}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("run(%q) = nil, want an error", args)
 		}
@@ -167,23 +167,27 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestPlain runs each workload of runtime mode for some units of work.
-func TestPlain(t *testing.T) {
+// TestWorkloads runs each program for some units of work.
+func TestWorkloads(t *testing.T) {
 	calibrate()
-	for _, w := range plainWorkloads() {
-		t.Run(w.name, func(t *testing.T) {
-			p := start(w, idle(t))
-			for last := (visit{}); last.count < 3; {
-				next := p.visits.next(last)
-				if next.count == last.count {
-					t.Error("no unit of work is done")
-					break
+	for name, all := range map[string][]workload{
+		"runtime": plainWorkloads(), "causal": replayedWorkloads(causalTypes), "plain": replayedWorkloads(plainTypes),
+	} {
+		for _, w := range all {
+			t.Run(name+"/"+w.name, func(t *testing.T) {
+				p := start(w, idle(t))
+				for last := (visit{}); last.count < 3; {
+					next := p.visits.next(last)
+					if next.count == last.count {
+						t.Error("no unit of work is done")
+						break
+					}
+					last = next
 				}
-				last = next
-			}
-			if err := p.end(); err != nil {
-				t.Error(err)
-			}
-		})
+				if err := p.end(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }

@@ -14,7 +14,11 @@ type cell struct {
 	Workload string
 	Mode     causal.Mode
 	Region   string
-	Speedup  float64 // in [0, 1)
+	Metric   causal.Metric // "" for throughput
+	Speedup  float64       // in [0, 1)
+
+	Program string // how the program was made, for mode replay: "build=go types=plain"
+	Class   class
 
 	Predicted, Lo, Hi float64
 	Withheld          string // why there is no prediction
@@ -39,7 +43,15 @@ func (c cell) agrees() bool {
 
 // line is how a cell is printed.
 func (c cell) line() string {
-	head := fmt.Sprintf("accuracy %s mode=%s region=%s speedup=%.2f ", c.Workload, c.Mode, c.Region, c.Speedup)
+	head := fmt.Sprintf("accuracy %s mode=%s ", c.Workload, c.Mode)
+	if c.Program != "" {
+		head += c.Program + " "
+	}
+	head += fmt.Sprintf("region=%s ", c.Region)
+	if c.Metric != "" {
+		head += fmt.Sprintf("metric=%s ", c.Metric)
+	}
+	head += fmt.Sprintf("speedup=%.2f ", c.Speedup)
 	if c.Withheld != "" {
 		return head + fmt.Sprintf("withheld=%q", c.Withheld)
 	}

@@ -33,66 +33,61 @@ func bounds() []uint32 {
 	return all
 }
 
-// A condition is what a sync.Cond and a causal.Cond have in common.
-type condition interface {
-	Wait()
-	Broadcast()
-}
-
 // fasta makes a random sequence: each number depends on the one before, so one worker at
 // a time draws a block of them; each finds the letters for its block; and they are written in order.
-func fasta(generate, output sync.Locker, on func(sync.Locker) condition) func(context.Context, *program) {
-	return func(ctx context.Context, p *program) {
-		var (
-			wg     sync.WaitGroup
-			seed   = uint32(42)
-			blocks int
+func fasta(ctx context.Context, p *program) {
+	var (
+		wg       sync.WaitGroup
+		generate = p.mutex()
+		output   = p.mutex()
 
-			turn    = on(output)
-			written int
-			sum     uint32
+		seed   = uint32(42)
+		blocks int
 
-			below = bounds()
-		)
-		for range 2 {
-			wg.Go(func() {
-				numbers, text := make([]uint32, blockBytes), make([]byte, blockBytes)
-				for ctx.Err() == nil {
-					generate.Lock()
-					block := blocks
-					blocks++
-					_, span := p.tracer.Start(ctx, "random")
-					for i := range int(p.share("random", blockBytes)) {
-						seed = (seed*multiplier + increment) % modulus
-						numbers[i] = seed
-					}
-					span.End()
-					generate.Unlock()
+		turn    = p.cond(output)
+		written int
+		sum     uint32
 
-					_, span = p.tracer.Start(ctx, "select")
-					for i, n := range numbers[:int(p.share("select", blockBytes))] {
-						k := 0
-						for n >= below[k] {
-							k++
-						}
-						text[i] = letters[k]
-					}
-					span.End()
-
-					output.Lock()
-					for written != block {
-						turn.Wait()
-					}
-					_, span = p.tracer.Start(ctx, "write")
-					sum = crc32.Update(sum, crc32.IEEETable, text)
-					span.End()
-					written++
-					turn.Broadcast()
-					output.Unlock()
-					p.progress(ctx)
+		below = bounds()
+	)
+	for range 2 {
+		wg.Go(func() {
+			numbers, text := make([]uint32, blockBytes), make([]byte, blockBytes)
+			for ctx.Err() == nil {
+				generate.Lock()
+				block := blocks
+				blocks++
+				_, span := p.tracer.Start(ctx, "random")
+				for i := range int(p.share("random", blockBytes)) {
+					seed = (seed*multiplier + increment) % modulus
+					numbers[i] = seed
 				}
-			})
-		}
-		wg.Wait()
+				span.End()
+				generate.Unlock()
+
+				_, span = p.tracer.Start(ctx, "select")
+				for i, n := range numbers[:int(p.share("select", blockBytes))] {
+					k := 0
+					for n >= below[k] {
+						k++
+					}
+					text[i] = letters[k]
+				}
+				span.End()
+
+				output.Lock()
+				for written != block {
+					turn.Wait()
+				}
+				_, span = p.tracer.Start(ctx, "write")
+				sum = crc32.Update(sum, crc32.IEEETable, text)
+				span.End()
+				written++
+				turn.Broadcast()
+				output.Unlock()
+				p.progress(ctx)
+			}
+		})
 	}
+	wg.Wait()
 }

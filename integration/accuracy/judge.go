@@ -11,15 +11,15 @@ import (
 // judge holds the predictions of a mode against what was measured.
 func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
 	withheld, asked := 0, 0
-	for _, region := range l.regions {
-		for _, s := range l.speedups {
-			c := cell{Workload: l.name, Mode: mode, Region: region, Speedup: s, Unclaimed: l.withholds, Actual: spanOf(l.actual[question{region, s}])}
-			e := effect(profile, planned(mode), region, s)
-			c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld
-			l.result.Cells = append(l.result.Cells, c)
-			asked++
-			if c.Withheld != "" {
-				withheld++
+	for _, metric := range l.metrics(mode) {
+		for _, region := range l.regions {
+			for _, s := range l.speedups {
+				c := l.cell(mode, metric, question{region, s}, profile)
+				l.result.Cells = append(l.result.Cells, c)
+				asked++
+				if c.Withheld != "" {
+					withheld++
+				}
 			}
 		}
 	}
@@ -28,7 +28,7 @@ func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
 	}
 	if l.control != "" {
 		s := l.speedups[len(l.speedups)-1]
-		e := effect(profile, planned(mode), l.control, s)
+		e := l.effect(profile, mode, causal.MetricThroughput, question{l.control, s})
 		head := fmt.Sprintf("accuracy CONTROL name=%s workload=%s mode=%s region=%s speedup=%.2f ", l.kind, l.name, mode, l.control, s)
 		if e.Withheld != "" {
 			l.result.Controls = append(l.result.Controls, head+fmt.Sprintf("withheld=%q", e.Withheld))
@@ -68,17 +68,31 @@ func yes(ok bool) string {
 	return "no"
 }
 
+// cell is the answer to a question, with what is true.
+func (l *lab) cell(mode causal.Mode, metric causal.Metric, q question, profile causal.Profile) cell {
+	c := cell{Workload: l.name, Mode: mode, Region: q.region, Speedup: q.speedup, Unclaimed: l.withholds, Actual: l.real(q, metric)}
+	if metric != causal.MetricThroughput {
+		c.Metric = metric
+	}
+	if mode == modeReplay {
+		c.Program, c.Class = l.made(), l.class
+	}
+	e := l.effect(profile, mode, metric, q)
+	c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld
+	return c
+}
+
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
-func effect(p causal.Profile, mode causal.Mode, region string, speedup float64) causal.Effect {
+func (l *lab) effect(p causal.Profile, mode causal.Mode, metric causal.Metric, q question) causal.Effect {
 	for _, c := range p.Curves {
-		if c.Mode != mode || c.Region.Span != region || c.Progress != done || c.Metric != causal.MetricThroughput {
+		if c.Mode != planned(mode) || c.Region.Span != q.region || c.Progress != l.progressOf(metric) || c.Metric != metric {
 			continue
 		}
-		if i := slices.IndexFunc(c.Effects, func(e causal.Effect) bool { return math.Abs(e.Speedup-speedup) < 1e-9 }); i >= 0 {
+		if i := slices.IndexFunc(c.Effects, func(e causal.Effect) bool { return math.Abs(e.Speedup-q.speedup) < 1e-9 }); i >= 0 {
 			return c.Effects[i]
 		}
 	}
-	return causal.Effect{Speedup: speedup, Withheld: "the profile has no such curve"}
+	return causal.Effect{Speedup: q.speedup, Withheld: "the profile has no such curve"}
 }
 
 func (l *lab) comment(format string, args ...any) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -35,41 +36,82 @@ type options struct {
 	quick bool
 	lab   string // the workload to measure in this process
 	peer  string // the address of a server, to be the clients of
+	types types
+	// corpus is the folder that execution traces and what is true of them are written to, "" for none.
+	corpus string
 }
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	mode := flags.String("mode", "", "only this `mode`: virtual, overlap, dilation or runtime")
+	mode := flags.String("mode", "", "only this `mode`: virtual, overlap, dilation, runtime or replay")
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
 	flags.StringVar(&o.peer, peerFlag, "", "be the clients of the server at this `address`, for the command itself")
+	flags.StringVar((*string)(&o.types), "types", string(causalTypes), "make the programs of replay from these `types`: causal or plain")
+	flags.StringVar(&o.corpus, "corpus", "", "record programs of replay into this `folder`, and what faster regions bring in truth, and predict nothing")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("argument %q: unexpected", flags.Arg(0))
 	}
-	o.settings = thorough()
-	switch {
-	case o.quick:
-		o.settings = quick()
-	case causal.Mode(*mode) == modeRuntime:
-		o.settings = o.shorter()
-	}
-	switch m := causal.Mode(*mode); m {
-	case "":
-	case causal.ModeVirtual, causal.ModeOverlap, causal.ModeDilation, modeRuntime:
-		o.modes = []causal.Mode{m}
-		if err := runtimeKnown(m); err != nil {
-			return o, err
-		}
-	default:
-		return o, fmt.Errorf("-mode %q: must be virtual, overlap, dilation or runtime", *mode)
+	if err := o.settle(causal.Mode(*mode)); err != nil {
+		return o, err
 	}
 	o.only, err = regexp.Compile(*only)
 	return o, err
+}
+
+// settle decides how much is measured.
+func (o *options) settle(mode causal.Mode) error {
+	o.settings = thorough()
+	if o.quick {
+		o.settings = quick()
+	}
+	switch mode {
+	case "":
+	case causal.ModeVirtual, causal.ModeOverlap, causal.ModeDilation:
+		o.modes = []causal.Mode{mode}
+	case modeRuntime:
+		o.modes = []causal.Mode{mode}
+		if !o.quick {
+			o.settings = o.shorter()
+		}
+		if err := runtimeKnown(); err != nil {
+			return err
+		}
+	case modeReplay:
+		o.modes = []causal.Mode{mode}
+		o.settings = o.replayed(o.quick)
+		if o.corpus != "" {
+			o.settings = o.thoroughly()
+		}
+	default:
+		return fmt.Errorf("-mode %q: must be virtual, overlap, dilation, runtime or replay", mode)
+	}
+	if o.types != causalTypes && o.types != plainTypes {
+		return fmt.Errorf("-types %q: must be causal or plain", o.types)
+	}
+	if mode != modeReplay && (o.corpus != "" || o.types != causalTypes) {
+		return errors.New("-types and -corpus: must be with -mode replay")
+	}
+	return nil
+}
+
+// workloads are those that the mode is asked about.
+func (o *options) workloads() []workload {
+	if len(o.modes) != 1 {
+		return workloads()
+	}
+	switch o.modes[0] {
+	case modeRuntime:
+		return plainWorkloads()
+	case modeReplay:
+		return replayedWorkloads(o.types)
+	}
+	return workloads()
 }
 
 // run measures all workloads, each in a process of its own, and sums them up.
@@ -87,7 +129,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(stdout, "# %s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	var cells []cell
-	for _, w := range workloadsOf(o.modes) {
+	for _, w := range o.workloads() {
 		if !o.only.MatchString(w.name) || o.quick && !w.short && o.only.String() == "" {
 			continue
 		}
@@ -98,24 +140,39 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		cells = append(cells, r.Cells...)
 		r.print(stdout, w)
 	}
-	for _, mode := range o.modes {
-		s := summarize(cells, mode)
-		fmt.Fprintln(stdout, s.line(mode))
-		fmt.Fprintf(stdout, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", mode, s.agreement)
+	if o.corpus == "" {
+		o.sumUp(stdout, cells)
 	}
-	printPeer(stdout)
 	fmt.Fprintf(stdout, "# %v\n", time.Since(began).Round(time.Second))
 	return nil
 }
 
+// sumUp prints what all cells amount to.
+func (o *options) sumUp(out io.Writer, cells []cell) {
+	for _, mode := range o.modes {
+		if mode == modeReplay {
+			sumUpReplay(out, cells)
+			continue
+		}
+		s := summarize(cells, mode)
+		fmt.Fprintln(out, s.line(mode))
+		fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", mode, s.agreement)
+	}
+	printPeer(out)
+}
+
 // measureHere measures one workload and writes the result as JSON.
 func measureHere(o options, w io.Writer) error {
-	all := workloadsOf(o.modes)
+	all := o.workloads()
 	i := slices.IndexFunc(all, func(w workload) bool { return w.name == o.lab })
 	if i < 0 {
 		return fmt.Errorf("workload %q: unknown", o.lab)
 	}
-	r, err := newLab(all[i], o.settings).measure()
+	l := newLab(all[i], o.settings)
+	if o.corpus != "" {
+		return l.record(filepath.Join(o.corpus, l.folder()))
+	}
+	r, err := l.measure()
 	if err != nil {
 		return err
 	}
@@ -134,6 +191,9 @@ func measureElsewhere(ctx context.Context, name string, args []string, stderr io
 	out, err := cmd.Output()
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(out) == 0 { // a corpus
+		return r, nil
 	}
 	return r, json.Unmarshal(out, &r)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -21,6 +20,9 @@ type settings struct {
 	window   time.Duration // one measurement
 	settle   time.Duration // between changing something and measuring
 	patience time.Duration // for measuring again, in all
+	// recordings of that length are what replay takes.
+	recordings int
+	recording  time.Duration
 }
 
 func thorough() settings {
@@ -45,7 +47,10 @@ type lab struct {
 	wasted time.Duration // by what was measured again
 	result result
 	actual map[question][]float64 // reductions in percent
-	null   []float64              // of two arms that are alike
+	// requests are those of the windows behind actual, where there are any.
+	requests map[question][]requests
+	null     []float64 // of two arms that are alike
+	seed     uint64    // of the random numbers in a window
 }
 
 // A question is about a region and a speed-up.
@@ -69,7 +74,14 @@ func newLab(w workload, s settings) *lab {
 	if w.takesTurns {
 		s.window *= 5
 	}
-	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}}
+	if w.varies {
+		s.window *= 2
+	}
+	if w.request != "" { // of which a window must have some hundreds
+		s.window *= 2
+		s.pairs++
+	}
+	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}}
 }
 
 // again reports whether what has taken since began may be measured again.
@@ -152,6 +164,9 @@ func (l *lab) undisturbed(t *tally, predict func() (causal.Profile, error)) (cau
 
 // predict runs the program under a mode, and returns the profile.
 func (l *lab) predict(mode causal.Mode) (causal.Profile, error) {
+	if mode == modeReplay {
+		return l.predictReplay()
+	}
 	if mode == causal.ModeVirtual {
 		c, err := causal.New(causal.WithVirtual(true))
 		if err != nil {
@@ -228,74 +243,4 @@ func (l *lab) plan(mode causal.Mode) (*causal.Plan, error) {
 		return nil, err
 	}
 	return causal.ParsePlan(document)
-}
-
-// realize makes the regions faster, one after the other, and measures by how much the period
-// shrinks. The windows without take turns with those with.
-func (l *lab) realize(t *tally) error {
-	c, err := causal.New(causal.WithVirtual(false)) // a hook that does nothing, so that spans cost the same
-	if err != nil {
-		return err
-	}
-	p := start(l.workload, c.Hook())
-	questions := []question{{}}
-	for _, region := range l.regions {
-		for _, s := range l.speedups {
-			questions = append(questions, question{region, s})
-		}
-	}
-	before := l.period(p, question{})
-	for range l.pairs {
-		for _, i := range l.rng.Perm(len(questions)) {
-			before = l.pair(t, p, questions[i], before)
-		}
-	}
-	if err := p.end(); err != nil {
-		return err
-	}
-	return c.Close()
-}
-
-const (
-	// tries is how often a window is measured, at most.
-	tries = 4
-	// drift is by how much the windows before and after may differ.
-	drift = 0.03
-)
-
-// pair measures one window and the baseline after it, again if something disturbs them, and
-// returns that baseline.
-func (l *lab) pair(t *tally, p *program, q question, before float64) float64 {
-	t.taken++
-	for try := 1; ; try++ {
-		noise := listen()
-		faster := l.period(p, q)
-		after := l.period(p, question{})
-		foreign, loud := noise.foreign()
-		disturbed := loud || math.Abs(math.Log(after/before)) > drift
-		if disturbed && try < tries && l.again(t, noise.began) {
-			before = after
-			continue
-		}
-		if disturbed {
-			t.keep(foreign)
-		}
-		reduction := 100 * (1 - faster/math.Sqrt(before*after))
-		if q.region == "" {
-			l.null = append(l.null, reduction)
-		} else {
-			l.actual[q] = append(l.actual[q], reduction)
-		}
-		return after
-	}
-}
-
-// period measures it in one window, with one region faster, or none.
-func (l *lab) period(p *program, q question) float64 {
-	if f := p.left[q.region]; f != nil {
-		f.set(1 - q.speedup)
-		defer f.set(1)
-	}
-	time.Sleep(l.settle)
-	return p.visits.period(l.window)
 }

@@ -49,7 +49,7 @@ func serveClients(ctx context.Context, p *program) error {
 	defer peer.Wait() //nolint:errcheck // it is killed when ctx ends
 	var (
 		wg   sync.WaitGroup
-		lock sync.Mutex
+		lock = p.mutex()
 	)
 	defer wg.Wait()
 	for range clients {
@@ -60,7 +60,7 @@ func serveClients(ctx context.Context, p *program) error {
 		}
 		wg.Go(func() {
 			defer hangUp(connection)
-			if err := answer(ctx, p, connection, &lock); err != nil && ctx.Err() == nil {
+			if err := answer(ctx, p, connection, lock); err != nil && ctx.Err() == nil {
 				p.fail(fmt.Errorf("netpoll: %w", err))
 			}
 		})

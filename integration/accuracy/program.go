@@ -20,12 +20,15 @@ const done = "done"
 
 // A program is a workload that runs.
 type program struct {
-	tracer trace.Tracer
-	left   map[string]*factor // by region
-	visits visits
-	stop   context.CancelFunc
-	ended  sync.WaitGroup
-	tp     *spans.TracerProvider
+	types
+	tracer    trace.Tracer
+	left      map[string]*factor // by region
+	visits    visits
+	latencies latencies
+	sequence  atomic.Pointer[sequence] // of random numbers
+	stop      context.CancelFunc
+	ended     sync.WaitGroup
+	tp        *spans.TracerProvider
 
 	mu  sync.Mutex
 	err error
@@ -35,7 +38,7 @@ type program struct {
 func start(w workload, hook spans.Hook) *program {
 	tp := spans.Wrap(nil, spans.WithHook(hook))
 	ctx, stop := context.WithCancel(context.Background())
-	p := &program{tracer: tp.Tracer("accuracy"), left: map[string]*factor{}, stop: stop, tp: tp}
+	p := &program{types: w.types, tracer: tp.Tracer("accuracy"), left: map[string]*factor{}, stop: stop, tp: tp}
 	for _, region := range w.regions {
 		p.left[region] = &factor{}
 		p.left[region].set(1)

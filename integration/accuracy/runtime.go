@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
@@ -24,8 +23,8 @@ func planned(mode causal.Mode) causal.Mode {
 
 // runtimeKnown reports whether a mode can be measured in this program. Where the scheduler takes part, all
 // overlaps are its own.
-func runtimeKnown(mode causal.Mode) error {
-	if mode == modeRuntime && !sched.Present {
+func runtimeKnown() error {
+	if !sched.Present {
 		return errNotRuntime
 	}
 	return nil
@@ -37,38 +36,30 @@ func (s settings) shorter() settings {
 	return s
 }
 
-// workloadsOf are those that a mode is asked about.
-func workloadsOf(modes []causal.Mode) []workload {
-	if len(modes) == 1 && modes[0] == modeRuntime {
-		return plainWorkloads()
-	}
-	return workloads()
-}
-
 // plainWorkloads are the workloads with plain mutexes, channels and goroutines, and ones that only the scheduler
 // can see through. What waits does so once, for 5 ms at most, see clock.Sleep: a wait in several parts
 // would make up for what is paid between them.
 func plainWorkloads() []workload {
-	return []workload{
+	return of(plainTypes, []workload{
 		{
 			name: "join", about: "1: 5 ms and 3 ms side by side, and a sync.WaitGroup",
-			regions: []string{"a", "b"}, run: plainJoin(5*ms, 3*ms), short: true,
+			regions: []string{"a", "b"}, run: join(5*ms, 3*ms), short: true,
 		},
 		{
 			name: "mutex_io", about: "2: 8 goroutines, 5 ms each and 1 ms under a sync.Mutex",
-			regions: []string{"critical"}, run: mutexes(8, (*program).io, 5*ms, ms, &sync.Mutex{}), short: true, control: "nothing", kind: "noop",
+			regions: []string{"critical"}, run: mutexes(8, (*program).io, 5*ms, ms), short: true, control: "nothing", kind: "noop",
 		},
 		{
 			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing",
-			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us, &sync.Mutex{}), computes: true, control: "nothing", kind: "noop",
+			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us), computes: true, control: "nothing", kind: "noop",
 		},
 		{
 			name: "pipeline", about: "3: 5 ms, a chan of 2, 3.5 ms",
-			regions: []string{"produce", "consume"}, run: plainPipeline(5*ms, 3500*us),
+			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 3500*us, 0),
 		},
 		{
 			name: "fanout", about: "4: 1 ms, then 5 ms and 3.5 ms side by side, then 1 ms",
-			regions: []string{"b1", "b2"}, run: plainFanOut,
+			regions: []string{"b1", "b2"}, run: fanOut(ms, 5*ms, 3500*us),
 		},
 		{
 			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside",
@@ -76,11 +67,11 @@ func plainWorkloads() []workload {
 		},
 		{
 			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a sync.Mutex",
-			regions: []string{"draw"}, run: randMutex(&sync.Mutex{}), control: "fetch", kind: "slack",
+			regions: []string{"draw"}, run: randMutex, control: "fetch", kind: "slack",
 		},
 		{
 			name: "fasta", about: "8: 2 workers; random numbers under a sync.Mutex, looked up side by side, written in order",
-			regions: []string{"random", "select"}, run: fasta(&sync.Mutex{}, &sync.Mutex{}, func(l sync.Locker) condition { return sync.NewCond(l) }), computes: true,
+			regions: []string{"random", "select"}, run: fasta, computes: true,
 		},
 		{
 			name: "errgroup", about: "an errgroup of two at a time: 5 ms, and twice 2 ms",
@@ -92,7 +83,7 @@ func plainWorkloads() []workload {
 		},
 		{
 			name: "saturated", about: "5: 8 goroutines that compute on all processors",
-			regions: []string{"c"}, run: saturatedBy(8), computes: true, short: true,
+			regions: []string{"c"}, run: saturated(8), computes: true, short: true,
 		},
 		{
 			name: "saturated_64", about: "5: 64 goroutines that compute on all processors",
@@ -102,5 +93,5 @@ func plainWorkloads() []workload {
 			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans",
 			regions: []string{"c"}, run: background, takesTurns: true,
 		},
-	}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"strings"
@@ -118,13 +119,7 @@ func extendSleeps(s *source) error {
 // the one return of these values, with no lock held.
 func settle(results string) func(*source) error {
 	return func(s *source) error {
-		last, err := one(s, "return "+results, func(r *ast.ReturnStmt) bool {
-			var all []string
-			for _, v := range r.Results {
-				all = append(all, types.ExprString(v))
-			}
-			return strings.Join(all, ", ") == results
-		})
+		last, err := s.returns(results)
 		if err != nil {
 			return err
 		}
@@ -149,9 +144,13 @@ func settleSleeps(s *source) error {
 	return nil
 }
 
-// bubbled returns a file with the one function that differs between versions: whether a goroutine
-// is in a bubble of testing/synctest, whose sleeps take no time.
-func bubbled(file *ast.File) (string, error) {
+// bubbled returns the function that says whether a goroutine is in a bubble of testing/synctest, whose sleeps take
+// no time. The field for that has another name in other versions.
+func bubbled(runtime2 []byte) (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "runtime2.go", runtime2, parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
 	s := &source{node: declaration(file, "type g")}
 	f, err := one(s, "a field bubble or syncGroup", func(f *ast.Field) bool {
 		return len(f.Names) == 1 && (f.Names[0].Name == "bubble" || f.Names[0].Name == "syncGroup")
@@ -159,5 +158,5 @@ func bubbled(file *ast.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "package runtime\n\nfunc otelprofBubbled(gp *g) bool { return gp." + f.Names[0].Name + " != nil }\n", nil
+	return "func otelprofBubbled(gp *g) bool { return gp." + f.Names[0].Name + " != nil }\n", nil
 }

@@ -6,40 +6,64 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"path"
 	"slices"
 	"strings"
 )
 
-// An edit changes one declaration of package runtime. It finds its place by the shape of the
+// An edit changes one declaration of Go's own packages. It finds its place by the shape of the
 // statements there, and fails if that is not as it must be.
 type edit struct {
-	file string
-	decl string // "func x" or "type x"
+	file string // below src
+	decl string // "func x", "func T.x" for a method of T or *T, "type x" or "const x"
 	find func(*source) error
 }
 
-// edits are all changes to files of package runtime. What they insert is on the line where they
+// edits are all changes to files of Go's own packages. What they insert is on the line where they
 // insert it, so that stack traces keep their line numbers.
 var edits = []edit{
-	{"runtime2.go", "type g", field("otelprof otelprofG")},
-	{"runtime2.go", "type p", field("otelprof otelprofP")},
-	{"proc.go", "func casgstatus", seeSwitches},
-	{"proc.go", "func casGToPreemptScan", seePreemptions},
-	{"proc.go", "func retake", lengthenSlices},
-	{"coro.go", "func coroswitch_m", forbidShortcut},
-	{"time.go", "func goroutineReady", extendSleeps},
-	{"time.go", "func timeSleep", settleSleeps},
-	{"chan.go", "func chanrecv", settle("true, success")},
-	{"select.go", "func selectgo", settle("casi, recvOK")},
-	{"netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
+	{"runtime/runtime2.go", "type g", field("otelprof otelprofG")},
+	{"runtime/runtime2.go", "type p", field("otelprof otelprofP")},
+	{"runtime/proc.go", "func casgstatus", seeSwitches},
+	{"runtime/proc.go", "func casGToPreemptScan", seePreemptions},
+	{"runtime/proc.go", "func retake", lengthenSlices},
+	{"runtime/coro.go", "func coroswitch_m", forbidShortcut},
+	{"runtime/time.go", "func goroutineReady", extendSleeps},
+	{"runtime/time.go", "func timeSleep", settleSleeps},
+	{"runtime/trace.go", "func StartTrace", seeTraces("true")},
+	{"runtime/trace.go", "func traceAdvance", seeTraces("false")},
+	{"runtime/trace.go", "func traceRegisterLabelsAndReasons", registerStrings},
+	{"runtime/tracetime.go", "const traceTimeDiv", sharpenClock},
+	{"runtime/chan.go", "func chansend", tellSends},
+	{"runtime/chan.go", "func chanrecv", tellReceives},
+	{"runtime/chan.go", "func chanrecv", settle("true, success")},
+	{"runtime/chan.go", "func closechan", tellCloses},
+	{"runtime/select.go", "func selectgo", tellSelects},
+	{"runtime/select.go", "func selectgo", settle("casi, recvOK")},
+	{"runtime/netpoll.go", "func poll_runtime_pollWait", settle("pollNoError")},
+	{"internal/sync/mutex.go", "func Mutex.unlockSlow", tellSlowUnlocks},
+	{"sync/mutex.go", "func Mutex.Lock", tellLocks},
+	{"sync/mutex.go", "func Mutex.TryLock", tellTryLocks},
+	{"sync/mutex.go", "func Mutex.Unlock", tellUnlocks},
+	{"sync/rwmutex.go", "func RWMutex.RLock", tellRLocks},
+	{"sync/rwmutex.go", "func RWMutex.TryRLock", tellReadTryLocks},
+	{"sync/rwmutex.go", "func RWMutex.RUnlock", tellRUnlocks},
+	{"sync/rwmutex.go", "func RWMutex.rUnlockSlow", tellSlowRUnlocks},
+	{"sync/rwmutex.go", "func RWMutex.Lock", tellWriteLocks},
+	{"sync/rwmutex.go", "func RWMutex.TryLock", tellWriteTryLocks},
+	{"sync/rwmutex.go", "func RWMutex.Unlock", tellWriteUnlocks},
+	{"sync/waitgroup.go", "func WaitGroup.Add", tellAdds},
+	{"sync/waitgroup.go", "func WaitGroup.Wait", tellGroupWaits},
+	{"sync/cond.go", "func Cond.Wait", tellCondWaits},
+	{"sync/cond.go", "func Cond.Signal", tellSignals('n', "runtime_notifyListNotifyOne")},
+	{"sync/cond.go", "func Cond.Broadcast", tellSignals('m', "runtime_notifyListNotifyAll")},
 }
 
 // A source is a declaration in a file that is being rewritten.
 type source struct {
 	fset    *token.FileSet
-	file    *ast.File
-	decl    string
-	node    ast.Node // *ast.FuncDecl or *ast.TypeSpec
+	text    []byte
+	node    ast.Node // *ast.FuncDecl, *ast.TypeSpec or *ast.ValueSpec
 	splices []splice
 }
 
@@ -49,37 +73,37 @@ type splice struct {
 	text     string
 }
 
-// rewrite applies the edits for one file to its text.
+// rewrite applies the edits for one file, named by its path below src, to its text.
 func rewrite(name string, text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, path.Base(name), text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("runtime/%w", err)
+		return nil, fmt.Errorf("%s/%w", path.Dir(name), err)
 	}
 	var splices []splice
 	for _, e := range edits {
 		if e.file != name {
 			continue
 		}
-		s := &source{fset: fset, file: file, decl: e.decl, node: declaration(file, e.decl)}
+		s := &source{fset: fset, text: text, node: declaration(file, e.decl)}
 		err := errMissing
 		if s.node != nil {
 			err = e.find(s)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("runtime/%s: %s: %w", name, e.decl, err)
+			return nil, fmt.Errorf("%s: %s: %w", name, e.decl, err)
 		}
 		splices = append(splices, s.splices...)
 	}
 	out := apply(text, splices)
-	if _, err := parser.ParseFile(token.NewFileSet(), name, out, parser.SkipObjectResolution); err != nil {
-		return nil, fmt.Errorf("runtime/%w", err)
+	if _, err := parser.ParseFile(token.NewFileSet(), path.Base(name), out, parser.SkipObjectResolution); err != nil {
+		return nil, fmt.Errorf("%s/%w", path.Dir(name), err)
 	}
 	return out, nil
 }
 
 func apply(text []byte, splices []splice) []byte {
-	slices.SortFunc(splices, func(a, b splice) int { return a.from - b.from })
+	slices.SortStableFunc(splices, func(a, b splice) int { return a.from - b.from })
 	var out []byte
 	at := 0
 	for _, s := range splices {
@@ -90,19 +114,26 @@ func apply(text []byte, splices []splice) []byte {
 	return append(out, text[at:]...)
 }
 
-// declaration returns the function or type called "func x" or "type x", nil if there is none.
+// declaration returns the function or type that an edit is about, nil if there is none.
 func declaration(file *ast.File, name string) ast.Node {
 	kind, name, _ := strings.Cut(name, " ")
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if kind == "func" && d.Recv == nil && d.Name.Name == name && d.Body != nil {
+			if kind == "func" && receiver(d)+d.Name.Name == name && d.Body != nil {
 				return d
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if t, ok := spec.(*ast.TypeSpec); ok && kind == "type" && t.Name.Name == name {
-					return t
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					if kind == "type" && spec.Name.Name == name {
+						return spec
+					}
+				case *ast.ValueSpec:
+					if kind == "const" && d.Tok == token.CONST && len(spec.Names) == 1 && spec.Names[0].Name == name && len(spec.Values) == 1 {
+						return spec
+					}
 				}
 			}
 		}
@@ -110,7 +141,17 @@ func declaration(file *ast.File, name string) ast.Node {
 	return nil
 }
 
+// receiver returns "T." for a method of T or *T, and "" for a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	return strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "."
+}
+
 func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
+
+func (s *source) body() *ast.BlockStmt { return s.node.(*ast.FuncDecl).Body }
 
 func (s *source) insert(at token.Pos, format string, args ...any) {
 	s.replace(at, at, format, args...)

@@ -1,9 +1,9 @@
 // Package overlay lets the user's own go command build programs whose scheduler hands delays over.
 //
-// The go command's flag -overlay replaces files at build time. The files are those of package
-// runtime in the user's GOROOT, with a hook in one function and small changes in a few others,
-// and some added ones that are ours, see docs/design/0006-runtime-mode.md. Nothing of Go's is
-// kept: what is replaced is read from GOROOT, and rewritten, at each build.
+// The go command's flag -overlay replaces files at build time. The files are those of packages
+// runtime and sync in the user's GOROOT, with hooks in a few functions, and some added ones that
+// are ours, see docs/design/0006-runtime-mode.md. Nothing of Go's is kept: what is replaced is
+// read from GOROOT, and rewritten, at each build.
 package overlay
 
 import (
@@ -14,8 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"go/version"
 	"io/fs"
 	"maps"
@@ -39,13 +37,13 @@ const (
 // it should be.
 var ErrUnsupported = errors.New("overlay: unsupported")
 
-// added are the files that package runtime gets besides.
+// added are the files that packages get besides. Folders lie as below src, with a _ before.
 //
-//go:embed _runtime/*.go
+//go:embed _runtime/*.go _sync/*.go _internal/sync/*.go
 var added embed.FS
 
-// Files returns the files of package runtime that are rewritten or added, by name. The runtime is that of
-// a GOROOT, whose version is that of "go env GOVERSION".
+// Files returns the files that are rewritten or added, by their slash-separated paths below src. Those of Go's are read
+// from a GOROOT, whose version is that of "go env GOVERSION".
 func Files(goroot, goversion string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := rewriteAll(goroot, files)
@@ -74,7 +72,7 @@ func rewriteAll(goroot string, files map[string][]byte) error {
 		if files[e.file] != nil {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(goroot, "src", "runtime", e.file))
+		text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(e.file)))
 		if err != nil {
 			return err
 		}
@@ -82,22 +80,35 @@ func rewriteAll(goroot string, files map[string][]byte) error {
 			return err
 		}
 	}
-	types, err := parser.ParseFile(token.NewFileSet(), "runtime2.go", files["runtime2.go"], parser.SkipObjectResolution)
+	version, err := versioned(goroot, files["runtime/runtime2.go"])
 	if err != nil {
 		return err
 	}
-	text, err := bubbled(types)
-	if err != nil {
-		return fmt.Errorf("runtime/runtime2.go: type g: %w", err)
-	}
-	files["otelprof_version.go"] = []byte(text)
-	return fs.WalkDir(added, "_runtime", func(path string, d fs.DirEntry, err error) error {
+	files["runtime/otelprof_version.go"] = version
+	return fs.WalkDir(added, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		files[d.Name()], err = added.ReadFile(path)
+		files[strings.TrimPrefix(path, "_")], err = added.ReadFile(path)
 		return err
 	})
+}
+
+// versioned returns the file with what differs between versions.
+func versioned(goroot string, runtime2 []byte) ([]byte, error) {
+	traceruntime, err := os.ReadFile(filepath.Join(goroot, "src", "runtime", "traceruntime.go"))
+	if err != nil {
+		return nil, err
+	}
+	log, err := logging(traceruntime)
+	if err != nil {
+		return nil, fmt.Errorf("runtime/traceruntime.go: func trace_userLog: %w", err)
+	}
+	bubble, err := bubbled(runtime2)
+	if err != nil {
+		return nil, fmt.Errorf("runtime/runtime2.go: type g: %w", err)
+	}
+	return []byte("package runtime\n\n" + log + "\n" + bubble), nil
 }
 
 // replacements is the document that -overlay takes.
@@ -115,7 +126,7 @@ func Write(folder, goroot string, files map[string][]byte, further map[string]st
 	}
 	mine := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(goroot, "src", "runtime", name)
+		path := filepath.Join(goroot, "src", filepath.FromSlash(name))
 		if mine[path], err = store(folder, name, files[name]); err != nil {
 			return "", err
 		}

@@ -33,7 +33,7 @@ func TestFilesOfThisGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range edits {
-		before, err := os.ReadFile(filepath.Join(known.GOROOT, "src", "runtime", e.file))
+		before, err := os.ReadFile(filepath.Join(known.GOROOT, "src", e.file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,25 +45,25 @@ func TestFilesOfThisGo(t *testing.T) {
 			t.Errorf("%s: not rewritten, or twice", e.file)
 		}
 	}
-	for _, added := range []string{"otelprof.go", "otelprof_switch.go", "otelprof_pay.go", "otelprof_watch.go", "otelprof_api.go", "otelprof_version.go"} {
+	for _, added := range []string{"runtime/otelprof.go", "runtime/otelprof_switch.go", "runtime/otelprof_pay.go", "runtime/otelprof_watch.go", "runtime/otelprof_api.go", "runtime/otelprof_version.go"} {
 		if files[added] == nil {
 			t.Errorf("%s is missing", added)
 		}
 	}
 }
 
-// copyRuntime returns a GOROOT with the files that are rewritten.
-func copyRuntime(t *testing.T) string {
+// copySources returns a GOROOT with the files that are rewritten.
+func copySources(t *testing.T) string {
 	t.Helper()
 	known, root := goRoot(t), t.TempDir()
-	dir := filepath.Join(root, "src", "runtime")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
 	for _, e := range edits {
-		text, err := os.ReadFile(filepath.Join(known.GOROOT, "src", "runtime", e.file))
+		path := filepath.Join(root, "src", e.file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(known.GOROOT, "src", e.file))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, e.file), text, 0o444)
+			err = os.WriteFile(path, text, 0o444)
 		}
 		if err != nil && !errors.Is(err, os.ErrPermission) { // it is there from the edit before
 			t.Fatal(err)
@@ -75,24 +75,24 @@ func copyRuntime(t *testing.T) string {
 // A runtime that is not as it should be is refused, with the function that is not.
 func TestMissingAnchors(t *testing.T) {
 	for _, tc := range []struct{ file, old, new, want string }{
-		{"proc.go", "func casgstatus(gp *g, oldval, newval uint32)", "func casgstatus(gp *g, oldval, newval uint64)", "runtime/proc.go: func casgstatus: parameters (*g, uint64, uint64): must be (*g, uint32, uint32)"},
-		{"proc.go", "!gp.atomicstatus.CompareAndSwap(oldval, newval); i++", "gp != nil; i++", "func casgstatus: for !gp.atomicstatus.CompareAndSwap(oldval, newval): found 0 times, must be once"},
-		{"proc.go", "CompareAndSwap(_Grunning, _Gscan|_Gpreempted)", "CompareAndSwap(_Grunning, _Gpreempted)", "func casGToPreemptScan: for"},
-		{"proc.go", "func retake(", "func took(", "func retake: missing"},
-		{"proc.go", "pd.schedwhen = now", "pd.schedwhen = 0", "func retake: pd.schedwhen = now"},
-		{"proc.go", ".schedwhen+forcePreemptNS <= now", ".schedwhen+forcePreemptNS < now", "func retake: if …"},
-		{"coro.go", "canCAS := true", "canCAS := false", "func coroswitch_m"},
-		{"time.go", "goready(arg.(*g)", "goready(arg.(*m)", "func goroutineReady"},
-		{"netpoll.go", "func poll_runtime_pollWait(", "func pollWait(", "func poll_runtime_pollWait: missing"},
-		{"chan.go", "return true, success", "return success, true", "func chanrecv"},
-		{"select.go", "return casi, recvOK", "return casi, true", "func selectgo"},
-		{"runtime2.go", "type g struct", "type gg struct", "type g: missing"},
-		{"runtime2.go", "type p struct", "type p []struct", "type p: must be a struct"},
-		{"runtime2.go", "package runtime", "package", "runtime/runtime2.go:"},
+		{"runtime/proc.go", "func casgstatus(gp *g, oldval, newval uint32)", "func casgstatus(gp *g, oldval, newval uint64)", "runtime/proc.go: func casgstatus: parameters (*g, uint64, uint64): must be (*g, uint32, uint32)"},
+		{"runtime/proc.go", "!gp.atomicstatus.CompareAndSwap(oldval, newval); i++", "gp != nil; i++", "func casgstatus: for !gp.atomicstatus.CompareAndSwap(oldval, newval): found 0 times, must be once"},
+		{"runtime/proc.go", "CompareAndSwap(_Grunning, _Gscan|_Gpreempted)", "CompareAndSwap(_Grunning, _Gpreempted)", "func casGToPreemptScan: for"},
+		{"runtime/proc.go", "func retake(", "func took(", "func retake: missing"},
+		{"runtime/proc.go", "pd.schedwhen = now", "pd.schedwhen = 0", "func retake: pd.schedwhen = now"},
+		{"runtime/proc.go", ".schedwhen+forcePreemptNS <= now", ".schedwhen+forcePreemptNS < now", "func retake: if …"},
+		{"runtime/coro.go", "canCAS := true", "canCAS := false", "func coroswitch_m"},
+		{"runtime/time.go", "goready(arg.(*g)", "goready(arg.(*m)", "func goroutineReady"},
+		{"runtime/netpoll.go", "func poll_runtime_pollWait(", "func pollWait(", "func poll_runtime_pollWait: missing"},
+		{"runtime/chan.go", "return true, success", "return success, true", "func chanrecv"},
+		{"runtime/select.go", "return casi, recvOK", "return casi, true", "func selectgo"},
+		{"runtime/runtime2.go", "type g struct", "type gg struct", "type g: missing"},
+		{"runtime/runtime2.go", "type p struct", "type p []struct", "type p: must be a struct"},
+		{"runtime/runtime2.go", "package runtime", "package", "runtime/runtime2.go:"},
 	} {
 		t.Run(tc.want, func(t *testing.T) {
-			root := copyRuntime(t)
-			path := filepath.Join(root, "src", "runtime", tc.file)
+			root := copySources(t)
+			path := filepath.Join(root, "src", tc.file)
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestOtherVersions(t *testing.T) {
 
 func TestWriteMerges(t *testing.T) {
 	folder, root := t.TempDir(), t.TempDir()
-	files := map[string][]byte{"proc.go": []byte("package runtime\n")}
+	files := map[string][]byte{"runtime/proc.go": []byte("package runtime\n")}
 	mine := filepath.Join(root, "src", "runtime", "proc.go")
 	document, err := Write(folder, root, files, map[string]string{"/a/b.go": "/c/d.go", "/a/gone.go": ""})
 	if err != nil {
@@ -141,7 +141,7 @@ func TestWriteMerges(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if replaced, err := os.ReadFile(got.Replace[mine]); err != nil || !bytes.Equal(replaced, files["proc.go"]) {
+	if replaced, err := os.ReadFile(got.Replace[mine]); err != nil || !bytes.Equal(replaced, files["runtime/proc.go"]) {
 		t.Errorf("%s holds %q, %v", mine, replaced, err)
 	}
 	delete(got.Replace, mine)
@@ -155,7 +155,7 @@ func TestWriteMerges(t *testing.T) {
 
 func TestWriteConcurrentSafe(t *testing.T) {
 	folder, root := t.TempDir(), t.TempDir()
-	files := map[string][]byte{"proc.go": bytes.Repeat([]byte("x"), 1<<16)}
+	files := map[string][]byte{"runtime/proc.go": bytes.Repeat([]byte("x"), 1<<16)}
 	var wg sync.WaitGroup
 	documents := make([]string, 16)
 	for i := range documents {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // maxNames bounds a report; regions of further names stand under "other".
 const maxNames = 2000
 
-// Analyze reads an execution trace that was recorded while a [Recorder] was on, by it or by package
-// runtime/trace. It ends with ctx. Besides the trace's own size it takes memory for each region
+// Analyze reads an execution trace, of a [Recorder] or of package runtime/trace. It ends with ctx. Besides the trace's own size it takes memory for each region
 // and goroutine in it.
 func Analyze(ctx context.Context, r io.Reader) (*Report, error) {
 	counted := &countingReader{r: r}
@@ -98,14 +99,18 @@ func (a *analysis) event(e *trace.Event) {
 		}
 	case trace.EventLog:
 		l := e.Log()
-		if id, name, start, ok := parseMark(l.Message); ok && e.Goroutine() != trace.NoGoroutine {
+		if e.Goroutine() == trace.NoGoroutine {
+			break
+		}
+		switch m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task)); {
+		case ok && m.Kind == mark.Start:
 			g := a.goroutine(e.Goroutine())
 			g.advance(e.Time())
-			if start {
-				a.start(g, id, regionKey{l.Category, name})
-			} else {
-				a.end(e.Time(), g, id)
-			}
+			a.start(g, m.Span.ID, regionKey{l.Category, m.Span.Name})
+		case ok && m.Kind == mark.End:
+			g := a.goroutine(e.Goroutine())
+			g.advance(e.Time())
+			a.end(e.Time(), g, m.Span)
 		}
 	}
 }
@@ -138,34 +143,37 @@ func (a *analysis) start(g *goroutine, id uint64, key regionKey) {
 	a.open[id] = g.start(key)
 }
 
-func (a *analysis) end(at trace.Time, g *goroutine, id uint64) {
-	r := a.open[id]
+func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
+	r := a.open[s.ID]
 	if r == nil {
 		a.report.Partial++
 		return
 	}
-	delete(a.open, id)
+	delete(a.open, s.ID)
+	if s.Name != "" {
+		r.key.name = s.Name
+	}
 	r.goroutine.advance(at)
 	total, self := r.close()
 	if r.goroutine != g {
 		a.report.Moved++
 		return
 	}
-	s := a.sums[r.key]
-	if s == nil {
+	of := a.sums[r.key]
+	if of == nil {
 		if len(a.sums) >= maxNames {
 			r.key = regionKey{name: "other"}
 			a.report.Folded++
-			s = a.sums[r.key]
+			of = a.sums[r.key]
 		}
-		if s == nil {
-			s = &sums{}
-			a.sums[r.key] = s
+		if of == nil {
+			of = &sums{}
+			a.sums[r.key] = of
 		}
 	}
-	s.count++
-	s.total.add(&total)
-	s.self.add(&self)
+	of.count++
+	of.total.add(&total)
+	of.self.add(&self)
 }
 
 func (a *analysis) finish() *Report {

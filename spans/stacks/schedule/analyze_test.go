@@ -49,7 +49,7 @@ func (s *script) assist(kind trace.EventKind) {
 func TestClasses(t *testing.T) {
 	s := newScript(t)
 	s.state(trace.GoUndetermined, trace.GoRunning, "")
-	s.mark(1, "otelprof+1 all")
+	s.mark(1, "otelprof+1 0 0 0 all")
 	s.at++
 	s.state(trace.GoRunning, trace.GoRunnable, "preempted")
 	s.at += 2
@@ -91,12 +91,12 @@ func TestClasses(t *testing.T) {
 func TestGoroutineEndsBeforeItsRegion(t *testing.T) {
 	s := newScript(t)
 	s.state(trace.GoUndetermined, trace.GoRunning, "")
-	s.mark(1, "otelprof+1 left open")
+	s.mark(1, "otelprof+1 0 0 0 left open")
 	s.state(trace.GoRunning, trace.GoNotExist, "")
 	s.mark(2, "otelprof-1")
 	// The memory of a region whose end was not recorded is used again.
-	s.mark(2, "otelprof+7 lost")
-	s.mark(2, "otelprof+7 next")
+	s.mark(2, "otelprof+7 0 0 0 lost")
+	s.mark(2, "otelprof+7 0 0 0 next")
 	s.mark(2, "otelprof-7")
 	report := s.a.finish()
 	if report.Moved != 1 || report.Partial != 1 || report.Open != 0 || len(report.Regions) != 1 || report.Regions[0].Name != "next" {
@@ -104,10 +104,19 @@ func TestGoroutineEndsBeforeItsRegion(t *testing.T) {
 	}
 }
 
+func TestRenamed(t *testing.T) {
+	s := newScript(t)
+	s.mark(1, "otelprof+1 0 0 0 GET")
+	s.mark(1, "otelprof-1 GET /cart/{id}")
+	if report := s.a.finish(); len(report.Regions) != 1 || report.Regions[0].Name != "GET /cart/{id}" {
+		t.Errorf("report %+v, want one region of the last name", report)
+	}
+}
+
 func TestNamesAreBounded(t *testing.T) {
 	s := newScript(t)
 	for i := range maxNames + 10 {
-		s.mark(1, fmt.Sprintf("otelprof+1 name %d", i))
+		s.mark(1, fmt.Sprintf("otelprof+1 0 0 0 name %d", i))
 		s.mark(1, "otelprof-1")
 	}
 	report := s.a.finish()
@@ -134,7 +143,7 @@ func TestSelfTimes(t *testing.T) {
 		want := map[string]model{}
 		for id := 1; id < 30; id++ {
 			if rapid.Bool().Draw(t, "start") {
-				s.mark(1, fmt.Sprintf("otelprof+%x r%d", id, id))
+				s.mark(1, fmt.Sprintf("otelprof+%x 0 0 0 r%d", id, id))
 				models[id] = &model{}
 				open = append(open, id)
 			} else if len(open) > 0 {
@@ -168,26 +177,6 @@ func TestAnalyzeForeign(t *testing.T) {
 			t.Errorf("Analyze(%q) = %v, %v: want an error", text, report, err)
 		}
 	}
-}
-
-// FuzzParseMark looks for marks that are misread.
-func FuzzParseMark(f *testing.F) {
-	f.Add("otelprof+c000 name")
-	f.Add("otelprof-c000")
-	f.Add("otelprof-c000 ")
-	f.Fuzz(func(t *testing.T, text string) {
-		id, name, start, ok := parseMark(text)
-		if !ok {
-			return
-		}
-		again := fmt.Sprintf("%s%x", endMark, id)
-		if start {
-			again = fmt.Sprintf("%s%x %s", startMark, id, name)
-		}
-		if id2, name2, start2, ok := parseMark(again); !ok || id2 != id || name2 != name || start2 != start {
-			t.Errorf("parseMark(%q) = %x, %q, %t, but %q is %x, %q, %t", text, id, name, start, again, id2, name2, start2)
-		}
-	})
 }
 
 func blocked(pairs ...any) map[Reason]time.Duration {

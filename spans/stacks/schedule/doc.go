@@ -32,7 +32,7 @@
 //
 // # Cost
 //
-// While the recorder is off, a region costs one atomic load. While it is on, the runtime writes down
+// While the recorder is off, a region costs two atomic loads. While it is on, the runtime writes down
 // each change of each goroutine, which its authors put at 1 to 2 %, and two more events for each region,
 // about 0.25 µs each, without an allocation. The runtime keeps up to [WithMaxBytes] of events. A
 // snapshot stops nothing; for each megabyte of events it takes about 0.05 s of one CPU and allocates

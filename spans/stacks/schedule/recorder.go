@@ -21,7 +21,8 @@ var (
 )
 
 // A Recorder keeps the latest events of the Go scheduler, and the starts and ends of regions among
-// them. It is a [spans.Hook]. Any goroutine may call its methods.
+// them, which package spans writes down whenever a trace is on. It is a [spans.Hook] for sessions that
+// take long. Any goroutine may call its methods.
 type Recorder struct {
 	config config
 	on     atomic.Bool
@@ -94,20 +95,11 @@ func (r *Recorder) Stop() {
 func (r *Recorder) Recording() bool { return r.on.Load() }
 
 // OnStart implements [spans.Hook].
-func (r *Recorder) OnStart(ctx context.Context, region *spans.Region) context.Context {
-	if r.on.Load() {
-		mark(startMark, region)
-	}
-	return ctx
-}
+func (r *Recorder) OnStart(ctx context.Context, _ *spans.Region) context.Context { return ctx }
 
 // OnEnd implements [spans.Hook].
 func (r *Recorder) OnEnd(region *spans.Region) {
-	if !r.on.Load() {
-		return
-	}
-	mark(endMark, region)
-	if r.config.threshold > 0 && region.Parent() == nil {
+	if r.config.threshold > 0 && region.Parent() == nil && r.on.Load() {
 		r.slow.ended(region)
 	}
 }

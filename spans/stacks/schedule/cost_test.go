@@ -9,25 +9,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-func TestHookAllocs(t *testing.T) {
-	r, tr := recording(t)
-	ctx, span := tr.Start(t.Context(), "region")
-	defer span.End()
-	region := spans.RegionFromContext(ctx)
-	for name, on := range map[string]bool{"off": false, "on": true} {
-		if !on {
-			r.Stop()
-		} else if err := r.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// A garbage collection may empty the pool meanwhile.
-		if n := testing.AllocsPerRun(1000, func() { r.OnStart(ctx, region); r.OnEnd(region) }); n >= 1 {
-			t.Errorf("recorder %s: a region allocates %v times, want 0", name, n)
-		}
-	}
-}
-
-// BenchmarkSpan is the cost of the hook in a span that is not sampled.
+// BenchmarkSpan is the cost of a recorder to a span that is not sampled.
 func BenchmarkSpan(b *testing.B) {
 	for _, mode := range []string{"without", "off", "on"} {
 		b.Run("recorder="+mode, func(b *testing.B) {

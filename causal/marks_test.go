@@ -1,0 +1,144 @@
+package causal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime/trace"
+	"strings"
+	"testing"
+
+	xtrace "golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
+
+// marksOf returns the letters of the operations, and the names of the progress points, that stand in an
+// execution trace of f.
+func marksOf(t *testing.T, f func()) string {
+	t.Helper()
+	var recorded bytes.Buffer
+	if err := trace.Start(&recorded); err != nil {
+		t.Skipf("this process is being traced: %v", err)
+	}
+	f()
+	trace.Stop()
+	events, err := xtrace.NewReader(&recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for {
+		e, err := events.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			return strings.Join(all, " ")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind() != xtrace.EventLog {
+			continue
+		}
+		l := e.Log()
+		switch m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task)); {
+		case ok && m.Kind == mark.Begin:
+			all = append(all, strings.ToUpper(string(rune(m.Op))))
+		case ok && m.Kind == mark.Done:
+			all = append(all, string(rune(m.Op)))
+		case ok && m.Kind == mark.Progress:
+			all = append(all, m.Name)
+		}
+	}
+}
+
+// TestMarks has each type's operations in a trace, observed by ledgers and not.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		do         func()
+	}{
+		{"progress", "done", func() { Progress(t.Context(), "done") }},
+		{"mutex", "l u l u", func() {
+			var m Mutex
+			m.Lock()
+			m.Unlock()
+			_ = m.TryLock()
+			m.Unlock()
+		}},
+		{"rwmutex", "w x a b a b", func() {
+			var m RWMutex
+			m.Lock()
+			m.Unlock()
+			m.RLock()
+			m.RUnlock()
+			_ = m.TryRLock()
+			m.RUnlock()
+		}},
+		{"waitgroup", "g g V v", func() {
+			var wg WaitGroup
+			wg.Add(1)
+			wg.Done()
+			wg.Wait()
+		}},
+		{"cond", "n m", func() {
+			c := NewCond(&Mutex{})
+			c.Signal()
+			c.Broadcast()
+		}},
+		{"once", "l u", func() {
+			var o Once
+			o.Do(func() {})
+			o.Do(func() {})
+		}},
+		{"select", "Y s Y r", func() {
+			c := NewChan[int](1)
+			it := c.Item(1)
+			select {
+			case c.Sending() <- it:
+				c.Sent(it)
+			case <-t.Context().Done():
+			}
+			select {
+			case it := <-c.Receiving():
+				_, _ = c.Received(it)
+			case <-t.Context().Done():
+			}
+		}},
+		{"close", "z e", func() {
+			c := NewChan[int](1)
+			c.Close()
+			_, _ = c.TryReceive()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := marksOf(t, c.do); got != c.want {
+				t.Errorf("marks %q, want %q", got, c.want)
+			}
+			watch(t)
+			if got := marksOf(t, c.do); got != c.want {
+				t.Errorf("marks while something is observed %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestMarksOfElements sends and receives in all ways: what is sent is received, once.
+func TestMarksOfElements(t *testing.T) {
+	for _, observed := range []bool{false, true} {
+		if observed {
+			watch(t)
+		}
+		got := marksOf(t, func() {
+			c := NewChan[int](3)
+			c.Send(1)
+			_ = c.SendContext(t.Context(), 2)
+			_ = c.TrySend(3)
+			_, _ = c.Receive()
+			_, _, _ = c.ReceiveContext(t.Context())
+			_, _ = c.TryReceive()
+		})
+		if s, r := strings.Count(got, "s"), strings.Count(got, "r"); s != 3 || r != 3 {
+			t.Errorf("observed %t: marks %q, want 3 s and 3 r", observed, got)
+		}
+	}
+}

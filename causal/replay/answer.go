@@ -1,0 +1,141 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// A Result is what the windows of a study say together.
+type Result struct {
+	Windows int
+	// Checks has the latest window's, by progress point.
+	Checks []Check
+	// Answers are ordered by progress point, metric, region and speed-up.
+	Answers []Answer
+	// Inferred tells that locks and channels were told from who woke whom: the program is not built by otelprof.
+	Inferred bool
+}
+
+// An Answer is what one speed-up of a region would change at a progress point.
+type Answer struct {
+	Region  Region
+	Speedup float64
+	Point   string
+	Metric  Metric
+	// Base is the mean time between visits, or the quantile of durations, as recorded, ns.
+	Base float64
+	// Reduction is by which part that would shrink, with its standard error and 95 % interval.
+	Reduction, StdErr, Lo, Hi float64
+	// Samples are the windows' own reductions, in order.
+	Samples []float64
+	// Withheld is why there is no number; WithheldNone if there is one.
+	Withheld Withheld
+	// Deviation is by which part the replay of nothing changed missed the recording, at the median window.
+	Deviation float64
+}
+
+// Withheld is a reason why there is no number.
+type Withheld int
+
+// The reasons.
+const (
+	WithheldNone      Withheld = iota
+	WithheldWindows            // fewer than LeastWindows
+	WithheldDeviation          // nothing changed did not meet the recorded period within MaxDeviation
+	WithheldStuck              // the replay came to a state in which nothing could go on
+	WithheldVisits             // too few visits of the progress point
+)
+
+// modelError is what no number of windows takes away: how far off the model is where its self-check is met, in parts of the
+// recorded period. make accuracy finds it.
+const modelError = 0.01
+
+// Result sums up the windows so far.
+func (s *Study) Result() Result {
+	r := Result{Windows: len(s.windows)}
+	if len(s.windows) == 0 {
+		return r
+	}
+	last := s.windows[len(s.windows)-1]
+	for _, c := range last.checks {
+		r.Checks = append(r.Checks, c)
+	}
+	slices.SortFunc(r.Checks, func(a, b Check) int { return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.Point, b.Point)) })
+	asked := map[question]bool{}
+	for _, w := range s.windows {
+		r.Inferred = r.Inferred || w.inferred
+		for q := range w.effects {
+			asked[q] = true
+		}
+	}
+	for q := range asked {
+		r.Answers = append(r.Answers, s.answer(q))
+	}
+	slices.SortFunc(r.Answers, func(a, b Answer) int {
+		return cmp.Or(cmp.Compare(a.Point, b.Point), cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Region.Scope, b.Region.Scope),
+			cmp.Compare(a.Region.Name, b.Region.Name), cmp.Compare(a.Speedup, b.Speedup))
+	})
+	return r
+}
+
+// answer takes the ratio of totals over the windows, so that a window counts by its visits, and the interval from how the
+// windows differ.
+func (s *Study) answer(q question) Answer {
+	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric}
+	var before, after float64
+	var deviations []float64
+	missed, stuck, few := 0, 0, 0
+	for _, w := range s.windows {
+		c, ok := w.checks[q.point]
+		x, has := w.effects[q]
+		switch {
+		case !ok || !has:
+			few++
+			continue
+		case c.Stuck || math.IsNaN(x.after):
+			stuck++
+			continue
+		case !(math.Abs(c.Deviation) <= MaxDeviation):
+			missed++
+			continue
+		}
+		deviations = append(deviations, math.Abs(c.Deviation))
+		before += x.before * float64(x.visits)
+		after += x.after * float64(x.visits)
+		a.Samples = append(a.Samples, 1-x.after/x.before)
+		a.Base += c.Period * float64(x.visits)
+	}
+	n := len(a.Samples)
+	if n < LeastWindows {
+		switch {
+		case len(s.windows) < LeastWindows:
+			a.Withheld = WithheldWindows
+		case stuck > 0 && stuck >= missed && stuck >= few:
+			a.Withheld = WithheldStuck
+		case missed >= few:
+			a.Withheld = WithheldDeviation
+		default:
+			a.Withheld = WithheldVisits
+		}
+		return a
+	}
+	visits := 0.0
+	for _, w := range s.windows {
+		if c, ok := w.checks[q.point]; ok && !c.Stuck && math.Abs(c.Deviation) <= MaxDeviation {
+			visits += float64(w.effects[q].visits)
+		}
+	}
+	a.Base /= visits
+	a.Reduction = 1 - after/before
+	slices.Sort(deviations)
+	a.Deviation = deviations[n/2]
+	sample := stats.Sample{Xs: a.Samples}
+	mean, lo, hi := sample.MeanCI(0.95)
+	a.StdErr = sample.StdDev() / math.Sqrt(float64(n))
+	margin := modelError + a.Deviation
+	a.Lo, a.Hi = a.Reduction-(mean-lo)-margin, a.Reduction+(hi-mean)+margin
+	return a
+}

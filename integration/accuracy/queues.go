@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// each runs a goroutine for each of n, and waits for them.
+func each(n int, run func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { run(i) })
+	}
+	wg.Wait()
+}
+
+// fanIn is three sources and one consumer, for whom the sources wait when the channel between them is full.
+func fanIn(ctx context.Context, p *program) {
+	items := newChannel[int](p.types, 4)
+	var consumer sync.WaitGroup
+	consumer.Go(func() {
+		length := p.lengths(3, 0.2)
+		for _, ok := items.Receive(); ok; _, ok = items.Receive() {
+			p.io(ctx, "consume", length.of(5*ms))
+			p.progress(ctx)
+		}
+	})
+	each(3, func(i int) {
+		length := p.lengths(i, 0.2)
+		for ctx.Err() == nil {
+			p.io(ctx, "source", length.of(11*ms))
+			items.Send(i)
+		}
+	})
+	items.Close()
+	consumer.Wait()
+}
+
+// pool is 8 clients who share 3 connections.
+func pool(ctx context.Context, p *program) {
+	free := newChannel[int](p.types, 3)
+	for connection := range 3 {
+		free.Send(connection)
+	}
+	each(8, func(i int) {
+		length := p.lengths(i, 0.3)
+		for ctx.Err() == nil {
+			in, request := p.tracer.Start(ctx, "request")
+			connection, _ := free.Receive()
+			p.io(in, "query", length.of(5*ms))
+			free.Send(connection)
+			request.End()
+			p.progress(ctx)
+			p.io(ctx, "think", length.of(6*ms))
+		}
+	})
+}
+
+// grouped does three things in each turn, two of them at a time.
+func grouped(ctx context.Context, p *program) {
+	for ctx.Err() == nil {
+		tasks, in := p.group(ctx)
+		tasks.SetLimit(2)
+		do := func(region string, d time.Duration) {
+			tasks.Go(func() error {
+				p.io(in, region, d)
+				return nil
+			})
+		}
+		do("long", 5*ms)
+		do("short", 2*ms)
+		do("short", 2*ms) // when one of the others is done
+		if tasks.Wait() == nil {
+			p.progress(ctx)
+		}
+	}
+}
+
+// threeAtATime does nine things in each turn, three of them long.
+func threeAtATime(ctx context.Context, p *program) {
+	length := p.lengths(0, 0.2)
+	for ctx.Err() == nil {
+		tasks, in := p.group(ctx)
+		tasks.SetLimit(3)
+		do := func(region string, d time.Duration) {
+			d = length.of(d)
+			tasks.Go(func() error {
+				p.io(in, region, d)
+				return nil
+			})
+		}
+		for range 3 {
+			do("long", 6*ms)
+			do("short", 3*ms)
+			do("short", 3*ms)
+		}
+		if tasks.Wait() == nil {
+			p.progress(ctx)
+		}
+	}
+}
+
+// batches is 6 clients who wait until a batch with their item is written: four items, or what has come in 4 ms.
+func batches(ctx context.Context, p *program) {
+	type item struct{ written channel[int] }
+	items := newChannel[item](p.types, 6)
+	var batcher sync.WaitGroup
+	batcher.Go(func() {
+		length := p.lengths(6, 0.2)
+		for first, ok := items.Receive(); ok; first, ok = items.Receive() {
+			batch, late := []item{first}, false
+			for began := time.Now(); len(batch) < 4 && ok && !late; {
+				var next item
+				if next, ok, late = items.ReceiveWithin(4*ms - time.Since(began)); ok {
+					batch = append(batch, next)
+				}
+				ok = ok || late
+			}
+			p.io(ctx, "flush", length.of(5*ms))
+			for i, each := range batch {
+				each.written.Send(i)
+			}
+		}
+	})
+	each(6, func(i int) {
+		length := p.lengths(i, 0.5)
+		mine := item{newChannel[int](p.types, 1)}
+		for ctx.Err() == nil {
+			p.io(ctx, "prepare", length.of(4*ms))
+			items.Send(mine)
+			mine.written.Receive()
+			p.progress(ctx)
+		}
+	})
+	items.Close()
+	batcher.Wait()
+}
+
+// heterogeneous is 8 clients of three servers: a fifth of the requests is six times as long.
+func heterogeneous(ctx context.Context, p *program) {
+	places := newChannel[int](p.types, 3)
+	each(8, func(i int) {
+		length := p.lengths(i, 0.3)
+		for ctx.Err() == nil {
+			p.io(ctx, "think", length.of(5*ms))
+			places.Send(i)
+			if length.Float64() < 0.8 {
+				p.io(ctx, "cheap", length.of(2*ms))
+			} else {
+				p.io(ctx, "dear", length.of(12*ms))
+			}
+			places.Receive()
+			p.progress(ctx)
+		}
+	})
+}
+
+// bursty has twelve jobs at once for four workers, and then none for a while.
+func bursty(ctx context.Context, p *program) {
+	type job struct {
+		length time.Duration
+		done   func()
+	}
+	jobs := newChannel[job](p.types, 12)
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for j, ok := jobs.Receive(); ok; j, ok = jobs.Receive() {
+				p.io(ctx, "work", j.length)
+				j.done()
+			}
+		})
+	}
+	for length := p.lengths(0, 0.5); ctx.Err() == nil; {
+		results := newChannel[int](p.types, 12)
+		for i := range 12 {
+			jobs.Send(job{length.of(4 * ms), func() { results.Send(i) }})
+		}
+		for range 12 {
+			results.Receive()
+		}
+		p.progress(ctx)
+		p.io(ctx, "pause", length.of(8*ms))
+	}
+	jobs.Close()
+	workers.Wait()
+}
+
+// workers is two goroutines that do what six clients ask for, in spans that are children of the clients'.
+func workers(ctx context.Context, p *program) {
+	type job struct {
+		ctx    context.Context
+		length time.Duration
+		done   channel[int]
+	}
+	jobs := newChannel[job](p.types, 2)
+	var servers sync.WaitGroup
+	for range 2 {
+		servers.Go(func() {
+			for j, ok := jobs.Receive(); ok; j, ok = jobs.Receive() {
+				in, span := p.tracer.Start(j.ctx, "job")
+				p.cpu(in, "decode", 200*us)
+				p.io(in, "store", j.length)
+				span.End()
+				j.done.Send(1)
+			}
+		})
+	}
+	each(6, func(i int) {
+		length, done := p.lengths(i, 0.4), newChannel[int](p.types, 1)
+		for ctx.Err() == nil {
+			in, request := p.tracer.Start(ctx, "request")
+			p.io(in, "prepare", length.of(7*ms))
+			jobs.Send(job{in, length.of(3 * ms), done})
+			done.Receive()
+			request.End()
+			p.progress(ctx)
+		}
+	})
+	jobs.Close()
+	servers.Wait()
+}
+
+// actor is one goroutine that answers four others, each request with a channel for the reply.
+func actor(ctx context.Context, p *program) {
+	inbox := newChannel[channel[int]](p.types, 0)
+	var server sync.WaitGroup
+	server.Go(func() {
+		length := p.lengths(4, 0.3)
+		for reply, ok := inbox.Receive(); ok; reply, ok = inbox.Receive() {
+			p.io(ctx, "handle", length.of(2*ms))
+			reply.Send(1)
+		}
+	})
+	each(4, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			p.io(ctx, "prepare", length.of(5*ms))
+			reply := newChannel[int](p.types, 0)
+			inbox.Send(reply)
+			reply.Receive()
+			p.progress(ctx)
+		}
+	})
+	inbox.Close()
+	server.Wait()
+}

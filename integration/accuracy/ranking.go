@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// classes are all of them, in the order of the summary.
+var classes = []class{outside, contended, computing, crowded}
+
+// sumUpReplay prints what replay's cells amount to: all together, and those of each class.
+func sumUpReplay(out io.Writer, cells []cell) {
+	if len(cells) == 0 {
+		return
+	}
+	program := cells[0].Program
+	fmt.Fprintln(out, replayLine(cells, program))
+	for _, class := range classes {
+		var of []cell
+		for _, c := range cells {
+			if c.Class == class {
+				of = append(of, c)
+			}
+		}
+		fmt.Fprintln(out, replayLine(of, fmt.Sprintf("%s class=%s", program, class)))
+	}
+	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", modeReplay, summarize(cells, modeReplay).agreement)
+}
+
+// replayLine sums cells up, with how wide intervals are, and in how many of the programs the region to make faster
+// is named first.
+func replayLine(cells []cell, program string) string {
+	s := summarize(cells, modeReplay)
+	first, of := ranked(cells)
+	return fmt.Sprintf("accuracy SUMMARY mode=%s %s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f withheld=%d first_ranked=%d/%d",
+		modeReplay, program, s.cells, s.meanAbsError, s.worst, s.coverage, medianWidth(cells), s.withheld, first, of)
+}
+
+// medianWidth is that of the intervals, in percentage points, NaN if there are none.
+func medianWidth(cells []cell) float64 {
+	var widths []float64
+	for _, c := range cells {
+		if c.Withheld == "" {
+			widths = append(widths, c.Hi-c.Lo)
+		}
+	}
+	return median(widths)
+}
+
+// A strength is what making a region faster brings to throughput, by the mean of its speed-ups, in percentage
+// points. What has not all its predictions is predicted to bring less than anything.
+type strength struct{ predicted, actual float64 }
+
+// strengths are those of the regions of each program.
+func strengths(cells []cell) map[string]map[string]strength {
+	type place struct{ program, region string }
+	asked := map[place][]cell{}
+	for _, c := range cells {
+		if c.Metric == "" {
+			at := place{c.Workload, c.Region}
+			asked[at] = append(asked[at], c)
+		}
+	}
+	all := map[string]map[string]strength{}
+	for at, cells := range asked {
+		var s strength
+		for _, c := range cells {
+			if c.Withheld != "" {
+				c.Predicted = math.Inf(-1)
+			}
+			s.predicted += c.Predicted / float64(len(cells))
+			s.actual += c.Actual.Value / float64(len(cells))
+		}
+		if all[at.program] == nil {
+			all[at.program] = map[string]strength{}
+		}
+		all[at.program][at.region] = s
+	}
+	return all
+}
+
+// ranked returns the number of programs in which the region predicted to bring most does, and of how many: those that
+// are asked about several regions.
+func ranked(cells []cell) (first, of int) {
+	for _, regions := range strengths(cells) {
+		if len(regions) < 2 {
+			continue
+		}
+		of++
+		if namesBest(regions) {
+			first++
+		}
+	}
+	return first, of
+}
+
+// namesBest reports whether the region predicted to bring most does, or less than null under the one that does.
+func namesBest(regions map[string]strength) bool {
+	best, named := math.Inf(-1), strength{math.Inf(-1), math.Inf(-1)}
+	for _, s := range regions {
+		best = max(best, s.actual)
+		if s.predicted > named.predicted {
+			named = s
+		}
+	}
+	return best-named.actual < null
+}

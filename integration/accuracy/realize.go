@@ -1,0 +1,114 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// realize makes the regions faster, one after the other, and measures by how much the period
+// shrinks. The windows without take turns with those with.
+func (l *lab) realize(t *tally) error {
+	c, err := causal.New(causal.WithVirtual(false)) // a hook that does nothing, so that spans cost the same
+	if err != nil {
+		return err
+	}
+	p := start(l.workload, c.Hook())
+	l.makeFaster(t, p)
+	if err := p.end(); err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// makeFaster does what realize says in a program that runs.
+func (l *lab) makeFaster(t *tally, p *program) {
+	questions := []question{{}}
+	for _, region := range l.regions {
+		for _, s := range l.speedups {
+			questions = append(questions, question{region, s})
+		}
+	}
+	before := l.look(p, question{})
+	for range l.pairs {
+		if l.varies {
+			l.seed++
+			before = l.look(p, question{})
+		}
+		for _, i := range l.rng.Perm(len(questions)) {
+			before = l.pair(t, p, questions[i], before)
+		}
+	}
+}
+
+const (
+	// tries is how often a window is measured, at most.
+	tries = 4
+	// drift is by how much the windows before and after may differ.
+	drift = 0.03
+	// driftVaries is that for programs whose pieces of work have random lengths.
+	driftVaries = 0.08
+)
+
+// A window is what was seen in one.
+type window struct {
+	period    float64 // ns
+	latencies []time.Duration
+}
+
+// requests are latencies of two windows that differ in one region, for times of arrival that do not differ.
+type requests struct{ before, faster []time.Duration }
+
+// pair measures one window and the baseline after it, again if something disturbs them, and
+// returns that baseline.
+func (l *lab) pair(t *tally, p *program, q question, before window) window {
+	t.taken++
+	most := drift
+	if l.varies { // although each window has the same random numbers
+		most = driftVaries
+	}
+	for try := 1; ; try++ {
+		noise := listen()
+		faster := l.look(p, q)
+		after := l.look(p, question{})
+		foreign, loud := noise.foreign()
+		disturbed := loud || math.Abs(math.Log(after.period/before.period)) > most
+		if disturbed && try < tries && l.again(t, noise.began) {
+			before = after
+			continue
+		}
+		if disturbed {
+			t.keep(foreign)
+		}
+		l.note(q, before, faster, after)
+		return after
+	}
+}
+
+// note keeps what a pair has shown.
+func (l *lab) note(q question, before, faster, after window) {
+	reduction := 100 * (1 - faster.period/math.Sqrt(before.period*after.period))
+	if q.region == "" {
+		l.null = append(l.null, reduction)
+	} else {
+		l.actual[q] = append(l.actual[q], reduction)
+	}
+	if l.request != "" {
+		l.requests[q] = append(l.requests[q], requests{slices.Concat(before.latencies, after.latencies), faster.latencies})
+	}
+}
+
+// look measures one window, with one region faster, or none.
+func (l *lab) look(p *program, q question) window {
+	if f := p.left[q.region]; f != nil {
+		f.set(1 - q.speedup)
+		defer f.set(1)
+	}
+	p.rewind(l.seed)
+	time.Sleep(l.settle)
+	p.latencies.take()
+	period := p.visits.period(l.window)
+	return window{period, p.latencies.take()}
+}

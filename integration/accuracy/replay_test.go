@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+func TestReplayFlags(t *testing.T) {
+	o, err := parseFlags([]string{"-mode", "replay", "-types", "plain"}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{0.25, 0.5, 0.75, 0.95}; !slices.Equal(o.speedups, want) || o.recordings < leastWindows {
+		t.Errorf("speed-ups %v in %d windows, want %v in %d at least", o.speedups, o.recordings, want, leastWindows)
+	}
+	names := map[string]bool{}
+	for _, w := range o.workloads() {
+		if w.types != plainTypes || !slices.Contains(classes, w.class) || len(w.regions) == 0 || names[w.name] {
+			t.Errorf("%s: types %q, class %q, regions %q: must be plain, known, some, and once", w.name, w.types, w.class, w.regions)
+		}
+		names[w.name] = true
+	}
+	for _, name := range []string{
+		"join", "mutex_io", "mutex_cpu", "pipeline", "fanout", "serial", "randmutex", "fasta", "netpoll", "saturated",
+		"fanin", "pool", "tiny_lock", "transfers", "lru", "errgroup", "batches", "oversubscribed", "open",
+	} {
+		if !names[name] {
+			t.Errorf("no program %q", name)
+		}
+	}
+}
+
+func TestReplayLines(t *testing.T) {
+	const program = "build=go types=plain"
+	ask := func(class class, workload, region string, predicted, lo, hi, actual float64) cell {
+		return cell{
+			Workload: workload, Mode: modeReplay, Program: program, Class: class, Region: region, Speedup: 0.5,
+			Predicted: predicted, Lo: lo, Hi: hi, Actual: span{actual, actual - 1, actual + 1},
+		}
+	}
+	latency := ask(outside, "a", "x", 8, 6, 12, 10)
+	latency.Metric = causal.MetricLatencyP90
+	unknown := ask(contended, "b", "y", 0, 0, 0, 40)
+	unknown.Withheld = "too few"
+	cells := []cell{
+		ask(outside, "a", "x", 10, 8, 12, 11), ask(outside, "a", "y", 1, 0, 2, 0), latency,
+		ask(contended, "b", "x", 10, 9, 11, 20), unknown,
+		ask(crowded, "c", "x", 30, 29, 31, 30), // nothing to rank
+	}
+	var out strings.Builder
+	sumUpReplay(&out, cells)
+	want := []string{
+		"accuracy SUMMARY mode=replay build=go types=plain cells=6 mean_abs_error=2.80 worst=10.00 coverage=0.80 median_width=2.00 withheld=1 first_ranked=1/2",
+		"accuracy SUMMARY mode=replay build=go types=plain class=outside cells=3 mean_abs_error=1.33 worst=2.00 coverage=1.00 median_width=4.00 withheld=0 first_ranked=1/1",
+		"accuracy SUMMARY mode=replay build=go types=plain class=contended cells=2 mean_abs_error=10.00 worst=10.00 coverage=0.00 median_width=2.00 withheld=1 first_ranked=0/1",
+		"accuracy SUMMARY mode=replay build=go types=plain class=computing cells=0 mean_abs_error=NaN worst=NaN coverage=NaN median_width=NaN withheld=0 first_ranked=0/0",
+		"accuracy SUMMARY mode=replay build=go types=plain class=saturated cells=1 mean_abs_error=0.00 worst=0.00 coverage=1.00 median_width=2.00 withheld=0 first_ranked=0/0",
+	}
+	if diff := cmp.Diff(want, strings.Split(out.String(), "\n")[:len(want)]); diff != "" {
+		t.Errorf("the summary differs, -want +got:\n%s", diff)
+	}
+	line := "accuracy a mode=replay build=go types=plain region=x metric=latency_p90 speedup=0.50 predicted=8.00 lo=6.00 hi=12.00 actual=10.00 error=-2.00"
+	if got := latency.line(); got != line {
+		t.Errorf("line = %q, want %q", got, line)
+	}
+}
+
+func TestNamesBest(t *testing.T) {
+	inf := math.Inf(-1)
+	for _, tc := range []struct {
+		regions map[string]strength
+		want    bool
+	}{
+		{map[string]strength{"a": {20, 21}, "b": {10, 9}}, true},
+		{map[string]strength{"a": {20, 9}, "b": {10, 21}}, false},
+		{map[string]strength{"a": {20, 20.5}, "b": {10, 21}}, true}, // they differ by less than can be measured
+		{map[string]strength{"a": {inf, 21}, "b": {10, 9}}, false},
+		{map[string]strength{"a": {inf, 21}, "b": {inf, 9}}, false},
+	} {
+		if got := namesBest(tc.regions); got != tc.want {
+			t.Errorf("namesBest(%v) = %v, want %v", tc.regions, got, tc.want)
+		}
+	}
+}
+
+func TestShrunk(t *testing.T) {
+	var before, faster []time.Duration
+	for i := range 100 {
+		before = append(before, time.Duration(i+1)*ms)
+		faster = append(faster, time.Duration(i+1)*ms/2)
+	}
+	faster[98] = 99 * ms // the 99th percentile, and no other, is as it was
+	pairs := []requests{{before, faster}, {before, faster}}
+	got := map[causal.Metric]span{}
+	for m, q := range quantiles {
+		got[m] = shrunk(pairs, q)
+	}
+	want := map[causal.Metric]span{causal.MetricLatencyP50: {50, 50, 50}, causal.MetricLatencyP90: {50, 50, 50}, causal.MetricLatencyP99: {50, 50, 50}}
+	want[causal.MetricLatencyP99] = span{100 - 100*50./99, 100 - 100*50./99, 100 - 100*50./99}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("shrunk differs, -want +got:\n%s", diff)
+	}
+	if got := shrunk(nil, 0.5); !math.IsNaN(got.Value) {
+		t.Errorf("shrunk(nil) = %v, want NaN", got)
+	}
+}
+
+// TestRewind: after that, the same random numbers come again.
+func TestRewind(t *testing.T) {
+	p := &program{}
+	draw := func(seed uint64) (all []time.Duration) {
+		p.rewind(seed)
+		for range 5 {
+			all = append(all, p.lengths(1, 0.5).of(ms))
+		}
+		return all
+	}
+	first := p.lengths(1, 0.5)
+	first.of(ms)
+	one, other := draw(1), draw(2)
+	if again := draw(1); !slices.Equal(one, again) || slices.Equal(one, other) {
+		t.Errorf("seeds 1, 2, 1 give %v, %v, %v; want the third as the first only", one, other, again)
+	}
+	p.rewind(1)
+	if got := first.of(ms); got != one[0] {
+		t.Errorf("after rewind: %v, want %v", got, one[0])
+	}
+	for _, d := range one {
+		if d < ms/2 || d > 3*ms/2 {
+			t.Errorf("a length of %v, want between %v and %v", d, ms/2, 3*ms/2)
+		}
+	}
+}
+
+// A small round of one workload. What comes out is not judged, see TestMeasure.
+func TestMeasureReplay(t *testing.T) {
+	s := settings{modes: []causal.Mode{modeReplay}}.replayed(true)
+	s.speedups, s.pairs, s.window, s.settle, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 100*ms
+	i := slices.IndexFunc(replayedWorkloads(causalTypes), func(w workload) bool { return w.request != "" })
+	if _, ok := any(&causal.Controller{}).(recorder); !ok {
+		t.Skip("package causal does not record yet")
+	}
+	r, err := newLab(replayedWorkloads(causalTypes)[i], s).measure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * 4; len(r.Cells) != want { // two regions, throughput and three quantiles
+		t.Errorf("%d cells, want %d", len(r.Cells), want)
+	}
+	for _, c := range r.Cells {
+		t.Log(c.line())
+		if math.IsNaN(c.Actual.Value) || c.Withheld == "" && math.IsNaN(c.Predicted) {
+			t.Errorf("%s: no number, and no reason", c.line())
+		}
+	}
+}
+
+// TestRecord writes a small corpus: traces that can be read, and a truth for each question.
+func TestRecord(t *testing.T) {
+	s := settings{}.replayed(true)
+	s.speedups, s.pairs, s.window, s.settle, s.recordings, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 1, 100*ms
+	l := newLab(replayedWorkloads(plainTypes)[0], s)
+	dir := filepath.Join(t.TempDir(), l.folder())
+	if err := l.record(dir); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, "w1.trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := trace.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReadEvent(); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "truth.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nprogress done\n", "\nclass outside\n", "\na 0.50 ", "\nb 0.50 ", "\n# a/a throughput "} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestCorpusRun: a corpus has no summary, and need have no programs.
+func TestCorpusRun(t *testing.T) {
+	err := run(context.Background(), []string{"-mode", "replay", "-corpus", t.TempDir(), "-only", "no such program"}, &bytes.Buffer{}, &bytes.Buffer{})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+// A class is what a program's time is spent on, and so what a prediction has to know.
+type class string
+
+const (
+	outside   class = "outside"   // waits for timers and the network
+	contended class = "contended" // locks, channels and places that others have
+	computing class = "computing" // processors, of which there are enough
+	crowded   class = "saturated" // processors, of which there are not enough
+)
+
+// replayedWorkloads are those that replay is asked about: the nine of other modes, netpoll, and ones that only
+// a simulation gets right.
+func replayedWorkloads(t types) []workload {
+	all := []workload{
+		{
+			name: "join", about: "10 ms and 6 ms side by side, and a join", class: outside,
+			regions: []string{"a", "b"}, run: join(10*ms, 6*ms), short: true,
+		},
+		{
+			name: "mutex_io", about: "8 goroutines, 10 ms each and 2 ms under a lock", class: contended,
+			regions: []string{"critical", "private"}, run: mutexes(8, (*program).io, 10*ms, 2*ms), short: true, control: "nothing", kind: "noop",
+		},
+		{
+			name: "mutex_cpu", about: "2 goroutines, 200 µs each and 100 µs under a lock, all computing", class: computing,
+			regions: []string{"critical", "private"}, run: mutexes(2, (*program).cpu, 200*us, 100*us), computes: true,
+		},
+		{
+			name: "pipeline", about: "10 ms, a channel of 2, 7 ms", class: outside,
+			regions: []string{"produce", "consume"}, run: pipeline(10*ms, 7*ms, 0), short: true,
+		},
+		{
+			name: "fanout", about: "2 ms, then 10 ms and 7 ms side by side, then 2 ms", class: outside,
+			regions: []string{"b1", "b2"}, run: fanOut(2*ms, 10*ms, 7*ms),
+		},
+		{
+			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside", class: computing,
+			regions: []string{"c", "w"}, run: serialAndAside, computes: true, short: true, control: "aside", kind: "aside",
+		},
+		{
+			name: "randmutex", about: "8 clients who wait and compute, and draw from a slow source under a lock", class: contended,
+			regions: []string{"draw", "fetch"}, run: randMutex,
+		},
+		{
+			name: "fasta", about: "2 workers; random numbers under a lock, looked up side by side, written in order", class: computing,
+			regions: []string{"random", "select"}, run: fasta, computes: true,
+		},
+		{
+			name: "saturated", about: "8 goroutines that compute on all processors", class: crowded,
+			regions: []string{"c", "w"}, run: saturated(8), computes: true, short: true,
+		},
+		{
+			name: "netpoll", about: "8 connections of another process, which thinks for 5 ms, and 1 ms under a lock", class: contended,
+			regions: []string{"critical"}, run: serve,
+		},
+		{
+			name: "fanin", about: "three sources of 11 ms, a channel of 4 that holds them back, a consumer of 5 ms", class: contended,
+			regions: []string{"consume", "source"}, run: fanIn, varies: true, short: true,
+		},
+		{
+			name: "pool", about: "8 clients who query for 5 ms, 3 at a time, and think for 6 ms", class: contended,
+			regions: []string{"query", "think"}, run: pool, varies: true,
+		},
+		{
+			name: "tiny_lock", about: "5 ms of work that counts and 3 ms that does not, and 5 µs under the same lock", class: contended,
+			regions: []string{"work", "other"}, run: tinyLock, short: true,
+		},
+		{
+			name: "transfers", about: "6 clients, 3 ms with two of four locks and 4 ms without", class: contended,
+			regions: []string{"inside", "outside"}, run: transfers, varies: true, short: true,
+		},
+		{
+			name: "lru", about: "8 clients of a cache under an RWMutex: 3 ms to read, 5 ms to load, 2 ms to write", class: contended,
+			regions: []string{"read", "load", "write"}, run: lru, varies: true,
+		},
+		{
+			name: "errgroup", about: "a group of three at a time: three of 6 ms and six of 3 ms", class: outside,
+			regions: []string{"long", "short"}, run: threeAtATime, varies: true,
+		},
+		{
+			name: "batches", about: "6 clients, 4 ms each, then 5 ms for a batch of four or of what comes in 4 ms", class: outside,
+			regions: []string{"flush", "prepare"}, run: batches, varies: true,
+		},
+		{
+			name: "oversubscribed", about: "6 goroutines that compute 2 ms and rest 3 ms", class: crowded,
+			regions: []string{"c", "rest"}, run: oversubscribed, varies: true, short: true,
+		},
+		{
+			name: "open", about: "requests at random times, 2 ms on average: 3 ms, and 1 ms under a lock", class: contended,
+			regions: []string{"critical", "fetch"}, run: openLoop, varies: true, request: "request",
+		},
+	}
+	return of(t, append(all, untuned()...))
+}
+
+// untuned are programs that nothing in replay was made for.
+func untuned() []workload {
+	return []workload{
+		{
+			name: "pipeline_75", about: "7 ms, a channel of 2, 5 ms, each up to a third longer or shorter", class: outside,
+			regions: []string{"produce", "consume"}, run: pipeline(7*ms, 5*ms, 0.33), varies: true,
+		},
+		{
+			name: "pipeline_57", about: "5 ms, a channel of 2, 7 ms, each up to a third longer or shorter", class: outside,
+			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 7*ms, 0.33), varies: true,
+		},
+		{
+			name: "bursty", about: "twelve jobs of 4 ms at once for four workers, then 8 ms of nothing", class: outside,
+			regions: []string{"work", "pause"}, run: bursty, varies: true,
+		},
+		{
+			name: "heterogeneous", about: "8 clients who think for 5 ms, then, 3 at a time, 2 ms, and 12 ms each fifth time", class: contended,
+			regions: []string{"cheap", "dear", "think"}, run: heterogeneous, varies: true,
+		},
+		{
+			name: "workers", about: "6 clients, 7 ms each, and two workers for 3.2 ms, in children of the clients' spans", class: contended,
+			regions: []string{"store", "prepare"}, run: workers, varies: true,
+		},
+		{
+			name: "actor", about: "4 clients, 5 ms each, and one goroutine that answers them, 2 ms", class: contended,
+			regions: []string{"handle", "prepare"}, run: actor, varies: true,
+		},
+		{
+			name: "singleflight", about: "5 clients, 4 ms each; one of them loads for 6 ms what is good for 8 uses", class: contended,
+			regions: []string{"load", "use"}, run: singleFlight, varies: true,
+		},
+		{
+			name: "once", about: "rounds of four: 2 ms, 4 ms that only the first of them has, 4 ms", class: outside,
+			regions: []string{"make", "after"}, run: onceEach, varies: true,
+		},
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// types are whose locks, channels and groups a program is made of.
+type types string
+
+const (
+	causalTypes types = "causal" // causal.Mutex, causal.Chan and their kin
+	plainTypes  types = "plain"  // sync.Mutex, chan and their kin
+)
+
+// A rwLocker is what a sync.RWMutex and a causal.RWMutex have in common.
+type rwLocker interface {
+	sync.Locker
+	RLock()
+	RUnlock()
+}
+
+// A waitGroup is what a sync.WaitGroup and a causal.WaitGroup have in common.
+type waitGroup interface {
+	Go(func())
+	Wait()
+}
+
+// A condition is what a sync.Cond and a causal.Cond have in common.
+type condition interface {
+	Wait()
+	Broadcast()
+}
+
+// A group is what an errgroup.Group and a causal.Group have in common.
+type group interface {
+	SetLimit(int)
+	Go(func() error)
+	Wait() error
+}
+
+func (t types) mutex() sync.Locker {
+	if t == plainTypes {
+		return &sync.Mutex{}
+	}
+	return &causal.Mutex{}
+}
+
+func (t types) rwMutex() rwLocker {
+	if t == plainTypes {
+		return &sync.RWMutex{}
+	}
+	return &causal.RWMutex{}
+}
+
+func (t types) waitGroup() waitGroup {
+	if t == plainTypes {
+		return &sync.WaitGroup{}
+	}
+	return &causal.WaitGroup{}
+}
+
+func (t types) cond(l sync.Locker) condition {
+	if t == plainTypes {
+		return sync.NewCond(l)
+	}
+	return causal.NewCond(l)
+}
+
+// once returns a function that calls f when it is called for the first time.
+func (t types) once(f func()) func() {
+	if t == plainTypes {
+		return sync.OnceFunc(f)
+	}
+	return causal.OnceFunc(f)
+}
+
+func (t types) group(ctx context.Context) (group, context.Context) {
+	if t == plainTypes {
+		return errgroup.WithContext(ctx)
+	}
+	return causal.GroupWithContext(ctx)
+}
+
+// A channel is what a chan and a causal.Chan have in common.
+type channel[T any] interface {
+	Send(v T)
+	// Receive returns the next element; ok is false if the channel is closed and empty.
+	Receive() (v T, ok bool)
+	// ReceiveWithin is Receive for d at most; late tells that nothing came until then.
+	ReceiveWithin(d time.Duration) (v T, ok, late bool)
+	Close()
+}
+
+// newChannel returns a channel with room for capacity elements.
+func newChannel[T any](t types, capacity int) channel[T] {
+	if t == plainTypes {
+		return plainChannel[T](make(chan T, capacity))
+	}
+	return causalChannel[T]{causal.NewChan[T](capacity)}
+}
+
+type plainChannel[T any] chan T
+
+func (c plainChannel[T]) Send(v T) { c <- v }
+func (c plainChannel[T]) Close()   { close(c) }
+
+func (c plainChannel[T]) Receive() (v T, ok bool) {
+	v, ok = <-c
+	return v, ok
+}
+
+func (c plainChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case v, ok = <-c:
+		return v, ok, false
+	case <-timer.C:
+		return v, false, true
+	}
+}
+
+type causalChannel[T any] struct{ causal.Chan[T] }
+
+func (c causalChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	v, ok, err := c.ReceiveContext(ctx)
+	return v, ok, err != nil
+}

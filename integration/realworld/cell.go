@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// A cell is one question, and what the real thing answered. All numbers but the speed-up are in percent.
+type cell struct {
+	program string
+	build   build
+	question
+	predicted, lo, hi float64
+	withheld          string // why there is no prediction
+	actual            float64
+	actualLo          float64 // the least and the most that any window gave
+	actualHi          float64
+}
+
+// judge holds a profile against what was measured.
+func judge(p program, b build, profile causal.Profile, actual map[question][]float64, speedups []float64) (cells []cell) {
+	for _, r := range p.regions {
+		for _, s := range speedups {
+			q := question{r, s}
+			c := cell{program: p.name, build: b, question: q}
+			e := effect(profile, p.progress, r.span, s)
+			c.predicted, c.lo, c.hi, c.withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld
+			c.actual, c.actualLo, c.actualHi = median(actual[q])
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// modeReplay is the mode that is asked about.
+const modeReplay = causal.Mode("replay")
+
+// effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
+func effect(p causal.Profile, progress, span string, speedup float64) causal.Effect {
+	for _, c := range p.Curves {
+		if c.Mode != modeReplay || c.Region.Span != span || c.Progress != progress || c.Metric != causal.MetricThroughput {
+			continue
+		}
+		if i := slices.IndexFunc(c.Effects, func(e causal.Effect) bool { return math.Abs(e.Speedup-speedup) < 1e-9 }); i >= 0 {
+			return c.Effects[i]
+		}
+	}
+	return causal.Effect{Speedup: speedup, Withheld: "the profile has no such curve"}
+}
+
+func (c cell) error() float64 { return c.predicted - c.actual }
+
+// holds reports whether the interval holds the actual value.
+func (c cell) holds() bool { return c.lo <= c.actual && c.actual <= c.hi }
+
+// line is how a cell is printed.
+func (c cell) line() string {
+	head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=1 region=%s speedup=%.2f ", c.program, modeReplay, c.build, word(c.region.span), c.speedup)
+	if c.withheld != "" {
+		return head + fmt.Sprintf("withheld=%q actual=%.2f", c.withheld, c.actual)
+	}
+	return head + fmt.Sprintf("predicted=%.2f lo=%.2f hi=%.2f actual=%.2f error=%+.2f", c.predicted, c.lo, c.hi, c.actual, c.error())
+}
+
+// word puts what has spaces in quotes.
+func word(s string) string {
+	if strings.ContainsAny(s, " \"") {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// summary sums up the cells of a build.
+func summary(program string, b build, cells []cell) string {
+	var sum, worst float64
+	withheld, held := 0, 0
+	for _, c := range cells {
+		if c.withheld != "" {
+			withheld++
+			continue
+		}
+		sum += math.Abs(c.error())
+		worst = max(worst, math.Abs(c.error()))
+		if c.holds() {
+			held++
+		}
+	}
+	head := fmt.Sprintf("accuracy SUMMARY %s mode=%s build=%s cells=%d withheld=%d", program, modeReplay, b, len(cells), withheld)
+	answered := float64(len(cells) - withheld)
+	if answered == 0 {
+		return head
+	}
+	return head + fmt.Sprintf(" mean_abs_error=%.2f worst=%.2f coverage=%.2f", sum/answered, worst, float64(held)/answered)
+}
+
+// median returns the value in the middle, or the mean of the two, the least and the most; of nothing NaN.
+func median(values []float64) (middle, least, most float64) {
+	n := len(values)
+	if n == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1]
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+func TestJudge(t *testing.T) {
+	p := program{name: "p", progress: "root", regions: []region{{span: "SQL SELECT", delay: "d"}, {span: "GetDriver", delay: "e"}}}
+	curve := func(span, progress string, metric causal.Metric) causal.Curve {
+		return causal.Curve{
+			Mode: modeReplay, Region: causal.RegionKey{Span: span}, Progress: progress, Metric: metric,
+			Effects: []causal.Effect{{Speedup: 0.25, Reduction: 0.24, Lo: 0.22, Hi: 0.26}, {Speedup: 0.5, Withheld: "too few"}},
+		}
+	}
+	profile := causal.Profile{Curves: []causal.Curve{
+		curve("SQL SELECT", "another", causal.MetricThroughput), curve("SQL SELECT", "root", causal.MetricLatencyP50),
+		curve("SQL SELECT", "root", causal.MetricThroughput),
+	}}
+	profile.Curves[0].Effects[0].Reduction = 1
+	actual := map[question][]float64{
+		{p.regions[0], 0.25}: {24, 26, 25}, {p.regions[0], 0.5}: {30},
+		{p.regions[1], 0.25}: {0, 1}, {p.regions[1], 0.5}: {-1},
+	}
+	cells := judge(p, stock, profile, actual, []float64{0.25, 0.5})
+	var lines []string
+	for _, c := range cells {
+		lines = append(lines, c.line())
+	}
+	lines = append(lines, summary(p.name, stock, cells))
+	want := []string{
+		`accuracy p mode=replay build=go processes=1 region="SQL SELECT" speedup=0.25 predicted=24.00 lo=22.00 hi=26.00 actual=25.00 error=-1.00`,
+		`accuracy p mode=replay build=go processes=1 region="SQL SELECT" speedup=0.50 withheld="too few" actual=30.00`,
+		`accuracy p mode=replay build=go processes=1 region=GetDriver speedup=0.25 withheld="the profile has no such curve" actual=0.50`,
+		`accuracy p mode=replay build=go processes=1 region=GetDriver speedup=0.50 withheld="the profile has no such curve" actual=-1.00`,
+		`accuracy SUMMARY p mode=replay build=go cells=4 withheld=3 mean_abs_error=1.00 worst=1.00 coverage=1.00`,
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("lines differ, -want +got:\n%s", diff)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, tc := range []struct {
+		values              []float64
+		middle, least, most float64
+	}{
+		{[]float64{3}, 3, 3, 3},
+		{[]float64{5, 1, 3, 2}, 2.5, 1, 5},
+	} {
+		if middle, least, most := median(tc.values); middle != tc.middle || least != tc.least || most != tc.most {
+			t.Errorf("median(%v) = %v, %v, %v; want %v, %v, %v", tc.values, middle, least, most, tc.middle, tc.least, tc.most)
+		}
+	}
+	if middle, _, _ := median(nil); !math.IsNaN(middle) {
+		t.Errorf("median of nothing = %v, want NaN", middle)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// clients is how many there are; each sends a request when the one before is answered.
+const clients = 8
+
+// answered is what clients have got until now.
+type answered struct {
+	Count  int           // answers
+	Last   time.Duration // when the last of them came, since the clients began
+	Failed int           // of them, those with another status than 200
+	Status string        // the last of those
+	Lost   string        // why a request got no answer
+}
+
+func (a *answered) add(err error, at time.Duration) {
+	switch {
+	case err == nil:
+	case errors.Is(err, errStatus):
+		a.Failed++
+		a.Status = err.Error()
+	default:
+		a.Lost = err.Error()
+		return
+	}
+	a.Count++
+	a.Last = at
+}
+
+// beClients sends requests to a program until standard input ends. Each line there asks for what was answered until now.
+func beClients(ctx context.Context, p program, ports []string, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu    sync.Mutex
+		until answered
+		began = time.Now()
+		wg    sync.WaitGroup
+	)
+	defer wg.Wait()
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	defer client.CloseIdleConnections()
+	for i := range clients {
+		wg.Go(func() {
+			for n := i; ctx.Err() == nil; n++ {
+				err := get(ctx, client, p.url(ports, n))
+				mu.Lock()
+				if ctx.Err() == nil {
+					until.add(err, time.Since(began))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	questions := bufio.NewScanner(in)
+	for questions.Scan() {
+		mu.Lock()
+		now := until
+		mu.Unlock()
+		if err := json.NewEncoder(out).Encode(now); err != nil {
+			return err
+		}
+	}
+	return questions.Err()
+}
+
+// errStatus is wrapped by the error about an answer with another status than 200.
+var errStatus = errors.New("status")
+
+// get sends one request and reads all of the answer, so that the connection is used again.
+func get(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(response.Body)
+	err = errors.Join(err, response.Body.Close())
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%w %s: %.200s", errStatus, response.Status, body)
+	}
+	return err
+}
+
+// A crowd is clients in a process of their own.
+type crowd struct {
+	cmd       *exec.Cmd
+	questions io.WriteCloser
+	answers   *json.Decoder
+}
+
+// startClients has another process of this command be the clients.
+func startClients(ctx context.Context, p program, ports []string) (*crowd, error) {
+	command, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &crowd{cmd: exec.CommandContext(ctx, command, append([]string{"-" + clientsFlag, p.name}, ports...)...)}
+	c.cmd.Stderr = os.Stderr
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if c.questions, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	c.answers = json.NewDecoder(out)
+	return c, c.cmd.Start()
+}
+
+// answered asks what was answered until now.
+func (c *crowd) answered() (a answered, err error) {
+	if _, err := io.WriteString(c.questions, "\n"); err != nil {
+		return a, fmt.Errorf("clients: %w", err)
+	}
+	if err := c.answers.Decode(&a); err != nil {
+		return a, fmt.Errorf("clients: %w", err)
+	}
+	return a, nil
+}
+
+// stop ends the clients.
+func (c *crowd) stop() error {
+	return errors.Join(c.questions.Close(), c.cmd.Wait())
+}

@@ -1,0 +1,68 @@
+package main
+
+import "strings"
+
+// hotrod is Jaeger's example: dispatch asks the customer service, whose database has one connection, then the driver
+// service, which asks Redis eleven times in a row, then the route service ten times by a pool of three workers. The
+// times are some 20 times shorter than the example's own, so that windows of seconds have hundreds of requests.
+func hotrod() program {
+	p := program{
+		name: "hotrod", about: "Jaeger's HotROD, all services in one process; eight clients in another",
+		module: "github.com/jaegertracing/jaeger", version: "v1.76.0", pkg: "./examples/hotrod",
+		ports: 4,
+		args: func(_ string, ports []string) ([]string, error) {
+			args := []string{"all", "--otel-exporter=stdout", "--fix-db-query-delay=15ms"} // the flag overrides the variable
+			for i, service := range []string{"frontend", "customer", "driver", "route"} {
+				args = append(args, "--"+service+"-service-hostname=127.0.0.1", "--"+service+"-service-port="+ports[i])
+			}
+			return args, nil
+		},
+		url: func(ports []string, n int) string {
+			customers := []string{"123", "392", "567", "731"}
+			return "http://127.0.0.1:" + ports[0] + "/dispatch?customer=" + customers[n%len(customers)]
+		},
+		progress: "GET /dispatch",
+		regions: []region{
+			{span: "SQL SELECT", delay: "mysql"},
+			{span: "GET /route", delay: "route"},
+			{span: "GetDriver", delay: "redis get"},
+			{span: "FindDriverIDs", delay: "redis find"},
+		},
+	}
+	const (
+		dir      = "examples/hotrod/"
+		tracing  = dir + "pkg/tracing/init.go"
+		mux      = dir + "pkg/tracing/mux.go"
+		config   = dir + "services/config/config.go"
+		database = dir + "services/customer/database.go"
+		redis    = dir + "services/driver/redis.go"
+		route    = dir + "services/route/server.go"
+	)
+	// Deviations are derived from these.
+	p.edits = []edit{
+		{config, "MySQLGetDelay = 300 * time.Millisecond", "MySQLGetDelay = 15 * time.Millisecond"},
+		{config, "RedisFindDelay = 20 * time.Millisecond", "RedisFindDelay = 2 * time.Millisecond"},
+		{config, "RedisGetDelay = 10 * time.Millisecond", "RedisGetDelay = 300 * time.Microsecond"},
+		{config, "RouteCalcDelay = 50 * time.Millisecond", "RouteCalcDelay = 2500 * time.Microsecond"},
+		// Beside ours, the SDK is of a newer version, with another schema, and refuses to mix the two.
+		{tracing, "\t\tresource.WithSchemaURL(otelsemconv.SchemaURL),\n", ""},
+		// So has otelhttp: since it names spans and metrics by the request's pattern, it has no WithRouteTag.
+		{mux, "otelhttp.WithRouteTag(pattern, traceResponseHandler(handler))", "traceResponseHandler(handler)"},
+		{tracing, "\treturn tp\n", "\treturn control.Wrap(tp)\n"},
+		scaled(database, "config.MySQLGetDelay, config.MySQLGetDelayStdDev", "mysql"),
+		scaled(redis, "config.RedisFindDelay, config.RedisFindDelayStdDev", "redis find"),
+		scaled(redis, "config.RedisGetDelay, config.RedisGetDelayStdDev", "redis get"),
+		scaled(redis, "2*config.RedisGetDelay, 0", "redis get"),
+		scaled(route, "config.RouteCalcDelay, config.RouteCalcDelayStdDev", "route"),
+	}
+	for _, file := range []string{tracing, database, redis, route} {
+		p.edits = append(p.edits, imports(file, p.control()))
+	}
+	return p
+}
+
+// scaled has a call of HotROD's delay.Sleep ask for its arguments.
+func scaled(file, arguments, name string) edit {
+	call := "delay.Sleep(" + arguments + ")"
+	return edit{file, call, strings.Replace(call, arguments, `control.Scale("`+name+`", `+arguments+`)`, 1)}
+}

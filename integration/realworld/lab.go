@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+// A lab builds programs, runs them, and prints what comes out.
+type lab struct {
+	options
+	root, tools string
+	out         io.Writer
+}
+
+// try does all that was asked for with one program.
+func (l lab) try(ctx context.Context, p program) error {
+	fmt.Fprintf(l.out, "\n# %s\n", p.about)
+	s, err := prepare(ctx, p, l.root, l.tools)
+	if err != nil {
+		return err
+	}
+	for _, b := range l.builds {
+		tool := ""
+		if b == byTheTool {
+			if tool, err = buildTool(ctx, l.root, l.tools); err != nil {
+				return err
+			}
+		}
+		began := time.Now()
+		binary, err := s.build(ctx, b, tool)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(l.out, "# %s: built by %s in %v\n", p.name, b, time.Since(began).Round(time.Second))
+		if err := l.tryBuild(ctx, p, b, binary); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryBuild does it with one build.
+func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (err error) {
+	running, err := start(ctx, p, binary)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.stop()) }()
+	if err := sleep(ctx, l.warm); err != nil {
+		return err
+	}
+	period, err := running.period(ctx, l.settings)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(l.out, "# %s: %.1f answers a second\n", p.name, 1/period)
+	if l.traces != "" {
+		return l.writeTraces(ctx, running)
+	}
+	var profile causal.Profile
+	if !l.truth {
+		text := []byte(nil)
+		if profile, text, err = running.predict(ctx, l.settings); err != nil {
+			return err
+		}
+		if err := os.WriteFile(binary+".profile.json", text, 0o644); err != nil {
+			return err
+		}
+	}
+	actual, err := running.realize(ctx, l.settings)
+	if err != nil {
+		return err
+	}
+	l.print(p, b, profile, actual)
+	all, err := running.crowd.answered()
+	if err != nil {
+		return err
+	}
+	if all.Failed > 0 {
+		fmt.Fprintf(l.out, "# %s: %d of %d answers had another status than 200, the last %s\n", p.name, all.Failed, all.Count, strings.TrimSpace(all.Status))
+	}
+	return nil
+}
+
+func (l lab) print(p program, b build, profile causal.Profile, actual map[question][]float64) {
+	cells := judge(p, b, profile, actual, l.speedups)
+	for _, c := range cells {
+		if l.truth {
+			fmt.Fprintf(l.out, "# truth %s build=%s region=%s speedup=%.2f actual=%.2f from %.2f to %.2f\n", p.name, b, word(c.region.span), c.speedup, c.actual, c.actualLo, c.actualHi)
+			continue
+		}
+		fmt.Fprintln(l.out, c.line())
+		fmt.Fprintf(l.out, "#   actual from %.2f to %.2f in %d windows\n", c.actualLo, c.actualHi, len(actual[c.question]))
+	}
+	alike, least, most := median(actual[question{p.regions[0], 0}])
+	fmt.Fprintf(l.out, "# %s: windows that are alike differ by %.2f, from %.2f to %.2f\n", p.name, alike, least, most)
+	if l.truth {
+		return
+	}
+	for _, note := range profile.Notes {
+		fmt.Fprintf(l.out, "# %s: %s\n", p.name, note)
+	}
+	fmt.Fprintln(l.out, summary(p.name, b, cells))
+}
+
+// writeTraces writes execution traces, one a file.
+func (l lab) writeTraces(ctx context.Context, s *process) error {
+	if err := os.MkdirAll(l.traces, 0o755); err != nil {
+		return err
+	}
+	for i := range l.windows {
+		text, err := s.trace(ctx, l.record)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(l.traces, fmt.Sprintf("w%d.trace", i+1))
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(l.out, "# %s: %d bytes\n", path, len(text))
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startSmall starts the small program, from a link so that its log is in a folder of the test.
+func startSmall(t *testing.T) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "small")
+	if err := os.Symlink(self, binary); err != nil {
+		t.Fatal(err)
+	}
+	s, err := start(context.WithoutCancel(t.Context()), small, binary) // the clean-up ends it, after the test's context
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestRealize measures a program of two milliseconds under a lock. What comes out is not judged: that would take
+// longer, and a machine that does nothing else.
+func TestRealize(t *testing.T) {
+	s := startSmall(t)
+	o := settings{speedups: []float64{0.5}, pairs: 1, window: 100 * time.Millisecond, settle: 20 * time.Millisecond}
+	found, err := s.realize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []question{{small.regions[0], 0}, {small.regions[0], 0.5}} {
+		if values := found[q]; len(values) != 1 || math.IsNaN(values[0]) {
+			t.Errorf("%+v: %v, want one number", q, values)
+		}
+	}
+	t.Log(found)
+	all, err := s.crowd.answered()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.Failed < all.Count/10-1 || all.Failed > all.Count/10+1 || !strings.Contains(all.Status, "500") || all.Lost != "" {
+		t.Errorf("answered %+v, want every tenth to have failed", all)
+	}
+}
+
+func TestAsk(t *testing.T) {
+	s := startSmall(t)
+	text, err := s.trace(t.Context(), 20*time.Millisecond)
+	if err != nil || !strings.HasPrefix(string(text), "go 1.") {
+		t.Errorf("trace = %.20q, %v", text, err)
+	}
+	if p, text, err := s.profile(t.Context()); err != nil || len(text) == 0 || len(p.Curves) != 0 {
+		t.Errorf("profile = %+v, %.20q, %v", p, text, err)
+	}
+	for what, err := range map[string]error{
+		"trace for no time":        second(s.trace(t.Context(), 0)),
+		"window of an hour":        s.record(t.Context(), time.Hour),
+		"delay that there is not":  s.speed(t.Context(), region{delay: "none"}, 0.5),
+		"speed-up of all the time": s.speed(t.Context(), small.regions[0], 1),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "must be") {
+			t.Errorf("%s: %v, want an error that says what must be", what, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestStartSaysWhyNot(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "none")
+	if _, err := start(t.Context(), small, binary); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("start = %v, want an error that names the binary", err)
+	}
+}
+
+func TestFreePorts(t *testing.T) {
+	ports, err := freePorts(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, p := range ports {
+		seen[p] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("freePorts = %v, want five different ones", ports)
+	}
+}

@@ -1,0 +1,129 @@
+// Package mark is how spans, progress points and operations on locks and channels stand in a Go
+// execution trace: as log events of package runtime/trace, which any reader of traces shows. Writers
+// are cheap to call while no trace is on, and allocate nothing while one is; [Parse] reads what
+// they write.
+//
+// The message of a span's event begins with otelprof, and its category is the instrumentation scope:
+//
+//	otelprof+ID PARENT SPAN REMOTE NAME  a span starts
+//	otelprof-ID                          it ends
+//	otelprof-ID NAME                     it ends, and has been renamed
+//
+// The first four are hexadecimal: where the span and its local parent are in memory, which tells
+// spans apart that are open at the same time, the span's ID, and that of a parent in another process; 0
+// for what there is not. The trace's own regions would not do: it takes one that ends on another
+// goroutine, or not in the order of a stack, for damage.
+//
+// A visit of a progress point has the category otelprof and the message otelprof!NAME. An operation has
+// a category of one letter, see [Op], the object as the event's task, and as message a decimal argument
+// or nothing.
+package mark
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A Kind is what a mark is about.
+type Kind uint8
+
+// The kinds of marks.
+const (
+	// Start and End are those of a span.
+	Start Kind = iota + 1
+	End
+	// Progress is one visit of a progress point.
+	Progress
+	// Begin is of an operation that may wait, which begins; Done of one that is over.
+	Begin
+	Done
+)
+
+// A Mark is a log event that was read. What does not belong to its kind is zero.
+type Mark struct {
+	Kind Kind
+	// Span is a span that starts. At an end only ID and Name are known, and Name is empty
+	// unless the span was renamed.
+	Span Span
+	// Name is that of a progress point.
+	Name string
+	// Op is an operation on Object with the argument Arg.
+	Op     Op
+	Object uint64
+	Arg    int
+}
+
+// A Span is what is known of a span when it starts.
+type Span struct {
+	ID, Parent     uint64
+	SpanID, Remote uint64
+	Name           string
+}
+
+const (
+	startMark    = "otelprof+"
+	endMark      = "otelprof-"
+	progressMark = "otelprof!"
+	// progressCategory is also what operations begin with, followed by a dot.
+	progressCategory  = "otelprof"
+	operationCategory = progressCategory + "."
+
+	// MaxName is how many bytes of a name are written.
+	MaxName = 200
+)
+
+// Parse reads a log event; ok is false if none of this package's writers has written it.
+func Parse(category, message string, task uint64) (m Mark, ok bool) {
+	if rest, found := strings.CutPrefix(message, startMark); found {
+		m.Kind = Start
+		return m, m.Span.parse(rest)
+	}
+	if rest, found := strings.CutPrefix(message, endMark); found {
+		m.Kind = End
+		number, name, _ := strings.Cut(rest, " ")
+		m.Span.Name = name
+		return m, hex(&m.Span.ID, number)
+	}
+	if name, found := strings.CutPrefix(message, progressMark); found {
+		m.Kind, m.Name = Progress, name
+		return m, category == progressCategory
+	}
+	letter, found := strings.CutPrefix(category, operationCategory)
+	if !found || len(letter) != 1 {
+		return m, false
+	}
+	m.Kind, m.Object = Done, task
+	m.Op = Op(letter[0])
+	if upper(letter[0]) {
+		m.Kind, m.Op = Begin, m.Op+'a'-'A'
+	}
+	if message != "" {
+		n, err := strconv.Atoi(message)
+		if err != nil {
+			return m, false
+		}
+		m.Arg = n
+	}
+	return m, m.Op.valid() && (task != 0 || m.Op == Select)
+}
+
+// parse reads what follows the mark of a start.
+func (s *Span) parse(text string) bool {
+	for _, to := range []*uint64{&s.ID, &s.Parent, &s.SpanID, &s.Remote} {
+		number, rest, found := strings.Cut(text, " ")
+		if !found || !hex(to, number) {
+			return false
+		}
+		text = rest
+	}
+	s.Name = text
+	return true
+}
+
+func hex(to *uint64, digits string) bool {
+	n, err := strconv.ParseUint(digits, 16, 64)
+	*to = n
+	return err == nil
+}
+
+func upper(letter byte) bool { return 'A' <= letter && letter <= 'Z' }

@@ -1,0 +1,98 @@
+package mark
+
+import (
+	"context"
+	"runtime/trace"
+	"strconv"
+	"sync/atomic"
+)
+
+// An Op is an operation on a lock, a channel or another object that goroutines wait for. An operation
+// that has not waited is one event, [Object.Done]. One that may wait is two, [Object.Begin] and
+// Done, on one goroutine: what the goroutine does in between belongs to it. What lets others go on
+// is written before it takes effect, what is let go on afterwards, so that the order of the events
+// is that of cause and effect (happens-before).
+type Op byte
+
+// The operations. Their values are the letters of their categories; of Begin, the upper-case ones.
+const (
+	Lock        Op = 'l' // of a mutex
+	Unlock      Op = 'u'
+	WriteLock   Op = 'w' // of an RWMutex
+	WriteUnlock Op = 'x'
+	ReadLock    Op = 'a'
+	ReadUnlock  Op = 'b'
+	Add         Op = 'g' // of a WaitGroup; the argument is the delta
+	Wait        Op = 'v'
+	Await       Op = 'k' // of a Cond: the wait for the signal alone, without L
+	Signal      Op = 'n'
+	Broadcast   Op = 'm'
+	Send        Op = 's' // of a channel; the argument is its capacity
+	Receive     Op = 'r' // likewise
+	Closed      Op = 'e' // a receive from a closed channel
+	Close       Op = 'z'
+	// Select begins a choice between several operations. It ends with the one that was chosen, or,
+	// for none of them, with its own Done, which has no object.
+	Select Op = 'y'
+)
+
+func (o Op) valid() bool {
+	switch o {
+	case Lock, Unlock, WriteLock, WriteUnlock, ReadLock, ReadUnlock, Add, Wait, Await, Signal, Broadcast, Send, Receive, Closed, Close, Select:
+		return true
+	}
+	return false
+}
+
+// categories are those of operations, by letter.
+var categories = func() (c ['z' + 1]string) {
+	for letter := range c {
+		c[letter] = operationCategory + string(rune(letter))
+	}
+	return c
+}()
+
+// An Object is what makes an object's operations known as its own: embed one in each. The zero
+// value is ready for use, and gets a number with the first event.
+type Object struct{ task atomic.Pointer[task] }
+
+// A task is how log events carry a number.
+type task struct{ ctx context.Context }
+
+// taskName is the name of the tasks that stand for objects.
+const taskName = "otelprof.object"
+
+// context returns the context whose task is the object.
+func (o *Object) context() context.Context {
+	if t := o.task.Load(); t != nil {
+		return t.ctx
+	}
+	ctx, _ := trace.NewTask(context.Background(), taskName)
+	o.task.CompareAndSwap(nil, &task{ctx})
+	return o.task.Load().ctx
+}
+
+// Begin writes that an operation begins that may wait.
+func (o *Object) Begin(op Op, arg int) { logArg(o.context(), categories[op+'A'-'a'], arg) }
+
+// Done writes that an operation is done, or, if it lets others go on, that it is about to be.
+func (o *Object) Done(op Op, arg int) { logArg(o.context(), categories[op], arg) }
+
+// LogNone writes that a select has ended with none of the operations on objects.
+func LogNone() { logArg(context.Background(), categories[Select], 0) }
+
+// logArg writes an event with an argument.
+func logArg(ctx context.Context, category string, arg int) {
+	switch {
+	case arg == 0:
+		trace.Log(ctx, category, "")
+	case arg == -1:
+		trace.Log(ctx, category, "-1")
+	case 0 < arg && arg < 100:
+		trace.Log(ctx, category, strconv.Itoa(arg)) // of which strconv has copies
+	default:
+		buffer := buffers.Get().(*[longest]byte)
+		log(ctx, category, strconv.AppendInt(buffer[:0], int64(arg), 10))
+		buffers.Put(buffer)
+	}
+}

@@ -1,0 +1,59 @@
+package mark
+
+import (
+	"context"
+	"runtime/trace"
+	"strconv"
+	"sync"
+	"unsafe"
+)
+
+// longest is how long a message can be.
+const longest = len(startMark) + 4*(16+1) + MaxName
+
+// buffers are for messages that are put together. The runtime has copied one when Log returns.
+var buffers = sync.Pool{New: func() any { return new([longest]byte) }}
+
+// Enabled reports whether a trace is on, the flight recorder's included. It is one atomic load.
+func Enabled() bool { return trace.IsEnabled() }
+
+// LogStart writes the start of a span of this scope.
+func LogStart(scope string, s Span) {
+	buffer := buffers.Get().(*[longest]byte)
+	text := append(buffer[:0], startMark...)
+	text = append(strconv.AppendUint(text, s.ID, 16), ' ')
+	text = append(strconv.AppendUint(text, s.Parent, 16), ' ')
+	text = append(strconv.AppendUint(text, s.SpanID, 16), ' ')
+	text = append(strconv.AppendUint(text, s.Remote, 16), ' ')
+	text = append(text, cut(s.Name)...)
+	log(context.Background(), scope, text)
+	buffers.Put(buffer)
+}
+
+// LogEnd writes the end of a span. The name is empty unless it is another than at the start.
+func LogEnd(scope string, id uint64, name string) {
+	buffer := buffers.Get().(*[longest]byte)
+	text := append(buffer[:0], endMark...)
+	text = strconv.AppendUint(text, id, 16)
+	if name != "" {
+		text = append(append(text, ' '), cut(name)...)
+	}
+	log(context.Background(), scope, text)
+	buffers.Put(buffer)
+}
+
+// LogProgress writes a visit of a progress point.
+func LogProgress(name string) {
+	buffer := buffers.Get().(*[longest]byte)
+	text := append(buffer[:0], progressMark...)
+	text = append(text, cut(name)...)
+	log(context.Background(), progressCategory, text)
+	buffers.Put(buffer)
+}
+
+func cut(name string) string { return name[:min(len(name), MaxName)] }
+
+// log writes a message of at least one byte.
+func log(ctx context.Context, category string, message []byte) {
+	trace.Log(ctx, category, unsafe.String(&message[0], len(message)))
+}
