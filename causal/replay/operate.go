@@ -21,7 +21,7 @@ func (b *builder) operate(g int32, e *event) {
 		}
 		slow = true
 	}
-	var w wait
+	w := wait{late: -1}
 	switch {
 	case slow:
 		w = b.fold(g, f.open)
