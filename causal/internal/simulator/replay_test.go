@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,21 +27,47 @@ var replayedSpeedups = []float64{.25, .5, .75, .95}
 // replayOf records a program and holds predictions against the truth.
 func replayOf(t testing.TB, name string, x *Experiment, stock bool) replayed {
 	t.Helper()
-	rec, arrivals, err := x.Recorded(stock)
+	rec, _, err := x.Recorded(stock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	arrivals = slices.DeleteFunc(arrivals, func(a Arrival) bool { return a.Time < x.Warm+(x.End-x.Warm)/10 })
 	out := replayed{name: name}
-	for _, s := range replayedSpeedups {
-		base, predicted := rec.Predict(Progress, replay.Speedup{Region: RegionName(Region), By: s})
-		out.base = points(base/period(arrivals) - 1)
+	var predicted []float64
+	out.base, predicted = predict(t, rec)
+	for i, s := range replayedSpeedups {
 		truth := x.Shortened(ledger.Hypothesis{Region: Region, Speedup: s})
-		p := 1 - predicted/base
-		out.truth, out.predicted = append(out.truth, points(truth)), append(out.predicted, points(p))
-		out.errors = append(out.errors, points(p-truth))
+		out.truth, out.predicted = append(out.truth, points(truth)), append(out.predicted, points(predicted[i]))
+		out.errors = append(out.errors, points(predicted[i]-truth))
 	}
 	return out
+}
+
+// predict asks a recording about the region. It returns by how many points the replay of nothing changed is off, and the
+// effects of the speed-ups.
+func predict(t testing.TB, rec *replay.Recording) (base float64, effects []float64) {
+	t.Helper()
+	study, err := replay.NewStudy(replay.StudyConfig{Speedups: replayedSpeedups})
+	if err != nil {
+		t.Fatal(err)
+	}
+	study.Add(rec)
+	r := study.Result()
+	base = math.NaN()
+	for _, c := range r.Checks {
+		if c.Point == Progress {
+			base = points(c.Deviation)
+		}
+	}
+	for _, s := range replayedSpeedups {
+		e := math.NaN()
+		for _, a := range r.Answers {
+			if a.Region == RegionName(Region) && a.Speedup == s && a.Point == Progress && a.Metric == replay.Throughput && len(a.Samples) > 0 {
+				e = a.Samples[0]
+			}
+		}
+		effects = append(effects, e)
+	}
+	return base, effects
 }
 
 func (r *replayed) worst() float64 {
@@ -102,6 +130,9 @@ func TestReplayGoDev(t *testing.T) {
 		for _, wake := range []int64{0, 5 * us, 50 * us} {
 			c := Config{Seed: 1, Jitter: .3, CPUs: cpus, Wake: wake, Go: true, Oversleep: wake}
 			add := func(name string, run func(w *World), period int64) {
+				if !regexp.MustCompile(os.Getenv("ONLY")).MatchString(fmt.Sprintf("%s, %d CPUs, %d µs", name, cpus, wake/us)) {
+					return
+				}
 				x := &Experiment{Program: run, Config: c, Warm: 100 * period, End: 2100 * period}
 				all = append(all, replayOf(t, fmt.Sprintf("%s, %d CPUs, %d µs", name, cpus, wake/us), x, false))
 			}
