@@ -150,3 +150,72 @@ func TestReplayGoDev(t *testing.T) {
 	}
 	fmt.Printf("== Go\n%s", table(all))
 }
+
+func TestReplayRandomDev(t *testing.T) {
+	n := 60
+	fmt.Sscan(os.Getenv("N"), &n)
+	first := 0
+	fmt.Sscan(os.Getenv("FIRST"), &first)
+	shapes := []struct {
+		name  string
+		shape Shape
+	}{
+		{"alone", Shape{Loops: 4}},
+		{"work", Shape{Loops: 4, Work: true}},
+		{"sharing", Shape{Loops: 4, Sharing: true}},
+		{"requests", Shape{Loops: 4, Sharing: true, Requests: true}},
+		{"all", Shape{Loops: 6, Work: true, Sharing: true, Requests: true}},
+		{"brief", Shape{Loops: 6, Work: true, Sharing: true, Requests: true, Brief: true}},
+	}
+	configs := []struct {
+		name   string
+		config Config
+	}{
+		{"exact", Config{CPUs: 64, Go: true}},
+		{"jitter", Config{CPUs: 64, Go: true, Jitter: .3}},
+		{"3 CPUs", Config{CPUs: 3, Go: true, Jitter: .3}},
+		{"wake 20", Config{CPUs: 16, Go: true, Jitter: .3, Wake: 20 * us}},
+		{"3, wake 20", Config{CPUs: 3, Go: true, Jitter: .3, Wake: 20 * us}},
+	}
+	only := regexp.MustCompile(os.Getenv("ONLY"))
+	var worst []replayed
+	for _, sh := range shapes {
+		for _, c := range configs {
+			if !only.MatchString(sh.name + ", " + c.name) {
+				continue
+			}
+			var all []replayed
+			for seed := first; seed < first+n; seed++ {
+				run, round := Random(uint64(seed), sh.shape)
+				c.config.Seed = uint64(seed)
+				x := &Experiment{Program: run, Config: c.config, Warm: 50 * round, End: 450 * round}
+				if len(x.Run(x.Config)) < 50 {
+					continue
+				}
+				r := replayOf(t, fmt.Sprintf("%s, %s, %d", sh.name, c.name, seed), x, false)
+				all = append(all, r)
+			}
+			var errors, bases []float64
+			withheld := 0
+			for _, r := range all {
+				bases = append(bases, math.Abs(r.base))
+				if math.IsNaN(r.worst()) {
+					withheld++
+					continue
+				}
+				for _, e := range r.errors {
+					errors = append(errors, math.Abs(e))
+				}
+			}
+			slices.Sort(errors)
+			slices.Sort(bases)
+			mean := 0.
+			for _, e := range errors {
+				mean += e / float64(len(errors))
+			}
+			fmt.Printf("%-10s %-10s %3d programs, %2d withheld; error mean %.2f p95 %.2f worst %.2f; base p95 %.2f worst %.2f\n", sh.name, c.name, len(all), withheld, mean, errors[len(errors)*95/100], errors[len(errors)-1], bases[len(bases)*95/100], bases[len(bases)-1])
+			worst = append(worst, all...)
+		}
+	}
+	fmt.Print(table(worst))
+}
