@@ -32,7 +32,8 @@ func (b *builder) finish(infer bool) {
 			}
 		}
 	}
-	b.p.cross, b.p.outside, b.p.swap = median(b.cross, 50_000), median(b.outside, 5_000), median(b.swap, 500)
+	b.p.swap = median(b.swap, 500)
+	b.settle()
 	for g := range b.p.lists {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })

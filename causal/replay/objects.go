@@ -35,7 +35,7 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	done := true
+	done, again := true, r.retrying
 	switch o.kind {
 	case opLock:
 		done = s.lock(b, i)
@@ -75,6 +75,9 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		return true
 	}
 	r.late = int64(o.late)
+	if again {
+		r.late = -1
+	}
 	return false
 }
 
