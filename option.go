@@ -33,6 +33,7 @@ const (
 	EnvPlanToken   = "OTELPROF_PLAN_TOKEN_FILE"
 	EnvPlanKey     = "OTELPROF_PLAN_PUBLIC_KEY"
 	EnvExperiments = causal.EnvExperiments
+	EnvReplay      = causal.EnvReplay
 	EnvVirtual     = "OTELPROF_VIRTUAL"
 	EnvCounters    = "OTELPROF_COUNTERS"
 	EnvStacks      = "OTELPROF_STACKS"
@@ -62,6 +63,7 @@ type config struct {
 	dataDir         string // "" for none
 	plans           planSources
 	experiments     *causal.Limits // nil for none
+	replay          bool
 	virtual         bool
 	counters        bool
 	counterOptions  []pmuattrs.HookOption
@@ -94,6 +96,7 @@ func newConfig(opts []Option) (config, error) {
 		limits := causal.DefaultLimits()
 		c.experiments = &limits
 	}
+	c.replay = c.switched(EnvReplay) != off
 	c.virtual = c.switched(EnvVirtual) != off
 	c.counters = c.switched(EnvCounters) == on
 	c.stacks = c.switched(EnvStacks) == on
@@ -220,6 +223,13 @@ func WithDataDir(dir string) Option {
 // OTELPROF_EXPERIMENTS is on; then the caps are [causal.DefaultLimits].
 func WithExperiments(caps causal.Limits) Option {
 	return optionFunc(func(c config) config { c.experiments = &caps; return c })
+}
+
+// WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most, from which it is
+// computed what would be if a span were faster, see [causal.WithReplay]. [causal.Controller.Record] still makes
+// one. By default, if this option is not used, they are on, unless OTELPROF_REPLAY is off.
+func WithoutReplay() Option {
+	return optionFunc(func(c config) config { c.replay = false; return c })
 }
 
 // WithoutVirtualTime switches virtual time off, which answers what would be if a span were faster without

@@ -430,6 +430,28 @@ func TestSetupExperiments(t *testing.T) {
 	}
 }
 
+func TestSetupReplay(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		opts []Option
+		want bool
+	}{
+		{"", nil, true},
+		{"", []Option{WithoutReplay()}, false},
+		{"on", nil, true},
+		{"on", []Option{WithoutReplay()}, false},
+		{"off", nil, false},
+	} {
+		t.Run(fmt.Sprintf("env=%q/options=%d", tt.env, len(tt.opts)), func(t *testing.T) {
+			t.Setenv(EnvReplay, tt.env)
+			p, _ := setup(t, tt.opts...)
+			if got := p.Causal().Status().Recording.On; got != tt.want {
+				t.Errorf("On = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestSetupViewerOffOverrules(t *testing.T) {
 	t.Setenv(EnvViewer, "off")
 	p, _ := setup(t, WithViewer("127.0.0.1:0"))

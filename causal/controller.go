@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -39,7 +40,10 @@ type Controller struct {
 	wait       sync.WaitGroup
 
 	virtual    *virtual // nil if it is off
+	study      study
+	recorder   *record.Recorder
 	background sync.WaitGroup
+	ending     context.Context // until Close
 	close      context.CancelFunc
 }
 
@@ -51,7 +55,12 @@ func New(opts ...Option) (*Controller, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	controller := &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}, close: cancel}
+	controller := &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}, ending: ctx, close: cancel}
+	controller.study = c.newStudy()
+	controller.recorder = record.New(controller.study.add, controller.keepAway)
+	if c.replay {
+		controller.background.Go(func() { controller.recorder.Run(ctx) })
+	}
 	if c.virtual {
 		v := newVirtual(c.audit)
 		controller.virtual = v
@@ -328,6 +337,7 @@ func (c *Controller) Status() Status {
 		Caps:      c.caps,
 	}
 	s.Audit, s.AuditDropped = c.audit.latest()
+	s.Recording = c.recording()
 	s.Sources = c.audit.followed()
 	if c.plan != nil {
 		s.PlanHash = c.plan.hash
@@ -352,8 +362,9 @@ func (c *Controller) Status() Status {
 }
 
 // Profile returns what has been measured under the plan in force, or the last one, and what virtual
-// time tells, if that is on.
+// time and recordings tell, if they are on.
 func (c *Controller) Profile() Profile {
+	c.recorder.SawLook()
 	c.mu.Lock()
 	r, state, reason := c.last, c.state, c.reason
 	c.mu.Unlock()
@@ -365,9 +376,10 @@ func (c *Controller) Profile() Profile {
 	}
 	if c.virtual != nil {
 		c.virtual.addTo(&p)
-		if r == nil && len(p.Curves) > 0 {
-			p.Notes = p.Notes[1:] // it does not take a plan
-		}
+	}
+	c.study.addTo(&p)
+	if r == nil && len(p.Curves) > 0 {
+		p.Notes = p.Notes[1:] // that does not take a plan
 	}
 	finish(&p)
 	if r != nil && state != StateRunning && state != StateWaiting && reason != programEnds {

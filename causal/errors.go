@@ -1,6 +1,10 @@
 package causal
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/otelprof/otelprof/causal/internal/record"
+)
 
 var (
 	// ErrConfig is returned for an option that is out of its range.
@@ -14,6 +18,11 @@ var (
 	ErrDisabled = errors.New("causal: experiments are off")
 	// ErrGeneration is returned for a plan that is not newer than the last one.
 	ErrGeneration = errors.New("causal: stale plan")
+	// ErrRecording is returned if the program could not be recorded.
+	ErrRecording = errors.New("causal: recording")
+	// ErrTraced is returned while others take an execution trace of the process, which can have
+	// only one.
+	ErrTraced = record.ErrTraced
 	// ErrLatched is returned for a plan that was aborted before.
 	ErrLatched = errors.New("causal: aborted plan")
 )

@@ -37,6 +37,7 @@ func (h hook) OnEnd(r *spans.Region) {
 // AfterEnd implements spans.AfterEnder: it counts visits of progress points and pays the
 // delay. While no plan runs and nothing is observed it costs a few atomic loads.
 func (h hook) AfterEnd(r *spans.Region) time.Duration {
+	h.c.recorder.SawSpan()
 	f := live.frame.Get(r)
 	if f != nil {
 		endSpan(live.observation.Load(), f, r)

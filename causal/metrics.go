@@ -28,7 +28,7 @@ const (
 	PointKey   = attribute.Key("otelprof.causal.progress_point")
 	// MetricKey is of effects only.
 	MetricKey = attribute.Key("otelprof.causal.metric")
-	// PlanHashKey is left out where there is no plan, as in virtual time.
+	// PlanHashKey is left out where there is no plan, as for recordings and virtual time.
 	PlanHashKey = attribute.Key("otelprof.causal.plan_hash")
 
 	regionNameKey  = attribute.Key("otelprof.region.name")
@@ -44,7 +44,7 @@ const (
 
 var _ sdkmetric.Producer = (*Producer)(nil)
 
-// A Producer gives metric readers the results of experiments and of virtual time. Its sums
+// A Producer gives metric readers the results of experiments, of recordings and of virtual time. Its sums
 // are cumulative, since the profile was started, whatever temporality a reader prefers. Any
 // number of readers can share it. A collection costs what computing the profile does.
 type Producer struct{ profile func() Profile }
@@ -132,7 +132,7 @@ func (p Profile) attributes(mode Mode, region RegionKey, progress string, speedu
 	if region != (RegionKey{}) {
 		all = append(all, regionNameKey.String(region.Span), regionScopeKey.String(region.Scope))
 	}
-	if p.PlanHash != "" && mode != ModeVirtual {
+	if p.PlanHash != "" && mode.Delays() {
 		all = append(all, PlanHashKey.String(p.PlanHash))
 	}
 	return attribute.NewSet(all...)

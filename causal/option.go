@@ -28,16 +28,19 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	enabled bool
 	virtual bool
-	watch   func(context.Context, *load)
-	wall    func(time.Time) time.Time // nil for the real one
-	caps    Limits
-	service string
-	env     string
-	id      string
-	log     *slog.Logger
-	tell    []func(AuditEvent)
-	audit   *audit
-	exempt  []string
+	// replay is set if recordings are made of their own accord, recordable unless they are forbidden.
+	replay, recordable bool
+	newStudy           func() study
+	watch              func(context.Context, *load)
+	wall               func(time.Time) time.Time // nil for the real one
+	caps               Limits
+	service            string
+	env                string
+	id                 string
+	log                *slog.Logger
+	tell               []func(AuditEvent)
+	audit              *audit
+	exempt             []string
 }
 
 // exemptByDefault are the names of health checks. Orchestrators kill a process that answers
@@ -45,7 +48,7 @@ type config struct {
 var exemptByDefault = []string{"*/health*", "*/healthz*", "*/livez*", "*/readyz*", "*/ready", "*/live", "*/ping", "*grpc.health.v1.Health/*"}
 
 func newConfig(opts []Option) (config, error) {
-	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, watch: watchLoad}
+	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, watch: watchLoad, recordable: true, newStudy: func() study { return unread{} }}
 	for _, o := range opts {
 		c = o.apply(c)
 	}
@@ -63,6 +66,13 @@ func newConfig(opts []Option) (config, error) {
 		c.enabled = false
 	default:
 		errs = append(errs, fmt.Errorf("%w: %s %q: must be on or off", ErrConfig, EnvExperiments, value))
+	}
+	switch value := os.Getenv(EnvReplay); value {
+	case "", "on":
+	case "off":
+		c.replay, c.recordable = false, false
+	default:
+		errs = append(errs, fmt.Errorf("%w: %s %q: must be on or off", ErrConfig, EnvReplay, value))
 	}
 	c.audit = newAudit(c.log, c.tell)
 	return c, errors.Join(errs...)

@@ -11,13 +11,17 @@ const API = "causal/v1"
 // Mode is the kind of experiment.
 type Mode string
 
-// The modes. No plan asks for [ModeVirtual]: it costs nothing, so it needs none.
+// The modes of plans. No plan asks for [ModeVirtual] or [ModeReplay]: they delay nothing.
 const (
 	// ModeOverlap delays all others by what the chosen region would save, when a span ends.
 	ModeOverlap Mode = "overlap"
 	// ModeDilation stretches every region but the chosen one in proportion to its self time.
 	ModeDilation Mode = "dilation"
 )
+
+// Delays reports whether answers of this mode are of experiments, which delay the program and need a
+// plan.
+func (m Mode) Delays() bool { return m == ModeOverlap || m == ModeDilation }
 
 // A Plan says which experiments to run, when, on what and at what cost at most. It is
 // made by [ParsePlan] and immutable.

@@ -32,7 +32,7 @@ const (
 )
 
 // A Profile is what has been found out so far about what would happen if a region were faster:
-// by the experiments of one plan, from virtual time, or both.
+// by the experiments of one plan, from recordings, from virtual time, or all of them.
 type Profile struct {
 	// Mode is the kind of the plan's experiments, "" without a plan.
 	Mode Mode `json:"mode"`
@@ -65,7 +65,7 @@ type Profile struct {
 
 // A Curve tells how one progress point would answer to speeding up one region.
 type Curve struct {
-	// Mode is how that was found out: an experiment, or [ModeVirtual].
+	// Mode is how that was found out: an experiment, [ModeReplay] or [ModeVirtual].
 	Mode     Mode      `json:"mode"`
 	Region   RegionKey `json:"region"`
 	Progress string    `json:"progress"`

@@ -98,7 +98,7 @@ func apart(a, b Curve) (x, y Effect, found bool) {
 }
 
 // order puts throughput first, then the questions with the strongest answers, and in each the
-// experiments before virtual time.
+// experiments before what was computed.
 func (p *Profile) order() {
 	strongest := map[question]float64{}
 	for _, c := range p.Curves {
@@ -133,8 +133,10 @@ func (m Mode) rank() string {
 		return "1"
 	case ModeDilation:
 		return "2"
+	case ModeReplay:
+		return "3"
 	}
-	return "3" + string(m)
+	return "4" + string(m)
 }
 
 // strength orders curves: the reduction at the largest speed-up that has a number.

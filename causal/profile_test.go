@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,12 +134,56 @@ func TestProfileWriteTableEmpty(t *testing.T) {
 func TestProfileTitle(t *testing.T) {
 	for want, p := range map[string]Profile{
 		"nothing was measured":                                                 {},
-		"virtual time, in which nothing is delayed":                            {Curves: []Curve{{Mode: ModeVirtual}}},
+		"virtual time; nothing is delayed":                                     {Curves: []Curve{{Mode: ModeVirtual}}},
+		"recordings, simulated; nothing is delayed":                            {Curves: []Curve{{Mode: ModeReplay}, {Mode: ModeReplay}}},
+		"recordings, simulated and virtual time; nothing is delayed":           {Curves: []Curve{{Mode: ModeReplay}, {Mode: ModeVirtual}}},
 		"plan p, 1 iteration, 1 experiment (0 rejected), 0s of delay inserted": {PlanID: "p", Iterations: 1, Experiments: 1},
 	} {
 		if got := p.title(); got != want {
 			t.Errorf("title() = %q, want %q", got, want)
 		}
+	}
+}
+
+// TestProfileOfReplay has a curve from recordings beside those of the other modes.
+func TestProfileOfReplay(t *testing.T) {
+	p := bothModes()
+	price := p.Curves[0]
+	replay := newCurve(ModeReplay, price.Region, price.Progress, price.Metric, price.BasePeriod)
+	for _, speedup := range []float64{0.1, 0.5} {
+		replay.Effects = append(replay.Effects, Effect{
+			Speedup: speedup, Reduction: 0.6 * speedup, Lo: 0.58 * speedup, Hi: 0.62 * speedup, Samples: 5,
+			Reductions: []float64{0.59 * speedup, 0.6 * speedup, 0.6 * speedup, 0.6 * speedup, 0.61 * speedup},
+		})
+	}
+	p.Curves = append(p.Curves, replay)
+	finish(&p)
+	var modes []Mode
+	for _, c := range p.Curves {
+		if c.question() == price.question() {
+			modes = append(modes, c.Mode)
+		}
+	}
+	if diff := cmp.Diff([]Mode{ModeOverlap, ModeReplay, ModeVirtual}, modes); diff != "" {
+		t.Errorf("modes, in the order in which to believe them (-want +got):\n%s", diff)
+	}
+	if c := p.Curves[1]; c.Verdict != "speeding this up helps: 10 % faster gives 6.0 %; virtual disagrees" || !c.Significant {
+		t.Errorf("verdict %q, significant %t", c.Verdict, c.Significant)
+	}
+	if table := string(render(t, p.WriteTable)); !strings.Contains(table, "replay   6.0 (5.8 .. 6.2)") {
+		t.Errorf("table:\n%s\nwant the curve from recordings in it", table)
+	}
+	if picture := string(render(t, p.WriteSVG)); !strings.Contains(picture, "price → checkout (replay)") {
+		t.Error("the picture lacks the curve from recordings")
+	}
+	read, err := ReadProfile(bytes.NewReader(render(t, p.WriteJSON)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged := Merge(read, read)
+	i := slices.IndexFunc(merged.Curves, func(c Curve) bool { return c.Mode == ModeReplay })
+	if i < 0 || merged.Curves[i].Effects[1].Samples != 10 {
+		t.Errorf("merged curves %+v, want the one from recordings with twice the samples", merged.Curves)
 	}
 }
 

@@ -51,6 +51,8 @@ type Status struct {
 	Experiment string `json:"experiment,omitempty"`
 	// Withheld counts delays owed and not inserted, by the rule that forbade them.
 	Withheld map[string]uint64 `json:"withheld,omitempty"`
+	// Recording tells of the recordings for replay.
+	Recording RecordingStatus `json:"recording"`
 	// LastError is why the last plan document was rejected, "" if it was not.
 	LastError string `json:"last_error,omitempty"`
 	// Audit is what happened last, at most 32 events, the oldest first.

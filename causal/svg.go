@@ -24,7 +24,7 @@ const mostDrawn = 20
 
 // WriteSVG draws the curves, a panel for each metric: across, how much faster the region would
 // be; up, how much higher throughput, or how much lower latency, with 95 % intervals. A
-// panel holds all progress points. What is read off virtual time is dashed.
+// panel holds all progress points. What was computed is dashed, or dotted if from recordings.
 func (p Profile) WriteSVG(w io.Writer) error {
 	panels := p.panels()
 	s := &svg{}
@@ -161,8 +161,12 @@ func (s *svg) curve(i int, c Curve, x, y axis) {
 		s.mark(i, px, py, color)
 	}
 	name, dash := fmt.Sprintf("%s → %s", c.Region.Span, c.Progress), ""
-	if c.Mode == ModeVirtual {
-		name, dash = name+" (virtual)", ` stroke-dasharray="6 3"`
+	if !c.Mode.Delays() {
+		name = fmt.Sprintf("%s (%s)", name, c.Mode)
+		dash = ` stroke-dasharray="6 3"`
+		if c.Mode == ModeReplay {
+			dash = ` stroke-dasharray="1 3"`
+		}
 	}
 	if len(c.Disagrees) > 0 {
 		name = "! " + name

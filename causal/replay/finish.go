@@ -22,11 +22,10 @@ func (b *builder) finish(infer bool) {
 			o.count = -lv.low
 		case objectChan:
 			o.count = -lv.low
-			if o.capacity == 0 {
-				o.count = 0
-			} else if o.count > o.capacity {
-				o.count = o.capacity
+			if lv.full >= 0 {
+				o.count = lv.full
 			}
+			o.count = min(o.count, o.capacity)
 			if lv.now-lv.low > o.capacity && lv.sends <= 2 { // given up by its receiver
 				o.capacity = lv.sends + 1
 			}
@@ -38,10 +37,29 @@ func (b *builder) finish(infer bool) {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
+	b.p.connect()
+	b.p.match()
 	if infer {
 		b.p.infer()
 	}
+	b.p.serve()
 	b.p.close()
+	b.p.patience = b.p.longestGap()
+}
+
+// longestGap returns three times the longest time without a visit of any progress point.
+func (p *program) longestGap() int64 {
+	var all []int64
+	for _, v := range p.recorded() {
+		all = append(all, v...)
+	}
+	slices.Sort(all)
+	last, longest := int64(0), int64(5_000_000)
+	for _, at := range append(all, p.rec.End-p.rec.Start) {
+		longest = max(longest, at-last)
+		last = at
+	}
+	return 3 * longest
 }
 
 func median(v []int64, otherwise int64) int64 {
@@ -63,6 +81,14 @@ func (p *program) close() {
 	}
 	p.respawn()
 	p.recur()
+	for i := range p.lists {
+		l := &p.lists[i]
+		p.travelling = p.travelling || l.serves >= 0
+		for k := l.from; k < l.to; k++ {
+			o := &l.ops[k]
+			l.visits = l.visits || o.kind == opVisit || o.kind == opClose && p.pointOf[p.rec.spans[o.arg].region] >= 0
+		}
+	}
 }
 
 // An anchor is a kind of op that a list comes back to.
@@ -181,57 +207,6 @@ func (p *program) respawn() {
 		l := &p.lists[i]
 		if l.born && !l.ended && len(l.ops) > 0 {
 			p.loop(l)
-		}
-	}
-}
-
-// recur tells of each wait whether its token comes at all, once, or each time round.
-func (p *program) recur() {
-	// how often a place is reached: 0 never, 1 once, 2 again and again
-	reached := make([]int8, len(p.lists))
-	for i := range reached {
-		reached[i] = -1
-	}
-	var ofList func(i int32, depth int) int8
-	at := func(i, k int32, depth int) int8 {
-		l := &p.lists[i]
-		r := ofList(i, depth)
-		switch {
-		case l.to == 0 || r == 0:
-			return r
-		case k >= l.to:
-			return 0
-		case k >= l.from:
-			return 2
-		}
-		return r
-	}
-	ofList = func(i int32, depth int) int8 {
-		if reached[i] >= 0 {
-			return reached[i]
-		}
-		l := &p.lists[i]
-		r := int8(1)
-		if l.born && l.spawned.list >= 0 && depth < 1000 {
-			reached[i] = 1
-			r = at(l.spawned.list, l.spawned.op, depth+1)
-		}
-		reached[i] = r
-		return r
-	}
-	wakes := make([]int8, p.tokens)
-	for i := range p.lists {
-		for k, o := range p.lists[i].ops {
-			if o.kind == opWake {
-				wakes[o.arg] = at(int32(i), int32(k), 0)
-			}
-		}
-	}
-	for i := range p.lists {
-		for k := range p.lists[i].ops {
-			if o := &p.lists[i].ops[k]; o.kind == opWait {
-				o.never, o.once = wakes[o.arg] == 0, wakes[o.arg] == 1
-			}
 		}
 	}
 }

@@ -26,39 +26,141 @@ const leastHandovers = 20
 // infer replaces tokens by objects.
 func (p *program) infer() {
 	all := p.handovers()
-	sites := newUnion(2 * len(p.rec.sites))
-	goroutines := newUnion(len(p.lists))
+	places := newUnion(len(p.rec.sites) + 1)
+	of := p.usedAt()
 	// Waits of one place, ended at one place, may be of one object, if the same goroutines meet there.
 	for i := range all {
-		h := &all[i]
-		sites.join(p.siteOf(h.waiter), int32(len(p.rec.sites))+p.siteOf(h.waker))
+		places.join(of[p.siteOf(all[i].waiter)], of[p.siteOf(all[i].waker)])
 	}
-	groups := map[int32][]int32{} // handovers by site
-	for i := range all {
-		s := sites.find(p.siteOf(all[i].waiter))
-		groups[s] = append(groups[s], int32(i))
-	}
-	order := make([]int32, 0, len(groups))
-	for s := range groups {
-		order = append(order, s)
-	}
-	slices.Sort(order)
-	for _, s := range order {
+	goroutines := newUnion(len(p.lists))
+	for _, group := range grouped(len(all), func(i int32) int32 { return places.find(of[p.siteOf(all[i].waiter)]) }) {
 		goroutines.reset()
-		for _, i := range groups[s] {
+		for _, i := range group {
 			goroutines.join(all[i].waiter.list, all[i].waker.list)
 		}
-		parts := map[int32][]int32{}
-		var keys []int32
-		for _, i := range groups[s] {
-			g := goroutines.find(all[i].waiter.list)
-			if parts[g] == nil {
-				keys = append(keys, g)
+		for _, part := range grouped(len(group), func(k int32) int32 { return goroutines.find(all[group[k]].waiter.list) }) {
+			for k := range part {
+				part[k] = group[part[k]]
 			}
-			parts[g] = append(parts[g], i)
+			if !p.detach(all, part) && p.shared(all, part) {
+				p.share(all, part, false)
+			}
 		}
-		for _, g := range keys {
-			p.share(all, parts[g])
+	}
+	p.inferServers(all)
+}
+
+// incidental is which part of a goroutine's time waits for a lock must be to matter.
+const incidental = 0.01
+
+// detach leaves waits for locks as long as they were, where they are so few and short that who held the lock is an accident
+// of the recording: an order that is kept here could contradict one that is decided anew elsewhere.
+func (p *program) detach(all []handover, part []int32) bool {
+	var total int64
+	for _, i := range part {
+		o := p.op(all[i].waiter)
+		if o.reason != waitMutex {
+			return false
+		}
+		total += o.d
+	}
+	if float64(total) > incidental*float64(p.rec.End-p.rec.Start) {
+		return false
+	}
+	for _, i := range part {
+		wait, wake := p.op(all[i].waiter), p.op(all[i].waker)
+		wait.kind = opOut
+		wait.set = 0 // nothing makes that shorter
+		wake.kind, wake.d = opRun, 0
+	}
+	return true
+}
+
+// grouped returns the numbers below n by their key, groups in the order of their first members.
+func grouped(n int, key func(i int32) int32) [][]int32 {
+	at := map[int32]int{}
+	var groups [][]int32
+	for i := range int32(n) {
+		k := key(i)
+		g, ok := at[k]
+		if !ok {
+			g = len(groups)
+			at[k] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// usedAt numbers the places in the program that sites are about: the same for all ways there.
+func (p *program) usedAt() []int32 {
+	of := make([]int32, len(p.rec.sites))
+	numbers := map[Frame]int32{}
+	for i, s := range p.rec.sites {
+		f, ok := s.user()
+		if !ok {
+			of[i] = int32(i)
+			continue
+		}
+		n, ok := numbers[f]
+		if !ok {
+			n = int32(i)
+			numbers[f] = n
+		}
+		of[i] = n
+	}
+	return of
+}
+
+// inferServers finds goroutines that serve any others, have no spans of their own, and wait each for itself: those that read
+// and write connections, say. Together they are a pool of servers.
+func (p *program) inferServers(all []handover) {
+	spans := make([]bool, len(p.lists))
+	waits := make([]map[int32]int, len(p.lists))
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if p.lists[l].ops[k].kind == opOpen {
+				spans[l] = true
+			}
+		}
+	}
+	var left []handover
+	for _, h := range all {
+		if o := p.op(h.waiter); o.kind != opWait || spans[h.waiter.list] || p.lists[h.waiter.list].serves >= 0 || h.taken {
+			continue
+		}
+		left = append(left, h)
+		if waits[h.waiter.list] == nil {
+			waits[h.waiter.list] = map[int32]int{}
+		}
+		waits[h.waiter.list][p.siteOf(h.waiter)]++
+	}
+	head := make([]int32, len(p.lists)) // the site that each comes back to
+	for l := range head {
+		for site, n := range waits[l] {
+			if n > 1 && (n > waits[l][head[l]] || n == waits[l][head[l]] && site < head[l]) {
+				head[l] = site
+			}
+		}
+	}
+	roots := map[string]int32{}
+	left = slices.DeleteFunc(left, func(h handover) bool { return head[h.waiter.list] == 0 || head[h.waiter.list] != p.siteOf(h.waiter) })
+	for _, part := range grouped(len(left), func(i int32) int32 {
+		root := p.rec.sites[p.siteOf(left[i].waiter)].root()
+		n, ok := roots[root]
+		if !ok {
+			n = int32(len(roots))
+			roots[root] = n
+		}
+		return n
+	}) {
+		wakers := map[int32]bool{}
+		for _, i := range part {
+			wakers[left[i].waker.list] = true
+		}
+		if len(part) >= leastHandovers && len(wakers) > 1 {
+			p.share(left, part, true)
 		}
 	}
 }
@@ -123,10 +225,17 @@ func (p *program) direction(site int32) opKind {
 	return opWake
 }
 
-// share makes one object of handovers, if they are as those of one.
-func (p *program) share(all []handover, part []int32) {
+// shared reports whether handovers are as those of one object: who waits longest is served first.
+func (p *program) shared(all []handover, part []int32) bool {
 	if len(part) < leastHandovers {
-		return
+		return false
+	}
+	waiters := map[int32]bool{}
+	for _, i := range part {
+		if p.lists[all[i].waiter.list].serves >= 0 && p.op(all[i].waiter).reason != waitMutex {
+			return false // it waits for its own request
+		}
+		waiters[all[i].waiter.list] = true
 	}
 	fair, judged := 0, 0
 	var waiting []int32
@@ -160,9 +269,11 @@ func (p *program) share(all []handover, part []int32) {
 			waiting = slices.Delete(waiting, k, k+1)
 		}
 	}
-	if float64(fair) < fairness*float64(judged) {
-		return
-	}
+	return len(waiters) == 1 || judged >= leastHandovers/2 && float64(fair) >= fairness*float64(judged)
+}
+
+// share makes one object of handovers. Who waits there serves, or goes on with its own work.
+func (p *program) share(all []handover, part []int32, serves bool) {
 	object := int32(len(p.objects))
 	info := objectInfo{kind: objectChan, capacity: unlimited, inferred: true, site: p.siteOf(all[part[0]].waiter)}
 	for _, i := range part {
@@ -174,6 +285,17 @@ func (p *program) share(all []handover, part []int32) {
 			info.capacity = 1
 		}
 		wait.arg, wake.arg, wait.d, wake.d = object, object, 0, 0
+		if h.taken {
+			p.segments = append(p.segments, h.waker)
+			wait.segment = int32(len(p.segments) - 1)
+		} else {
+			p.segments = append(p.segments, h.waiter)
+			wake.segment = int32(len(p.segments) - 1)
+			if serves {
+				wait.head = true
+				p.lists[h.waiter.list].serves = object
+			}
+		}
 	}
 	if all[part[0]].taken {
 		info.count = 1

@@ -14,10 +14,13 @@ type object struct {
 	cap     int32
 	queue   []int32 // that wait for the lock, to write, to join, to send
 	others  []int32 // that wait to read, to receive
+	// elements are those in the buffer, each by the segment where its work is.
+	elements []int32
 }
 
 func (b *object) begin(o *objectInfo) {
 	b.held, b.readers, b.count, b.cap = o.held, o.readers, o.count, o.capacity
+	b.elements = append([]int32(nil), o.elements...)
 }
 
 func first(q *[]int32) int32 {
@@ -31,8 +34,7 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 	r := &s.runners[i]
 	b := &s.objects[o.arg]
 	if r.granted {
-		r.granted = false
-		r.pc++
+		s.goOn(r, o)
 		return true
 	}
 	done, again := true, r.retrying
@@ -66,12 +68,22 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 			b.queue = append(b.queue, i)
 		}
 	case opSend:
-		done = s.send(b, i, proc)
+		if o.d > 0 {
+			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
+			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
+			break
+		}
+		if done = s.send(b, o.segment, proc); !done {
+			b.queue = append(b.queue, i)
+		}
 	case opReceive:
-		done = s.receive(b, i, proc)
+		r.element, done = s.receive(b, proc)
+		if !done {
+			b.others = append(b.others, i)
+		}
 	}
 	if done {
-		r.pc++
+		s.goOn(r, o)
 		return true
 	}
 	r.late = int64(o.late)
@@ -180,32 +192,80 @@ func (s *simulation) readUnlock(b *object, proc int32) {
 	}
 }
 
-func (s *simulation) send(b *object, i, proc int32) bool {
+// goOn goes on behind an op, or with the work of the element that was received.
+func (s *simulation) goOn(r *runner, o *op) {
+	r.granted = false
+	r.pc++
+	if o.kind == opReceive && o.head {
+		if r.element == 0 { // what was done for it is not in the recording
+			r.pc--
+			return
+		}
+		at := s.p.segments[r.element]
+		r.list, r.pc = at.list, at.op+1
+	}
+	r.element = 0
+}
+
+// serveOn has a goroutine whose list is over take the next element, or reports that it must wait for one.
+func (s *simulation) serveOn(i, object int32) bool {
+	r := &s.runners[i]
+	done := r.granted
+	if !done {
+		if r.element, done = s.receive(&s.objects[object], -1); !done {
+			s.objects[object].others = append(s.objects[object].others, i)
+			return false
+		}
+	}
+	r.granted = false
+	if r.element > 0 {
+		at := s.p.segments[r.element]
+		r.list, r.pc = at.list, at.op+1
+	}
+	r.element = 0
+	return true
+}
+
+// send gives an element to the first that waits for one, or to the buffer, or reports that there is no room.
+func (s *simulation) send(b *object, element, proc int32) bool {
 	switch {
 	case len(b.others) > 0:
-		s.grant(first(&b.others), proc)
+		i := first(&b.others)
+		s.runners[i].element = element
+		s.grant(i, proc)
 	case b.count < b.cap:
 		b.count++
+		b.elements = append(b.elements, element)
 	default:
-		b.queue = append(b.queue, i)
 		return false
 	}
 	return true
 }
 
-func (s *simulation) receive(b *object, i, proc int32) bool {
+// receive takes the first element, and lets a sender that waits put its own into the buffer.
+func (s *simulation) receive(b *object, proc int32) (element int32, ok bool) {
 	switch {
 	case b.count > 0:
 		b.count--
+		if len(b.elements) > int(b.count) { // else it was there at first, and not received in the recording
+			element = first(&b.elements)
+		}
 		if len(b.queue) > 0 {
 			b.count++
+			b.elements = append(b.elements, s.sentBy(b.queue[0]))
 			s.grant(first(&b.queue), proc)
 		}
 	case len(b.queue) > 0:
+		element = s.sentBy(b.queue[0])
 		s.grant(first(&b.queue), proc)
 	default:
-		b.others = append(b.others, i)
-		return false
+		return 0, false
 	}
-	return true
+	return element, true
+}
+
+// sentBy returns the element of a runner that waits to send.
+func (s *simulation) sentBy(i int32) int32 {
+	r := &s.runners[i]
+	return s.p.lists[r.list].ops[r.pc].segment
 }

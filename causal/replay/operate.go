@@ -4,11 +4,16 @@ package replay
 func (b *builder) operate(g int32, e *event) {
 	f := &b.g[g]
 	what := e.what
-	if what >= 'A' && what <= 'Z' && what != 'E' {
+	begins := what >= 'A' && what <= 'Z'
+	if f.open >= 0 && f.letter == 'Y' && what != 'Y' && !ends('Y', what) {
+		f.open = -1 // a select that took a case whose channel has no marks
+	}
+	if begins {
 		if f.open < 0 {
-			f.open, f.letter, f.object = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.obj)
+			f.open, f.letter, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.obj), e.at
 			if what == 'S' { // it has sent, as far as others can tell
-				b.levels[f.object].send(int32(e.arg))
+				f.found = b.levels[f.object].now
+				b.levels[f.object].take(1)
 			}
 		}
 		f.first = false
@@ -21,14 +26,15 @@ func (b *builder) operate(g int32, e *event) {
 		}
 		slow = true
 	}
-	w := wait{late: -1}
+	w := wait{begun: e.at, late: -1}
 	switch {
 	case slow:
 		w = b.fold(g, f.open)
-		f.open = -1
+		w.begun, f.open = f.begun, -1
 	case f.first && acquires(what): // it has waited since before the window
 		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 {
 			w = b.fold(g, 0)
+			w.begun = b.p.rec.Start
 		}
 	}
 	f.first = false
@@ -47,9 +53,9 @@ func acquires(what byte) bool {
 func ends(begin, end byte) bool {
 	switch begin {
 	case 'Y':
-		return end == 'y' || end == 's' || end == 'r' || end == 'E'
+		return end == 'y' || end == 's' || end == 'r' || end == 'e'
 	case 'R':
-		return end == 'r' || end == 'E'
+		return end == 'r' || end == 'e'
 	}
 	return begin+('a'-'A') == end
 }
@@ -57,6 +63,7 @@ func ends(begin, end byte) bool {
 // A wait is what an operation did besides: nothing, or wait for a goroutine or for something outside.
 type wait struct {
 	waited, outside bool
+	begun           int64 // when the operation did
 	d               int64 // for so long
 	late            int32
 	site            int32
@@ -177,20 +184,27 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		lv.take(int32(e.arg))
 	case opSend:
 		o.capacity = int32(e.arg)
+		lv.sends++
 		if !sent {
-			lv.send(o.capacity)
+			lv.take(1)
 		} else if w.waited && o.capacity > 0 {
-			lv.foundFull(o.capacity)
+			lv.foundFull(o.capacity - f.found)
 		}
 	case opReceive:
 		o.capacity = int32(e.arg)
-		lv.receives++
 		lv.take(-1)
 	}
 	if lock != 0 {
 		b.holds(f, i, lock)
 	}
-	f.woken = b.emit(g, op{kind: kind, arg: i, d: e.arg, at: e.at, late: w.late, site: w.site})
+	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site}
+	switch kind {
+	case opAdd:
+		x.d = e.arg
+	case opSend, opReceive:
+		x.d = w.begun
+	}
+	f.woken = b.emit(g, x)
 }
 
 // holds follows how many locks a goroutine has.
@@ -251,15 +265,9 @@ func (v *level) take(n int32) {
 	v.low = min(v.low, v.now)
 }
 
-func (v *level) send(capacity int32) {
-	v.sends++
-	v.take(1)
-	_ = capacity
-}
-
-// foundFull notes that a sender had to wait: the buffer was full then, besides its own element.
-func (v *level) foundFull(capacity int32) {
+// foundFull notes that a sender had to wait, so that there must have been so many elements at first.
+func (v *level) foundFull(atFirst int32) {
 	if v.full < 0 {
-		v.full = max(0, capacity-(v.now-1))
+		v.full = max(0, atFirst)
 	}
 }

@@ -24,8 +24,8 @@ const (
 	opReadUnlock
 	opAdd // d to a wait group
 	opJoin
-	opSend
-	opReceive
+	opSend    // gives an element, after d
+	opReceive // takes one
 )
 
 // An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
@@ -37,8 +37,12 @@ type op struct {
 	// late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not tell how long
 	// that takes when a processor is idle.
 	late int32
-	set  uint16
-	kind opKind
+	// segment is, of a send, where the work of the element is: see program.segments; 0 for none.
+	segment int32
+	set     uint16
+	kind    opKind
+	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
+	head bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
 	// once tells that the token comes only the first time round, never that it does not come at all.
@@ -48,11 +52,14 @@ type op struct {
 
 // A list is what one goroutine did, in order.
 type list struct {
-	ops   []op
-	site  int32 // where it was created, 0 where that is not known
-	born  bool  // in the window
-	ended bool
-	gc    bool
+	ops    []op
+	visits bool // progress points, and begins anew
+	// serves is the object whose elements it works on; -1 for none.
+	serves int32
+	site   int32 // where it was created, 0 where that is not known
+	born   bool  // in the window
+	ended  bool
+	gc     bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
 	spawned  place // by which op
@@ -75,11 +82,12 @@ const (
 type objectInfo struct {
 	kind     objectKind
 	capacity int32
-	held     bool  // by a writer
-	readers  int32 // that hold it
-	count    int32 // of a wait group, or elements
-	site     int32 // where goroutines wait for it
-	inferred bool  // from who woke whom
+	held     bool    // by a writer
+	readers  int32   // that hold it
+	count    int32   // of a wait group, or elements
+	site     int32   // where goroutines wait for it
+	inferred bool    // from who woke whom
+	elements []int32 // segments of those there at first
 }
 
 // A program is a recording as lists that can be replayed.
@@ -89,16 +97,23 @@ type program struct {
 	tokens  int32
 	objects []objectInfo
 	sets    [][]int32 // regions
-	points  []point
-	visited [][]int64 // by progress point, in the recording
-	pointOf []int32   // by region: the point that its spans' ends visit, -1 for none
+	// segments are where the work of elements begins. The first one is none.
+	segments []place
+	points   []pointInfo
+	visited  [][]int64 // by progress point, in the recording
+	pointOf  []int32   // by region: the point that its spans' ends visit, -1 for none
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
 	// wakes it, and when a processor goes on with the next one.
 	cross, outside, swap int64
+	// travelling tells that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
+	// the first of them is.
+	travelling bool
+	// patience is how long there may be no progress before a wait is broken, ns.
+	patience int64
 }
 
-// A point is a progress point: what is counted, or the spans of a region.
-type point struct {
+// A pointInfo is a progress point: what is counted, or the spans of a region.
+type pointInfo struct {
 	name   string
 	region int32 // -1 for none
 }
@@ -120,7 +135,7 @@ func newProgram(rec *Recording, infer bool) *program {
 // findPoints takes what the program counts itself, and the spans that are nobody's children.
 func (p *program) findPoints() {
 	for _, name := range p.rec.points {
-		p.points = append(p.points, point{name, -1})
+		p.points = append(p.points, pointInfo{name, -1})
 	}
 	p.pointOf = make([]int32, len(p.rec.regions))
 	for i := range p.pointOf {
@@ -142,7 +157,7 @@ func (p *program) findPoints() {
 	for r, n := range roots {
 		if n > 0 && 2*n > all[r] {
 			p.pointOf[r] = int32(len(p.points))
-			p.points = append(p.points, point{p.rec.regions[r].Name, int32(r)})
+			p.points = append(p.points, pointInfo{p.rec.regions[r].Name, int32(r)})
 		}
 	}
 }
@@ -169,7 +184,6 @@ type level struct {
 	writers    int32
 	full       int32 // what it must have held at first since a sender found it full, -1 if none did
 	sends      int32
-	receives   int32
 	heldEvents int32
 }
 
@@ -189,6 +203,8 @@ type follower struct {
 	set     uint16
 	locks   map[int32]int32
 	held    int32
+	begun   int64
+	found   int32 // elements, when it began to send
 	open    int32 // op where an operation began that may wait, -1
 	letter  byte
 	object  int32
@@ -207,10 +223,11 @@ const (
 func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
-		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}}, g: make([]follower, n),
+		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
 		stopped: map[int64]int64{}, objects: map[uint64]int32{}, setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
 	for i := range b.g {
+		b.p.lists[i].serves = -1
 		b.g[i] = follower{open: -1, woken: -1, since: rec.Start, p: -1, readyP: -1, first: true}
 	}
 	return b

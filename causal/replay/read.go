@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
@@ -236,52 +238,38 @@ func (t *tracer) site(s trace.Stack) int32 {
 	return i
 }
 
+// log reads the marks of package mark.
 func (t *tracer) log(at int64, g int32, l *trace.Log) {
-	if code, ok := strings.CutPrefix(l.Category, "otelprof."); ok && len(code) == 1 {
-		arg, _ := strconv.ParseInt(l.Message, 10, 64)
-		t.b.add(event{kind: evOperate, at: at, g: g, by: nobody, what: code[0], obj: uint64(l.Task), arg: arg})
+	m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
+	if !ok {
 		return
 	}
-	rest, ok := strings.CutPrefix(l.Message, "otelprof")
-	if !ok || rest == "" {
-		return
-	}
-	switch kind := rest[0]; kind {
-	case '!':
-		t.b.add(event{kind: evVisit, at: at, g: g, by: nobody, ref: t.b.pointOf(rest[1:])})
-	case '+':
-		f := strings.SplitN(rest[1:], " ", 5)
-		if len(f) < 5 {
-			return
-		}
-		var n [4]uint64
-		for i := range n {
-			var err error
-			if n[i], err = strconv.ParseUint(f[i], 16, 64); err != nil {
-				return
-			}
-		}
-		s := span{region: t.b.regionOf(Region{l.Category, f[4]}), parent: -1, id: n[2], remote: n[3], root: n[1] == 0}
-		if p, ok := t.mark[n[1]]; ok {
+	switch m.Kind {
+	case mark.Progress:
+		t.b.add(event{kind: evVisit, at: at, g: g, by: nobody, ref: t.b.pointOf(m.Name)})
+	case mark.Start:
+		s := span{region: t.b.regionOf(Region{l.Category, m.Span.Name}), parent: -1, id: m.Span.SpanID, remote: m.Span.Remote, root: m.Span.Parent == 0}
+		if p, ok := t.mark[m.Span.Parent]; ok {
 			s.parent = p
 		}
 		ref := t.span(s)
-		t.mark[n[0]] = ref
+		t.mark[m.Span.ID] = ref
 		t.b.add(event{kind: evOpen, at: at, g: g, by: nobody, ref: ref})
-	case '-':
-		number, name, renamed := strings.Cut(rest[1:], " ")
-		id, err := strconv.ParseUint(number, 16, 64)
-		if err != nil {
-			return
-		}
-		ref, ok := t.mark[id]
+	case mark.End:
+		ref, ok := t.mark[m.Span.ID]
 		if !ok {
 			return
 		}
-		delete(t.mark, id)
-		if renamed {
-			t.b.r.spans[ref].region = t.b.regionOf(Region{l.Category, name})
+		delete(t.mark, m.Span.ID)
+		if m.Span.Name != "" {
+			t.b.r.spans[ref].region = t.b.regionOf(Region{l.Category, m.Span.Name})
 		}
 		t.b.add(event{kind: evClose, at: at, g: g, by: nobody, ref: ref})
+	case mark.Begin, mark.Done:
+		letter := byte(m.Op)
+		if m.Kind == mark.Begin {
+			letter -= 'a' - 'A'
+		}
+		t.b.add(event{kind: evOperate, at: at, g: g, by: nobody, what: letter, obj: m.Object, arg: int64(m.Arg)})
 	}
 }

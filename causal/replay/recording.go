@@ -1,6 +1,9 @@
 package replay
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Recording is what the goroutines of a program did in a window: when each ran, waited, for what, and which goroutine
 // woke it. It is read from an execution trace by [Read], or built by a [Recorder].
@@ -30,6 +33,24 @@ func (r Region) String() string { return r.Name }
 
 // A Site is where a goroutine waits, or was created: its call stack, innermost frame first.
 type Site struct{ Frames []Frame }
+
+// root returns the function that the goroutine began with.
+func (s Site) root() string {
+	if len(s.Frames) == 0 {
+		return ""
+	}
+	return s.Frames[len(s.Frames)-1].Func
+}
+
+// user returns the innermost frame that is neither of the runtime nor of package sync: where a lock or a channel is used.
+func (s Site) user() (Frame, bool) {
+	for _, f := range s.Frames {
+		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/sync.") {
+			return f, true
+		}
+	}
+	return Frame{}, false
+}
 
 // A Frame is one call of a [Site].
 type Frame struct {

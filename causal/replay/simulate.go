@@ -25,6 +25,7 @@ type outcome struct {
 	ended     int64     // when the simulation ended
 	stuck     bool      // nothing could go on any more
 	steps     int
+	broken    int // waits that were given up since nothing went on
 }
 
 // The states of a goroutine in a simulation.
@@ -41,11 +42,11 @@ type runner struct {
 	list, pc int32
 	left     int64 // of the op that computes, -1 before it begins
 	state    uint8
-	again    bool // the list has begun anew
 	granted  bool // what it waits for has been given to it
 	retrying bool // for a lock, after a wait
 	asked    int64
 	late     int64
+	element  int32 // that it was given
 	next     int32 // that waits for the same token, -1
 }
 
@@ -66,6 +67,7 @@ const (
 	happenStep  = iota // the current runner of processor id goes on
 	happenBack         // runner id comes back from outside
 	happenAwake        // processor id looks for a goroutine
+	happenSent         // the element of delivery id is there
 )
 
 type happenings []happening
@@ -85,25 +87,31 @@ func (h *happenings) Pop() any {
 
 // A simulation replays a program.
 type simulation struct {
-	p       *program
-	change  change
-	factors []float64 // of each set of regions
-	now     int64
-	n       uint32
-	heap    happenings
-	procs   []processor
-	queue   []int32 // runners that are ready, in order
-	runners []runner
-	free    []int32 // runners that are over
-	tokens  []int32
-	waits   []int32 // first runner that waits for a token, -1
-	holds   []int32 // first runner that has given a token and waits for its taker, -1
-	objects []object
-	began   []int64 // of spans
-	started []bool  // lists that come back to something, once they run
-	out     outcome
-	limit   int
+	p          *program
+	change     change
+	factors    []float64 // of each set of regions
+	now        int64
+	n          uint32
+	heap       happenings
+	procs      []processor
+	queue      []int32 // runners that are ready, in order
+	runners    []runner
+	free       []int32 // runners that are over
+	tokens     []int32
+	waits      []int32 // first runner that waits for a token, -1
+	holds      []int32 // first runner that has given a token and waits for its taker, -1
+	objects    []object
+	began      []int64 // of spans
+	started    []bool  // lists that come back to something, once they run
+	out        outcome
+	deliveries []delivery
+	over       bool
+	passed     map[*op]bool // ops that can be done once, and have been
+	patience   int64        // when to break a wait, without progress until then
 }
+
+// A delivery is an element on its way.
+type delivery struct{ object, element int32 }
 
 // maxSteps bounds a simulation: some ten times what a recording of a million events takes.
 const maxSteps = 40_000_000
@@ -119,7 +127,7 @@ func newSimulation(p *program, c change) *simulation {
 	s := &simulation{
 		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
 		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)),
+		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{},
 	}
 	if c.procs > 0 {
 		s.procs = make([]processor, c.procs)
@@ -144,6 +152,7 @@ func newSimulation(p *program, c change) *simulation {
 			}
 		}
 	}
+	s.patience = p.patience
 	for i := range p.objects {
 		s.objects[i].begin(&p.objects[i])
 	}
@@ -157,13 +166,16 @@ func newSimulation(p *program, c change) *simulation {
 }
 
 func (s *simulation) run(until int64) {
-	for len(s.heap) > 0 {
+	for len(s.heap) > 0 && !s.over {
 		if s.heap[0].at > until {
 			s.now, s.out.ended = until, until
 			return
 		}
 		e := heap.Pop(&s.heap).(happening)
 		s.now = e.at
+		if s.now > s.patience {
+			s.breakOne()
+		}
 		s.out.steps++
 		if s.out.steps > maxSteps {
 			break
@@ -173,6 +185,9 @@ func (s *simulation) run(until int64) {
 			s.step(e.id)
 		case happenBack:
 			s.ready(e.id, -1)
+		case happenSent:
+			d := s.deliveries[e.id]
+			s.send(&s.objects[d.object], d.element, -1)
 		case happenAwake:
 			p := &s.procs[e.id]
 			p.waking = false
@@ -182,7 +197,46 @@ func (s *simulation) run(until int64) {
 		}
 	}
 	s.out.ended = s.now
-	s.out.stuck = true
+	s.out.stuck = !s.over
+}
+
+// visited notes progress: for as long as there is some, the simulation is not stuck.
+func (s *simulation) visited(point int32) {
+	s.out.visits[point] = append(s.out.visits[point], s.now)
+	s.patience = s.now + s.p.patience
+}
+
+// breakOne ends the wait for another goroutine that was the shortest in the recording, after there has been no progress for
+// long: orders that were decided anew in one place and kept in another contradict each other.
+func (s *simulation) breakOne() {
+	s.patience = s.now + s.p.patience/16
+	best := int32(-1)
+	var least int64 = math.MaxInt64
+	for i := range s.runners {
+		r := &s.runners[i]
+		if r.state != blocked {
+			continue
+		}
+		l := &s.p.lists[r.list]
+		if int(r.pc) >= len(l.ops) {
+			continue
+		}
+		if o := &l.ops[r.pc]; o.kind == opWait && o.d < least {
+			best, least = int32(i), o.d
+		}
+	}
+	if best < 0 {
+		return
+	}
+	o := &s.p.lists[s.runners[best].list].ops[s.runners[best].pc]
+	for at := &s.waits[o.arg]; *at >= 0; at = &s.runners[*at].next {
+		if *at == best {
+			*at = s.runners[best].next
+			break
+		}
+	}
+	s.out.broken++
+	s.grant(best, -1)
 }
 
 func (s *simulation) at(d int64, kind uint8, id int32) {
@@ -196,7 +250,7 @@ func (s *simulation) spawn(list, proc int32) {
 	if len(l.ops) == 0 {
 		return
 	}
-	if l.to > 0 {
+	if l.to > 0 || l.serves >= 0 {
 		if s.started[list] {
 			return
 		}
@@ -301,9 +355,18 @@ func (s *simulation) step(proc int32) {
 		r := &s.runners[i]
 		l := &s.p.lists[r.list]
 		if l.to > 0 && r.pc >= l.to {
-			r.pc, r.again = l.from, true
+			if r.pc = l.from; l.visits && s.p.travelling {
+				s.over = true
+			}
 		}
 		if int(r.pc) >= len(l.ops) {
+			if l.serves >= 0 && s.serveOn(i, l.serves) {
+				continue
+			}
+			if l.serves >= 0 {
+				s.leave(proc, blocked)
+				return
+			}
 			s.leave(proc, asleep)
 			s.free = append(s.free, i)
 			return
@@ -339,7 +402,7 @@ func (s *simulation) step(proc int32) {
 			s.leave(proc, away)
 			return
 		case opWait:
-			if o.never || o.once && r.again {
+			if !r.granted && s.skips(o) {
 				r.pc++
 				continue
 			}
@@ -357,25 +420,41 @@ func (s *simulation) step(proc int32) {
 			s.spawn(o.arg, proc)
 		case opVisit:
 			r.pc++
-			s.out.visits[o.arg] = append(s.out.visits[o.arg], s.now)
+			s.visited(o.arg)
 		case opOpen:
 			r.pc++
 			s.began[o.arg] = s.now
 		case opClose:
 			r.pc++
 			if k := s.p.pointOf[s.p.rec.spans[o.arg].region]; k >= 0 {
-				s.out.visits[k] = append(s.out.visits[k], s.now)
+				s.visited(k)
 				if began := s.began[o.arg]; began >= 0 {
 					s.out.durations[k] = append(s.out.durations[k], s.now-began)
 				}
 			}
 		default:
+			if !r.granted && !r.retrying && s.skips(o) {
+				r.pc++
+				continue
+			}
 			if !s.operate(i, proc, o) {
 				s.leave(proc, blocked)
 				return
 			}
 		}
 	}
+}
+
+// skips reports whether the other side of an op is not done, or not any more.
+func (s *simulation) skips(o *op) bool {
+	if !o.once {
+		return o.never
+	}
+	if s.passed[o] {
+		return true
+	}
+	s.passed[o] = true
+	return false
 }
 
 // await takes a token, or reports that the runner must wait for it.
@@ -419,7 +498,11 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if s.change.meets && !o.once && !o.never {
+	if s.skips(o) {
+		r.pc++
+		return true
+	}
+	if s.change.meets {
 		r.next = s.holds[o.arg]
 		s.holds[o.arg] = i
 		return false

@@ -236,7 +236,7 @@ func (b *profileBuilder) choosePlan(newest []promSeries) {
 	slices.Sort(b.others)
 }
 
-// ofPlan reports whether a series is of the plan, or of virtual time, which has none.
+// ofPlan reports whether a series is of the plan, or of a mode that has none.
 func (b *profileBuilder) ofPlan(s promSeries) bool {
 	plan := s.labels[promPlan]
 	return plan == "" || plan == b.plan
@@ -315,7 +315,7 @@ func (b *profileBuilder) profile() (causal.Profile, error) {
 	delays := map[string]time.Duration{} // of each progress point, which all see the same
 	for _, t := range b.tallies {
 		p.Tallies = append(p.Tallies, *t)
-		if t.Mode != causal.ModeVirtual {
+		if t.Mode.Delays() {
 			p.Mode = t.Mode
 			delays[t.Progress] += t.Delay
 			p.Delay = max(p.Delay, delays[t.Progress])

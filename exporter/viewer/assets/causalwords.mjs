@@ -29,6 +29,7 @@ export function verdictText(curve) {
 /** nextStep says how more comes where too little was measured, "" elsewhere. */
 export function nextStep(curve, state) {
   if (!curve.points.some((p) => /measured, \d+ are needed/.test(p.withheld))) return "";
+  if (curve.mode === "replay") return "It comes by itself, with each recording: one a minute while this page is open.";
   if (curve.mode === "virtual") return "It comes by itself: regions take turns of 8 s or more, four at a time.";
   return ["running", "waiting"].includes(state) ? "Let the plan run on: every round adds one." : "Apply the plan again for longer, or with fewer regions and speed-ups.";
 }

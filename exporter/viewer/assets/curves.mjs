@@ -4,6 +4,7 @@
 export const modes = {
   overlap: "an experiment: everybody else is delayed by what the region would save",
   dilation: "an experiment: every region but this one is made longer",
+  replay: "nothing is delayed: a few seconds of the program were recorded, and simulated",
   virtual: "nothing is delayed: goroutines hand virtual clocks to each other",
 };
 const modeNames = Object.keys(modes);

@@ -10,7 +10,7 @@ import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread 
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
-const ways = { overlap: "experiment", dilation: "experiment", virtual: "virtual time" };
+const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings", virtual: "virtual time" };
 const few = 10; // rows that are shown at first
 const nobody = { curves: [] }; // the profile of a process without a causal controller
 const hasStacks = () => document.body.dataset.stacks === "true";

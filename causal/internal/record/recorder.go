@@ -1,0 +1,248 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// When windows are recorded of a Recorder's own accord. The comments of causal.WithReplay say the same.
+const (
+	settle   = 2 * time.Second // after the first span, so that the program has started
+	longest  = 3 * time.Second
+	shortest = 500 * time.Millisecond
+	enough   = 16 << 20        // bytes in a window
+	often    = time.Minute     // from one to the next, while somebody looks
+	rarely   = 5 * time.Minute // otherwise
+	interest = 5 * time.Minute // after a look
+	again    = 10 * time.Second
+	// coreShare is the part of one core, on average, that analyses may take.
+	coreShare = 0.05
+)
+
+// A Recorder records windows, when it is told to or of its own accord, and has them analysed. Any
+// goroutine may call its methods.
+type Recorder struct {
+	add      func(ctx context.Context, w *Window) error
+	keepAway func() string
+	take     func(ctx context.Context, d time.Duration, limit int) (*Window, error)
+
+	// idle is set until a span ends after the last window began, if windows are recorded of
+	// its own accord.
+	idle    atomic.Bool
+	looked  atomic.Int64  // when somebody last looked, in Unix ns
+	changed chan struct{} // wakes Run
+
+	turn chan struct{} // held while a window is recorded and analysed
+
+	mu        sync.Mutex
+	status    Status
+	seen      time.Time // when Run first knew of a span
+	last      time.Time // when the last window began
+	notBefore time.Time // the next one, for what the last has cost, or after a failure
+}
+
+// Status is what a Recorder is doing.
+type Status struct {
+	Phase              Phase
+	Recordings, Failed int
+	Reason             string // why there was no window when the last was due, or why it could not be read
+	Next               time.Time
+	Last               *Info
+}
+
+// A Phase is what a Recorder is doing.
+type Phase string
+
+// The phases of a Recorder.
+const (
+	Waiting   Phase = "waiting"
+	Recording Phase = "recording"
+	Analysing Phase = "analysing"
+)
+
+// Info is what a window took.
+type Info struct {
+	Begun              time.Time
+	Length             time.Duration
+	Bytes              int
+	Cut                bool
+	Goroutines         int
+	Starting, Stopping time.Duration
+	Analysis           time.Duration
+}
+
+// New returns a recorder that gives its windows to add, one after the other. KeepAway says why no
+// window should be recorded now of the recorder's own accord, "" if one may be.
+func New(add func(ctx context.Context, w *Window) error, keepAway func() string) *Recorder {
+	return &Recorder{
+		add: add, keepAway: keepAway, take: Take,
+		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},
+	}
+}
+
+// SawSpan is told of each span that has ended. It is one atomic load, as a rule.
+func (r *Recorder) SawSpan() {
+	if r.idle.Load() && r.idle.CompareAndSwap(true, false) {
+		r.wake()
+	}
+}
+
+// SawLook is told that somebody has looked at what was found.
+func (r *Recorder) SawLook() {
+	if before := r.looked.Swap(time.Now().UnixNano()); !recent(before) {
+		r.wake()
+	}
+}
+
+func recent(look int64) bool { return look != 0 && time.Since(time.Unix(0, look)) < interest }
+
+func (r *Recorder) wake() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Run records windows of the recorder's own accord until ctx ends. It is called once at most.
+func (r *Recorder) Run(ctx context.Context) {
+	r.idle.Store(true)
+	for {
+		// Without spans there is nothing to record, and no need to wake up.
+		var due <-chan time.Time
+		if !r.idle.Load() {
+			due = time.After(time.Until(r.next()))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.changed:
+		case <-due:
+			r.due(ctx)
+		}
+	}
+}
+
+// next returns when the next window begins.
+func (r *Recorder) next() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen.IsZero() {
+		r.seen = time.Now()
+	}
+	next := r.seen.Add(settle)
+	if !r.last.IsZero() {
+		pause := rarely
+		if recent(r.looked.Load()) {
+			pause = often
+		}
+		next = r.last.Add(pause)
+	}
+	if next.Before(r.notBefore) {
+		next = r.notBefore
+	}
+	r.status.Next = next
+	return next
+}
+
+// due records a window, if nothing speaks against it.
+func (r *Recorder) due(ctx context.Context) {
+	if why := r.keepAway(); why != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.status.Reason = why
+		r.notBefore = time.Now().Add(again)
+		return
+	}
+	r.idle.Store(true)
+	if err := r.record(ctx, r.length(), enough); err != nil {
+		r.idle.Store(false) // the spans have not been recorded
+	}
+}
+
+// length returns how long a window should be, by how much there was in the last.
+func (r *Recorder) length() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.status.Last
+	if last == nil || last.Length <= 0 {
+		return longest
+	}
+	perSecond := float64(last.Bytes) / last.Length.Seconds()
+	fits := time.Duration(enough / max(perSecond, 1) * float64(time.Second))
+	return min(max(fits, shortest), longest)
+}
+
+// Record records a window of this length, whatever speaks against it, and has it analysed. It waits while
+// another one is, and ends with ctx.
+func (r *Recorder) Record(ctx context.Context, d time.Duration) error {
+	return r.record(ctx, d, MaxBytes)
+}
+
+func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() {
+		// The analysis reads what the whole program has done. A mistake in it must not end that.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("analysis: panic: %v", p)
+		}
+		r.over(err)
+	}()
+	r.enter(Recording)
+	w, err := r.take(ctx, d, limit)
+	if err != nil {
+		return err
+	}
+	r.enter(Analysing)
+	begin := time.Now()
+	defer func() { r.done(w, time.Since(begin)) }() // also after a panic
+	return r.add(ctx, w)
+}
+
+func (r *Recorder) enter(p Phase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Phase = p
+}
+
+// done books what a window has cost, and keeps the next away for as long as that takes.
+func (r *Recorder) done(w *Window, analysis time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = w.Begun
+	r.notBefore = w.Begun.Add(time.Duration(float64(analysis) / coreShare))
+	r.status.Last = &Info{
+		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Goroutines: w.Goroutines,
+		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis,
+	}
+}
+
+// over books how a recording has ended.
+func (r *Recorder) over(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Phase, r.status.Reason = Waiting, ""
+	if err == nil {
+		r.status.Recordings++
+		return
+	}
+	r.status.Failed++
+	r.status.Reason = err.Error()
+	if soon := time.Now().Add(again); r.notBefore.Before(soon) {
+		r.notBefore = soon
+	}
+}
+
+// Status returns what the recorder is doing.
+func (r *Recorder) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status
+}

@@ -1,0 +1,151 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Work travels with the request. A goroutine that serves comes back to the same receive again and again, and what it does
+// until the next one belongs to the element that it received: in the replay it goes on with the work of the element that it
+// gets there, in whatever list that was recorded.
+
+// match tells of the channels whose operations are in the recording which receive got the element of which send: they are
+// first in, first out.
+func (p *program) match() {
+	type end struct {
+		begun int64
+		at    place
+	}
+	sends, receives := make([][]end, len(p.objects)), make([][]end, len(p.objects))
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			o := &p.lists[l].ops[k]
+			if p.lists[l].ops[k].kind != opSend && p.lists[l].ops[k].kind != opReceive || p.objects[o.arg].inferred {
+				continue
+			}
+			e := end{o.d, place{int32(l), int32(k)}}
+			o.d = 0
+			if o.kind == opSend {
+				sends[o.arg] = append(sends[o.arg], e)
+			} else {
+				receives[o.arg] = append(receives[o.arg], e)
+			}
+		}
+	}
+	for i := range sends {
+		s, r := sends[i], receives[i]
+		for _, all := range [][]end{s, r} {
+			slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(a.begun, b.begun) })
+		}
+		there := min(len(r), int(p.objects[i].count))
+		for _, e := range r[:there] {
+			p.segments = append(p.segments, e.at)
+			p.objects[i].elements = append(p.objects[i].elements, int32(len(p.segments)-1))
+		}
+		r = r[there:]
+		for k := range min(len(s), len(r)) {
+			p.segments = append(p.segments, r[k].at)
+			p.op(s[k].at).segment = int32(len(p.segments) - 1)
+		}
+	}
+}
+
+func (p *program) op(at place) *op { return &p.lists[at.list].ops[at.op] }
+
+// evidence is which part of the elements must show that their work is theirs.
+const evidence = 0.5
+
+// serve finds the receives whose goroutines serve.
+func (p *program) serve() {
+	sent := make([]place, len(p.segments)) // by segment
+	for i := range sent {
+		sent[i] = place{-1, -1}
+	}
+	opened := make([]int32, len(p.rec.spans)) // by span: the list
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			switch o := &p.lists[l].ops[k]; o.kind {
+			case opSend:
+				if o.segment > 0 {
+					sent[o.segment] = place{int32(l), int32(k)}
+				}
+			case opOpen:
+				opened[o.arg] = int32(l)
+			}
+		}
+	}
+	type tally struct{ all, free, theirs, senders int }
+	tallies := map[int32]*tally{}
+	from := map[int32]map[int32]bool{}
+	for i := 1; i < len(p.segments); i++ {
+		if sent[i].list < 0 {
+			continue
+		}
+		at := p.segments[i]
+		o := p.op(at)
+		if o.head || o.kind != opReceive {
+			continue
+		}
+		t := tallies[o.arg]
+		if t == nil {
+			t = &tally{}
+			tallies[o.arg], from[o.arg] = t, map[int32]bool{}
+		}
+		t.all++
+		if o.free {
+			t.free++
+		}
+		from[o.arg][sent[i].list] = true
+		if p.travels(at, sent[i], sent, opened) {
+			t.theirs++
+		}
+	}
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			o := &p.lists[l].ops[k]
+			if o.kind != opReceive || o.head {
+				continue
+			}
+			if t := tallies[o.arg]; t != nil && len(from[o.arg]) > 1 && 10*t.free >= 9*t.all && float64(t.theirs) >= evidence*float64(t.all) && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg) {
+				o.head = true
+				p.lists[l].serves = o.arg
+				if p.objects[o.arg].inferred {
+					p.objects[o.arg].count = 0
+				}
+			}
+		}
+	}
+}
+
+// travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
+// answers the sender.
+func (p *program) travels(at, sender place, sent []place, opened []int32) bool {
+	l := &p.lists[at.list]
+	object := l.ops[at.op].arg
+	for k := at.op + 1; int(k) < len(l.ops) && k < at.op+400; k++ {
+		o := &l.ops[k]
+		switch o.kind {
+		case opReceive:
+			if o.arg == object {
+				return false
+			}
+		case opOpen:
+			s := p.rec.spans[o.arg]
+			if s.parent >= 0 {
+				if opened[s.parent] == sender.list {
+					return true
+				}
+				if opened[s.parent] != at.list {
+					return false
+				}
+			}
+		case opSend:
+			if o.segment > 0 && p.segments[o.segment].list == sender.list {
+				return true
+			}
+		case opWake:
+			// to the sender
+		}
+	}
+	return false
+}
