@@ -45,6 +45,8 @@ type op struct {
 	head bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
+	// loose tells the same but that spans may be open.
+	loose bool
 	// once tells that the token comes only the first time round, never that it does not come at all.
 	once, never bool
 	reason      uint8 // of a wait
@@ -236,7 +238,8 @@ func newBuilder(rec *Recording) *builder {
 func (b *builder) emit(g int32, o op) int32 {
 	f, l := &b.g[g], &b.p.lists[g]
 	o.set = f.set
-	o.free = len(f.spans) == 0 && f.held == 0 && f.open < 0
+	o.loose = f.held == 0 && f.open < 0
+	o.free = o.loose && len(f.spans) == 0
 	l.ops = append(l.ops, o)
 	return int32(len(l.ops) - 1)
 }
