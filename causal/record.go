@@ -76,12 +76,6 @@ type study interface {
 	addTo(p *Profile)
 }
 
-// unread is the study that there is until one reads the recordings.
-type unread struct{}
-
-func (unread) add(context.Context, *record.Window) error { return nil }
-func (unread) addTo(*Profile)                            {}
-
 // mostGoroutines is among how many recordings are made without being asked for: when a trace ends, the
 // runtime looks at each, and a goroutine that runs goes without its processor for 5 ms at most.
 const mostGoroutines = 20_000

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -112,15 +113,21 @@ type Check struct {
 	Deviation float64 // Replayed/Period - 1
 }
 
-// Add reads one recording. It simulates the window once for each region and speed-up, on the calling goroutine.
-func (s *Study) Add(rec *Recording) {
-	s.windows = append(s.windows, s.analyze(rec))
+// Add reads one recording. It simulates the window once for each region and speed-up, on the calling goroutine, and gives up
+// when ctx ends.
+func (s *Study) Add(ctx context.Context, rec *Recording) error {
+	w, err := s.analyze(ctx, rec)
+	if err != nil {
+		return err
+	}
+	s.windows = append(s.windows, w)
 	if n := len(s.windows) - s.config.Windows; n > 0 {
 		s.windows = slices.Delete(s.windows, 0, n)
 	}
+	return nil
 }
 
-func (s *Study) analyze(rec *Recording) *window {
+func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	d := rec.End - rec.Start
 	w := &window{length: time.Duration(d), checks: map[string]Check{}, effects: map[question]sample{}, goes: int(rec.count)}
 	p, base := faithful(rec, w)
@@ -133,6 +140,9 @@ func (s *Study) analyze(rec *Recording) *window {
 		region := rec.regions[r]
 		w.regions = append(w.regions, region)
 		for _, by := range s.config.Speedups {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			o := simulate(p, change{factors: map[int32]float64{r: 1 - by}}, d)
 			for i := range p.points {
 				if _, ok := w.checks[p.points[i].name]; ok {
@@ -141,7 +151,7 @@ func (s *Study) analyze(rec *Recording) *window {
 			}
 		}
 	}
-	return w
+	return w, nil
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects

@@ -52,7 +52,7 @@ func predict(t testing.TB, rec *replay.Recording) (base float64, effects []float
 	if err != nil {
 		t.Fatal(err)
 	}
-	study.Add(rec)
+	study.Add(t.Context(), rec)
 	r := study.Result()
 	base = math.NaN()
 	for _, c := range r.Checks {
