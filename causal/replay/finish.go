@@ -31,7 +31,8 @@ func (b *builder) finish(infer bool) {
 			}
 		}
 	}
-	b.p.cross, b.p.outside, b.p.swap = median(b.cross, 50_000), median(b.outside, 5_000), median(b.swap, 500)
+	b.p.swap = median(b.swap, 500)
+	b.settle()
 	for g := range b.p.lists {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
@@ -95,11 +96,19 @@ type anchor struct {
 	kind opKind
 	arg  int32
 	site int32
+	set  uint16
 }
 
-// loop lets a list begin anew behind the op that it comes back to over the longest time, at a moment when no span is open and
+// loop lets a list begin anew behind the op that it comes back to over the longest time, at a moment when no span is open, or always the same are, and
 // no lock is held.
 func (p *program) loop(l *list) {
+	p.loopAt(l, func(o *op) bool { return o.free })
+	if l.to == 0 { // there may be no such moment: of the same spans, then
+		p.loopAt(l, func(o *op) bool { return o.free || o.loose })
+	}
+}
+
+func (p *program) loopAt(l *list, may func(o *op) bool) {
 	type seen struct {
 		first, last int32
 		n           int
@@ -107,10 +116,10 @@ func (p *program) loop(l *list) {
 	all := map[anchor]*seen{}
 	for i := range l.ops {
 		o := &l.ops[i]
-		if !o.free {
+		if !may(o) {
 			continue
 		}
-		a := anchor{kind: o.kind}
+		a := anchor{kind: o.kind, set: o.set}
 		switch o.kind {
 		case opVisit:
 			a.arg = o.arg
@@ -150,7 +159,7 @@ func (p *program) loop(l *list) {
 		return
 	}
 	l.from, l.to = best.first+1, best.last+1
-	p.complete(l, bestKey)
+	p.complete(l, bestKey, may)
 }
 
 func less(a, b anchor) bool {
@@ -160,12 +169,15 @@ func less(a, b anchor) bool {
 	if a.arg != b.arg {
 		return a.arg < b.arg
 	}
+	if a.set != b.set {
+		return a.set < b.set
+	}
 	return a.site < b.site
 }
 
 // complete has the list begin anew before it starts goroutines that had not come to their end when the window did, if that
 // leaves most of it.
-func (p *program) complete(l *list, a anchor) {
+func (p *program) complete(l *list, a anchor, may func(o *op) bool) {
 	for i := l.from; i < l.to; i++ {
 		o := &l.ops[i]
 		if o.kind != opSpawn {
@@ -177,10 +189,10 @@ func (p *program) complete(l *list, a anchor) {
 		}
 		for k := i; k > l.from; k-- {
 			q := &l.ops[k]
-			b := anchor{kind: q.kind, arg: q.arg, site: q.site}
+			b := anchor{kind: q.kind, arg: q.arg, site: q.site, set: q.set}
 			switch q.kind {
 			case opClose:
-				b = anchor{kind: q.kind, arg: p.rec.spans[q.arg].region}
+				b.arg, b.site = p.rec.spans[q.arg].region, 0
 			case opVisit:
 				b.site = 0
 			case opWait, opOut:
@@ -188,7 +200,7 @@ func (p *program) complete(l *list, a anchor) {
 			default:
 				b.site = 0
 			}
-			if q.free && b == a {
+			if may(q) && b == a {
 				if 10*(q.at-l.ops[l.from-1].at) >= 7*(l.ops[l.to-1].at-l.ops[l.from-1].at) {
 					l.to = k + 1
 				}

@@ -37,7 +37,7 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		s.goOn(r, o)
 		return true
 	}
-	done := true
+	done, again := true, r.retrying
 	switch o.kind {
 	case opLock:
 		done = s.lock(b, i)
@@ -87,6 +87,9 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		return true
 	}
 	r.late = int64(o.late)
+	if again {
+		r.late = -1
+	}
 	return false
 }
 

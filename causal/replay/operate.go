@@ -78,9 +78,12 @@ func (b *builder) fold(g, from int32) wait {
 	for _, o := range l.ops[from:] {
 		switch o.kind {
 		case opWait, opOut:
+			if !w.waited { // later ones, for a lock that another one has taken meanwhile, are those that came too late
+				w.late = o.late
+			}
 			w.waited, w.outside = true, o.kind == opOut
 			w.d += o.d
-			w.late, w.site = o.late, o.site
+			w.site = o.site
 			w.ops = append(w.ops, o)
 		case opWake, opSpawn:
 			kept = append(kept, o)

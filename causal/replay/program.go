@@ -45,6 +45,8 @@ type op struct {
 	head bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
+	// loose tells the same but that spans may be open.
+	loose bool
 	// once tells that the token comes only the first time round, never that it does not come at all.
 	once, never bool
 	reason      uint8 // of a wait
@@ -164,18 +166,18 @@ func (p *program) findPoints() {
 
 // A builder follows all goroutines through the events.
 type builder struct {
-	p       *program
-	g       []follower
-	running int
-	stopped map[int64]int64 // when processors last became idle
-	objects map[uint64]int32
-	levels  []level
-	classes [][frameClasses]bool // of sites
-	dead    []bool               // tokens nobody waits for any more
-	setOf   map[string]uint16
-	owner   []int32 // of each span: the goroutine that began it
-	cross, outside,
-	swap []int64
+	p              *program
+	g              []follower
+	running        int
+	stopped        map[int64]int64 // when processors last became idle
+	objects        map[uint64]int32
+	levels         []level
+	classes        [][frameClasses]bool // of sites
+	dead           []bool               // tokens nobody waits for any more
+	setOf          map[string]uint16
+	owner          []int32 // of each span: the goroutine that began it
+	swap           []int64
+	cross, outside []lateness
 }
 
 // A level follows what an object holds, to tell what it held at first.
@@ -236,7 +238,8 @@ func newBuilder(rec *Recording) *builder {
 func (b *builder) emit(g int32, o op) int32 {
 	f, l := &b.g[g], &b.p.lists[g]
 	o.set = f.set
-	o.free = len(f.spans) == 0 && f.held == 0 && f.open < 0
+	o.loose = f.held == 0 && f.open < 0
+	o.free = o.loose && len(f.spans) == 0
 	l.ops = append(l.ops, o)
 	return int32(len(l.ops) - 1)
 }
@@ -437,25 +440,30 @@ func (b *builder) started(g int32, e *event) {
 	late := e.at - f.readyAt
 	if f.state == runnable {
 		stop, known := b.stopped[e.arg]
-		switch {
-		case known && f.readyAt < stop: // the processor was busy
-			if gap := e.at - stop; gap >= 0 && gap < 50_000 {
-				b.swap = append(b.swap, gap)
-			}
-		case f.idle && f.readyP < 0:
-			b.outside = append(b.outside, late)
-			b.setLate(g, late)
-		case f.idle && f.readyP != e.arg:
-			b.cross = append(b.cross, late)
-			b.setLate(g, late)
+		busy := known && f.readyAt < stop
+		if gap := e.at - stop; busy && gap >= 0 && gap < 50_000 {
+			b.swap = append(b.swap, gap)
+		}
+		busy = busy || f.readyP == e.arg
+		switch x := (lateness{late, busy}); {
+		case !f.idle:
+		case f.readyP < 0:
+			b.outside = append(b.outside, x)
+			b.setLate(g, x)
+		default:
+			b.cross = append(b.cross, x)
+			b.setLate(g, x)
 		}
 	}
 	f.since, f.p = e.at, e.arg
 	b.enter(g, running)
 }
 
-func (b *builder) setLate(g int32, late int64) {
+func (b *builder) setLate(g int32, late lateness) {
 	if w := b.g[g].woken; w >= 0 && int(w) < len(b.p.lists[g].ops) {
-		b.p.lists[g].ops[w].late = int32(min(late, 1<<31-1))
+		b.p.lists[g].ops[w].late = int32(min(late.ns, 1<<30))
+		if late.censored {
+			b.p.lists[g].ops[w].late = lateCensored(late.ns)
+		}
 	}
 }

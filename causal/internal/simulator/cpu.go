@@ -5,6 +5,9 @@ import "math"
 // slice is how long a goroutine keeps its CPU while others want it, ns. It is that of Go.
 const slice = 10 * Millisecond
 
+// switching is how long a CPU takes to go on with another goroutine, ns, if [Config.Go].
+const switching = 300
+
 // A state is what a goroutine is doing.
 type state uint8
 
@@ -104,7 +107,7 @@ func (w *World) enqueue(g *Goroutine) {
 			c.waking = true
 			w.after(w.about(w.config.Wake), func() {
 				if c.waking = false; !c.busy {
-					w.proceed(int64(i), slice)
+					w.proceed(int64(i), slice, 0)
 				}
 			})
 			return
@@ -113,8 +116,8 @@ func (w *World) enqueue(g *Goroutine) {
 }
 
 // proceed has a CPU go on with a goroutine that is ready: its own next one, which gets no more than a slice, the first in
-// the queue, or another CPU's next one.
-func (w *World) proceed(n, left int64) {
+// the queue, or another CPU's next one. That takes a time.
+func (w *World) proceed(n, left, after int64) {
 	c := &w.cpus.all[n]
 	c.busy = false
 	var g *Goroutine
@@ -136,7 +139,7 @@ func (w *World) proceed(n, left int64) {
 		return
 	}
 	c.busy = true
-	w.begin(g, n, share)
+	w.after(after, func() { w.begin(g, n, share) })
 }
 
 // dispatch gives CPUs that are idle to those who want one.
@@ -183,7 +186,7 @@ func (w *World) release(g *Goroutine) {
 	switch {
 	case w.cpus.more:
 	case w.config.Go:
-		w.proceed(g.cpu, max(1, g.slice))
+		w.proceed(g.cpu, max(1, g.slice), switching)
 	default:
 		w.cpus.all[g.cpu].busy = false
 		w.cpus.idle = append(w.cpus.idle, g.cpu)
