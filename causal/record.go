@@ -119,10 +119,11 @@ type RecordingInfo struct {
 	Cut        bool `json:"cut,omitempty"`
 	Goroutines int  `json:"goroutines"`
 	// Starting and Stopping are how long it took to switch the trace on and off, Analysis how long
-	// it took to read and simulate it, on one goroutine.
+	// it took to read and simulate it, on one goroutine, and CPU the processor time of that.
 	Starting time.Duration `json:"starting_ns"`
 	Stopping time.Duration `json:"stopping_ns"`
 	Analysis time.Duration `json:"analysis_ns"`
+	CPU      time.Duration `json:"analysis_cpu_ns"`
 }
 
 func (c *Controller) recording() RecordingStatus {

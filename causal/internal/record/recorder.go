@@ -24,7 +24,7 @@ const (
 	first      = 5
 	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
 	firstTake  = 1500 * time.Millisecond
-	firstCost  = 5 * time.Second // all analyses together
+	firstCost  = 5 * time.Second // of processor time for all analyses
 
 	// coreShare is the part of one core, on average, that analyses may take.
 	coreShare = 0.05
@@ -36,6 +36,7 @@ type Recorder struct {
 	add      func(ctx context.Context, w *Window) error
 	keepAway func() string
 	take     func(ctx context.Context, d time.Duration, limit int) (*Window, error)
+	meter    func() (stop func() time.Duration) // of processor time
 
 	// idle is set until a span ends after the last window began, if windows are recorded of
 	// its own accord.
@@ -82,14 +83,14 @@ type Info struct {
 	Cut                bool
 	Goroutines         int
 	Starting, Stopping time.Duration
-	Analysis           time.Duration
+	Analysis, CPU      time.Duration
 }
 
 // New returns a recorder that gives its windows to add, one after the other. KeepAway says why no
 // window should be recorded now of the recorder's own accord, "" if one may be.
 func New(add func(ctx context.Context, w *Window) error, keepAway func() string) *Recorder {
 	return &Recorder{
-		add: add, keepAway: keepAway, take: Take,
+		add: add, keepAway: keepAway, take: Take, meter: threadTime,
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},
 	}
 }
@@ -227,8 +228,8 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 		return err
 	}
 	r.enter(Analysing)
-	begin := time.Now()
-	defer func() { r.done(w, time.Since(begin)) }() // also after a panic
+	begin, stop := time.Now(), r.meter()
+	defer func() { r.done(w, time.Since(begin), stop()) }() // also after a panic
 	return r.add(ctx, w)
 }
 
@@ -239,15 +240,15 @@ func (r *Recorder) enter(p Phase) {
 }
 
 // done books what a window has cost, and keeps the next away for as long as that takes.
-func (r *Recorder) done(w *Window, analysis time.Duration) {
+func (r *Recorder) done(w *Window, analysis, cpu time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last, r.over = w.Begun, time.Now()
-	r.spent += analysis
-	r.notBefore = latest(r.notBefore, w.Begun).Add(time.Duration(float64(analysis) / coreShare))
+	r.spent += cpu
+	r.notBefore = latest(r.notBefore, w.Begun).Add(time.Duration(float64(cpu) / coreShare))
 	r.status.Last = &Info{
 		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Goroutines: w.Goroutines,
-		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis,
+		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis, CPU: cpu,
 	}
 }
 

@@ -52,6 +52,10 @@ func run(t *testing.T, test func(t *testing.T, f *fake)) {
 			defer f.mu.Unlock()
 			return f.away
 		})
+		f.meter = func() func() time.Duration {
+			begin := time.Now()
+			return func() time.Duration { return time.Since(begin) }
+		}
 		f.take = func(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
