@@ -37,13 +37,10 @@ func judge(p program, b build, profile causal.Profile, actual map[question][]flo
 	return cells
 }
 
-// modeReplay is the mode that is asked about.
-const modeReplay = causal.Mode("replay")
-
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
 func effect(p causal.Profile, progress, span string, speedup float64) causal.Effect {
 	for _, c := range p.Curves {
-		if c.Mode != modeReplay || c.Region.Span != span || c.Progress != progress || c.Metric != causal.MetricThroughput {
+		if c.Mode != causal.ModeReplay || c.Region.Span != span || c.Progress != progress || c.Metric != causal.MetricThroughput {
 			continue
 		}
 		if i := slices.IndexFunc(c.Effects, func(e causal.Effect) bool { return math.Abs(e.Speedup-speedup) < 1e-9 }); i >= 0 {
@@ -60,7 +57,7 @@ func (c cell) holds() bool { return c.lo <= c.actual && c.actual <= c.hi }
 
 // line is how a cell is printed.
 func (c cell) line() string {
-	head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=1 region=%s speedup=%.2f ", c.program, modeReplay, c.build, word(c.region.span), c.speedup)
+	head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=1 region=%s speedup=%.2f ", c.program, causal.ModeReplay, c.build, word(c.region.span), c.speedup)
 	if c.withheld != "" {
 		return head + fmt.Sprintf("withheld=%q actual=%.2f", c.withheld, c.actual)
 	}
@@ -90,7 +87,7 @@ func summary(program string, b build, cells []cell) string {
 			held++
 		}
 	}
-	head := fmt.Sprintf("accuracy SUMMARY %s mode=%s build=%s cells=%d withheld=%d", program, modeReplay, b, len(cells), withheld)
+	head := fmt.Sprintf("accuracy SUMMARY %s mode=%s build=%s cells=%d withheld=%d", program, causal.ModeReplay, b, len(cells), withheld)
 	answered := float64(len(cells) - withheld)
 	if answered == 0 {
 		return head

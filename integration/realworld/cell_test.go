@@ -13,7 +13,7 @@ func TestJudge(t *testing.T) {
 	p := program{name: "p", progress: "root", regions: []region{{span: "SQL SELECT", delay: "d"}, {span: "GetDriver", delay: "e"}}}
 	curve := func(span, progress string, metric causal.Metric) causal.Curve {
 		return causal.Curve{
-			Mode: modeReplay, Region: causal.RegionKey{Span: span}, Progress: progress, Metric: metric,
+			Mode: causal.ModeReplay, Region: causal.RegionKey{Span: span}, Progress: progress, Metric: metric,
 			Effects: []causal.Effect{{Speedup: 0.25, Reduction: 0.24, Lo: 0.22, Hi: 0.26}, {Speedup: 0.5, Withheld: "too few"}},
 		}
 	}

@@ -38,6 +38,9 @@
 // windows before and after it; a window begins half a second after the change, and lasts from one answer to another.
 // Actual is the median of four such pairs. A comment gives the least and the most, and what two windows differ by that are alike.
 //
+// What other processes disturbed, more than 5 % of a processor by /proc, is measured again for up to three minutes (-patience).
+// How often, and what was kept nevertheless, stands in comments.
+//
 // The flag -truth measures what really happens without asking replay. With -traces FOLDER the command measures nothing, and
 // writes execution traces of the program, for tools that read them.
 package main

@@ -68,17 +68,20 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	var profile causal.Profile
 	if !l.truth {
 		text := []byte(nil)
-		if profile, text, err = running.predict(ctx, l.settings); err != nil {
+		var t *tally
+		if profile, text, t, err = running.predict(ctx, l.settings); err != nil {
 			return err
 		}
+		fmt.Fprintf(l.out, "# %s: recordings: %s\n", p.name, t)
 		if err := os.WriteFile(binary+".profile.json", text, 0o644); err != nil {
 			return err
 		}
 	}
-	actual, err := running.realize(ctx, l.settings)
+	actual, t, err := running.realize(ctx, l.settings)
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(l.out, "# %s: windows: %s\n", p.name, t)
 	l.print(p, b, profile, actual)
 	all, err := running.crowd.answered()
 	if err != nil {
@@ -116,8 +119,10 @@ func (l lab) writeTraces(ctx context.Context, s *process) error {
 	if err := os.MkdirAll(l.traces, 0o755); err != nil {
 		return err
 	}
+	t := &tally{left: l.patience}
 	for i := range l.windows {
-		text, err := s.trace(ctx, l.record)
+		var text []byte
+		err := s.undisturbed(t, func() (err error) { text, err = s.trace(ctx, l.record); return err })
 		if err != nil {
 			return err
 		}
@@ -130,5 +135,6 @@ func (l lab) writeTraces(ctx context.Context, s *process) error {
 			return err
 		}
 	}
+	fmt.Fprintf(l.out, "# %s: recordings: %s\n", s.name, t)
 	return nil
 }

@@ -46,19 +46,16 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	o.settings = thorough()
 	only := flags.String("only", "", "only the programs whose names match this `regexp`")
 	by := flags.String("build", "", "only this `build`: go or otelprof")
-	small := flags.Bool("quick", false, "one speed-up and fewer, shorter windows")
+	flags.BoolFunc("quick", "one speed-up and fewer, shorter windows; flags after it count", func(string) error { o.settings = quick(); return nil })
 	flags.BoolVar(&o.truth, "truth", false, "measure what really happens, and do not ask replay")
 	flags.StringVar(&o.traces, "traces", "", "write execution traces to this `folder`, and measure nothing")
 	flags.IntVar(&o.windows, "windows", o.windows, "the number of windows to record")
 	flags.DurationVar(&o.record, "record", o.record, "how long each of them is")
 	flags.IntVar(&o.pairs, "pairs", o.pairs, "the number of windows in which a region is really faster, for each speed-up")
+	flags.DurationVar(&o.patience, "patience", o.patience, "how long to measure again what other processes disturbed, for each build")
 	flags.StringVar(&o.clients, clientsFlag, "", "be the clients of this `program`, for the command itself; arguments are its ports")
 	if err := flags.Parse(args); err != nil {
 		return o, err
-	}
-	if *small {
-		q := quick()
-		o.speedups, o.pairs, o.window = q.speedups, q.pairs, q.window
 	}
 	switch b := build(*by); b {
 	case "":

@@ -19,18 +19,19 @@ type settings struct {
 	window   time.Duration // one measurement
 	settle   time.Duration // between changing something and measuring
 	warm     time.Duration // before the first
+	patience time.Duration // for measuring again, in all, what other processes disturbed
 }
 
 func thorough() settings {
 	return settings{
 		speedups: []float64{0.25, 0.5, 0.75}, windows: 6, record: 3 * time.Second,
-		pairs: 4, window: 3 * time.Second, settle: time.Second / 2, warm: 3 * time.Second,
+		pairs: 4, window: 3 * time.Second, settle: time.Second / 2, warm: 3 * time.Second, patience: 3 * time.Minute,
 	}
 }
 
 func quick() settings {
 	s := thorough()
-	s.speedups, s.pairs, s.window = []float64{0.5}, 2, 2*time.Second
+	s.speedups, s.pairs, s.window, s.patience = []float64{0.5}, 2, 2*time.Second, time.Minute
 	return s
 }
 
@@ -40,47 +41,53 @@ type question struct {
 	speedup float64 // 0 for the control: two windows that are alike
 }
 
-// predict has replay record all windows, and returns the profile, also as it was sent.
-func (s *process) predict(ctx context.Context, o settings) (causal.Profile, []byte, error) {
+// predict has replay record all windows, and returns the profile, also as it was sent. A window that was disturbed
+// is in the profile all the same, as it is for anybody who asks replay; the tally tells.
+func (s *process) predict(ctx context.Context, o settings) (causal.Profile, []byte, *tally, error) {
+	t := &tally{}
 	for range o.windows {
-		if err := s.record(ctx, o.record); err != nil {
-			return causal.Profile{}, nil, err
+		if err := s.undisturbed(t, func() error { return s.record(ctx, o.record) }); err != nil {
+			return causal.Profile{}, nil, nil, err
 		}
 	}
-	return s.profile(ctx)
+	p, text, err := s.profile(ctx)
+	return p, text, t, err
 }
 
 // realize makes each region faster for real. It returns by how many percent the time between answers shrank, each time
 // against the mean of the windows before and after. Questions follow each other in random order.
-func (s *process) realize(ctx context.Context, o settings) (map[question][]float64, error) {
+func (s *process) realize(ctx context.Context, o settings) (map[question][]float64, *tally, error) {
 	questions := []question{{s.regions[0], 0}}
 	for _, r := range s.regions {
 		for _, speedup := range o.speedups {
 			questions = append(questions, question{r, speedup})
 		}
 	}
-	found := map[question][]float64{}
+	found, t := map[question][]float64{}, &tally{left: o.patience}
 	rng := rand.New(rand.NewPCG(1, 1))
-	before, err := s.period(ctx, o)
+	after, err := s.period(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for range o.pairs {
 		rng.Shuffle(len(questions), func(i, j int) { questions[i], questions[j] = questions[j], questions[i] })
 		for _, q := range questions {
-			faster, err := s.faster(ctx, q, o)
+			var before, faster float64
+			err := s.undisturbed(t, func() (err error) {
+				before = after
+				if faster, err = s.faster(ctx, q, o); err != nil {
+					return err
+				}
+				after, err = s.period(ctx, o)
+				return err
+			})
 			if err != nil {
-				return nil, err
-			}
-			after, err := s.period(ctx, o)
-			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			found[q] = append(found[q], 100*(1-faster/((before+after)/2)))
-			before = after
 		}
 	}
-	return found, nil
+	return found, t, nil
 }
 
 // faster returns the period while a region is faster.

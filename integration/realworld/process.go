@@ -101,6 +101,15 @@ func (s *process) awaitAnswer(ctx context.Context, ports []string) error {
 	}
 }
 
+// pids are the processes that belong to what is measured.
+func (s *process) pids() []int {
+	pids := []int{os.Getpid(), s.cmd.Process.Pid}
+	if s.crowd != nil {
+		pids = append(pids, s.crowd.cmd.Process.Pid)
+	}
+	return pids
+}
+
 // stop ends the clients and the program.
 func (s *process) stop() error {
 	var errs []error

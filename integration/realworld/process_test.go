@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal"
 )
 
 // startSmall starts the small program, from a link so that its log is in a folder of the test.
@@ -38,7 +40,7 @@ func startSmall(t *testing.T) *process {
 func TestRealize(t *testing.T) {
 	s := startSmall(t)
 	o := settings{speedups: []float64{0.5}, pairs: 1, window: 100 * time.Millisecond, settle: 20 * time.Millisecond}
-	found, err := s.realize(t.Context(), o)
+	found, tally, err := s.realize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func TestRealize(t *testing.T) {
 			t.Errorf("%+v: %v, want one number", q, values)
 		}
 	}
-	t.Log(found)
+	t.Log(found, tally)
 	all, err := s.crowd.answered()
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +67,9 @@ func TestAsk(t *testing.T) {
 	}
 	if p, text, err := s.profile(t.Context()); err != nil || len(text) == 0 || len(p.Curves) != 0 {
 		t.Errorf("profile = %+v, %.20q, %v", p, text, err)
+	}
+	if err := s.record(t.Context(), causal.MinWindow); err != nil {
+		t.Errorf("record = %v", err)
 	}
 	for what, err := range map[string]error{
 		"trace for no time":        second(s.trace(t.Context(), 0)),

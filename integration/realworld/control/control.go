@@ -38,9 +38,6 @@ import (
 // EnvAddress is the environment variable with the address of the server.
 const EnvAddress = "REALWORLD_CONTROL"
 
-// longest is how long a window may be.
-const longest = time.Minute
-
 // controller is that of all providers of the program. With the first of them the server starts.
 var controller = sync.OnceValue(func() *causal.Controller {
 	c, err := causal.New()
@@ -122,7 +119,7 @@ func handler(c *causal.Controller) http.Handler {
 		if err != nil {
 			return err
 		}
-		return record(r.Context(), c, d)
+		return c.Record(r.Context(), d)
 	})
 	handle("GET /profile", func(w http.ResponseWriter, _ *http.Request) error { return json.NewEncoder(w).Encode(c.Profile()) })
 	handle("GET /trace", sendTrace)
@@ -146,21 +143,10 @@ func speed(_ http.ResponseWriter, r *http.Request) error {
 // window returns for how long to record.
 func window(r *http.Request) (time.Duration, error) {
 	d, err := time.ParseDuration(r.FormValue("for"))
-	if err != nil || d <= 0 || d > longest {
-		return 0, fmt.Errorf("%w: for %q: must be in (0, %v]", errRequest, r.FormValue("for"), longest)
+	if err != nil || d <= 0 || d > causal.MaxWindow {
+		return 0, fmt.Errorf("%w: for %q: must be in (0, %v]", errRequest, r.FormValue("for"), causal.MaxWindow)
 	}
 	return d, nil
-}
-
-// record has replay record and analyse a window.
-func record(ctx context.Context, c any, d time.Duration) error {
-	recorder, ok := c.(interface {
-		Record(ctx context.Context, d time.Duration) error
-	})
-	if !ok {
-		return fmt.Errorf("%w: replay: this otelprof has none", errRequest)
-	}
-	return recorder.Record(ctx, d)
 }
 
 // sendTrace sends an execution trace. It is kept until it is whole, so that to send it is no part of it.
