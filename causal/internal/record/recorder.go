@@ -87,12 +87,14 @@ type Info struct {
 }
 
 // New returns a recorder that gives its windows to add, one after the other. KeepAway says why no
-// window should be recorded now of the recorder's own accord, "" if one may be.
+// window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are.
 func New(add func(ctx context.Context, w *Window) error, keepAway func() string) *Recorder {
-	return &Recorder{
+	r := &Recorder{
 		add: add, keepAway: keepAway, take: Take, meter: threadTime,
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},
 	}
+	r.idle.Store(keepAway != nil) // from now on, since spans may end before Run is called
+	return r
 }
 
 // SawSpan is told of each span that has ended. It is one atomic load, as a rule.
@@ -120,7 +122,6 @@ func (r *Recorder) wake() {
 
 // Run records windows of the recorder's own accord until ctx ends. It is called once at most.
 func (r *Recorder) Run(ctx context.Context) {
-	r.idle.Store(true)
 	for {
 		// Without spans there is nothing to record, and no need to wake up.
 		var due <-chan time.Time
