@@ -57,8 +57,10 @@ func New(opts ...Option) (*Controller, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	controller := &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}, ending: ctx, close: cancel}
 	controller.study = c.newStudy()
-	controller.recorder = record.New(controller.study.add, controller.keepAway)
-	if c.replay {
+	if !c.replay {
+		controller.recorder = record.New(controller.study.add, nil)
+	} else {
+		controller.recorder = record.New(controller.study.add, controller.keepAway)
 		controller.background.Go(func() { controller.recorder.Run(ctx) })
 	}
 	if c.virtual {

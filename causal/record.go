@@ -30,7 +30,9 @@ const (
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
 // there is interest, that is within 5 minutes of a call of [Controller.Profile], and else 5 minutes after. A
-// recording takes 3 s, or less where that would be more than 16 MiB. There is none without spans, among
+// recording takes 3 s, or less where that would be more than 16 MiB. Since numbers take five, the first five
+// take 1.5 s and come one after the other if there is interest. Analyses take at most 5 % of one core
+// on average, or recordings are rarer. There is none without spans, among
 // more than 20,000 goroutines, while experiments delay the program, or while others take an
 // execution trace of the process, which can be only one; [Status] says so. By default, if this
 // option is not used, there are none but those of [Controller.Record].
@@ -117,10 +119,11 @@ type RecordingInfo struct {
 	Cut        bool `json:"cut,omitempty"`
 	Goroutines int  `json:"goroutines"`
 	// Starting and Stopping are how long it took to switch the trace on and off, Analysis how long
-	// it took to read and simulate it, on one goroutine.
+	// it took to read and simulate it, on one goroutine, and CPU the processor time of that.
 	Starting time.Duration `json:"starting_ns"`
 	Stopping time.Duration `json:"stopping_ns"`
 	Analysis time.Duration `json:"analysis_ns"`
+	CPU      time.Duration `json:"analysis_cpu_ns"`
 }
 
 func (c *Controller) recording() RecordingStatus {

@@ -3,6 +3,7 @@ package causal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,27 +11,24 @@ import (
 	"github.com/otelprof/otelprof/causal/replay"
 )
 
-// A replayed is the study that simulates recordings.
+// replayed is the study of what recordings say of the program.
 type replayed struct {
-	turn  sync.Mutex // held while a recording is analysed
-	study *replay.Study
-
-	mu     sync.Mutex
+	mu     sync.Mutex // held for a moment only; add has its turn from the recorder
+	began  time.Time  // the first recording
 	result replay.Result
+
+	study *replay.Study
 }
 
-// newReplayed returns a study without recordings.
 func newReplayed() study {
 	s, err := replay.NewStudy(replay.StudyConfig{})
 	if err != nil {
-		panic(err) // the usual questions are allowed
+		panic(err) // the usual questions are in range
 	}
 	return &replayed{study: s}
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
-	r.turn.Lock()
-	defer r.turn.Unlock()
 	rec, err := replay.Read(w.Reader())
 	if err != nil {
 		return err
@@ -41,72 +39,66 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	result := r.study.Result()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result = result
+	if r.result = result; r.began.IsZero() {
+		r.began = w.Begun
+	}
 	return nil
 }
 
-// addTo adds a curve for each region, progress point and metric.
 func (r *replayed) addTo(p *Profile) {
 	r.mu.Lock()
-	result := r.result
+	result, began := r.result, r.began
 	r.mu.Unlock()
-	type key struct {
-		region replay.Region
-		point  string
-		metric replay.Metric
+	if result.Windows == 0 {
+		return
 	}
-	curves := map[key]int{}
-	for i := range result.Answers {
-		a := &result.Answers[i]
-		k := key{a.Region, a.Point, a.Metric}
-		at, ok := curves[k]
-		if !ok {
-			at = len(p.Curves)
-			curves[k] = at
-			p.Curves = append(p.Curves, newCurve(ModeReplay, RegionKey{a.Region.Scope, a.Region.Name}, a.Point, Metric(a.Metric), time.Duration(a.Base)))
+	if p.Started.IsZero() {
+		p.Started = began
+	}
+	// Answers come in the order of their questions, so those of one curve stand together.
+	for _, a := range result.Answers {
+		region := RegionKey{Scope: a.Region.Scope, Span: a.Region.Name}
+		last := len(p.Curves) - 1
+		if last < 0 || p.Curves[last].Mode != ModeReplay || p.Curves[last].question() != (question{region, a.Point, Metric(a.Metric)}) {
+			p.Curves = append(p.Curves, newCurve(ModeReplay, region, a.Point, Metric(a.Metric), 0))
+			last++
 		}
-		c := &p.Curves[at]
+		c := &p.Curves[last]
 		c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
-		c.Effects = append(c.Effects, effectReplayed(a, result.Windows))
+		c.Effects = append(c.Effects, replayEffect(a, result.Windows))
 	}
-	p.Notes = append(p.Notes, notesOn(result)...)
+	if result.Inferred {
+		p.Notes = append(p.Notes, "replay: locks and channels are told from who woke whom; in a program built by otelprof build they are all known")
+	}
 }
 
-// effectReplayed is an answer as profiles have it.
-func effectReplayed(a *replay.Answer, windows int) Effect {
+// replayEffect is an answer as an effect.
+func replayEffect(a replay.Answer, windows int) Effect {
 	e := Effect{Speedup: a.Speedup, Samples: len(a.Samples)}
-	if why := whyNot(a, windows); why != "" {
-		e.Withheld = why
+	if e.Withheld = whyNotReplayed(a, windows); e.Withheld != "" {
 		return e
 	}
 	e.Reduction, e.StdErr, e.Lo, e.Hi = a.Reduction, a.StdErr, a.Lo, a.Hi
-	e.Reductions = thinned(a.Samples)
+	e.Reductions = thinned(slices.Clone(a.Samples))
 	if a.Metric == replay.Throughput {
 		e.ThroughputGain = gain(a.Reduction)
 	}
 	return e
 }
 
-// whyNot says why an answer has no number, "" if it has one.
-func whyNot(a *replay.Answer, windows int) string {
+// whyNotReplayed says why an answer has no number, "" if it has.
+func whyNotReplayed(a replay.Answer, windows int) string {
 	switch a.Withheld {
 	case replay.WithheldNone:
 		return ""
 	case replay.WithheldWindows:
-		return fmt.Sprintf("%s recorded, %d are needed", countOf(windows, "window"), replay.LeastWindows)
+		return fmt.Sprintf("%s measured, %d are needed", countOf(windows, "recording"), replay.LeastWindows)
 	case replay.WithheldDeviation:
-		return fmt.Sprintf("the replay of nothing changed misses what was recorded by more than %g %%", 100*replay.MaxDeviation)
+		return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*replay.MaxDeviation)
 	case replay.WithheldStuck:
-		return "the replay comes to a state in which nothing can go on"
-	default:
-		return "too few visits of the progress point in a window"
+		return "simulated, the program came to where nothing could go on"
+	case replay.WithheldVisits:
+		return "too few visits of the progress point in most recordings"
 	}
-}
-
-// notesOn says what the answers of mode replay rest on.
-func notesOn(r replay.Result) (notes []string) {
-	if r.Windows > 0 && r.Inferred {
-		notes = append(notes, "replay has told locks and channels from which goroutine woke which; build with otelprof to know them")
-	}
-	return notes
+	return "no number"
 }

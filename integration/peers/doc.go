@@ -48,6 +48,11 @@
 // The figures named runtime_ are about programs of otelprof build: runtime_idle beside those of go build, and runtime_times with
 // and without times of spans.
 //
+// The figures named replay_idle_ are about spans, a lock and a channel of a program that is recorded now and then, between two
+// recordings; peer is one that never is. Those named replay_recording_ have another form: x is the throughput of a saturated
+// service, for each second of processor time, while a recording is made beside that without, and of a minute with one recording
+// and its analysis beside that of one without; x_wall is the same for each second that passes.
+//
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
 //

@@ -79,7 +79,7 @@ func figures() []figure {
 	add("span_unsampled", full, bare, never, batch, 1, fullTarget)
 	add("span_unsampled_2g", full, bare, never, batch, 2, full2Target)
 	add("span_unsampled_vs_grafana", full, grafana, never, 1, 1, twice)
-	return slices.Concat(list, pmuFigures(), stacksFigures(), causalFigures(), recordFigures())
+	return slices.Concat(list, pmuFigures(), stacksFigures(), causalFigures(), replayFigures(), recordFigures())
 }
 
 // String writes the target without blanks, "none" if it promises nothing.

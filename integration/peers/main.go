@@ -56,7 +56,7 @@ func run(w io.Writer, rounds int, arm time.Duration, only string) error {
 			return err
 		}
 	}
-	return errors.Join(runHistograms(w, match, rounds, arm), runRuntime(w, match, rounds, arm))
+	return errors.Join(runHistograms(w, match, rounds, arm), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm))
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

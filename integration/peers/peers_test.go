@@ -65,7 +65,7 @@ func TestEveryFigureRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if want := 1 + len(figures()) + len(histogramFigures()) + len(conversionErrors) + 2*len(runtimeFigures); len(lines) != want {
+	if want := 1 + len(figures()) + len(histogramFigures()) + len(conversionErrors) + 2*len(runtimeFigures) + 2; len(lines) != want {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), want, out.String())
 	}
 	for i, f := range figures() {

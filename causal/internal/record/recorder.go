@@ -18,6 +18,14 @@ const (
 	rarely   = 5 * time.Minute // otherwise
 	interest = 5 * time.Minute // after a look
 	again    = 10 * time.Second
+
+	// While somebody looks who has not seen a number, since an interval takes several windows, these come
+	// one after the other, unless it takes long to analyse them.
+	first      = 5
+	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
+	firstTake  = 1500 * time.Millisecond
+	firstCost  = 5 * time.Second // of processor time for all analyses
+
 	// coreShare is the part of one core, on average, that analyses may take.
 	coreShare = 0.05
 )
@@ -28,6 +36,7 @@ type Recorder struct {
 	add      func(ctx context.Context, w *Window) error
 	keepAway func() string
 	take     func(ctx context.Context, d time.Duration, limit int) (*Window, error)
+	meter    func() (stop func() time.Duration) // of processor time
 
 	// idle is set until a span ends after the last window began, if windows are recorded of
 	// its own accord.
@@ -41,7 +50,10 @@ type Recorder struct {
 	status    Status
 	seen      time.Time // when Run first knew of a span
 	last      time.Time // when the last window began
-	notBefore time.Time // the next one, for what the last has cost, or after a failure
+	over      time.Time // when its analysis had ended
+	spent     time.Duration
+	notBefore time.Time // the next window, for what the last have cost
+	retry     time.Time // the next window, after a failure
 }
 
 // Status is what a Recorder is doing.
@@ -71,16 +83,18 @@ type Info struct {
 	Cut                bool
 	Goroutines         int
 	Starting, Stopping time.Duration
-	Analysis           time.Duration
+	Analysis, CPU      time.Duration
 }
 
 // New returns a recorder that gives its windows to add, one after the other. KeepAway says why no
-// window should be recorded now of the recorder's own accord, "" if one may be.
+// window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are.
 func New(add func(ctx context.Context, w *Window) error, keepAway func() string) *Recorder {
-	return &Recorder{
-		add: add, keepAway: keepAway, take: Take,
+	r := &Recorder{
+		add: add, keepAway: keepAway, take: Take, meter: threadTime,
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},
 	}
+	r.idle.Store(keepAway != nil) // from now on, since spans may end before Run is called
+	return r
 }
 
 // SawSpan is told of each span that has ended. It is one atomic load, as a rule.
@@ -108,7 +122,6 @@ func (r *Recorder) wake() {
 
 // Run records windows of the recorder's own accord until ctx ends. It is called once at most.
 func (r *Recorder) Run(ctx context.Context) {
-	r.idle.Store(true)
 	for {
 		// Without spans there is nothing to record, and no need to wake up.
 		var due <-chan time.Time
@@ -133,18 +146,29 @@ func (r *Recorder) next() time.Time {
 		r.seen = time.Now()
 	}
 	next := r.seen.Add(settle)
-	if !r.last.IsZero() {
-		pause := rarely
-		if recent(r.looked.Load()) {
-			pause = often
-		}
-		next = r.last.Add(pause)
+	switch {
+	case r.last.IsZero():
+	case r.hurries():
+		next = r.over.Add(firstEvery)
+	case recent(r.looked.Load()):
+		next = latest(r.last.Add(often), r.notBefore)
+	default:
+		next = latest(r.last.Add(rarely), r.notBefore)
 	}
-	if next.Before(r.notBefore) {
-		next = r.notBefore
+	r.status.Next = latest(next, r.retry)
+	return r.status.Next
+}
+
+// hurries reports whether somebody waits for the first numbers.
+func (r *Recorder) hurries() bool {
+	return r.status.Recordings < first && r.spent < firstCost && recent(r.looked.Load())
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
 	}
-	r.status.Next = next
-	return next
+	return a
 }
 
 // due records a window, if nothing speaks against it.
@@ -153,7 +177,7 @@ func (r *Recorder) due(ctx context.Context) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.status.Reason = why
-		r.notBefore = time.Now().Add(again)
+		r.retry = time.Now().Add(again)
 		return
 	}
 	r.idle.Store(true)
@@ -166,13 +190,17 @@ func (r *Recorder) due(ctx context.Context) {
 func (r *Recorder) length() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	usual := longest
+	if r.hurries() {
+		usual = firstTake
+	}
 	last := r.status.Last
 	if last == nil || last.Length <= 0 {
-		return longest
+		return usual
 	}
 	perSecond := float64(last.Bytes) / last.Length.Seconds()
 	fits := time.Duration(enough / max(perSecond, 1) * float64(time.Second))
-	return min(max(fits, shortest), longest)
+	return min(max(fits, shortest), usual)
 }
 
 // Record records a window of this length, whatever speaks against it, and has it analysed. It waits while
@@ -193,7 +221,7 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 		if p := recover(); p != nil {
 			err = fmt.Errorf("analysis: panic: %v", p)
 		}
-		r.over(err)
+		r.ended(err)
 	}()
 	r.enter(Recording)
 	w, err := r.take(ctx, d, limit)
@@ -201,8 +229,8 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 		return err
 	}
 	r.enter(Analysing)
-	begin := time.Now()
-	defer func() { r.done(w, time.Since(begin)) }() // also after a panic
+	begin, stop := time.Now(), r.meter()
+	defer func() { r.done(w, time.Since(begin), stop()) }() // also after a panic
 	return r.add(ctx, w)
 }
 
@@ -213,19 +241,20 @@ func (r *Recorder) enter(p Phase) {
 }
 
 // done books what a window has cost, and keeps the next away for as long as that takes.
-func (r *Recorder) done(w *Window, analysis time.Duration) {
+func (r *Recorder) done(w *Window, analysis, cpu time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last = w.Begun
-	r.notBefore = w.Begun.Add(time.Duration(float64(analysis) / coreShare))
+	r.last, r.over = w.Begun, time.Now()
+	r.spent += cpu
+	r.notBefore = latest(r.notBefore, w.Begun).Add(time.Duration(float64(cpu) / coreShare))
 	r.status.Last = &Info{
 		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Goroutines: w.Goroutines,
-		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis,
+		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis, CPU: cpu,
 	}
 }
 
-// over books how a recording has ended.
-func (r *Recorder) over(err error) {
+// ended books how a recording has ended.
+func (r *Recorder) ended(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Phase, r.status.Reason = Waiting, ""
@@ -235,9 +264,7 @@ func (r *Recorder) over(err error) {
 	}
 	r.status.Failed++
 	r.status.Reason = err.Error()
-	if soon := time.Now().Add(again); r.notBefore.Before(soon) {
-		r.notBefore = soon
-	}
+	r.retry = time.Now().Add(again)
 }
 
 // Status returns what the recorder is doing.

@@ -176,3 +176,14 @@ func TestBuffer(t *testing.T) {
 		t.Error("more than the limit and the reserve was taken")
 	}
 }
+
+func TestThreadTime(t *testing.T) {
+	begin := time.Now()
+	stop := threadTime()
+	for time.Since(begin) < 20*time.Millisecond { //nolint:revive // it computes
+	}
+	time.Sleep(20 * time.Millisecond)
+	if cpu, passed := stop(), time.Since(begin); cpu <= 0 || cpu > passed {
+		t.Errorf("%v of processor time in %v", cpu, passed)
+	}
+}
