@@ -47,7 +47,7 @@ func TestReplayLines(t *testing.T) {
 	const program = "build=go types=plain"
 	ask := func(class class, workload, region string, predicted, lo, hi, actual float64) cell {
 		return cell{
-			Workload: workload, Mode: modeReplay, Program: program, Class: class, Region: region, Speedup: 0.5,
+			Workload: workload, Mode: causal.ModeReplay, Program: program, Class: class, Region: region, Speedup: 0.5,
 			Predicted: predicted, Lo: lo, Hi: hi, Actual: span{actual, actual - 1, actual + 1},
 		}
 	}
@@ -147,12 +147,9 @@ func TestRewind(t *testing.T) {
 
 // A small round of one workload. What comes out is not judged, see TestMeasure.
 func TestMeasureReplay(t *testing.T) {
-	s := settings{modes: []causal.Mode{modeReplay}}.replayed(true)
+	s := settings{modes: []causal.Mode{causal.ModeReplay}}.replayed(true)
 	s.speedups, s.pairs, s.window, s.settle, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 100*ms
 	i := slices.IndexFunc(replayedWorkloads(causalTypes), func(w workload) bool { return w.request != "" })
-	if _, ok := any(&causal.Controller{}).(recorder); !ok {
-		t.Skip("package causal does not record yet")
-	}
 	r, err := newLab(replayedWorkloads(causalTypes)[i], s).measure()
 	if err != nil {
 		t.Fatal(err)
