@@ -25,6 +25,9 @@ func sumUpReplay(out io.Writer, cells []cell) {
 				of = append(of, c)
 			}
 		}
+		if len(of) == 0 { // left out by -only
+			continue
+		}
 		fmt.Fprintln(out, replayLine(of, fmt.Sprintf("%s class=%s", program, class)))
 	}
 	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", causal.ModeReplay, summarize(cells, causal.ModeReplay).agreement)
