@@ -94,11 +94,11 @@ func (l *lab) writeTruth(name string, t *tally, loud []float64) (err error) {
 		out.printf("latency %s\n", l.request)
 	}
 	out.printf("# while recording, other processes took of a processor: %.2f\n# windows: %s\n", loud, t)
-	for _, m := range l.metrics(modeReplay) {
+	for _, m := range l.metrics(causal.ModeReplay) {
 		same := l.real(question{}, m)
 		out.printf("# a/a %s %.2f %.2f %.2f, %d pairs of %v\n", m, same.Value, same.Lo, same.Hi, len(l.null), l.window)
 	}
-	for _, m := range l.metrics(modeReplay) {
+	for _, m := range l.metrics(causal.ModeReplay) {
 		for _, region := range l.regions {
 			for _, s := range l.speedups {
 				v := l.real(question{region, s}, m)

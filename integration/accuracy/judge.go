@@ -74,7 +74,7 @@ func (l *lab) cell(mode causal.Mode, metric causal.Metric, q question, profile c
 	if metric != causal.MetricThroughput {
 		c.Metric = metric
 	}
-	if mode == modeReplay {
+	if mode == causal.ModeReplay {
 		c.Program, c.Class = l.made(), l.class
 	}
 	e := l.effect(profile, mode, metric, q)

@@ -13,7 +13,7 @@ import (
 // latency.
 func (w workload) metrics(mode causal.Mode) []causal.Metric {
 	all := []causal.Metric{causal.MetricThroughput}
-	if w.request != "" && mode == modeReplay {
+	if w.request != "" && mode == causal.ModeReplay {
 		all = append(all, causal.MetricLatencyP50, causal.MetricLatencyP90, causal.MetricLatencyP99)
 	}
 	return all

@@ -82,7 +82,7 @@ func (o *options) settle(mode causal.Mode) error {
 		if err := runtimeKnown(); err != nil {
 			return err
 		}
-	case modeReplay:
+	case causal.ModeReplay:
 		o.modes = []causal.Mode{mode}
 		o.settings = o.replayed(o.quick)
 		if o.corpus != "" {
@@ -94,7 +94,7 @@ func (o *options) settle(mode causal.Mode) error {
 	if o.types != causalTypes && o.types != plainTypes {
 		return fmt.Errorf("-types %q: must be causal or plain", o.types)
 	}
-	if mode != modeReplay && (o.corpus != "" || o.types != causalTypes) {
+	if mode != causal.ModeReplay && (o.corpus != "" || o.types != causalTypes) {
 		return errors.New("-types and -corpus: must be with -mode replay")
 	}
 	return nil
@@ -108,7 +108,7 @@ func (o *options) workloads() []workload {
 	switch o.modes[0] {
 	case modeRuntime:
 		return plainWorkloads()
-	case modeReplay:
+	case causal.ModeReplay:
 		return replayedWorkloads(o.types)
 	}
 	return workloads()
@@ -150,7 +150,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // sumUp prints what all cells amount to.
 func (o *options) sumUp(out io.Writer, cells []cell) {
 	for _, mode := range o.modes {
-		if mode == modeReplay {
+		if mode == causal.ModeReplay {
 			sumUpReplay(out, cells)
 			continue
 		}

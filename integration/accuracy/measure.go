@@ -164,7 +164,7 @@ func (l *lab) undisturbed(t *tally, predict func() (causal.Profile, error)) (cau
 
 // predict runs the program under a mode, and returns the profile.
 func (l *lab) predict(mode causal.Mode) (causal.Profile, error) {
-	if mode == modeReplay {
+	if mode == causal.ModeReplay {
 		return l.predictReplay()
 	}
 	if mode == causal.ModeVirtual {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/otelprof/otelprof/causal"
 )
 
 // classes are all of them, in the order of the summary.
@@ -23,18 +25,21 @@ func sumUpReplay(out io.Writer, cells []cell) {
 				of = append(of, c)
 			}
 		}
+		if len(of) == 0 { // left out by -only
+			continue
+		}
 		fmt.Fprintln(out, replayLine(of, fmt.Sprintf("%s class=%s", program, class)))
 	}
-	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", modeReplay, summarize(cells, modeReplay).agreement)
+	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", causal.ModeReplay, summarize(cells, causal.ModeReplay).agreement)
 }
 
 // replayLine sums cells up, with how wide intervals are, and in how many of the programs the region to make faster
 // is named first.
 func replayLine(cells []cell, program string) string {
-	s := summarize(cells, modeReplay)
+	s := summarize(cells, causal.ModeReplay)
 	first, of := ranked(cells)
 	return fmt.Sprintf("accuracy SUMMARY mode=%s %s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f withheld=%d first_ranked=%d/%d",
-		modeReplay, program, s.cells, s.meanAbsError, s.worst, s.coverage, medianWidth(cells), s.withheld, first, of)
+		causal.ModeReplay, program, s.cells, s.meanAbsError, s.worst, s.coverage, medianWidth(cells), s.withheld, first, of)
 }
 
 // medianWidth is that of the intervals, in percentage points, NaN if there are none.

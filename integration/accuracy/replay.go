@@ -10,9 +10,6 @@ import (
 	"github.com/otelprof/otelprof/internal/sched"
 )
 
-// modeReplay is to record, and to simulate what was recorded.
-const modeReplay causal.Mode = "replay"
-
 // leastWindows is how many windows a verdict takes.
 const leastWindows = 5
 
@@ -42,11 +39,6 @@ func (l *lab) made() string {
 	return fmt.Sprintf("build=%s types=%s", build, l.types)
 }
 
-// A recorder is a controller that replays.
-type recorder interface {
-	Record(ctx context.Context, d time.Duration) error
-}
-
 // predictReplay records the program while it runs, and returns the profile.
 func (l *lab) predictReplay() (causal.Profile, error) {
 	c, err := causal.New(causal.WithVirtual(false))
@@ -55,20 +47,11 @@ func (l *lab) predictReplay() (causal.Profile, error) {
 	}
 	p := start(l.workload, c.Hook())
 	time.Sleep(warmUp)
-	err = l.recordAll(c)
-	profile := c.Profile()
-	return profile, errors.Join(err, p.end(), c.Close())
-}
-
-func (l *lab) recordAll(c any) error {
-	r, ok := c.(recorder)
-	if !ok {
-		return errors.New("-mode replay: this package causal has none")
-	}
 	for range l.recordings {
-		if err := r.Record(context.Background(), l.recording); err != nil {
-			return err
+		if err = c.Record(context.Background(), l.recording); err != nil {
+			break
 		}
 	}
-	return nil
+	profile := c.Profile()
+	return profile, errors.Join(err, p.end(), c.Close())
 }
