@@ -80,6 +80,14 @@ func (p *program) close() {
 	}
 	p.respawn()
 	p.recur()
+	for i := range p.lists {
+		l := &p.lists[i]
+		p.travelling = p.travelling || l.serves >= 0
+		for k := l.from; k < l.to; k++ {
+			o := &l.ops[k]
+			l.visits = l.visits || o.kind == opVisit || o.kind == opClose && p.pointOf[p.rec.spans[o.arg].region] >= 0
+		}
+	}
 }
 
 // An anchor is a kind of op that a list comes back to.
@@ -198,57 +206,6 @@ func (p *program) respawn() {
 		l := &p.lists[i]
 		if l.born && !l.ended && len(l.ops) > 0 {
 			p.loop(l)
-		}
-	}
-}
-
-// recur tells of each wait whether its token comes at all, once, or each time round.
-func (p *program) recur() {
-	// how often a place is reached: 0 never, 1 once, 2 again and again
-	reached := make([]int8, len(p.lists))
-	for i := range reached {
-		reached[i] = -1
-	}
-	var ofList func(i int32, depth int) int8
-	at := func(i, k int32, depth int) int8 {
-		l := &p.lists[i]
-		r := ofList(i, depth)
-		switch {
-		case l.to == 0 || r == 0:
-			return r
-		case k >= l.to:
-			return 0
-		case k >= l.from:
-			return 2
-		}
-		return r
-	}
-	ofList = func(i int32, depth int) int8 {
-		if reached[i] >= 0 {
-			return reached[i]
-		}
-		l := &p.lists[i]
-		r := int8(1)
-		if l.born && l.spawned.list >= 0 && depth < 1000 {
-			reached[i] = 1
-			r = at(l.spawned.list, l.spawned.op, depth+1)
-		}
-		reached[i] = r
-		return r
-	}
-	wakes := make([]int8, p.tokens)
-	for i := range p.lists {
-		for k, o := range p.lists[i].ops {
-			if o.kind == opWake {
-				wakes[o.arg] = at(int32(i), int32(k), 0)
-			}
-		}
-	}
-	for i := range p.lists {
-		for k := range p.lists[i].ops {
-			if o := &p.lists[i].ops[k]; o.kind == opWait {
-				o.never, o.once = wakes[o.arg] == 0, wakes[o.arg] == 1
-			}
 		}
 	}
 }

@@ -42,10 +42,8 @@ func (p *program) infer() {
 			for k := range part {
 				part[k] = group[part[k]]
 			}
-			if p.shared(all, part) {
+			if !p.detach(all, part) && p.shared(all, part) {
 				p.share(all, part, false)
-			} else {
-				p.detach(all, part)
 			}
 		}
 	}
@@ -57,17 +55,17 @@ const incidental = 0.01
 
 // detach leaves waits for locks as long as they were, where they are so few and short that who held the lock is an accident
 // of the recording: an order that is kept here could contradict one that is decided anew elsewhere.
-func (p *program) detach(all []handover, part []int32) {
+func (p *program) detach(all []handover, part []int32) bool {
 	var total int64
 	for _, i := range part {
 		o := p.op(all[i].waiter)
 		if o.reason != waitMutex {
-			return
+			return false
 		}
 		total += o.d
 	}
 	if float64(total) > incidental*float64(p.rec.End-p.rec.Start) {
-		return
+		return false
 	}
 	for _, i := range part {
 		wait, wake := p.op(all[i].waiter), p.op(all[i].waker)
@@ -75,6 +73,7 @@ func (p *program) detach(all []handover, part []int32) {
 		wait.set = 0 // nothing makes that shorter
 		wake.kind, wake.d = opRun, 0
 	}
+	return true
 }
 
 // grouped returns the numbers below n by their key, groups in the order of their first members.
@@ -233,8 +232,8 @@ func (p *program) shared(all []handover, part []int32) bool {
 	}
 	waiters := map[int32]bool{}
 	for _, i := range part {
-		if p.lists[all[i].waiter.list].serves >= 0 {
-			return false
+		if p.lists[all[i].waiter.list].serves >= 0 && p.op(all[i].waiter).reason != waitMutex {
+			return false // it waits for its own request
 		}
 		waiters[all[i].waiter.list] = true
 	}

@@ -6,7 +6,7 @@ import "slices"
 // it is. The server's goroutine cannot have the request before the client has sent it, and the client not the answer before
 // the server has. Each kind of goroutine that reads connections is a pool of servers, to which requests or answers are sent.
 func (p *program) connect() {
-	c := &connector{p: p, opened: make([]place, len(p.rec.spans)), closed: make([]place, len(p.rec.spans)), pools: map[string]int32{}, insert: map[int32][]insertion{}}
+	c := &connector{p: p, opened: make([]place, len(p.rec.spans)), closed: make([]place, len(p.rec.spans)), pools: map[string]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}}
 	for i := range c.opened {
 		c.opened[i], c.closed[i] = place{-1, -1}, place{-1, -1}
 	}
@@ -54,6 +54,7 @@ type connector struct {
 	wakers         []place // of tokens
 	pools          map[string]int32
 	insert         map[int32][]insertion
+	inside         map[int32]bool // segments that begin with an op that is inserted
 }
 
 // An insertion is an op to come behind another one.
@@ -93,11 +94,39 @@ func (c *connector) request(client, server place) {
 		if found {
 			continue
 		}
+		if hops == 0 && (l.serves >= 0 || !l.born || l.spawned.list < 0) {
+			c.joinAt(client, server) // it was there already
+			return
+		}
 		if !l.born || l.spawned.list < 0 {
 			return
 		}
 		at = l.spawned // a goroutine for each request
 	}
+}
+
+// joinAt has the server take the request before its span begins, without a wait.
+func (c *connector) joinAt(client, server place) {
+	l := &c.p.lists[server.list]
+	if l.serves < 0 {
+		return
+	}
+	o := l.ops[server.op]
+	c.p.segments = append(c.p.segments, place{server.list, server.op - 1})
+	segment := int32(len(c.p.segments) - 1)
+	c.inside[segment] = true
+	c.insert[server.list] = append(c.insert[server.list], insertion{server.op - 1, op{kind: opReceive, arg: l.serves, at: o.at, head: true, site: c.p.objects[l.serves].site, late: -1, free: true}})
+	from, lag := c.sent(client, o.at)
+	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, op{kind: opSend, arg: l.serves, d: lag, at: c.op(from).at, segment: segment, set: c.op(from).set}})
+}
+
+// sent returns behind which op something was sent that arrived at a time, and for how long it was on its way.
+func (c *connector) sent(from place, at int64) (place, int64) {
+	ops := c.p.lists[from.list].ops
+	for int(from.op)+1 < len(ops) && ops[from.op+1].at <= at && ops[from.op+1].kind == opRun {
+		from.op++
+	}
+	return from, max(0, at-ops[from.op].at)
 }
 
 // answer joins the client's wait for an answer with the end of the server's span.
@@ -161,12 +190,8 @@ func (c *connector) join(from, to place) {
 		c.p.objects = append(c.p.objects, objectInfo{kind: objectChan, capacity: unlimited, inferred: true, site: o.site})
 		c.pools[key] = object
 	}
-	// The client may have computed since its span began.
+	from, lag := c.sent(from, o.at)
 	end := c.p.lists[from.list].ops
-	for int(from.op)+1 < len(end) && end[from.op+1].at <= o.at && end[from.op+1].kind == opRun {
-		from.op++
-	}
-	lag := max(0, o.at-end[from.op].at)
 	c.p.segments = append(c.p.segments, to)
 	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, op{kind: opSend, arg: object, d: lag, at: end[from.op].at, segment: int32(len(c.p.segments) - 1), set: end[from.op].set}})
 	o.kind, o.arg, o.d, o.head = opReceive, object, 0, true
@@ -195,8 +220,15 @@ func (c *connector) apply() {
 		n, _ := slices.BinarySearch(moved[at.list], at.op)
 		at.op += int32(n)
 	}
-	for i := range c.p.segments[1:] {
-		shift(&c.p.segments[1+i])
+	for i := 1; i < len(c.p.segments); i++ {
+		at := &c.p.segments[i]
+		if c.inside[int32(i)] { // it stands itself behind the op
+			at.op++
+			n, _ := slices.BinarySearch(moved[at.list], at.op-1)
+			at.op += int32(n)
+			continue
+		}
+		shift(at)
 	}
 	for i := range c.p.lists {
 		l := &c.p.lists[i]

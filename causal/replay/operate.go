@@ -26,7 +26,7 @@ func (b *builder) operate(g int32, e *event) {
 		}
 		slow = true
 	}
-	w := wait{begun: e.at}
+	w := wait{begun: e.at, late: -1}
 	switch {
 	case slow:
 		w = b.fold(g, f.open)

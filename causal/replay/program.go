@@ -52,7 +52,8 @@ type op struct {
 
 // A list is what one goroutine did, in order.
 type list struct {
-	ops []op
+	ops    []op
+	visits bool // progress points, and begins anew
 	// serves is the object whose elements it works on; -1 for none.
 	serves int32
 	site   int32 // where it was created, 0 where that is not known
@@ -104,6 +105,9 @@ type program struct {
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
 	// wakes it, and when a processor goes on with the next one.
 	cross, outside, swap int64
+	// travelling tells that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
+	// the first of them is.
+	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
 }

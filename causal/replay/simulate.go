@@ -42,7 +42,6 @@ type runner struct {
 	list, pc int32
 	left     int64 // of the op that computes, -1 before it begins
 	state    uint8
-	again    bool // the list has begun anew
 	granted  bool // what it waits for has been given to it
 	retrying bool // for a lock, after a wait
 	asked    int64
@@ -106,7 +105,9 @@ type simulation struct {
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
-	patience   int64 // when to break a wait, without progress until then
+	over       bool
+	passed     map[*op]bool // ops that can be done once, and have been
+	patience   int64        // when to break a wait, without progress until then
 }
 
 // A delivery is an element on its way.
@@ -126,7 +127,7 @@ func newSimulation(p *program, c change) *simulation {
 	s := &simulation{
 		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
 		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)),
+		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{},
 	}
 	if c.procs > 0 {
 		s.procs = make([]processor, c.procs)
@@ -165,7 +166,7 @@ func newSimulation(p *program, c change) *simulation {
 }
 
 func (s *simulation) run(until int64) {
-	for len(s.heap) > 0 {
+	for len(s.heap) > 0 && !s.over {
 		if s.heap[0].at > until {
 			s.now, s.out.ended = until, until
 			return
@@ -196,7 +197,7 @@ func (s *simulation) run(until int64) {
 		}
 	}
 	s.out.ended = s.now
-	s.out.stuck = true
+	s.out.stuck = !s.over
 }
 
 // visited notes progress: for as long as there is some, the simulation is not stuck.
@@ -354,7 +355,9 @@ func (s *simulation) step(proc int32) {
 		r := &s.runners[i]
 		l := &s.p.lists[r.list]
 		if l.to > 0 && r.pc >= l.to {
-			r.pc, r.again = l.from, true
+			if r.pc = l.from; l.visits && s.p.travelling {
+				s.over = true
+			}
 		}
 		if int(r.pc) >= len(l.ops) {
 			if l.serves >= 0 && s.serveOn(i, l.serves) {
@@ -399,7 +402,7 @@ func (s *simulation) step(proc int32) {
 			s.leave(proc, away)
 			return
 		case opWait:
-			if o.never || o.once && r.again {
+			if !r.granted && s.skips(o) {
 				r.pc++
 				continue
 			}
@@ -430,12 +433,28 @@ func (s *simulation) step(proc int32) {
 				}
 			}
 		default:
+			if !r.granted && !r.retrying && s.skips(o) {
+				r.pc++
+				continue
+			}
 			if !s.operate(i, proc, o) {
 				s.leave(proc, blocked)
 				return
 			}
 		}
 	}
+}
+
+// skips reports whether the other side of an op is not done, or not any more.
+func (s *simulation) skips(o *op) bool {
+	if !o.once {
+		return o.never
+	}
+	if s.passed[o] {
+		return true
+	}
+	s.passed[o] = true
+	return false
 }
 
 // await takes a token, or reports that the runner must wait for it.
@@ -479,7 +498,11 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if s.change.meets && !o.once && !o.never {
+	if s.skips(o) {
+		r.pc++
+		return true
+	}
+	if s.change.meets {
 		r.next = s.holds[o.arg]
 		s.holds[o.arg] = i
 		return false

@@ -57,15 +57,16 @@ func transfers(ctx context.Context, p *program) {
 	})
 }
 
-// lru is 8 clients of a cache under an RWMutex. What three of ten do not find they load, and write.
+// lru is 8 clients of a cache under an RWMutex. What they do not find, each third time, they load and write.
 func lru(ctx context.Context, p *program) {
 	cache := p.rwMutex()
 	each(8, func(i int) {
-		for length := p.lengths(i, 0.3); ctx.Err() == nil; {
+		length := p.lengths(i, 0.3)
+		for n := i; ctx.Err() == nil; n++ {
 			cache.RLock()
 			p.io(ctx, "read", length.of(3*ms))
 			cache.RUnlock()
-			if length.Float64() < 0.3 {
+			if n%3 == 1 {
 				p.io(ctx, "load", length.of(5*ms))
 				cache.Lock()
 				p.io(ctx, "write", length.of(2*ms))

@@ -71,7 +71,7 @@ func newLab(w workload, s settings) *lab {
 		s.window, s.settle = s.window*2/5, s.settle/5
 		s.overlap, s.pairs = 2*s.overlap, 5*s.pairs/2
 	}
-	if w.takesTurns {
+	if w.long {
 		s.window *= 5
 	}
 	if w.varies {

@@ -142,13 +142,13 @@ func heterogeneous(ctx context.Context, p *program) {
 	places := newChannel[int](p.types, 3)
 	each(8, func(i int) {
 		length := p.lengths(i, 0.3)
-		for ctx.Err() == nil {
+		for n := i; ctx.Err() == nil; n++ {
 			p.io(ctx, "think", length.of(5*ms))
 			places.Send(i)
-			if length.Float64() < 0.8 {
-				p.io(ctx, "cheap", length.of(2*ms))
-			} else {
+			if n%5 == 0 {
 				p.io(ctx, "dear", length.of(12*ms))
+			} else {
+				p.io(ctx, "cheap", length.of(2*ms))
 			}
 			places.Receive()
 			p.progress(ctx)

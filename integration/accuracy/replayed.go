@@ -68,10 +68,10 @@ func replayedWorkloads(t types) []workload {
 		},
 		{
 			name: "transfers", about: "6 clients, 3 ms with two of four locks and 4 ms without", class: contended,
-			regions: []string{"inside", "outside"}, run: transfers, varies: true, short: true,
+			regions: []string{"inside", "outside"}, run: transfers, varies: true, long: true, short: true,
 		},
 		{
-			name: "lru", about: "8 clients of a cache under an RWMutex: 3 ms to read, 5 ms to load, 2 ms to write", class: contended,
+			name: "lru", about: "8 clients of a cache under an RWMutex: 3 ms to read, and each third time 5 ms to load and 2 ms to write", class: contended,
 			regions: []string{"read", "load", "write"}, run: lru, varies: true,
 		},
 		{

@@ -91,7 +91,7 @@ func plainWorkloads() []workload {
 		},
 		{
 			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans",
-			regions: []string{"c"}, run: background, takesTurns: true,
+			regions: []string{"c"}, run: background, long: true,
 		},
 	})
 }

@@ -23,9 +23,10 @@ type workload struct {
 	// computes tells that it needs the processors, whose speed changes from one moment to the
 	// next, and has no queues that take long to fill: many short windows tell more than a few.
 	computes bool
-	// takesTurns tells that goroutines which do different things take turns at the processors, for 20 ms
-	// each: in a short window some of them have a turn more than others.
-	takesTurns bool
+	// long tells that a short window says little: goroutines which do different things take turns at the
+	// processors, for 20 ms each, so that some of them have a turn more than others; or locks are waited for in
+	// chains.
+	long bool
 	// varies tells that how long its pieces take is random: windows must be long for that to even out.
 	varies bool
 	// short tells that it is part of a quick run.

@@ -26,18 +26,35 @@ type runtimeFigure struct {
 	peer          []string
 	peerName      string
 	stock         bool // the peer is built by go build, and not by otelprof build as ours is
+	free          bool // there is no target
 }
 
 // runtimeFigures are what Go's scheduler costs in programs that otelprof build has made, beside those of go build, while
-// there is no experiment; and there, what spans cost of which the scheduler keeps account, and switches of their goroutines.
+// there is no experiment; what operations on free locks and channels cost there while no trace is on; and what spans cost of
+// which the scheduler keeps account, and switches of their goroutines.
 var runtimeFigures = []runtimeFigure{
 	idleFigure("pingpong"), idleFigure("mutex"), idleFigure("gosched"), idleFigure("spawn"),
+	objectFigure("mutex", "lock"), objectFigure("rwmutex", "rlock"), objectFigure("waitgroup", "count"),
+	objectFigure("channel", "buffer"), objectFigure("select", "choose"),
+	tracedFigure("mutex", "lock"), tracedFigure("channel", "buffer"), tracedFigure("select", "choose"), tracedFigure("pingpong", "pingpong"),
 	timesFigure("runtime_times", "span"), timesFigure("runtime_times_pingpong", "pingpong"),
 }
 
 func idleFigure(operation string) runtimeFigure {
 	does := []string{operation}
 	return runtimeFigure{name: "runtime_idle_" + operation, program: "idle", ours: does, peer: does, peerName: "go", stock: true}
+}
+
+func objectFigure(object, operation string) runtimeFigure {
+	f := idleFigure(operation)
+	f.name = "replay_idle_runtime_" + object
+	return f
+}
+
+// tracedFigure is about programs of otelprof build and of go build, both while a trace is on.
+func tracedFigure(object, operation string) runtimeFigure {
+	does := []string{operation + "-traced"}
+	return runtimeFigure{name: "replay_recording_runtime_" + object, program: "idle", ours: does, peer: does, peerName: "go", stock: true, free: true}
 }
 
 func timesFigure(name, operation string) runtimeFigure {
@@ -82,7 +99,7 @@ func runRuntime(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration
 		line := figure{name: f.name + "_aa", records: true, goroutines: 1, procs: 1}
 		fmt.Fprintln(w, line.line(control))
 		line.name = f.name
-		if f.stock {
+		if f.stock && !f.free {
 			line.target.x = math.Floor(1000*(1-runtimeSlower)*min(1, control.xLo)) / 1000
 		}
 		if _, err := fmt.Fprintln(w, line.line(r)); err != nil {

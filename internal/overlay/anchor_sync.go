@@ -133,11 +133,7 @@ func tellAdds(s *source) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.assigns("state := wg.state.Add(uint64(" + p[0] + ") << 32)")
-	if err != nil {
-		return err
-	}
-	s.tell(a.Pos(), "wg.otelprofAdd("+p[0]+")")
+	s.tell(s.body().Lbrace+1, "wg.otelprofAdd("+p[0]+")")
 	return nil
 }
 

@@ -23,7 +23,7 @@ type cpus struct {
 }
 
 type cpu struct {
-	next   *Goroutine // that was woken by the one that runs here, see Config.Next
+	next   *Goroutine // that was woken by the one that runs here, see Config.Go
 	busy   bool
 	waking bool
 	slice  int64 // what the goroutine that ran here last had left of its time
@@ -66,7 +66,7 @@ func (c *cpus) take(g *Goroutine) int64 {
 func (w *World) ready(g *Goroutine) {
 	w.tape.ready(g)
 	g.state = runnable
-	if w.config.Next {
+	if w.config.Go {
 		w.enqueue(g)
 		return
 	}
@@ -75,7 +75,7 @@ func (w *World) ready(g *Goroutine) {
 
 // arises lets a new goroutine begin.
 func (w *World) arises(g *Goroutine) {
-	if w.config.Next {
+	if w.config.Go {
 		w.enqueue(g)
 		return
 	}
@@ -182,7 +182,7 @@ func (w *World) resume(g *Goroutine) {
 func (w *World) release(g *Goroutine) {
 	switch {
 	case w.cpus.more:
-	case w.config.Next:
+	case w.config.Go:
 		w.proceed(g.cpu, max(1, g.slice))
 	default:
 		w.cpus.all[g.cpu].busy = false

@@ -11,8 +11,6 @@ type Mutex struct {
 	// Barging is true if whoever comes when the lock is free gets it, before those who are
 	// still waking up; otherwise the lock goes from hand to hand.
 	Barging bool
-	// Starving is true if a barging one is handed over for a while once a goroutine has waited for above 1 ms, as in Go.
-	Starving bool
 
 	starved bool // the lock is handed over
 	woken   bool // one that has waited is waking up
@@ -36,7 +34,7 @@ func (m *Mutex) Lock(g *Goroutine) {
 		m.waiters = append(m.waiters, mutexWaiter{g, at})
 		for g.park(); m.owner != nil && m.owner != g; g.park() {
 			m.woken = false
-			m.starved = m.starved || m.Starving && g.Now()-at > Millisecond
+			m.starved = m.starved || g.world.config.Go && g.Now()-at > Millisecond
 			m.waiters = slices.Insert(m.waiters, 0, mutexWaiter{g, at})
 		}
 		m.woken = false
@@ -60,7 +58,7 @@ func (m *Mutex) unlock(g *Goroutine) {
 		m.starved = false
 		return
 	}
-	if m.woken && m.Starving {
+	if m.woken && g.world.config.Go {
 		return
 	}
 	next := m.waiters[0]
@@ -69,7 +67,7 @@ func (m *Mutex) unlock(g *Goroutine) {
 	case m.starved:
 		m.starved = len(m.waiters) > 0 && g.Now()-next.since > Millisecond
 		m.owner = next.g
-	case m.Barging:
+	case m.Barging || g.world.config.Go:
 		m.woken = true
 	default:
 		m.owner = next.g

@@ -20,10 +20,10 @@ type Config struct {
 	Seed   uint64
 	Jitter float64 // in [0, 1]; work takes 1±Jitter of its time, evenly distributed
 	CPUs   int     // one for each goroutine if 0
-	// Next has goroutines run as Go has them: one that is woken goes on next where the one that woke it runs, unless a CPU that
-	// is idle is awake before that. Wake is how long that takes then.
-	// It needs CPUs.
-	Next bool
+	// Go has goroutines run, and locks passed on, as Go does. One that is woken goes on next where the one that woke it runs, unless
+	// a CPU that is idle, which takes Wake, is awake before that. Locks are barging ones until one goroutine has waited for
+	// above 1 ms. It needs CPUs.
+	Go bool
 	// Wake is the mean time from when a goroutine may go on until it does, Oversleep by how
 	// much timers are late on average, ns. Both are evenly distributed between 0 and twice that.
 	Wake, Oversleep int64
@@ -68,7 +68,7 @@ type World struct {
 
 // New returns a world in which nothing happens yet.
 func New(config Config) *World {
-	config.Next = config.Next && config.CPUs > 0
+	config.Go = config.Go && config.CPUs > 0
 	return &World{config: config, cpus: newCPUs(config.CPUs), noise: rand.New(rand.NewPCG(config.Seed, 1))}
 }
 

@@ -1,15 +1,18 @@
 //go:build unix
 
-// Command idle measures what the scheduler is called for, with nothing but Go: it is built both by go build and by
-// otelprof build, for the figures runtime_idle_ of command peers. It prints one line, the nanoseconds of processor time
-// that an operation takes.
+// Command idle measures what the scheduler is called for, and what is done with locks and channels, with nothing but Go: it is
+// built both by go build and by otelprof build, for figures of command peers. It prints one line, the nanoseconds of processor
+// time that an operation takes, without an execution trace or with one.
 package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"runtime/trace"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,17 +24,29 @@ var operations = map[string]func(n int){
 	"mutex":    contend,
 	"gosched":  yield,
 	"spawn":    spawn,
+	"lock":     lock,
+	"rlock":    readLock,
+	"buffer":   buffer,
+	"choose":   choose,
+	"count":    count,
 }
 
 func main() {
 	runtime.GOMAXPROCS(1)
 	n, err := strconv.Atoi(os.Args[2])
-	operation := operations[os.Args[1]]
+	name, traced := strings.CutSuffix(os.Args[1], "-traced")
+	operation := operations[name]
 	if err != nil || operation == nil {
 		fmt.Fprintf(os.Stderr, "idle: %q: must be an operation and a number\n", os.Args[1:])
 		os.Exit(2)
 	}
 	operation(n / 10) // warm
+	if traced {
+		if err := trace.Start(io.Discard); err != nil {
+			fmt.Fprintln(os.Stderr, "idle:", err)
+			os.Exit(1)
+		}
+	}
 	before := cpuTime()
 	operation(n)
 	fmt.Println(float64(cpuTime()-before) / float64(n))
@@ -103,4 +118,53 @@ func spawn(n int) {
 		}
 		wg.Wait()
 	}
+}
+
+// lock locks and unlocks what nobody else wants.
+func lock(n int) {
+	var mu sync.Mutex
+	for range n {
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // nothing is protected
+	}
+}
+
+// readLock does so for reading.
+func readLock(n int) {
+	var mu sync.RWMutex
+	for range n {
+		mu.RLock()
+		mu.RUnlock() //nolint:staticcheck // nothing is protected
+	}
+}
+
+// buffer sends and receives what the channel has room for.
+func buffer(n int) {
+	c := make(chan int, 1)
+	for range n {
+		c <- 1
+		<-c
+	}
+}
+
+// choose selects one of two channels that has an element.
+func choose(n int) {
+	c, never := make(chan int, 1), make(chan int)
+	for range n {
+		c <- 1
+		select {
+		case <-c:
+		case <-never:
+		}
+	}
+}
+
+// count adds to a WaitGroup and subtracts again.
+func count(n int) {
+	var wg sync.WaitGroup
+	for range n {
+		wg.Add(1)
+		wg.Done()
+	}
+	wg.Wait()
 }

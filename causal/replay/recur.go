@@ -1,0 +1,145 @@
+package replay
+
+import "slices"
+
+// The lists begin anew, but not with their first op, and do not come to their last one. A wait whose end is only before or
+// behind what is done again would never end: recur finds these.
+
+// How often a place is reached.
+const (
+	reachedNever = iota
+	reachedOnce
+	reachedAgain
+)
+
+// A tide tells how often places are reached. It rises from the goroutines that are there at first, along the elements that they
+// send and the goroutines that they start.
+type tide struct {
+	p     *program
+	heads [][]int32 // by list: the receives with which its work begins
+	// reached is how often each list's pieces are: the first one, up to the first head, and those that begin with heads.
+	reached [][]uint8
+}
+
+func newTide(p *program) *tide {
+	t := &tide{p: p, heads: make([][]int32, len(p.lists)), reached: make([][]uint8, len(p.lists))}
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opReceive && o.head {
+				t.heads[l] = append(t.heads[l], int32(k))
+			}
+		}
+		t.reached[l] = make([]uint8, len(t.heads[l])+1)
+	}
+	for l := range p.lists {
+		if !p.lists[l].born || p.lists[l].spawned.list < 0 {
+			t.rise(int32(l), 0, reachedOnce)
+		}
+	}
+	for i := range p.objects {
+		for _, e := range p.objects[i].elements {
+			t.rise(p.segments[e].list, t.piece(p.segments[e]), reachedOnce)
+		}
+	}
+	return t
+}
+
+// piece returns the piece that an op is in.
+func (t *tide) piece(at place) int {
+	n, exact := slices.BinarySearch(t.heads[at.list], at.op)
+	if exact {
+		n++
+	}
+	return n
+}
+
+// of tells how often an op is reached.
+func (t *tide) of(at place) uint8 { return t.within(at, t.reached[at.list][t.piece(at)]) }
+
+// within is how often an op is reached whose piece is reached so often.
+func (t *tide) within(at place, r uint8) uint8 {
+	l := &t.p.lists[at.list]
+	switch {
+	case l.serves >= 0 || l.to == 0 || r == reachedNever:
+		return r
+	case at.op >= l.to:
+		return reachedNever
+	case at.op >= l.from:
+		return reachedAgain
+	}
+	return r
+}
+
+// rise has a piece reached at least so often.
+func (t *tide) rise(list int32, piece int, r uint8) {
+	type rising struct {
+		list  int32
+		piece int
+		r     uint8
+	}
+	todo := []rising{{list, piece, r}}
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if x.r <= t.reached[x.list][x.piece] {
+			continue
+		}
+		t.reached[x.list][x.piece] = x.r
+		l := &t.p.lists[x.list]
+		from, to := int32(0), int32(len(l.ops))
+		if x.piece > 0 {
+			from = t.heads[x.list][x.piece-1]
+		}
+		if x.piece < len(t.heads[x.list]) {
+			to = t.heads[x.list][x.piece]
+		}
+		for k := from; k < to; k++ {
+			o := &l.ops[k]
+			switch {
+			case o.kind == opSend && o.segment > 0:
+				if at := t.p.segments[o.segment]; t.p.op(at).head {
+					todo = append(todo, rising{at.list, t.piece(at), t.within(place{x.list, k}, x.r)})
+				}
+			case o.kind == opSpawn:
+				todo = append(todo, rising{o.arg, 0, t.within(place{x.list, k}, x.r)})
+			}
+		}
+	}
+}
+
+// recur marks the waits, and what ends them, that are done less often than the other side is.
+func (p *program) recur() {
+	t := newTide(p)
+	wakes, waits := make([]place, p.tokens), make([]place, p.tokens)
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			switch o := &p.lists[l].ops[k]; o.kind {
+			case opWake:
+				wakes[o.arg] = place{int32(l), int32(k)}
+			case opWait:
+				waits[o.arg] = place{int32(l), int32(k)}
+			}
+		}
+	}
+	mark := func(o *op, other uint8) {
+		o.never, o.once = other == reachedNever, other == reachedOnce
+	}
+	for token, at := range waits {
+		if o := p.op(at); o.kind == opWait && o.arg == int32(token) {
+			mark(o, t.of(wakes[token]))
+			mark(p.op(wakes[token]), t.of(at))
+		}
+	}
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			o := &p.lists[l].ops[k]
+			if o.kind == opSend && o.segment > 0 && p.objects[o.arg].inferred {
+				at := p.segments[o.segment]
+				if q := p.op(at); q.kind == opReceive && !q.head {
+					mark(q, t.of(place{int32(l), int32(k)}))
+					mark(o, t.of(at))
+				}
+			}
+		}
+	}
+}
