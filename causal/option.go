@@ -48,7 +48,7 @@ type config struct {
 var exemptByDefault = []string{"*/health*", "*/healthz*", "*/livez*", "*/readyz*", "*/ready", "*/live", "*/ping", "*grpc.health.v1.Health/*"}
 
 func newConfig(opts []Option) (config, error) {
-	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, watch: watchLoad, recordable: true, newStudy: func() study { return unread{} }}
+	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, watch: watchLoad, recordable: true, newStudy: newReplayed}
 	for _, o := range opts {
 		c = o.apply(c)
 	}

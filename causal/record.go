@@ -30,7 +30,9 @@ const (
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
 // there is interest, that is within 5 minutes of a call of [Controller.Profile], and else 5 minutes after. A
-// recording takes 3 s, or less where that would be more than 16 MiB. There is none without spans, among
+// recording takes 3 s, or less where that would be more than 16 MiB. Since numbers take five, the first five
+// take 1.5 s and come one after the other if there is interest. Analyses take at most 5 % of one core
+// on average, or recordings are rarer. There is none without spans, among
 // more than 20,000 goroutines, while experiments delay the program, or while others take an
 // execution trace of the process, which can be only one; [Status] says so. By default, if this
 // option is not used, there are none but those of [Controller.Record].
@@ -75,12 +77,6 @@ type study interface {
 	// addTo adds what is known by now to a profile. It may be called while add is.
 	addTo(p *Profile)
 }
-
-// unread is the study that there is until one reads the recordings.
-type unread struct{}
-
-func (unread) add(context.Context, *record.Window) error { return nil }
-func (unread) addTo(*Profile)                            {}
 
 // mostGoroutines is among how many recordings are made without being asked for: when a trace ends, the
 // runtime looks at each, and a goroutine that runs goes without its processor for 5 ms at most.

@@ -18,6 +18,14 @@ const (
 	rarely   = 5 * time.Minute // otherwise
 	interest = 5 * time.Minute // after a look
 	again    = 10 * time.Second
+
+	// While somebody looks who has not seen a number, since an interval takes several windows, these come
+	// one after the other, unless it takes long to analyse them.
+	first      = 5
+	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
+	firstTake  = 1500 * time.Millisecond
+	firstCost  = 5 * time.Second // all analyses together
+
 	// coreShare is the part of one core, on average, that analyses may take.
 	coreShare = 0.05
 )
@@ -41,7 +49,10 @@ type Recorder struct {
 	status    Status
 	seen      time.Time // when Run first knew of a span
 	last      time.Time // when the last window began
-	notBefore time.Time // the next one, for what the last has cost, or after a failure
+	over      time.Time // when its analysis had ended
+	spent     time.Duration
+	notBefore time.Time // the next window, for what the last have cost
+	retry     time.Time // the next window, after a failure
 }
 
 // Status is what a Recorder is doing.
@@ -133,18 +144,29 @@ func (r *Recorder) next() time.Time {
 		r.seen = time.Now()
 	}
 	next := r.seen.Add(settle)
-	if !r.last.IsZero() {
-		pause := rarely
-		if recent(r.looked.Load()) {
-			pause = often
-		}
-		next = r.last.Add(pause)
+	switch {
+	case r.last.IsZero():
+	case r.hurries():
+		next = r.over.Add(firstEvery)
+	case recent(r.looked.Load()):
+		next = latest(r.last.Add(often), r.notBefore)
+	default:
+		next = latest(r.last.Add(rarely), r.notBefore)
 	}
-	if next.Before(r.notBefore) {
-		next = r.notBefore
+	r.status.Next = latest(next, r.retry)
+	return r.status.Next
+}
+
+// hurries reports whether somebody waits for the first numbers.
+func (r *Recorder) hurries() bool {
+	return r.status.Recordings < first && r.spent < firstCost && recent(r.looked.Load())
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
 	}
-	r.status.Next = next
-	return next
+	return a
 }
 
 // due records a window, if nothing speaks against it.
@@ -153,7 +175,7 @@ func (r *Recorder) due(ctx context.Context) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.status.Reason = why
-		r.notBefore = time.Now().Add(again)
+		r.retry = time.Now().Add(again)
 		return
 	}
 	r.idle.Store(true)
@@ -166,13 +188,17 @@ func (r *Recorder) due(ctx context.Context) {
 func (r *Recorder) length() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	usual := longest
+	if r.hurries() {
+		usual = firstTake
+	}
 	last := r.status.Last
 	if last == nil || last.Length <= 0 {
-		return longest
+		return usual
 	}
 	perSecond := float64(last.Bytes) / last.Length.Seconds()
 	fits := time.Duration(enough / max(perSecond, 1) * float64(time.Second))
-	return min(max(fits, shortest), longest)
+	return min(max(fits, shortest), usual)
 }
 
 // Record records a window of this length, whatever speaks against it, and has it analysed. It waits while
@@ -193,7 +219,7 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 		if p := recover(); p != nil {
 			err = fmt.Errorf("analysis: panic: %v", p)
 		}
-		r.over(err)
+		r.ended(err)
 	}()
 	r.enter(Recording)
 	w, err := r.take(ctx, d, limit)
@@ -216,16 +242,17 @@ func (r *Recorder) enter(p Phase) {
 func (r *Recorder) done(w *Window, analysis time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last = w.Begun
-	r.notBefore = w.Begun.Add(time.Duration(float64(analysis) / coreShare))
+	r.last, r.over = w.Begun, time.Now()
+	r.spent += analysis
+	r.notBefore = latest(r.notBefore, w.Begun).Add(time.Duration(float64(analysis) / coreShare))
 	r.status.Last = &Info{
 		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Goroutines: w.Goroutines,
 		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis,
 	}
 }
 
-// over books how a recording has ended.
-func (r *Recorder) over(err error) {
+// ended books how a recording has ended.
+func (r *Recorder) ended(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Phase, r.status.Reason = Waiting, ""
@@ -235,9 +262,7 @@ func (r *Recorder) over(err error) {
 	}
 	r.status.Failed++
 	r.status.Reason = err.Error()
-	if soon := time.Now().Add(again); r.notBefore.Before(soon) {
-		r.notBefore = soon
-	}
+	r.retry = time.Now().Add(again)
 }
 
 // Status returns what the recorder is doing.

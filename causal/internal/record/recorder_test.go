@@ -100,7 +100,11 @@ func check(t *testing.T, f *fake, seconds ...int) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if diff := cmp.Diff(want, append([]time.Duration{}, f.windows...)); diff != "" {
+	got := make([]time.Duration, len(f.windows))
+	for i, at := range f.windows {
+		got[i] = at.Truncate(time.Second)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
 }
@@ -130,9 +134,29 @@ func TestWindowsWhileSomebodyLooks(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
 		f.pass(2*time.Minute, false)
 		f.pass(3*time.Minute, true)
-		check(t, f, 2, 120, 180, 240, 300)
+		check(t, f, 2, 120, 122, 124, 126, 186, 246)
 		f.pass(20*time.Minute, false) // the last look was at 270 s
-		check(t, f, 2, 120, 180, 240, 300, 360, 420, 480, 540, 600, 900, 1200, 1500)
+		check(t, f, 2, 120, 122, 124, 126, 186, 246, 306, 366, 426, 486, 546, 606, 906, 1206)
+	})
+}
+
+// TestFirstNumbers has somebody who looks from the beginning: five windows within 15 s of the first span.
+func TestFirstNumbers(t *testing.T) {
+	run(t, func(t *testing.T, f *fake) {
+		f.set(func() { f.analysis = 500 * time.Millisecond })
+		f.pass(time.Minute, true)
+		var at []float64
+		f.set(func() {
+			for _, w := range f.windows {
+				at = append(at, w.Seconds())
+			}
+		})
+		if diff := cmp.Diff([]float64{2, 4.5, 7, 9.5, 12}, at); diff != "" {
+			t.Errorf("windows (-want +got):\n%s", diff)
+		}
+		f.pass(2*time.Minute, true)
+		// 5 % of a core are five times 10 s, but a minute must pass anyhow.
+		check(t, f, 2, 4, 7, 9, 12, 72, 132)
 	})
 }
 

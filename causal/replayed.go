@@ -1,0 +1,105 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/replay"
+)
+
+// replayed is the study of what recordings say of the program.
+type replayed struct {
+	mu     sync.Mutex // held for a moment only; add has its turn from the recorder
+	began  time.Time  // the first recording
+	result replay.Result
+
+	study *replay.Study
+}
+
+func newReplayed() study {
+	s, err := replay.NewStudy(replay.StudyConfig{})
+	if err != nil {
+		panic(err) // the usual questions are in range
+	}
+	return &replayed{study: s}
+}
+
+func (r *replayed) add(ctx context.Context, w *record.Window) error {
+	rec, err := replay.Read(w.Reader())
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r.study.Add(rec)
+	result := r.study.Result()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.result = result; r.began.IsZero() {
+		r.began = w.Begun
+	}
+	return nil
+}
+
+func (r *replayed) addTo(p *Profile) {
+	r.mu.Lock()
+	result, began := r.result, r.began
+	r.mu.Unlock()
+	if result.Windows == 0 {
+		return
+	}
+	if p.Started.IsZero() {
+		p.Started = began
+	}
+	// Answers come in the order of their questions, so those of one curve stand together.
+	for _, a := range result.Answers {
+		region := RegionKey{Scope: a.Region.Scope, Span: a.Region.Name}
+		last := len(p.Curves) - 1
+		if last < 0 || p.Curves[last].Mode != ModeReplay || p.Curves[last].question() != (question{region, a.Point, Metric(a.Metric)}) {
+			p.Curves = append(p.Curves, newCurve(ModeReplay, region, a.Point, Metric(a.Metric), 0))
+			last++
+		}
+		c := &p.Curves[last]
+		c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
+		c.Effects = append(c.Effects, replayEffect(a, result.Windows))
+	}
+	if result.Inferred {
+		p.Notes = append(p.Notes, "replay: locks and channels are told from who woke whom; in a program built by otelprof build they are all known")
+	}
+}
+
+// replayEffect is an answer as an effect.
+func replayEffect(a replay.Answer, windows int) Effect {
+	e := Effect{Speedup: a.Speedup, Samples: len(a.Samples)}
+	if e.Withheld = whyNotReplayed(a, windows); e.Withheld != "" {
+		return e
+	}
+	e.Reduction, e.StdErr, e.Lo, e.Hi = a.Reduction, a.StdErr, a.Lo, a.Hi
+	e.Reductions = thinned(slices.Clone(a.Samples))
+	if a.Metric == replay.Throughput {
+		e.ThroughputGain = gain(a.Reduction)
+	}
+	return e
+}
+
+// whyNotReplayed says why an answer has no number, "" if it has.
+func whyNotReplayed(a replay.Answer, windows int) string {
+	switch a.Withheld {
+	case replay.WithheldNone:
+		return ""
+	case replay.WithheldWindows:
+		return fmt.Sprintf("%s measured, %d are needed", countOf(windows, "recording"), replay.LeastWindows)
+	case replay.WithheldDeviation:
+		return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*replay.MaxDeviation)
+	case replay.WithheldStuck:
+		return "simulated, the program came to where nothing could go on"
+	case replay.WithheldVisits:
+		return "too few visits of the progress point in most recordings"
+	}
+	return "no number"
+}
