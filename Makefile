@@ -69,7 +69,7 @@ accuracy: ## Hold causal predictions against the real thing, 12 minutes; QUICK=1
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
 .PHONY: realworld
-realworld: ## Hold replay against programs of others, really sped up, 15 minutes; ARGS="-only hotrod -build go", ARGS=-quick
+realworld: ## Hold replay against programs of others, really sped up, 30 minutes; ARGS="-only hotrod -build go", ARGS=-quick
 	@cd integration && $(GO) run ./realworld $(ARGS)
 
 # What is missing here is a failure, unless REQUIRE_INTEGRATION is empty.

@@ -93,6 +93,9 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	return nil
 }
 
+// vague is by how many percentage points windows that are alike may differ.
+const vague = 3
+
 func (l lab) print(p program, b build, profile causal.Profile, actual map[question][]float64) {
 	cells := judge(p, b, profile, actual, l.speedups)
 	for _, c := range cells {
@@ -105,6 +108,9 @@ func (l lab) print(p program, b build, profile causal.Profile, actual map[questi
 	}
 	alike, least, most := median(actual[question{p.regions[0], 0}])
 	fmt.Fprintf(l.out, "# %s: windows that are alike differ by %.2f, from %.2f to %.2f\n", p.name, alike, least, most)
+	if worst := max(-least, most); worst > vague {
+		fmt.Fprintf(l.out, "# %s: the actual values are worth little: alike windows should differ by %d points at most\n", p.name, vague)
+	}
 	if l.truth {
 		return
 	}

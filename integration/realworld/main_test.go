@@ -51,7 +51,7 @@ func serveSmall(address string) error {
 		mu    sync.Mutex
 		count int
 	)
-	return http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // in a test
+	return http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, root := tracer.Start(r.Context(), "request")
 		defer root.End()
 		_, span := tracer.Start(ctx, "query")

@@ -180,7 +180,7 @@ func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range 1000 {
 		port := strconv.Itoa(firstPort + rand.IntN(endOfPorts-firstPort))
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)) //nolint:noctx // it does not wait
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			continue
 		}

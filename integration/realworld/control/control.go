@@ -49,7 +49,7 @@ var controller = sync.OnceValue(func() *causal.Controller {
 		if err != nil {
 			fail(err)
 		}
-		go func() { fail(http.Serve(l, handler(c))) }() //nolint:gosec // of one client, on the loopback
+		go func() { fail(http.Serve(l, handler(c))) }()
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(0)
