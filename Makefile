@@ -38,9 +38,9 @@ UNFIT = ^(TestSizeof|TestRuntimeLockMetricsAndProfile)$$
 test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode, ten minutes; QUICK=1 for a part
 	@$(OTELPROF)
 	@.tools/otelprof test -timeout 5m ./internal/sched ./spans/schedtimes ./pmuattrs ./causal .
-	@.tools/otelprof test -short -timeout 110s sync context iter testing/synctest
+	@.tools/otelprof test -short -timeout 110s sync internal/sync context iter testing/synctest
 ifneq ($(QUICK),1)
-	@.tools/otelprof test -short -timeout 5m -skip '$(UNFIT)' net/http runtime
+	@.tools/otelprof test -short -timeout 5m -skip '$(UNFIT)' net/http runtime runtime/trace internal/trace
 	@$(if $(RACE),.tools/otelprof test -race -timeout 5m ./internal/sched ./spans/schedtimes ./pmuattrs)
 	@OTELPROF_TEST_BUILDS=1 $(GO) test -count=1 -timeout 10m -run TestBuild ./cmd/otelprof
 endif

@@ -26,7 +26,8 @@ type runtimeFigure struct {
 	peer          []string
 	peerName      string
 	stock         bool // the peer is built by go build, and not by otelprof build as ours is
-	free          bool // there is no target
+	free          bool // there is no target beside the control's
+	least         float64
 }
 
 // runtimeFigures are what Go's scheduler costs in programs that otelprof build has made, beside those of go build, while
@@ -36,7 +37,7 @@ var runtimeFigures = []runtimeFigure{
 	idleFigure("pingpong"), idleFigure("mutex"), idleFigure("gosched"), idleFigure("spawn"),
 	objectFigure("mutex", "lock"), objectFigure("rwmutex", "rlock"), objectFigure("waitgroup", "count"),
 	objectFigure("channel", "buffer"), objectFigure("select", "choose"),
-	tracedFigure("mutex", "lock"), tracedFigure("channel", "buffer"), tracedFigure("select", "choose"), tracedFigure("pingpong", "pingpong"),
+	tracedFigure("mutex", "lock"), tracedFigure("channel", "buffer"), tracedFigure("select", "choose"), tracedFigure("pingpong", "pingpong"), requestsFigure(),
 	timesFigure("runtime_times", "span"), timesFigure("runtime_times_pingpong", "pingpong"),
 }
 
@@ -55,6 +56,13 @@ func objectFigure(object, operation string) runtimeFigure {
 func tracedFigure(object, operation string) runtimeFigure {
 	does := []string{operation + "-traced"}
 	return runtimeFigure{name: "replay_recording_runtime_" + object, program: "idle", ours: does, peer: does, peerName: "go", stock: true, free: true}
+}
+
+// requestsFigure is about requests of 100 µs in a program of otelprof build, with a trace and without.
+func requestsFigure() runtimeFigure {
+	return runtimeFigure{
+		name: "replay_recording_runtime_requests", program: "idle", ours: []string{"serve-traced"}, peer: []string{"serve"}, peerName: "untraced", least: 0.8,
+	}
 }
 
 func timesFigure(name, operation string) runtimeFigure {
@@ -99,6 +107,7 @@ func runRuntime(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration
 		line := figure{name: f.name + "_aa", records: true, goroutines: 1, procs: 1}
 		fmt.Fprintln(w, line.line(control))
 		line.name = f.name
+		line.target.x = f.least
 		if f.stock && !f.free {
 			line.target.x = math.Floor(1000*(1-runtimeSlower)*min(1, control.xLo)) / 1000
 		}

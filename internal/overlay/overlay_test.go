@@ -45,7 +45,7 @@ func TestFilesOfThisGo(t *testing.T) {
 			t.Errorf("%s: not rewritten, or twice", e.file)
 		}
 	}
-	for _, added := range []string{"runtime/otelprof.go", "runtime/otelprof_switch.go", "runtime/otelprof_pay.go", "runtime/otelprof_watch.go", "runtime/otelprof_api.go", "runtime/otelprof_version.go"} {
+	for _, added := range []string{"runtime/otelprof.go", "runtime/otelprof_switch.go", "runtime/otelprof_pay.go", "runtime/otelprof_watch.go", "runtime/otelprof_api.go", "runtime/otelprof_objects.go", "runtime/otelprof_version.go", "sync/otelprof.go", "internal/sync/otelprof.go"} {
 		if files[added] == nil {
 			t.Errorf("%s is missing", added)
 		}
@@ -56,12 +56,16 @@ func TestFilesOfThisGo(t *testing.T) {
 func copySources(t *testing.T) string {
 	t.Helper()
 	known, root := goRoot(t), t.TempDir()
+	names := []string{"runtime/traceruntime.go"} // of which names are taken
 	for _, e := range edits {
-		path := filepath.Join(root, "src", e.file)
+		names = append(names, e.file)
+	}
+	for _, name := range names {
+		path := filepath.Join(root, "src", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join(known.GOROOT, "src", e.file))
+		text, err := os.ReadFile(filepath.Join(known.GOROOT, "src", name))
 		if err == nil {
 			err = os.WriteFile(path, text, 0o444)
 		}
@@ -89,6 +93,25 @@ func TestMissingAnchors(t *testing.T) {
 		{"runtime/runtime2.go", "type g struct", "type gg struct", "type g: missing"},
 		{"runtime/runtime2.go", "type p struct", "type p []struct", "type p: must be a struct"},
 		{"runtime/runtime2.go", "package runtime", "package", "runtime/runtime2.go:"},
+		{"runtime/trace.go", "trace.enabled = true", "trace.enabled = !false", "func StartTrace: trace.enabled = true: found 0 times"},
+		{"runtime/trace.go", "trace.enabled = false", "trace.enabled = !true", "func traceAdvance: trace.enabled = false: found 0 times"},
+		{"runtime/trace.go", "func traceRegisterLabelsAndReasons(gen uintptr)", "func traceRegisterLabelsAndReasons(gen int)", "func traceRegisterLabelsAndReasons: parameters (int): must be (uintptr)"},
+		{"runtime/tracetime.go", "const traceTimeDiv", "var traceTimeDiv", "const traceTimeDiv: missing"},
+		{"runtime/traceruntime.go", "tl.uniqueString(message), tl.stack(3)", "tl.stack(3), tl.uniqueString(message)", "runtime/traceruntime.go: func trace_userLog: tl.eventWriter(…)"},
+		{"runtime/chan.go", "if c.qcount < c.dataqsiz", "if c.dataqsiz > c.qcount", "func chansend: if c.qcount < c.dataqsiz: found 0 times"},
+		{"runtime/chan.go", "if sg := c.recvq.dequeue(); sg", "if sg := c.recvq.first; sg", "func chansend: if sg := c.recvq.dequeue(); sg != nil"},
+		{"runtime/chan.go", "if sg := c.sendq.dequeue(); sg", "if sg := c.sendq.first; sg", "func chanrecv: if sg := c.sendq.dequeue(); sg != nil"},
+		{"runtime/chan.go", "c.closed = 1", "c.closed++", "func closechan: c.closed = 1"},
+		{"runtime/select.go", "bufrecv:", "fromBuffer:", "func selectgo: label bufrecv"},
+		{"runtime/select.go", "recvOK = caseSuccess", "recvOK = true", "func selectgo: recvOK = caseSuccess"},
+		{"runtime/select.go", "if !caseSuccess", "if caseSuccess == false", "func selectgo: if casi < nsends with the end of a wait"},
+		{"sync/mutex.go", "m.mu.Lock()", "m.mu.Lock(); return", "sync/mutex.go: func Mutex.Lock: must be m.mu.Lock() and nothing else"},
+		{"internal/sync/mutex.go", "unlockSlow(new int32)", "unlockSlow(new int64)", "internal/sync/mutex.go: func Mutex.unlockSlow: parameters (int64)"},
+		{"sync/rwmutex.go", "rw.readerCount.Add(1) < 0", "0 > rw.readerCount.Add(1)", "func RWMutex.RLock"},
+		{"sync/rwmutex.go", "if r := rw.readerCount.Add(-1); r < 0", "if r := rw.readerCount.Add(-1); r <= -1", "func RWMutex.RUnlock"},
+		{"sync/rwmutex.go", "r := rw.readerCount.Add(rwmutexMaxReaders)", "r := rw.readerCount.Add(1 << 30)", "func RWMutex.Unlock"},
+		{"sync/waitgroup.go", "if v == 0 {", "if 0 == v {", "func WaitGroup.Wait: if v == 0"},
+		{"sync/cond.go", "runtime_notifyListNotifyOne(&c.notify)", "notifyOne(&c.notify)", "func Cond.Signal: runtime_notifyListNotifyOne(…)"},
 	} {
 		t.Run(tc.want, func(t *testing.T) {
 			root := copySources(t)

@@ -182,6 +182,34 @@ func TestObjectsWaitGroupOrder(t *testing.T) {
 	}
 }
 
+// Operations follow each other faster than the 64 ns that the tracer's clock counts as one. A thread must not be dated
+// ahead by them, or its unlock stands behind the lock of another one.
+func TestObjectsDates(t *testing.T) {
+	var mu sync.Mutex
+	all := of(record(t, func() {
+		together(func(_ int, r *rand.Rand) {
+			var own sync.Mutex
+			for range stressRounds {
+				for range r.IntN(30) {
+					own.Lock()
+					own.Unlock() //nolint:staticcheck // nothing is protected
+				}
+				mu.Lock()
+				mu.Unlock() //nolint:staticcheck // nothing is protected
+			}
+		})
+	}), &mu)
+	held := false
+	for i, op := range all {
+		if acquires := op.letter == 'l'; op.letter != 'L' {
+			if held == acquires {
+				t.Fatalf("operation %d of %d: %+v while held is %t", i, len(all), op, held)
+			}
+			held = acquires
+		}
+	}
+}
+
 // A transfer is an element of a channel: who sent it, and as which of its own.
 type transfer struct{ sender, index int }
 

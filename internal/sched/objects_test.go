@@ -418,3 +418,64 @@ func wait(send, receive chan int) {
 	case <-receive:
 	}
 }
+
+// uncontended are operations that find what they want.
+func uncontended() map[string]func() {
+	var (
+		mu sync.Mutex
+		rw sync.RWMutex
+		wg sync.WaitGroup
+	)
+	c, large := make(chan int, 1), make(chan int, 1000)
+	return map[string]func(){
+		"mutex":         func() { mu.Lock(); mu.Unlock() },   //nolint:staticcheck // nothing is protected
+		"read lock":     func() { rw.RLock(); rw.RUnlock() }, //nolint:staticcheck // nothing is protected
+		"write lock":    func() { rw.Lock(); rw.Unlock() },   //nolint:staticcheck // nothing is protected
+		"waitgroup":     func() { wg.Add(1); wg.Done() },
+		"channel":       func() { c <- 1; <-c },
+		"large channel": func() { large <- 1; <-large },
+		"select":        func() { either(c, nil); either(nil, c) },
+	}
+}
+
+// Operations allocate nothing while a trace is on, and take 16 bytes of it at most.
+func TestObjectsSize(t *testing.T) {
+	for name, pair := range uncontended() {
+		t.Run(name, func(t *testing.T) {
+			const n = 10_000
+			var out bytes.Buffer
+			out.Grow(1 << 20)
+			if err := trace.Start(&out); err != nil {
+				t.Fatal(err)
+			}
+			allocs := testing.AllocsPerRun(n, pair)
+			trace.Stop()
+			if size := float64(out.Len()) / (2 * n); allocs != 0 || size < 4 || size > 16 {
+				t.Errorf("%v allocations, %.1f bytes for an operation, want 0, and 4 to 16", allocs, size)
+			} else {
+				t.Logf("%.1f bytes for an operation", size)
+			}
+		})
+	}
+}
+
+// BenchmarkObjects is the cost of two operations while a trace is on, and without.
+func BenchmarkObjects(b *testing.B) {
+	for name, pair := range uncontended() {
+		b.Run(name+"/untraced", func(b *testing.B) {
+			for b.Loop() {
+				pair()
+			}
+		})
+		b.Run(name+"/traced", func(b *testing.B) {
+			if err := trace.Start(io.Discard); err != nil {
+				b.Fatal(err)
+			}
+			defer trace.Stop()
+			b.ReportAllocs()
+			for b.Loop() {
+				pair()
+			}
+		})
+	}
+}

@@ -7,7 +7,7 @@ import "github.com/otelprof/otelprof/internal/mark"
 type Chan struct{ object mark.Object }
 
 // traced reports whether operations on c are to be written.
-func (c *Chan) traced() bool { return c != nil && mark.Enabled() }
+func (c *Chan) traced() bool { return c != nil && enabled() }
 
 // Send sends v.
 func Send[T any](c *Chan, to chan<- T, v T) {

@@ -7,7 +7,12 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/sched"
 )
+
+// enabled reports whether operations are to be written here. In a program of otelprof build the runtime
+// writes those on the locks and channels inside.
+func enabled() bool { return !sched.Present && mark.Enabled() }
 
 // A Mutex is a [sync.Mutex].
 type Mutex struct {
@@ -17,7 +22,7 @@ type Mutex struct {
 
 // Lock locks m.
 func (m *Mutex) Lock() {
-	if mark.Enabled() {
+	if enabled() {
 		m.lock()
 		return
 	}
@@ -35,7 +40,7 @@ func (m *Mutex) lock() {
 // TryLock tries to lock m.
 func (m *Mutex) TryLock() bool {
 	ok := m.mu.TryLock()
-	if ok && mark.Enabled() {
+	if ok && enabled() {
 		m.object.Done(mark.Lock, 0)
 	}
 	return ok
@@ -43,7 +48,7 @@ func (m *Mutex) TryLock() bool {
 
 // Unlock unlocks m.
 func (m *Mutex) Unlock() {
-	if mark.Enabled() {
+	if enabled() {
 		m.object.Done(mark.Unlock, 0)
 	}
 	m.mu.Unlock()

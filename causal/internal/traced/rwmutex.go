@@ -14,7 +14,7 @@ type RWMutex struct {
 
 // Lock locks rw for writing.
 func (rw *RWMutex) Lock() {
-	if mark.Enabled() {
+	if enabled() {
 		rw.lock()
 		return
 	}
@@ -32,7 +32,7 @@ func (rw *RWMutex) lock() {
 // TryLock tries to lock rw for writing.
 func (rw *RWMutex) TryLock() bool {
 	ok := rw.mu.TryLock()
-	if ok && mark.Enabled() {
+	if ok && enabled() {
 		rw.object.Done(mark.WriteLock, 0)
 	}
 	return ok
@@ -40,7 +40,7 @@ func (rw *RWMutex) TryLock() bool {
 
 // Unlock unlocks rw for writing.
 func (rw *RWMutex) Unlock() {
-	if mark.Enabled() {
+	if enabled() {
 		rw.object.Done(mark.WriteUnlock, 0)
 	}
 	rw.mu.Unlock()
@@ -48,7 +48,7 @@ func (rw *RWMutex) Unlock() {
 
 // RLock locks rw for reading.
 func (rw *RWMutex) RLock() {
-	if mark.Enabled() {
+	if enabled() {
 		rw.rlock()
 		return
 	}
@@ -66,7 +66,7 @@ func (rw *RWMutex) rlock() {
 // TryRLock tries to lock rw for reading.
 func (rw *RWMutex) TryRLock() bool {
 	ok := rw.mu.TryRLock()
-	if ok && mark.Enabled() {
+	if ok && enabled() {
 		rw.object.Done(mark.ReadLock, 0)
 	}
 	return ok
@@ -74,7 +74,7 @@ func (rw *RWMutex) TryRLock() bool {
 
 // RUnlock undoes a single RLock.
 func (rw *RWMutex) RUnlock() {
-	if mark.Enabled() {
+	if enabled() {
 		rw.object.Done(mark.ReadUnlock, 0)
 	}
 	rw.mu.RUnlock()

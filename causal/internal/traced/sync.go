@@ -15,7 +15,7 @@ type WaitGroup struct {
 
 // Add adds delta to the number of those who are not done.
 func (wg *WaitGroup) Add(delta int) {
-	if mark.Enabled() {
+	if enabled() {
 		wg.object.Done(mark.Add, delta)
 	}
 	wg.wg.Add(delta)
@@ -26,7 +26,7 @@ func (wg *WaitGroup) Done() { wg.Add(-1) }
 
 // Wait waits until all are done. Whether it has to, the trace tells by what it has in between.
 func (wg *WaitGroup) Wait() {
-	if !mark.Enabled() {
+	if !enabled() {
 		wg.wg.Wait()
 		return
 	}
@@ -71,14 +71,14 @@ func (c *Cond) Init(l sync.Locker) { c.l, c.cond.L = l, (*unlocker)(c) }
 // lock again.
 func (c *Cond) Wait() {
 	c.cond.Wait()
-	if mark.Enabled() {
+	if enabled() {
 		c.object.Done(mark.Await, 0)
 	}
 }
 
 // Signal wakes one goroutine that waits for c, if there is any.
 func (c *Cond) Signal() {
-	if mark.Enabled() {
+	if enabled() {
 		c.object.Done(mark.Signal, 0)
 	}
 	c.cond.Signal()
@@ -86,7 +86,7 @@ func (c *Cond) Signal() {
 
 // Broadcast wakes all goroutines that wait for c.
 func (c *Cond) Broadcast() {
-	if mark.Enabled() {
+	if enabled() {
 		c.object.Done(mark.Broadcast, 0)
 	}
 	c.cond.Broadcast()
@@ -100,7 +100,7 @@ func (u *unlocker) Lock() {}
 
 func (u *unlocker) Unlock() {
 	u.l.Unlock()
-	if mark.Enabled() {
+	if enabled() {
 		u.object.Begin(mark.Await, 0)
 	}
 }

@@ -8,6 +8,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"runtime/trace"
@@ -29,6 +31,7 @@ var operations = map[string]func(n int){
 	"buffer":   buffer,
 	"choose":   choose,
 	"count":    count,
+	"serve":    serve,
 }
 
 func main() {
@@ -165,6 +168,30 @@ func count(n int) {
 	for range n {
 		wg.Add(1)
 		wg.Done()
+	}
+	wg.Wait()
+}
+
+// serve makes and answers a request, with 100 µs of computing, for each hundred operations.
+func serve(n int) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		for end := cpuTime() + 100*time.Microsecond; cpuTime() < end; {
+		}
+	}))
+	defer server.Close()
+	server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 8
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range n / 800 {
+				r, err := server.Client().Get(server.URL)
+				if err != nil {
+					panic(err)
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_ = r.Body.Close()
+			}
+		})
 	}
 	wg.Wait()
 }

@@ -16,16 +16,8 @@ var otelprofTracing bool
 // would be dated ahead, and not stand in the order in which they took effect.
 const otelprofTick = 1
 
-// otelprofCategories are the operations, by letter.
-var otelprofCategories = [...]string{
-	'L': "otelprof.L", 'l': "otelprof.l", 'u': "otelprof.u",
-	'W': "otelprof.W", 'w': "otelprof.w", 'x': "otelprof.x",
-	'A': "otelprof.A", 'a': "otelprof.a", 'b': "otelprof.b",
-	'g': "otelprof.g", 'V': "otelprof.V", 'v': "otelprof.v",
-	'K': "otelprof.K", 'k': "otelprof.k", 'n': "otelprof.n", 'm': "otelprof.m",
-	'S': "otelprof.S", 's': "otelprof.s", 'R': "otelprof.R", 'r': "otelprof.r", 'e': "otelprof.e", 'z': "otelprof.z",
-	'Y': "otelprof.Y", 'y': "otelprof.y",
-}
+// otelprofLetters are the operations.
+const otelprofLetters = "LluWwxAabgVvKknmSsRrezYy"
 
 // The numbers that have a string from the beginning of each generation on.
 const (
@@ -36,15 +28,17 @@ const (
 // otelprofStrings are the numbers of strings in a generation of the trace, as trace.goBlockReasons are. So writing an
 // operation needs no lock for strings, which must not be taken with a channel's lock in hand.
 var otelprofStrings [2]struct {
-	categories [len(otelprofCategories)]traceArg
+	categories ['z' + 1]traceArg // by letter
 	numbers    [otelprofMost - otelprofLeast + 1]traceArg
 }
 
 // otelprofRegister puts the strings into a generation that is about to begin.
 func otelprofRegister(gen uintptr) {
-	table, have := &trace.stringTab[gen%2], &otelprofStrings[gen%2]
-	for letter, category := range otelprofCategories {
-		have.categories[letter] = traceArg(table.put(gen, category))
+	have := &otelprofStrings[gen%2]
+	category := [...]byte{'o', 't', 'e', 'l', 'p', 'r', 'o', 'f', '.', 0}
+	for _, letter := range []byte(otelprofLetters) {
+		category[len(category)-1] = letter
+		have.categories[letter] = otelprofString(gen, category[:])
 	}
 	for i := range have.numbers {
 		have.numbers[i] = otelprofNumber(gen, otelprofLeast+i)
@@ -56,7 +50,7 @@ func otelprofNumber(gen uintptr, n int) traceArg {
 	if n == 0 {
 		return 0
 	}
-	var digits [20]byte // put copies them, so they need not escape
+	var digits [20]byte
 	at, left := len(digits), uint64(n)
 	if n < 0 {
 		left = -left
@@ -69,7 +63,12 @@ func otelprofNumber(gen uintptr, n int) traceArg {
 		at--
 		digits[at] = '-'
 	}
-	return traceArg(trace.stringTab[gen%2].put(gen, unsafe.String((*byte)(noescape(unsafe.Pointer(&digits[at]))), len(digits)-at)))
+	return otelprofString(gen, digits[at:])
+}
+
+// otelprofString puts a string into a generation, if it is not there. It is copied, so text need not escape.
+func otelprofString(gen uintptr, text []byte) traceArg {
+	return traceArg(trace.stringTab[gen%2].put(gen, unsafe.String((*byte)(noescape(unsafe.Pointer(&text[0]))), len(text))))
 }
 
 // otelprofTell writes an operation. On the scheduler's stack, where timers send, it writes nothing: an operation is a
