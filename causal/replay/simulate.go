@@ -118,6 +118,9 @@ type delivery struct{ object, element int32 }
 // maxSteps bounds a simulation: some ten times what a recording of a million events takes.
 const maxSteps = 40_000_000
 
+// maxAtOnce bounds the ops that a goroutine does without time passing.
+const maxAtOnce = 100_000
+
 // simulate replays the program for so long, ns.
 func simulate(p *program, c change, until int64) outcome {
 	s := newSimulation(p, c)
@@ -394,7 +397,11 @@ func (s *simulation) scaled(o *op) int64 {
 func (s *simulation) step(proc int32) {
 	p := &s.procs[proc]
 	i := p.current
-	for {
+	for n := 0; ; n++ {
+		if n > maxAtOnce { // a loop that takes no time
+			s.leave(proc, asleep)
+			return
+		}
 		r := &s.runners[i]
 		l := &s.p.lists[r.list]
 		if l.to > 0 && r.pc >= l.to {
