@@ -60,6 +60,7 @@ type list struct {
 	serves int32
 	site   int32 // where it was created, 0 where that is not known
 	born   bool  // in the window
+	begins beginning
 	ended  bool
 	gc     bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
@@ -68,6 +69,13 @@ type list struct {
 }
 
 type place struct{ list, op int32 }
+
+// A beginning is what a goroutine does when the window begins.
+type beginning struct {
+	state uint8
+	at    int64 // when one that is runnable starts
+	slice int64 // what one that runs has left of its slice, 0 where that is not known
+}
 
 // An objectKind is what an object is.
 type objectKind uint8
@@ -295,6 +303,7 @@ func (b *builder) event(e *event) {
 	switch e.kind {
 	case evExists:
 		f.since = e.at
+		defer func() { b.p.lists[g].begins.state = f.state }()
 		switch e.arg {
 		case stateRunning:
 			b.enter(g, running)
@@ -327,8 +336,14 @@ func (b *builder) event(e *event) {
 		}
 		b.wakeUp(g, e)
 	case evStart:
+		if l := &b.p.lists[g]; l.begins.at == 0 {
+			l.begins.at = e.at
+		}
 		b.started(g, e)
 	case evYield:
+		if l := &b.p.lists[g]; l.begins.at == 0 && l.begins.state == running {
+			l.begins.slice = e.at - b.p.rec.Start
+		}
 		b.advance(g, e.at)
 		b.enter(g, runnable)
 		f.readyAt, f.woken, f.idle, f.readyP = e.at, -1, false, -1

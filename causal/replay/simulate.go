@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
+	"slices"
 )
 
 // slice is for how long a goroutine keeps its processor while others want it, ns. It is that of Go.
@@ -160,12 +162,48 @@ func newSimulation(p *program, c change) *simulation {
 		s.objects[i].begin(&p.objects[i])
 	}
 	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
-	for i := range p.lists {
-		if l := &p.lists[i]; !l.born && len(l.ops) > 0 {
-			s.spawn(int32(i), -1)
+	s.begin()
+	return s
+}
+
+// begin has goroutines do what they did when the window began: those that wait go on with that, those that run have
+// processors, for what is left of their slices, and those that are ready come next, in order. Slices that began together
+// would end together for long.
+func (s *simulation) begin() {
+	var lists []int32
+	for i := range s.p.lists {
+		if l := &s.p.lists[i]; !l.born && len(l.ops) > 0 {
+			lists = append(lists, int32(i))
 		}
 	}
-	return s
+	rank := map[uint8]int{waiting: 0, inSyscall: 0, running: 1}
+	of := func(i int32) int {
+		if r, ok := rank[s.p.lists[i].begins.state]; ok {
+			return r
+		}
+		return 2
+	}
+	slices.SortStableFunc(lists, func(a, b int32) int {
+		if of(a) == 2 && of(b) == 2 {
+			return cmp.Compare(s.p.lists[a].begins.at, s.p.lists[b].begins.at)
+		}
+		return cmp.Compare(of(a), of(b))
+	})
+	for _, i := range lists {
+		q := slices.IndexFunc(s.procs, func(p processor) bool { return p.current < 0 })
+		if of(i) == 2 || q < 0 {
+			s.spawn(i, -1)
+			continue
+		}
+		p := &s.procs[q]
+		p.slice = slice
+		if left := s.p.lists[i].begins.slice; left > 0 {
+			p.slice = min(left, slice)
+		}
+		p.current = s.admit(i)
+		s.runners[p.current].state = onProc
+		s.step(int32(q))
+	}
 }
 
 func (s *simulation) run(until int64) {
@@ -257,8 +295,13 @@ func (s *simulation) spawn(list, proc int32) {
 		if s.started[list] {
 			return
 		}
-		s.started[list] = true
 	}
+	s.ready(s.admit(list), proc)
+}
+
+// admit returns a runner for a list.
+func (s *simulation) admit(list int32) int32 {
+	s.started[list] = true
 	var i int32
 	if n := len(s.free); n > 0 {
 		i = s.free[n-1]
@@ -268,7 +311,7 @@ func (s *simulation) spawn(list, proc int32) {
 		s.runners = append(s.runners, runner{})
 	}
 	s.runners[i] = runner{list: list, left: -1, next: -1, late: -1}
-	s.ready(i, proc)
+	return i
 }
 
 // ready lets a runner go on, woken from a processor or, with -1, by something outside.
