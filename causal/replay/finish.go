@@ -37,6 +37,7 @@ func (b *builder) finish(infer bool) {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
+	b.p.parents()
 	b.p.connect()
 	b.p.match()
 	if infer {
@@ -45,6 +46,17 @@ func (b *builder) finish(infer bool) {
 	b.p.serve()
 	b.p.close()
 	b.p.patience = b.p.longestGap()
+}
+
+// parents notes by which op each goroutine was started. Ops have their places only when nothing is taken out of lists any more.
+func (p *program) parents() {
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opSpawn {
+				p.lists[o.arg].spawned = place{int32(l), int32(k)}
+			}
+		}
+	}
 }
 
 // longestGap returns three times the longest time without a visit of any progress point.

@@ -326,7 +326,7 @@ func (b *builder) event(e *event) {
 		if e.by >= 0 {
 			b.advance(e.by, e.at)
 			f.readyP = b.g[e.by].p
-			l.spawned = place{e.by, b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})}
+			b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})
 		}
 	case evReady:
 		if f.state == inSyscall {

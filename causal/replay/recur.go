@@ -53,8 +53,13 @@ func (t *tide) piece(at place) int {
 	return n
 }
 
-// of tells how often an op is reached.
-func (t *tide) of(at place) uint8 { return t.within(at, t.reached[at.list][t.piece(at)]) }
+// of tells how often an op is reached; never if it is none.
+func (t *tide) of(at place) uint8 {
+	if at.list < 0 {
+		return reachedNever
+	}
+	return t.within(at, t.reached[at.list][t.piece(at)])
+}
 
 // within is how often an op is reached whose piece is reached so often.
 func (t *tide) within(at place, r uint8) uint8 {
@@ -110,24 +115,27 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 // recur marks the waits, and what ends them, that are done less often than the other side is.
 func (p *program) recur() {
 	t := newTide(p)
-	wakes, waits := make([]place, p.tokens), make([]place, p.tokens)
+	type ends struct{ wake, wait place }
+	tokens := slices.Repeat([]ends{{place{-1, -1}, place{-1, -1}}}, int(p.tokens))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
 			case opWake:
-				wakes[o.arg] = place{int32(l), int32(k)}
+				tokens[o.arg].wake = place{int32(l), int32(k)}
 			case opWait:
-				waits[o.arg] = place{int32(l), int32(k)}
+				tokens[o.arg].wait = place{int32(l), int32(k)}
 			}
 		}
 	}
 	mark := func(o *op, other uint8) {
 		o.never, o.once = other == reachedNever, other == reachedOnce
 	}
-	for token, at := range waits {
-		if o := p.op(at); o.kind == opWait && o.arg == int32(token) {
-			mark(o, t.of(wakes[token]))
-			mark(p.op(wakes[token]), t.of(at))
+	for _, e := range tokens {
+		if e.wait.list >= 0 {
+			mark(p.op(e.wait), t.of(e.wake))
+		}
+		if e.wake.list >= 0 {
+			mark(p.op(e.wake), t.of(e.wait))
 		}
 	}
 	for l := range p.lists {
