@@ -26,6 +26,7 @@ const (
 	opJoin
 	opSend    // gives an element, after d
 	opReceive // takes one
+	opGather  // wait until the goroutines that this one has started are over
 )
 
 // An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
@@ -63,6 +64,8 @@ type list struct {
 	begins beginning
 	ended  bool
 	gc     bool
+	// gathered tells that the goroutine that starts this one waits for its end.
+	gathered bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
 	spawned  place // by which op
