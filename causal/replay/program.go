@@ -44,6 +44,8 @@ type op struct {
 	kind    opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
+	// tries tells of a send or a receive that it is given up where it would have to wait.
+	tries bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
 	// loose tells the same but that spans may be open.
