@@ -110,7 +110,7 @@ func otelprofChannel(letter byte, c *hchan) {
 // have waited: the program goes on in either case.
 func otelprofTried(letter byte, c *hchan, block bool) {
 	if !block {
-		letter += 'q' - 's' // and 'p' for 'r'
+		letter -= 's' - 'q' // and 'p' for 'r'
 	}
 	otelprofChannel(letter, c)
 }
