@@ -189,6 +189,8 @@ type builder struct {
 	dead           []bool               // tokens nobody waits for any more
 	setOf          map[string]uint16
 	owner          []int32 // of each span: the goroutine that began it
+	waited         []op    // scratch of fold
+	computed       []op    // scratch of fold
 	swap           []int64
 	cross, outside []lateness
 }
