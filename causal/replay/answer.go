@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -11,6 +12,10 @@ import (
 // A Result is what the windows of a study say together.
 type Result struct {
 	Windows int
+	// Length is how long they are together.
+	Length time.Duration
+	// Rests has one for each progress point, the one with the most visits first.
+	Rests []Rest
 	// Checks has the latest window's, by progress point.
 	Checks []Check
 	// Answers are ordered by progress point, metric, region and speed-up.
@@ -59,7 +64,7 @@ const orderError = 0.15
 
 // Result sums up the windows so far.
 func (s *Study) Result() Result {
-	r := Result{Windows: len(s.windows)}
+	r := Result{Windows: len(s.windows), Length: s.length(), Rests: s.rests()}
 	if len(s.windows) == 0 {
 		return r
 	}
@@ -100,7 +105,7 @@ func (s *Study) answer(q question) Answer {
 		case !ok || !has:
 			few++
 			continue
-		case c.Stuck || math.IsNaN(x.after):
+		case c.Stuck || x.broken || math.IsNaN(x.after):
 			stuck++
 			continue
 		case !(math.Abs(c.Deviation) <= MaxDeviation):

@@ -53,13 +53,8 @@ func (t *tide) piece(at place) int {
 	return n
 }
 
-// of tells how often an op is reached; never if it is none.
-func (t *tide) of(at place) uint8 {
-	if at.list < 0 {
-		return reachedNever
-	}
-	return t.within(at, t.reached[at.list][t.piece(at)])
-}
+// of tells how often an op is reached.
+func (t *tide) of(at place) uint8 { return t.within(at, t.reached[at.list][t.piece(at)]) }
 
 // within is how often an op is reached whose piece is reached so often.
 func (t *tide) within(at place, r uint8) uint8 {
@@ -115,27 +110,25 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 // recur marks the waits, and what ends them, that are done less often than the other side is.
 func (p *program) recur() {
 	t := newTide(p)
-	type ends struct{ wake, wait place }
-	tokens := slices.Repeat([]ends{{place{-1, -1}, place{-1, -1}}}, int(p.tokens))
+	none := place{-1, -1} // where one side is not in the recording, or has become an object's
+	wakes, waits := slices.Repeat([]place{none}, int(p.tokens)), slices.Repeat([]place{none}, int(p.tokens))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
 			case opWake:
-				tokens[o.arg].wake = place{int32(l), int32(k)}
+				wakes[o.arg] = place{int32(l), int32(k)}
 			case opWait:
-				tokens[o.arg].wait = place{int32(l), int32(k)}
+				waits[o.arg] = place{int32(l), int32(k)}
 			}
 		}
 	}
 	mark := func(o *op, other uint8) {
 		o.never, o.once = other == reachedNever, other == reachedOnce
 	}
-	for _, e := range tokens {
-		if e.wait.list >= 0 {
-			mark(p.op(e.wait), t.of(e.wake))
-		}
-		if e.wake.list >= 0 {
-			mark(p.op(e.wake), t.of(e.wait))
+	for token, at := range waits {
+		if at != none && wakes[token] != none {
+			mark(p.op(at), t.of(wakes[token]))
+			mark(p.op(wakes[token]), t.of(at))
 		}
 	}
 	for l := range p.lists {

@@ -23,6 +23,8 @@ type StudyConfig struct {
 	// Regions is the number of regions that are asked about in each window, those with the most time of their own first; 0
 	// for 16.
 	Regions int
+	// Only says which regions are asked about at all; nil for any.
+	Only func(Region) bool
 	// Windows is how many windows are kept, the latest; 0 for 20.
 	Windows int
 }
@@ -88,6 +90,8 @@ type sample struct {
 	before, after float64
 	kept          float64
 	visits        int
+	// broken tells that the replay went on only since waits were given up, more than with nothing changed.
+	broken bool
 }
 
 func (s *sample) reduction() float64 { return 1 - s.after/s.before }
@@ -121,7 +125,8 @@ type Check struct {
 
 // Add reads one recording. It simulates the window once for each region and speed-up, on the calling goroutine, and gives up
 // when ctx ends.
-func (s *Study) Add(ctx context.Context, rec *Recording) error {
+func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
+	defer contain(&err)
 	w, err := s.analyze(ctx, rec)
 	if err != nil {
 		return err
@@ -144,7 +149,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 			w.checks[c.Point] = c
 		}
 	}
-	for _, r := range p.busiest(s.config.Regions) {
+	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		region := rec.regions[r]
 		w.regions = append(w.regions, region)
 		for _, by := range s.config.Speedups {
@@ -269,13 +274,13 @@ func (p *program) ordered() float64 {
 
 func (w *window) sample(q question, base, o *outcome, i int, d int64) {
 	q.metric = Throughput
-	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i])}
+	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i]), broken: o.broken > base.broken}
 	for _, l := range quantiles {
 		if len(base.durations[i]) < l.least {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{before: quantile(base.durations[i], l.at), after: quantile(o.durations[i], l.at), kept: math.NaN(), visits: len(base.durations[i])}
+		w.effects[q] = sample{before: quantile(base.durations[i], l.at), after: quantile(o.durations[i], l.at), kept: math.NaN(), visits: len(base.durations[i]), broken: o.broken > base.broken}
 	}
 }
 
@@ -316,7 +321,7 @@ func quantile(v []int64, at float64) float64 {
 }
 
 // busiest returns the regions with the most time of their own.
-func (p *program) busiest(n int) []int32 {
+func (p *program) busiest(n int, only func(Region) bool) []int32 {
 	own := make([]int64, len(p.rec.regions))
 	for i := range p.lists {
 		for k := range p.lists[i].ops {
@@ -329,7 +334,7 @@ func (p *program) busiest(n int) []int32 {
 	}
 	all := make([]int32, 0, len(own))
 	for r, d := range own {
-		if d > 0 {
+		if d > 0 && (only == nil || only(p.rec.regions[r])) {
 			all = append(all, int32(r))
 		}
 	}
