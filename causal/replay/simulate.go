@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 )
@@ -60,34 +59,12 @@ type processor struct {
 	waking        bool
 }
 
-type happening struct {
-	at   int64
-	n    uint32
-	kind uint8
-	id   int32
-}
-
 const (
 	happenStep  = iota // the current runner of processor id goes on
 	happenBack         // runner id comes back from outside
 	happenAwake        // processor id looks for a goroutine
 	happenSent         // the element of delivery id is there
 )
-
-type happenings []happening
-
-func (h happenings) Len() int { return len(h) }
-func (h happenings) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
-}
-func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
-func (h *happenings) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
-}
 
 // A simulation replays a program.
 type simulation struct {
@@ -96,7 +73,7 @@ type simulation struct {
 	factors    []float64 // of each set of regions
 	now        int64
 	n          uint32
-	heap       happenings
+	heap       heap
 	procs      []processor
 	queue      []int32 // runners that are ready, in order
 	runners    []runner
@@ -215,7 +192,7 @@ func (s *simulation) run(until int64) {
 			s.now, s.out.ended = until, until
 			return
 		}
-		e := heap.Pop(&s.heap).(happening)
+		e := s.heap.pop()
 		s.now = e.at
 		if s.now > s.patience {
 			s.breakOne()
@@ -224,19 +201,19 @@ func (s *simulation) run(until int64) {
 		if s.out.steps > maxSteps {
 			break
 		}
-		switch e.kind {
+		switch e.kind() {
 		case happenStep:
-			s.step(e.id)
+			s.step(e.id())
 		case happenBack:
-			s.ready(e.id, -1)
+			s.ready(e.id(), -1)
 		case happenSent:
-			d := s.deliveries[e.id]
+			d := s.deliveries[e.id()]
 			s.send(&s.objects[d.object], d.element, -1)
 		case happenAwake:
-			p := &s.procs[e.id]
+			p := &s.procs[e.id()]
 			p.waking = false
 			if p.current < 0 {
-				s.take(e.id, 0)
+				s.take(e.id(), 0)
 			}
 		}
 	}
@@ -285,7 +262,7 @@ func (s *simulation) breakOne() {
 
 func (s *simulation) at(d int64, kind uint8, id int32) {
 	s.n++
-	heap.Push(&s.heap, happening{s.now + max(0, d), s.n, kind, id})
+	s.heap.push(newHappening(s.now+max(0, d), s.n, kind, id))
 }
 
 // spawn starts a list, on a processor if another goroutine does so.
