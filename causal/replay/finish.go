@@ -13,6 +13,7 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.before()
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
 		switch o.kind {

@@ -75,7 +75,7 @@ type simulation struct {
 	n          uint32
 	heap       heap
 	procs      []processor
-	queue      []int32 // runners that are ready, in order
+	queue      queue // runners that are ready, in order
 	runners    []runner
 	free       []int32 // runners that are over
 	tokens     []int32
@@ -342,14 +342,14 @@ func (s *simulation) ready(i, proc int32) {
 	case proc >= 0:
 		p := &s.procs[proc]
 		if p.next >= 0 {
-			s.queue = append(s.queue, p.next)
+			s.queue.push(p.next)
 		}
 		p.next = i
 		if late < 0 {
 			late = s.p.cross
 		}
 	default:
-		s.queue = append(s.queue, i)
+		s.queue.push(i)
 		if late < 0 {
 			late = s.p.outside
 		}
@@ -376,9 +376,8 @@ func (s *simulation) take(proc int32, after int64) {
 		if after > 0 {
 			p.slice = max(inherit, 1) // as the runtime does, so that two cannot keep a processor for ever
 		}
-	case len(s.queue) > 0:
-		i = s.queue[0]
-		s.queue = s.queue[1:]
+	case s.queue.len() > 0:
+		i = s.queue.pop()
 	default:
 		for q := range s.procs {
 			if other := &s.procs[q]; other.next >= 0 && other.current >= 0 {
@@ -453,8 +452,8 @@ func (s *simulation) step(proc int32) {
 			}
 			if p.slice <= 0 {
 				p.slice = slice
-				if len(s.queue) > 0 || p.next >= 0 {
-					s.queue = append(s.queue, i)
+				if s.queue.len() > 0 || p.next >= 0 {
+					s.queue.push(i)
 					s.leave(proc, ready)
 					return
 				}
