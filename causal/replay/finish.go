@@ -48,6 +48,9 @@ func (b *builder) finish(infer bool) {
 	b.p.serve()
 	b.p.close()
 	b.p.patience = b.p.longestGap()
+	for i := range b.p.lists {
+		b.p.ops += len(b.p.lists[i].ops)
+	}
 }
 
 // parents notes by which op each goroutine was started. Ops have their places only when nothing is taken out of lists any more.

@@ -40,8 +40,10 @@ type op struct {
 	late int32
 	// segment is, of a send, where the work of the element is: see program.segments; 0 for none.
 	segment int32
-	set     uint16
-	kind    opKind
+	// nth is the number of an op that is done once, see simulation.passed.
+	nth  int32
+	set  uint16
+	kind opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
 	// tries tells of a send or a receive that it is given up where it would have to wait.
@@ -125,6 +127,9 @@ type program struct {
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
+	onces    int32       // ops that are done once
+	ops      int         // all of them
+	spare    *simulation // whose memory the next one takes
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.

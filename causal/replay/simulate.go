@@ -78,9 +78,7 @@ type simulation struct {
 	queue      queue // runners that are ready, in order
 	runners    []runner
 	free       []int32 // runners that are over
-	tokens     []int32
-	waits      []int32 // first runner that waits for a token, -1
-	holds      []int32 // first runner that has given a token and waits for its taker, -1
+	tokens     []token
 	objects    []object
 	began      []int64 // of spans
 	started    []bool  // lists that come back to something, once they run
@@ -88,46 +86,71 @@ type simulation struct {
 	deliveries []delivery
 	gathered   []gathering // the first is none
 	over       bool
-	passed     map[*op]bool // ops that can be done once, and have been
-	patience   int64        // when to break a wait, without progress until then
+	passed     []bool // ops that can be done once, by number: have been
+	patience   int64  // when to break a wait, without progress until then
+	work       int    // what has been done, in ops
+	limit      int    // of work
+}
+
+// A token is what goroutines wait for that another one wakes.
+type token struct {
+	given int32
+	wait  int32 // first runner that waits for it, -1
+	hold  int32 // first runner that has given it and waits for its taker, -1
 }
 
 // A delivery is an element on its way.
 type delivery struct{ object, element int32 }
 
-// maxSteps bounds a simulation: some ten times what a recording of a million events takes.
-const maxSteps = 40_000_000
+// What a simulation may do is bounded by how much is in the recording: it does that once if nothing is changed, and up to twenty
+// times if all that takes time is faster by 95 %.
+const (
+	leastWork = 1 << 20
+	workPerOp = 40
+	// maxRunners bounds the goroutines that there are at a time.
+	maxRunners = 1 << 20
+)
 
 // maxAtOnce bounds the ops that a goroutine does without time passing.
 const maxAtOnce = 100_000
 
 // simulate replays the program for so long, ns.
 func simulate(p *program, c change, until int64) outcome {
-	s := newSimulation(p, c)
+	if p.spare == nil {
+		p.spare = &simulation{p: p}
+	}
+	s := p.spare
+	s.reset(c)
+	s.begin()
 	s.run(until)
 	return s.out
 }
 
-func newSimulation(p *program, c change) *simulation {
-	s := &simulation{
-		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
-		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{}, gathered: make([]gathering, 1),
-	}
+// reset makes a simulation new, in the memory that it has.
+func (s *simulation) reset(c change) {
+	p := s.p
+	procs := max(1, p.rec.Procs)
 	if c.procs > 0 {
-		s.procs = make([]processor, c.procs)
+		procs = c.procs
 	}
-	for i := range s.procs {
-		s.procs[i] = processor{current: -1, next: -1}
+	*s = simulation{
+		p: p, change: c,
+		factors:  filled(s.factors, len(p.sets), 1),
+		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
+		tokens:   filled(s.tokens, int(p.tokens), token{wait: -1, hold: -1}),
+		began:    filled(s.began, len(p.rec.spans), -1),
+		started:  filled(s.started, len(p.lists), false),
+		passed:   filled(s.passed, int(p.onces), false),
+		gathered: append(s.gathered[:0], gathering{}),
+		heap:     s.heap[:0], queue: s.queue, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
+		objects:  slices.Grow(s.objects[:0], len(p.objects))[:len(p.objects)],
+		patience: p.patience, limit: leastWork + workPerOp*p.ops,
 	}
-	for i := range s.began {
-		s.began[i] = -1
-	}
-	for i := range s.tokens {
-		s.waits[i], s.holds[i] = -1, -1
+	s.queue.reset()
+	for i := range p.objects {
+		s.objects[i].begin(&p.objects[i])
 	}
 	for i, set := range p.sets {
-		s.factors[i] = 1
 		for _, r := range set {
 			if f, ok := c.factors[r]; ok {
 				s.factors[i] = min(s.factors[i], f)
@@ -137,13 +160,16 @@ func newSimulation(p *program, c change) *simulation {
 			}
 		}
 	}
-	s.patience = p.patience
-	for i := range p.objects {
-		s.objects[i].begin(&p.objects[i])
-	}
 	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
-	s.begin()
-	return s
+}
+
+// filled returns n times x, in the memory of v if that is enough.
+func filled[T any](v []T, n int, x T) []T {
+	v = slices.Grow(v[:0], n)[:n]
+	for i := range v {
+		v[i] = x
+	}
+	return v
 }
 
 // begin has goroutines do what they did when the window began: those that wait go on with that, those that run have
@@ -198,7 +224,7 @@ func (s *simulation) run(until int64) {
 			s.breakOne()
 		}
 		s.out.steps++
-		if s.out.steps > maxSteps {
+		if s.work++; s.work > s.limit || len(s.runners) > maxRunners {
 			break
 		}
 		switch e.kind() {
@@ -231,6 +257,7 @@ func (s *simulation) visited(point int32) {
 // long: orders that were decided anew in one place and kept in another contradict each other.
 func (s *simulation) breakOne() {
 	s.patience = s.now + s.p.patience/16
+	s.work += len(s.runners)
 	best := int32(-1)
 	var least int64 = math.MaxInt64
 	for i := range s.runners {
@@ -250,7 +277,7 @@ func (s *simulation) breakOne() {
 		return
 	}
 	o := &s.p.lists[s.runners[best].list].ops[s.runners[best].pc]
-	for at := &s.waits[o.arg]; *at >= 0; at = &s.runners[*at].next {
+	for at := &s.tokens[o.arg].wait; *at >= 0; at = &s.runners[*at].next {
 		if *at == best {
 			*at = s.runners[best].next
 			break
@@ -403,11 +430,15 @@ func (s *simulation) leave(proc int32, state uint8) {
 	s.take(proc, s.p.swap)
 }
 
+// longest bounds how long anything takes, ns: thirty years, so that times can be added.
+const longest = 1 << 60
+
 func (s *simulation) scaled(o *op) int64 {
-	if f := s.factors[o.set]; f != 1 {
-		return int64(math.Round(float64(o.d) * f))
+	f := s.factors[o.set]
+	if f == 1 {
+		return o.d
 	}
-	return o.d
+	return int64(min(math.Round(float64(o.d)*f), longest))
 }
 
 // step runs the current goroutine of a processor until time passes.
@@ -415,6 +446,7 @@ func (s *simulation) step(proc int32) {
 	p := &s.procs[proc]
 	i := p.current
 	for n := 0; ; n++ {
+		s.work++
 		if n > maxAtOnce { // a loop that takes no time
 			s.leave(proc, asleep)
 			return
@@ -524,10 +556,10 @@ func (s *simulation) skips(o *op) bool {
 	if !o.once {
 		return o.never
 	}
-	if s.passed[o] {
+	if s.passed[o.nth] {
 		return true
 	}
-	s.passed[o] = true
+	s.passed[o.nth] = true
 	return false
 }
 
@@ -539,21 +571,22 @@ func (s *simulation) await(i int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if h := s.holds[o.arg]; h >= 0 {
-		s.holds[o.arg] = s.runners[h].next
+	t := &s.tokens[o.arg]
+	if h := t.hold; h >= 0 {
+		t.hold = s.runners[h].next
 		s.runners[h].granted = true
 		s.ready(h, -1)
 		r.pc++
 		return true
 	}
-	if s.tokens[o.arg] > 0 {
-		s.tokens[o.arg]--
+	if t.given > 0 {
+		t.given--
 		r.pc++
 		return true
 	}
-	r.next = s.waits[o.arg]
+	r.next = t.wait
 	r.late = int64(o.late)
-	s.waits[o.arg] = i
+	t.wait = i
 	return false
 }
 
@@ -565,8 +598,9 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if w := s.waits[o.arg]; w >= 0 {
-		s.waits[o.arg] = s.runners[w].next
+	t := &s.tokens[o.arg]
+	if w := t.wait; w >= 0 {
+		t.wait = s.runners[w].next
 		s.runners[w].granted = true
 		s.ready(w, proc)
 		r.pc++
@@ -577,11 +611,11 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		return true
 	}
 	if s.change.meets {
-		r.next = s.holds[o.arg]
-		s.holds[o.arg] = i
+		r.next = t.hold
+		t.hold = i
 		return false
 	}
-	s.tokens[o.arg]++
+	t.given++
 	r.pc++
 	return true
 }
