@@ -71,7 +71,7 @@ type simulation struct {
 	p          *program
 	change     change
 	factors    []float64 // of each set of regions
-	now        int64
+	now, until int64
 	n          uint32
 	heap       heap
 	procs      []processor
@@ -134,7 +134,7 @@ func (s *simulation) reset(c change) {
 		procs = c.procs
 	}
 	*s = simulation{
-		p: p, change: c,
+		p: p, change: c, until: -1,
 		factors:  filled(s.factors, len(p.sets), 1),
 		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
 		tokens:   filled(s.tokens, int(p.tokens), token{wait: -1, hold: -1}),
@@ -213,6 +213,7 @@ func (s *simulation) begin() {
 }
 
 func (s *simulation) run(until int64) {
+	s.until = until
 	for len(s.heap) > 0 && !s.over {
 		if s.heap[0].at > until {
 			s.now, s.out.ended = until, until
@@ -441,6 +442,19 @@ func (s *simulation) scaled(o *op) int64 {
 	return int64(min(math.Round(float64(o.d)*f), longest))
 }
 
+// passes lets time pass until what is to be next, if it would be: that saves the way through the heap.
+func (s *simulation) passes(d int64) bool {
+	at := s.now + d
+	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.work >= s.limit {
+		return false
+	}
+	s.now = at
+	s.n++
+	s.out.steps++
+	s.work++
+	return true
+}
+
 // step runs the current goroutine of a processor until time passes.
 func (s *simulation) step(proc int32) {
 	p := &s.procs[proc]
@@ -493,6 +507,10 @@ func (s *simulation) step(proc int32) {
 			d := min(r.left, p.slice)
 			r.left -= d
 			p.slice -= d
+			if s.passes(d) {
+				n = 0
+				continue
+			}
 			s.at(d, happenStep, proc)
 			return
 		case opOut:
