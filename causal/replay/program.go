@@ -187,8 +187,8 @@ type builder struct {
 	p              *program
 	g              []follower
 	running        int
-	stopped        map[int64]int64 // when processors last became idle
-	objects        map[uint64]int32
+	stopped        map[int32]int64 // when processors last became idle
+	objects        []int32         // the program's number of each object, -1 for none yet
 	levels         []level
 	classes        [][frameClasses]bool // of sites
 	dead           []bool               // tokens nobody waits for any more
@@ -214,11 +214,11 @@ type follower struct {
 	known   bool
 	state   uint8
 	since   int64
-	p       int64 // the processor it runs on
+	p       int32 // the processor it runs on
 	site    int32
 	reason  uint8
 	readyAt int64
-	readyP  int64 // processor of who woke it, -1
+	readyP  int32 // processor of who woke it, -1
 	idle    bool  // a processor was, when it became ready
 	woken   int32 // op that ended by that, -1
 	spans   []int32
@@ -246,7 +246,7 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int64]int64{}, objects: map[uint64]int32{}, setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
 	for i := range b.g {
 		b.p.lists[i].serves = -1
