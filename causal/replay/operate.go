@@ -173,7 +173,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		lv.heldEvents++
 	case opUnlock, opWriteUnlock:
 		if lv.heldEvents == 0 {
-			o.held = true
+			o.held, lv.released = true, e.at
 		}
 		lv.heldEvents++
 	case opReadLock:

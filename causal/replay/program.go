@@ -195,6 +195,7 @@ type level struct {
 	full       int32 // what it must have held at first since a sender found it full, -1 if none did
 	sends      int32
 	heldEvents int32
+	released   int64 // when a lock that was held at first was released
 }
 
 // A follower is a goroutine while its events are read.
