@@ -46,6 +46,7 @@ func (p *program) match() {
 		for k := range min(len(s), len(r)) {
 			p.segments = append(p.segments, r[k].at)
 			p.op(s[k].at).segment = int32(len(p.segments) - 1)
+			p.op(r[k].at).segment = int32(len(p.segments) - 1)
 		}
 	}
 }

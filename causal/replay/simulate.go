@@ -107,6 +107,7 @@ type simulation struct {
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
+	took       []int32 // by the element that a receive got: the one it got here
 	over       bool
 	passed     map[*op]bool // ops that can be done once, and have been
 	patience   int64        // when to break a wait, without progress until then
@@ -133,6 +134,7 @@ func newSimulation(p *program, c change) *simulation {
 		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
 		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
 		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{},
+		took: make([]int32, len(p.segments)),
 	}
 	if c.procs > 0 {
 		s.procs = make([]processor, c.procs)
