@@ -49,6 +49,7 @@ func (b *builder) finish(infer bool) {
 	b.p.connect()
 	b.p.match()
 	if infer {
+		b.p.gather()
 		b.p.infer()
 	}
 	b.p.serve()
@@ -135,7 +136,7 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 			a.arg = o.arg
 		case opClose:
 			a.arg = p.rec.spans[o.arg].region
-		case opWait, opOut:
+		case opWait, opOut, opGather:
 			a.site = o.site
 		case opRun, opWake, opSpawn, opOpen:
 			continue

@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // operate books an operation on an object: of one that may wait, where it begins and where it is done.
 func (b *builder) operate(g int32, e *event) {
 	f := &b.g[g]
@@ -32,7 +34,7 @@ func (b *builder) operate(g int32, e *event) {
 		w = b.fold(g, f.open)
 		w.begun, f.open = f.begun, -1
 	case f.first && acquires(what): // it has waited since before the window
-		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 {
+		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && slices.ContainsFunc(b.p.lists[g].ops, func(o op) bool { return o.kind == opWait }) {
 			w = b.fold(g, 0)
 			w.begun = b.p.rec.Start
 		}
@@ -53,7 +55,7 @@ func acquires(what byte) bool {
 func ends(begin, end byte) bool {
 	switch begin {
 	case 'Y':
-		return end == 'y' || end == 's' || end == 'r' || end == 'e'
+		return end == 'y' || end == 's' || end == 'r' || end == 'q' || end == 'p' || end == 'e'
 	case 'R':
 		return end == 'r' || end == 'e'
 	}
@@ -145,9 +147,9 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		kind, object = opAdd, objectWaitGroup
 	case 'v':
 		kind, object = opJoin, objectWaitGroup
-	case 's':
+	case 's', 'q':
 		kind, object = opSend, objectChan
-	case 'r':
+	case 'r', 'p':
 		kind, object = opReceive, objectChan
 	case 'k':
 		b.again(g, e.obj, w)
@@ -197,7 +199,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	if lock != 0 {
 		b.holds(f, i, lock)
 	}
-	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site}
+	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == 'q' || e.what == 'p'}
 	switch kind {
 	case opAdd:
 		x.d = e.arg

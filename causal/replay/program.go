@@ -26,6 +26,7 @@ const (
 	opJoin
 	opSend    // gives an element, after d
 	opReceive // takes one
+	opGather  // wait until the goroutines that this one has started are over
 )
 
 // An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
@@ -46,6 +47,8 @@ type op struct {
 	kind    opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
+	// tries tells of a send or a receive that it is given up where it would have to wait.
+	tries bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
 	// loose tells the same but that spans may be open.
@@ -66,6 +69,8 @@ type list struct {
 	begins beginning
 	ended  bool
 	gc     bool
+	// gathered tells that the goroutine that starts this one waits for its end.
+	gathered bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
 	spawned  place // by which op

@@ -34,6 +34,12 @@ func (p *program) match() {
 	}
 	for i := range sends {
 		s, r := sends[i], receives[i]
+		if len(s) == 0 { // a timer sends, or somebody who is not seen
+			for _, e := range r {
+				p.op(e.at).kind = opRun
+			}
+			continue
+		}
 		for _, all := range [][]end{s, r} {
 			slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(a.begun, b.begun) })
 		}

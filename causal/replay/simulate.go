@@ -49,6 +49,8 @@ type runner struct {
 	asked    int64
 	late     int64
 	element  int32 // that it was given
+	gathers  int32 // the goroutines that it waits for the end of, see simulation.gathered; 0 for none
+	of       int32 // the same of the goroutine that waits for its end
 	next     int32 // that waits for the same token, -1
 }
 
@@ -107,7 +109,8 @@ type simulation struct {
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
-	took       []int32 // by the element that a receive got: the one it got here
+	took       []int32     // by the element that a receive got: the one it got here
+	gathered   []gathering // the first is none
 	over       bool
 	passed     map[*op]bool // ops that can be done once, and have been
 	patience   int64        // when to break a wait, without progress until then
@@ -133,7 +136,7 @@ func newSimulation(p *program, c change) *simulation {
 	s := &simulation{
 		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
 		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{},
+		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{}, gathered: make([]gathering, 1),
 		took: make([]int32, len(p.segments)),
 	}
 	if c.procs > 0 {
@@ -194,7 +197,7 @@ func (s *simulation) begin() {
 	for _, i := range lists {
 		q := slices.IndexFunc(s.procs, func(p processor) bool { return p.current < 0 })
 		if of(i) == 2 || q < 0 {
-			s.spawn(i, -1)
+			s.spawn(i, -1, -1)
 			continue
 		}
 		p := &s.procs[q]
@@ -288,7 +291,7 @@ func (s *simulation) at(d int64, kind uint8, id int32) {
 }
 
 // spawn starts a list, on a processor if another goroutine does so.
-func (s *simulation) spawn(list, proc int32) {
+func (s *simulation) spawn(list, proc, by int32) {
 	l := &s.p.lists[list]
 	if len(l.ops) == 0 {
 		return
@@ -298,7 +301,45 @@ func (s *simulation) spawn(list, proc int32) {
 			return
 		}
 	}
-	s.ready(s.admit(list), proc)
+	i := s.admit(list)
+	if l.gathered && by >= 0 {
+		r := &s.runners[by]
+		if r.gathers == 0 {
+			s.gathered = append(s.gathered, gathering{waiter: -1})
+			r.gathers = int32(len(s.gathered) - 1)
+		}
+		s.runners[i].of = r.gathers
+		s.gathered[r.gathers].left++
+	}
+	s.ready(i, proc)
+}
+
+// A gathering is a number of goroutines whose end another one waits for.
+type gathering struct{ left, waiter int32 }
+
+// finished tells of the end of a goroutine.
+func (s *simulation) finished(i, proc int32) {
+	of := s.runners[i].of
+	if of == 0 {
+		return
+	}
+	g := &s.gathered[of]
+	if g.left--; g.left == 0 && g.waiter >= 0 {
+		s.grant(g.waiter, proc)
+	}
+}
+
+// gather waits for the goroutines that the runner has started, or reports that it must wait.
+func (s *simulation) gather(i int32) bool {
+	r := &s.runners[i]
+	if !r.granted && r.gathers > 0 && s.gathered[r.gathers].left > 0 {
+		s.gathered[r.gathers].waiter = i
+		return false
+	}
+	r.granted = false
+	r.gathers = 0
+	r.pc++
+	return true
 }
 
 // admit returns a runner for a list.
@@ -419,6 +460,7 @@ func (s *simulation) step(proc int32) {
 				s.leave(proc, blocked)
 				return
 			}
+			s.finished(i, proc)
 			s.leave(proc, asleep)
 			s.free = append(s.free, i)
 			return
@@ -469,7 +511,13 @@ func (s *simulation) step(proc int32) {
 			}
 		case opSpawn:
 			r.pc++
-			s.spawn(o.arg, proc)
+			s.spawn(o.arg, proc, i)
+		case opGather:
+			if !s.gather(i) {
+				r.late = int64(o.late)
+				s.leave(proc, blocked)
+				return
+			}
 		case opVisit:
 			r.pc++
 			s.visited(o.arg)
