@@ -72,11 +72,13 @@ type wait struct {
 	ops             []op // what waited
 }
 
-// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on.
+// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on. What waited is
+// valid until the next call.
 func (b *builder) fold(g, from int32) wait {
 	l := &b.p.lists[g]
-	w := wait{late: -1}
-	kept := l.ops[:from:from]
+	w := wait{late: -1, ops: b.waited[:0]}
+	b.computed = b.computed[:0]
+	kept := l.ops[:from]
 	for _, o := range l.ops[from:] {
 		switch o.kind {
 		case opWait, opOut:
@@ -89,16 +91,14 @@ func (b *builder) fold(g, from int32) wait {
 			w.ops = append(w.ops, o)
 		case opWake, opSpawn:
 			kept = append(kept, o)
+		case opRun:
+			b.computed = append(b.computed, o)
 		}
 	}
 	if !w.waited {
-		for _, o := range l.ops[from:] {
-			if o.kind == opRun {
-				kept = append(kept, o)
-			}
-		}
+		kept = append(kept, b.computed...)
 	}
-	l.ops = kept
+	l.ops, b.waited = kept, w.ops
 	return w
 }
 

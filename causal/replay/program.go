@@ -43,8 +43,10 @@ type op struct {
 	segment int32
 	// answers is, of a send, which element it answers that was received before; 0 for none.
 	answers int32
-	set     uint16
-	kind    opKind
+	// nth is the number of an op that is done once, see simulation.passed.
+	nth  int32
+	set  uint16
+	kind opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
 	// tries tells of a send or a receive that it is given up where it would have to wait.
@@ -130,6 +132,9 @@ type program struct {
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
+	onces    int32       // ops that are done once
+	ops      int         // all of them
+	spare    *simulation // whose memory the next one takes
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.
@@ -194,6 +199,8 @@ type builder struct {
 	dead           []bool               // tokens nobody waits for any more
 	setOf          map[string]uint16
 	owner          []int32 // of each span: the goroutine that began it
+	waited         []op    // scratch of fold
+	computed       []op    // scratch of fold
 	swap           []int64
 	cross, outside []lateness
 }
@@ -337,7 +344,7 @@ func (b *builder) event(e *event) {
 		if e.by >= 0 {
 			b.advance(e.by, e.at)
 			f.readyP = b.g[e.by].p
-			l.spawned = place{e.by, b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})}
+			b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})
 		}
 	case evReady:
 		if f.state == inSyscall {
