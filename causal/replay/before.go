@@ -122,8 +122,8 @@ func (b *builder) belongs(at place) *op {
 		switch o.kind {
 		case opUnlock, opWriteUnlock, opReadUnlock, opAdd: // marked before it takes effect
 			return o
-		case opSend:
-			if o.d == o.at { // it has no mark where it is done
+		case opSend, opReceive:
+			if o.d == o.at { // it has one mark
 				return o
 			}
 		}

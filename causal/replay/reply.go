@@ -34,40 +34,50 @@ func (p *program) reply() {
 // replyIn finds the answers of one list.
 func (p *program) replyIn(list int32, sent []place) {
 	l := &p.lists[list]
-	type answer struct{ op, segment int32 }
+	type answer struct{ op, element int32 }
 	var all []answer
-	pending := map[int32][]int32{} // segments by who sent the element
-	received, last := 0, int32(-1)
+	pending := map[int32]int32{} // elements by the one that their senders wait for next
+	senders := map[int32]bool{}
+	received := 0
 	open := make([]bool, len(l.ops)) // elements are to be answered behind an op
-	waiting := 0
 	for k := range l.ops {
-		o := &l.ops[k]
-		switch {
-		case o.kind == opReceive && o.segment > 0 && sent[o.segment].list >= 0 && !p.objects[o.arg].inferred:
-			from := sent[o.segment].list
-			pending[from] = append(pending[from], o.segment)
-			received, last = received+1, o.arg
-			waiting++
-		case o.kind == opSend && o.segment > 0 && o.arg != last:
-			to := p.segments[o.segment].list
-			if q := pending[to]; len(q) > 0 {
-				all = append(all, answer{int32(k), q[0]})
-				pending[to] = q[1:]
-				waiting--
+		switch o := &l.ops[k]; {
+		case o.segment == 0 || p.objects[o.arg].inferred:
+		case o.kind == opReceive && sent[o.segment].list >= 0:
+			received++
+			if next := p.receivesNext(sent[o.segment]); next > 0 {
+				pending[next] = o.segment
+			}
+		case o.kind == opSend:
+			if e, ok := pending[o.segment]; ok {
+				all = append(all, answer{int32(k), e})
+				senders[sent[e].list] = true
+				delete(pending, o.segment)
 			}
 		}
-		open[k] = waiting > 0
+		open[k] = len(pending) > 0
 	}
-	if received < leastHandovers || len(pending) < 2 || float64(len(all)) < replied*float64(received) {
+	if received < leastHandovers || len(senders) < 2 || float64(len(all)) < replied*float64(received) {
 		return
 	}
 	for _, a := range all {
-		l.ops[a.op].answers = a.segment
-		p.answers[a.segment] = place{list, a.op}
+		l.ops[a.op].answers = a.element
+		p.answers[a.element] = place{list, a.op}
 	}
 	for k := range l.ops {
 		if open[k] {
 			l.ops[k].free, l.ops[k].loose = false, false
 		}
 	}
+}
+
+// receivesNext returns the element that a list receives first behind an op, 0 for none.
+func (p *program) receivesNext(at place) int32 {
+	ops := p.lists[at.list].ops
+	for k := at.op + 1; int(k) < len(ops); k++ {
+		if o := &ops[k]; o.kind == opReceive {
+			return o.segment
+		}
+	}
+	return 0
 }
