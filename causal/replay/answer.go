@@ -105,7 +105,7 @@ func (s *Study) answer(q question) Answer {
 		case !ok || !has:
 			few++
 			continue
-		case c.Stuck || math.IsNaN(x.after):
+		case c.Stuck || x.broken || math.IsNaN(x.after):
 			stuck++
 			continue
 		case !(math.Abs(c.Deviation) <= MaxDeviation):

@@ -13,6 +13,7 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.before()
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
 		switch o.kind {
@@ -36,6 +37,13 @@ func (b *builder) finish(infer bool) {
 	for g := range b.p.lists {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
+	}
+	for g := range b.p.lists {
+		for k := range b.p.lists[g].ops {
+			if o := &b.p.lists[g].ops[k]; o.kind == opSpawn {
+				b.p.lists[o.arg].spawned = place{int32(g), int32(k)}
+			}
+		}
 	}
 	b.p.connect()
 	b.p.match()

@@ -319,7 +319,7 @@ func (b *builder) event(e *event) {
 			b.enter(g, inSyscall)
 		default:
 			b.enter(g, waiting)
-			f.since, f.reason = b.p.rec.Start, waitOther
+			f.since, f.site, f.reason = b.p.rec.Start, e.site, uint8(e.ref)
 		}
 	case evCreate:
 		l := &b.p.lists[g]

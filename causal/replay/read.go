@@ -43,6 +43,7 @@ func Read(r io.Reader) (_ *Recording, err error) {
 		return nil, err
 	}
 	rec.Traced = t.events
+	rec.skipUnmarked()
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}

@@ -90,6 +90,8 @@ type sample struct {
 	before, after float64
 	kept          float64
 	visits        int
+	// broken tells that the replay went on only since waits were given up, more than with nothing changed.
+	broken bool
 }
 
 func (s *sample) reduction() float64 { return 1 - s.after/s.before }
@@ -272,13 +274,13 @@ func (p *program) ordered() float64 {
 
 func (w *window) sample(q question, base, o *outcome, i int, d int64) {
 	q.metric = Throughput
-	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i])}
+	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i]), broken: o.broken > base.broken}
 	for _, l := range quantiles {
 		if len(base.durations[i]) < l.least {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{before: quantile(base.durations[i], l.at), after: quantile(o.durations[i], l.at), kept: math.NaN(), visits: len(base.durations[i])}
+		w.effects[q] = sample{before: quantile(base.durations[i], l.at), after: quantile(o.durations[i], l.at), kept: math.NaN(), visits: len(base.durations[i]), broken: o.broken > base.broken}
 	}
 }
 
