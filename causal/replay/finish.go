@@ -13,6 +13,8 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.p.parents()
+	b.fromOutside()
 	b.before()
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
@@ -46,6 +48,7 @@ func (b *builder) finish(infer bool) {
 		b.p.infer()
 	}
 	b.p.serve()
+	b.p.reply()
 	b.p.close()
 	b.p.patience = b.p.longestGap()
 	for i := range b.p.lists {

@@ -68,6 +68,13 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 			b.queue.push(i)
 		}
 	case opSend:
+		if o.answers > 0 {
+			other := s.answer(o)
+			if other == nil { // its work is not in the recording
+				break
+			}
+			o, b = other, &s.objects[other.arg]
+		}
 		if o.d > 0 {
 			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
 			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
@@ -199,6 +206,9 @@ func (s *simulation) readUnlock(b *object, proc int32) {
 func (s *simulation) goOn(r *runner, o *op) {
 	r.granted = false
 	r.pc++
+	if o.kind == opReceive && o.segment > 0 {
+		s.took[o.segment] = r.element
+	}
 	if o.kind == opReceive && o.head {
 		if r.element == 0 { // what was done for it is not in the recording
 			r.pc--
@@ -270,5 +280,22 @@ func (s *simulation) receive(b *object, proc int32) (element int32, ok bool) {
 // sentBy returns the element of a runner that waits to send.
 func (s *simulation) sentBy(i int32) int32 {
 	r := &s.runners[i]
-	return s.p.lists[r.list].ops[r.pc].segment
+	o := &s.p.lists[r.list].ops[r.pc]
+	if o.answers > 0 {
+		o = s.answer(o)
+	}
+	return o.segment
+}
+
+// answer returns the send in place of one that answers an element: that of the element which was received in its place, nil
+// for none.
+func (s *simulation) answer(o *op) *op {
+	e := s.took[o.answers]
+	if e == 0 {
+		return o
+	}
+	if at := s.p.answers[e]; at.list >= 0 {
+		return s.p.op(at)
+	}
+	return nil
 }

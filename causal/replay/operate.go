@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // operate books an operation on an object: of one that may wait, where it begins and where it is done.
 func (b *builder) operate(g int32, e *event) {
 	f := &b.g[g]
@@ -32,7 +34,7 @@ func (b *builder) operate(g int32, e *event) {
 		w = b.fold(g, f.open)
 		w.begun, f.open = f.begun, -1
 	case f.first && acquires(what): // it has waited since before the window
-		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 {
+		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && slices.ContainsFunc(b.p.lists[g].ops, func(o op) bool { return o.kind == opWait }) {
 			w = b.fold(g, 0)
 			w.begun = b.p.rec.Start
 		}
@@ -173,7 +175,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		lv.heldEvents++
 	case opUnlock, opWriteUnlock:
 		if lv.heldEvents == 0 {
-			o.held = true
+			o.held, lv.released = true, e.at
 		}
 		lv.heldEvents++
 	case opReadLock:

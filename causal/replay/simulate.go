@@ -85,6 +85,7 @@ type simulation struct {
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
+	took       []int32     // by the element that a receive got: the one it got here
 	gathered   []gathering // the first is none
 	over       bool
 	passed     []bool // ops that can be done once, by number: have been
@@ -141,6 +142,7 @@ func (s *simulation) reset(c change) {
 		began:    filled(s.began, len(p.rec.spans), -1),
 		started:  filled(s.started, len(p.lists), false),
 		passed:   filled(s.passed, int(p.onces), false),
+		took:     filled(s.took, len(p.segments), 0),
 		gathered: append(s.gathered[:0], gathering{}),
 		heap:     s.heap[:0], queue: s.queue, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
 		objects:  slices.Grow(s.objects[:0], len(p.objects))[:len(p.objects)],
