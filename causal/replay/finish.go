@@ -13,6 +13,7 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.p.parents()
 	b.fromOutside()
 	b.before()
 	for i := range b.p.objects {
