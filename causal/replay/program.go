@@ -118,6 +118,8 @@ type program struct {
 	tokens  int32
 	objects []objectInfo
 	sets    [][]int32 // regions
+	shares  [][]share // of functions, by set
+	samples []sampled
 	// segments are where the work of elements begins. The first one is none.
 	segments []place
 	answers  []place // by segment: the send that answers it, in list -1 if there is none
@@ -154,6 +156,7 @@ func newProgram(rec *Recording, infer bool) *program {
 		b.event(&rec.events[i])
 	}
 	b.finish(infer)
+	b.p.attribute()
 	return b.p
 }
 
@@ -392,6 +395,8 @@ func (b *builder) event(e *event) {
 	case evVisit:
 		b.advance(g, e.at)
 		b.emit(g, op{kind: opVisit, arg: e.ref, at: e.at})
+	case evSample:
+		b.p.samples = append(b.p.samples, sampled{g, f.set, e.site})
 	case evOperate:
 		b.advance(g, e.at)
 		b.operate(g, e)

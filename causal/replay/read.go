@@ -99,6 +99,10 @@ func (t *tracer) event(e *trace.Event) {
 			l := e.Log()
 			t.log(at, t.b.goroutine(int64(e.Goroutine())), &l)
 		}
+	case trace.EventStackSample:
+		if id := e.Goroutine(); id != trace.NoGoroutine {
+			t.b.add(event{kind: evSample, at: at, g: t.b.goroutine(int64(id)), by: nobody, site: t.site(e.Stack())})
+		}
 	case trace.EventRegionBegin:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			ref := t.span(span{region: t.b.regionOf(Region{Name: e.Region().Type}), parent: -1})

@@ -16,14 +16,15 @@ type Recording struct {
 	// Traced is the number of trace events that were read.
 	Traced int
 
-	events  []event
-	spans   []span
-	sites   []Site
-	regions []Region
-	points  []string
-	idleGC  map[int32]bool // goroutines that only collect garbage
-	count   int32          // goroutines
-	objects int32
+	events    []event
+	spans     []span
+	sites     []Site
+	regions   []Region
+	points    []string
+	functions []function
+	idleGC    map[int32]bool // goroutines that only collect garbage
+	count     int32          // goroutines
+	objects   int32
 }
 
 // A Region is a piece of the program that may be made faster: the spans of one instrumentation scope and name, a region of
@@ -77,6 +78,7 @@ const (
 	evOpen                         // span ref begins on g
 	evClose                        // span ref ends on g
 	evVisit                        // progress point ref is visited by g
+	evSample                       // g computes at site
 	evOperate                      // g does operation what on object ref, with arg
 )
 

@@ -161,6 +161,11 @@ func (s *simulation) reset(c change) {
 				}
 			}
 		}
+		for _, x := range p.sharesOf(i) {
+			if f, ok := c.factors[x.region]; ok {
+				s.factors[i] *= 1 - (1-f)*x.part
+			}
+		}
 	}
 	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
 }

@@ -327,8 +327,14 @@ func (p *program) busiest(n int, only func(Region) bool) []int32 {
 				for _, r := range p.sets[o.set] {
 					own[r] += o.d
 				}
+				for _, x := range p.sharesOf(int(o.set)) {
+					own[x.region] += int64(x.part * float64(o.d))
+				}
 			}
 		}
+	}
+	for _, f := range p.rec.functions { // asked about, though a short window may have no sample of it
+		own[f.region] = max(own[f.region], 1)
 	}
 	all := make([]int32, 0, len(own))
 	for r, d := range own {
