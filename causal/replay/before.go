@@ -1,6 +1,9 @@
 package replay
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // An operation that began before the window has left no mark: its goroutine waits when the window begins, and is woken by
 // the operation that is its other side. What would be left as a wait for a goroutine would be done twice in a replay, by
@@ -11,7 +14,7 @@ const near = 100_000
 
 // before puts the operations in place of the waits that they were.
 func (b *builder) before() {
-	wakes := make([]place, b.p.tokens)
+	wakes := slices.Repeat([]place{{-1, -1}}, int(b.p.tokens))
 	for l := range b.p.lists {
 		for k := range b.p.lists[l].ops {
 			if o := &b.p.lists[l].ops[k]; o.kind == opWake {
@@ -30,7 +33,7 @@ func (b *builder) before() {
 			if o.kind == opRun || o.kind == opWake {
 				continue
 			}
-			if o.kind != opWait || b.dead[o.arg] {
+			if o.kind != opWait || b.dead[o.arg] || wakes[o.arg].list < 0 {
 				break
 			}
 			other := b.belongs(wakes[o.arg])

@@ -43,8 +43,10 @@ type op struct {
 	segment int32
 	// answers is, of a send, which element it answers that was received before; 0 for none.
 	answers int32
-	set     uint16
-	kind    opKind
+	// nth is the number of an op that is done once, see simulation.passed.
+	nth  int32
+	set  uint16
+	kind opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
 	// tries tells of a send or a receive that it is given up where it would have to wait.
@@ -132,6 +134,9 @@ type program struct {
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
+	onces    int32       // ops that are done once
+	ops      int         // all of them
+	spare    *simulation // whose memory the next one takes
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.
@@ -189,13 +194,15 @@ type builder struct {
 	p              *program
 	g              []follower
 	running        int
-	stopped        map[int64]int64 // when processors last became idle
-	objects        map[uint64]int32
+	stopped        map[int32]int64 // when processors last became idle
+	objects        []int32         // the program's number of each object, -1 for none yet
 	levels         []level
 	classes        [][frameClasses]bool // of sites
 	dead           []bool               // tokens nobody waits for any more
 	setOf          map[string]uint16
 	owner          []int32 // of each span: the goroutine that began it
+	waited         []op    // scratch of fold
+	computed       []op    // scratch of fold
 	swap           []int64
 	cross, outside []lateness
 }
@@ -215,11 +222,11 @@ type follower struct {
 	known   bool
 	state   uint8
 	since   int64
-	p       int64 // the processor it runs on
+	p       int32 // the processor it runs on
 	site    int32
 	reason  uint8
 	readyAt int64
-	readyP  int64 // processor of who woke it, -1
+	readyP  int32 // processor of who woke it, -1
 	idle    bool  // a processor was, when it became ready
 	woken   int32 // op that ended by that, -1
 	spans   []int32
@@ -247,7 +254,7 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int64]int64{}, objects: map[uint64]int32{}, setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
 	for i := range b.g {
 		b.p.lists[i].serves = -1
@@ -339,7 +346,7 @@ func (b *builder) event(e *event) {
 		if e.by >= 0 {
 			b.advance(e.by, e.at)
 			f.readyP = b.g[e.by].p
-			l.spawned = place{e.by, b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})}
+			b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})
 		}
 	case evReady:
 		if f.state == inSyscall {

@@ -34,16 +34,12 @@ func (r *Recording) skipUnmarked(mark int64) {
 		case evSyscall:
 			s.arg = stateSyscall
 		case evWait:
-			s.arg, s.site, s.ref = stateWaiting, e.site, int32(e.arg)
+			s.arg, s.site, s.ref = stateWaiting, e.site, e.arg
 		case evEnd:
 			s.kind = 0
 		}
 	}
-	kept := make([]event, 0, len(r.events)-first+len(state))
-	for _, s := range state {
-		if s.kind != 0 {
-			kept = append(kept, s)
-		}
-	}
-	r.events = append(kept, r.events[first:]...)
+	state = slices.DeleteFunc(state, func(e event) bool { return e.kind == 0 })
+	r.events = r.events[first-len(state):] // each of these has had an event
+	copy(r.events, state)
 }
