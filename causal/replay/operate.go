@@ -161,11 +161,12 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	i := b.objectOf(e.ref)
 	o, lv := &b.p.objects[i], &b.levels[i]
 	o.kind = object
-	if w.outside && kind == opReceive { // from a timer
+	timed := w.outside && kind == opReceive
+	if timed {
 		b.keep(g, w)
-		return
+	} else {
+		b.drop(w)
 	}
-	b.drop(w)
 	if w.waited && w.site != 0 {
 		o.site = w.site
 	}
@@ -206,7 +207,9 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	case opSend, opReceive:
 		x.d = w.begun
 	}
-	f.woken = b.emit(g, x)
+	if k := b.emit(g, x); !timed {
+		f.woken = k
+	}
 }
 
 // holds follows how many locks a goroutine has.

@@ -55,6 +55,8 @@ type op struct {
 	free bool
 	// loose tells the same but that spans may be open.
 	loose bool
+	// timed tells of a receive that something outside has ended: a timer, unless others send there.
+	timed bool
 	// once tells that the token comes only the first time round, never that it does not come at all.
 	once, never bool
 	reason      uint8 // of a wait

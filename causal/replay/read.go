@@ -50,7 +50,7 @@ func Read(r io.Reader) (_ *Recording, err error) {
 		delete(t.tasks, point)
 	}
 	rec.dropTasks(t.tasks)
-	rec.skipUnmarked()
+	rec.skipUnmarked(t.marked)
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}
@@ -66,6 +66,7 @@ type tracer struct {
 	b        *Recorder
 	events   int
 	last     int64
+	marked   int64 // when the first mark was written
 	sites    map[trace.Stack]int32
 	bySite   map[string]int32
 	mark     map[uint64]int32  // open spans by the number in their mark
@@ -265,6 +266,9 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 	m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
 	if !ok {
 		return
+	}
+	if t.marked == 0 {
+		t.marked = at
 	}
 	switch m.Kind {
 	case mark.Progress:
