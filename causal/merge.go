@@ -45,6 +45,7 @@ func Merge(profiles ...Profile) Profile {
 	m.Curves = mergeCurves(profiles)
 	m.Tallies = mergeTallies(profiles)
 	m.Waiting = mergeWaiting(profiles)
+	m.Recorded = mergeRecorded(profiles)
 	finish(&m)
 	return m
 }
@@ -116,6 +117,10 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 			c.BasePeriod = time.Duration(median(periods))
 		}
 		for speedup, effects := range bySpeedup {
+			if first.Mode == ModeReplay {
+				c.Effects = append(c.Effects, mergeReplayed(speedup, effects))
+				continue
+			}
 			c.Effects = append(c.Effects, mergeEffects(speedup, effects))
 		}
 		curves = append(curves, c)

@@ -55,6 +55,8 @@ type Profile struct {
 	// Curves has one entry for each mode, region, progress point and metric. Those of one
 	// region, progress point and metric stand together, the strongest first.
 	Curves []Curve `json:"curves"`
+	// Recorded is what the curves of [ModeReplay] rest on, nil without recordings.
+	Recorded *Recorded `json:"recorded,omitempty"`
 	// Waiting tells, by mode, how much of what goroutines waited for is known.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// Tallies are the sums behind the curves, of throughput and of latency.
@@ -119,6 +121,28 @@ type Effect struct {
 	// Reductions are the samples in the order of time, in steps of 1e-6, so that profiles can
 	// be merged. Of more than 300 they are as many, evenly chosen.
 	Reductions []float64 `json:"reductions,omitempty"`
+}
+
+// Recorded is what the curves of [ModeReplay] rest on.
+type Recorded struct {
+	// Windows is the number of recordings, or parts of recordings, and Length how long they are together.
+	Windows int           `json:"windows"`
+	Length  time.Duration `json:"length_ns"`
+	// Inferred tells that locks and channels were told from which goroutine woke which.
+	Inferred bool `json:"inferred,omitempty"`
+	// Progress has the progress points, that with the most visits first.
+	Progress []RecordedProgress `json:"progress,omitempty"`
+}
+
+// RecordedProgress is what the curves of one progress point rest on.
+type RecordedProgress struct {
+	Progress string `json:"progress"`
+	// Visits are those in all windows, and Windows those in which the simulation of nothing changed met
+	// what was recorded within 3 %.
+	Visits  int `json:"visits"`
+	Windows int `json:"windows"`
+	// Deviation is by which part of the time between visits it missed that in these, in the median.
+	Deviation float64 `json:"deviation"`
 }
 
 // Waiting is for how long goroutines waited in what was measured, by whether it is known who ended

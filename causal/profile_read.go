@@ -80,6 +80,16 @@ func (p *Profile) validate() error {
 		}
 		c.validate(&v, fmt.Sprintf("curves[%d]", i))
 	}
+	if r := p.Recorded; r != nil {
+		v.that(r.Windows >= 0 && r.Length >= 0, "recorded: must not be negative")
+		v.that(len(r.Progress) <= maxCurves, "recorded.progress: must be at most %d, not %d", maxCurves, len(r.Progress))
+		for i, x := range r.Progress {
+			if len(v.errs) >= maxErrors {
+				break
+			}
+			v.that(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0 && x.Deviation <= 1, "recorded.progress[%d]: must be in range", i)
+		}
+	}
 	for i, w := range p.Waiting {
 		v.that(w.Attributed >= 0 && w.Unattributed >= 0, "waiting[%d]: must not be negative", i)
 		if len(v.errs) >= maxErrors {

@@ -49,11 +49,23 @@ func (r *replayed) addTo(p *Profile) {
 	r.mu.Lock()
 	result, began := r.result, r.began
 	r.mu.Unlock()
+	if result.Windows > 0 && p.Started.IsZero() {
+		p.Started = began
+	}
+	p.addReplay(&result)
+}
+
+// ReplayProfile returns what the windows of a study say, for those who read recordings themselves.
+func ReplayProfile(r replay.Result) Profile {
+	var p Profile
+	p.addReplay(&r)
+	finish(&p)
+	return p
+}
+
+func (p *Profile) addReplay(result *replay.Result) {
 	if result.Windows == 0 {
 		return
-	}
-	if p.Started.IsZero() {
-		p.Started = began
 	}
 	// Answers come in the order of their questions, so those of one curve stand together.
 	for _, a := range result.Answers {
@@ -64,8 +76,14 @@ func (r *replayed) addTo(p *Profile) {
 			last++
 		}
 		c := &p.Curves[last]
-		c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
+		if a.Withheld == replay.WithheldNone {
+			c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
+		}
 		c.Effects = append(c.Effects, replayEffect(a, result.Windows))
+	}
+	p.Recorded = &Recorded{Windows: result.Windows, Length: result.Length, Inferred: result.Inferred}
+	for _, r := range result.Rests {
+		p.Recorded.Progress = append(p.Recorded.Progress, RecordedProgress{r.Point, r.Visits, r.Windows, r.Deviation})
 	}
 	if result.Inferred {
 		p.Notes = append(p.Notes, "replay: locks and channels are told from who woke whom; in a program built by otelprof build they are all known")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -11,6 +12,10 @@ import (
 // A Result is what the windows of a study say together.
 type Result struct {
 	Windows int
+	// Length is how long they are together.
+	Length time.Duration
+	// Rests has one for each progress point, the one with the most visits first.
+	Rests []Rest
 	// Checks has the latest window's, by progress point.
 	Checks []Check
 	// Answers are ordered by progress point, metric, region and speed-up.
@@ -53,9 +58,13 @@ const (
 // recorded period. make accuracy finds it.
 const modelError = 0.01
 
+// orderError is how far off an answer may be, in parts of itself, where goroutines wait for each other in an order that the
+// replay keeps: in the faster program others would overtake.
+const orderError = 0.15
+
 // Result sums up the windows so far.
 func (s *Study) Result() Result {
-	r := Result{Windows: len(s.windows)}
+	r := Result{Windows: len(s.windows), Length: s.length(), Rests: s.rests()}
 	if len(s.windows) == 0 {
 		return r
 	}
@@ -86,7 +95,8 @@ func (s *Study) Result() Result {
 func (s *Study) answer(q question) Answer {
 	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric}
 	var before, after float64
-	var deviations []float64
+	var deviations, kept []float64
+	ordered := 0.0
 	missed, stuck, few := 0, 0, 0
 	for _, w := range s.windows {
 		c, ok := w.checks[q.point]
@@ -95,7 +105,7 @@ func (s *Study) answer(q question) Answer {
 		case !ok || !has:
 			few++
 			continue
-		case c.Stuck || math.IsNaN(x.after):
+		case c.Stuck || x.broken || math.IsNaN(x.after):
 			stuck++
 			continue
 		case !(math.Abs(c.Deviation) <= MaxDeviation):
@@ -105,7 +115,11 @@ func (s *Study) answer(q question) Answer {
 		deviations = append(deviations, math.Abs(c.Deviation))
 		before += x.before * float64(x.visits)
 		after += x.after * float64(x.visits)
-		a.Samples = append(a.Samples, 1-x.after/x.before)
+		a.Samples = append(a.Samples, x.reduction())
+		if !math.IsNaN(x.kept) {
+			kept = append(kept, x.kept)
+		}
+		ordered = max(ordered, w.ordered)
 		a.Base += c.Period * float64(x.visits)
 	}
 	n := len(a.Samples)
@@ -136,6 +150,13 @@ func (s *Study) answer(q question) Answer {
 	mean, lo, hi := sample.MeanCI(0.95)
 	a.StdErr = sample.StdDev() / math.Sqrt(float64(n))
 	margin := modelError + a.Deviation
+	if ordered > incidental {
+		margin += orderError * math.Abs(a.Reduction)
+	}
 	a.Lo, a.Hi = a.Reduction-(mean-lo)-margin, a.Reduction+(hi-mean)+margin
+	if len(kept) > 0 {
+		other := stats.Mean(kept)
+		a.Lo, a.Hi = min(a.Lo, other-margin), max(a.Hi, other+margin)
+	}
 	return a
 }

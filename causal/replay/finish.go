@@ -13,6 +13,7 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.before()
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
 		switch o.kind {
@@ -37,9 +38,17 @@ func (b *builder) finish(infer bool) {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
+	for g := range b.p.lists {
+		for k := range b.p.lists[g].ops {
+			if o := &b.p.lists[g].ops[k]; o.kind == opSpawn {
+				b.p.lists[o.arg].spawned = place{int32(g), int32(k)}
+			}
+		}
+	}
 	b.p.connect()
 	b.p.match()
 	if infer {
+		b.p.gather()
 		b.p.infer()
 	}
 	b.p.serve()
@@ -125,7 +134,7 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 			a.arg = o.arg
 		case opClose:
 			a.arg = p.rec.spans[o.arg].region
-		case opWait, opOut:
+		case opWait, opOut, opGather:
 			a.site = o.site
 		case opRun, opWake, opSpawn, opOpen:
 			continue

@@ -19,6 +19,9 @@ type survival struct {
 	shares []float64
 }
 
+// leastLater is how many must be later than a time, to tell how much.
+const leastLater = 5
+
 func survivalOf(all []lateness) survival {
 	slices.SortFunc(all, func(a, b lateness) int { return cmp.Compare(a.ns, b.ns) })
 	var v survival
@@ -46,7 +49,7 @@ func (v *survival) median(later, otherwise int64) int64 {
 		share = v.shares[i-1]
 	}
 	i := sort.Search(len(v.at), func(i int) bool { return v.shares[i] <= share/2 })
-	if i == len(v.at) || share == 0 {
+	if len(v.at)-i < leastLater/2+1 || share == 0 { // the few that are so late say nothing about others
 		return max(later, otherwise)
 	}
 	return v.at[i]
@@ -71,11 +74,7 @@ func (b *builder) settle() {
 		for k := range b.p.lists[i].ops {
 			if o := &b.p.lists[i].ops[k]; o.late < lateUnknown {
 				c := int64(-2 - o.late)
-				if o.kind == opOut {
-					o.late = int32(min(outside.median(c, b.p.outside), 1<<30))
-				} else {
-					o.late = int32(min(cross.median(c, b.p.cross), 1<<30))
-				}
+				o.late = int32(min(cross.median(c, b.p.cross), 1<<30)) // also of what something outside wakes: that is another processor, too
 			}
 		}
 	}

@@ -73,11 +73,14 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
 			break
 		}
-		if done = s.send(b, o.segment, proc); !done {
+		if done = s.send(b, o.segment, proc) || o.tries; !done {
 			b.queue = append(b.queue, i)
 		}
 	case opReceive:
-		r.element, done = s.receive(b, proc)
+		if r.element, done = s.receive(b, proc); !done && o.tries {
+			r.pc++
+			return true
+		}
 		if !done {
 			b.others = append(b.others, i)
 		}

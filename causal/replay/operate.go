@@ -53,7 +53,7 @@ func acquires(what byte) bool {
 func ends(begin, end byte) bool {
 	switch begin {
 	case 'Y':
-		return end == 'y' || end == 's' || end == 'r' || end == 'e'
+		return end == 'y' || end == 's' || end == 'r' || end == 'q' || end == 'p' || end == 'e'
 	case 'R':
 		return end == 'r' || end == 'e'
 	}
@@ -145,9 +145,9 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		kind, object = opAdd, objectWaitGroup
 	case 'v':
 		kind, object = opJoin, objectWaitGroup
-	case 's':
+	case 's', 'q':
 		kind, object = opSend, objectChan
-	case 'r':
+	case 'r', 'p':
 		kind, object = opReceive, objectChan
 	case 'k':
 		b.again(g, e.obj, w)
@@ -197,7 +197,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	if lock != 0 {
 		b.holds(f, i, lock)
 	}
-	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site}
+	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == 'q' || e.what == 'p'}
 	switch kind {
 	case opAdd:
 		x.d = e.arg

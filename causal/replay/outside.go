@@ -12,7 +12,7 @@ func (b *builder) outsiders(g int32, e *event) bool {
 	case waitNetwork: // the scheduler polls on any goroutine; only a deadline or a close is the program's doing
 		return !b.has(e.site, pollWaker)
 	}
-	return b.has(f.site, ofRuntime)
+	return b.has(f.site, ofRuntime) || b.has(e.site, ofRuntime)
 }
 
 // The frames that b.has looks for.
@@ -35,7 +35,8 @@ func classify(s Site) (is [frameClasses]bool) {
 		switch {
 		case strings.HasPrefix(f.Func, "internal/poll."):
 			is[pollWaker] = true
-		case strings.HasPrefix(f.Func, "runtime.gc"), strings.HasPrefix(f.Func, "runtime.mallocgc"), strings.HasPrefix(f.Func, "runtime.stopTheWorld"):
+		case strings.HasPrefix(f.Func, "runtime.gc"), strings.HasPrefix(f.Func, "runtime.mallocgc"), strings.HasPrefix(f.Func, "runtime.stopTheWorld"),
+			strings.HasPrefix(f.Func, "runtime.asyncPreempt"), strings.HasPrefix(f.Func, "runtime.traceAdvance"):
 			is[ofRuntime] = true
 		case i == len(s.Frames)-1 && strings.HasPrefix(f.Func, "runtime.") && f.Func != "runtime.main":
 			is[ofRuntime] = true

@@ -26,6 +26,7 @@ const (
 	opJoin
 	opSend    // gives an element, after d
 	opReceive // takes one
+	opGather  // wait until the goroutines that this one has started are over
 )
 
 // An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
@@ -43,6 +44,8 @@ type op struct {
 	kind    opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
+	// tries tells of a send or a receive that it is given up where it would have to wait.
+	tries bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
 	// loose tells the same but that spans may be open.
@@ -60,14 +63,24 @@ type list struct {
 	serves int32
 	site   int32 // where it was created, 0 where that is not known
 	born   bool  // in the window
+	begins beginning
 	ended  bool
 	gc     bool
+	// gathered tells that the goroutine that starts this one waits for its end.
+	gathered bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
 	spawned  place // by which op
 }
 
 type place struct{ list, op int32 }
+
+// A beginning is what a goroutine does when the window begins.
+type beginning struct {
+	state uint8
+	at    int64 // when one that is runnable starts
+	slice int64 // what one that runs has left of its slice, 0 where that is not known
+}
 
 // An objectKind is what an object is.
 type objectKind uint8
@@ -295,6 +308,7 @@ func (b *builder) event(e *event) {
 	switch e.kind {
 	case evExists:
 		f.since = e.at
+		defer func() { b.p.lists[g].begins.state = f.state }()
 		switch e.arg {
 		case stateRunning:
 			b.enter(g, running)
@@ -305,7 +319,7 @@ func (b *builder) event(e *event) {
 			b.enter(g, inSyscall)
 		default:
 			b.enter(g, waiting)
-			f.since, f.reason = b.p.rec.Start, waitOther
+			f.since, f.site, f.reason = b.p.rec.Start, e.site, uint8(e.ref)
 		}
 	case evCreate:
 		l := &b.p.lists[g]
@@ -327,8 +341,14 @@ func (b *builder) event(e *event) {
 		}
 		b.wakeUp(g, e)
 	case evStart:
+		if l := &b.p.lists[g]; l.begins.at == 0 {
+			l.begins.at = e.at
+		}
 		b.started(g, e)
 	case evYield:
+		if l := &b.p.lists[g]; l.begins.at == 0 && l.begins.state == running {
+			l.begins.slice = e.at - b.p.rec.Start
+		}
 		b.advance(g, e.at)
 		b.enter(g, runnable)
 		f.readyAt, f.woken, f.idle, f.readyP = e.at, -1, false, -1

@@ -15,7 +15,8 @@ import (
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
 // causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 1 µs and 60
 // bytes for each event.
-func Read(r io.Reader) (*Recording, error) {
+func Read(r io.Reader) (_ *Recording, err error) {
+	defer contain(&err)
 	events, err := trace.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
@@ -42,6 +43,7 @@ func Read(r io.Reader) (*Recording, error) {
 		return nil, err
 	}
 	rec.Traced = t.events
+	rec.skipUnmarked()
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}

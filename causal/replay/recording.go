@@ -63,7 +63,7 @@ type Frame struct {
 type eventKind uint8
 
 const (
-	evExists  eventKind = iota + 1 // at the beginning of the window; arg is a state
+	evExists  eventKind = iota + 1 // at the beginning of the window; arg is a state; of one that waits, site is where and ref a reason
 	evCreate                       // by creates g; site is where
 	evReady                        // g need not wait any more: by woke it, or something outside
 	evStart                        // g runs on processor arg

@@ -110,7 +110,8 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 // recur marks the waits, and what ends them, that are done less often than the other side is.
 func (p *program) recur() {
 	t := newTide(p)
-	wakes, waits := make([]place, p.tokens), make([]place, p.tokens)
+	none := place{-1, -1} // where one side is not in the recording, or has become an object's
+	wakes, waits := slices.Repeat([]place{none}, int(p.tokens)), slices.Repeat([]place{none}, int(p.tokens))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
@@ -125,8 +126,8 @@ func (p *program) recur() {
 		o.never, o.once = other == reachedNever, other == reachedOnce
 	}
 	for token, at := range waits {
-		if o := p.op(at); o.kind == opWait && o.arg == int32(token) {
-			mark(o, t.of(wakes[token]))
+		if at != none && wakes[token] != none {
+			mark(p.op(at), t.of(wakes[token]))
 			mark(p.op(wakes[token]), t.of(at))
 		}
 	}

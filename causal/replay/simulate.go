@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
+	"slices"
 )
 
 // slice is for how long a goroutine keeps its processor while others want it, ns. It is that of Go.
@@ -47,6 +49,8 @@ type runner struct {
 	asked    int64
 	late     int64
 	element  int32 // that it was given
+	gathers  int32 // the goroutines that it waits for the end of, see simulation.gathered; 0 for none
+	of       int32 // the same of the goroutine that waits for its end
 	next     int32 // that waits for the same token, -1
 }
 
@@ -105,6 +109,7 @@ type simulation struct {
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
+	gathered   []gathering // the first is none
 	over       bool
 	passed     map[*op]bool // ops that can be done once, and have been
 	patience   int64        // when to break a wait, without progress until then
@@ -130,7 +135,7 @@ func newSimulation(p *program, c change) *simulation {
 	s := &simulation{
 		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
 		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{},
+		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{}, gathered: make([]gathering, 1),
 	}
 	if c.procs > 0 {
 		s.procs = make([]processor, c.procs)
@@ -160,12 +165,48 @@ func newSimulation(p *program, c change) *simulation {
 		s.objects[i].begin(&p.objects[i])
 	}
 	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
-	for i := range p.lists {
-		if l := &p.lists[i]; !l.born && len(l.ops) > 0 {
-			s.spawn(int32(i), -1)
+	s.begin()
+	return s
+}
+
+// begin has goroutines do what they did when the window began: those that wait go on with that, those that run have
+// processors, for what is left of their slices, and those that are ready come next, in order. Slices that began together
+// would end together for long.
+func (s *simulation) begin() {
+	var lists []int32
+	for i := range s.p.lists {
+		if l := &s.p.lists[i]; !l.born && len(l.ops) > 0 {
+			lists = append(lists, int32(i))
 		}
 	}
-	return s
+	rank := map[uint8]int{waiting: 0, inSyscall: 0, running: 1}
+	of := func(i int32) int {
+		if r, ok := rank[s.p.lists[i].begins.state]; ok {
+			return r
+		}
+		return 2
+	}
+	slices.SortStableFunc(lists, func(a, b int32) int {
+		if of(a) == 2 && of(b) == 2 {
+			return cmp.Compare(s.p.lists[a].begins.at, s.p.lists[b].begins.at)
+		}
+		return cmp.Compare(of(a), of(b))
+	})
+	for _, i := range lists {
+		q := slices.IndexFunc(s.procs, func(p processor) bool { return p.current < 0 })
+		if of(i) == 2 || q < 0 {
+			s.spawn(i, -1, -1)
+			continue
+		}
+		p := &s.procs[q]
+		p.slice = slice
+		if left := s.p.lists[i].begins.slice; left > 0 {
+			p.slice = min(left, slice)
+		}
+		p.current = s.admit(i)
+		s.runners[p.current].state = onProc
+		s.step(int32(q))
+	}
 }
 
 func (s *simulation) run(until int64) {
@@ -248,7 +289,7 @@ func (s *simulation) at(d int64, kind uint8, id int32) {
 }
 
 // spawn starts a list, on a processor if another goroutine does so.
-func (s *simulation) spawn(list, proc int32) {
+func (s *simulation) spawn(list, proc, by int32) {
 	l := &s.p.lists[list]
 	if len(l.ops) == 0 {
 		return
@@ -257,8 +298,51 @@ func (s *simulation) spawn(list, proc int32) {
 		if s.started[list] {
 			return
 		}
-		s.started[list] = true
 	}
+	i := s.admit(list)
+	if l.gathered && by >= 0 {
+		r := &s.runners[by]
+		if r.gathers == 0 {
+			s.gathered = append(s.gathered, gathering{waiter: -1})
+			r.gathers = int32(len(s.gathered) - 1)
+		}
+		s.runners[i].of = r.gathers
+		s.gathered[r.gathers].left++
+	}
+	s.ready(i, proc)
+}
+
+// A gathering is a number of goroutines whose end another one waits for.
+type gathering struct{ left, waiter int32 }
+
+// finished tells of the end of a goroutine.
+func (s *simulation) finished(i, proc int32) {
+	of := s.runners[i].of
+	if of == 0 {
+		return
+	}
+	g := &s.gathered[of]
+	if g.left--; g.left == 0 && g.waiter >= 0 {
+		s.grant(g.waiter, proc)
+	}
+}
+
+// gather waits for the goroutines that the runner has started, or reports that it must wait.
+func (s *simulation) gather(i int32) bool {
+	r := &s.runners[i]
+	if !r.granted && r.gathers > 0 && s.gathered[r.gathers].left > 0 {
+		s.gathered[r.gathers].waiter = i
+		return false
+	}
+	r.granted = false
+	r.gathers = 0
+	r.pc++
+	return true
+}
+
+// admit returns a runner for a list.
+func (s *simulation) admit(list int32) int32 {
+	s.started[list] = true
 	var i int32
 	if n := len(s.free); n > 0 {
 		i = s.free[n-1]
@@ -268,7 +352,7 @@ func (s *simulation) spawn(list, proc int32) {
 		s.runners = append(s.runners, runner{})
 	}
 	s.runners[i] = runner{list: list, left: -1, next: -1, late: -1}
-	s.ready(i, proc)
+	return i
 }
 
 // ready lets a runner go on, woken from a processor or, with -1, by something outside.
@@ -374,6 +458,7 @@ func (s *simulation) step(proc int32) {
 				s.leave(proc, blocked)
 				return
 			}
+			s.finished(i, proc)
 			s.leave(proc, asleep)
 			s.free = append(s.free, i)
 			return
@@ -424,7 +509,13 @@ func (s *simulation) step(proc int32) {
 			}
 		case opSpawn:
 			r.pc++
-			s.spawn(o.arg, proc)
+			s.spawn(o.arg, proc, i)
+		case opGather:
+			if !s.gather(i) {
+				r.late = int64(o.late)
+				s.leave(proc, blocked)
+				return
+			}
 		case opVisit:
 			r.pc++
 			s.visited(o.arg)

@@ -23,6 +23,8 @@ type StudyConfig struct {
 	// Regions is the number of regions that are asked about in each window, those with the most time of their own first; 0
 	// for 16.
 	Regions int
+	// Only says which regions are asked about at all; nil for any.
+	Only func(Region) bool
 	// Windows is how many windows are kept, the latest; 0 for 20.
 	Windows int
 }
@@ -69,6 +71,8 @@ type window struct {
 	effects  map[question]sample
 	regions  []Region
 	inferred bool
+	// ordered is which part of the time goroutines waited in an order that is kept.
+	ordered float64
 }
 
 // A question is a cell of the table of answers.
@@ -80,11 +84,17 @@ type question struct {
 }
 
 // A sample is one window's answer: the mean time between visits or the quantile of durations, before and after the change, ns,
-// and how many visits that is.
+// and how many visits that is. Kept is the reduction with the recorded order of all waits kept, where locks and channels are
+// only inferred, or NaN.
 type sample struct {
 	before, after float64
+	kept          float64
 	visits        int
+	// broken tells that the replay went on only since waits were given up, more than with nothing changed.
+	broken bool
 }
+
+func (s *sample) reduction() float64 { return 1 - s.after/s.before }
 
 // A Metric is what of a progress point changes.
 type Metric string
@@ -115,7 +125,8 @@ type Check struct {
 
 // Add reads one recording. It simulates the window once for each region and speed-up, on the calling goroutine, and gives up
 // when ctx ends.
-func (s *Study) Add(ctx context.Context, rec *Recording) error {
+func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
+	defer contain(&err)
 	w, err := s.analyze(ctx, rec)
 	if err != nil {
 		return err
@@ -131,22 +142,32 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	d := rec.End - rec.Start
 	w := &window{length: time.Duration(d), checks: map[string]Check{}, effects: map[question]sample{}, goes: int(rec.count)}
 	p, base := faithful(rec, w)
+	w.ordered = p.ordered()
+	kept := keptOrder(rec, w)
 	for i, v := range p.recorded() {
 		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= leastVisits {
 			w.checks[c.Point] = c
 		}
 	}
-	for _, r := range p.busiest(s.config.Regions) {
+	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		region := rec.regions[r]
 		w.regions = append(w.regions, region)
 		for _, by := range s.config.Speedups {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			o := simulate(p, change{factors: map[int32]float64{r: 1 - by}}, d)
+			c := change{factors: map[int32]float64{r: 1 - by}}
+			o := simulate(p, c, d)
+			var other outcome
+			if kept != nil {
+				other = simulate(kept.p, c, d)
+			}
 			for i := range p.points {
 				if _, ok := w.checks[p.points[i].name]; ok {
-					w.sample(region, by, p.points[i].name, &base, &o, i, d)
+					w.sample(question{region: region, speedup: by, point: p.points[i].name}, &base, &o, i, d)
+					if kept != nil {
+						w.bound(question{region: region, speedup: by, point: p.points[i].name}, &kept.base, &other, i, d)
+					}
 				}
 			}
 		}
@@ -213,15 +234,69 @@ func (p *program) recorded() [][]int64 {
 	return p.visited
 }
 
-func (w *window) sample(r Region, by float64, point string, base, o *outcome, i int, d int64) {
-	q := question{r, by, point, Throughput}
-	w.effects[q] = sample{period(base.visits[i], d), period(o.visits[i], d), len(base.visits[i])}
+// An alternative is another translation of the same recording, and its replay of nothing changed.
+type alternative struct {
+	p    *program
+	base outcome
+}
+
+// keptOrder returns the translation that keeps the order of all waits, if locks and channels are only inferred and it meets the
+// recording as well; else nil. The truth lies between what the two say, mostly.
+func keptOrder(rec *Recording, w *window) *alternative {
+	if !w.inferred || rec.operated() {
+		return nil
+	}
+	p := newProgram(rec, false)
+	base := simulate(p, change{}, rec.End-rec.Start)
+	if p.misses(&base, rec.End-rec.Start) > MaxDeviation {
+		return nil
+	}
+	return &alternative{p, base}
+}
+
+// operated reports whether operations on locks and channels are in the recording.
+func (r *Recording) operated() bool {
+	return slices.ContainsFunc(r.events, func(e event) bool { return e.kind == evOperate })
+}
+
+// ordered returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
+func (p *program) ordered() float64 {
+	var total int64
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWait && (o.reason == waitMutex || o.reason == waitSend || o.reason == waitReceive || o.reason == waitSelect) {
+				total += o.d
+			}
+		}
+	}
+	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
+}
+
+func (w *window) sample(q question, base, o *outcome, i int, d int64) {
+	q.metric = Throughput
+	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i]), broken: o.broken > base.broken}
 	for _, l := range quantiles {
 		if len(base.durations[i]) < l.least {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{quantile(base.durations[i], l.at), quantile(o.durations[i], l.at), len(base.durations[i])}
+		w.effects[q] = sample{before: quantile(base.durations[i], l.at), after: quantile(o.durations[i], l.at), kept: math.NaN(), visits: len(base.durations[i]), broken: o.broken > base.broken}
+	}
+}
+
+// bound adds what the translation with kept order says.
+func (w *window) bound(q question, base, o *outcome, i int, d int64) {
+	q.metric = Throughput
+	if x, ok := w.effects[q]; ok {
+		x.kept = 1 - period(o.visits[i], d)/period(base.visits[i], d)
+		w.effects[q] = x
+	}
+	for _, l := range quantiles {
+		q.metric = l.metric
+		if x, ok := w.effects[q]; ok {
+			x.kept = 1 - quantile(o.durations[i], l.at)/quantile(base.durations[i], l.at)
+			w.effects[q] = x
+		}
 	}
 }
 
@@ -246,7 +321,7 @@ func quantile(v []int64, at float64) float64 {
 }
 
 // busiest returns the regions with the most time of their own.
-func (p *program) busiest(n int) []int32 {
+func (p *program) busiest(n int, only func(Region) bool) []int32 {
 	own := make([]int64, len(p.rec.regions))
 	for i := range p.lists {
 		for k := range p.lists[i].ops {
@@ -259,7 +334,7 @@ func (p *program) busiest(n int) []int32 {
 	}
 	all := make([]int32, 0, len(own))
 	for r, d := range own {
-		if d > 0 {
+		if d > 0 && (only == nil || only(p.rec.regions[r])) {
 			all = append(all, int32(r))
 		}
 	}

@@ -31,7 +31,7 @@ type command struct {
 // root is the program itself. A command stands in a file of its own.
 var root = &command{
 	name: "otelprof",
-	sub:  []*command{buildCommand, doctorCommand, hdrCommand, installCommand, planCommand, reportCommand, runCommand, stacksCommand, testCommand, topCommand, viewCommand},
+	sub:  []*command{buildCommand, doctorCommand, hdrCommand, installCommand, planCommand, reportCommand, runCommand, stacksCommand, testCommand, topCommand, viewCommand, whatifCommand},
 }
 
 // A call is one execution of a command.

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"otelprof": main, "shop": shop})
+	testscript.Main(m, map[string]func(){"otelprof": main, "shop": shop, "traced": traced})
 }
 
 func TestScripts(t *testing.T) {

@@ -29,6 +29,8 @@ const (
 	Broadcast   Op = 'm'
 	Send        Op = 's' // of a channel; the argument is its capacity
 	Receive     Op = 'r' // likewise
+	TrySend     Op = 'q' // of a channel, by what would have gone on without, as in a select with a default
+	TryReceive  Op = 'p' // likewise
 	Closed      Op = 'e' // a receive from a closed channel
 	Close       Op = 'z'
 	// Select begins a choice between several operations. It ends with the one that was chosen, or,
@@ -38,7 +40,7 @@ const (
 
 func (o Op) valid() bool {
 	switch o {
-	case Lock, Unlock, WriteLock, WriteUnlock, ReadLock, ReadUnlock, Add, Wait, Await, Signal, Broadcast, Send, Receive, Closed, Close, Select:
+	case Lock, Unlock, WriteLock, WriteUnlock, ReadLock, ReadUnlock, Add, Wait, Await, Signal, Broadcast, Send, Receive, TrySend, TryReceive, Closed, Close, Select:
 		return true
 	}
 	return false

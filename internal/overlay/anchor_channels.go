@@ -17,8 +17,8 @@ func tellSends(s *source) error {
 		return err
 	}
 	err := errors.Join(
-		s.atStart("otelprofChannel('s', c)", "sg := c.recvq.dequeue(); sg != nil"),
-		s.atStart("otelprofChannel('s', c)", "c.qcount < c.dataqsiz"),
+		s.atStart("otelprofTried('s', c, block)", "sg := c.recvq.dequeue(); sg != nil"),
+		s.atStart("otelprofTried('s', c, block)", "c.qcount < c.dataqsiz"),
 		s.atStart("otelprofChannel('e', c)", "closed"), // it panics
 	)
 	if err != nil {
@@ -42,8 +42,8 @@ func tellReceives(s *source) error {
 		s.atStart("otelprofDefault()", "atomic.Load(&c.closed) == 0"),
 		s.atStart("otelprofChannel('e', c)", "empty(c)"),
 		s.atStart("otelprofChannel('e', c)", "c.qcount == 0"),
-		s.atStart("otelprofChannel('r', c)", "sg := c.sendq.dequeue(); sg != nil"),
-		s.atStart("otelprofChannel('r', c)", "c.qcount > 0"),
+		s.atStart("otelprofTried('r', c, block)", "sg := c.sendq.dequeue(); sg != nil"),
+		s.atStart("otelprofTried('r', c, block)", "c.qcount > 0"),
 	)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func tellSelects(s *source) error {
 		if err != nil {
 			return err
 		}
-		s.tell(l.Stmt.Pos(), "otelprofChannel("+what+", c)")
+		s.tell(l.Stmt.Pos(), "otelprofTried("+what+", c, "+p[5]+" || "+what+" == 'e')")
 	}
 	woken, err := one(s, "if casi < nsends with the end of a wait", func(i *ast.IfStmt) bool {
 		if len(i.Body.List) == 0 || condition(i) != "casi < nsends" {

@@ -67,7 +67,7 @@ func TestTable(t *testing.T) {
 
 func check(t *testing.T, what string, e, bound float64) {
 	t.Helper()
-	if math.Abs(e) > bound {
+	if !(math.Abs(e) <= bound) {
 		t.Errorf("%s is off by %.2f points, want at most %g", what, e, bound)
 	}
 }

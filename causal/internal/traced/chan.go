@@ -160,7 +160,7 @@ func (c *Chan) received(ok bool, capacity int) {
 // tried ends a select that has sent or done nothing.
 func (c *Chan) tried(sent bool, capacity int) {
 	if sent {
-		c.object.Done(mark.Send, capacity)
+		c.object.Done(mark.TrySend, capacity)
 	} else {
 		mark.LogNone()
 	}

@@ -180,7 +180,7 @@ func TestOperations(t *testing.T) {
 			mu.Lock()
 			whileWaiting(t, "sync.Cond.Wait", c.Wait, c.Broadcast)
 		}},
-		{"channel", "S2 s2 Y s2 Y y Y y r2 r2 Y s2 r2 Y y z e e e", func(*testing.T) {
+		{"channel", "S2 s2 Y q2 Y y Y y r2 r2 Y q2 r2 Y y z e e e", func(*testing.T) {
 			var c Chan
 			ch := make(chan int, 2)
 			Send(&c, ch, 1)

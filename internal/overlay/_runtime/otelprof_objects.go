@@ -98,12 +98,21 @@ func otelprofTell(letter byte, object uintptr, n int) {
 func otelprofChannel(letter byte, c *hchan) {
 	n := int(c.dataqsiz)
 	if c.timer != nil {
-		if letter == 's' {
+		if letter == 's' || letter == 'q' {
 			return
 		}
 		n = 0 // as cap says
 	}
 	otelprofTell(letter, uintptr(unsafe.Pointer(c)), n)
+}
+
+// otelprofTried writes an operation on a channel that was done without waiting. The letter is another one if it would not
+// have waited: the program goes on in either case.
+func otelprofTried(letter byte, c *hchan, block bool) {
+	if !block {
+		letter -= 's' - 'q' // and 'p' for 'r'
+	}
+	otelprofChannel(letter, c)
 }
 
 // otelprofReceived writes that a receive is done.

@@ -1,0 +1,286 @@
+package causal
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// likelySpeedup is what work on a region may reach: regions are compared there, if it was asked about.
+const likelySpeedup = 0.25
+
+// WriteAnswer writes what the profile says of one progress point as text: in three lines what helps most, by how much with its
+// interval, and what that rests on, and then one table of the time between visits, the best region first. With
+// progress "" it takes the progress point with the most visits in recordings, else the first one; a name
+// without curves is an error that wraps [ErrProfile]. Percentages have standard errors behind ± and 95 % intervals in
+// parentheses.
+func (p Profile) WriteAnswer(w io.Writer, progress string) error {
+	a, err := p.answerAt(progress)
+	if err != nil {
+		return err
+	}
+	out := &strings.Builder{}
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "what helps most\t%s\n", a.most())
+	_, _ = fmt.Fprintf(t, "by how much\t%s\n", a.howMuch())
+	_, _ = fmt.Fprintf(t, "what it rests on\t%s\n", a.restsOn())
+	_ = t.Flush() // a Builder takes everything
+	a.table(out)
+	for _, note := range a.notes() {
+		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
+	}
+	_, err = io.WriteString(w, out.String())
+	return err
+}
+
+// An answerAt is what a profile says of the throughput at one progress point.
+type answerAt struct {
+	p        *Profile
+	progress string
+	curves   []Curve // the best first; of a region that of the mode to believe first
+	rows     []Curve // all modes
+}
+
+func (p *Profile) answerAt(progress string) (answerAt, error) {
+	points := distinct(p.Curves, func(c Curve) []string { return []string{c.Progress} })
+	switch {
+	case progress == "" && len(points) > 0:
+		progress = p.busiestProgress(points)
+	case progress != "" && !slices.Contains(points, progress):
+		return answerAt{}, fmt.Errorf("%w: progress point %q: must be one of %q", ErrProfile, progress, points)
+	}
+	a := answerAt{p: p, progress: progress}
+	place := map[question]int{}
+	for _, c := range p.Curves {
+		if c.Progress != progress || !c.ofThroughput() {
+			continue
+		}
+		i, known := place[c.question()]
+		switch {
+		case !known:
+			place[c.question()] = len(a.curves)
+			a.curves = append(a.curves, c)
+		case len(a.curves[i].measured()) == 0 && len(c.measured()) > 0:
+			a.curves[i] = c
+		}
+	}
+	rank := func(c Curve) float64 {
+		e, ok := c.likely()
+		switch {
+		case !ok:
+			return -2
+		case c.Region.Span == c.Progress: // all work is in its own spans, so that it helps by definition
+			return -1.5
+		}
+		return max(e.Reduction, -1)
+	}
+	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
+	for _, best := range a.curves {
+		for _, c := range p.Curves {
+			if c.question() == best.question() {
+				a.rows = append(a.rows, c)
+			}
+		}
+	}
+	return a, nil
+}
+
+// busiestProgress returns the progress point to tell about where none is named: one with numbers before others, one that the
+// program counts itself before spans, and then that with the most visits in recordings.
+func (p *Profile) busiestProgress(points []string) string {
+	spans, known := map[string]bool{}, map[string]bool{}
+	for _, c := range p.Curves {
+		spans[c.Region.Span] = true
+		known[c.Progress] = known[c.Progress] || len(c.measured()) > 0
+	}
+	visits := map[string]int{}
+	if p.Recorded != nil {
+		for _, r := range p.Recorded.Progress {
+			visits[r.Progress] = r.Visits
+		}
+	}
+	rank := func(point string) (n int) {
+		if !known[point] {
+			n += 2
+		}
+		if spans[point] {
+			n++
+		}
+		return n
+	}
+	return slices.MinFunc(points, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(visits[b], visits[a]))
+	})
+}
+
+// likely returns the effect to compare regions by: at 25 %, or else at the largest speed-up of at most a half, or at the
+// smallest.
+func (c Curve) likely() (best Effect, ok bool) {
+	for i, e := range c.measured() {
+		if e.Speedup == likelySpeedup {
+			return e, true
+		}
+		if i == 0 || e.Speedup <= 0.5 {
+			best, ok = e, true
+		}
+	}
+	return best, ok
+}
+
+// candidates are the curves that have a number, but for those of the progress point's own spans.
+func (a answerAt) candidates() []Curve {
+	return slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool {
+		return c.Region.Span == a.progress || len(c.measured()) == 0
+	})
+}
+
+func (a answerAt) most() string {
+	all := a.candidates()
+	if len(all) == 0 {
+		return "not known yet: " + a.whyNothing()
+	}
+	best, _ := all[0].likely()
+	switch {
+	case best.Hi < noEffect:
+		return "nothing: no region brings more than " + points(max(0, best.Hi))
+	case best.Lo <= 0:
+		return fmt.Sprintf("not clear: perhaps %s", oneLine(all[0].Region.Span))
+	}
+	text := oneLine(all[0].Region.Span)
+	var rivals []string
+	for _, c := range all[1:] {
+		if e, _ := c.likely(); e.Hi > best.Lo && e.Reduction > 0 {
+			rivals = append(rivals, oneLine(c.Region.Span))
+		}
+	}
+	const named = 3
+	if n := len(rivals); n > named {
+		rivals = append(rivals[:named], fmt.Sprintf("%d others", n-named))
+	}
+	if len(rivals) > 0 {
+		text += ", by the numbers; within its interval also " + strings.Join(rivals, ", ")
+	}
+	return text
+}
+
+// howMuch tells of the best region at the speed-up by which regions are compared, and where that ends.
+func (a answerAt) howMuch() string {
+	all := a.candidates()
+	if len(all) == 0 {
+		return "no number without a reason to believe it"
+	}
+	e, _ := all[0].likely()
+	text := fmt.Sprintf("%.3g %% faster, %s would take %s less time each (%s to %s)", 100*e.Speedup, oneLine(a.progress), points(e.Reduction), percentOf(e.Lo), points(e.Hi))
+	if e.Reduction > 0 && e.Hi < 1 {
+		text += fmt.Sprintf(", throughput would rise by %s", points(gain(e.Reduction)))
+	}
+	if k := all[0].Knee; k > 0 {
+		text += fmt.Sprintf("; beyond %.0f %% something else is the bottleneck", 100*k)
+	}
+	return text
+}
+
+// points writes a part in percent.
+func points(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+func percentOf(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
+
+func (a answerAt) restsOn() string {
+	mode := ModeReplay
+	if all := a.candidates(); len(all) > 0 {
+		mode = all[0].Mode
+	}
+	r := a.p.Recorded
+	switch {
+	case mode == ModeReplay && r != nil:
+		text := fmt.Sprintf("%s of %v together, simulated; nothing was delayed", countOf(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond))
+		for _, x := range r.Progress {
+			if x.Progress == a.progress {
+				text += fmt.Sprintf("; %s; nothing changed is met within %s", countOf(x.Visits, "visit"), points(x.Deviation))
+			}
+		}
+		return text
+	case mode.Delays():
+		return fmt.Sprintf("%s of plan %s, %v of delay inserted", countOf(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
+	case mode == ModeVirtual:
+		return "virtual time; nothing was delayed"
+	}
+	return "nothing"
+}
+
+// whyNothing says why there is no number at all.
+func (a answerAt) whyNothing() string {
+	var reasons []string
+	for _, c := range a.rows {
+		reasons = append(reasons, c.whyWithheld())
+	}
+	reasons = append(reasons, a.p.Notes...)
+	if len(reasons) == 0 {
+		return "nothing was measured"
+	}
+	return oneLine(reasons[0])
+}
+
+// table writes one line for each region and mode.
+func (a answerAt) table(out *strings.Builder) {
+	if len(a.rows) == 0 {
+		return
+	}
+	now := ""
+	if base := a.curves[0].BasePeriod; base > 0 {
+		now = fmt.Sprintf(" (%v)", threeDigits(base))
+	}
+	_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s%s shrinks if a region is faster by\n", oneLine(a.progress), now)
+	columns := columnsOf(a.rows)
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "  region\tmode\tn\t")
+	for _, s := range columns {
+		_, _ = fmt.Fprintf(t, "%.3g %%\t", 100*s)
+	}
+	_, _ = fmt.Fprintln(t)
+	for _, c := range a.rows {
+		sign := " "
+		if len(c.Disagrees) > 0 {
+			sign = "!"
+		}
+		samples := 0
+		for _, e := range c.Effects {
+			samples = max(samples, e.Samples)
+		}
+		_, _ = fmt.Fprintf(t, "%s %s\t%s\t%d\t", sign, oneLine(c.Region.Span), c.Mode, samples)
+		if len(c.measured()) == 0 {
+			_, _ = fmt.Fprintf(t, "withheld: %s\n", oneLine(c.whyWithheld()))
+			continue
+		}
+		for _, s := range columns {
+			_, _ = fmt.Fprintf(t, "%s\t", c.cellWithError(s))
+		}
+		_, _ = fmt.Fprintln(t)
+	}
+	_ = t.Flush() // a Builder takes everything
+}
+
+// cellWithError writes the effect at a speed-up with its standard error, if there is one.
+func (c Curve) cellWithError(speedup float64) string {
+	for _, e := range c.measured() {
+		if e.Speedup == speedup {
+			return fmt.Sprintf("%.1f ±%.1f (%.1f .. %.1f)", 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi)
+		}
+	}
+	return "-"
+}
+
+// notes are those that are about this progress point: doubts, disagreement, and what is missing. Why a region has no number
+// at all stands in the table.
+func (a answerAt) notes() []string {
+	if len(a.rows) == 0 {
+		return nil // the first line says it
+	}
+	q := *a.p
+	q.Curves = slices.DeleteFunc(slices.Clone(a.rows), func(c Curve) bool { return len(c.measured()) == 0 })
+	return q.allNotes()
+}

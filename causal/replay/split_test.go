@@ -1,0 +1,89 @@
+package replay
+
+import (
+	"math"
+	"testing"
+)
+
+// loops records a goroutine that computes for 2 ms in a span, 3 ms outside of one, and waits for 5 ms, so often.
+func loops(t *testing.T, n int) *Recording {
+	t.Helper()
+	const ms = 1_000_000
+	b := NewRecorder(0, 2)
+	b.Running(0, 1)
+	at := int64(0)
+	for i := range n {
+		b.Open(at, 1, uint64(i+1), 0, Region{Name: "work"})
+		at += 2 * ms
+		b.Close(at, 1, uint64(i+1))
+		at += 3 * ms
+		b.Visit(at, 1, "done")
+		b.Wait(at, 1, 1)
+		at += 5 * ms
+		b.Ready(at, 1, -1)
+		b.Start(at, 1, 0)
+	}
+	r, err := b.Recording(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestSplit(t *testing.T) {
+	r := loops(t, 400)
+	visits := func(r *Recording) (n int) {
+		for _, e := range r.events {
+			if e.kind == evVisit {
+				n++
+			}
+		}
+		return n
+	}
+	for _, n := range []int{0, 1, 2, 5, 7} {
+		windows := r.Split(n)
+		if len(windows) != max(1, n) {
+			t.Fatalf("Split(%d) gives %d windows", n, len(windows))
+		}
+		all, end := 0, r.Start
+		for i, w := range windows {
+			all += visits(w)
+			if w.Start != end {
+				t.Errorf("Split(%d): window %d begins at %d, want %d", n, i, w.Start, end)
+			}
+			end = w.End
+			base, changed := w.Predict("done", Speedup{Region{Name: "work"}, 0.5})
+			if math.Abs(base/10e6-1) > 0.01 || math.Abs(changed/9e6-1) > 0.01 {
+				t.Errorf("Split(%d): window %d: period %v, and %v if work is 50 %% faster; want 10 and 9 ms", n, i, base, changed)
+			}
+		}
+		if end != r.End || all != visits(r) {
+			t.Errorf("Split(%d): windows end at %d with %d visits, want %d and %d", n, end, all, r.End, visits(r))
+		}
+	}
+}
+
+// TestSplitInside cuts where a span is open, so that its rest belongs to its region.
+func TestSplitInside(t *testing.T) {
+	b := NewRecorder(0, 1)
+	b.Running(0, 1)
+	b.Open(10, 1, 1, 0, Region{Name: "whole"})
+	b.Visit(900, 1, "done")
+	b.Close(990, 1, 1)
+	r, err := b.Recording(1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range r.Split(2) {
+		p := newProgram(w, true)
+		var own int64
+		for _, o := range p.lists[0].ops {
+			if o.kind == opRun && len(p.sets[o.set]) > 0 {
+				own += o.d
+			}
+		}
+		if own != 490 {
+			t.Errorf("window %d: %d ns in the span, want 490", i, own)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package replay
+
+// leastMarked is which part of a window marks must be in, for it to begin with them.
+const leastMarked = 0.95
+
+// skipUnmarked has the window begin with its first mark: a trace is on for a while before marks are written to it, and what
+// goroutines did on locks and channels until then is not known. Of that time only the state is kept that it left behind.
+func (r *Recording) skipUnmarked() {
+	first := -1
+	for i := range r.events {
+		switch r.events[i].kind {
+		case evOpen, evClose, evVisit, evOperate:
+			first = i
+		}
+		if first >= 0 {
+			break
+		}
+	}
+	if first < 0 || float64(r.End-r.events[first].at) < leastMarked*float64(r.End-r.Start) {
+		return
+	}
+	r.Start = r.events[first].at
+	state := make([]event, r.count)
+	for i := range r.events[:first] {
+		e := &r.events[i]
+		s := &state[e.g]
+		s.kind, s.g, s.by, s.at = evExists, e.g, nobody, r.Start
+		switch e.kind {
+		case evExists:
+			s.arg = e.arg
+		case evCreate, evReady, evYield:
+			s.arg = stateRunnable
+		case evStart, evReturn:
+			s.arg = stateRunning
+		case evSyscall:
+			s.arg = stateSyscall
+		case evWait:
+			s.arg, s.site, s.ref = stateWaiting, e.site, int32(e.arg)
+		case evEnd:
+			s.kind = 0
+		}
+	}
+	kept := make([]event, 0, len(r.events)-first+len(state))
+	for _, s := range state {
+		if s.kind != 0 {
+			kept = append(kept, s)
+		}
+	}
+	r.events = append(kept, r.events[first:]...)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/glob"
+)
+
+var whatifCommand = &command{
+	name:  "whatif",
+	args:  "URL | TRACE…",
+	short: "Tell what would help, from execution traces or a running program",
+	long: `
+A TRACE is an execution trace of a Go program: of go test -trace, of /debug/pprof/trace, of runtime/trace; - is
+standard input. What was recorded is simulated, with one region after the other made faster. Regions
+are the spans of otelprof, and the regions of runtime/trace. Each trace is a window; few traces are cut into
+several, since the interval of a number comes from how windows differ.
+
+A URL is that of a program's viewer. A program that has no answer yet is asked to record at once.
+
+Three lines tell what helps most, by how much, and what that rests on; a table has all regions. A
+number that may be wrong is withheld, and the reason is said. docs/causal.md tells more.
+
+The progress point is what should happen more often: one that the program counts, or a span without a
+parent. -progress takes any region too, the function that goroutines begin with, or a function that waits:
+its ends, or waits, are then the visits.
+`,
+	run: func(c *call) error {
+		w := whatif{call: c}
+		c.StringVar(&w.progress, "progress", "", "`name` of the progress point; by default the one with the most visits")
+		c.StringVar(&w.region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
+		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.readSpeedups)
+		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
+		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program without an answer is asked to record, in [100ms, 30s]")
+		w.target = c.targetFlags()
+		if err := c.parse(1, -1); err != nil {
+			return err
+		}
+		return w.answer(context.Background())
+	},
+}
+
+// A whatif is one execution of the command.
+type whatif struct {
+	*call
+	progress, region string
+	speedups         []float64
+	json             bool
+	record           time.Duration
+	target           targetFlags
+}
+
+// readSpeedups reads percentages.
+func (w *whatif) readSpeedups(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(part), "%"), 64)
+		if err != nil || !(percent > 0 && percent < 100) {
+			return fmt.Errorf("%q: must be numbers in (0, 100)", part)
+		}
+		w.speedups = append(w.speedups, percent/100)
+	}
+	slices.Sort(w.speedups)
+	w.speedups = slices.Compact(w.speedups)
+	return nil
+}
+
+func (w *whatif) answer(ctx context.Context) error {
+	var p causal.Profile
+	var err error
+	if isURL(w.Arg(0)) {
+		if w.NArg() > 1 {
+			return usagef("argument %q: must not be beside a URL", w.Arg(1))
+		}
+		p, err = w.ask(ctx, w.Arg(0))
+	} else {
+		p, err = w.replay(ctx, w.Args())
+	}
+	if err != nil {
+		return err
+	}
+	return w.write(p)
+}
+
+func (w *whatif) write(p causal.Profile) error {
+	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c causal.Curve) bool {
+		return w.progress != "" && c.Progress != w.progress || !w.asksAbout(c.Region)
+	})
+	if len(w.speedups) > 0 {
+		for i := range p.Curves {
+			p.Curves[i].Effects = slices.DeleteFunc(slices.Clone(p.Curves[i].Effects), func(e causal.Effect) bool {
+				return !slices.Contains(w.speedups, e.Speedup)
+			})
+		}
+	}
+	return w.output("-", func(out io.Writer) error {
+		if w.json {
+			return p.WriteJSON(out)
+		}
+		return p.WriteAnswer(out, w.progress)
+	})
+}
+
+func (w *whatif) asksAbout(r causal.RegionKey) bool {
+	return w.region == "" || glob.Match(w.region, r.Span)
+}
