@@ -38,6 +38,10 @@ func record(ctx context.Context, c *causal.Controller, length time.Duration) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
+	select {
+	case <-time.After(length / (2 * recordings)): // the program settles
+	case <-ctx.Done():
+	}
 	for range recordings {
 		if err := c.Record(ctx, length/(2*recordings)); err != nil && ctx.Err() == nil {
 			return err
