@@ -42,7 +42,7 @@ type answerAt struct {
 	p        *Profile
 	progress string
 	curves   []Curve // the best first; of a region that of the mode to believe first
-	rows     []Curve // all modes
+	rows     []Curve // those of all modes that have a number
 }
 
 func (p *Profile) answerAt(progress string) (answerAt, error) {
@@ -81,7 +81,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
 	for _, best := range a.curves {
 		for _, c := range p.Curves {
-			if c.question() == best.question() {
+			if c.question() == best.question() && len(c.measured()) > 0 {
 				a.rows = append(a.rows, c)
 			}
 		}
@@ -212,24 +212,23 @@ func (a answerAt) restsOn() string {
 
 // whyNothing says why there is no number at all.
 func (a answerAt) whyNothing() string {
-	var reasons []string
-	for _, c := range a.rows {
-		reasons = append(reasons, c.whyWithheld())
+	reasons := a.p.Notes
+	if len(a.curves) > 0 {
+		reasons = []string{a.curves[0].whyWithheld()}
 	}
-	reasons = append(reasons, a.p.Notes...)
 	if len(reasons) == 0 {
 		return "nothing was measured"
 	}
 	return oneLine(reasons[0])
 }
 
-// table writes one line for each region and mode.
+// table writes one line for each region and mode that has a number.
 func (a answerAt) table(out *strings.Builder) {
 	if len(a.rows) == 0 {
 		return
 	}
 	now := ""
-	if base := a.curves[0].BasePeriod; base > 0 {
+	if base := a.rows[0].BasePeriod; base > 0 {
 		now = fmt.Sprintf(" (%v)", threeDigits(base))
 	}
 	_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s%s shrinks if a region is faster by\n", oneLine(a.progress), now)
@@ -250,10 +249,6 @@ func (a answerAt) table(out *strings.Builder) {
 			samples = max(samples, e.Samples)
 		}
 		_, _ = fmt.Fprintf(t, "%s %s\t%s\t%d\t", sign, oneLine(c.Region.Span), c.Mode, samples)
-		if len(c.measured()) == 0 {
-			_, _ = fmt.Fprintf(t, "withheld: %s\n", oneLine(c.whyWithheld()))
-			continue
-		}
 		for _, s := range columns {
 			_, _ = fmt.Fprintf(t, "%s\t", c.cellWithError(s))
 		}
@@ -272,13 +267,28 @@ func (c Curve) cellWithError(speedup float64) string {
 	return "-"
 }
 
-// notes are those that are about this progress point: doubts, disagreement, and what is missing. Why a region has no number
-// at all stands in the table.
+// notes are those that are about this progress point: doubts, disagreement, and why regions have no number.
 func (a answerAt) notes() []string {
-	if len(a.rows) == 0 {
+	if len(a.curves) == 0 {
 		return nil // the first line says it
 	}
 	q := *a.p
-	q.Curves = slices.DeleteFunc(slices.Clone(a.rows), func(c Curve) bool { return len(c.measured()) == 0 })
-	return q.allNotes()
+	q.Curves = a.rows
+	notes := q.allNotes()
+	var reasons []string
+	withheld := map[string][]string{}
+	for _, c := range a.curves {
+		if len(c.measured()) > 0 {
+			continue
+		}
+		why := c.whyWithheld()
+		if withheld[why] == nil {
+			reasons = append(reasons, why)
+		}
+		withheld[why] = append(withheld[why], c.Region.Span)
+	}
+	for _, why := range reasons {
+		notes = append(notes, fmt.Sprintf("no number for %s: %s", strings.Join(withheld[why], ", "), why))
+	}
+	return notes
 }

@@ -47,7 +47,7 @@ by how many % the time for each order (2ms) shrinks if a region is faster by
   reserve  replay  6  20.0 ±0.4 (18.0 .. 22.0)  25.0 ±0.4 (23.0 .. 27.0)  
   price    replay  6  1.0 ±0.4 (-1.0 .. 3.0)    1.2 ±0.4 (-0.8 .. 3.2)    
   order    replay  6  25.0 ±0.4 (23.0 .. 27.0)  50.0 ±0.4 (48.0 .. 52.0)  
-  ship     replay  2  withheld: 2 recordings measured, 5 are needed
+note: no number for ship: 2 recordings measured, 5 are needed
 `},
 		{"two cannot be told apart, and an experiment disagrees", "order", Profile{PlanID: "night", Experiments: 7, Recorded: recorded("order"), Curves: []Curve{
 			replayedCurve("price", "order", map[float64]float64{0.25: 0.29}),

@@ -87,7 +87,7 @@ func (c *Controller) keepAway() string {
 	if n := runtime.NumGoroutine(); n > mostGoroutines {
 		return fmt.Sprintf("%d goroutines: a recording of its own accord is made among at most %d", n, mostGoroutines)
 	}
-	if c.run.Load() != nil {
+	if run := c.run.Load(); run != nil && run.begun.Load() {
 		return "experiments delay the program"
 	}
 	return ""

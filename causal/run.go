@@ -41,6 +41,7 @@ type run struct {
 	scheduled atomic.Pointer[scheduled] // in place of overlap, in runtime mode
 	progress  []visitCounter            // by progress point
 	cancel    context.CancelCauseFunc
+	begun     atomic.Bool // experiments have, after warming up
 	opened    atomic.Bool // the breaker did, or there was a panic
 	panics    sync.Once   // of which the first is told
 	done      chan struct{}
@@ -182,6 +183,7 @@ func (run *run) loop(ctx context.Context) {
 	if !run.prepare(ctx) {
 		return
 	}
+	run.begun.Store(true)
 	for iteration := 0; ; {
 		arms := run.round(speedups, rng)
 		if len(arms) == 0 {

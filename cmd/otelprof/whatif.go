@@ -23,7 +23,8 @@ standard input. What was recorded is simulated, with one region after the other 
 are the spans of otelprof, and the regions of runtime/trace. Each trace is a window; few traces are cut into
 several, since the interval of a number comes from how windows differ.
 
-A URL is that of a program's viewer. A program that has no answer yet is asked to record at once.
+A URL is that of a program's viewer. A program that has no answer yet is asked to record at once, which takes the
+viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records of its own accord, since somebody looks.
 
 Three lines tell what helps most, by how much, and what that rests on; a table has all regions. A
 number that may be wrong is withheld, and the reason is said. docs/causal.md tells more.
@@ -38,7 +39,8 @@ its ends, or waits, are then the visits.
 		c.StringVar(&w.region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
 		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.readSpeedups)
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
-		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program without an answer is asked to record, in [100ms, 30s]")
+		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program without an answer is asked to record, in [100ms, 10s]")
+		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
 		w.target = c.targetFlags()
 		if err := c.parse(1, -1); err != nil {
 			return err
@@ -53,7 +55,7 @@ type whatif struct {
 	progress, region string
 	speedups         []float64
 	json             bool
-	record           time.Duration
+	record, wait     time.Duration
 	target           targetFlags
 }
 
@@ -90,7 +92,7 @@ func (w *whatif) answer(ctx context.Context) error {
 
 func (w *whatif) write(p causal.Profile) error {
 	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c causal.Curve) bool {
-		return w.progress != "" && c.Progress != w.progress || !w.asksAbout(c.Region)
+		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(c.Region)
 	})
 	if len(w.speedups) > 0 {
 		for i := range p.Curves {

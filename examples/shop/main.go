@@ -49,7 +49,7 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 	flags.SetOutput(stderr)
 	flags.DurationVar(&s.duration, "for", 0, "run this long; 0 runs until Ctrl-C")
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` of the viewer")
-	flags.StringVar(&s.plan, "plan", "", "causal plan `file`, written if it is missing (default plan.yaml beside the sources)")
+	flags.StringVar(&s.plan, "plan", "", "causal plan `file`, written if it is missing (default plan.yaml beside the sources); "+noPlan+" for recordings alone")
 	flags.StringVar(&s.data, "data", "", "`folder` of the database and the OTLP-JSON files (default in the user's cache folder)")
 	flags.IntVar(&s.clients, "clients", 8, "closed-loop clients of the load generator")
 	if err := flags.Parse(args); err != nil {
@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		otelprof.WithSchedule(),
 		otelprof.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 	}
-	if plan != "" {
+	if plan != "" && plan != noPlan {
 		options = append(options, otelprof.WithPlanFile(plan))
 	}
 	prof, err := otelprof.Setup(background, options...)
@@ -139,6 +139,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		defer cancel()
 	}
 	load := newLoad(shop.URL(), cfg.clients)
+	_ = prof.Causal().Profile() // somebody will look: the first recordings are made at once
 	done := showProgress(stderr, cfg.duration, load, prof.Causal())
 	// End the experiments while the load is still there: an arm measured while the
 	// clients leave one by one would be worth nothing.
@@ -168,14 +169,17 @@ func printStart(w io.Writer, viewer, shop, plan, data string) {
 	}
 	fmt.Fprintf(w, "viewer  %s\n", viewer)
 	fmt.Fprintf(w, "shop    %s  (POST /orders, GET /orders?last=8, GET /products?category=desk)\n", shop)
-	if plan != "" {
+	switch {
+	case plan == noPlan:
+		fmt.Fprintln(w, "plan    none; what is recorded tells what would help")
+	case plan != "":
 		fmt.Fprintf(w, "plan    %s  edit it while this runs\n", plan)
-	} else {
+	default:
 		fmt.Fprintf(w, "plan    from %s\n", cmp.Or(os.Getenv(otelprof.EnvOpAMP), os.Getenv(otelprof.EnvPlanURL)))
 	}
 	fmt.Fprintf(w, "data    %s\n", data)
 	if endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint != "" {
 		fmt.Fprintf(w, "OTLP    %s\n", endpoint)
 	}
-	fmt.Fprintln(w, "Ctrl-C ends it and prints the tables.")
+	fmt.Fprintln(w, "Ctrl-C ends it and prints the answer.")
 }

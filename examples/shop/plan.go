@@ -23,10 +23,16 @@ var planTemplate = template.Must(template.New("plan").Parse(planText))
 // that disagree.
 const planLife = time.Hour - time.Minute
 
+// noPlan is in place of the name of a file where no experiments are wanted.
+const noPlan = "off"
+
 // preparePlan returns the path of the plan file, "" if a plan server is asked instead. A plan the
 // user names is used as it is, and written only if it does not exist; the shop's own is written anew at every
 // start, since a plan expires.
 func preparePlan(given, dataDir string, now time.Time) (string, error) {
+	if given == noPlan {
+		return noPlan, nil
+	}
 	path := given
 	if path == "" && (os.Getenv(otelprof.EnvPlanURL) != "" || os.Getenv(otelprof.EnvOpAMP) != "") {
 		return "", nil

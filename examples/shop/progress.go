@@ -41,8 +41,9 @@ func showProgress(w io.Writer, duration time.Duration, l *load, controller *caus
 			case <-ticker.C:
 			}
 			orders := l.Orders.Load()
-			show(fmt.Sprintf("%d orders, %.0f/s; causal: %s",
-				orders, float64(orders-last)/every.Seconds(), controller.Status().State))
+			status := controller.Status()
+			show(fmt.Sprintf("%d orders, %.0f/s; %d recordings; experiments: %s",
+				orders, float64(orders-last)/every.Seconds(), status.Recording.Recordings, status.State))
 			last = orders
 		}
 	})

@@ -12,8 +12,10 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// report writes what the run has shown: the load, a line for each region, and what
-// speeding up each region of the plan would bring.
+// goal is what should happen more often.
+const goal = "POST /orders"
+
+// report writes what the run has shown: the load, a line for each region, and what would help most.
 func report(w io.Writer, l *load, regions []spans.RegionStats, profile causal.Profile) error {
 	elapsed := time.Since(l.started)
 	fmt.Fprintf(w, "\n%d orders in %v (%.0f/s), %d refused for lack of stock, %d reads\n\n",
@@ -23,7 +25,11 @@ func report(w io.Writer, l *load, regions []spans.RegionStats, profile causal.Pr
 		return err
 	}
 	fmt.Fprintln(w)
-	return profile.WriteTable(w)
+	progress := goal
+	if !slices.ContainsFunc(profile.Curves, func(c causal.Curve) bool { return c.Progress == goal }) {
+		progress = "" // it was too short for that
+	}
+	return profile.WriteAnswer(w, progress)
 }
 
 // writeRegions writes the regions, those with most self time first.

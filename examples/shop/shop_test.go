@@ -276,7 +276,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("run: %v\n%s", err, &stderr)
 	}
-	for _, want := range []string{"viewer  http://127.0.0.1:", "edit it while this runs", "reserve stock", "p99.9"} {
+	for _, want := range []string{"viewer  http://127.0.0.1:", "edit it while this runs", "reserve stock", "p99.9", "\nwhat helps most   ", "\nby how much       ", "\nwhat it rests on  "} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, &stdout)
 		}

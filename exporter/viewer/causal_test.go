@@ -123,7 +123,7 @@ func TestStopMakesANewProfile(t *testing.T) {
 func TestCausalAbsent(t *testing.T) {
 	h := testHandler(t, nil)
 	for _, r := range [][2]string{
-		{"GET", "profile"}, {"GET", "plan"}, {"PUT", "plan"}, {"DELETE", "plan"}, {"GET", "experiments"}, {"POST", "plan/check"},
+		{"GET", "profile"}, {"GET", "plan"}, {"PUT", "plan"}, {"DELETE", "plan"}, {"GET", "experiments"}, {"POST", "plan/check"}, {"POST", "record"},
 	} {
 		errorOf(t, ask(t, h, r[0], "/api/v1/causal/"+r[1], ""), 404)
 	}

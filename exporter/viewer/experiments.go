@@ -1,7 +1,9 @@
 package viewer
 
 import (
+	"context"
 	"io"
+	"time"
 
 	"github.com/otelprof/otelprof/causal"
 )
@@ -14,6 +16,7 @@ type experiments interface {
 	Status() causal.Status
 	Profile() causal.Profile
 	Timeline() causal.Timeline
+	Record(ctx context.Context, d time.Duration) error
 	Check(*causal.Plan) error
 	ApplyFrom(causal.Source, *causal.Plan) error
 	Reject(causal.Source, error)
@@ -27,6 +30,9 @@ func (savedExperiments) Timeline() causal.Timeline {
 	return causal.Timeline{Regions: []causal.RegionKey{}, Progress: []causal.ProgressPoint{}, Experiments: []causal.Experiment{}}
 }
 func (savedExperiments) Check(*causal.Plan) error { return errSaved }
+func (savedExperiments) Record(context.Context, time.Duration) error {
+	return errSavedRecording
+}
 
 func parsePlan(doc []byte) (*causal.Plan, error) { return causal.ParsePlan(doc) }
 

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -137,7 +138,18 @@ type fakeExperiments struct {
 	applied  []string
 	rejected []string
 	stopped  []string
+	recorded []time.Duration
 	refuse   error
+}
+
+func (f *fakeExperiments) Record(_ context.Context, d time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recorded = append(f.recorded, d)
+	if f.refuse == nil {
+		f.status.Recording.Recordings++
+	}
+	return f.refuse
 }
 
 func (f *fakeExperiments) Status() causal.Status {

@@ -3,6 +3,7 @@ package viewer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
@@ -44,6 +45,8 @@ func (h *Handler) useSaved(s Saved) {
 
 // savedExperiments are over.
 type savedExperiments struct{ profile causal.Profile }
+
+var errSavedRecording = fmt.Errorf("%w: must be of a process that runs; these are saved data", causal.ErrRecording)
 
 var errSaved = errors.New("viewer: plan: must be sent to a process that runs; these are saved data")
 

@@ -166,6 +166,7 @@ func (h *Handler) routes() error {
 	h.mux.Handle("/api/v1/causal/profile", get(h.causalProfile))
 	h.mux.Handle("/api/v1/causal/experiments", get(h.causalTimeline))
 	h.mux.Handle("/api/v1/causal/plan/check", methods{http.MethodPost: h.checkPlan})
+	h.mux.Handle("/api/v1/causal/record", methods{http.MethodPost: h.recordNow})
 	h.mux.Handle("/api/v1/causal/plan", methods{
 		http.MethodGet:    h.causalPlan,
 		http.MethodPut:    h.replacePlan,

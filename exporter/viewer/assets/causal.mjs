@@ -2,7 +2,7 @@
 
 import { request } from "./api.mjs";
 import { command, figure, ranking, rankingRow } from "./causalparts.mjs";
-import { metricName, planCommand, planDraft, unseenText, virtualIsOn, whyEmpty } from "./causalwords.mjs";
+import { metricName, planCommand, planDraft, unseenText, whyEmpty } from "./causalwords.mjs";
 import { columnsOf, isThroughput, modes, questionsOf } from "./curves.mjs";
 import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { marker } from "./plot.mjs";
@@ -13,7 +13,7 @@ import { statusBar } from "./plan.mjs";
 
 const few = 8; // rows and pictures that are shown at first
 const optIn = "export OTELPROF_EXPERIMENTS=on OTELPROF_PLAN_FILE=plan.yaml";
-const switchOn = "export OTELPROF_VIRTUAL=on";
+const switchOn = "export OTELPROF_REPLAY=on";
 
 export function causalView(context) {
   const el = h("section", { class: "causal", "aria-label": "Causal profile" }, h("h1", { class: "visually-hidden" }, "Causal profile"));
@@ -114,7 +114,16 @@ export function causalView(context) {
       ...(plan.status.enabled ? [] : [h("p", {}, "Experiments are off. Switch them on and start the program again:"), command(optIn)]),
       ...(plan.replaceable ? [h("p", {}, button("Write a plan for it", { onclick: () => status.editor.edit() }))]
         : [h("p", {}, "This replaces the plan in the file that the program looks at every two seconds. It delays the program within its limits:"), command(start)]));
+    if (context.query.get("plan") === "1") confirm(plan.status.enabled);
     notes.replaceChildren(...(some && profile.notes?.length ? [h("h3", {}, "Notes"), h("ul", {}, profile.notes.map((n) => h("li", {}, n)))] : []));
+  }
+
+  /** confirm opens what leads to an experiment, once, for who comes from the overview. */
+  function confirm(enabled) {
+    context.remember({ plan: "" });
+    if (enabled) return status.editor.edit();
+    experiment.open = true;
+    experiment.scrollIntoView({ block: "start" });
   }
 
   function drawRanking(shown) {
@@ -171,10 +180,11 @@ export function noController() {
 
 /** reasonBox says why there is no number, and what to do: first what delays nothing. */
 export function reasonBox({ profile, plan }, start, title = "There is no number yet") {
+  const recording = isSaved() ? undefined : plan.status.recording; // of saved data there will be no more
   const runs = ["running", "waiting"].includes(plan.status.state);
   const byExperiment = [!plan.status.enabled && [h("p", {}, "Switch experiments on, and start the program again:"), command(optIn)],
     !runs && [h("p", {}, plan.replaceable ? "Start one:" : "Start one, by the plan file that the program looks at every two seconds:"), command(start)]].filter(Boolean);
-  return empty(title, ...whyEmpty({ ...plan.status, plan: plan.plan }, profile),
-    !virtualIsOn(profile) && !profile.plan_id && [h("p", {}, "Switch virtual time on, and start the program again:"), command(switchOn)],
+  return empty(title, ...whyEmpty({ ...plan.status, recording, plan: plan.plan }, profile),
+    recording?.on === false && [h("p", {}, "Switch recordings on, and start the program again:"), command(switchOn)],
     byExperiment.length > 0 && h("details", {}, h("summary", {}, "By an experiment, which delays the program within limits"), byExperiment));
 }

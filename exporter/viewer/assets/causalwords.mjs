@@ -2,6 +2,7 @@
 
 import { apart, isThroughput, typical } from "./curves.mjs";
 import { change, duration, percent } from "./format.mjs";
+import { whyNoRecording } from "./recordingwords.mjs";
 
 /** metricName writes "latency_p99.9" as "latency p99.9". */
 export const metricName = (metric) => metric.replace("_", " ");
@@ -63,31 +64,23 @@ export function reasons(curve) {
   return [...at.values()].map(({ why, speedups }) => (all ? why : `at ${speedups.join(", ")}: ${why}`));
 }
 
+const advice = { // by the mode that is believed less
+  replay: "The simulation may lack a lock or a queue that it could only infer: believe the experiment if processors were free.",
+  virtual: "Virtual time may have missed a wait, or the order of events matters: believe the experiment if processors were free.",
+};
+
 /** disagreement says where two modes lie apart and whom to believe; "" where they do not. */
 export function disagreement(q) {
   const found = apart(q);
   if (!found) return q.disagree ? "The modes disagree." : "";
   const [p, mode, other, otherMode] = found;
   return `The modes disagree: ${percent(p.speedup)} faster gives ${change(p.change)} (${interval(p)}) by ${mode}, but `
-    + `${change(other.change)} (${interval(other)}) by ${otherMode}. ${otherMode === "virtual"
-      ? "Virtual time may have missed a wait, or the order of events matters: believe the experiment if processors were free."
-      : "Measure both again before you rely on either."}`;
-}
-
-/** virtualIsOn tells whether virtual time is on, as far as the profile shows. */
-export function virtualIsOn(profile) {
-  return profile.curves.some((c) => c.mode === "virtual") || (!profile.plan_id && new Date(profile.started ?? 0).getTime() > 0);
+    + `${change(other.change)} (${interval(other)}) by ${otherMode}. ${advice[otherMode] ?? "Measure both again before you rely on either."}`;
 }
 
 /** whyEmpty says in sentences why there is no number yet, and what to do. */
 export function whyEmpty(status, profile) {
-  const out = [];
-  const on = virtualIsOn(profile);
-  if (on && profile.curves.length === 0) {
-    out.push("Virtual time is on. It needs no plan and delays nothing, but some seconds of traffic: send the application requests.");
-  } else if (!on && !profile.plan_id) {
-    out.push("Virtual time, which would answer without delaying anything, is off, by the option WithoutVirtualTime or OTELPROF_VIRTUAL=off.");
-  }
+  const out = whyNoRecording(status, profile);
   if (!status.enabled) {
     out.push("Experiments are off: the application has not opted in by the option WithExperiments, or OTELPROF_EXPERIMENTS=off forbids them.");
   }

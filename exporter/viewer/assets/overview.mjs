@@ -4,13 +4,15 @@ import { request, unlessRefused } from "./api.mjs";
 import { noController, reasonBox } from "./causal.mjs";
 import { signs } from "./causalparts.mjs";
 import { disagreement, interval, planCommand } from "./causalwords.mjs";
-import { button, h, keyed, setAttr, setText, swap } from "./dom.mjs";
+import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
 import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
+import { recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
 const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings", virtual: "virtual time" };
+const computed = ["replay", "virtual"]; // modes for which nothing was tried out
 const few = 10; // rows that are shown at first
 const nobody = { curves: [] }; // the profile of a process without a causal controller
 const hasStacks = () => document.body.dataset.stacks === "true";
@@ -19,7 +21,9 @@ export function overviewView(context) {
   const headline = h("h2");
   const more = h("p", { class: "muted" });
   const next = h("p", { class: "next" }); // where to look for the reason
-  const lead = h("div", { class: "finding" }, headline, more, next);
+  const confirm = h("a", { class: "confirm" }, "Confirm by an experiment"); // which the plan is written for
+  const recordings = h("p", { class: "note recordings", role: "status" });
+  const lead = h("div", { class: "finding" }, headline, more, next, recordings);
   const advice = h("div", { class: "advice" });
   const goals = h("select", { onchange: () => { context.remember({ goal: goals.value }); draw(); } });
   const chooser = h("label", {}, "What should get better ", goals);
@@ -71,7 +75,9 @@ export function overviewView(context) {
     setText(headline, said[0] ?? "What would help is not known yet");
     setText(more, said.slice(1).join(" "));
     more.hidden = said.length < 2;
-    explain(goal && bestOf(rows)?.region);
+    explain(goal && bestOf(rows), goal);
+    setText(recordings, isSaved() ? "" : recordingText(plan?.status.recording));
+    recordings.hidden = !recordings.textContent;
     const speedups = new Set(rows.filter((r) => r.point).map((r) => r.point.speedup));
     const [same] = speedups;
     setText(effectHead, goal && some ? `${goalText(goal)}, if ${speedups.size === 1 ? `${percent(same)} faster` : "faster"}` : "Effect");
@@ -86,14 +92,17 @@ export function overviewView(context) {
   }
 
   /** explain leads to what tells why a region is slow. */
-  function explain(region) {
+  function explain(best, goal) {
+    const region = best?.region;
     next.hidden = !region;
+    confirm.hidden = isSaved() || !best || !computed.includes(best.question.answer.mode);
+    confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
     if (!region || next.dataset.of === region.name) return;
     next.dataset.of = region.name;
     const name = encodeURIComponent(region.name);
     next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
       h("a", { href: `#/sessions?name=${name}` }, "slowest requests"), " with it",
-      ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ".");
+      ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ". ", confirm);
   }
 
   /** advise says what to do where there is no number. */

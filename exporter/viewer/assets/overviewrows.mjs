@@ -1,7 +1,7 @@
 // Regions beside what the causal profile says of them, ranked by that. No access to the page.
 
 import { isThroughput, little, measured, questionsOf } from "./curves.mjs";
-import { metricName, reasons, verdictText, virtualIsOn } from "./causalwords.mjs";
+import { metricName, reasons, verdictText } from "./causalwords.mjs";
 import { percent } from "./format.mjs";
 
 const usual = 0.25; // the speed-up that rows are compared at
@@ -95,8 +95,9 @@ function whyNone(region, question, profile, goal) {
   if (question) return reasons(question.answer)[0] ?? "not measured yet";
   if (goal && region.name === goal.progress) return "is the unit of work itself";
   if (goal && ["server", "consumer"].includes(region.kind)) return "is another unit of work";
-  if (virtualIsOn(profile)) return goal ? `no number for ${goal.progress} yet` : "no number yet";
-  return profile.plan_id ? "not in the plan" : "nothing is measured";
+  const byItself = profile.recorded || profile.curves.some((c) => ["replay", "virtual"].includes(c.mode));
+  if (!byItself) return profile.plan_id ? "not in the plan" : "nothing is measured";
+  return goal ? `no number for ${goal.progress} yet` : "no number yet";
 }
 
 /** bestOf is the region that is most worth speeding up, if any is known to help. */

@@ -7,6 +7,7 @@ import { handoverText } from "./causalwords.mjs";
 import { button, h, keyed, setAttr, setText } from "./dom.mjs";
 import { clock, count, dateTime, plural, until } from "./format.mjs";
 import { planEditor } from "./planeditor.mjs";
+import { recordingText } from "./recordingwords.mjs";
 
 const states = {
   idle: ["○", "Idle", "no plan"],
@@ -41,7 +42,7 @@ export function statusBar(context) {
       ["Time", "What", "Who asked"].map((t) => h("th", { scope: "col", class: "text" }, t)))), story)), lost);
   const facts = {};
   const list = h("dl", { class: "plan-facts" });
-  for (const label of ["Experiment", "Measured", "Waits seen by", "Plan", "Expires", "Lease", "Source", "No answer", "Not inserted"]) {
+  for (const label of ["Recordings", "Experiment", "Measured", "Waits seen by", "Plan", "Expires", "Lease", "Source", "No answer", "Not inserted"]) {
     const value = h("dd");
     facts[label] = { row: h("div", {}, h("dt", {}, label), value), value };
     list.append(facts[label].row);
@@ -121,6 +122,7 @@ export function statusBar(context) {
     setText(reason, status.reason || (status.enabled ? meaning : "the application has not opted in to experiments"));
     setAttr(reason, "title", status.since && new Date(status.since).getTime() > 0 ? `since ${dateTime(status.since)}` : null);
     stop.hidden = !["running", "waiting"].includes(status.state);
+    show("Recordings", recordingText(status.recording));
     show("Experiment", status.experiment || (status.state === "running" ? "between two" : ""));
     keyed(limits, plan ? gauges(status) : [], (g) => g.label, gauge);
     show("Measured", profile.experiments ? `${plural(profile.experiments, "experiment")} in ${plural(profile.iterations, "round")}` : "");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseText, disagreement, handoverText, metricName, nextStep, planCommand, planDraft, reasons, unseenText, verdictText, virtualIsOn, whyEmpty } from "../assets/causalwords.mjs";
+import { baseText, disagreement, handoverText, metricName, nextStep, planCommand, planDraft, reasons, unseenText, verdictText, whyEmpty } from "../assets/causalwords.mjs";
 import { questionsOf } from "../assets/curves.mjs";
 
 const effect = (speedup, reduction, more = {}) => ({ speedup, reduction, lo: reduction - 0.01, hi: reduction + 0.01, samples: 9, outliers: 0, ...more });
@@ -55,18 +55,11 @@ test("there is always a reason for no number", () => {
   for (const state of ["idle", "waiting", "running", "stopped", "expired", "spent", "aborted"]) {
     assert.equal(whyEmpty({ enabled: true, state }, profile).length, 1, state);
   }
-  const all = whyEmpty({ enabled: false, state: "idle", last_error: "bad key" }, { curves: [], notes: ["no visits", "no plan has run yet"] });
+  const all = whyEmpty({ enabled: false, state: "idle", last_error: "bad key", recording: { on: false, recordings: 0 } }, { curves: [], notes: ["no visits", "no plan has run yet"] });
   assert.equal(all.length, 4);
-  assert.match(all[0], /Virtual time.*is off/);
+  assert.match(all[0], /Recordings.*are off/);
   assert.match(all[2], /bad key/);
-  assert.match(whyEmpty({ enabled: true, state: "idle" }, { curves: [], started: "2026-01-01T00:00:00Z" })[0], /Virtual time is on/);
-});
-
-test("virtual time shows in what there is of the profile", () => {
-  assert.equal(virtualIsOn({ curves: [], started: "0001-01-01T00:00:00Z" }), false);
-  assert.equal(virtualIsOn({ curves: [], started: "2026-01-01T00:00:00Z" }), true);
-  assert.equal(virtualIsOn({ curves: [{ mode: "virtual" }], plan_id: "p" }), true);
-  assert.equal(virtualIsOn({ curves: [], plan_id: "p", started: "2026-01-01T00:00:00Z" }), false);
+  assert.match(whyEmpty({ enabled: true, state: "idle", recording: { on: true, recordings: 0 } }, { curves: [] })[0], /Recordings are on/);
 });
 
 test("where too little was measured, it says how more comes", () => {

@@ -62,7 +62,7 @@ test("a row without a number says why", () => {
   assert.equal(why("pack", { plan_id: "p", curves: [] }), "not in the plan");
   assert.equal(why("pack"), "no number for POST /orders yet");
   assert.equal(why("pack", { curves: [] }, null), "nothing is measured");
-  assert.equal(why("pack", { curves: [], started: "2026-01-01T00:00:00Z" }, null), "no number yet");
+  assert.equal(why("pack", { curves: [], recorded: { windows: 1 } }, null), "no number yet");
   assert.equal(why("price cart"), "no effect");
 });
 
