@@ -33,8 +33,10 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	if err != nil {
 		return err
 	}
-	if err := r.study.Add(ctx, rec); err != nil {
-		return err
+	for _, window := range rec.Split(windowsIn(rec)) {
+		if err := r.study.Add(ctx, window); err != nil {
+			return err
+		}
 	}
 	result := r.study.Result()
 	r.mu.Lock()
@@ -44,6 +46,15 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	}
 	return nil
 }
+
+const (
+	// mostWindows is into how many windows a recording is cut at most, so that there are numbers soon, and one window that
+	// cannot be simulated leaves others; leastIn is how many visits each should have.
+	mostWindows = 3
+	leastIn     = 100
+)
+
+func windowsIn(rec *replay.Recording) int { return max(1, min(rec.Visits()/leastIn, mostWindows)) }
 
 func (r *replayed) addTo(p *Profile) {
 	r.mu.Lock()
@@ -110,7 +121,7 @@ func whyNotReplayed(a replay.Answer, windows int) string {
 	case replay.WithheldNone:
 		return ""
 	case replay.WithheldWindows:
-		return fmt.Sprintf("%s measured, %d are needed", countOf(windows, "recording"), replay.LeastWindows)
+		return fmt.Sprintf("%s measured, %d are needed", countOf(windows, "recorded window"), replay.LeastWindows)
 	case replay.WithheldDeviation:
 		return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*replay.MaxDeviation)
 	case replay.WithheldStuck:

@@ -37,7 +37,7 @@ func TestReplayedToCurves(t *testing.T) {
 			{Speedup: 0.25, Reduction: 0.1, Lo: 0.05, Hi: 0.15, Samples: 1, Reductions: []float64{0.1}},
 		}},
 		{Mode: ModeReplay, Region: region, Progress: "report", Metric: MetricThroughput, Effects: []Effect{
-			{Speedup: 0.25, Samples: 1, Withheld: "6 recordings measured, 5 are needed"},
+			{Speedup: 0.25, Samples: 1, Withheld: "6 recorded windows measured, 5 are needed"},
 			{Speedup: 0.5, Withheld: "simulated with nothing changed, the program is not within 3 % of what was recorded"},
 			{Speedup: 0.75, Withheld: "too few visits of the progress point in most recordings"},
 		}},

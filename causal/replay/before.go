@@ -1,5 +1,10 @@
 package replay
 
+import (
+	"slices"
+	"strings"
+)
+
 // An operation that began before the window has left no mark: its goroutine waits when the window begins, and is woken by
 // the operation that is its other side. What would be left as a wait for a goroutine would be done twice in a replay, by
 // that wake-up and by what the object decides: an element would be received, and be there still.
@@ -9,7 +14,7 @@ const near = 20_000
 
 // before puts the operations in place of the waits that they were.
 func (b *builder) before() {
-	wakes := make([]place, b.p.tokens)
+	wakes := slices.Repeat([]place{{-1, -1}}, int(b.p.tokens))
 	for l := range b.p.lists {
 		for k := range b.p.lists[l].ops {
 			if o := &b.p.lists[l].ops[k]; o.kind == opWake {
@@ -19,39 +24,66 @@ func (b *builder) before() {
 	}
 	for i := range b.p.lists {
 		l := &b.p.lists[i]
-		if l.born || l.begins.state != waiting || len(l.ops) == 0 || l.ops[0].kind != opWait || b.dead[l.ops[0].arg] {
+		if l.born || l.begins.state != waiting {
 			continue
 		}
-		o := &l.ops[0]
-		other := b.belongs(wakes[o.arg])
-		if other == nil {
-			continue
-		}
-		kind := l.otherSide(other)
-		if kind == opWait {
-			continue
-		}
-		b.dead[o.arg] = true
-		if n := l.after(0); n > 0 && l.ops[n].kind == kind && l.ops[n].arg == other.arg { // it is marked where it is done
-			if kind == opSend || kind == opReceive {
-				l.ops[n].d = b.p.rec.Start
-				b.levels[other.arg].waited(kind, &b.p.objects[other.arg])
+		last, late, kind, object := -1, int32(lateUnknown), opWait, int32(-1)
+		for k := range l.ops { // who tries again for a lock waits again
+			o := &l.ops[k]
+			if o.kind == opRun || o.kind == opWake {
+				continue
 			}
-			l.ops[n].late, l.ops[n].site = o.late, o.site
-			*o = op{kind: opRun, at: o.at, set: o.set}
-			continue
-		}
-		*o = op{kind: kind, arg: other.arg, at: o.at, late: o.late, site: o.site, set: o.set, free: o.free, loose: o.loose}
-		switch kind {
-		case opSend, opReceive:
-			o.d = b.p.rec.Start
-			b.levels[o.arg].waited(kind, &b.p.objects[o.arg])
-		case opLock, opWriteLock, opReadLock:
-			if kind == opReadLock {
-				b.levels[o.arg].low++ // its release is of a lock that nobody had at first
+			if o.kind != opWait || b.dead[o.arg] || wakes[o.arg].list < 0 {
+				break
 			}
-			l.held(o.arg)
+			other := b.belongs(wakes[o.arg])
+			if other == nil || last >= 0 && other.arg != object || !b.p.wakes(other.kind, b.p.siteOf(wakes[o.arg])) {
+				break
+			}
+			now := l.otherSide(other)
+			if now == opWait || last >= 0 && (now != kind || kind == opSend || kind == opReceive) {
+				break
+			}
+			b.dead[o.arg] = true
+			if last < 0 {
+				late = o.late
+			} else {
+				l.ops[last] = op{kind: opRun, at: o.at, set: o.set}
+			}
+			last, kind, object = k, now, other.arg
 		}
+		if last >= 0 {
+			b.put(l, last, op{kind: kind, arg: object, late: late})
+		}
+	}
+}
+
+// put has a list do an operation in place of a wait.
+func (b *builder) put(l *list, at int, done op) {
+	o := &l.ops[at]
+	n := l.after(at)
+	if n > 0 && l.ops[n].kind == done.kind && l.ops[n].arg == done.arg { // it is marked where it is done
+		l.ops[n].late, l.ops[n].site = done.late, o.site
+		*o = op{kind: opRun, at: o.at, set: o.set}
+	} else {
+		n = at
+		*o = op{kind: done.kind, arg: done.arg, at: o.at, late: done.late, site: o.site, set: o.set, free: o.free, loose: o.loose}
+	}
+	switch lv := &b.levels[done.arg]; done.kind {
+	case opSend, opReceive:
+		l.ops[n].d = b.p.rec.Start
+		lv.waited(done.kind, &b.p.objects[done.arg])
+	case opLock, opWriteLock, opReadLock:
+		if n != at {
+			break
+		}
+		switch { // its release is of a lock that it had not at first
+		case done.kind == opReadLock:
+			lv.low++
+		case l.ops[n].at < lv.released:
+			b.p.objects[done.arg].held = false
+		}
+		l.held(at, done.arg)
 	}
 }
 
@@ -90,8 +122,8 @@ func (b *builder) belongs(at place) *op {
 		switch o.kind {
 		case opUnlock, opWriteUnlock, opReadUnlock, opAdd: // marked before it takes effect
 			return o
-		case opSend:
-			if o.d == o.at { // it has no mark where it is done
+		case opSend, opReceive:
+			if o.d == o.at { // it has one mark
 				return o
 			}
 		}
@@ -110,6 +142,18 @@ func (b *builder) belongs(at place) *op {
 	return nil
 }
 
+// wakes reports whether a waker's stack is one of an operation of a kind; without a stack it may be.
+func (p *program) wakes(kind opKind, site int32) bool {
+	if len(p.rec.sites[site].Frames) == 0 {
+		return true
+	}
+	switch kind {
+	case opSend, opReceive:
+		return p.direction(site) == kind
+	}
+	return strings.HasPrefix(p.rec.sites[site].Frames[0].Func, "sync.") || strings.HasPrefix(p.rec.sites[site].Frames[0].Func, "internal/sync.")
+}
+
 // otherSide returns what a list has waited for that an operation let go on, opWait if that is not known.
 func (l *list) otherSide(o *op) opKind {
 	switch o.kind {
@@ -119,19 +163,18 @@ func (l *list) otherSide(o *op) opKind {
 		return opSend
 	case opAdd:
 		return opJoin
-	case opUnlock:
-		return opLock
-	case opReadUnlock:
-		return opWriteLock
-	case opWriteUnlock:
-		for k := range l.ops {
-			switch x := &l.ops[k]; {
-			case x.arg != o.arg:
-			case x.kind == opWriteUnlock:
-				return opWriteLock
-			case x.kind == opReadUnlock:
-				return opReadLock
-			}
+	}
+	for k := range l.ops { // who has waited for a lock has one to release
+		switch x := &l.ops[k]; {
+		case x.arg != o.arg:
+		case x.kind == opUnlock:
+			return opLock
+		case x.kind == opWriteUnlock:
+			return opWriteLock
+		case x.kind == opReadUnlock:
+			return opReadLock
+		case x.kind == opLock, x.kind == opWriteLock, x.kind == opReadLock:
+			return opWait
 		}
 	}
 	return opWait
@@ -145,11 +188,11 @@ func (v *level) waited(kind opKind, o *objectInfo) {
 	}
 }
 
-// held notes that a lock is held from the beginning of a list.
-func (l *list) held(object int32) {
-	for k := range l.ops {
+// held notes that a lock is held from an op of a list.
+func (l *list) held(at int, object int32) {
+	for k := at; k < len(l.ops); k++ {
 		o := &l.ops[k]
-		if k > 0 && o.arg == object && (o.kind == opUnlock || o.kind == opWriteUnlock || o.kind == opReadUnlock) {
+		if k > at && o.arg == object && (o.kind == opUnlock || o.kind == opWriteUnlock || o.kind == opReadUnlock) {
 			return
 		}
 		o.free, o.loose = false, false

@@ -21,6 +21,16 @@ func (r *Recording) Points() []string {
 	return slices.Compact(names)
 }
 
+// Visits returns how often the progress point is visited that is visited most.
+func (r *Recording) Visits() (most int) {
+	p := program{rec: r}
+	p.findPoints()
+	for _, v := range p.recorded() {
+		most = max(most, len(v))
+	}
+	return most
+}
+
 // Count makes a progress point of what has a name, unless there is one: each end of a span or region of that name, or else of
 // a goroutine that began with the function of that name, or else each wait of the function itself. It returns the number of
 // visits.

@@ -13,6 +13,8 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.p.parents()
+	b.fromOutside()
 	b.before()
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
@@ -38,13 +40,7 @@ func (b *builder) finish(infer bool) {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
-	for g := range b.p.lists {
-		for k := range b.p.lists[g].ops {
-			if o := &b.p.lists[g].ops[k]; o.kind == opSpawn {
-				b.p.lists[o.arg].spawned = place{int32(g), int32(k)}
-			}
-		}
-	}
+	b.p.parents()
 	b.p.connect()
 	b.p.match()
 	if infer {
@@ -52,8 +48,23 @@ func (b *builder) finish(infer bool) {
 		b.p.infer()
 	}
 	b.p.serve()
+	b.p.reply()
 	b.p.close()
 	b.p.patience = b.p.longestGap()
+	for i := range b.p.lists {
+		b.p.ops += len(b.p.lists[i].ops)
+	}
+}
+
+// parents notes by which op each goroutine was started. Ops have their places only when nothing is taken out of lists any more.
+func (p *program) parents() {
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opSpawn {
+				p.lists[o.arg].spawned = place{int32(l), int32(k)}
+			}
+		}
+	}
 }
 
 // longestGap returns three times the longest time without a visit of any progress point.

@@ -54,13 +54,14 @@ type connector struct {
 	wakers         []place // of tokens
 	pools          map[string]int32
 	insert         map[int32][]insertion
-	inside         map[int32]bool // segments that begin with an op that is inserted
+	inside         map[int32]bool // segments whose work begins with an op that is inserted
 }
 
-// An insertion is an op to come behind another one.
+// An insertion is an op to come behind another one, or, with -1, before the first one. The work of a segment may begin with it.
 type insertion struct {
-	behind int32
-	o      op
+	behind  int32
+	segment int32 // 0 for none
+	o       op
 }
 
 // within is how far back from a span its request is looked for, in ops.
@@ -115,9 +116,9 @@ func (c *connector) joinAt(client, server place) {
 	c.p.segments = append(c.p.segments, place{server.list, server.op - 1})
 	segment := int32(len(c.p.segments) - 1)
 	c.inside[segment] = true
-	c.insert[server.list] = append(c.insert[server.list], insertion{server.op - 1, op{kind: opReceive, arg: l.serves, at: o.at, head: true, site: c.p.objects[l.serves].site, late: -1, free: true}})
+	c.insert[server.list] = append(c.insert[server.list], insertion{server.op - 1, segment, op{kind: opReceive, arg: l.serves, at: o.at, head: true, site: c.p.objects[l.serves].site, late: -1, free: true}})
 	from, lag := c.sent(client, o.at)
-	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, op{kind: opSend, arg: l.serves, d: lag, at: c.op(from).at, segment: segment, set: c.op(from).set}})
+	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, 0, op{kind: opSend, arg: l.serves, d: lag, at: c.op(from).at, segment: segment, set: c.op(from).set}})
 }
 
 // sent returns behind which op something was sent that arrived at a time, and for how long it was on its way.
@@ -193,7 +194,7 @@ func (c *connector) join(from, to place) {
 	from, lag := c.sent(from, o.at)
 	end := c.p.lists[from.list].ops
 	c.p.segments = append(c.p.segments, to)
-	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, op{kind: opSend, arg: object, d: lag, at: end[from.op].at, segment: int32(len(c.p.segments) - 1), set: end[from.op].set}})
+	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, 0, op{kind: opSend, arg: object, d: lag, at: end[from.op].at, segment: int32(len(c.p.segments) - 1), set: end[from.op].set}})
 	o.kind, o.arg, o.d, o.head = opReceive, object, 0, true
 	l.serves = object
 }
@@ -205,13 +206,16 @@ func (c *connector) apply() {
 		slices.SortStableFunc(all, func(a, b insertion) int { return int(a.behind - b.behind) })
 		l := &c.p.lists[list]
 		ops := make([]op, 0, len(l.ops)+len(all))
-		i := 0
-		for k, o := range l.ops {
-			ops = append(ops, o)
-			for i < len(all) && int(all[i].behind) == k {
-				ops = append(ops, all[i].o)
+		for k := -1; k < len(l.ops); k++ {
+			if k >= 0 {
+				ops = append(ops, l.ops[k])
+			}
+			for ; len(all) > 0 && int(all[0].behind) == k; all = all[1:] {
+				if x := all[0].segment; x > 0 {
+					c.p.segments[x].op = int32(len(ops))
+				}
+				ops = append(ops, all[0].o)
 				moved[list] = append(moved[list], int32(k))
-				i++
 			}
 		}
 		l.ops = ops
@@ -221,14 +225,9 @@ func (c *connector) apply() {
 		at.op += int32(n)
 	}
 	for i := 1; i < len(c.p.segments); i++ {
-		at := &c.p.segments[i]
-		if c.inside[int32(i)] { // it stands itself behind the op
-			at.op++
-			n, _ := slices.BinarySearch(moved[at.list], at.op-1)
-			at.op += int32(n)
-			continue
+		if !c.inside[int32(i)] {
+			shift(&c.p.segments[i])
 		}
-		shift(at)
 	}
 	for i := range c.p.lists {
 		l := &c.p.lists[i]

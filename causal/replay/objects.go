@@ -12,21 +12,21 @@ type object struct {
 	readers int32
 	count   int32 // of a wait group, or elements in a buffer
 	cap     int32
-	queue   []int32 // that wait for the lock, to write, to join, to send
-	others  []int32 // that wait to read, to receive
+	queue   queue // that wait for the lock, to write, to join, to send
+	others  queue // that wait to read, to receive
 	// elements are those in the buffer, each by the segment where its work is.
-	elements []int32
+	elements queue
 }
 
 func (b *object) begin(o *objectInfo) {
-	b.held, b.readers, b.count, b.cap = o.held, o.readers, o.count, o.capacity
-	b.elements = append([]int32(nil), o.elements...)
-}
-
-func first(q *[]int32) int32 {
-	i := (*q)[0]
-	*q = (*q)[1:]
-	return i
+	b.queue.reset()
+	b.others.reset()
+	b.elements.reset()
+	*b = object{
+		held: o.held, readers: o.readers, count: o.count, cap: o.capacity,
+		queue: b.queue, others: b.others, elements: b.elements,
+	}
+	b.elements.all = append(b.elements.all, o.elements...)
 }
 
 // operate does the operation that runner i is at, or reports that it must wait.
@@ -51,7 +51,7 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		if done = !b.held && !b.writer; done {
 			b.readers++
 		} else {
-			b.others = append(b.others, i)
+			b.others.push(i)
 		}
 	case opReadUnlock:
 		s.readUnlock(b, proc)
@@ -59,22 +59,29 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		b.count += int32(o.d)
 		if b.count <= 0 {
 			b.count = 0
-			for len(b.queue) > 0 {
-				s.grant(first(&b.queue), proc)
+			for b.queue.len() > 0 {
+				s.grant(b.queue.pop(), proc)
 			}
 		}
 	case opJoin:
 		if done = b.count <= 0; !done {
-			b.queue = append(b.queue, i)
+			b.queue.push(i)
 		}
 	case opSend:
+		if o.answers > 0 {
+			other := s.answer(o)
+			if other == nil { // its work is not in the recording
+				break
+			}
+			o, b = other, &s.objects[other.arg]
+		}
 		if o.d > 0 {
 			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
 			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
 			break
 		}
 		if done = s.send(b, o.segment, proc) || o.tries; !done {
-			b.queue = append(b.queue, i)
+			b.queue.push(i)
 		}
 	case opReceive:
 		if r.element, done = s.receive(b, proc); !done && o.tries {
@@ -82,7 +89,7 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 			return true
 		}
 		if !done {
-			b.others = append(b.others, i)
+			b.others.push(i)
 		}
 	}
 	if done {
@@ -112,7 +119,7 @@ func (s *simulation) lock(b *object, i int32) bool {
 			return true
 		}
 		r.asked = s.now
-		b.queue = append(b.queue, i)
+		b.queue.push(i)
 		return false
 	}
 	b.woken = false
@@ -124,20 +131,20 @@ func (s *simulation) lock(b *object, i int32) bool {
 	if s.now-r.asked > starving {
 		b.starved = true
 	}
-	b.queue = append([]int32{i}, b.queue...)
+	b.queue.pushFirst(i)
 	return false
 }
 
 func (s *simulation) unlock(b *object, proc int32) {
 	b.held = false
-	if len(b.queue) == 0 {
+	if b.queue.len() == 0 {
 		b.starved = false
 		return
 	}
 	if b.starved {
-		i := first(&b.queue)
+		i := b.queue.pop()
 		r := &s.runners[i]
-		if len(b.queue) == 0 || s.now-r.asked < starving {
+		if b.queue.len() == 0 || s.now-r.asked < starving {
 			b.starved = false
 		}
 		b.held = true
@@ -147,7 +154,7 @@ func (s *simulation) unlock(b *object, proc int32) {
 	}
 	if !b.woken {
 		b.woken = true
-		i := first(&b.queue)
+		i := b.queue.pop()
 		s.runners[i].retrying = true
 		s.ready(i, proc)
 	}
@@ -156,7 +163,7 @@ func (s *simulation) unlock(b *object, proc int32) {
 // writeLock follows sync.RWMutex: a writer keeps new readers out and waits for those that are in.
 func (s *simulation) writeLock(b *object, i int32) bool {
 	if b.held || b.writer {
-		b.queue = append(b.queue, i)
+		b.queue.push(i)
 		return false
 	}
 	if b.readers == 0 {
@@ -164,17 +171,17 @@ func (s *simulation) writeLock(b *object, i int32) bool {
 		return true
 	}
 	b.writer = true
-	b.queue = append([]int32{i}, b.queue...)
+	b.queue.pushFirst(i)
 	return false
 }
 
 func (s *simulation) writeUnlock(b *object, proc int32) {
 	b.held = false
-	for len(b.others) > 0 {
+	for b.others.len() > 0 {
 		b.readers++
-		s.grant(first(&b.others), proc)
+		s.grant(b.others.pop(), proc)
 	}
-	if len(b.queue) == 0 {
+	if b.queue.len() == 0 {
 		return
 	}
 	if b.readers > 0 {
@@ -182,16 +189,16 @@ func (s *simulation) writeUnlock(b *object, proc int32) {
 		return
 	}
 	b.held = true
-	s.grant(first(&b.queue), proc)
+	s.grant(b.queue.pop(), proc)
 }
 
 func (s *simulation) readUnlock(b *object, proc int32) {
 	if b.readers > 0 {
 		b.readers--
 	}
-	if b.readers == 0 && b.writer && len(b.queue) > 0 {
+	if b.readers == 0 && b.writer && b.queue.len() > 0 {
 		b.writer, b.held = false, true
-		s.grant(first(&b.queue), proc)
+		s.grant(b.queue.pop(), proc)
 	}
 }
 
@@ -199,6 +206,9 @@ func (s *simulation) readUnlock(b *object, proc int32) {
 func (s *simulation) goOn(r *runner, o *op) {
 	r.granted = false
 	r.pc++
+	if o.kind == opReceive && o.segment > 0 {
+		s.took[o.segment] = r.element
+	}
 	if o.kind == opReceive && o.head {
 		if r.element == 0 { // what was done for it is not in the recording
 			r.pc--
@@ -216,7 +226,7 @@ func (s *simulation) serveOn(i, object int32) bool {
 	done := r.granted
 	if !done {
 		if r.element, done = s.receive(&s.objects[object], -1); !done {
-			s.objects[object].others = append(s.objects[object].others, i)
+			s.objects[object].others.push(i)
 			return false
 		}
 	}
@@ -232,13 +242,13 @@ func (s *simulation) serveOn(i, object int32) bool {
 // send gives an element to the first that waits for one, or to the buffer, or reports that there is no room.
 func (s *simulation) send(b *object, element, proc int32) bool {
 	switch {
-	case len(b.others) > 0:
-		i := first(&b.others)
+	case b.others.len() > 0:
+		i := b.others.pop()
 		s.runners[i].element = element
 		s.grant(i, proc)
 	case b.count < b.cap:
 		b.count++
-		b.elements = append(b.elements, element)
+		b.elements.push(element)
 	default:
 		return false
 	}
@@ -250,17 +260,17 @@ func (s *simulation) receive(b *object, proc int32) (element int32, ok bool) {
 	switch {
 	case b.count > 0:
 		b.count--
-		if len(b.elements) > int(b.count) { // else it was there at first, and not received in the recording
-			element = first(&b.elements)
+		if b.elements.len() > int(b.count) { // else it was there at first, and not received in the recording
+			element = b.elements.pop()
 		}
-		if len(b.queue) > 0 {
+		if b.queue.len() > 0 {
 			b.count++
-			b.elements = append(b.elements, s.sentBy(b.queue[0]))
-			s.grant(first(&b.queue), proc)
+			b.elements.push(s.sentBy(b.queue.first()))
+			s.grant(b.queue.pop(), proc)
 		}
-	case len(b.queue) > 0:
-		element = s.sentBy(b.queue[0])
-		s.grant(first(&b.queue), proc)
+	case b.queue.len() > 0:
+		element = s.sentBy(b.queue.first())
+		s.grant(b.queue.pop(), proc)
 	default:
 		return 0, false
 	}
@@ -270,5 +280,22 @@ func (s *simulation) receive(b *object, proc int32) (element int32, ok bool) {
 // sentBy returns the element of a runner that waits to send.
 func (s *simulation) sentBy(i int32) int32 {
 	r := &s.runners[i]
-	return s.p.lists[r.list].ops[r.pc].segment
+	o := &s.p.lists[r.list].ops[r.pc]
+	if o.answers > 0 {
+		o = s.answer(o)
+	}
+	return o.segment
+}
+
+// answer returns the send in place of one that answers an element: that of the element which was received in its place, nil
+// for none.
+func (s *simulation) answer(o *op) *op {
+	e := s.took[o.answers]
+	if e == 0 {
+		return o
+	}
+	if at := s.p.answers[e]; at.list >= 0 {
+		return s.p.op(at)
+	}
+	return nil
 }

@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // operate books an operation on an object: of one that may wait, where it begins and where it is done.
 func (b *builder) operate(g int32, e *event) {
 	f := &b.g[g]
@@ -32,7 +34,7 @@ func (b *builder) operate(g int32, e *event) {
 		w = b.fold(g, f.open)
 		w.begun, f.open = f.begun, -1
 	case f.first && acquires(what): // it has waited since before the window
-		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 {
+		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && slices.ContainsFunc(b.p.lists[g].ops, func(o op) bool { return o.kind == opWait }) {
 			w = b.fold(g, 0)
 			w.begun = b.p.rec.Start
 		}
@@ -70,11 +72,13 @@ type wait struct {
 	ops             []op // what waited
 }
 
-// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on.
+// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on. What waited is
+// valid until the next call.
 func (b *builder) fold(g, from int32) wait {
 	l := &b.p.lists[g]
-	w := wait{late: -1}
-	kept := l.ops[:from:from]
+	w := wait{late: -1, ops: b.waited[:0]}
+	b.computed = b.computed[:0]
+	kept := l.ops[:from]
 	for _, o := range l.ops[from:] {
 		switch o.kind {
 		case opWait, opOut:
@@ -87,16 +91,14 @@ func (b *builder) fold(g, from int32) wait {
 			w.ops = append(w.ops, o)
 		case opWake, opSpawn:
 			kept = append(kept, o)
+		case opRun:
+			b.computed = append(b.computed, o)
 		}
 	}
 	if !w.waited {
-		for _, o := range l.ops[from:] {
-			if o.kind == opRun {
-				kept = append(kept, o)
-			}
-		}
+		kept = append(kept, b.computed...)
 	}
-	l.ops = kept
+	l.ops, b.waited = kept, w.ops
 	return w
 }
 
@@ -173,7 +175,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		lv.heldEvents++
 	case opUnlock, opWriteUnlock:
 		if lv.heldEvents == 0 {
-			o.held = true
+			o.held, lv.released = true, e.at
 		}
 		lv.heldEvents++
 	case opReadLock:

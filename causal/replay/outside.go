@@ -1,6 +1,9 @@
 package replay
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // outsiders reports whether a goroutine only happened to be the one on which another goroutine's wait ended: for a timer, the
 // network or the garbage collector, none of which waits for the program.
@@ -13,6 +16,40 @@ func (b *builder) outsiders(g int32, e *event) bool {
 		return !b.has(e.site, pollWaker)
 	}
 	return b.has(f.site, ofRuntime) || b.has(e.site, ofRuntime)
+}
+
+// fromOutside deals with goroutines that nothing in the program has started: what timers call. Whoever is woken by one has
+// waited for the timer. One that does more, such as to open a span, comes when it came.
+func (b *builder) fromOutside() {
+	timers := make([]bool, b.p.tokens)
+	for i := range b.p.lists {
+		l := &b.p.lists[i]
+		if !l.born || l.spawned.list >= 0 {
+			continue
+		}
+		more := false
+		for k := range l.ops {
+			switch o := &l.ops[k]; o.kind {
+			case opWake:
+				timers[o.arg], b.dead[o.arg] = true, true
+			case opRun, opOut, opWait:
+			default:
+				more = true
+			}
+		}
+		if more {
+			l.born = false
+			l.begins = beginning{state: waiting}
+			l.ops = slices.Insert(l.ops, 0, op{kind: opOut, d: l.created - b.p.rec.Start, at: l.created, late: -1})
+		}
+	}
+	for i := range b.p.lists {
+		for k := range b.p.lists[i].ops {
+			if o := &b.p.lists[i].ops[k]; o.kind == opWait && timers[o.arg] {
+				o.kind, o.arg, o.reason = opOut, 0, waitTimer
+			}
+		}
+	}
 }
 
 // The frames that b.has looks for.

@@ -38,10 +38,15 @@ type op struct {
 	// late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not tell how long
 	// that takes when a processor is idle.
 	late int32
-	// segment is, of a send, where the work of the element is: see program.segments; 0 for none.
+	// segment is, of a send, where the work of the element is, and of a receive which element it got: see program.segments; 0
+	// for none.
 	segment int32
-	set     uint16
-	kind    opKind
+	// answers is, of a send, which element it answers that was received before; 0 for none.
+	answers int32
+	// nth is the number of an op that is done once, see simulation.passed.
+	nth  int32
+	set  uint16
+	kind opKind
 	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
 	head bool
 	// tries tells of a send or a receive that it is given up where it would have to wait.
@@ -71,6 +76,7 @@ type list struct {
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
 	spawned  place // by which op
+	created  int64 // when
 }
 
 type place struct{ list, op int32 }
@@ -114,6 +120,7 @@ type program struct {
 	sets    [][]int32 // regions
 	// segments are where the work of elements begins. The first one is none.
 	segments []place
+	answers  []place // by segment: the send that answers it, in list -1 if there is none
 	points   []pointInfo
 	visited  [][]int64 // by progress point, in the recording
 	pointOf  []int32   // by region: the point that its spans' ends visit, -1 for none
@@ -125,6 +132,9 @@ type program struct {
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
+	onces    int32       // ops that are done once
+	ops      int         // all of them
+	spare    *simulation // whose memory the next one takes
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.
@@ -189,6 +199,8 @@ type builder struct {
 	dead           []bool               // tokens nobody waits for any more
 	setOf          map[string]uint16
 	owner          []int32 // of each span: the goroutine that began it
+	waited         []op    // scratch of fold
+	computed       []op    // scratch of fold
 	swap           []int64
 	cross, outside []lateness
 }
@@ -200,6 +212,7 @@ type level struct {
 	full       int32 // what it must have held at first since a sender found it full, -1 if none did
 	sends      int32
 	heldEvents int32
+	released   int64 // when a lock that was held at first was released
 }
 
 // A follower is a goroutine while its events are read.
@@ -327,11 +340,11 @@ func (b *builder) event(e *event) {
 		f.since, f.readyAt, f.woken, f.readyP = e.at, e.at, -1, -1
 		f.idle = b.running < b.p.rec.Procs
 		b.enter(g, runnable)
-		l.spawned = place{-1, -1}
+		l.spawned, l.created = place{-1, -1}, e.at
 		if e.by >= 0 {
 			b.advance(e.by, e.at)
 			f.readyP = b.g[e.by].p
-			l.spawned = place{e.by, b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})}
+			b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})
 		}
 	case evReady:
 		if f.state == inSyscall {

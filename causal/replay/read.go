@@ -21,7 +21,7 @@ func Read(r io.Reader) (_ *Recording, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
 	}
-	t := &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}}
+	t := &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
 	for {
 		e, err := events.ReadEvent()
 		if errors.Is(err, io.EOF) {
@@ -43,6 +43,10 @@ func Read(r io.Reader) (_ *Recording, err error) {
 		return nil, err
 	}
 	rec.Traced = t.events
+	for point := range t.counted {
+		delete(t.tasks, point)
+	}
+	rec.dropTasks(t.tasks)
 	rec.skipUnmarked()
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
@@ -59,6 +63,8 @@ type tracer struct {
 	bySite  map[string]int32
 	mark    map[uint64]int32  // open spans by the number in their mark
 	regions map[int64][]int32 // open regions of runtime/trace by goroutine
+	tasks   map[int32]bool    // progress points that are tasks' ends
+	counted map[int32]bool    // and those that the program counts
 	procs   map[trace.ProcID]bool
 }
 
@@ -102,7 +108,9 @@ func (t *tracer) event(e *trace.Event) {
 	case trace.EventTaskEnd:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			if task := e.Task(); task.Type != "" && !strings.HasPrefix(task.Type, "otelprof") {
-				t.b.add(event{kind: evVisit, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: t.b.pointOf(task.Type)})
+				point := t.b.pointOf(task.Type)
+				t.tasks[point] = true
+				t.b.add(event{kind: evVisit, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: point})
 			}
 		}
 	}
@@ -248,7 +256,9 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 	}
 	switch m.Kind {
 	case mark.Progress:
-		t.b.add(event{kind: evVisit, at: at, g: g, by: nobody, ref: t.b.pointOf(m.Name)})
+		point := t.b.pointOf(m.Name)
+		t.counted[point] = true
+		t.b.add(event{kind: evVisit, at: at, g: g, by: nobody, ref: point})
 	case mark.Start:
 		s := span{region: t.b.regionOf(Region{l.Category, m.Span.Name}), parent: -1, id: m.Span.SpanID, remote: m.Span.Remote, root: m.Span.Parent == 0}
 		if p, ok := t.mark[m.Span.Parent]; ok {

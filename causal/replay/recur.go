@@ -124,6 +124,10 @@ func (p *program) recur() {
 	}
 	mark := func(o *op, other uint8) {
 		o.never, o.once = other == reachedNever, other == reachedOnce
+		if o.once {
+			o.nth = p.onces
+			p.onces++
+		}
 	}
 	for token, at := range waits {
 		if at != none && wakes[token] != none {

@@ -34,6 +34,12 @@ func (p *program) match() {
 	}
 	for i := range sends {
 		s, r := sends[i], receives[i]
+		if len(s) == 0 { // a timer sends, or somebody who is not seen
+			for _, e := range r {
+				p.op(e.at).kind = opRun
+			}
+			continue
+		}
 		for _, all := range [][]end{s, r} {
 			slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(a.begun, b.begun) })
 		}
@@ -46,6 +52,7 @@ func (p *program) match() {
 		for k := range min(len(s), len(r)) {
 			p.segments = append(p.segments, r[k].at)
 			p.op(s[k].at).segment = int32(len(p.segments) - 1)
+			p.op(r[k].at).segment = int32(len(p.segments) - 1)
 		}
 	}
 }
@@ -76,7 +83,7 @@ func (p *program) serve() {
 	}
 	type tally struct{ all, free, theirs, senders int }
 	tallies := map[int32]*tally{}
-	from := map[int32]map[int32]bool{}
+	from, to := map[int32]map[int32]bool{}, map[int32]map[int32]bool{}
 	for i := 1; i < len(p.segments); i++ {
 		if sent[i].list < 0 {
 			continue
@@ -89,13 +96,13 @@ func (p *program) serve() {
 		t := tallies[o.arg]
 		if t == nil {
 			t = &tally{}
-			tallies[o.arg], from[o.arg] = t, map[int32]bool{}
+			tallies[o.arg], from[o.arg], to[o.arg] = t, map[int32]bool{}, map[int32]bool{}
 		}
 		t.all++
 		if o.free {
 			t.free++
 		}
-		from[o.arg][sent[i].list] = true
+		from[o.arg][sent[i].list], to[o.arg][at.list] = true, true
 		if p.travels(at, sent[i], sent, opened) {
 			t.theirs++
 		}
@@ -106,7 +113,7 @@ func (p *program) serve() {
 			if o.kind != opReceive || o.head {
 				continue
 			}
-			if t := tallies[o.arg]; t != nil && len(from[o.arg]) > 1 && 10*t.free >= 9*t.all && float64(t.theirs) >= evidence*float64(t.all) && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg) {
+			if t := tallies[o.arg]; t != nil && (len(from[o.arg]) > 1 || len(to[o.arg]) > 1) && 10*t.free >= 9*t.all && float64(t.theirs) >= evidence*float64(t.all) && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg) {
 				o.head = true
 				p.lists[l].serves = o.arg
 				if p.objects[o.arg].inferred {

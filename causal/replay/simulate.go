@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 )
@@ -60,13 +59,6 @@ type processor struct {
 	waking        bool
 }
 
-type happening struct {
-	at   int64
-	n    uint32
-	kind uint8
-	id   int32
-}
-
 const (
 	happenStep  = iota // the current runner of processor id goes on
 	happenBack         // runner id comes back from outside
@@ -74,83 +66,93 @@ const (
 	happenSent         // the element of delivery id is there
 )
 
-type happenings []happening
-
-func (h happenings) Len() int { return len(h) }
-func (h happenings) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
-}
-func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
-func (h *happenings) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
-}
-
 // A simulation replays a program.
 type simulation struct {
 	p          *program
 	change     change
 	factors    []float64 // of each set of regions
-	now        int64
+	now, until int64
 	n          uint32
-	heap       happenings
+	heap       heap
 	procs      []processor
-	queue      []int32 // runners that are ready, in order
+	queue      queue // runners that are ready, in order
 	runners    []runner
 	free       []int32 // runners that are over
-	tokens     []int32
-	waits      []int32 // first runner that waits for a token, -1
-	holds      []int32 // first runner that has given a token and waits for its taker, -1
+	tokens     []token
 	objects    []object
 	began      []int64 // of spans
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
+	took       []int32     // by the element that a receive got: the one it got here
 	gathered   []gathering // the first is none
 	over       bool
-	passed     map[*op]bool // ops that can be done once, and have been
-	patience   int64        // when to break a wait, without progress until then
+	passed     []bool // ops that can be done once, by number: have been
+	patience   int64  // when to break a wait, without progress until then
+	work       int    // what has been done, in ops
+	limit      int    // of work
+}
+
+// A token is what goroutines wait for that another one wakes.
+type token struct {
+	given int32
+	wait  int32 // first runner that waits for it, -1
+	hold  int32 // first runner that has given it and waits for its taker, -1
 }
 
 // A delivery is an element on its way.
 type delivery struct{ object, element int32 }
 
-// maxSteps bounds a simulation: some ten times what a recording of a million events takes.
-const maxSteps = 40_000_000
+// What a simulation may do is bounded by how much is in the recording: it does that once if nothing is changed, and up to twenty
+// times if all that takes time is faster by 95 %.
+const (
+	leastWork = 1 << 20
+	workPerOp = 40
+	// maxRunners bounds the goroutines that there are at a time.
+	maxRunners = 1 << 20
+)
 
 // maxAtOnce bounds the ops that a goroutine does without time passing.
 const maxAtOnce = 100_000
 
 // simulate replays the program for so long, ns.
 func simulate(p *program, c change, until int64) outcome {
-	s := newSimulation(p, c)
+	if p.spare == nil {
+		p.spare = &simulation{p: p}
+	}
+	s := p.spare
+	s.reset(c)
+	s.begin()
 	s.run(until)
 	return s.out
 }
 
-func newSimulation(p *program, c change) *simulation {
-	s := &simulation{
-		p: p, change: c, factors: make([]float64, len(p.sets)), procs: make([]processor, max(1, p.rec.Procs)),
-		tokens: make([]int32, p.tokens), waits: make([]int32, p.tokens), holds: make([]int32, p.tokens),
-		objects: make([]object, len(p.objects)), began: make([]int64, len(p.rec.spans)), started: make([]bool, len(p.lists)), passed: map[*op]bool{}, gathered: make([]gathering, 1),
-	}
+// reset makes a simulation new, in the memory that it has.
+func (s *simulation) reset(c change) {
+	p := s.p
+	procs := max(1, p.rec.Procs)
 	if c.procs > 0 {
-		s.procs = make([]processor, c.procs)
+		procs = c.procs
 	}
-	for i := range s.procs {
-		s.procs[i] = processor{current: -1, next: -1}
+	*s = simulation{
+		p: p, change: c, until: -1,
+		factors:  filled(s.factors, len(p.sets), 1),
+		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
+		tokens:   filled(s.tokens, int(p.tokens), token{wait: -1, hold: -1}),
+		began:    filled(s.began, len(p.rec.spans), -1),
+		started:  filled(s.started, len(p.lists), false),
+		passed:   filled(s.passed, int(p.onces), false),
+		took:     filled(s.took, len(p.segments), 0),
+		gathered: append(s.gathered[:0], gathering{}),
+		heap:     s.heap[:0], queue: s.queue, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
+		objects:  slices.Grow(s.objects[:0], len(p.objects))[:len(p.objects)],
+		patience: p.patience, limit: leastWork + workPerOp*p.ops,
 	}
-	for i := range s.began {
-		s.began[i] = -1
-	}
-	for i := range s.tokens {
-		s.waits[i], s.holds[i] = -1, -1
+	s.queue.reset()
+	for i := range p.objects {
+		s.objects[i].begin(&p.objects[i])
 	}
 	for i, set := range p.sets {
-		s.factors[i] = 1
 		for _, r := range set {
 			if f, ok := c.factors[r]; ok {
 				s.factors[i] = min(s.factors[i], f)
@@ -160,13 +162,16 @@ func newSimulation(p *program, c change) *simulation {
 			}
 		}
 	}
-	s.patience = p.patience
-	for i := range p.objects {
-		s.objects[i].begin(&p.objects[i])
-	}
 	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
-	s.begin()
-	return s
+}
+
+// filled returns n times x, in the memory of v if that is enough.
+func filled[T any](v []T, n int, x T) []T {
+	v = slices.Grow(v[:0], n)[:n]
+	for i := range v {
+		v[i] = x
+	}
+	return v
 }
 
 // begin has goroutines do what they did when the window began: those that wait go on with that, those that run have
@@ -210,33 +215,34 @@ func (s *simulation) begin() {
 }
 
 func (s *simulation) run(until int64) {
+	s.until = until
 	for len(s.heap) > 0 && !s.over {
 		if s.heap[0].at > until {
 			s.now, s.out.ended = until, until
 			return
 		}
-		e := heap.Pop(&s.heap).(happening)
+		e := s.heap.pop()
 		s.now = e.at
 		if s.now > s.patience {
 			s.breakOne()
 		}
 		s.out.steps++
-		if s.out.steps > maxSteps {
+		if s.work++; s.work > s.limit || len(s.runners) > maxRunners {
 			break
 		}
-		switch e.kind {
+		switch e.kind() {
 		case happenStep:
-			s.step(e.id)
+			s.step(e.id())
 		case happenBack:
-			s.ready(e.id, -1)
+			s.ready(e.id(), -1)
 		case happenSent:
-			d := s.deliveries[e.id]
+			d := s.deliveries[e.id()]
 			s.send(&s.objects[d.object], d.element, -1)
 		case happenAwake:
-			p := &s.procs[e.id]
+			p := &s.procs[e.id()]
 			p.waking = false
 			if p.current < 0 {
-				s.take(e.id, 0)
+				s.take(e.id(), 0)
 			}
 		}
 	}
@@ -254,6 +260,7 @@ func (s *simulation) visited(point int32) {
 // long: orders that were decided anew in one place and kept in another contradict each other.
 func (s *simulation) breakOne() {
 	s.patience = s.now + s.p.patience/16
+	s.work += len(s.runners)
 	best := int32(-1)
 	var least int64 = math.MaxInt64
 	for i := range s.runners {
@@ -273,7 +280,7 @@ func (s *simulation) breakOne() {
 		return
 	}
 	o := &s.p.lists[s.runners[best].list].ops[s.runners[best].pc]
-	for at := &s.waits[o.arg]; *at >= 0; at = &s.runners[*at].next {
+	for at := &s.tokens[o.arg].wait; *at >= 0; at = &s.runners[*at].next {
 		if *at == best {
 			*at = s.runners[best].next
 			break
@@ -285,7 +292,7 @@ func (s *simulation) breakOne() {
 
 func (s *simulation) at(d int64, kind uint8, id int32) {
 	s.n++
-	heap.Push(&s.heap, happening{s.now + max(0, d), s.n, kind, id})
+	s.heap.push(newHappening(s.now+max(0, d), s.n, kind, id))
 }
 
 // spawn starts a list, on a processor if another goroutine does so.
@@ -365,14 +372,14 @@ func (s *simulation) ready(i, proc int32) {
 	case proc >= 0:
 		p := &s.procs[proc]
 		if p.next >= 0 {
-			s.queue = append(s.queue, p.next)
+			s.queue.push(p.next)
 		}
 		p.next = i
 		if late < 0 {
 			late = s.p.cross
 		}
 	default:
-		s.queue = append(s.queue, i)
+		s.queue.push(i)
 		if late < 0 {
 			late = s.p.outside
 		}
@@ -399,9 +406,8 @@ func (s *simulation) take(proc int32, after int64) {
 		if after > 0 {
 			p.slice = max(inherit, 1) // as the runtime does, so that two cannot keep a processor for ever
 		}
-	case len(s.queue) > 0:
-		i = s.queue[0]
-		s.queue = s.queue[1:]
+	case s.queue.len() > 0:
+		i = s.queue.pop()
 	default:
 		for q := range s.procs {
 			if other := &s.procs[q]; other.next >= 0 && other.current >= 0 {
@@ -427,11 +433,28 @@ func (s *simulation) leave(proc int32, state uint8) {
 	s.take(proc, s.p.swap)
 }
 
+// longest bounds how long anything takes, ns: thirty years, so that times can be added.
+const longest = 1 << 60
+
 func (s *simulation) scaled(o *op) int64 {
-	if f := s.factors[o.set]; f != 1 {
-		return int64(math.Round(float64(o.d) * f))
+	f := s.factors[o.set]
+	if f == 1 {
+		return o.d
 	}
-	return o.d
+	return int64(min(math.Round(float64(o.d)*f), longest))
+}
+
+// passes lets time pass until what is to be next, if it would be: that saves the way through the heap.
+func (s *simulation) passes(d int64) bool {
+	at := s.now + d
+	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.work >= s.limit {
+		return false
+	}
+	s.now = at
+	s.n++
+	s.out.steps++
+	s.work++
+	return true
 }
 
 // step runs the current goroutine of a processor until time passes.
@@ -439,6 +462,7 @@ func (s *simulation) step(proc int32) {
 	p := &s.procs[proc]
 	i := p.current
 	for n := 0; ; n++ {
+		s.work++
 		if n > maxAtOnce { // a loop that takes no time
 			s.leave(proc, asleep)
 			return
@@ -476,8 +500,8 @@ func (s *simulation) step(proc int32) {
 			}
 			if p.slice <= 0 {
 				p.slice = slice
-				if len(s.queue) > 0 || p.next >= 0 {
-					s.queue = append(s.queue, i)
+				if s.queue.len() > 0 || p.next >= 0 {
+					s.queue.push(i)
 					s.leave(proc, ready)
 					return
 				}
@@ -485,6 +509,10 @@ func (s *simulation) step(proc int32) {
 			d := min(r.left, p.slice)
 			r.left -= d
 			p.slice -= d
+			if s.passes(d) {
+				n = 0
+				continue
+			}
 			s.at(d, happenStep, proc)
 			return
 		case opOut:
@@ -548,10 +576,10 @@ func (s *simulation) skips(o *op) bool {
 	if !o.once {
 		return o.never
 	}
-	if s.passed[o] {
+	if s.passed[o.nth] {
 		return true
 	}
-	s.passed[o] = true
+	s.passed[o.nth] = true
 	return false
 }
 
@@ -563,21 +591,22 @@ func (s *simulation) await(i int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if h := s.holds[o.arg]; h >= 0 {
-		s.holds[o.arg] = s.runners[h].next
+	t := &s.tokens[o.arg]
+	if h := t.hold; h >= 0 {
+		t.hold = s.runners[h].next
 		s.runners[h].granted = true
 		s.ready(h, -1)
 		r.pc++
 		return true
 	}
-	if s.tokens[o.arg] > 0 {
-		s.tokens[o.arg]--
+	if t.given > 0 {
+		t.given--
 		r.pc++
 		return true
 	}
-	r.next = s.waits[o.arg]
+	r.next = t.wait
 	r.late = int64(o.late)
-	s.waits[o.arg] = i
+	t.wait = i
 	return false
 }
 
@@ -589,8 +618,9 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		r.pc++
 		return true
 	}
-	if w := s.waits[o.arg]; w >= 0 {
-		s.waits[o.arg] = s.runners[w].next
+	t := &s.tokens[o.arg]
+	if w := t.wait; w >= 0 {
+		t.wait = s.runners[w].next
 		s.runners[w].granted = true
 		s.ready(w, proc)
 		r.pc++
@@ -601,11 +631,11 @@ func (s *simulation) wake(i, proc int32, o *op) bool {
 		return true
 	}
 	if s.change.meets {
-		r.next = s.holds[o.arg]
-		s.holds[o.arg] = i
+		r.next = t.hold
+		t.hold = i
 		return false
 	}
-	s.tokens[o.arg]++
+	t.given++
 	r.pc++
 	return true
 }

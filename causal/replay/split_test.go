@@ -3,6 +3,8 @@ package replay
 import (
 	"math"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // loops records a goroutine that computes for 2 ms in a span, 3 ms outside of one, and waits for 5 ms, so often.
@@ -84,6 +86,33 @@ func TestSplitInside(t *testing.T) {
 		}
 		if own != 490 {
 			t.Errorf("window %d: %d ns in the span, want 490", i, own)
+		}
+	}
+}
+
+// TestTasksOfSpans leaves out tasks that the SDK makes of spans, but not others, nor what the program counts.
+func TestTasksOfSpans(t *testing.T) {
+	b := NewRecorder(0, 1)
+	b.Running(0, 1)
+	for i := range 3 {
+		at := int64(100 * i)
+		b.Open(at, 1, 1, 0, Region{Name: "span"})
+		b.Visit(at+1, 1, "span")
+		b.Visit(at+2, 1, "task")
+		b.Visit(at+3, 1, "done")
+		b.Close(at+4, 1, 1)
+	}
+	r, err := b.Recording(300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.dropTasks(map[int32]bool{0: true, 1: true})
+	if diff := cmp.Diff([]string{"task", "done"}, r.points); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
+	}
+	for point, want := range map[string]int{"task": 3, "done": 3, "span": 3} { // the span's own ends
+		if got := r.visitsOf(point); got != want {
+			t.Errorf("%s: %d visits, want %d", point, got, want)
 		}
 	}
 }

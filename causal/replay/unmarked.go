@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // leastMarked is which part of a window marks must be in, for it to begin with them.
 const leastMarked = 0.95
 
@@ -40,11 +42,7 @@ func (r *Recording) skipUnmarked() {
 			s.kind = 0
 		}
 	}
-	kept := make([]event, 0, len(r.events)-first+len(state))
-	for _, s := range state {
-		if s.kind != 0 {
-			kept = append(kept, s)
-		}
-	}
-	r.events = append(kept, r.events[first:]...)
+	state = slices.DeleteFunc(state, func(e event) bool { return e.kind == 0 })
+	r.events = r.events[first-len(state):] // each of these has had an event
+	copy(r.events, state)
 }

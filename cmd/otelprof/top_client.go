@@ -139,7 +139,7 @@ func (c *topClient) follow(ctx context.Context, interval time.Duration, polls ch
 }
 
 // effectsOf returns for each region the effect on its first progress point, at the largest
-// speed-up that has a number; curves are ordered by strength.
+// speed-up of at most a half that has a number, which is what hard work may reach; curves are ordered by strength.
 func effectsOf(p causal.Profile) map[topKey]topEffect {
 	out := map[topKey]topEffect{}
 	for _, c := range p.Curves {
@@ -148,7 +148,8 @@ func effectsOf(p causal.Profile) map[topKey]topEffect {
 			continue
 		}
 		for _, e := range c.Effects { // by speed-up
-			if e.Withheld == "" {
+			_, known := out[key]
+			if e.Withheld == "" && (!known || e.Speedup <= 0.5) {
 				out[key] = topEffect{e, c.Progress}
 			}
 		}

@@ -29,7 +29,7 @@ func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, er
 		return causal.Profile{}, usagef("-: must be given once")
 	}
 	study, err := replay.NewStudy(replay.StudyConfig{
-		Speedups: w.speedups, Windows: max(mostParts, len(names)),
+		Speedups: w.speedups, Windows: mostParts + len(names),
 		Only: func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) },
 	})
 	if err != nil {
@@ -62,9 +62,6 @@ func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, er
 
 // parts is into how many windows each of so many traces is cut.
 func parts(rec *replay.Recording, traces int) int {
-	if traces >= replay.LeastWindows {
-		return 1
-	}
 	most := int(time.Duration(rec.End-rec.Start) * time.Duration(traces) / shortestPart)
 	all := min(max(most, replay.LeastWindows), mostParts)
 	return (all + traces - 1) / traces

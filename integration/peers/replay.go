@@ -161,13 +161,13 @@ func stepsOf(d time.Duration) int {
 	best := time.Hour
 	for range 20 {
 		begin := time.Now()
-		burnt += burn(some)
+		burnt.Add(burn(some))
 		best = min(best, time.Since(begin))
 	}
 	return int(float64(some) * float64(d) / float64(best))
 }
 
-var burnt uint64 // so that what was computed is used
+var burnt atomic.Uint64 // so that what was computed is used
 
 func (s *service) handler(tr trace.Tracer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -84,7 +84,8 @@ export function causalView(context) {
     const unique = (values) => [...new Set(values)].sort();
     const points = unique(all.map((q) => q.progress));
     const planned = plan.plan?.progress?.map((p) => p.span).find((p) => points.includes(p));
-    const atPoint = progress.offer(points, planned ?? all[0]?.progress ?? "*", (v) => v);
+    const busy = profile.recorded?.progress?.map((p) => p.progress).find((p) => points.includes(p));
+    const atPoint = progress.offer(points, planned ?? busy ?? all[0]?.progress ?? "*", (v) => v);
     const here = all.filter((q) => !atPoint || q.progress === atPoint);
     const metrics = unique(here.map((q) => q.metric)).sort((a, b) => isThroughput(b) - isThroughput(a));
     const ofMetric = metric.offer(metrics, metrics[0] ?? "*", metricName);

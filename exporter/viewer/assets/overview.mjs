@@ -21,7 +21,7 @@ export function overviewView(context) {
   const more = h("p", { class: "muted" });
   const next = h("p", { class: "next" }); // where to look for the reason
   const confirm = h("a", { class: "confirm" }, "Confirm by an experiment"); // which the plan is written for
-  const recordings = h("p", { class: "note recordings", role: "status" });
+  const recordings = h("p", { class: "muted recordings" });
   const lead = h("div", { class: "finding" }, headline, more, next, recordings);
   const advice = h("div", { class: "advice" });
   const goals = h("select", { onchange: () => { context.remember({ goal: goals.value }); draw(); } });

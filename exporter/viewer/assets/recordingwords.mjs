@@ -2,11 +2,6 @@
 
 import { ago, duration, plural, until } from "./format.mjs";
 
-const least = 5; // windows that a number takes, replay.LeastWindows
-
-/** missing is how many recordings there must be until there are numbers. */
-const missing = (recording) => Math.max(0, least - (recording?.recordings ?? 0));
-
 /** recordingText says what is being done, what there is, and when there will be more; "" where nothing is known of recordings. */
 export function recordingText(recording, now = Date.now()) {
   if (!recording) return "";
@@ -17,7 +12,6 @@ export function recordingText(recording, now = Date.now()) {
   if (recording.recordings) {
     parts.push(`${plural(recording.recordings, "recording")} so far${last ? `, the last ${ago(last.begun, now)} for ${duration(last.length_ns)}${last.cut ? ", cut since it became too large" : ""}` : ""}`);
   }
-  if (missing(recording) > 0 && recording.recordings) parts.push(`${missing(recording)} more make a number`);
   if (!doing && recording.on && later(recording.next, now)) parts.push(`the next ${until(recording.next, now)}`);
   if (recording.reason) parts.push(`none when the last was due: ${recording.reason}`);
   return `${parts.join("; ")}. Nothing is delayed.`;
@@ -31,7 +25,7 @@ export function whyNoRecording(status, profile) {
   if (!recording || profile.curves.some((c) => c.mode === "replay" && c.effects.some((e) => !e.withheld))) return [];
   if (!recording.on) return ["Recordings, which would answer without delaying anything, are off, by the option WithoutReplay or OTELPROF_REPLAY=off."];
   if (recording.recordings === 0) {
-    return [`Recordings are on. They need no plan and delay nothing, but ${least} of them and some seconds of traffic: send the application requests.`,
+    return ["Recordings are on. They need no plan and delay nothing. The first numbers come within 20 s of traffic: send the application requests.",
       ...(recording.reason ? [`None was made when one was due: ${recording.reason}.`] : [])];
   }
   return [recordingText(recording)];

@@ -11,7 +11,7 @@ test("the state of recordings is said in one sentence", () => {
   assert.equal(of({ next: at(12) }), "Recordings are on; the next in 12 s. Nothing is delayed.");
   assert.equal(of({ phase: "recording", next: at(-1) }), "Recording now. Nothing is delayed.");
   assert.equal(of({ phase: "analysing", recordings: 2, last: { begun: at(-30), length_ns: 3e9 } }),
-    "Simulating what was recorded; 2 recordings so far, the last 30 s ago for 3 s; 3 more make a number. Nothing is delayed.");
+    "Simulating what was recorded; 2 recordings so far, the last 30 s ago for 3 s. Nothing is delayed.");
   assert.equal(of({ recordings: 9, next: at(60), last: { begun: at(-30), length_ns: 1.5e9, cut: true } }),
     "Answers come from recordings; 9 recordings so far, the last 30 s ago for 1.50 s, cut since it became too large; the next in 60 s. Nothing is delayed.");
   assert.match(of({ recordings: 1, reason: "experiments delay the program" }), /none when the last was due: experiments delay the program\./);
@@ -20,7 +20,7 @@ test("the state of recordings is said in one sentence", () => {
 test("nothing is said where nothing is known, or recordings are off", () => {
   assert.equal(recordingText(undefined), "");
   assert.equal(recordingText({ on: false, phase: "waiting", recordings: 0 }), "");
-  assert.match(recordingText({ on: false, phase: "waiting", recordings: 1 }, now), /^Answers come from recordings; 1 recording so far; 4 more/);
+  assert.match(recordingText({ on: false, phase: "waiting", recordings: 1 }, now), /^Answers come from recordings; 1 recording so far\./);
 });
 
 test("it says why there is no number yet", () => {
@@ -29,7 +29,7 @@ test("it says why there is no number yet", () => {
   assert.match(why({ on: false, recordings: 0 })[0], /OTELPROF_REPLAY=off/);
   assert.match(why({ on: true, recordings: 0 })[0], /send the application requests/);
   assert.match(why({ on: true, recordings: 0, reason: "the process is traced by others" })[1], /traced by others\.$/);
-  assert.match(why({ on: true, phase: "waiting", recordings: 3 })[0], /2 more make a number/);
+  assert.match(why({ on: true, phase: "waiting", recordings: 3 })[0], /3 recordings so far/);
   const curve = (withheld) => ({ mode: "replay", effects: [{ speedup: 0.25, withheld }] });
   assert.deepEqual(why({ on: true, recordings: 5 }, [curve("")]), []);
   assert.equal(why({ on: true, phase: "waiting", recordings: 5 }, [curve("not within 3 %")]).length, 1);

@@ -175,7 +175,10 @@ func count(n int) {
 // serve makes and answers a request, with 100 µs of computing, for each hundred operations.
 func serve(n int) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		for end := cpuTime() + 100*time.Microsecond; cpuTime() < end; {
+		end := cpuTime() + 100*time.Microsecond
+		now := cpuTime()
+		for now < end {
+			now = cpuTime()
 		}
 	}))
 	defer server.Close()
