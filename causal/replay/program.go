@@ -118,6 +118,8 @@ type program struct {
 	tokens  int32
 	objects []objectInfo
 	sets    [][]int32 // regions
+	shares  [][]share // of functions, by set
+	samples []sampled
 	// segments are where the work of elements begins. The first one is none.
 	segments []place
 	answers  []place // by segment: the send that answers it, in list -1 if there is none
@@ -154,6 +156,7 @@ func newProgram(rec *Recording, infer bool) *program {
 		b.event(&rec.events[i])
 	}
 	b.finish(infer)
+	b.p.attribute()
 	return b.p
 }
 
@@ -192,8 +195,8 @@ type builder struct {
 	p              *program
 	g              []follower
 	running        int
-	stopped        map[int64]int64 // when processors last became idle
-	objects        map[uint64]int32
+	stopped        map[int32]int64 // when processors last became idle
+	objects        []int32         // the program's number of each object, -1 for none yet
 	levels         []level
 	classes        [][frameClasses]bool // of sites
 	dead           []bool               // tokens nobody waits for any more
@@ -220,11 +223,11 @@ type follower struct {
 	known   bool
 	state   uint8
 	since   int64
-	p       int64 // the processor it runs on
+	p       int32 // the processor it runs on
 	site    int32
 	reason  uint8
 	readyAt int64
-	readyP  int64 // processor of who woke it, -1
+	readyP  int32 // processor of who woke it, -1
 	idle    bool  // a processor was, when it became ready
 	woken   int32 // op that ended by that, -1
 	spans   []int32
@@ -252,7 +255,7 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int64]int64{}, objects: map[uint64]int32{}, setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
 	for i := range b.g {
 		b.p.lists[i].serves = -1
@@ -392,6 +395,8 @@ func (b *builder) event(e *event) {
 	case evVisit:
 		b.advance(g, e.at)
 		b.emit(g, op{kind: opVisit, arg: e.ref, at: e.at})
+	case evSample:
+		b.p.samples = append(b.p.samples, sampled{g, f.set, e.site})
 	case evOperate:
 		b.advance(g, e.at)
 		b.operate(g, e)

@@ -37,7 +37,7 @@ func (r *Recording) skipUnmarked() {
 		case evSyscall:
 			s.arg = stateSyscall
 		case evWait:
-			s.arg, s.site, s.ref = stateWaiting, e.site, int32(e.arg)
+			s.arg, s.site, s.ref = stateWaiting, e.site, e.arg
 		case evEnd:
 			s.kind = 0
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/internal/glob"
 )
 
@@ -22,6 +23,9 @@ A TRACE is an execution trace of a Go program: of go test -trace, of /debug/ppro
 standard input. What was recorded is simulated, with one region after the other made faster. Regions
 are the spans of otelprof, and the regions of runtime/trace. Each trace is a window; few traces are cut into
 several, since the interval of a number comes from how windows differ.
+
+Functions are regions by -function: what they compute is known where a CPU profile was on during the trace, as by
+go test -trace trace.out -cpuprofile cpu.out, and what they wait for from the stacks of waits.
 
 A URL is that of a program's viewer. A program that has no answer yet is asked to record at once, which takes the
 viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records of its own accord, since somebody looks.
@@ -37,6 +41,7 @@ its ends, or waits, are then the visits.
 		w := whatif{call: c}
 		c.StringVar(&w.progress, "progress", "", "`name` of the progress point; by default the one with the most visits")
 		c.StringVar(&w.region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
+		c.StringVar(&w.function, "function", "", "`pattern` of functions to ask about in traces, calls included, in place of regions, as in 'math/rand.(*Rand).*'")
 		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.readSpeedups)
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
 		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program without an answer is asked to record, in [100ms, 10s]")
@@ -52,11 +57,11 @@ its ends, or waits, are then the visits.
 // A whatif is one execution of the command.
 type whatif struct {
 	*call
-	progress, region string
-	speedups         []float64
-	json             bool
-	record, wait     time.Duration
-	target           targetFlags
+	progress, region, function string
+	speedups                   []float64
+	json                       bool
+	record, wait               time.Duration
+	target                     targetFlags
 }
 
 // readSpeedups reads percentages.
@@ -76,7 +81,13 @@ func (w *whatif) readSpeedups(text string) error {
 func (w *whatif) answer(ctx context.Context) error {
 	var p causal.Profile
 	var err error
+	if w.function != "" && w.region != "" {
+		return usagef("function: must not be beside -region")
+	}
 	if isURL(w.Arg(0)) {
+		if w.function != "" {
+			return usagef("function: must be beside traces, not a URL")
+		}
 		if w.NArg() > 1 {
 			return usagef("argument %q: must not be beside a URL", w.Arg(1))
 		}
@@ -110,5 +121,8 @@ func (w *whatif) write(p causal.Profile) error {
 }
 
 func (w *whatif) asksAbout(r causal.RegionKey) bool {
+	if w.function != "" {
+		return r.Scope == replay.FunctionScope
+	}
 	return w.region == "" || glob.Match(w.region, r.Span)
 }

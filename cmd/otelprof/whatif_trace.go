@@ -44,7 +44,7 @@ func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, er
 		if err != nil {
 			return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
 		}
-		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Span: r.Name}) })
+		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) })
 		for _, window := range rec.Split(parts(rec, len(names))) {
 			if err := study.Add(ctx, window); err != nil {
 				return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
@@ -80,8 +80,13 @@ func (w *whatif) readTrace(name string) (*replay.Recording, error) {
 	return rec, withoutPath(err)
 }
 
-// prepare looks for the progress point.
+// prepare looks for the function and the progress point.
 func (w *whatif) prepare(rec *replay.Recording) error {
+	if w.function != "" {
+		if samples, waits := rec.Function(w.function); samples == 0 && waits == 0 {
+			return fmt.Errorf("function %q: must be in a call stack of the trace; what computes has stacks while a CPU profile is on", w.function)
+		}
+	}
 	if w.progress != "" {
 		if rec.Count(w.progress) == 0 {
 			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(slices.Concat(rec.Points(), rec.Countable())))

@@ -55,12 +55,15 @@ func (p Program) run(ctx context.Context, args []string, stdout, stderr io.Write
 	flags.SetOutput(stderr)
 	optimized := flags.Bool("optimized", false, "profile the optimised variant, and compare nothing")
 	length := flags.Duration("for", 18*time.Second, "how long to profile, at least 8s")
+	file := flags.String("trace", "", "write an execution trace to a `file`, for otelprof whatif, and do nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("argument %q: unexpected", flags.Arg(0))
+	case *file != "":
+		return p.Trace(ctx, *file, *length, *optimized)
 	case *length < 8*time.Second:
 		return fmt.Errorf("-for %v: must be at least 8s", *length)
 	}

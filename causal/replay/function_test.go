@@ -1,0 +1,80 @@
+package replay
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sampledLoops records a goroutine that computes for 10 ms in each round and waits for 10 ms in dial. Of its samples, one a
+// millisecond, three of four are in hash.
+func sampledLoops(t *testing.T) *Recording {
+	t.Helper()
+	const ms = 1_000_000
+	b := NewRecorder(0, 1)
+	b.r.sites = append(b.r.sites,
+		Site{[]Frame{{Func: "crypto.(*sha).block"}, {Func: "main.hash"}, {Func: "main.work"}}},
+		Site{[]Frame{{Func: "main.render"}, {Func: "main.work"}}},
+		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.dial"}, {Func: "main.work"}}})
+	b.Running(0, 1)
+	at := int64(0)
+	for range 50 {
+		for i := range int64(8) {
+			site := int32(1)
+			if i%4 == 3 {
+				site = 2
+			}
+			b.add(event{kind: evSample, at: at + i*ms, g: b.goroutine(1), by: nobody, site: site})
+		}
+		at += 10 * ms
+		b.Visit(at, 1, "done")
+		b.Wait(at, 1, 3)
+		at += 10 * ms
+		b.Ready(at, 1, -1)
+		b.Start(at, 1, 0)
+	}
+	r, err := b.Recording(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestFunction(t *testing.T) {
+	for _, tt := range []struct {
+		pattern        string
+		samples, waits int
+		period         float64 // if it is 40 % faster, ms
+	}{
+		{"main.hash", 300, 0, 20 - 0.4*7.5},
+		{"crypto.(*sha).*", 300, 0, 20 - 0.4*7.5},
+		{"main.render", 100, 0, 20 - 0.4*2.5},
+		{"main.dial", 0, 50, 20 - 0.4*10},
+		{"main.work", 400, 50, 20 - 0.4*20},
+		{"main.nothing", 0, 0, 20},
+	} {
+		r := sampledLoops(t)
+		samples, waits := r.Function(tt.pattern)
+		base, changed := r.Predict("done", Speedup{Region{FunctionScope, tt.pattern}, 0.4})
+		if samples != tt.samples || waits != tt.waits || math.Abs(base/20e6-1) > 0.01 || math.Abs(changed/(1e6*tt.period)-1) > 0.01 {
+			t.Errorf("%s: %d samples, %d waits, period %v, then %v; want %d, %d, 20 and %v ms", tt.pattern, samples, waits, base, changed, tt.samples, tt.waits, tt.period)
+		}
+	}
+}
+
+// TestFunctionBusiest asks about a function like about any other region.
+func TestFunctionBusiest(t *testing.T) {
+	r := sampledLoops(t)
+	r.Function("main.render")
+	r.Function("main.dial")
+	r.Function("main.nothing")
+	p := newProgram(r, true)
+	var names []string
+	for _, i := range p.busiest(5, nil) {
+		names = append(names, r.regions[i].Name)
+	}
+	if diff := cmp.Diff([]string{"main.dial", "main.render", "main.nothing"}, names); diff != "" {
+		t.Errorf("busiest (-want +got):\n%s", diff)
+	}
+}
