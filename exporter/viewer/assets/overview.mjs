@@ -11,8 +11,7 @@ import { recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
-const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings", virtual: "virtual time" };
-const computed = ["replay", "virtual"]; // modes for which nothing was tried out
+const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings" };
 const few = 10; // rows that are shown at first
 const nobody = { curves: [] }; // the profile of a process without a causal controller
 const hasStacks = () => document.body.dataset.stacks === "true";
@@ -95,7 +94,7 @@ export function overviewView(context) {
   function explain(best, goal) {
     const region = best?.region;
     next.hidden = !region;
-    confirm.hidden = isSaved() || !best || !computed.includes(best.question.answer.mode);
+    confirm.hidden = isSaved() || !best || best.question.answer.mode !== "replay";
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
     if (!region || next.dataset.of === region.name) return;
     next.dataset.of = region.name;
