@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/otelprof/otelprof/internal/glob"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/glob"
+)
 
 // FunctionScope is the scope of regions that are functions.
 const FunctionScope = "function"
