@@ -25,6 +25,10 @@ type StudyConfig struct {
 	Regions int
 	// Only says which regions are asked about at all; nil for any.
 	Only func(Region) bool
+	// Questions are asked about in each window, besides. Structure asks some more: about twice the processors, and about the locks
+	// that goroutines wait for most often.
+	Questions []Question
+	Structure bool
 	// Windows is how many windows are kept, the latest; 0 for 20.
 	Windows int
 }
@@ -172,7 +176,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 			}
 		}
 	}
-	return w, nil
+	return w, s.restructure(ctx, w, p, &base, kept)
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
