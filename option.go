@@ -34,7 +34,6 @@ const (
 	EnvPlanKey     = "OTELPROF_PLAN_PUBLIC_KEY"
 	EnvExperiments = causal.EnvExperiments
 	EnvReplay      = causal.EnvReplay
-	EnvVirtual     = "OTELPROF_VIRTUAL"
 	EnvCounters    = "OTELPROF_COUNTERS"
 	EnvStacks      = "OTELPROF_STACKS"
 	EnvSchedule    = "OTELPROF_SCHEDULE"
@@ -64,7 +63,6 @@ type config struct {
 	plans           planSources
 	experiments     *causal.Limits // nil for none
 	replay          bool
-	virtual         bool
 	counters        bool
 	counterOptions  []pmuattrs.HookOption
 	stacks          bool
@@ -97,7 +95,6 @@ func newConfig(opts []Option) (config, error) {
 		c.experiments = &limits
 	}
 	c.replay = c.switched(EnvReplay) != off
-	c.virtual = c.switched(EnvVirtual) != off
 	c.counters = c.switched(EnvCounters) == on
 	c.stacks = c.switched(EnvStacks) == on
 	c.schedule = c.switched(EnvSchedule) == on
@@ -230,13 +227,6 @@ func WithExperiments(caps causal.Limits) Option {
 // one. By default, if this option is not used, they are on, unless OTELPROF_REPLAY is off.
 func WithoutReplay() Option {
 	return optionFunc(func(c config) config { c.replay = false; return c })
-}
-
-// WithoutVirtualTime switches virtual time off, which answers what would be if a span were faster without
-// delaying anything, and costs about 250 ns for each span, see [causal.WithVirtual]. By
-// default, if this option is not used, it is on, unless OTELPROF_VIRTUAL is off.
-func WithoutVirtualTime() Option {
-	return optionFunc(func(c config) config { c.virtual = false; return c })
 }
 
 // WithCounters counts cycles, instructions and the like in a sample of the spans, 1 in 100 by

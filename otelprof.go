@@ -33,7 +33,6 @@
 //	OTELPROF_PLAN_PUBLIC_KEY  PEM file          WithPlanKeys
 //	OTELPROF_EXPERIMENTS      on or off         WithExperiments, with causal.DefaultLimits
 //	OTELPROF_REPLAY           on or off         off: WithoutReplay, and nothing is recorded at all
-//	OTELPROF_VIRTUAL          on or off         off: WithoutVirtualTime
 //	OTELPROF_COUNTERS         on or off         WithCounters, with the default events and sampling
 //	OTELPROF_TIMES            on, off, patterns WithTimes, in programs built by otelprof build
 //	OTELPROF_DISABLED         true or false     true: the plain SDK, without all that is ours

@@ -38,7 +38,7 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	ours := !c.disabled && !env.Disabled
 	if !ours {
 		c.viewer, c.dataDir, c.plans, c.experiments = "", "", planSources{}, nil
-		c.replay, c.virtual, c.counters, c.stacks, c.schedule, c.times = false, false, false, false, false, timesConfig{}
+		c.replay, c.counters, c.stacks, c.schedule, c.times = false, false, false, false, timesConfig{}
 	}
 
 	p := &Profiler{done: make(chan struct{})}
@@ -83,7 +83,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	}
 	controllerOptions := []causal.Option{
 		causal.WithResource(res), causal.WithLogger(c.logger),
-		causal.WithAudit(newAudit(p.logs, base).take), causal.WithVirtual(c.virtual), causal.WithReplay(c.replay),
+		causal.WithAudit(newAudit(p.logs, base).take), causal.WithReplay(c.replay),
 	}
 	if c.experiments != nil {
 		controllerOptions = append(controllerOptions, causal.WithExperiments(*c.experiments))

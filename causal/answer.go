@@ -207,8 +207,6 @@ func (a answerAt) restsOn() string {
 		return text
 	case mode.Delays():
 		return fmt.Sprintf("%s of plan %s, %v of delay inserted", countOf(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
-	case mode == ModeVirtual:
-		return "virtual time; nothing was delayed"
 	}
 	return "nothing"
 }

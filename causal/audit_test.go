@@ -158,7 +158,7 @@ func TestAuditMessagesAreBounded(t *testing.T) {
 // The last events are told before Close returns.
 func TestCloseTellsTheEnd(t *testing.T) {
 	told := make(chan AuditEvent, 10)
-	c, err := New(WithExperiments(wide), WithVirtual(false), WithAudit(func(e AuditEvent) { told <- e }))
+	c, err := New(WithExperiments(wide), WithAudit(func(e AuditEvent) { told <- e }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Chan is a drop-in for a channel of T that hands virtual time over. An element brings that of
-// its sender, a place that becomes free that of the receiver who has emptied it. Without room for
-// elements, sender and receiver go on at the later one's. Whoever receives when the channel is
-// closed and empty takes over from who has closed it.
+// A Chan is a drop-in for a channel of T that hands virtual time over in experiments of [ModeOverlap].
+// An element brings that of its sender, a place that becomes free that of the receiver who has emptied
+// it. Without room for elements, sender and receiver go on at the later one's. Whoever receives when the
+// channel is closed and empty takes over from who has closed it.
 //
 // Like a channel, a Chan is a small value that is copied freely. Make one with [NewChan]; the
 // zero Chan is a nil channel, which blocks forever. Sending on a closed one, closing it twice and
 // closing the zero one panic as they do with a channel.
 //
-// Within there is a channel, so it waits as one does. While nothing is observed, an operation
+// Within there is a channel, so it waits as one does. While no experiment runs, an operation
 // costs an atomic load and an element that is larger by a pointer: Send and Receive take 32 ns
-// where a channel takes 25 (AMD EPYC, Go 1.26). While something is, they take 0.2 µs, one after
-// the other if several goroutines use one Chan, and 0.3 KiB for each element that is in the
+// where a channel takes 25 (AMD EPYC, Go 1.26). In one they take 0.2 µs, one after
+// the other if several goroutines use one Chan, and 80 bytes for each element that is in the
 // channel. That memory is used again, so nothing is allocated in the long run.
 //
 // To wait for several things at once see [Chan.Receiving] and [Chan.Sending]. Other channels of the

@@ -38,8 +38,8 @@ func (c Chan[T]) Received(it Item[T]) (v T, ok bool) {
 	return it.value, it.letter != nil
 }
 
-// Item returns v as something to send in a select statement, see [Chan.Sending]. While something
-// is observed it allocates.
+// Item returns v as something to send in a select statement, see [Chan.Sending]. In an experiment
+// of [ModeOverlap] it allocates.
 func (c Chan[T]) Item(v T) Item[T] {
 	o := c.observed()
 	if o == nil {

@@ -25,8 +25,8 @@ type Change struct {
 }
 
 // addChange adds an answer about the program built in another way.
-func (p *Profile) addChange(a replay.Answer, windows int) {
-	c := Change{Change: a.Region.Name, Progress: a.Point, Metric: Metric(a.Metric), Effect: replayEffect(a, windows)}
+func (p *Profile) addChange(a replay.Answer) {
+	c := Change{Change: a.Region.Name, Progress: a.Point, Metric: Metric(a.Metric), Effect: replayEffect(a)}
 	if a.Withheld == replay.WithheldNone {
 		c.BasePeriod = time.Duration(a.Base)
 	}

@@ -9,7 +9,6 @@ import (
 // Evidence is what is known about how well one cell was measured: a region at one speed-up with
 // one progress point. What is left zero is not known, and not checked.
 type evidence struct {
-	mode Mode
 	// visits is the number of visits of the progress point in all that was measured.
 	visits uint64
 	// ends is the number of ends of the region's spans; negative if it is not known.
@@ -82,7 +81,7 @@ func (v evidence) doubts() (doubts []string) {
 // explain says what there was, for a number that is missing.
 func (v evidence) explain() string {
 	var parts []string
-	if v.elapsed > 0 && v.mode != ModeVirtual { // whose windows are not counted by cell
+	if v.elapsed > 0 {
 		parts = append(parts, fmt.Sprintf("%s of the progress point in %v", countOf(v.visits, "visit"), v.elapsed.Round(time.Millisecond)))
 	}
 	if v.elapsed > 0 && v.ends >= 0 {

@@ -7,7 +7,7 @@ import (
 
 func TestEvidence(t *testing.T) {
 	good := evidence{
-		mode: ModeOverlap, visits: 900, ends: 900, elapsed: time.Minute, growth: 10 * time.Second,
+		visits: 900, ends: 900, elapsed: time.Minute, growth: 10 * time.Second,
 		owed: 8 * time.Second, paid: 8 * time.Second, residual: 50 * time.Millisecond,
 		attributed: 20 * time.Second, unattributed: 100 * time.Millisecond,
 		saturated: 0.1, null: []float64{.01, -.01, .005, -.005, 0, .002},

@@ -7,12 +7,12 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Cond is a drop-in for [sync.Cond] that hands virtual time over, from whoever signals to
-// those who are woken. L can be any lock; a [Mutex] or an [RWMutex] hands over its own time as
+// A Cond is a drop-in for [sync.Cond] that hands virtual time over in experiments of [ModeOverlap],
+// from whoever signals to those who are woken. L can be any lock; a [Mutex] or an [RWMutex] hands over its own time as
 // well, as it should. A Cond must not be copied after first use.
 //
-// While nothing is observed, Signal and Broadcast cost one atomic load more than those of
-// package sync, 1 to 2 ns, and Wait two. While something is, each takes about 0.1 µs more. Nothing
+// While no experiment runs, Signal and Broadcast cost one atomic load more than those of
+// package sync, 1 to 2 ns, and Wait two. In one each takes about 0.1 µs more. Nothing
 // is allocated but for the first time.
 //
 // A goroutine that is woken takes over from the last one that has signalled by then. That is the

@@ -9,7 +9,7 @@ import (
 
 // Everything of ours that runs on the application's goroutines recovers from its own panics. One
 // is a bug of ours, and whatever was observed with that bug is worth nothing: the plan is
-// aborted and latched, virtual time is off from then on, and the application goes on.
+// aborted and latched, and the application goes on.
 
 // contain is deferred where a run is asked something.
 func (run *run) contain() {
@@ -52,20 +52,6 @@ func (o *observation) resume(l *ledger.Ledger, at, got int64) {
 func (o *observation) stamp(l *ledger.Ledger, at int64, into *ledger.Stamp) {
 	defer o.contain()
 	l.Stamp(o.setting, at, into)
-}
-
-// contain is deferred in virtual time's own goroutine.
-func (v *virtual) contain() {
-	if value := recover(); value != nil {
-		v.panicked(value)
-	}
-}
-
-// panicked ends virtual time for good.
-func (v *virtual) panicked(value any) {
-	v.panics.Do(func() { v.audit.panicked(nil, value) })
-	v.broken.Store(true)
-	unobserve(v)
 }
 
 // panicked books a panic, with the stack as far as it has room in a log.

@@ -39,7 +39,6 @@ type Controller struct {
 	closed     bool
 	wait       sync.WaitGroup
 
-	virtual    *virtual // nil if it is off
 	study      study
 	recorder   *record.Recorder
 	background sync.WaitGroup
@@ -62,12 +61,6 @@ func New(opts ...Option) (*Controller, error) {
 	} else {
 		controller.recorder = record.New(controller.study.add, controller.keepAway)
 		controller.background.Go(func() { controller.recorder.Run(ctx) })
-	}
-	if c.virtual {
-		v := newVirtual(c.audit)
-		controller.virtual = v
-		controller.background.Go(func() { c.watch(ctx, v.load) })
-		controller.background.Go(func() { v.loop(ctx) })
 	}
 	return controller, nil
 }
@@ -363,8 +356,8 @@ func (c *Controller) Status() Status {
 	return s
 }
 
-// Profile returns what has been measured under the plan in force, or the last one, and what virtual
-// time and recordings tell, if they are on.
+// Profile returns what has been measured under the plan in force, or the last one, and what
+// recordings tell.
 func (c *Controller) Profile() Profile {
 	c.recorder.SawLook()
 	c.mu.Lock()
@@ -375,9 +368,6 @@ func (c *Controller) Profile() Profile {
 		p = r.profile()
 	} else {
 		p.Notes = []string{"no plan has run yet"}
-	}
-	if c.virtual != nil {
-		c.virtual.addTo(&p)
 	}
 	c.study.addTo(&p)
 	if r == nil && len(p.Curves) > 0 {

@@ -16,7 +16,7 @@ const cozVisits = 1000
 // becomes one experiment of a fixed number of visits with the duration that the effect
 // predicts, beside one at speed-up 0. Withheld effects are left out, and so are latencies, of
 // which that format knows the mean only. It knows no modes either: of several answers to
-// one question the first is written, an experiment rather than virtual time.
+// one question the first is written, an experiment rather than a recording.
 func (p Profile) WriteCoz(w io.Writer) error {
 	out := &strings.Builder{}
 	_, _ = fmt.Fprintf(out, "startup\ttime=%d\n", p.Started.UnixNano())

@@ -169,48 +169,6 @@ func TestPanicsHarmNobody(t *testing.T) {
 	}
 }
 
-// A panic in virtual time ends that, and neither plans nor the program.
-func TestPanicEndsVirtualTime(t *testing.T) {
-	for name, hurt := range map[string]func(v *virtual){
-		"in a span": func(v *virtual) {
-			live.mu.Lock()
-			defer live.mu.Unlock()
-			live.observation.Store(&observation{panicked: v.panicked})
-			live.watcher = v
-		},
-		"in its own goroutine": func(v *virtual) { v.load = nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				c := newController(t, WithVirtual(true), unloaded)
-				tr := newProvider(t, c).Tracer("t")
-				synctest.Wait()
-				hurt(c.virtual)
-				for range 30 {
-					_, s := tr.Start(context.Background(), "root")
-					time.Sleep(100 * ms)
-					s.End()
-					exercise(t, tr)
-				}
-				synctest.Wait()
-				if o := live.observation.Load(); o != nil {
-					t.Error("something is still observed")
-				}
-				if kinds := kindsOf(c.Status().Audit); !slices.Equal(kinds, []AuditKind{AuditPanicked}) {
-					t.Errorf("the audit has %v, want one panic", kinds)
-				}
-				if notes := c.Profile().Notes; !slices.Contains(notes, "virtual time is off: it has panicked, as the audit tells") {
-					t.Errorf("Profile().Notes = %q", notes)
-				}
-				if err := c.Apply(mustParse(t, idle)); err != nil {
-					t.Errorf("Apply = %v, want plans to go on", err)
-				}
-				exercise(t, tr)
-			})
-		})
-	}
-}
-
 // The plan of the breaker that opened is latched, also if another one comes before its goroutine
 // has said so.
 func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {

@@ -14,7 +14,7 @@ type hook struct{ c *Controller }
 
 var _ spans.AfterEnder = hook{}
 
-// OnStart implements spans.Hook. While nothing is observed it costs one atomic load.
+// OnStart implements spans.Hook. While no experiment runs it costs one atomic load.
 func (h hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
 	if o := live.observation.Load(); o != nil {
 		o.startSpan(r)
@@ -35,7 +35,7 @@ func (h hook) OnEnd(r *spans.Region) {
 }
 
 // AfterEnd implements spans.AfterEnder: it counts visits of progress points and pays the
-// delay. While no plan runs and nothing is observed it costs a few atomic loads.
+// delay. While no plan runs it costs a few atomic loads.
 func (h hook) AfterEnd(r *spans.Region) time.Duration {
 	h.c.recorder.SawSpan()
 	f := live.frame.Get(r)

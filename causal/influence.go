@@ -30,7 +30,7 @@ func (run *run) begin(a arm) influence {
 	if run.plan.Mode == ModeDilation {
 		d := &dilation{factor: a.factor(), spared: a.spared}
 		if d.factor > 0 {
-			observe(run, nil, true)
+			run.observe(nil)
 		}
 		run.dilation.Store(d)
 		return d
@@ -48,7 +48,7 @@ func (run *run) begin(a arm) influence {
 	for i := range run.progress {
 		run.progress[i].reset()
 	}
-	observe(run, o.observation, true)
+	run.observe(o.observation)
 	run.overlap.Store(o)
 	return o
 }
@@ -58,7 +58,7 @@ func (run *run) rest() {
 	run.dilation.Store(nil)
 	run.overlap.Store(nil)
 	run.restScheduled()
-	unobserve(run)
+	run.unobserve()
 }
 
 // still is the arm in which nothing happens.
@@ -68,12 +68,8 @@ func (run *run) beginStill() still {
 	if !slices.ContainsFunc(run.plan.Progress, func(p ProgressPoint) bool { return p.Type == TypeLatency }) {
 		return still{}
 	}
-	setting, err := ledger.NewSetting(nil, len(run.plan.Progress))
-	if err != nil {
-		return still{}
-	}
-	o := run.observes(setting)
-	observe(run, o, true)
+	o := run.observes(ledger.NewSetting(len(run.plan.Progress)))
+	run.observe(o)
 	return still{o}
 }
 
@@ -85,11 +81,7 @@ func (s still) latencies() []*otelhdr.Snapshot {
 	if s.observation == nil {
 		return nil
 	}
-	all := make([]*otelhdr.Snapshot, len(s.observation.points))
-	for point := range all {
-		all[point], _ = s.observation.setting.Latency(point)
-	}
-	return all
+	return s.observation.latencies()
 }
 
 // observes returns the observation of a setting in which the plan's progress points are numbered
@@ -97,9 +89,6 @@ func (s still) latencies() []*otelhdr.Snapshot {
 func (run *run) observes(s *ledger.Setting) *observation {
 	classes := allClasses()
 	o := &observation{setting: s, pointOf: make([]int8, len(classes)), panicked: run.panicked}
-	for _, p := range run.plan.Progress {
-		o.points = append(o.points, p.Span)
-	}
 	for i, c := range classes {
 		o.pointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p ProgressPoint) bool {
 			return p.Type == TypeLatency && glob.Match(p.Span, c.key.Span)
@@ -119,12 +108,13 @@ func (v *overlap) growth() time.Duration {
 	return time.Duration(v.observation.setting.Growth().At(clock.Now()))
 }
 
-func (v *overlap) latencies() []*otelhdr.Snapshot {
-	all := make([]*otelhdr.Snapshot, len(v.observation.points))
+func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.latencies() }
+
+// latencies are the distributions of durations by progress point, nil where there are none.
+func (o *observation) latencies() []*otelhdr.Snapshot {
+	all := make([]*otelhdr.Snapshot, o.setting.Points())
 	for point := range all {
-		if _, virtual := v.observation.setting.Latency(point); virtual != nil {
-			all[point] = virtual[0]
-		}
+		all[point] = o.setting.Latency(point)
 	}
 	return all
 }
@@ -143,6 +133,8 @@ func (run *run) quantiles(recorded []*otelhdr.Snapshot) [][]float64 {
 	}
 	return all
 }
+
+func quantile(s *otelhdr.Snapshot, percent float64) float64 { return float64(s.Percentile(percent)) }
 
 // recorded is what came between two readings, by progress point; nil for those that have no
 // latency.

@@ -12,14 +12,12 @@ import (
 )
 
 // What ledgers observe holds for the whole process: a lock does not know which provider's
-// spans its users are in. So there is one setting in force, if any.
+// spans its users are in. So there is one setting in force, that of an experiment, or none.
 
 // An observation is a setting of the ledgers, and what it means to spans.
 type observation struct {
 	setting *ledger.Setting
-	// points are the progress points by index, pointOf those by the class that visits them,
-	// -1 for none.
-	points  []string
+	// pointOf are the progress points of latency by the class whose durations they have, -1 for none.
 	pointOf []int8
 	// pay makes the goroutine make up for its debt, in the region, nil if nobody pays. It
 	// returns the delay.
@@ -28,7 +26,7 @@ type observation struct {
 	panicked func(value any)
 }
 
-// point returns the progress point that an end of a span visits.
+// point returns the progress point that has the durations of a class.
 func (o *observation) point(id ledger.RegionID) (int, bool) {
 	if id < 0 || int(id) >= len(o.pointOf) || o.pointOf[id] < 0 {
 		return 0, false
@@ -42,32 +40,31 @@ var live struct {
 	ledgers     ledgers
 	frame       spans.Slot[ledger.Frame]
 
-	mu        sync.Mutex // held to change what follows, and the observation
-	watcher   any        // whose observation it is
-	exclusive bool
+	mu      sync.Mutex // held to change what follows, and the observation
+	watcher *run       // whose observation it is
 }
 
 func init() { live.frame = spans.NewSlot[ledger.Frame]() }
 
-// observe puts an observation in force for who, if nobody else has one. An exclusive one, which may
-// be nil, takes the place of all others. It reports whether it did.
-func observe(who any, o *observation, exclusive bool) bool {
+// observe puts an observation in force, which may be nil, if no other run has one. It reports whether
+// it did.
+func (run *run) observe(o *observation) bool {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	if live.watcher != nil && live.watcher != who && (live.exclusive || !exclusive) {
+	if live.watcher != nil && live.watcher != run {
 		return false
 	}
-	live.watcher, live.exclusive = who, exclusive
+	live.watcher = run
 	live.observation.Store(o)
 	return true
 }
 
-// unobserve ends what who observes.
-func unobserve(who any) {
+// unobserve ends what the run observes.
+func (run *run) unobserve() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	if live.watcher == who {
-		live.watcher, live.exclusive = nil, false
+	if live.watcher == run {
+		live.watcher = nil
 		live.observation.Store(nil)
 	}
 }
@@ -190,8 +187,8 @@ func (o *observation) startSpan(r *spans.Region) {
 	l.Current = r
 }
 
-// endSpan books the end of a span and visits progress points. What is observed may have
-// changed since the start, and o be nil.
+// endSpan books the end of a span and, at a progress point of latency, its duration. What is observed
+// may have changed since the start, and o be nil.
 func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 	t := clock.Now()
 	l := f.Ledger()
@@ -202,7 +199,7 @@ func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 		return
 	}
 	defer o.contain()
-	virtual := f.End(o.setting, t, onlooker)
+	took := f.End(o.setting, t, onlooker)
 	if onlooker {
 		return
 	}
@@ -211,16 +208,6 @@ func endSpan(o *observation, f *ledger.Frame, r *spans.Region) {
 		l.Current = r.Parent()
 	}
 	if point, ok := o.point(classOf(r).id); ok {
-		virtual.RecordAt(o.setting, point)
-		l.Visit(o.setting, t, point)
-	}
-}
-
-// visit books a visit of a progress point that is no span.
-func (o *observation) visit(l *ledger.Ledger, c *class) {
-	defer o.contain()
-	c.count.Add(1)
-	if point, ok := o.point(c.id); ok {
-		l.Visit(o.setting, clock.Now(), point)
+		took.RecordAt(o.setting, point)
 	}
 }

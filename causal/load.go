@@ -9,7 +9,7 @@ import (
 )
 
 // A load watches how busy the processors are. Where goroutines wait for one, they wait for each
-// other in a way that no span shows: neither delays nor virtual time mean anything then.
+// other in a way that no span shows: delays mean nothing then.
 type load struct {
 	short     atomic.Bool // processors are short, not just for a moment
 	looks     atomic.Int64
@@ -48,6 +48,9 @@ const memory = 8
 
 // displaced is the one goroutine that waits because the one that looks is running.
 const displaced = 1
+
+// saturation is the share of looks above which processors are short.
+const saturation = 0.5
 
 // idle reports whether goroutines get a processor when they want one, as a rule.
 func (l *load) idle() bool { return !l.short.Load() }

@@ -68,7 +68,7 @@ const calm = "abort: {p99_ratio: 1000, err_delta: 100%, min_samples: 1}"
 
 func newController(t testing.TB, opts ...Option) *Controller {
 	t.Helper()
-	c, err := New(append([]Option{WithExperiments(wide), WithVirtual(false)}, opts...)...)
+	c, err := New(append([]Option{WithExperiments(wide)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestReadProfile(t *testing.T) {
 
 func TestReadProfileRefuses(t *testing.T) {
 	effect := func(fields string) string {
-		return `{"api":"causal-profile/v1","curves":[{"mode":"virtual","metric":"throughput","effects":[{` + fields + `}]}]}`
+		return `{"api":"causal-profile/v1","curves":[{"mode":"replay","metric":"throughput","effects":[{` + fields + `}]}]}`
 	}
 	for _, tt := range []struct{ doc, want string }{
 		{"", "must be JSON: byte 0: unexpected end of JSON input"},
@@ -137,7 +137,7 @@ func TestReadProfileRefuses(t *testing.T) {
 		{`{"api":7}`, "api: must not be number"},
 		{`{"api":"causal-profile/v1","iterations":"many"}`, "iterations: must not be string"},
 		{`{"api":"causal-profile/v1","iterations":-1}`, "iterations, experiments, rejected and delay_ns: must not be negative"},
-		{`{"api":"causal-profile/v1","curves":[{"mode":"magic"}]}`, "curves[0].mode \"magic\": must be \"overlap\", \"dilation\", \"replay\" or \"virtual\"\ncausal: profile: curves[0].metric: must not be empty"},
+		{`{"api":"causal-profile/v1","curves":[{"mode":"magic"}]}`, "curves[0].mode \"magic\": must be \"overlap\", \"dilation\" or \"replay\"\ncausal: profile: curves[0].metric: must not be empty"},
 		{effect(`"speedup":2`), "curves[0].effects[0].speedup 2: must be in (0, 1]"},
 		{effect(`"speedup":0.5},{"speedup":0.5`), "curves[0].effects[1].speedup 0.5: must not be repeated"},
 		{effect(`"speedup":0.5,"reduction":0.1`), "curves[0].effects[0]: reduction 0.1: must be in [lo, hi], which is [0, 0]"},
@@ -174,7 +174,7 @@ func FuzzReadProfile(f *testing.F) {
 	}
 	f.Add(both.Bytes())
 	f.Add([]byte(`{"api":"causal-profile/v1"}`))
-	f.Add([]byte(`{"api":"causal-profile/v1","curves":[{"mode":"virtual","metric":"latency_p50","effects":[{"speedup":1,"reduction":1,"lo":-1e6,"hi":1e6,"samples":9,"reductions":[1,2,3,4,5,1e6]}]}]}`))
+	f.Add([]byte(`{"api":"causal-profile/v1","curves":[{"mode":"replay","metric":"latency_p50","effects":[{"speedup":1,"reduction":1,"lo":-1e6,"hi":1e6,"samples":9,"reductions":[1,2,3,4,5,1e6]}]}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		p, err := ReadProfile(bytes.NewReader(doc))
 		if err != nil {
@@ -200,7 +200,7 @@ func FuzzReadProfile(f *testing.F) {
 	})
 }
 
-// A profile of virtual time that has run for long stays of bounded size.
+// A profile that has many samples stays of bounded size.
 func TestProfileSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	samples := make([]float64, 2000)

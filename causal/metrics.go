@@ -28,7 +28,7 @@ const (
 	PointKey   = attribute.Key("otelprof.causal.progress_point")
 	// MetricKey is of effects only.
 	MetricKey = attribute.Key("otelprof.causal.metric")
-	// PlanHashKey is left out where there is no plan, as for recordings and virtual time.
+	// PlanHashKey is left out where there is no plan, as for recordings.
 	PlanHashKey = attribute.Key("otelprof.causal.plan_hash")
 
 	regionNameKey  = attribute.Key("otelprof.region.name")
@@ -44,7 +44,7 @@ const (
 
 var _ sdkmetric.Producer = (*Producer)(nil)
 
-// A Producer gives metric readers the results of experiments, of recordings and of virtual time. Its sums
+// A Producer gives metric readers the results of experiments and of recordings. Its sums
 // are cumulative, since the profile was started, whatever temporality a reader prefers. Any
 // number of readers can share it. A collection costs what computing the profile does.
 type Producer struct{ profile func() Profile }
@@ -94,7 +94,7 @@ func (p Profile) sums(end time.Time) []metricdata.Metrics {
 		{Name: DelayMetric, Description: "Delay inserted for it.", Unit: "s", Data: delay},
 	}
 	if len(latency.DataPoints) > 0 {
-		metrics = append(metrics, metricdata.Metrics{Name: LatencyMetric, Description: "Durations of a progress point's spans in virtual time.", Unit: "s", Data: latency})
+		metrics = append(metrics, metricdata.Metrics{Name: LatencyMetric, Description: "Durations of a progress point's spans, less the delays.", Unit: "s", Data: latency})
 	}
 	return metrics
 }

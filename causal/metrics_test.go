@@ -77,7 +77,7 @@ func TestProducer(t *testing.T) {
 		for _, point := range gauge.DataPoints {
 			have = append(have, point.Value)
 			mode, _ := point.Attributes.Value(ModeKey)
-			if _, has := point.Attributes.Value(PlanHashKey); has == (mode.AsString() == string(ModeVirtual)) {
+			if _, has := point.Attributes.Value(PlanHashKey); has == (mode.AsString() == string(ModeReplay)) {
 				t.Errorf("%s: attributes %v: a plan's hash belongs to experiments", name, point.Attributes.ToSlice())
 			}
 		}

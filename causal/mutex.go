@@ -6,14 +6,14 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Mutex is a drop-in for [sync.Mutex] that hands virtual time over: whoever gets the lock
-// goes on no earlier than whoever gave it back would have, had the region that is examined taken
-// less time. The zero value is an unlocked mutex. It must not be copied after first use.
+// A Mutex is a drop-in for [sync.Mutex] that hands virtual time over in experiments of [ModeOverlap]:
+// whoever gets the lock goes on no earlier than whoever gave it back would have, had the region that is
+// examined taken less time. The zero value is an unlocked mutex. It must not be copied after first use.
 //
-// While nothing is observed, Lock and Unlock cost one atomic load more than those of package
-// sync: 6.1 ns for both, where those take 4.6 (AMD EPYC, Go 1.26). While something is, they take
-// 0.1 µs. Neither allocates, but for the first Unlock that is observed. A Mutex takes 24
-// bytes, and 144 more once it has been observed.
+// While no experiment runs, Lock and Unlock cost one atomic load more than those of package
+// sync: 6.1 ns for both, where those take 4.6 (AMD EPYC, Go 1.26). In one they take
+// 0.1 µs. Neither allocates, but for the first Unlock in an experiment. A Mutex takes 24
+// bytes, and 24 more once it has been in one.
 //
 // While an execution trace is on, each operation is written into it, which takes 0.1 µs, so that
 // a replay of the trace knows the lock. The other types of this package do the same. The first

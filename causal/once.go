@@ -8,12 +8,12 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Once is a drop-in for [sync.Once] that hands virtual time over, from the goroutine that runs
-// the function to all others that ask. The zero value is ready for use. It must not be copied
-// after first use.
+// A Once is a drop-in for [sync.Once] that hands virtual time over in experiments of [ModeOverlap],
+// from the goroutine that runs the function to all others that ask. The zero value is ready for use. It
+// must not be copied after first use.
 //
-// While nothing is observed, Do costs one atomic load more than that of package sync, 1 to
-// 2 ns. While something is, it takes 0.1 µs. It allocates nothing but for the first time.
+// While no experiment runs, Do costs one atomic load more than that of package sync, 1 to
+// 2 ns. In one it takes 0.1 µs. It allocates nothing but for the first time.
 type Once struct {
 	once traced.Once
 	left relay // before once is done

@@ -27,7 +27,6 @@ func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
 	enabled bool
-	virtual bool
 	// replay is set if recordings are made of their own accord, recordable unless they are forbidden.
 	replay, recordable bool
 	newStudy           func() study
@@ -82,14 +81,7 @@ func newConfig(opts []Option) (config, error) {
 // cost: plans can tighten caps, never loosen them. By default, if this option is not used,
 // every plan is refused.
 func WithExperiments(caps Limits) Option {
-	return optionFunc(func(c config) config { c.enabled, c.virtual, c.caps = true, true, caps; return c })
-}
-
-// WithVirtual switches virtual time on, which asks what would be if regions were faster without
-// delaying anything. It costs about 250 ns for each span. By default, if this option is not used, it is off;
-// [WithExperiments] switches it on too.
-func WithVirtual(on bool) Option {
-	return optionFunc(func(c config) config { c.virtual = on; return c })
+	return optionFunc(func(c config) config { c.enabled, c.caps = true, caps; return c })
 }
 
 // WithResource names this process, for a plan's target. By default, if this option is not

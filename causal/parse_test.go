@@ -402,8 +402,8 @@ var refused = []struct {
 		want: `mode "": must be "overlap" or "dilation"`,
 	},
 	{
-		name: "mode virtual, which needs no plan", lines: []string{"mode: virtual"},
-		want: `mode "virtual": must be "overlap" or "dilation"`,
+		name: "mode replay, which needs no plan", lines: []string{"mode: replay"},
+		want: `mode "replay": must be "overlap" or "dilation"`,
 	},
 	{
 		name: "expires_at missing", lines: []string{"-expires_at"},

@@ -11,7 +11,7 @@ const API = "causal/v1"
 // Mode is the kind of experiment.
 type Mode string
 
-// The modes of plans. No plan asks for [ModeVirtual] or [ModeReplay]: they delay nothing.
+// The modes of plans. No plan asks for [ModeReplay]: it delays nothing.
 const (
 	// ModeOverlap delays all others by what the chosen region would save, when a span ends.
 	ModeOverlap Mode = "overlap"

@@ -32,7 +32,7 @@ const (
 )
 
 // A Profile is what has been found out so far about what would happen if a region were faster:
-// by the experiments of one plan, from recordings, from virtual time, or all of them.
+// by the experiments of one plan, from recordings, or both.
 type Profile struct {
 	// Mode is the kind of the plan's experiments, "" without a plan.
 	Mode Mode `json:"mode"`
@@ -69,7 +69,7 @@ type Profile struct {
 
 // A Curve tells how one progress point would answer to speeding up one region.
 type Curve struct {
-	// Mode is how that was found out: an experiment, [ModeReplay] or [ModeVirtual].
+	// Mode is how that was found out: an experiment or [ModeReplay].
 	Mode     Mode      `json:"mode"`
 	Region   RegionKey `json:"region"`
 	Progress string    `json:"progress"`
@@ -148,7 +148,7 @@ type RecordedProgress struct {
 }
 
 // Waiting is for how long goroutines waited in what was measured, by whether it is known who ended
-// the wait. What is not known makes virtual time and experiments wrong, by as much at most as it is
+// the wait. What is not known makes experiments wrong, by as much at most as it is
 // of the whole.
 type Waiting struct {
 	Mode         Mode          `json:"mode"`
@@ -169,8 +169,8 @@ type Tally struct {
 	Effective time.Duration `json:"effective_ns"`
 	// Delay is the sum of the delays inserted for it.
 	Delay time.Duration `json:"delay_ns"`
-	// Latency is the distribution of the durations of the progress point's spans, in virtual
-	// time, in ns; nil if nobody asked. It is not saved.
+	// Latency is the distribution of the durations of the progress point's spans, less
+	// the delays, in ns; nil if nobody asked. It is not saved.
 	Latency *otelhdr.Snapshot `json:"-"`
 }
 

@@ -114,9 +114,9 @@ func (p *Profile) validate() error {
 
 func (c Curve) validate(v *validator, key string) {
 	switch c.Mode {
-	case ModeOverlap, ModeDilation, ModeReplay, ModeVirtual:
+	case ModeOverlap, ModeDilation, ModeReplay:
 	default:
-		v.that(false, "%s.mode %q: must be %q, %q, %q or %q", key, c.Mode, ModeOverlap, ModeDilation, ModeReplay, ModeVirtual)
+		v.that(false, "%s.mode %q: must be %q, %q or %q", key, c.Mode, ModeOverlap, ModeDilation, ModeReplay)
 	}
 	v.that(c.Metric != "", "%s.metric: must not be empty", key)
 	v.that(c.BasePeriod >= 0 && c.BasePeriod <= 24*time.Hour, "%s.base_period_ns %d: must be in [0, %d]", key, c.BasePeriod, 24*time.Hour)

@@ -82,7 +82,7 @@ func sampleProfile() Profile {
 	return p
 }
 
-// bothModes is a profile in which virtual time agrees with the experiments on one region and
+// bothModes is a profile in which replay agrees with the experiments on one region and
 // does not on another, and knows latencies as well.
 func bothModes() Profile {
 	p := sampleProfile()
@@ -90,12 +90,12 @@ func bothModes() Profile {
 	for i := range p.Curves {
 		p.Curves[i].Mode = ModeOverlap
 	}
-	price := newCurve(ModeVirtual, RegionKey{Scope: "shop", Span: "price"}, "checkout", MetricThroughput, 20*time.Millisecond)
+	price := newCurve(ModeReplay, RegionKey{Scope: "shop", Span: "price"}, "checkout", MetricThroughput, 20*time.Millisecond)
 	price.Effects = []Effect{
 		{Speedup: 0.1, Reduction: 0.061, Lo: 0.058, Hi: 0.064, ThroughputGain: gain(0.061), Samples: 40},
 		{Speedup: 0.5, Reduction: 0.45, Lo: 0.44, Hi: 0.46, ThroughputGain: gain(0.45), Samples: 40},
 	}
-	latency := newCurve(ModeVirtual, price.Region, "checkout", MetricLatencyP99, 80*time.Millisecond)
+	latency := newCurve(ModeReplay, price.Region, "checkout", MetricLatencyP99, 80*time.Millisecond)
 	latency.Effects = []Effect{{Speedup: 0.25, Reduction: 0.2, Lo: 0.15, Hi: 0.26, Samples: 12}}
 	p.Curves = append(p.Curves, price, latency)
 	finish(&p)
@@ -134,9 +134,7 @@ func TestProfileWriteTableEmpty(t *testing.T) {
 func TestProfileTitle(t *testing.T) {
 	for want, p := range map[string]Profile{
 		"nothing was measured":                                                 {},
-		"virtual time; nothing is delayed":                                     {Curves: []Curve{{Mode: ModeVirtual}}},
 		"recordings, simulated; nothing is delayed":                            {Curves: []Curve{{Mode: ModeReplay}, {Mode: ModeReplay}}},
-		"recordings, simulated and virtual time; nothing is delayed":           {Curves: []Curve{{Mode: ModeReplay}, {Mode: ModeVirtual}}},
 		"plan p, 1 iteration, 1 experiment (0 rejected), 0s of delay inserted": {PlanID: "p", Iterations: 1, Experiments: 1},
 	} {
 		if got := p.title(); got != want {
@@ -145,9 +143,10 @@ func TestProfileTitle(t *testing.T) {
 	}
 }
 
-// TestProfileOfReplay has a curve from recordings beside those of the other modes.
+// TestProfileOfReplay has a curve from recordings beside that of experiments, which it agrees with.
 func TestProfileOfReplay(t *testing.T) {
 	p := bothModes()
+	p.Curves = slices.DeleteFunc(p.Curves, func(c Curve) bool { return c.Mode == ModeReplay })
 	price := p.Curves[0]
 	replay := newCurve(ModeReplay, price.Region, price.Progress, price.Metric, price.BasePeriod)
 	for _, speedup := range []float64{0.1, 0.5} {
@@ -164,10 +163,10 @@ func TestProfileOfReplay(t *testing.T) {
 			modes = append(modes, c.Mode)
 		}
 	}
-	if diff := cmp.Diff([]Mode{ModeOverlap, ModeReplay, ModeVirtual}, modes); diff != "" {
+	if diff := cmp.Diff([]Mode{ModeOverlap, ModeReplay}, modes); diff != "" {
 		t.Errorf("modes, in the order in which to believe them (-want +got):\n%s", diff)
 	}
-	if c := p.Curves[1]; c.Verdict != "speeding this up helps: 10 % faster gives 6.0 %; virtual disagrees" || !c.Significant {
+	if c := p.Curves[1]; c.Verdict != "speeding this up helps: 10 % faster gives 6.0 %" || !c.Significant {
 		t.Errorf("verdict %q, significant %t", c.Verdict, c.Significant)
 	}
 	if table := string(render(t, p.WriteTable)); !strings.Contains(table, "replay   6.0 (5.8 .. 6.2)") {

@@ -2,7 +2,6 @@ package causal
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,47 +36,14 @@ func removeRunning(r *run) {
 	}
 }
 
-// named are the progress points of Progress calls, by name.
-var named struct {
-	mu      sync.Mutex
-	classes atomic.Pointer[map[string]*class] // copied on write
-}
-
-// maxNamed bounds the number of progress points that have no span.
-const maxNamed = 64
-
-// namedClass returns the class that stands for a progress point, nil if there are too many.
-func namedClass(name string) *class {
-	if p := named.classes.Load(); p != nil {
-		if c := (*p)[name]; c != nil || len(*p) == maxNamed {
-			return c
-		}
-	}
-	c := internClass(RegionKey{Span: name})
-	named.mu.Lock()
-	defer named.mu.Unlock()
-	grown := map[string]*class{}
-	if p := named.classes.Load(); p != nil {
-		maps.Copy(grown, *p)
-	}
-	if len(grown) < maxNamed {
-		grown[name] = c
-		named.classes.Store(&grown)
-	}
-	return c
-}
-
 // Progress counts one visit of the progress point name: a unit of work is done. Plans refer
 // to it by a progress entry whose span is that name. Where delays are paid, the calling goroutine
-// may be delayed. While nothing is observed it costs two atomic loads. Allocates nothing.
+// may be delayed. While no experiment runs it costs two atomic loads. Allocates nothing.
 func Progress(_ context.Context, name string) {
 	if mark.Enabled() {
 		mark.LogProgress(name)
 	}
 	if o, l := here(); l != nil {
-		if c := namedClass(name); c != nil {
-			o.visit(l, c)
-		}
 		o.payNow(l)
 	}
 	point()

@@ -10,7 +10,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 )
 
-// ModeReplay is the mode of answers for which nothing is delayed either: a few seconds of the program
+// ModeReplay is the mode of answers for which nothing is delayed: a few seconds of the program
 // are recorded, and simulated with a region that is faster. No plan asks for it.
 const ModeReplay Mode = "replay"
 

@@ -16,19 +16,19 @@ import (
 // Tests of the types that hand virtual time over put a setting in force for the whole process, so
 // none of them may run in parallel with another test.
 
-// theRegion is the one that takes half its time in the only hypothesis of watch.
+// theRegion is the one that takes half its time in the hypothesis of watch.
 const theRegion = ledger.RegionID(0)
 
 func halfTheTime(t testing.TB) *observation {
 	t.Helper()
-	s, err := ledger.NewSetting([]ledger.Hypothesis{{Region: theRegion, Speedup: 0.5}}, 0)
+	s, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: theRegion, Speedup: 0.5}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &observation{setting: s}
 }
 
-// watch puts a setting with one hypothesis in force until the test ends.
+// watch puts a setting in force until the test ends, in which nobody pays what is owed.
 func watch(t testing.TB) *observation {
 	t.Helper()
 	o := halfTheTime(t)
@@ -53,7 +53,7 @@ func inRegion(d time.Duration) {
 // saved returns what the calling goroutine has saved.
 func saved() time.Duration {
 	o, l := here()
-	return time.Duration(l.Saved(o.setting, clock.Now())[0])
+	return time.Duration(l.Saved(o.setting, clock.Now()))
 }
 
 func checkSaved(t *testing.T, who string, got, want time.Duration) {

@@ -81,7 +81,7 @@ func (p *Profile) addReplay(result *replay.Result) {
 	// Answers come in the order of their questions, so those of one curve stand together.
 	for _, a := range result.Answers {
 		if a.Region.Scope == replay.QuestionScope {
-			p.addChange(a, result.Windows)
+			p.addChange(a)
 			continue
 		}
 		region := RegionKey{Scope: a.Region.Scope, Span: a.Region.Name}
@@ -94,7 +94,7 @@ func (p *Profile) addReplay(result *replay.Result) {
 		if a.Withheld == replay.WithheldNone {
 			c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
 		}
-		c.Effects = append(c.Effects, replayEffect(a, result.Windows))
+		c.Effects = append(c.Effects, replayEffect(a))
 	}
 	p.Recorded = &Recorded{Windows: result.Windows, Length: result.Length, Inferred: result.Inferred}
 	for _, r := range result.Rests {
@@ -106,9 +106,9 @@ func (p *Profile) addReplay(result *replay.Result) {
 }
 
 // replayEffect is an answer as an effect.
-func replayEffect(a replay.Answer, windows int) Effect {
+func replayEffect(a replay.Answer) Effect {
 	e := Effect{Speedup: a.Speedup, Samples: len(a.Samples)}
-	if e.Withheld = whyNotReplayed(a, windows); e.Withheld != "" {
+	if e.Withheld = whyNotReplayed(a); e.Withheld != "" {
 		return e
 	}
 	e.Reduction, e.StdErr, e.Lo, e.Hi = a.Reduction, a.StdErr, a.Lo, a.Hi
@@ -120,12 +120,12 @@ func replayEffect(a replay.Answer, windows int) Effect {
 }
 
 // whyNotReplayed says why an answer has no number, "" if it has.
-func whyNotReplayed(a replay.Answer, windows int) string {
+func whyNotReplayed(a replay.Answer) string {
 	switch a.Withheld {
 	case replay.WithheldNone:
 		return ""
 	case replay.WithheldWindows:
-		return fmt.Sprintf("%s measured, %d are needed", countOf(windows, "recorded window"), replay.LeastWindows)
+		return fmt.Sprintf("%s measured, %d are needed", countOf(a.Windows, "recorded window"), replay.LeastWindows)
 	case replay.WithheldDeviation:
 		return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*replay.MaxDeviation)
 	case replay.WithheldStuck:

@@ -21,7 +21,7 @@ func TestReplayedToCurves(t *testing.T) {
 		{Region: pay, Speedup: 0.25, Point: "order", Metric: replay.Throughput, Base: 2e6, Reduction: 0.2, StdErr: 0.01, Lo: 0.17, Hi: 0.23, Samples: []float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.2}},
 		{Region: pay, Speedup: 0.5, Point: "order", Metric: replay.Throughput, Withheld: replay.WithheldStuck},
 		{Region: pay, Speedup: 0.25, Point: "order", Metric: replay.LatencyP99, Base: 9e6, Reduction: 0.1, Lo: 0.05, Hi: 0.15, Samples: []float64{0.1}},
-		{Region: pay, Speedup: 0.25, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldWindows, Samples: []float64{0.1}},
+		{Region: pay, Speedup: 0.25, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldWindows, Windows: 3, Samples: []float64{0.1}},
 		{Region: pay, Speedup: 0.5, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldDeviation},
 		{Region: pay, Speedup: 0.75, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldVisits},
 	}}}
@@ -37,7 +37,7 @@ func TestReplayedToCurves(t *testing.T) {
 			{Speedup: 0.25, Reduction: 0.1, Lo: 0.05, Hi: 0.15, Samples: 1, Reductions: []float64{0.1}},
 		}},
 		{Mode: ModeReplay, Region: region, Progress: "report", Metric: MetricThroughput, Effects: []Effect{
-			{Speedup: 0.25, Samples: 1, Withheld: "6 recorded windows measured, 5 are needed"},
+			{Speedup: 0.25, Samples: 1, Withheld: "3 recorded windows measured, 5 are needed"},
 			{Speedup: 0.5, Withheld: "simulated with nothing changed, the program is not within 3 % of what was recorded"},
 			{Speedup: 0.75, Withheld: "too few visits of the progress point in most recordings"},
 		}},

@@ -375,6 +375,9 @@ func (run *run) tend() {
 
 const (
 	sweepEvery = time.Second
+	// forgetAfter is how long a ledger is kept between two experiments if its goroutine gives no sign
+	// of life.
+	forgetAfter = 5 * time.Second
 	// forgetWithin is how long a ledger is kept in one experiment: whoever begins anew owes all
 	// that the others have paid since that began.
 	forgetWithin = time.Minute

@@ -147,7 +147,7 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 
 // evidenceOf adds up what is known of the experiments with one arm.
 func evidenceOf(experiments []experiment, a arm, point int) evidence {
-	v := evidence{mode: ModeOverlap}
+	v := evidence{}
 	n, locks := 0, time.Duration(0)
 	for _, e := range experiments {
 		if e.arm != a {

@@ -56,16 +56,12 @@ const longestPayment = 10 * time.Millisecond
 
 // beginScheduled puts an arm in force that delays somebody.
 func (run *run) beginScheduled(a arm) influence {
-	setting, err := ledger.NewSetting([]ledger.Hypothesis{{Speedup: a.speedup}}, len(run.plan.Progress))
-	if err != nil {
-		return still{}
-	}
 	for i := range run.progress {
 		run.progress[i].reset()
 	}
 	region := internClass(run.seen()[a.spared])
-	s := &scheduled{run: run, region: region, before: region.count.Load(), latency: run.observes(setting)}
-	if !observe(run, nil, true) { // ledgers of ours have a rest
+	s := &scheduled{run: run, region: region, before: region.count.Load(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress)))}
+	if !run.observe(nil) {
 		return s // another controller has the scheduler
 	}
 	limits := run.guard.limits
@@ -91,13 +87,7 @@ func (s *scheduled) growth() time.Duration {
 }
 
 func (s *scheduled) latencies() []*otelhdr.Snapshot {
-	all := make([]*otelhdr.Snapshot, len(s.latency.points))
-	for point := range all {
-		if _, virtual := s.latency.setting.Latency(point); virtual != nil {
-			all[point] = virtual[0]
-		}
-	}
-	return all
+	return s.latency.latencies()
 }
 
 // look tells what the scheduler has counted. That processors were short does not matter, for it

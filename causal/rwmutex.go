@@ -8,12 +8,12 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over: from a writer to the
-// readers and the writer after it, from readers to the next writer, and from no reader to
-// another. The zero value is unlocked. It must not be copied after first use.
+// An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over in experiments of
+// [ModeOverlap]: from a writer to the readers and the writer after it, from readers to the next writer,
+// and from no reader to another. The zero value is unlocked. It must not be copied after first use.
 //
-// While nothing is observed, each method costs one atomic load more than that of package sync,
-// less than 1 ns. While something is, a pair takes 0.1 µs, and readers that leave at the same time
+// While no experiment runs, each method costs one atomic load more than that of package sync,
+// less than 1 ns. In one a pair takes 0.1 µs, and readers that leave at the same time
 // do so one after the other. Nothing is allocated but for the first time.
 //
 // See [Mutex] for locks of package sync beside it.

@@ -90,7 +90,7 @@ func truthOf(m model, r int) func(float64) float64 {
 
 // The systems of the design whose answer is known, with spans, delays, schedule and all: the
 // only thing that is not real is the clock.
-func virtualSystems() []system {
+func knownSystems() []system {
 	all := models()
 	return []system{
 		{
@@ -244,8 +244,8 @@ var unloaded = optionFunc(func(c config) config {
 const gate = 0.02
 
 func TestSystemsWithKnownAnswers(t *testing.T) {
-	for _, sys := range virtualSystems() {
-		for _, mode := range []Mode{ModeDilation, ModeOverlap, ModeVirtual} {
+	for _, sys := range knownSystems() {
+		for _, mode := range []Mode{ModeDilation, ModeOverlap} {
 			t.Run(sys.name+"/"+string(mode), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) { testSystem(t, sys, mode) })
 			})
@@ -254,32 +254,26 @@ func TestSystemsWithKnownAnswers(t *testing.T) {
 }
 
 func testSystem(t *testing.T, sys system, mode Mode) {
-	c := newController(t, WithVirtual(mode == ModeVirtual), unloaded)
+	c := newController(t, unloaded)
 	// No sessions: only time is of interest, and there are many spans.
 	tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return false }))
-	if mode != ModeVirtual {
-		r := force(t, c, mustParse(t,
-			"mode: "+string(mode),
-			"grid: {speedups: [0, 25, 50], zero_weight: 0.3}",
-			"timing: {warmup: 100ms, experiment: 3s, cooloff: 200ms}",
-			"progress: [{span: done, type: throughput}]",
-			wideLimits, calm,
-		))
-		r.guard.rate = newBucket(1000, time.Now())
-		r.sleep = sleepily
-	}
+	r := force(t, c, mustParse(t,
+		"mode: "+string(mode),
+		"grid: {speedups: [0, 25, 50], zero_weight: 0.3}",
+		"timing: {warmup: 100ms, experiment: 3s, cooloff: 200ms}",
+		"progress: [{span: done, type: throughput}]",
+		wideLimits, calm,
+	))
+	r.guard.rate = newBucket(1000, time.Now())
+	r.sleep = sleepily
 
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &workers{tr: tp.Tracer("t"), done: make(chan struct{})}
 	sys.start(ctx, w)
 	curves := map[RegionKey]Curve{}
-	expected := len(sys.truth)
-	if mode == ModeVirtual && sys.truth["request"] != nil {
-		expected-- // it has no time of its own, so virtual time does not ask
-	}
-	for minutes := 0; len(curves) < expected; minutes++ {
+	for minutes := 0; len(curves) < len(sys.truth); minutes++ {
 		time.Sleep(time.Minute)
-		if s := c.Status(); s.State != StateRunning && mode != ModeVirtual || minutes == 20 {
+		if s := c.Status(); s.State != StateRunning || minutes == 20 {
 			var table strings.Builder
 			_ = c.Profile().WriteTable(&table)
 			t.Errorf("after %d minutes Status() = %s, %q:\n%s", minutes, s.State, s.Reason, table.String())

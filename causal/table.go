@@ -167,17 +167,11 @@ func (p Profile) title() string {
 		if len(p.Curves) == 0 {
 			return "nothing was measured"
 		}
-		return p.computed() + "; nothing is delayed"
+		return "recordings, simulated; nothing is delayed"
 	}
 	return fmt.Sprintf("plan %s, %s, %s (%d rejected), %v of delay inserted",
 		cmp.Or(oneLine(p.PlanID), "unnamed"), countOf(p.Iterations, "iteration"), countOf(p.Experiments, "experiment"),
 		p.Rejected, p.Delay.Round(time.Millisecond))
-}
-
-// computed names where the numbers come from for which nothing is delayed.
-func (p Profile) computed() string {
-	names := map[Mode]string{ModeReplay: "recordings, simulated", ModeVirtual: "virtual time"}
-	return strings.Join(distinct(p.Curves, func(c Curve) []string { return []string{names[c.Mode]} }), " and ")
 }
 
 // countOf writes a number with its noun: "1 iteration", "7 iterations".

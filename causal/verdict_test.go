@@ -61,7 +61,7 @@ func TestSlopeAndKnee(t *testing.T) {
 		{"nothing", map[float64]float64{.1: 0, .5: 0}, 0, 0},
 		{"one", map[float64]float64{.5: .2}, 0.4, 0},
 	} {
-		p := Profile{Curves: []Curve{answer(ModeVirtual, 0.005, tt.reductions)}}
+		p := Profile{Curves: []Curve{answer(ModeReplay, 0.005, tt.reductions)}}
 		finish(&p)
 		got := []float64{p.Curves[0].Slope, p.Curves[0].Knee}
 		if diff := cmp.Diff([]float64{tt.slope, tt.knee}, got, approx(0.002)); diff != "" {
@@ -77,11 +77,11 @@ func TestModesDisagree(t *testing.T) {
 		tried, other Curve
 		want         bool
 	}{
-		{"the same", answer(ModeOverlap, 0.01, half), answer(ModeVirtual, 0.01, half), false},
-		{"intervals that touch", answer(ModeOverlap, 0.03, half), answer(ModeVirtual, 0.03, map[float64]float64{.25: .125, .5: .3}), false},
-		{"less than a point apart", answer(ModeOverlap, 0, half), answer(ModeVirtual, 0, map[float64]float64{.25: .13, .5: .259}), false},
-		{"apart", answer(ModeOverlap, 0.01, half), answer(ModeVirtual, 0.01, map[float64]float64{.25: .125, .5: .31}), true},
-		{"other speed-ups", answer(ModeOverlap, 0.01, half), answer(ModeVirtual, 0.01, map[float64]float64{.3: .9}), false},
+		{"the same", answer(ModeOverlap, 0.01, half), answer(ModeReplay, 0.01, half), false},
+		{"intervals that touch", answer(ModeOverlap, 0.03, half), answer(ModeReplay, 0.03, map[float64]float64{.25: .125, .5: .3}), false},
+		{"less than a point apart", answer(ModeOverlap, 0, half), answer(ModeReplay, 0, map[float64]float64{.25: .13, .5: .259}), false},
+		{"apart", answer(ModeOverlap, 0.01, half), answer(ModeReplay, 0.01, map[float64]float64{.25: .125, .5: .31}), true},
+		{"other speed-ups", answer(ModeOverlap, 0.01, half), answer(ModeReplay, 0.01, map[float64]float64{.3: .9}), false},
 		{"the same mode twice", answer(ModeOverlap, 0.01, half), answer(ModeOverlap, 0.01, map[float64]float64{.5: .9}), false},
 	} {
 		p := Profile{Curves: []Curve{tt.other, tt.tried}}

@@ -8,14 +8,14 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A WaitGroup is a drop-in for [sync.WaitGroup] that hands virtual time over: whoever waits goes
-// on no earlier than the last to be done would have, had the region that is examined taken
-// less time. A goroutine started by [WaitGroup.Go] begins at the virtual time of the one that
-// starts it. The zero value is ready for use. It must not be copied after first use.
+// A WaitGroup is a drop-in for [sync.WaitGroup] that hands virtual time over in experiments of
+// [ModeOverlap]: whoever waits goes on no earlier than the last to be done would have, had the region
+// that is examined taken less time. A goroutine started by [WaitGroup.Go] begins at the virtual time of
+// the one that starts it. The zero value is ready for use. It must not be copied after first use.
 //
-// While nothing is observed, each method costs one atomic load more than that of package sync,
-// 1 to 2 ns. While something is, Done and Wait take 0.1 µs each and allocate nothing but for the
-// first time; Go takes 1.5 µs more, and 2 KiB for as long as the goroutine lives.
+// While no experiment runs, each method costs one atomic load more than that of package sync,
+// 1 to 2 ns. In one Done and Wait take 0.1 µs each and allocate nothing but for the
+// first time; Go takes 1.5 µs more, and 0.6 KiB for as long as the goroutine lives.
 //
 // Prefer Go to a go statement with Done: of a goroutine that is started so, the virtual time at
 // its birth is known only if the first thing it does is a span below one of its parent's.

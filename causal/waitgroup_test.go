@@ -77,11 +77,11 @@ func TestWaitGroupGoForks(t *testing.T) {
 		var born, child *int64
 		wg.Go(func() {
 			_, l := here()
-			at := l.Saved(o.setting, 0)[0]
+			at := l.Saved(o.setting, 0)
 			born = &at
 			wg.Go(func() {
 				_, l := here()
-				at := l.Saved(o.setting, 0)[0]
+				at := l.Saved(o.setting, 0)
 				child = &at
 			})
 		})

@@ -30,6 +30,8 @@ type Answer struct {
 	Speedup float64
 	Point   string
 	Metric  Metric
+	// Windows are those that were simulated with the change.
+	Windows int
 	// Base is the mean time between visits, or the quantile of durations, as recorded, ns.
 	Base float64
 	// Reduction is by which part that would shrink, with its standard error and 95 % interval.
@@ -48,7 +50,7 @@ type Withheld int
 // The reasons.
 const (
 	WithheldNone      Withheld = iota
-	WithheldWindows            // fewer than LeastWindows
+	WithheldWindows            // fewer than LeastWindows were simulated with the change
 	WithheldDeviation          // nothing changed did not meet the recorded period within MaxDeviation
 	WithheldStuck              // the replay came to a state in which nothing could go on
 	WithheldVisits             // too few visits of the progress point
@@ -96,9 +98,13 @@ func (s *Study) answer(q question) Answer {
 	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric}
 	var before, after float64
 	var deviations, kept []float64
-	ordered := 0.0
+	ordered, visits := 0.0, 0.0
 	missed, stuck, few := 0, 0, 0
 	for _, w := range s.windows {
+		if !w.asked[ask{q.region, q.speedup}] {
+			continue
+		}
+		a.Windows++
 		c, ok := w.checks[q.point]
 		x, has := w.effects[q]
 		switch {
@@ -121,11 +127,12 @@ func (s *Study) answer(q question) Answer {
 		}
 		ordered = max(ordered, w.ordered)
 		a.Base += c.Period * float64(x.visits)
+		visits += float64(x.visits)
 	}
 	n := len(a.Samples)
 	if n < LeastWindows {
 		switch {
-		case len(s.windows) < LeastWindows:
+		case a.Windows < LeastWindows:
 			a.Withheld = WithheldWindows
 		case stuck > 0 && stuck >= missed && stuck >= few:
 			a.Withheld = WithheldStuck
@@ -135,12 +142,6 @@ func (s *Study) answer(q question) Answer {
 			a.Withheld = WithheldVisits
 		}
 		return a
-	}
-	visits := 0.0
-	for _, w := range s.windows {
-		if c, ok := w.checks[q.point]; ok && !c.Stuck && math.Abs(c.Deviation) <= MaxDeviation {
-			visits += float64(w.effects[q].visits)
-		}
 	}
 	a.Base /= visits
 	a.Reduction = 1 - after/before

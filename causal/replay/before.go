@@ -10,7 +10,7 @@ import (
 // that wake-up and by what the object decides: an element would be received, and be there still.
 
 // near is how far from a wake-up the mark of the operation that it belongs to may be, ns.
-const near = 20_000
+const near = 100_000
 
 // before puts the operations in place of the waits that they were.
 func (b *builder) before() {

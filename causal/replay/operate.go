@@ -12,7 +12,7 @@ func (b *builder) operate(g int32, e *event) {
 	}
 	if begins {
 		if f.open < 0 {
-			f.open, f.letter, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.obj), e.at
+			f.open, f.letter, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.ref), e.at
 			if what == 'S' { // it has sent, as far as others can tell
 				f.found = b.levels[f.object].now
 				b.levels[f.object].take(1)
@@ -23,7 +23,7 @@ func (b *builder) operate(g int32, e *event) {
 	}
 	slow := false
 	if f.open >= 0 {
-		if !ends(f.letter, what) || f.letter != 'Y' && f.object != b.objectOf(e.obj) {
+		if !ends(f.letter, what) || f.letter != 'Y' && f.object != b.objectOf(e.ref) {
 			return // within the one that may wait
 		}
 		slow = true
@@ -152,20 +152,21 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	case 'r', 'p':
 		kind, object = opReceive, objectChan
 	case 'k':
-		b.again(g, e.obj, w)
+		b.again(g, w)
 		return
 	default: // a close, a signal: who waits for it is woken by it
 		b.keep(g, w)
 		return
 	}
-	i := b.objectOf(e.obj)
+	i := b.objectOf(e.ref)
 	o, lv := &b.p.objects[i], &b.levels[i]
 	o.kind = object
-	if w.outside && kind == opReceive { // from a timer
+	timed := w.outside && kind == opReceive
+	if timed {
 		b.keep(g, w)
-		return
+	} else {
+		b.drop(w)
 	}
-	b.drop(w)
 	if w.waited && w.site != 0 {
 		o.site = w.site
 	}
@@ -183,9 +184,9 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	case opReadUnlock:
 		lv.take(-1)
 	case opAdd:
-		lv.take(int32(e.arg))
+		lv.take(e.arg)
 	case opSend:
-		o.capacity = int32(e.arg)
+		o.capacity = max(0, e.arg)
 		lv.sends++
 		if !sent {
 			lv.take(1)
@@ -193,7 +194,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 			lv.foundFull(o.capacity - f.found)
 		}
 	case opReceive:
-		o.capacity = int32(e.arg)
+		o.capacity = max(0, e.arg)
 		lv.take(-1)
 	}
 	if lock != 0 {
@@ -202,11 +203,13 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == 'q' || e.what == 'p'}
 	switch kind {
 	case opAdd:
-		x.d = e.arg
+		x.d = int64(e.arg)
 	case opSend, opReceive:
 		x.d = w.begun
 	}
-	f.woken = b.emit(g, x)
+	if k := b.emit(g, x); !timed {
+		f.woken = k
+	}
 }
 
 // holds follows how many locks a goroutine has.
@@ -223,7 +226,7 @@ func (b *builder) holds(f *follower, object, change int32) {
 
 // again books a wait for a signal. Whoever is woken and waits again at once, since what it waits for is not so yet, waits
 // for the last signal only.
-func (b *builder) again(g int32, object uint64, w wait) {
+func (b *builder) again(g int32, w wait) {
 	if !w.waited {
 		return
 	}
@@ -251,9 +254,10 @@ func (b *builder) again(g int32, object uint64, w wait) {
 // waitSignal is the reason of a wait for a condition variable.
 const waitSignal = 64
 
-func (b *builder) objectOf(number uint64) int32 {
-	i, ok := b.objects[number]
-	if !ok {
+// objectOf returns the program's number of an object, by the recording's.
+func (b *builder) objectOf(number int32) int32 {
+	i := b.objects[number]
+	if i < 0 {
 		i = int32(len(b.p.objects))
 		b.p.objects = append(b.p.objects, objectInfo{})
 		b.levels = append(b.levels, level{full: -1})

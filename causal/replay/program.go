@@ -55,6 +55,8 @@ type op struct {
 	free bool
 	// loose tells the same but that spans may be open.
 	loose bool
+	// timed tells of a receive that something outside has ended: a timer, unless others send there.
+	timed bool
 	// once tells that the token comes only the first time round, never that it does not come at all.
 	once, never bool
 	reason      uint8 // of a wait
@@ -195,8 +197,8 @@ type builder struct {
 	p              *program
 	g              []follower
 	running        int
-	stopped        map[int64]int64 // when processors last became idle
-	objects        map[uint64]int32
+	stopped        map[int32]int64 // when processors last became idle
+	objects        []int32         // the program's number of each object, -1 for none yet
 	levels         []level
 	classes        [][frameClasses]bool // of sites
 	dead           []bool               // tokens nobody waits for any more
@@ -223,11 +225,11 @@ type follower struct {
 	known   bool
 	state   uint8
 	since   int64
-	p       int64 // the processor it runs on
+	p       int32 // the processor it runs on
 	site    int32
 	reason  uint8
 	readyAt int64
-	readyP  int64 // processor of who woke it, -1
+	readyP  int32 // processor of who woke it, -1
 	idle    bool  // a processor was, when it became ready
 	woken   int32 // op that ended by that, -1
 	spans   []int32
@@ -255,7 +257,7 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int64]int64{}, objects: map[uint64]int32{}, setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
 	for i := range b.g {
 		b.p.lists[i].serves = -1

@@ -13,7 +13,7 @@ import (
 )
 
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
-// causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 1 µs and 60
+// causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
 // bytes for each event.
 func Read(r io.Reader) (_ *Recording, err error) {
 	defer contain(&err)
@@ -22,6 +22,9 @@ func Read(r io.Reader) (_ *Recording, err error) {
 		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
 	}
 	t := &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
+	if l, ok := r.(interface{ Len() int }); ok {
+		t.expected = min(l.Len()/bytesPerEvent, maxEvents)
+	}
 	for {
 		e, err := events.ReadEvent()
 		if errors.Is(err, io.EOF) {
@@ -47,31 +50,37 @@ func Read(r io.Reader) (_ *Recording, err error) {
 		delete(t.tasks, point)
 	}
 	rec.dropTasks(t.tasks)
-	rec.skipUnmarked()
+	rec.skipUnmarked(t.marked)
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}
 	return rec, nil
 }
 
+// bytesPerEvent is what an event of a long trace takes, at least.
+const bytesPerEvent = 12
+
 // A tracer translates trace events.
 type tracer struct {
-	b       *Recorder
-	events  int
-	last    int64
-	sites   map[trace.Stack]int32
-	bySite  map[string]int32
-	mark    map[uint64]int32  // open spans by the number in their mark
-	regions map[int64][]int32 // open regions of runtime/trace by goroutine
-	tasks   map[int32]bool    // progress points that are tasks' ends
-	counted map[int32]bool    // and those that the program counts
-	procs   map[trace.ProcID]bool
+	expected int // events
+	b        *Recorder
+	events   int
+	last     int64
+	marked   int64 // when the first mark was written
+	sites    map[trace.Stack]int32
+	bySite   map[string]int32
+	mark     map[uint64]int32  // open spans by the number in their mark
+	regions  map[int64][]int32 // open regions of runtime/trace by goroutine
+	tasks    map[int32]bool    // progress points that are tasks' ends
+	counted  map[int32]bool    // and those that the program counts
+	procs    map[trace.ProcID]bool
 }
 
 func (t *tracer) event(e *trace.Event) {
 	at := int64(e.Time())
 	if t.b == nil {
 		t.b = NewRecorder(at, 0)
+		t.b.r.events = make([]event, 0, t.expected)
 		t.procs = map[trace.ProcID]bool{}
 	}
 	t.events++
@@ -173,9 +182,9 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 	case to == trace.GoSyscall:
 		x.kind = evSyscall
 	case from == trace.GoSyscall && to == trace.GoRunning:
-		x.kind, x.arg = evReturn, int64(p)
+		x.kind, x.arg = evReturn, int32(p)
 	case to == trace.GoRunning:
-		x.kind, x.arg = evStart, int64(p)
+		x.kind, x.arg = evStart, int32(p)
 	case from == trace.GoRunning && to == trace.GoRunnable:
 		x.kind = evYield
 	case to == trace.GoRunnable: // from waiting or from a system call
@@ -195,7 +204,7 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 	}
 }
 
-func reasonOf(reason string) int64 {
+func reasonOf(reason string) int32 {
 	switch reason {
 	case "sleep":
 		return waitTimer
@@ -258,6 +267,9 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 	if !ok {
 		return
 	}
+	if t.marked == 0 {
+		t.marked = at
+	}
 	switch m.Kind {
 	case mark.Progress:
 		point := t.b.pointOf(m.Name)
@@ -286,6 +298,6 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 		if m.Kind == mark.Begin {
 			letter -= 'a' - 'A'
 		}
-		t.b.add(event{kind: evOperate, at: at, g: g, by: nobody, what: letter, obj: m.Object, arg: int64(m.Arg)})
+		t.b.operated(at, g, letter, m.Object, int64(m.Arg))
 	}
 }

@@ -11,7 +11,7 @@ func (b *Recorder) Runnable(at, g int64) { b.exists(at, g, stateRunnable) }
 // Waiting tells of a goroutine that is there and waits when the recording begins.
 func (b *Recorder) Waiting(at, g int64) { b.exists(at, g, stateWaiting) }
 
-func (b *Recorder) exists(at, g, state int64) {
+func (b *Recorder) exists(at, g int64, state int32) {
 	b.add(event{kind: evExists, at: at, g: b.goroutine(g), by: nobody, arg: state})
 }
 
@@ -22,7 +22,7 @@ func (b *Recorder) Create(at, g, by int64) {
 
 // Start tells that a goroutine that was ready runs on a processor, a number from 0.
 func (b *Recorder) Start(at, g, processor int64) {
-	b.add(event{kind: evStart, at: at, g: b.goroutine(g), by: nobody, arg: processor})
+	b.add(event{kind: evStart, at: at, g: b.goroutine(g), by: nobody, arg: int32(processor)})
 }
 
 // Yield tells that a goroutine no longer runs, though it could.
@@ -74,7 +74,7 @@ func (b *Recorder) Visit(at, g int64, point string) {
 
 // Operate tells of an operation on an object, by the letters that execution traces have, see package mark.
 func (b *Recorder) Operate(at, g int64, letter byte, object uint64, arg int64) {
-	b.add(event{kind: evOperate, at: at, g: b.goroutine(g), by: nobody, what: letter, obj: object, arg: arg})
+	b.operated(at, b.goroutine(g), letter, object, arg)
 }
 
 func (b *Recorder) waker(by int64) int32 {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -23,6 +24,7 @@ type Recording struct {
 	functions []function
 	idleGC    map[int32]bool // goroutines that only collect garbage
 	count     int32          // goroutines
+	objects   int32
 }
 
 // A Region is a piece of the program that may be made faster: the spans of one instrumentation scope and name, a region of
@@ -77,7 +79,7 @@ const (
 	evClose                        // span ref ends on g
 	evVisit                        // progress point ref is visited by g
 	evSample                       // g computes at site
-	evOperate                      // g does operation what on object obj, with arg
+	evOperate                      // g does operation what on object ref, with arg
 )
 
 // The states that evExists has.
@@ -102,11 +104,10 @@ const (
 
 type event struct {
 	at   int64
-	obj  uint64
-	arg  int64
 	g    int32
 	by   int32 // -1 for none
-	ref  int32
+	ref  int32 // the number of a span, a progress point or an object
+	arg  int32
 	site int32
 	kind eventKind
 	what byte
@@ -121,7 +122,7 @@ type span struct {
 	root   bool
 }
 
-// maxEvents bounds what one window may hold: some 56 bytes each.
+// maxEvents bounds what one window may hold: 32 bytes each.
 const maxEvents = 4 << 20
 
 // A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and objects are numbered by the
@@ -130,6 +131,7 @@ type Recorder struct {
 	r        Recording
 	g        map[int64]int32
 	open     map[uint64]int32 // spans by the caller's number
+	object   map[uint64]int32 // objects by the caller's number
 	region   map[Region]int32
 	point    map[string]int32
 	overflow bool
@@ -139,7 +141,7 @@ type Recorder struct {
 func NewRecorder(start int64, procs int) *Recorder {
 	return &Recorder{
 		r: Recording{Start: start, End: start, Procs: procs, sites: []Site{{}}, idleGC: map[int32]bool{}},
-		g: map[int64]int32{}, open: map[uint64]int32{}, region: map[Region]int32{}, point: map[string]int32{},
+		g: map[int64]int32{}, open: map[uint64]int32{}, object: map[uint64]int32{}, region: map[Region]int32{}, point: map[string]int32{},
 	}
 }
 
@@ -171,6 +173,17 @@ func (b *Recorder) add(e event) {
 		return
 	}
 	b.r.events = append(b.r.events, e)
+}
+
+// operated adds an operation on an object.
+func (b *Recorder) operated(at int64, g int32, letter byte, object uint64, arg int64) {
+	i, ok := b.object[object]
+	if !ok {
+		i = b.r.objects
+		b.r.objects++
+		b.object[object] = i
+	}
+	b.add(event{kind: evOperate, at: at, g: g, by: nobody, what: letter, ref: i, arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
 }
 
 func (b *Recorder) regionOf(r Region) int32 {

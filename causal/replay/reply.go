@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // Who answers requests in batches receives several elements before any of their work is done, so that no work follows an
 // element. What travels with an element then is to whom the answer goes.
 
@@ -13,10 +15,15 @@ func (p *program) reply() {
 	for i := range sent {
 		sent[i] = place{-1, -1}
 	}
+	next := make([]int32, len(p.segments)) // by segment: what its sender receives first behind the send, 0 for nothing
 	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opSend && o.segment > 0 {
-				sent[o.segment] = place{int32(l), int32(k)}
+		received := int32(0)
+		for k, o := range slices.Backward(p.lists[l].ops) {
+			switch {
+			case o.kind == opReceive:
+				received = o.segment
+			case o.kind == opSend && o.segment > 0:
+				sent[o.segment], next[o.segment] = place{int32(l), int32(k)}, received
 			}
 		}
 	}
@@ -26,13 +33,13 @@ func (p *program) reply() {
 	}
 	for l := range p.lists {
 		if p.lists[l].serves < 0 {
-			p.replyIn(int32(l), sent)
+			p.replyIn(int32(l), sent, next)
 		}
 	}
 }
 
 // replyIn finds the answers of one list.
-func (p *program) replyIn(list int32, sent []place) {
+func (p *program) replyIn(list int32, sent []place, next []int32) {
 	l := &p.lists[list]
 	type answer struct{ op, element int32 }
 	var all []answer
@@ -45,8 +52,8 @@ func (p *program) replyIn(list int32, sent []place) {
 		case o.segment == 0 || p.objects[o.arg].inferred:
 		case o.kind == opReceive && sent[o.segment].list >= 0:
 			received++
-			if next := p.receivesNext(sent[o.segment]); next > 0 {
-				pending[next] = o.segment
+			if n := next[o.segment]; n > 0 {
+				pending[n] = o.segment
 			}
 		case o.kind == opSend:
 			if e, ok := pending[o.segment]; ok {
@@ -69,15 +76,4 @@ func (p *program) replyIn(list int32, sent []place) {
 			l.ops[k].free, l.ops[k].loose = false, false
 		}
 	}
-}
-
-// receivesNext returns the element that a list receives first behind an op, 0 for none.
-func (p *program) receivesNext(at place) int32 {
-	ops := p.lists[at.list].ops
-	for k := at.op + 1; int(k) < len(ops); k++ {
-		if o := &ops[k]; o.kind == opReceive {
-			return o.segment
-		}
-	}
-	return 0
 }

@@ -17,6 +17,8 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		if !ok {
 			continue
 		}
+		region := Region{QuestionScope, q.String()}
+		w.asked[ask{region, 0}] = true
 		o := simulate(x, c, d)
 		var other outcome
 		bounded := false
@@ -31,7 +33,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 			if _, known := w.checks[name]; !known {
 				continue
 			}
-			asked := question{region: Region{QuestionScope, q.String()}, point: name}
+			asked := question{region: region, point: name}
 			w.sample(asked, base, &o, i, d)
 			if bounded {
 				w.bound(asked, &kept.base, &other, i, d)

@@ -34,10 +34,17 @@ func (p *program) match() {
 	}
 	for i := range sends {
 		s, r := sends[i], receives[i]
-		if len(s) == 0 { // a timer sends, or somebody who is not seen
-			for _, e := range r {
-				p.op(e.at).kind = opRun
+		for _, e := range r {
+			switch o := p.op(e.at); {
+			case len(s) == 0: // a timer sends, or what is not seen
+				o.kind = opRun
+			case o.timed && e.at.op > 0: // what it waited for was something else
+				if before := p.op(place{e.at.list, e.at.op - 1}); before.kind == opOut {
+					before.kind, before.d = opRun, 0
+				}
 			}
+		}
+		if len(s) == 0 {
 			continue
 		}
 		for _, all := range [][]end{s, r} {

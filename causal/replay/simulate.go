@@ -26,6 +26,7 @@ type outcome struct {
 	ended     int64     // when the simulation ended
 	stuck     bool      // nothing could go on any more
 	steps     int
+	work      int // what that took: the ops that were done, and the times that one was come back to
 	broken    int // waits that were given up since nothing went on
 }
 
@@ -89,8 +90,7 @@ type simulation struct {
 	over       bool
 	passed     []bool // ops that can be done once, by number: have been
 	patience   int64  // when to break a wait, without progress until then
-	work       int    // what has been done, in ops
-	limit      int    // of work
+	limit      int    // of out.work
 }
 
 // A token is what goroutines wait for that another one wakes.
@@ -232,7 +232,7 @@ func (s *simulation) run(until int64) {
 			s.breakOne()
 		}
 		s.out.steps++
-		if s.work++; s.work > s.limit || len(s.runners) > maxRunners {
+		if s.out.work++; s.out.work > s.limit || len(s.runners) > maxRunners {
 			break
 		}
 		switch e.kind() {
@@ -265,7 +265,7 @@ func (s *simulation) visited(point int32) {
 // long: orders that were decided anew in one place and kept in another contradict each other.
 func (s *simulation) breakOne() {
 	s.patience = s.now + s.p.patience/16
-	s.work += len(s.runners)
+	s.out.work += len(s.runners)
 	best := int32(-1)
 	var least int64 = math.MaxInt64
 	for i := range s.runners {
@@ -452,13 +452,13 @@ func (s *simulation) scaled(o *op) int64 {
 // passes lets time pass until what is to be next, if it would be: that saves the way through the heap.
 func (s *simulation) passes(d int64) bool {
 	at := s.now + d
-	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.work >= s.limit {
+	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.out.work >= s.limit {
 		return false
 	}
 	s.now = at
 	s.n++
 	s.out.steps++
-	s.work++
+	s.out.work++
 	return true
 }
 
@@ -467,7 +467,7 @@ func (s *simulation) step(proc int32) {
 	p := &s.procs[proc]
 	i := p.current
 	for n := 0; ; n++ {
-		s.work++
+		s.out.work++
 		if n > maxAtOnce { // a loop that takes no time
 			s.leave(proc, asleep)
 			return

@@ -68,7 +68,7 @@ func (s *splitter) begin(at int64) []event {
 
 func (s *splitter) follow(e *event) {
 	p := &s.state[e.g]
-	is := func(state int64) {
+	is := func(state int32) {
 		p.known, p.event = true, event{kind: evExists, g: e.g, by: nobody, arg: state, site: e.site}
 	}
 	switch e.kind {

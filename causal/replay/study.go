@@ -29,6 +29,9 @@ type StudyConfig struct {
 	// that goroutines wait for most often.
 	Questions []Question
 	Structure bool
+	// Steps is after how many steps of simulations, some 10 ns each, no further question is asked of a window but left to the next
+	// ones; 0 for 64 million. A recording of a million events takes about a million steps each time.
+	Steps int
 	// Windows is how many windows are kept, the latest; 0 for 20.
 	Windows int
 }
@@ -61,6 +64,9 @@ func NewStudy(c StudyConfig) (*Study, error) {
 	if c.Regions == 0 {
 		c.Regions = usualRegions
 	}
+	if c.Steps == 0 {
+		c.Steps = usualSteps
+	}
 	if c.Windows == 0 {
 		c.Windows = usualWindows
 	}
@@ -73,6 +79,7 @@ type window struct {
 	goes     int // goroutines
 	checks   map[string]Check
 	effects  map[question]sample
+	asked    map[ask]bool
 	regions  []Region
 	inferred bool
 	// ordered is which part of the time goroutines waited in an order that is kept.
@@ -127,8 +134,8 @@ type Check struct {
 	Deviation float64 // Replayed/Period - 1
 }
 
-// Add reads one recording. It simulates the window once for each region and speed-up, on the calling goroutine, and gives up
-// when ctx ends.
+// Add reads one recording. It simulates the window once for each region and speed-up, as far as Steps allow, on the calling
+// goroutine, and gives up when ctx ends.
 func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 	defer contain(&err)
 	w, err := s.analyze(ctx, rec)
@@ -144,7 +151,7 @@ func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 
 func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	d := rec.End - rec.Start
-	w := &window{length: time.Duration(d), checks: map[string]Check{}, effects: map[question]sample{}, goes: int(rec.count)}
+	w := &window{length: time.Duration(d), checks: map[string]Check{}, effects: map[question]sample{}, asked: map[ask]bool{}, goes: int(rec.count)}
 	p, base := faithful(rec, w)
 	w.ordered = p.ordered()
 	kept := keptOrder(rec, w)
@@ -154,27 +161,10 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 		}
 	}
 	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
-		region := rec.regions[r]
-		w.regions = append(w.regions, region)
-		for _, by := range s.config.Speedups {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			c := change{factors: map[int32]float64{r: 1 - by}}
-			o := simulate(p, c, d)
-			var other outcome
-			if kept != nil {
-				other = simulate(kept.p, c, d)
-			}
-			for i := range p.points {
-				if _, ok := w.checks[p.points[i].name]; ok {
-					w.sample(question{region: region, speedup: by, point: p.points[i].name}, &base, &o, i, d)
-					if kept != nil {
-						w.bound(question{region: region, speedup: by, point: p.points[i].name}, &kept.base, &other, i, d)
-					}
-				}
-			}
-		}
+		w.regions = append(w.regions, rec.regions[r])
+	}
+	if err := s.simulate(ctx, w, p, &base, kept); err != nil {
+		return nil, err
 	}
 	return w, s.restructure(ctx, w, p, &base, kept)
 }
@@ -186,15 +176,16 @@ func faithful(rec *Recording, w *window) (*program, outcome) {
 	p := newProgram(rec, true)
 	o := simulate(p, change{}, d)
 	w.inferred = true
-	if p.misses(&o, d) <= MaxDeviation {
+	missed := p.misses(&o, d)
+	if missed <= MaxDeviation {
 		return p, o
 	}
-	q := newProgram(rec, false)
-	if other := simulate(q, change{}, d); q.misses(&other, d) < p.misses(&o, d) {
+	p = newProgram(rec, false) // one at a time: they are large
+	if other := simulate(p, change{}, d); p.misses(&other, d) < missed {
 		w.inferred = false
-		return q, other
+		return p, other
 	}
-	return p, o
+	return newProgram(rec, true), o
 }
 
 // misses returns by which part an outcome of nothing changed misses the recording, at the progress point where that is most.
@@ -279,12 +270,13 @@ func (p *program) ordered() float64 {
 func (w *window) sample(q question, base, o *outcome, i int, d int64) {
 	q.metric = Throughput
 	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i]), broken: o.broken > base.broken}
+	before, after := base.settled(i), o.settled(i)
 	for _, l := range quantiles {
 		if len(base.durations[i]) < l.least {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{before: quantile(base.durations[i], l.at), after: quantile(o.durations[i], l.at), kept: math.NaN(), visits: len(base.durations[i]), broken: o.broken > base.broken}
+		w.effects[q] = sample{before: quantile(before, l.at), after: quantile(after, l.at), kept: math.NaN(), visits: len(base.durations[i]), broken: o.broken > base.broken}
 	}
 }
 
@@ -295,10 +287,11 @@ func (w *window) bound(q question, base, o *outcome, i int, d int64) {
 		x.kept = 1 - period(o.visits[i], d)/period(base.visits[i], d)
 		w.effects[q] = x
 	}
+	before, after := base.settled(i), o.settled(i)
 	for _, l := range quantiles {
 		q.metric = l.metric
 		if x, ok := w.effects[q]; ok {
-			x.kept = 1 - quantile(o.durations[i], l.at)/quantile(base.durations[i], l.at)
+			x.kept = 1 - quantile(after, l.at)/quantile(before, l.at)
 			w.effects[q] = x
 		}
 	}
@@ -315,9 +308,17 @@ func period(v []int64, d int64) float64 {
 	return float64(v[len(v)-1]-v[0]) / float64(len(v)-1)
 }
 
-// quantile of durations in the last nine tenths of them.
+// settled returns the durations at a progress point but for the first tenth of them, shortest first.
+func (o *outcome) settled(point int) []int64 {
+	v := o.durations[point][len(o.durations[point])/10:]
+	if !slices.IsSorted(v) {
+		slices.Sort(v)
+	}
+	return v
+}
+
+// quantile of durations, shortest first.
 func quantile(v []int64, at float64) float64 {
-	v = slices.Sorted(slices.Values(v[len(v)/10:]))
 	if len(v) == 0 {
 		return math.NaN()
 	}

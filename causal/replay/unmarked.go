@@ -7,21 +7,18 @@ const leastMarked = 0.95
 
 // skipUnmarked has the window begin with its first mark: a trace is on for a while before marks are written to it, and what
 // goroutines did on locks and channels until then is not known. Of that time only the state is kept that it left behind.
-func (r *Recording) skipUnmarked() {
-	first := -1
-	for i := range r.events {
-		switch r.events[i].kind {
-		case evOpen, evClose, evVisit, evOperate:
-			first = i
-		}
-		if first >= 0 {
-			break
-		}
-	}
-	if first < 0 || float64(r.End-r.events[first].at) < leastMarked*float64(r.End-r.Start) {
+func (r *Recording) skipUnmarked(mark int64) {
+	if mark < r.Start || float64(r.End-mark) < leastMarked*float64(r.End-r.Start) {
 		return
 	}
-	r.Start = r.events[first].at
+	r.Start = mark
+	first := slices.IndexFunc(r.events, func(e event) bool { return e.at >= mark })
+	if first < 0 {
+		return
+	}
+	if e := &r.events[first]; e.kind == evOperate && acquires(e.what) { // it was done, for who gave it, too, before
+		first++
+	}
 	state := make([]event, r.count)
 	for i := range r.events[:first] {
 		e := &r.events[i]
@@ -37,7 +34,7 @@ func (r *Recording) skipUnmarked() {
 		case evSyscall:
 			s.arg = stateSyscall
 		case evWait:
-			s.arg, s.site, s.ref = stateWaiting, e.site, int32(e.arg)
+			s.arg, s.site, s.ref = stateWaiting, e.site, e.arg
 		case evEnd:
 			s.kind = 0
 		}

@@ -51,7 +51,7 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 
 // checkCaps lets a controller judge: its ranges are the ones that count.
 func checkCaps(caps causal.Limits) error {
-	controller, err := causal.New(causal.WithExperiments(caps), causal.WithVirtual(false))
+	controller, err := causal.New(causal.WithExperiments(caps))
 	if err != nil {
 		return usagef("caps: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func (w *whatif) study(rec *replay.Recording, traces int) (*replay.Study, error)
 		return nil, err
 	}
 	return replay.NewStudy(replay.StudyConfig{
-		Speedups: w.speedups, Windows: mostParts + traces, Questions: questions, Structure: !w.asked.any() && w.region == "" && w.function == "",
+		Speedups: w.speedups, Windows: mostParts + traces, Steps: math.MaxInt, Questions: questions, Structure: !w.asked.any() && w.region == "" && w.function == "",
 		Only: func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) },
 	})
 }

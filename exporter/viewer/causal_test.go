@@ -214,7 +214,7 @@ func btoi(b bool) int {
 
 // The status tells who asked, what it has cost of what it may, how long it goes on and what has happened.
 func TestPlanTellsTheStory(t *testing.T) {
-	c, err := causal.New(causal.WithExperiments(causal.DefaultLimits()), causal.WithVirtual(false))
+	c, err := causal.New(causal.WithExperiments(causal.DefaultLimits()))
 	if err != nil {
 		t.Fatal(err)
 	}

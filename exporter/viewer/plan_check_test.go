@@ -19,7 +19,7 @@ const checkPath = "/api/v1/causal/plan/check"
 func TestCheckPlan(t *testing.T) {
 	c, err := causal.New(causal.WithExperiments(causal.Limits{
 		PerSpan: causal.Duration(time.Millisecond), PerTrace: causal.Duration(time.Second), Duty: 0.5, Total: causal.Duration(7 * time.Second),
-	}), causal.WithVirtual(false))
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,20 +28,20 @@ func TestMain(m *testing.M) {
 func TestSummarize(t *testing.T) {
 	around := func(v float64) span { return span{v, v - 0.5, v + 0.5} }
 	cells := []cell{
-		{Mode: causal.ModeVirtual, Predicted: 10, Lo: 9, Hi: 11, Actual: around(10.5)},
-		{Mode: causal.ModeVirtual, Predicted: 20, Lo: 19, Hi: 21, Actual: span{21.3, 20.4, 22.2}}, // not covered, but agrees: 1.3 < √(1²+0.9²)
-		{Mode: causal.ModeVirtual, Predicted: 30, Lo: 29, Hi: 31, Actual: around(27)},             // no
-		{Mode: causal.ModeVirtual, Withheld: "too little"},
-		{Mode: causal.ModeVirtual, Predicted: 90, Unclaimed: true},
-		{Mode: causal.ModeOverlap, Predicted: 80},
+		{Mode: causal.ModeOverlap, Predicted: 10, Lo: 9, Hi: 11, Actual: around(10.5)},
+		{Mode: causal.ModeOverlap, Predicted: 20, Lo: 19, Hi: 21, Actual: span{21.3, 20.4, 22.2}}, // not covered, but agrees: 1.3 < √(1²+0.9²)
+		{Mode: causal.ModeOverlap, Predicted: 30, Lo: 29, Hi: 31, Actual: around(27)},             // no
+		{Mode: causal.ModeOverlap, Withheld: "too little"},
+		{Mode: causal.ModeOverlap, Predicted: 90, Unclaimed: true},
+		{Mode: causal.ModeDilation, Predicted: 80},
 	}
 	want := summary{cells: 4, withheld: 1, meanAbsError: (0.5 + 1.3 + 3) / 3, worst: 3, coverage: 1. / 3, agreement: 2. / 3}
-	got := summarize(cells, causal.ModeVirtual)
+	got := summarize(cells, causal.ModeOverlap)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(summary{}), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("summarize differs, -want +got:\n%s", diff)
 	}
-	line := "accuracy SUMMARY mode=virtual cells=4 mean_abs_error=1.60 worst=3.00 coverage=0.33 withheld=1"
-	if got := got.line(causal.ModeVirtual); got != line {
+	line := "accuracy SUMMARY mode=overlap cells=4 mean_abs_error=1.60 worst=3.00 coverage=0.33 withheld=1"
+	if got := got.line(causal.ModeOverlap); got != line {
 		t.Errorf("line = %q, want %q", got, line)
 	}
 }
@@ -54,13 +54,13 @@ func TestSummarizeNothing(t *testing.T) {
 }
 
 func TestCellLine(t *testing.T) {
-	c := cell{Workload: "join", Mode: causal.ModeVirtual, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{Value: 25}}
-	want := "accuracy join mode=virtual region=a speedup=0.25 predicted=24.90 lo=24.70 hi=25.10 actual=25.00 error=-0.10"
+	c := cell{Workload: "join", Mode: causal.ModeOverlap, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{Value: 25}}
+	want := "accuracy join mode=overlap region=a speedup=0.25 predicted=24.90 lo=24.70 hi=25.10 actual=25.00 error=-0.10"
 	if got := c.line(); got != want {
 		t.Errorf("line = %q, want %q", got, want)
 	}
 	c.Withheld = `too "few"`
-	want = `accuracy join mode=virtual region=a speedup=0.25 withheld="too \"few\""`
+	want = `accuracy join mode=overlap region=a speedup=0.25 withheld="too \"few\""`
 	if got := c.line(); got != want {
 		t.Errorf("line = %q, want %q", got, want)
 	}
@@ -92,17 +92,17 @@ func TestBurnScales(t *testing.T) {
 	}
 }
 
-// A small round of one workload by both modes. What comes out is not judged: it would take
+// A small round of one workload. What comes out is not judged: it would take
 // longer, and a machine that does nothing else.
 func TestMeasure(t *testing.T) {
 	s := thorough()
-	s.speedups, s.rounds, s.virtual, s.overlap, s.pairs, s.window, s.patience = []float64{0.5}, 1, 3000*ms, 1, 1, 50*ms, 0
+	s.speedups, s.rounds, s.overlap, s.pairs, s.window, s.patience = []float64{0.5}, 1, 1, 1, 50*ms, 0
 	w := workloads()[0]
 	r, err := newLab(w, s).measure()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(w.regions) * 2; len(r.Cells) != want {
+	if want := len(w.regions); len(r.Cells) != want {
 		t.Errorf("%d cells, want %d", len(r.Cells), want)
 	}
 	for _, c := range r.Cells {
@@ -146,7 +146,7 @@ func TestServe(t *testing.T) {
 // idle is a hook that does nothing.
 func idle(t *testing.T) spans.Hook {
 	t.Helper()
-	c, err := causal.New(causal.WithVirtual(false))
+	c, err := causal.New()
 	if err != nil {
 		t.Fatal(err)
 	}

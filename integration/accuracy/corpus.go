@@ -34,7 +34,7 @@ func (l *lab) record(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	c, err := causal.New(causal.WithVirtual(false)) // a hook that does nothing, so that spans cost the same
+	c, err := causal.New() // a hook that does nothing, so that spans cost the same
 	if err != nil {
 		return err
 	}

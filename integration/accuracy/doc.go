@@ -2,7 +2,7 @@
 // programs run for real, on real time, and each is asked what would be if a region were faster;
 // then the region is made faster. It prints one line for each question:
 //
-//	accuracy join mode=virtual region=a speedup=0.25 predicted=24.9 lo=24.7 hi=25.1 actual=25.0 error=-0.1
+//	accuracy join mode=overlap region=a speedup=0.25 predicted=24.9 lo=24.7 hi=25.1 actual=25.0 error=-0.1
 //
 //	predicted, lo, hi   by how many percent the time between visits of the progress point would
 //	                    shrink, with its 95 % interval, as a Profile says
@@ -12,7 +12,7 @@
 //
 // One line sums a mode up:
 //
-//	accuracy SUMMARY mode=virtual cells=40 mean_abs_error=0.41 worst=1.90 coverage=0.95 withheld=0
+//	accuracy SUMMARY mode=overlap cells=40 mean_abs_error=0.41 worst=1.90 coverage=0.95 withheld=0
 //
 //	cells               questions to the programs for which the mode claims to be right
 //	mean_abs_error      of those answered, and the worst of them, in percentage points

@@ -44,7 +44,7 @@ type options struct {
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	mode := flags.String("mode", "", "only this `mode`: virtual, overlap, dilation, runtime or replay")
+	mode := flags.String("mode", "", "only this `mode`: overlap, the default, dilation, runtime or replay")
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
@@ -72,7 +72,7 @@ func (o *options) settle(mode causal.Mode) error {
 	}
 	switch mode {
 	case "":
-	case causal.ModeVirtual, causal.ModeOverlap, causal.ModeDilation:
+	case causal.ModeOverlap, causal.ModeDilation:
 		o.modes = []causal.Mode{mode}
 	case modeRuntime:
 		o.modes = []causal.Mode{mode}
@@ -89,7 +89,7 @@ func (o *options) settle(mode causal.Mode) error {
 			o.settings = o.thoroughly()
 		}
 	default:
-		return fmt.Errorf("-mode %q: must be virtual, overlap, dilation, runtime or replay", mode)
+		return fmt.Errorf("-mode %q: must be overlap, dilation, runtime or replay", mode)
 	}
 	if o.types != causalTypes && o.types != plainTypes {
 		return fmt.Errorf("-types %q: must be causal or plain", o.types)

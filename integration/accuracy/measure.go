@@ -14,7 +14,6 @@ type settings struct {
 	modes    []causal.Mode
 	speedups []float64
 	rounds   int           // of predictions and of what is held against them
-	virtual  time.Duration // a block of virtual time
 	overlap  int           // iterations of overlap in a block
 	pairs    int           // windows of each faster region in a block
 	window   time.Duration // one measurement
@@ -27,8 +26,8 @@ type settings struct {
 
 func thorough() settings {
 	return settings{
-		modes: []causal.Mode{causal.ModeVirtual, causal.ModeOverlap}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
-		rounds: 2, virtual: 10500 * ms, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
+		modes: []causal.Mode{causal.ModeOverlap}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
+		rounds: 2, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
 	}
 }
 
@@ -102,11 +101,8 @@ func (l *lab) measure() (result, error) {
 	if l.withholds {
 		l.rounds = 1 // one answer is enough to see that there is none
 	}
-	for round := range l.rounds {
+	for range l.rounds {
 		for _, mode := range l.modes {
-			if mode == causal.ModeVirtual && round > 0 {
-				continue // one block has many windows
-			}
 			p, err := l.undisturbed(blocks["predictions"], func() (causal.Profile, error) { return l.predict(mode) })
 			if err != nil {
 				return result{}, fmt.Errorf("%s: %s: %w", l.name, mode, err)
@@ -167,20 +163,7 @@ func (l *lab) predict(mode causal.Mode) (causal.Profile, error) {
 	if mode == causal.ModeReplay {
 		return l.predictReplay()
 	}
-	if mode == causal.ModeVirtual {
-		c, err := causal.New(causal.WithVirtual(true))
-		if err != nil {
-			return causal.Profile{}, err
-		}
-		p := start(l.workload, c.Hook())
-		time.Sleep(l.virtual)
-		profile := c.Profile()
-		if err := p.end(); err != nil {
-			return profile, err
-		}
-		return profile, c.Close()
-	}
-	c, err := causal.New(causal.WithExperiments(caps), causal.WithVirtual(false))
+	c, err := causal.New(causal.WithExperiments(caps))
 	if err != nil {
 		return causal.Profile{}, err
 	}

@@ -11,7 +11,7 @@ import (
 // realize makes the regions faster, one after the other, and measures by how much the period
 // shrinks. The windows without take turns with those with.
 func (l *lab) realize(t *tally) error {
-	c, err := causal.New(causal.WithVirtual(false)) // a hook that does nothing, so that spans cost the same
+	c, err := causal.New() // a hook that does nothing, so that spans cost the same
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (l *lab) made() string {
 
 // predictReplay records the program while it runs, and returns the profile.
 func (l *lab) predictReplay() (causal.Profile, error) {
-	c, err := causal.New(causal.WithVirtual(false))
+	c, err := causal.New()
 	if err != nil {
 		return causal.Profile{}, err
 	}

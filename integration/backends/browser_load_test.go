@@ -63,7 +63,7 @@ func (m manySessions) Sessions(q spans.Query) []*spans.SessionRecord {
 // TestBrowserEmpty looks at a program that has served nothing, and measures nothing: all views say what to do.
 func TestBrowserEmpty(t *testing.T) {
 	needs(t)
-	a := newApp(t, "empty", nil, "", otelprof.WithViewer("127.0.0.1:0"), otelprof.WithStacks(), otelprof.WithoutVirtualTime())
+	a := newApp(t, "empty", nil, "", otelprof.WithViewer("127.0.0.1:0"), otelprof.WithStacks(), otelprof.WithoutReplay())
 	p := newPage(t, a.ViewerURL())
 	for name, hash := range map[string]string{"overview": "#/", "regions": "#/regions", "sessions": "#/sessions", "causal": "#/causal", "stacks": "#/stacks", "gone": "#/sessions/00000000000000010000000000000000"} {
 		p.open(t, hash)
@@ -73,7 +73,7 @@ func TestBrowserEmpty(t *testing.T) {
 	a.work(t, 1)
 	for name, hash := range map[string]string{"overview": "#/", "causal": "#/causal"} {
 		p.open(t, hash)
-		p.until(t, "says what to do", `document.querySelector("#main .empty .command")?.innerText.includes("OTELPROF_VIRTUAL=on")`)
+		p.until(t, "says what to do", `document.querySelector("#main .empty .command")?.innerText.includes("OTELPROF_REPLAY=on")`)
 		p.click(t, "#main .empty summary")
 		p.accessible(t, "off-"+name)
 	}

@@ -34,7 +34,7 @@ func knownProfile(t testing.TB) causal.Profile {
 		latencies.Record(uint64(float64(base) * math.Exp(random.NormFloat64()/4)))
 	}
 	p := causal.Profile{PlanID: "0123456789ab", PlanHash: "0123456789abcdef", Mode: causal.ModeOverlap}
-	for _, mode := range []causal.Mode{causal.ModeOverlap, causal.ModeVirtual} {
+	for _, mode := range []causal.Mode{causal.ModeOverlap, causal.ModeReplay} {
 		p.Tallies = append(p.Tallies, causal.Tally{Mode: mode, Progress: "checkout", Visits: 1000, Effective: 1000 * base, Latency: latencies.Snapshot(nil)})
 		for _, span := range []string{"price", "pay", "SELECT inventory", "Größe/{id}"} {
 			region := causal.RegionKey{Scope: "shop", Span: span}
@@ -104,7 +104,7 @@ func TestReport(t *testing.T) {
 	if err := provider.Shutdown(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	s.prometheus.complete(t, `otelprof_causal_latency_seconds{otelprof_causal_mode="virtual"}`, 10000)
+	s.prometheus.complete(t, `otelprof_causal_latency_seconds{otelprof_causal_mode="replay"}`, 10000)
 
 	out, err := exec.CommandContext(t.Context(), ours(t, "otelprof"), "report", "-prometheus", "http://"+s.prometheus.address, "-format", "json").Output()
 	if err != nil {

@@ -15,31 +15,27 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// causalFigures compare spans, and a lock, while causal observes or delays to those while it does not. Spans are neither
+// causalFigures compare spans, and a lock, with causal's to those without, or while it delays to those while it does not. Spans are neither
 // recorded nor in sessions, since what the hook costs drowns in that.
 func causalFigures() []figure {
 	without := func() *side { return cycling(withoutSessions("otelprof-regions")) }
 	return []figure{
 		{
-			name: "causal_idle", ours: func() *side { return cycling(withCausal("otelprof-causal-idle", causal.WithVirtual(false))) }, peer: without,
+			name: "causal_idle", ours: func() *side { return cycling(withCausal("otelprof-causal-idle")) }, peer: without,
 			perTrace: batch, goroutines: 1, procs: 1, target: target{deltaNs: 40},
 		},
 		{
-			name: "causal_virtual_16", ours: virtual, peer: without,
-			perTrace: batch, goroutines: 1, procs: 1, target: target{deltaNs: 250},
+			name: "causal_mutex_idle", ours: func() *side { return lockSide("causal.Mutex", new(causal.Mutex)) },
+			peer: func() *side { return lockSide("sync.Mutex", new(sync.Mutex)) }, records: true, goroutines: 1, procs: 1,
 		},
 		{
-			name: "causal_mutex_virtual", ours: virtualMutex, peer: func() *side { return lockSide("sync.Mutex", new(sync.Mutex)) },
-			records: true, goroutines: 1, procs: 1,
-		},
-		{
-			name: "causal_overlap", ours: overlapping, peer: func() *side { return working(withCausal("otelprof-causal-idle", causal.WithVirtual(false))) },
+			name: "causal_overlap", ours: overlapping, peer: func() *side { return working(withCausal("otelprof-causal-idle")) },
 			records: true, goroutines: 1, procs: 1, target: target{x: 0.95},
 		},
 	}
 }
 
-// names are those of the children; with four speed-ups each they make sixteen hypotheses.
+// names are those of the children.
 var names = [4]string{"parse", "price", "store", "reply"}
 
 // cycler is a tracer that gives each span but roots one of the names in turn.
@@ -85,34 +81,9 @@ func controlled(name string, opts ...causal.Option) (*side, *causal.Controller) 
 	return s, c
 }
 
-// virtual has all sixteen hypotheses in force.
-func virtual() *side {
-	s, c := controlled("otelprof-causal-virtual", causal.WithVirtual(true))
-	cycling(s)
-	asked := map[string]bool{}
-	for deadline := time.Now().Add(time.Minute); len(asked) < len(names); {
-		runTraces(s.tracer, 64*batch, batch)
-		for _, curve := range c.Profile().Curves {
-			asked[curve.Region.Span] = true
-		}
-		if time.Now().After(deadline) {
-			panic(fmt.Sprintf("virtual time asks about %v only", asked))
-		}
-	}
-	return s
-}
-
 // lockSide locks and unlocks.
 func lockSide(name string, l sync.Locker) *side {
 	return &side{name: name, record: func(float64) { l.Lock(); l.Unlock() }} //nolint:staticcheck // That is what is measured.
-}
-
-// virtualMutex locks and unlocks while all hypotheses are in force.
-func virtualMutex() *side {
-	observing := virtual()
-	s := lockSide("causal.Mutex", new(causal.Mutex))
-	s.close = observing.close
-	return s
 }
 
 // work is how long a span takes whose throughput an experiment may lower.
@@ -133,7 +104,7 @@ func working(s *side) *side {
 // the experiment itself.
 func overlapping() *side {
 	limits := causal.DefaultLimits()
-	s, c := controlled("otelprof-causal-overlap", causal.WithExperiments(limits), causal.WithVirtual(false))
+	s, c := controlled("otelprof-causal-overlap", causal.WithExperiments(limits))
 	plan, err := causal.ParsePlan(fmt.Appendf(nil, `{api: causal/v1, id: overlap, mode: overlap, expires_at: %q,
 		regions: [{span: never}], progress: [{span: work, type: throughput}], grid: {speedups: [50], zero_weight: 0.1},
 		timing: {warmup: 0s, experiment: 5m, cooloff: 0s, max_experiment: 5m}, abort: {p99_ratio: 1000, err_delta: 100%%, min_samples: 1}}`,

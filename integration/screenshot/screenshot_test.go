@@ -44,18 +44,18 @@ func TestLacks(t *testing.T) {
 	curve := func(mode causal.Mode, withheld string) causal.Curve {
 		return causal.Curve{Mode: mode, Metric: causal.MetricThroughput, Effects: []causal.Effect{{Speedup: 0.25}, {Speedup: 0.5, Withheld: withheld}}}
 	}
-	latency := curve(causal.ModeVirtual, "")
+	latency := curve(causal.ModeReplay, "")
 	latency.Metric = causal.MetricLatencyP50
 	for _, tt := range []struct {
 		curves []causal.Curve
 		want   string
 	}{
 		{nil, "0 of 0 experiments"},
-		{[]causal.Curve{curve(causal.ModeVirtual, "")}, "0 of 0 experiments"},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeOverlap, "few"), curve(causal.ModeVirtual, "")}, "1 of 2 experiments"},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), latency}, "virtual time"},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeVirtual, "")}, ""},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeVirtual, ""), curve(causal.ModeVirtual, "few")}, ""},
+		{[]causal.Curve{curve(causal.ModeReplay, "")}, "0 of 0 experiments"},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeOverlap, "few"), curve(causal.ModeReplay, "")}, "1 of 2 experiments"},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), latency}, "recordings"},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeReplay, "")}, ""},
+		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeReplay, ""), curve(causal.ModeReplay, "few")}, ""},
 	} {
 		if got := lacks(causal.Profile{Curves: tt.curves}); got != tt.want {
 			t.Errorf("%d curves: %q, want %q", len(tt.curves), got, tt.want)

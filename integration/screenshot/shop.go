@@ -54,7 +54,7 @@ func (s *shop) measured(ctx context.Context, after, limit time.Duration) error {
 }
 
 // lacks says what the profile has no number of: each experiment must have answered at its
-// largest speed-up, and virtual time about some region; "" if they have.
+// largest speed-up, and recordings about some region; "" if they have.
 func lacks(p causal.Profile) string {
 	curves, answered := map[causal.Mode]int{}, map[causal.Mode]int{}
 	for _, c := range p.Curves {
@@ -69,8 +69,8 @@ func lacks(p causal.Profile) string {
 	if done, all := answered[causal.ModeOverlap], curves[causal.ModeOverlap]; all == 0 || done < all {
 		return fmt.Sprintf("%d of %d experiments", all-done, all)
 	}
-	if answered[causal.ModeVirtual] == 0 {
-		return "virtual time"
+	if answered[causal.ModeReplay] == 0 {
+		return "recordings"
 	}
 	return ""
 }

@@ -104,7 +104,7 @@ func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Wr
 
 // empty takes pictures of viewers in this process: without a span, without an answer, and without a controller.
 func empty(ctx context.Context, b *browser, into string, out io.Writer) error {
-	for name, opts := range map[string][]otelprof.Option{"nothing": nil, "off": {otelprof.WithoutVirtualTime()}} {
+	for name, opts := range map[string][]otelprof.Option{"nothing": nil, "off": {otelprof.WithoutReplay()}} {
 		prof, err := otelprof.Setup(ctx, append(opts, otelprof.WithServiceName(name), otelprof.WithViewer("127.0.0.1:0"), otelprof.WithoutGlobals())...)
 		if err != nil {
 			return err

@@ -8,19 +8,19 @@ package ledger
 // A parent that has gone on working meanwhile, without a span, is credited with what it has not
 // saved; so this is counted, and a wait that is told of takes its place.
 
-// adopt notes that a span has begun below f, on another goroutine. It returns the regions
-// that are open around it: what is within a region is part of it, wherever it runs.
-func (f *Frame) adopt(s *Setting, t int64) (regions set, turn uint32) {
+// adopt notes that a span has begun below f, on another goroutine. It returns whether the region
+// is open around it: what is within a region is part of it, wherever it runs.
+func (f *Frame) adopt(s *Setting, t int64) (inside bool, turn uint32) {
 	l := f.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !f.used {
-		return 0, f.turn - 1 // it has ended before its child began: nobody's turn
+		return false, f.turn - 1 // it has ended before its child began: nobody's turn
 	}
 	l.sync(s, t)
 	f.children++
 	l.children++
-	return l.open, f.turn
+	return l.depth > 0, f.turn
 }
 
 // childEnded takes what a child of f has left.
@@ -52,9 +52,7 @@ func (l *Ledger) joinChildren(t int64) {
 	c.implied.Add(waited)
 	c.implications.Add(1)
 	l.join(l.last, t, &l.left)
-	for r := range l.open.all() {
-		l.since[r] = t // what happened in between is in the stamps
-	}
+	l.since = t // what happened in between is in the stamps
 	l.grow(t)
 }
 

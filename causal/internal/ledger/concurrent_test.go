@@ -25,9 +25,9 @@ func TestLedgerConcurrentSafe(t *testing.T) {
 	now := func() int64 { return clock.Add(50) }
 	next := func(i int) *Setting {
 		if i%2 == 0 {
-			return wide(t, Width)
+			return NewSetting(1)
 		}
-		return paid(t, .5)
+		return half(t)
 	}
 	current.Store(next(0))
 	for i := range ledgers {
@@ -58,9 +58,7 @@ func TestLedgerConcurrentSafe(t *testing.T) {
 
 				inner.End(s, now(), r.IntN(2) == 0)
 				shared[i].Store(nil)
-				v := outer.End(s, now(), false)
-				v.RecordAt(s, 0)
-				l.Visit(s, now(), 0)
+				outer.End(s, now(), false).RecordAt(s, 0)
 				l.Pay(s, now, func(ns int64) int64 { clock.Add(ns / 1000); return ns })
 				other := ledgers[r.IntN(workers)]
 				other.Last()
@@ -71,13 +69,11 @@ func TestLedgerConcurrentSafe(t *testing.T) {
 	}
 	for i := range 50 {
 		s := current.Load()
-		earlier := s.Progress()
 		s.Counts()
 		s.Latency(0)
 		if g := s.Growth(); g != nil {
 			g.At(now())
 		}
-		s.Progress().Since(earlier, 0)
 		current.Store(next(i + 1))
 	}
 	wg.Wait()
@@ -92,7 +88,7 @@ func TestLedgerConcurrentSafe(t *testing.T) {
 }
 
 func TestLedgerAllocs(t *testing.T) {
-	s, p := wide(t, Width), paid(t, .5)
+	s, p := half(t), half(t)
 	l, child, payer := New(), New(), New()
 	at := int64(0)
 	now := func() int64 { at += 1000; return at }
@@ -104,8 +100,7 @@ func TestLedgerAllocs(t *testing.T) {
 	}{
 		{"BeginEnd", func() {
 			f := l.Begin(s, now(), 0, nil, true)
-			v := f.End(s, now(), false)
-			v.RecordAt(s, 0)
+			f.End(s, now(), false).RecordAt(s, 0)
 		}},
 		{"BeginEndOfChild", func() {
 			f := l.Begin(s, now(), 0, nil, false)
@@ -116,7 +111,6 @@ func TestLedgerAllocs(t *testing.T) {
 			l.Stamp(s, now(), &st)
 			l.Acquire(s, at, now(), &st)
 		}},
-		{"Visit", func() { l.Visit(s, now(), 0) }},
 		{"Pay", func() {
 			child.Begin(p, now(), 0, nil, false).End(p, now()+100_000, false)
 			payer.Pay(p, now, wait)

@@ -1,9 +1,9 @@
-// Package ledger keeps the virtual time of goroutines: the time it would be for each of them
-// if a region of the program took less time than it does.
+// Package ledger keeps the virtual time of goroutines in an experiment that delays them: the time it
+// would be for each of them if a region of the program took less time than it does.
 //
-// A [Ledger] belongs to one goroutine and holds, for each [Hypothesis] of the [Setting] in force, a
+// A [Ledger] belongs to one goroutine and holds, for the [Hypothesis] of the [Setting] in force, a
 // credit L: what the goroutine would have saved by now, and what delay it has paid. Its
-// virtual time is v = t - L. While a region of a hypothesis is open, L grows by its speed-up;
+// virtual time is v = t - L. While the region is open, L grows by the speed-up;
 // when one goroutine waits for another, it takes over the other's virtual time with a [Stamp]. The
 // rest of the time L stays as it is.
 //

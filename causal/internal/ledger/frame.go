@@ -5,11 +5,11 @@ import "iter"
 // A Frame is a span while it is open on a ledger. It belongs to the ledger, which uses it
 // for the next span after End.
 type Frame struct {
-	ledger  *Ledger
-	used    bool
-	id      RegionID
-	regions set    // that it has opened
-	turn    uint32 // of use, so that a child can tell its parent from a later span
+	ledger *Ledger
+	used   bool
+	id     RegionID
+	inside bool   // it is of the region, or below
+	turn   uint32 // of use, so that a child can tell its parent from a later span
 
 	parent     *Frame // on another goroutine, nil if there is none
 	parentTurn uint32
@@ -17,7 +17,7 @@ type Frame struct {
 
 	timed  bool // start and credit are of the setting in force
 	start  int64
-	credit [Width]int64
+	credit int64
 }
 
 // Ledger returns the ledger that the span was begun on.
@@ -25,10 +25,9 @@ func (f *Frame) Ledger() *Ledger { return f.ledger }
 
 // Begin tells that a span of the region starts at t on the goroutine. Parent is the frame of
 // its parent span if that was begun on another goroutine, and nil otherwise. Timed spans
-// can be asked for their virtual duration.
+// can be asked what they took.
 func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bool) *Frame {
-	var inherited set
-	turn := uint32(0)
+	inherited, turn := false, uint32(0)
 	if parent != nil {
 		inherited, turn = parent.adopt(s, t)
 	}
@@ -36,10 +35,10 @@ func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bo
 	defer l.mu.Unlock()
 	l.event(s, t)
 	f := l.frame()
-	f.id, f.regions = id, l.setting.regions(id)|inherited
+	f.id, f.inside = id, l.setting.about(id) || inherited
 	f.parent, f.parentTurn = parent, turn
-	l.enter(f.regions, t)
-	if f.regions != 0 {
+	l.enter(f.inside, t)
+	if f.inside {
 		l.grow(t)
 	}
 	if f.timed = timed; timed {
@@ -48,17 +47,16 @@ func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bo
 	return f
 }
 
-// A Virtual is what a timed span took, and what the hypotheses take off that, ns.
-type Virtual struct {
-	setting  *Setting // nil for none
-	Duration int64
-	Saved    [Width]int64
+// A Duration is what a timed span took, and what its goroutine has saved and paid meanwhile, ns.
+type Duration struct {
+	setting     *Setting // nil for none
+	Real, Saved int64
 }
 
 // End tells that the span ends at t. Onlooker is true if that is on another goroutine than
 // the one it began on. It returns what a timed span took, nothing for others and for
 // those that are older than the setting in force.
-func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
+func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {
 	l := f.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,21 +67,18 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
 	} else {
 		l.event(s, t)
 	}
-	l.exit(f.regions)
+	l.exit(f.inside)
 	l.grow(t)
 	if f.timed {
-		v.setting, v.Duration = l.setting, t-f.start
-		for k := range l.setting.n {
-			v.Saved[k] = l.credit[k] - f.credit[k]
-		}
+		d = Duration{l.setting, t - f.start, l.credit - f.credit}
 	}
 	l.children -= f.children // whoever is still running is not waited for
 	parent, turn := f.parent, f.parentTurn
-	f.used, f.parent, f.regions, f.children = false, nil, 0, 0
+	f.used, f.parent, f.inside, f.children = false, nil, false, 0
 	f.turn++
 	if parent == nil {
 		l.parent = nil
-		return v
+		return d
 	}
 	var st Stamp
 	l.stamp(t, &st)
@@ -91,7 +86,7 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (v Virtual) {
 		l.parent, l.parentTurn = parent, turn
 	}
 	l.leave(parent, turn, &st, false)
-	return v
+	return d
 }
 
 // frame returns one that is free.

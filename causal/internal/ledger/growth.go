@@ -5,8 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Growth is how much time the region would have saved the program so far, where delays are
-// paid: everybody who has not saved as much owes the difference. It is the largest credit of
+// Growth is how much time the region would have saved the program so far: everybody who has not saved as much owes the difference. It is the largest credit of
 // all ledgers, but for what somebody has paid in advance by sleeping too long: that is nobody
 // else's debt.
 //
@@ -89,11 +88,11 @@ func (l *Ledger) grow(t int64) {
 	if g == nil {
 		return
 	}
-	if l.open == 0 || l.waiting {
+	if l.depth == 0 || l.waiting {
 		l.suspend(t)
 		return
 	}
-	l.base = min(l.credit[0], g.At(t))
+	l.base = min(l.credit, g.At(t))
 	if l.slot == noSlot {
 		l.slot = g.take()
 	}

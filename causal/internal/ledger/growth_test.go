@@ -43,7 +43,7 @@ func TestGrowthOfMoreThanSlots(t *testing.T) {
 		frames[i] = New().Begin(s, 200, 0, nil, false)
 	}
 	last := frames[len(frames)-1]
-	last.Ledger().credit[0] = 1000 // as if it had paid as much
+	last.Ledger().credit = 1000 // as if it had paid as much
 	last.Ledger().base = 50
 	last.End(s, 300, false)
 	checkGrowth(t, s, 300, 100)
@@ -148,7 +148,7 @@ func TestResumeForgives(t *testing.T) {
 }
 
 func TestNobodyPays(t *testing.T) {
-	s, l := half(t), New()
+	s, l := NewSetting(1), New()
 	New().Begin(s, 0, 0, nil, false)
 	if got := (&purse{now: 1e9}).pay(l, s); got != 0 || l.Debt(s, 1e9) != 0 {
 		t.Errorf("Pay = %d, want 0", got)

@@ -11,54 +11,41 @@ import (
 // latencyError is the relative error of virtual durations.
 const latencyError = 0.005
 
-// latencies are the distributions of the durations of a progress point's spans: what they were, and
-// what they would have been, by hypothesis.
-type latencies struct {
-	actual  *otelhdr.Concurrent
-	virtual []*otelhdr.Concurrent
-}
+// place is where a setting keeps the distribution of a progress point's virtual durations, nil until
+// there are any.
+type place = atomic.Pointer[otelhdr.Concurrent]
 
 // RecordAt counts a span that ends at a progress point of the setting. It does nothing for a
-// Virtual of another setting, or of none.
-func (v *Virtual) RecordAt(s *Setting, point int) {
-	if v.setting == nil || v.setting != s {
-		return
+// Duration of another setting, or of none.
+func (d Duration) RecordAt(s *Setting, point int) {
+	if d.setting != nil && d.setting == s {
+		s.Record(point, d.Real, d.Saved)
 	}
+}
+
+// Record counts a span that ends at a progress point, and what its goroutine has saved meanwhile, both
+// in ns.
+func (s *Setting) Record(point int, duration, saved int64) {
 	place := &s.latencies[point]
 	h := place.Load()
 	if h == nil {
 		// Most points count visits only, so memory is taken when the first span ends.
-		h = newLatencies(s.n)
+		h = newHistogram()
 		if !place.CompareAndSwap(nil, h) {
 			h = place.Load()
 		}
 	}
-	h.actual.Record(uint64(max(0, v.Duration)))
-	for k := range h.virtual {
-		h.virtual[k].Record(uint64(max(0, v.Duration-v.Saved[k])))
-	}
+	h.Record(uint64(max(0, duration-saved)))
 }
 
-// Latency returns the distributions at a progress point, in ns: of the real durations and,
-// by hypothesis, of the virtual ones. They are nil if no span has ended there.
-func (s *Setting) Latency(point int) (actual *otelhdr.Snapshot, virtual []*otelhdr.Snapshot) {
+// Latency returns the distribution of virtual durations at a progress point, in ns, nil if no span has
+// ended there.
+func (s *Setting) Latency(point int) *otelhdr.Snapshot {
 	h := s.latencies[point].Load()
 	if h == nil {
-		return nil, nil
+		return nil
 	}
-	virtual = make([]*otelhdr.Snapshot, len(h.virtual))
-	for k := range virtual {
-		virtual[k] = h.virtual[k].Snapshot(nil)
-	}
-	return h.actual.Snapshot(nil), virtual
-}
-
-func newLatencies(n int) *latencies {
-	h := &latencies{actual: newHistogram(), virtual: make([]*otelhdr.Concurrent, n)}
-	for k := range h.virtual {
-		h.virtual[k] = newHistogram()
-	}
-	return h
+	return h.Snapshot(nil)
 }
 
 func newHistogram() *otelhdr.Concurrent {
@@ -69,6 +56,3 @@ func newHistogram() *otelhdr.Concurrent {
 	}
 	return h
 }
-
-// place is where a setting keeps them, nil until there are any.
-type place = atomic.Pointer[latencies]

@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"iter"
-	"math/bits"
-	"sync"
-)
+import "sync"
 
 // A Ledger is the account of one goroutine. Make one with [New] or [Ledger.Fork].
 type Ledger struct {
@@ -14,10 +10,9 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	setting *Setting
-	credit  [Width]int64 // L, settled at since for regions that are open
-	open    set
-	depth   [Width]int32 // how often each region is open
-	since   [Width]int64
+	credit  int64 // L, settled at since while the region is open
+	depth   int32 // how often the region is open
+	since   int64
 	last    int64 // the goroutine's last event
 	waiting bool
 
@@ -29,13 +24,7 @@ type Ledger struct {
 	frames [inlineFrames]Frame
 	spare  []*Frame // further ones
 
-	// See progress.go: the ledger of the goroutine that started all of its family, the ledger's
-	// own line of work, and the points that it has visited, modulo 64.
-	family  *Ledger
-	visits  *visits
-	visited uint64
-
-	// Where delays are paid, see growth.go.
+	// See growth.go.
 	base  int64
 	slot  int
 	grown int64 // growth when the wait began
@@ -50,7 +39,6 @@ const inlineFrames = 6
 // New returns the ledger of a goroutine that none of the others has started.
 func New() *Ledger {
 	l := &Ledger{slot: noSlot}
-	l.family = l
 	for i := range l.frames {
 		l.frames[i].ledger = l // and never changes, so that others may ask
 	}
@@ -64,7 +52,7 @@ func (l *Ledger) Fork(s *Setting, t int64) *Ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sync(s, t)
-	child.setting, child.credit, child.family, child.last = l.setting, l.creditAt(t), l.family, t
+	child.setting, child.credit, child.last = l.setting, l.creditAt(t), t
 	return child
 }
 
@@ -76,17 +64,15 @@ func (l *Ledger) sync(s *Setting, t int64) {
 	}
 	l.suspend(t)
 	l.setting = s
-	l.credit = [Width]int64{}
-	l.depth = [Width]int32{}
-	l.open = 0
+	l.credit, l.depth = 0, 0
 	if s.growth != nil {
 		l.grown = s.growth.At(t) // should it be waiting
 	}
-	l.pending, l.visits, l.visited = false, nil, 0
+	l.pending = false
 	l.last, l.base = t, 0
 	for f := range l.inUse() {
-		f.regions, f.timed = s.regions(f.id), false
-		l.enter(f.regions, t)
+		f.inside, f.timed = s.about(f.id), false
+		l.enter(f.inside, t)
 	}
 	l.grow(t)
 }
@@ -101,82 +87,54 @@ func (l *Ledger) event(s *Setting, t int64) {
 	l.last = t
 }
 
-// settle books what open regions have earned until t. They do not while the goroutine waits.
+// settle books what the open region has earned until t. It does not while the goroutine waits.
 func (l *Ledger) settle(t int64) {
-	if l.waiting {
+	d := t - l.since
+	if l.waiting || l.depth == 0 || d <= 0 {
 		return
 	}
 	s := l.setting
-	for r := range l.open.all() {
-		d := t - l.since[r]
-		if d <= 0 {
-			continue
-		}
-		l.since[r] = t
-		for k := s.from[r]; k < s.to[r]; k++ {
-			l.credit[k] += earned(s.speedups[k], d)
-		}
-		if s.growth != nil {
-			l.base += earned(s.speedups[0], d)
-			s.growth.raise(l.base)
-		}
-	}
+	l.since = t
+	l.credit += earned(s.speedup, d)
+	l.base += earned(s.speedup, d)
+	s.growth.raise(l.base)
 }
 
-// earned is the credit for d ns in a region, to the nearest: there may be many that are short.
+// earned is the credit for d ns in the region, to the nearest: there may be many that are short.
 func earned(speedup float64, d int64) int64 { return int64(speedup*float64(d) + .5) }
 
 // creditAt is what the credit would be if it were settled at t. Others ask for it; the goroutine's own
 // events alone settle, since only they tell what it does.
-func (l *Ledger) creditAt(t int64) [Width]int64 {
-	s, credit := l.setting, l.credit
-	if l.waiting {
-		return credit
+func (l *Ledger) creditAt(t int64) int64 {
+	if l.waiting || l.depth == 0 {
+		return l.credit
 	}
-	for r := range l.open.all() {
-		for k := s.from[r]; k < s.to[r]; k++ {
-			credit[k] += earned(s.speedups[k], max(0, t-l.since[r]))
-		}
-	}
-	return credit
+	return l.credit + earned(l.setting.speedup, max(0, t-l.since))
 }
 
-// enter opens regions; one that is open twice earns once.
-func (l *Ledger) enter(regions set, t int64) {
-	for r := range regions.all() {
-		if l.depth[r]++; l.depth[r] == 1 {
-			l.open |= 1 << r
-			l.since[r] = t
-		}
+// enter opens the region if a span is inside; one that is open twice earns once.
+func (l *Ledger) enter(inside bool, t int64) {
+	if !inside {
+		return
+	}
+	if l.depth++; l.depth == 1 {
+		l.since = t
 	}
 }
 
-func (l *Ledger) exit(regions set) {
-	for r := range regions.all() {
-		if l.depth[r]--; l.depth[r] == 0 {
-			l.open &^= 1 << r
-		}
+func (l *Ledger) exit(inside bool) {
+	if inside {
+		l.depth--
 	}
 }
 
-// all yields the members.
-func (m set) all() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for ; m != 0; m &= m - 1 {
-			if !yield(bits.TrailingZeros16(uint16(m))) {
-				return
-			}
-		}
-	}
-}
-
-// Saved returns, by hypothesis, what the goroutine has saved at t since the setting began:
-// its virtual time is t less that.
-func (l *Ledger) Saved(s *Setting, t int64) [Width]int64 {
+// Saved returns what the goroutine has saved and paid at t since the setting began: its virtual time
+// is t less that.
+func (l *Ledger) Saved(s *Setting, t int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.setting != s {
-		return [Width]int64{}
+		return 0
 	}
 	return l.creditAt(t)
 }

@@ -5,71 +5,30 @@ import (
 	"testing"
 )
 
-// wide returns a setting with so many hypotheses, all about region 0.
-func wide(tb testing.TB, n int) *Setting {
-	tb.Helper()
-	hypotheses := make([]Hypothesis, n)
-	for k := range hypotheses {
-		hypotheses[k].Speedup = float64(k) / float64(n)
-	}
-	s, err := NewSetting(hypotheses, 1)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
 func BenchmarkBeginEnd(b *testing.B) {
-	for _, n := range []int{1, Width} {
-		for _, region := range []RegionID{0, 1} {
-			b.Run(fmt.Sprintf("hypotheses=%d/selected=%v", n, region == 0), func(b *testing.B) {
-				s, l := wide(b, n), New()
-				b.ReportAllocs()
-				for t := int64(0); b.Loop(); t += 2000 {
-					f := l.Begin(s, t, region, nil, false)
-					f.End(s, t+1000, false)
-				}
-			})
-		}
-	}
-	b.Run("paid", func(b *testing.B) {
-		s, l := paid(b, .5), New()
-		b.ReportAllocs()
-		for t := int64(0); b.Loop(); t += 2000 {
-			f := l.Begin(s, t, 0, nil, false)
-			f.End(s, t+1000, false)
-		}
-	})
-	b.Run("timed", func(b *testing.B) {
-		s, l := wide(b, Width), New()
-		b.ReportAllocs()
-		for t := int64(0); b.Loop(); t += 2000 {
-			f := l.Begin(s, t, 1, nil, true)
-			v := f.End(s, t+1000, false)
-			v.RecordAt(s, 0)
-		}
-	})
-}
-
-func BenchmarkStampAcquire(b *testing.B) {
-	for _, n := range []int{1, Width} {
-		b.Run(fmt.Sprintf("hypotheses=%d", n), func(b *testing.B) {
-			s, l := wide(b, n), New()
-			var st Stamp
+	for _, c := range []struct {
+		name   string
+		region RegionID
+		timed  bool
+	}{{"region", 0, false}, {"other", 1, false}, {"timed", 1, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			s, l := half(b), New()
 			b.ReportAllocs()
 			for t := int64(0); b.Loop(); t += 2000 {
-				l.Stamp(s, t, &st)
-				l.Acquire(s, t, t+1000, &st)
+				f := l.Begin(s, t, c.region, nil, c.timed)
+				f.End(s, t+1000, false).RecordAt(s, 0)
 			}
 		})
 	}
 }
 
-func BenchmarkVisit(b *testing.B) {
-	s, l := wide(b, Width), New()
+func BenchmarkStampAcquire(b *testing.B) {
+	s, l := half(b), New()
+	var st Stamp
 	b.ReportAllocs()
-	for t := int64(0); b.Loop(); t += 1000 {
-		l.Visit(s, t, 0)
+	for t := int64(0); b.Loop(); t += 2000 {
+		l.Stamp(s, t, &st)
+		l.Acquire(s, t, t+1000, &st)
 	}
 }
 
@@ -95,13 +54,4 @@ func BenchmarkGrowthAt(b *testing.B) {
 			}
 		})
 	}
-}
-
-func paid(tb testing.TB, speedup float64) *Setting {
-	tb.Helper()
-	s, err := NewPaidSetting(Hypothesis{Region: 0, Speedup: speedup}, 1)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
 }

@@ -20,19 +20,28 @@ func half(tb testing.TB) *Setting {
 	return setting(tb, Hypothesis{Region: 0, Speedup: .5})
 }
 
-func setting(tb testing.TB, hypotheses ...Hypothesis) *Setting {
+func setting(tb testing.TB, h Hypothesis) *Setting {
 	tb.Helper()
-	s, err := NewSetting(hypotheses, 2)
+	s, err := NewPaidSetting(h, 2)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return s
 }
 
-// checkSaved compares what a ledger has saved by the first hypothesis.
+// paid is like half, with another speed-up.
+func paid(tb testing.TB, speedup float64) *Setting {
+	tb.Helper()
+	return setting(tb, Hypothesis{Region: 0, Speedup: speedup})
+}
+
+// alive is a sign of life of the ledger's goroutine.
+func alive(l *Ledger, s *Setting, t int64) { l.Stamp(s, t, new(Stamp)) }
+
+// checkSaved compares what a ledger has saved.
 func checkSaved(tb testing.TB, l *Ledger, s *Setting, t, want int64) {
 	tb.Helper()
-	if got := l.Saved(s, t)[0]; got != want {
+	if got := l.Saved(s, t); got != want {
 		tb.Errorf("Saved(%d) = %d, want %d", t, got, want)
 	}
 }

@@ -5,7 +5,7 @@ import "testing"
 // A panic of ours, which whoever called recovers, leaves no ledger locked: the application's goroutine
 // would wait for it in its next span.
 func TestPanicReleasesTheLock(t *testing.T) {
-	s := wide(t, 2)
+	s := half(t)
 	for name, breaks := range map[string]func(l *Ledger, f, below *Frame){
 		"end": func(l *Ledger, f, _ *Frame) {
 			l.setting = nil
@@ -20,7 +20,7 @@ func TestPanicReleasesTheLock(t *testing.T) {
 			below.ledger.parent = &Frame{}
 			below.ledger.paidSince(s, 3)
 		},
-		"visit": func(l *Ledger, _, _ *Frame) { l.Visit(s, 2, 7) },
+		"stamp": func(l *Ledger, _, _ *Frame) { l.Stamp(s, 2, nil) },
 	} {
 		l, other := New(), New()
 		f := l.Begin(s, 0, 0, nil, false)

@@ -46,7 +46,7 @@ func (l *Ledger) book(s *Setting, took, t int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.setting == s {
-		l.credit[0] += took
+		l.credit += took
 		l.last = t
 	}
 }
@@ -56,8 +56,8 @@ func (l *Ledger) Debt(s *Setting, t int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sync(s, t)
-	if l.setting != s || s.growth == nil || l.open != 0 || l.waiting {
+	if l.setting != s || s.growth == nil || l.depth > 0 || l.waiting {
 		return 0
 	}
-	return max(0, s.growth.At(t)-l.credit[0])
+	return max(0, s.growth.At(t)-l.credit)
 }

@@ -1,12 +1,12 @@
 package ledger
 
 // A Stamp is what one goroutine leaves for the next where they meet: a released lock, a sent
-// value, a closed channel. It holds the real time and the virtual ones. The zero Stamp says
+// value, a closed channel. It holds the real time and the virtual one. The zero Stamp says
 // nothing. It is a plain value; whoever keeps it guards it, with the very lock for example.
 type Stamp struct {
 	setting *Setting
 	t       int64
-	v       [Width]int64
+	v       int64
 }
 
 // Merge makes s the stamp of both having happened: the later of each time.
@@ -19,9 +19,7 @@ func (s *Stamp) Merge(other *Stamp) {
 		}
 	default:
 		s.t = max(s.t, other.t)
-		for k := range other.setting.n {
-			s.v[k] = max(s.v[k], other.v[k])
-		}
+		s.v = max(s.v, other.v)
 	}
 }
 
@@ -36,10 +34,7 @@ func (l *Ledger) Stamp(s *Setting, t int64, st *Stamp) {
 
 // stamp is Stamp for a ledger that is settled at t.
 func (l *Ledger) stamp(t int64, st *Stamp) {
-	st.setting, st.t = l.setting, t
-	for k := range l.setting.n {
-		st.v[k] = t - l.credit[k]
-	}
+	st.setting, st.t, st.v = l.setting, t, t-l.credit
 }
 
 // Arrive tells that the goroutine is about to wait for another one. Acquire or Resume follows.
@@ -56,25 +51,27 @@ func (l *Ledger) Arrive(s *Setting, t int64) {
 
 // Acquire tells that the goroutine has got, at t, what it asked for at ta, whether it had to
 // wait or not, and that st was left there. It takes over the virtual time at which that
-// was to be had. The time that it took to wake up counts as time, not as credit, unless it would
-// not have had to wait.
+// was to be had. The time that it took to wake up counts as time, not as credit.
 func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.arrived(s, ta)
-	if st.setting != l.setting {
+	c := &l.setting.counts
+	switch {
+	case st.setting == l.setting:
 		if l.waiting {
-			l.setting.counts.unattributed.Add(t - ta)
+			c.attributed.Add(t - ta)
 		}
-	} else {
-		l.meet(ta, t, st)
+		l.join(ta, t, st)
+	case l.waiting:
+		c.unattributed.Add(t - ta)
 	}
 	l.resume(t)
 }
 
 // Resume tells that a wait which began at ta is over at t, and that nobody knows for whom it
-// was. The virtual time goes on as the real one. Where delays are paid, those of the
-// meantime are forgiven: whoever was waited for has paid them.
+// was. The virtual time goes on as the real one. Delays of the meantime are
+// forgiven: whoever was waited for has paid them.
 func (l *Ledger) Resume(s *Setting, ta, t int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +79,7 @@ func (l *Ledger) Resume(s *Setting, ta, t int64) {
 	if l.waiting { // or else somebody was met meanwhile
 		l.setting.counts.unattributed.Add(t - ta)
 		if g := l.setting.growth; g != nil {
-			l.credit[0] += g.At(t) - l.grown
+			l.credit += g.At(t) - l.grown
 		}
 	}
 	l.resume(t)
@@ -98,10 +95,7 @@ func (l *Ledger) arrived(s *Setting, ta int64) {
 }
 
 func (l *Ledger) resume(t int64) {
-	for r := range l.open.all() {
-		l.since[r] = t
-	}
-	l.last, l.waiting = t, false
+	l.since, l.last, l.waiting = t, t, false
 	l.grow(t)
 }
 
@@ -112,36 +106,9 @@ func (l *Ledger) resume(t int64) {
 // u and tu are the stamp's times. Before it could go on, both had to be there: the goroutine itself, at
 // ta, and what it waited for. The last term is the time from then until it really went on.
 func (l *Ledger) join(ta, t int64, st *Stamp) {
-	late := max(0, t-max(ta, st.t)) // who asks for children has read the clock before
-	for k := range l.setting.n {
-		l.credit[k] = t - (max(ta-l.credit[k], st.v[k]) + late)
+	if l.setting.growth == nil {
+		return // what saves nothing has nothing to hand over
 	}
-}
-
-// meet is join for a wait that is told. There it is known whether the goroutine would have waited:
-// if u is later than ta - L, as tu is later than ta if it really has. Who would have waited and has not
-// takes as long to wake up as others do, and who has and would not have takes no time. Where delays
-// are paid that comes about by itself.
-func (l *Ledger) meet(ta, t int64, st *Stamp) {
-	s, late := l.setting, max(0, t-max(ta, st.t)) // who meets at a channel has read the clock before
-	if l.waiting {
-		s.counts.attributed.Add(t - ta)
-		if st.t > ta {
-			s.wakes.add(late)
-		}
-	}
-	if s.growth != nil {
-		l.join(ta, t, st)
-		return
-	}
-	for k := range s.n {
-		v := ta - l.credit[k]
-		switch waits := st.v[k] > v; {
-		case waits == (st.t > ta):
-			v = max(v, st.v[k]) + late
-		case waits:
-			v = st.v[k] + max(late, s.wakes.mean())
-		}
-		l.credit[k] = t - v
-	}
+	late := max(0, t-max(ta, st.t)) // who asks for children, or meets at a channel, has read the clock before
+	l.credit = t - (max(ta-l.credit, st.v) + late)
 }

@@ -17,29 +17,20 @@ var ablations = []struct {
 	run     func(w *World)
 	period  int64
 	config  Config
-	paid    bool
 	least   float64 // error without the rule, points; 0 where the rule does no harm and no good
 }{
-	{"hand-over", Handover, "mutex", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{}, false, 20},
-	{"hand-over", Handover, "mutex", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{}, true, 0},
-	{"hand-over", Handover, "join", join(Region, Other), 10 * ms, Config{}, false, 20},
-	{"hand-over", Handover, "join", join(Region, Other), 10 * ms, Config{}, true, 0},
-	{"hand-over", Handover, "by turns", endless, 10 * ms, Config{}, true, 20},
-	{"hand-over", Handover, "fan-out", fanOut(1, false), 14 * ms, Config{}, false, 0}, // implied
-	{"stamps", Stamps, "mutex", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{}, false, 20},
-	{"stamps", Stamps, "by turns", endless, 10 * ms, Config{}, true, 0},
-	{"stamps without a wait", FreeHandover, "slow consumer", slowConsumer, 10 * ms, Config{}, false, 15},
-	{"stamps without a wait", FreeHandover, "slow consumer", slowConsumer, 10 * ms, Config{}, true, 0},
-	{"stamps of free places", Slots, "slow producer", slowProducer, 10 * ms, Config{}, false, 15},
-	{"stamps of free places", Slots, "slow producer", slowProducer, 10 * ms, Config{}, true, 0},
-	{"inheritance", Inheritance, "fan-out", fanOut(1, false), 14 * ms, Config{}, false, 20},
-	{"inheritance", Inheritance, "fan-out", fanOut(1, false), 14 * ms, Config{}, true, 20},
-	{"implied waits", Implied, "fan-out, not told", fanOut(1, true), 14 * ms, Config{}, false, 20},
-	{"implied waits", Implied, "fan-out, not told", fanOut(1, true), 14 * ms, Config{}, true, 20},
-	{"payment before a lock is given back", PayFirst, "mutex, ±50 %", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{Jitter: .5}, true, 0},
-	{"payment until none is owed", PayAgain, "mutex, ±50 %", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{Jitter: .5}, true, 0},
-	{"payment until none is owed", PayAgain, "fan-out of six, ±50 %", fanOut(6, false), 14 * ms / 6, Config{Jitter: .5}, true, 0},
-	{"prepayment", Prepayment, "mutex, time.Sleep", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{Pay: TimeSleep}, true, 20},
+	{"hand-over", Handover, "mutex", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{}, 0},
+	{"hand-over", Handover, "join", join(Region, Other), 10 * ms, Config{}, 0},
+	{"hand-over", Handover, "by turns", endless, 10 * ms, Config{}, 20},
+	{"stamps", Stamps, "by turns", endless, 10 * ms, Config{}, 0},
+	{"stamps without a wait", FreeHandover, "slow consumer", slowConsumer, 10 * ms, Config{}, 0},
+	{"stamps of free places", Slots, "slow producer", slowProducer, 10 * ms, Config{}, 0},
+	{"inheritance", Inheritance, "fan-out", fanOut(1, false), 14 * ms, Config{}, 20},
+	{"implied waits", Implied, "fan-out, not told", fanOut(1, true), 14 * ms, Config{}, 20},
+	{"payment before a lock is given back", PayFirst, "mutex, ±50 %", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{Jitter: .5}, 0},
+	{"payment until none is owed", PayAgain, "mutex, ±50 %", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{Jitter: .5}, 0},
+	{"payment until none is owed", PayAgain, "fan-out of six, ±50 %", fanOut(6, false), 14 * ms / 6, Config{Jitter: .5}, 0},
+	{"prepayment", Prepayment, "mutex, time.Sleep", mutexes(8, 10*ms, 2*ms, false), 2 * ms, Config{Pay: TimeSleep}, 20},
 }
 
 // slowConsumer has a consumer that never waits, but would if it were faster.
@@ -59,7 +50,7 @@ var slowProducer = stages(4, func(g *Goroutine) {
 // TestAblation shows what each rule is there for: how far a prediction is off without it.
 func TestAblation(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("Error without the rule, points:\n\n| rule | program | delays | error |\n|---|---|---|---|\n")
+	b.WriteString("Error without the rule, points:\n\n| rule | program | error |\n|---|---|---|\n")
 	for _, a := range ablations {
 		a.config.Seed = 1
 		if a.config.Pay == Exactly {
@@ -69,25 +60,14 @@ func TestAblation(t *testing.T) {
 		h := ledger.Hypothesis{Region: Region, Speedup: .5}
 		truth := x.Shortened(h)
 		x.Config.Without = a.without
-		var prediction float64
-		mode := "none"
-		if a.paid {
-			var err error
-			mode = "paid"
-			if prediction, _, err = x.Overlap(h); err != nil {
-				t.Fatal(err)
-			}
-		} else {
-			all, _, err := x.Virtual([]ledger.Hypothesis{h})
-			if err != nil {
-				t.Fatal(err)
-			}
-			prediction = all[0]
+		prediction, _, err := x.Overlap(h)
+		if err != nil {
+			t.Fatal(err)
 		}
 		e := points(prediction - truth)
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1f |\n", a.rule, a.program, mode, tenths(e))
+		fmt.Fprintf(&b, "| %s | %s | %.1f |\n", a.rule, a.program, tenths(e))
 		if math.Abs(e) < a.least {
-			t.Errorf("without %s, %s, delays %s: off by %.1f points, want at least %g: what is the rule for?", a.rule, a.program, mode, e, a.least)
+			t.Errorf("without %s, %s: off by %.1f points, want at least %g: what is the rule for?", a.rule, a.program, e, a.least)
 		}
 	}
 	t.Log(b.String())

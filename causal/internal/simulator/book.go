@@ -2,7 +2,7 @@ package simulator
 
 import "github.com/otelprof/otelprof/causal/internal/ledger"
 
-// Rules are some of those that virtual time is made of, see [Config.Without].
+// Rules are some of those that experiments with delays are made of, see [Config.Without].
 type Rules uint
 
 // The rules that a world can go without.

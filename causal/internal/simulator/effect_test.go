@@ -9,52 +9,26 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 )
 
-// speedups are carried by virtual time, all at once. Of paying, and of the region really being
-// shorter, there is a run for each of a few.
-var speedups = []float64{.1, .2, .25, .3, .4, .5, .6, .7, .75, .8, .9, 1}
-
-func hypotheses(region ledger.RegionID) []ledger.Hypothesis {
-	var all []ledger.Hypothesis
-	for _, s := range speedups {
-		all = append(all, ledger.Hypothesis{Region: region, Speedup: s})
-	}
-	return all
-}
-
-// predictions are how far they are off at worst, signed, in points.
-type predictions struct{ virtual, overlap float64 }
-
-// compare returns how far the predictions for a program are off. Truth is nil if the formula
-// is to be taken from runs in which the region is shorter.
-func compare(t *testing.T, x *Experiment, truth func(s float64) float64) (worst predictions) {
+// compare returns how far experiments with delays are off at worst, signed, in points. Truth is nil if the
+// formula is to be taken from runs in which the region is shorter.
+func compare(t *testing.T, x *Experiment, truth func(s float64) float64) (worst float64) {
 	t.Helper()
-	virtual, _, err := x.Virtual(hypotheses(Region))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, s := range speedups {
+	for _, s := range speedups {
 		h := ledger.Hypothesis{Region: Region, Speedup: s}
-		want := math.NaN()
+		shortened := x.Shortened(h)
+		want := shortened
 		if truth != nil {
 			want = truth(s)
-		}
-		if few[s] {
-			shortened := x.Shortened(h)
-			if truth == nil {
-				want = shortened
-			} else if e := points(shortened - want); math.Abs(e) > gate/4. {
+			if e := points(shortened - want); math.Abs(e) > gate/4. {
 				t.Errorf("Shortened(%g) = %.2f %%, want %.2f %%: the program does not do what its formula says", s, points(shortened), points(want))
 			}
-			overlap, setting, err := x.Overlap(h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			worst.overlap = larger(worst.overlap, points(overlap-want))
-			t.Logf("s = %.2f: %6.2f %% in truth, %6.2f virtual, %6.2f overlap %+v", s, points(want), points(virtual[k]), points(overlap), setting.Counts())
 		}
-		if !math.IsNaN(want) {
-			worst.virtual = larger(worst.virtual, points(virtual[k]-want))
+		overlap, setting, err := x.Overlap(h)
+		if err != nil {
+			t.Fatal(err)
 		}
+		worst = larger(worst, points(overlap-want))
+		t.Logf("s = %.2f: %6.2f %% in truth, %6.2f overlap %+v", s, points(want), points(overlap), setting.Counts())
 	}
 	return worst
 }
@@ -69,26 +43,24 @@ func (p *program) experiment(jitter float64) *Experiment {
 	return &Experiment{Program: p.run, Config: c, Warm: 100 * p.period, End: visits * p.period}
 }
 
-// TestTable holds both predictions against the truth, and prints how far they are off.
+// TestTable holds predictions against the truth, and prints how far they are off.
 func TestTable(t *testing.T) {
-	exact, random := make([]predictions, len(programs)), make([]predictions, len(programs))
+	exact, random := make([]float64, len(programs)), make([]float64, len(programs))
 	t.Run("programs", func(t *testing.T) {
 		for i, p := range programs {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
 				exact[i] = compare(t, p.experiment(0), p.exact)
-				check(t, "Virtual", exact[i].virtual, gate)
-				check(t, "Overlap", exact[i].overlap, gate)
+				check(t, "Overlap", exact[i], gate)
 				random[i] = compare(t, p.experiment(.5), nil)
-				check(t, "Virtual, jitter", random[i].virtual, scale*p.order)
-				check(t, "Overlap, jitter", random[i].overlap, scale*gate)
+				check(t, "Overlap, jitter", random[i], scale*gate)
 			})
 		}
 	})
 	var b strings.Builder
-	b.WriteString("Largest error, points:\n\n| program | virtual | overlap | virtual, ±50 % | overlap, ±50 % |\n|---|---|---|---|---|\n")
+	b.WriteString("Largest error, points:\n\n| program | overlap | overlap, ±50 % |\n|---|---|---|\n")
 	for i, p := range programs {
-		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %.1f | %.1f |\n", p.name, tenths(exact[i].virtual), tenths(exact[i].overlap), tenths(random[i].virtual), tenths(random[i].overlap))
+		fmt.Fprintf(&b, "| %s | %.1f | %.1f |\n", p.name, tenths(exact[i]), tenths(random[i]))
 	}
 	t.Log(b.String())
 }

@@ -52,24 +52,6 @@ func (x *Experiment) Overlap(h ledger.Hypothesis) (float64, *ledger.Setting, err
 	return x.effect(c), s, nil
 }
 
-// Virtual is the prediction that virtual time makes for each hypothesis, of one run in which nobody
-// is delayed.
-func (x *Experiment) Virtual(hypotheses []ledger.Hypothesis) ([]float64, *ledger.Setting, error) {
-	s, err := ledger.NewSetting(hypotheses, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := x.Config
-	c.Setting = s
-	w := x.world(c)
-	defer w.Stop()
-	w.Run(x.Warm)
-	warm := s.Progress()
-	w.Run(x.End)
-	_, effects := s.Progress().Since(warm, 0)
-	return effects[:len(hypotheses)], s, nil
-}
-
 func (x *Experiment) effect(c Config) float64 {
 	if x.base == 0 {
 		x.base = period(x.Run(x.Config))

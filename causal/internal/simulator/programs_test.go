@@ -17,40 +17,37 @@ type program struct {
 	// exact is the truth without jitter, nil if there is no formula for it.
 	exact func(s float64) float64
 	pay   Payment
-	// order is how far virtual time may be off with jitter, points: it keeps the order in
-	// which a lock was really got, and with work of random length that is another one.
-	order float64
 }
 
 // gate is how far a prediction may be off, points.
 const gate = 2
 
-// programs are those of which both predictions must be right.
+// programs are those of which all predictions must be right.
 var programs = []program{
-	{"1 join, longer branch", join(Region, Other), 10 * ms, longer, Timer, gate},
-	{"1 join, shorter branch", join(Other, Region), 10 * ms, nothing, Timer, gate},
-	{"2 mutex, wait outside spans", mutexes(8, 10*ms, 2*ms, false), 2 * ms, lockEffect, Timer, 5.5},
-	{"2 mutex, wait inside a span", mutexes(8, 10*ms, 2*ms, true), 2 * ms, lockEffect, Timer, 5.5},
-	{"3 pipeline, producer", pipeline(4, Region, Other), 10 * ms, longer, Timer, gate},
-	{"3 pipeline, consumer", pipeline(4, Other, Region), 10 * ms, nothing, Timer, gate},
-	{"3 pipeline, producer, no buffer", pipeline(0, Region, Other), 10 * ms, longer, Timer, gate},
-	{"3 pipeline, consumer, no buffer", pipeline(0, Other, Region), 10 * ms, nothing, Timer, gate},
-	{"4 fan-out, one client", fanOut(1, false), 14 * ms, fanEffect, Timer, gate},
-	{"4 fan-out, one client, implied", fanOut(1, true), 14 * ms, fanEffect, Timer, gate},
-	{"4 fan-out, six clients", fanOut(6, false), 14 * ms / 6, fanEffect, Timer, gate},
-	{"4 fan-out, six clients, implied", fanOut(6, true), 14 * ms / 6, fanEffect, Timer, gate},
-	{"6 calls to one worker", calls(8, 10*ms, 2*ms), 2 * ms, lockEffect, Timer, 5.5},
-	{"7 random numbers under a lock", mutexes(16, 200*us, 20*us, false), 20 * us, randomEffect, Spin, 7},
-	{"8 blocks in order, random", blocks(Region, Other, Other), 3 * ms, nil, Timer, gate},
-	{"8 blocks in order, encode", blocks(Other, Region, Other), 3 * ms, nil, Timer, gate},
-	{"8 blocks in order, write", blocks(Other, Other, Region), 3 * ms, nil, Timer, gate},
-	{"readers and a writer", readers, 3 * ms, nil, Timer, 15},
-	{"a goroutine for each item", spawner, 20 * ms / 3, spawnEffect, Timer, gate},
-	{"recursion", recursion, 10 * ms, serialEffect, Timer, gate},
-	{"region twice on a goroutine", twice, 10 * ms, serialEffect, Timer, gate},
-	{"region without end", endless, 10 * ms, serialEffect, Timer, gate},
-	{"two loops of one parent", siblings, 5 * ms, siblingEffect, Timer, gate},
-	{"spans that end elsewhere", elsewhere, 10 * ms, elsewhereEffect, Timer, gate},
+	{"1 join, longer branch", join(Region, Other), 10 * ms, longer, Timer},
+	{"1 join, shorter branch", join(Other, Region), 10 * ms, nothing, Timer},
+	{"2 mutex, wait outside spans", mutexes(8, 10*ms, 2*ms, false), 2 * ms, lockEffect, Timer},
+	{"2 mutex, wait inside a span", mutexes(8, 10*ms, 2*ms, true), 2 * ms, lockEffect, Timer},
+	{"3 pipeline, producer", pipeline(4, Region, Other), 10 * ms, longer, Timer},
+	{"3 pipeline, consumer", pipeline(4, Other, Region), 10 * ms, nothing, Timer},
+	{"3 pipeline, producer, no buffer", pipeline(0, Region, Other), 10 * ms, longer, Timer},
+	{"3 pipeline, consumer, no buffer", pipeline(0, Other, Region), 10 * ms, nothing, Timer},
+	{"4 fan-out, one client", fanOut(1, false), 14 * ms, fanEffect, Timer},
+	{"4 fan-out, one client, implied", fanOut(1, true), 14 * ms, fanEffect, Timer},
+	{"4 fan-out, six clients", fanOut(6, false), 14 * ms / 6, fanEffect, Timer},
+	{"4 fan-out, six clients, implied", fanOut(6, true), 14 * ms / 6, fanEffect, Timer},
+	{"6 calls to one worker", calls(8, 10*ms, 2*ms), 2 * ms, lockEffect, Timer},
+	{"7 random numbers under a lock", mutexes(16, 200*us, 20*us, false), 20 * us, randomEffect, Spin},
+	{"8 blocks in order, random", blocks(Region, Other, Other), 3 * ms, nil, Timer},
+	{"8 blocks in order, encode", blocks(Other, Region, Other), 3 * ms, nil, Timer},
+	{"8 blocks in order, write", blocks(Other, Other, Region), 3 * ms, nil, Timer},
+	{"readers and a writer", readers, 3 * ms, nil, Timer},
+	{"a goroutine for each item", spawner, 20 * ms / 3, spawnEffect, Timer},
+	{"recursion", recursion, 10 * ms, serialEffect, Timer},
+	{"region twice on a goroutine", twice, 10 * ms, serialEffect, Timer},
+	{"region without end", endless, 10 * ms, serialEffect, Timer},
+	{"two loops of one parent", siblings, 5 * ms, siblingEffect, Timer},
+	{"spans that end elsewhere", elsewhere, 10 * ms, elsewhereEffect, Timer},
 }
 
 func longer(s float64) float64 { return 1 - max(10*(1-s), 7)/10 }

@@ -241,12 +241,8 @@ func TestObserved(t *testing.T) {
 	for _, p := range programs {
 		x := p.experiment(.5)
 		x.End = 300 * p.period
-		s, err := ledger.NewSetting(hypotheses(Region), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
 		c := x.Config
-		c.Setting = s
+		c.Setting = ledger.NewSetting(1)
 		if diff := cmp.Diff(x.Run(x.Config), x.Run(c)); diff != "" {
 			t.Errorf("%s: observed, it is another one (-alone +observed):\n%s", p.name, diff)
 		}

@@ -60,15 +60,14 @@ func (sp *Span) End(on *Goroutine) {
 	}
 	w.tape.close(sp, on)
 	s := w.config.Setting
-	var v ledger.Virtual
+	var took ledger.Duration
 	if sp.frame != nil {
-		v = sp.frame.End(s, w.now, on != g)
+		took = sp.frame.End(s, w.now, on != g)
 	}
 	if sp.region == w.config.Point {
 		w.arrive(w.now - sp.start)
 		if s != nil {
-			v.RecordAt(s, 0)
-			on.books().Visit(s, w.now, 0)
+			took.RecordAt(s, 0)
 		}
 	}
 	on.pay()

@@ -98,7 +98,10 @@ func (p Program) Profile(ctx context.Context, length time.Duration, optimized bo
 	}
 	var profile causal.Profile
 	cpu, err := profileCPU(p, func() error {
+		recorded := make(chan error, 1)
+		go func() { recorded <- record(ctx, c, length) }()
 		_, err := p.during(ctx, c, length, optimized)
+		err = errors.Join(err, <-recorded)
 		profile = c.Profile()
 		return err
 	})

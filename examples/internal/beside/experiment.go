@@ -1,6 +1,7 @@
 package beside
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -11,26 +12,42 @@ import (
 var caps = causal.Limits{PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute), Duty: 1, Total: causal.Duration(time.Hour)}
 
 // inRuntime reports whether "otelprof run" has built this program: then the scheduler sees who waits for whom, and an
-// experiment answers in place of virtual time, which only sees locks of package causal.
+// experiment answers in place of recordings.
 func inRuntime(c *causal.Controller) bool { return c.Status().Handover == causal.HandoverRuntime }
 
-// newController returns one with virtual time, or, in runtime mode, with an experiment that has begun.
+// newController returns one for recordings, or, in runtime mode, with an experiment that has begun.
 func (p Program) newController(length time.Duration) (*causal.Controller, error) {
-	c, err := causal.New(causal.WithVirtual(true))
+	c, err := causal.New(causal.WithExperiments(caps))
 	if err != nil || !inRuntime(c) {
 		return c, err
-	}
-	if err := c.Close(); err != nil {
-		return nil, err
-	}
-	if c, err = causal.New(causal.WithExperiments(caps), causal.WithVirtual(false)); err != nil {
-		return nil, err
 	}
 	plan, err := p.plan(length)
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Apply(plan)
+}
+
+// recordings is how many it takes for an interval.
+const recordings = 5
+
+// record takes recordings of a program that runs for so long, half of the time in all, unless an experiment answers.
+func record(ctx context.Context, c *causal.Controller, length time.Duration) error {
+	if inRuntime(c) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	select {
+	case <-time.After(length / (2 * recordings)): // the program settles
+	case <-ctx.Done():
+	}
+	for range recordings {
+		if err := c.Record(ctx, length/(2*recordings)); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // plan asks about the region and the one with the most self time, in short experiments that follow each other closely.

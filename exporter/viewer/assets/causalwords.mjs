@@ -31,7 +31,6 @@ export function verdictText(curve) {
 export function nextStep(curve, state) {
   if (!curve.points.some((p) => /measured, \d+ are needed/.test(p.withheld))) return "";
   if (curve.mode === "replay") return "It comes by itself, with each recording: one a minute while this page is open.";
-  if (curve.mode === "virtual") return "It comes by itself: regions take turns of 8 s or more, four at a time.";
   return ["running", "waiting"].includes(state) ? "Let the plan run on: every round adds one." : "Apply the plan again for longer, or with fewer regions and speed-ups.";
 }
 
@@ -47,9 +46,8 @@ export function unseenText(profile, mode) {
   if (!w) return "";
   const all = w.attributed_ns + w.unattributed_ns;
   if (all === 0) return "No goroutine was seen to wait for another.";
-  const known = w.unattributed_ns === 0 ? `It is known who ended all waits that were seen, ${duration(all)}.`
+  return w.unattributed_ns === 0 ? `It is known who ended all waits that were seen, ${duration(all)}.`
     : `It is not known who ended ${duration(w.unattributed_ns)} of ${duration(all)} of waiting (${percent(w.unattributed_ns / all)}): what those would do is not in the numbers.`;
-  return mode === "virtual" ? `${known} Waits that no span, causal.Mutex or the like tells of are not seen.` : known;
 }
 
 /** reasons are why numbers of a curve are withheld, once each, with the speed-ups they hold for. */
@@ -66,7 +64,6 @@ export function reasons(curve) {
 
 const advice = { // by the mode that is believed less
   replay: "The simulation may lack a lock or a queue that it could only infer: believe the experiment if processors were free.",
-  virtual: "Virtual time may have missed a wait, or the order of events matters: believe the experiment if processors were free.",
 };
 
 /** disagreement says where two modes lie apart and whom to believe; "" where they do not. */

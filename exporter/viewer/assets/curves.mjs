@@ -5,7 +5,6 @@ export const modes = {
   overlap: "an experiment: everybody else is delayed by what the region would save",
   dilation: "an experiment: every region but this one is made longer",
   replay: "nothing is delayed: a few seconds of the program were recorded, and simulated",
-  virtual: "nothing is delayed: goroutines hand virtual clocks to each other",
 };
 const modeNames = Object.keys(modes);
 const classes = ["helps", "unclear", "harms", "withheld"];
@@ -31,7 +30,7 @@ export function questionsOf(profile) {
     const metric = curve.metric || "throughput";
     const key = JSON.stringify([scope, span, curve.progress, metric]);
     const q = questions.get(key) ?? { key, scope, name: span, progress: curve.progress, metric, baseNs: 0, curves: [] };
-    if (isThroughput(metric) || curve.mode !== "virtual") q.baseNs ||= curve.base_period_ns; // virtual time has the period alone
+    q.baseNs ||= curve.base_period_ns;
     q.curves.push(curveOf(curve, metric));
     questions.set(key, q);
   }

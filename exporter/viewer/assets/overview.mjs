@@ -3,6 +3,7 @@
 import { request, unlessRefused } from "./api.mjs";
 import { noController, reasonBox } from "./causal.mjs";
 import { signs } from "./causalparts.mjs";
+import { changesOf } from "./changes.mjs";
 import { disagreement, interval, planCommand } from "./causalwords.mjs";
 import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
@@ -11,8 +12,7 @@ import { recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
-const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings", virtual: "virtual time" };
-const computed = ["replay", "virtual"]; // modes for which nothing was tried out
+const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings" };
 const few = 10; // rows that are shown at first
 const nobody = { curves: [] }; // the profile of a process without a causal controller
 const hasStacks = () => document.body.dataset.stacks === "true";
@@ -38,7 +38,8 @@ export function overviewView(context) {
     h("li", {}, "Share of time is self time, in which no child was open: how hot a region is."),
     h("li", {}, "The effect beside it, with its interval of 95 %, is how much it matters."),
     h("li", {}, "On the CPU stand instructions per cycle (IPC), or else the CPU time of a span, and below it its part of the span: the rest is waiting."));
-  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), note);
+  const others = h("section", { class: "changes", "aria-label": "Built in another way" });
+  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), others, note);
   const nothing = noRegion();
   const el = h("section", { class: "causal", "aria-label": "Overview" }, h("h1", { class: "visually-hidden" }, "What to optimise"), content, nothing);
   content.hidden = nothing.hidden = true;
@@ -89,13 +90,26 @@ export function overviewView(context) {
     keyed(table, shown.map((row) => ({ row, axis })), (x) => x.row.key, overviewRow, 2); // behind the caption and the head
     setAttr(table, "data-counted", rows.some((r) => onCPU(r.region.pmu)[1]) || null);
     advise(some);
+    other(goal);
+  }
+
+  /** other lists what the program would do if it were built in another way. */
+  function other(goal) {
+    const list = changesOf(data.profile, goal);
+    others.hidden = list.length === 0;
+    const state = JSON.stringify([goal, list]);
+    if (others.dataset.of === state) return;
+    others.dataset.of = state;
+    others.replaceChildren(h("h2", {}, `${goal ? goalText(goal) : ""}, built in another way`), h("table", {}, h("tbody", {}, list.map((c) => h("tr", { data: { class: c.class } },
+      h("th", { scope: "row", class: "text" }, `With ${c.text}`), h("td", { class: "number" }, `${change(c.change)} (${interval(c)})`),
+      h("td", { class: "text" }, h("span", { class: "why-text" }, { helps: "▲ helps", harms: "▼ harms", unclear: "≈ not clear, or nothing" }[c.class])))))));
   }
 
   /** explain leads to what tells why a region is slow. */
   function explain(best, goal) {
     const region = best?.region;
     next.hidden = !region;
-    confirm.hidden = isSaved() || !best || !computed.includes(best.question.answer.mode);
+    confirm.hidden = isSaved() || !best || best.question.answer.mode !== "replay";
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
     if (!region || next.dataset.of === region.name) return;
     next.dataset.of = region.name;

@@ -95,7 +95,7 @@ function whyNone(region, question, profile, goal) {
   if (question) return reasons(question.answer)[0] ?? "not measured yet";
   if (goal && region.name === goal.progress) return "is the unit of work itself";
   if (goal && ["server", "consumer"].includes(region.kind)) return "is another unit of work";
-  const byItself = profile.recorded || profile.curves.some((c) => ["replay", "virtual"].includes(c.mode));
+  const byItself = profile.recorded || profile.curves.some((c) => c.mode === "replay");
   if (!byItself) return profile.plan_id ? "not in the plan" : "nothing is measured";
   return goal ? `no number for ${goal.progress} yet` : "no number yet";
 }

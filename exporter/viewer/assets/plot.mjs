@@ -11,14 +11,13 @@ const shapes = {
   overlap: () => svg("rect", { x: -3.8, y: -3.8, width: 7.6, height: 7.6 }),
   dilation: () => svg("path", { d: "M0-5.2 4.8 3.6H-4.8Z" }),
   replay: () => svg("path", { d: "M0-5 5 0 0 5-5 0Z" }),
-  virtual: () => svg("circle", { r: 4.2 }),
 };
-const dashes = { overlap: null, dilation: "2 3.5", replay: "1 3", virtual: "7 4" };
+const dashes = { overlap: null, dilation: "2 3.5", replay: "1 3" };
 const order = Object.keys(modes);
 const colour = (mode) => `c${Math.max(0, order.indexOf(mode))}`;
 
 function shape(mode, x = 0, y = 0) {
-  const el = (shapes[mode] ?? shapes.virtual)();
+  const el = (shapes[mode] ?? shapes.replay)();
   el.setAttribute("class", "point");
   el.setAttribute("transform", `translate(${x} ${y})`);
   return el;

@@ -15,7 +15,7 @@ test("verdicts leave out the numbers beside them", () => {
   assert.equal(words("speeding this up helps: 10 % faster gives 9.9 %"), "speeding this up helps");
   assert.equal(words("speeding this up hurts: 10 % faster gives -1.0 %"), "speeding this up hurts");
   assert.equal(words("not clear yet: 50 % faster gives -7.4 to 1.3 %"), "not clear yet");
-  assert.equal(words("helps until 30 %, then something else is the bottleneck: 10 % faster gives 10.1 %; virtual disagrees", { disagrees: ["virtual"] }),
+  assert.equal(words("helps until 30 %, then something else is the bottleneck: 10 % faster gives 10.1 %; replay disagrees", { disagrees: ["replay"] }),
     "helps until 30 %, then something else is the bottleneck");
   assert.equal(words("helps or hurts, by how much it is: 10 % faster gives -5.0 %, 50 % faster gives 20.0 %"), "helps or hurts, by how much it is");
   assert.equal(words("no effect"), "no effect");
@@ -34,10 +34,10 @@ test("withheld numbers say why, once each", () => {
 });
 
 test("a disagreement names both numbers, and whom to believe", () => {
-  const a = curve("a", "", [effect(0.1, 0.1), effect(0.5, 0.3)], { disagrees: ["virtual"] });
-  const b = curve("a", "", [effect(0.1, 0.1), effect(0.5, 0.4)], { mode: "virtual", disagrees: ["overlap"] });
+  const a = curve("a", "", [effect(0.1, 0.1), effect(0.5, 0.3)], { disagrees: ["replay"] });
+  const b = curve("a", "", [effect(0.1, 0.1), effect(0.5, 0.4)], { mode: "replay", disagrees: ["overlap"] });
   const words = disagreement(first(a, b)).replaceAll("\u00a0", " ");
-  assert.match(words, /^The modes disagree: 50 % faster gives \+42\.9 % \(\+40\.8 … \+44\.9 %\) by overlap, but \+66\.7 % .* by virtual\. .*believe the experiment/);
+  assert.match(words, /^The modes disagree: 50 % faster gives \+42\.9 % \(\+40\.8 … \+44\.9 %\) by overlap, but \+66\.7 % .* by replay\. .*believe the experiment/);
   assert.equal(disagreement(first(curve("a", "", [effect(0.5, 0.3)]))), "");
   assert.equal(disagreement(first({ ...a, effects: [effect(0.2, 0.1)] }, b)), "The modes disagree.");
 });
@@ -65,7 +65,7 @@ test("there is always a reason for no number", () => {
 test("where too little was measured, it says how more comes", () => {
   const held = [effect(0.1, 0, { withheld: "3 iterations measured, 5 are needed (7 visits)" })];
   const of = (mode, state, effects = held) => nextStep(first(curve("a", "", effects, { mode })).curves[0], state);
-  assert.match(of("virtual", "idle"), /comes by itself/);
+  assert.match(of("replay", "idle"), /comes by itself/);
   assert.match(of("overlap", "running"), /run on/);
   assert.match(of("overlap", "spent"), /again for longer/);
   assert.equal(of("overlap", "running", [effect(0.1, 0, { withheld: "processors were short" })]), "");
@@ -76,12 +76,11 @@ test("it says who saw the waits, and what nobody saw", () => {
   assert.match(handoverText("runtime"), /Go's scheduler/);
   assert.match(handoverText("wrappers"), /causal\.Mutex/);
   assert.equal(handoverText(undefined), "");
-  const of = (attributed_ns, unattributed_ns, mode = "overlap") => unseenText({ waiting: [{ mode, attributed_ns, unattributed_ns }] }, mode);
-  assert.equal(unseenText({}, "virtual"), "");
+  const of = (attributed_ns, unattributed_ns) => unseenText({ waiting: [{ mode: "overlap", attributed_ns, unattributed_ns }] }, "overlap");
+  assert.equal(unseenText({}, "overlap"), "");
   assert.match(of(0, 0), /^No goroutine/);
   assert.match(of(2e9, 0), /all waits that were seen, 2 s\.$/);
   assert.match(of(3e9, 1e9), /1 s of 4 s of waiting \(25 %\)/);
-  assert.match(of(3e9, 0, "virtual"), /are not seen\.$/);
 });
 
 test("a draft is a plan of ten minutes for this program", () => {

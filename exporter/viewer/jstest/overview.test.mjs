@@ -15,12 +15,12 @@ const profile = {
   curves: [
     curve("price cart", [effect(0.25, 0), effect(0.5, 0)], { verdict: "no effect" }),
     curve("reserve stock", [effect(0.1, 0.1), effect(0.25, 0.237, 0.017), effect(0.5, 0.49)], { disagrees: [] }),
-    curve("reserve stock", [effect(0.25, 0.2)], { mode: "virtual" }),
-    curve("update", [effect(0.1, 0.05), effect(0.2, 0.1)], { mode: "virtual" }),
+    curve("reserve stock", [effect(0.25, 0.2)], { mode: "replay" }),
+    curve("update", [effect(0.1, 0.05), effect(0.2, 0.1)], { mode: "replay" }),
     curve("log", [effect(0.25, -0.2)], { verdict: "speeding this up hurts" }),
     curve("noise", [effect(0.25, 0.01, 0.4)], { verdict: "not clear yet" }),
     curve("held", [held]),
-    curve("reserve stock", [effect(0.25, 0.2, 0.02)], { metric: "latency_p99", mode: "virtual" }),
+    curve("reserve stock", [effect(0.25, 0.2, 0.02)], { metric: "latency_p99", mode: "replay" }),
   ],
 };
 const regions = [
@@ -44,9 +44,9 @@ test("a row has the number at 25 %, or at the largest speed-up, of the experimen
   assert.equal(named("reserve stock", rows).point.speedup, 0.25);
   assert.equal(named("reserve stock", rows).point.reduction, 0.237);
   assert.equal(named("update", rows).point.speedup, 0.2);
-  const virtual = rowsOf(regions, { curves: [curve("held", [held]), curve("held", [effect(0.25, 0.1)], { mode: "virtual" })] }, orders);
-  assert.equal(named("held", virtual).question.answer.mode, "virtual");
-  assert.equal(named("held", virtual).point.reduction, 0.1);
+  const replayed = rowsOf(regions, { curves: [curve("held", [held]), curve("held", [effect(0.25, 0.1)], { mode: "replay" })] }, orders);
+  assert.equal(named("held", replayed).question.answer.mode, "replay");
+  assert.equal(named("held", replayed).point.reduction, 0.1);
 });
 
 test("what is sure at another speed-up alone is not clear at this one", () => {
@@ -94,11 +94,11 @@ test("the sentence says what to speed up, what it brings, and what is hot for no
 
 test("a region brings nothing where one mode is sure of it and none contradicts", () => {
   const row = (disagrees) => named("price cart", rowsOf(regions, { curves: [
-    curve("price cart", [effect(0.25, -0.01, 0.05)], { verdict: "not clear yet", disagrees }), curve("price cart", [effect(0.25, 0)], { mode: "virtual", verdict: "no effect" }),
+    curve("price cart", [effect(0.25, -0.01, 0.05)], { verdict: "not clear yet", disagrees }), curve("price cart", [effect(0.25, 0)], { mode: "replay", verdict: "no effect" }),
   ] }, orders));
   assert.equal(row([]).nothing, true);
-  assert.deepEqual(row([]).others.map(([mode, p]) => [mode, p.change]), [["virtual", 0]]);
-  assert.equal(row(["virtual"]).nothing, false);
+  assert.deepEqual(row([]).others.map(([mode, p]) => [mode, p.change]), [["replay", 0]]);
+  assert.equal(row(["replay"]).nothing, false);
   assert.equal(named("noise", rowsOf(regions, profile, orders)).nothing, false);
 });
 
@@ -113,7 +113,7 @@ test("the sentence does not say more than is known", () => {
   assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.045)])]), ["Speeding up update by 25 % would raise the throughput of POST /orders by 5.3 % (0.5 to 10)."]);
   assert.deepEqual(say([curve("update", [{ ...effect(0.5, 0.6), hi: 1.2 }])]), ["Speeding up update by 50 % would raise the throughput of POST /orders by 150 % (144 to unbounded)."]);
   assert.deepEqual(say([curve("update", [{ ...effect(0.75, 1.1), lo: 0.5 }])]), ["Speeding up update by 75 % would raise the throughput of POST /orders by more than 100 %."]);
-  const apart = [curve("update", [effect(0.25, 0.1)], { disagrees: ["virtual"] }), curve("update", [effect(0.25, 0.2)], { mode: "virtual", disagrees: ["overlap"] })];
+  const apart = [curve("update", [effect(0.25, 0.1)], { disagrees: ["replay"] }), curve("update", [effect(0.25, 0.2)], { mode: "replay", disagrees: ["overlap"] })];
   assert.equal(say(apart)[1], "The modes disagree about it.");
 });
 

@@ -39,7 +39,7 @@ func Controller(t testing.TB) *causal.Controller {
 		PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute),
 		Duty: 1, Total: causal.Duration(time.Hour),
 	}
-	c, err := causal.New(causal.WithExperiments(caps), causal.WithVirtual(false))
+	c, err := causal.New(causal.WithExperiments(caps))
 	if err != nil {
 		t.Fatal(err)
 	}

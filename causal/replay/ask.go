@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// usualSteps is how many steps the simulations of one window may take together, some 0.7 s of a processor.
+const usualSteps = 64_000_000
+
+// An ask is one change that a window is simulated with.
+type ask struct {
+	region  Region
+	speedup float64
+}
+
+// asks returns what to simulate a window with, in order. What has been asked of some windows and not of enough comes first, so
+// that answers come soon, then what has not been asked yet, then what has been asked least. Of these, speed-ups by a half come
+// before smaller and larger ones, and regions in the order given.
+func (s *Study) asks(regions []Region) []ask {
+	windows := map[ask]int{}
+	for _, w := range s.windows {
+		for a := range w.asked {
+			windows[a]++
+		}
+	}
+	var all []ask
+	for _, by := range slices.SortedStableFunc(slices.Values(s.config.Speedups), func(a, b float64) int {
+		return cmp.Compare(math.Abs(a-0.5), math.Abs(b-0.5))
+	}) {
+		for _, r := range regions {
+			all = append(all, ask{r, by})
+		}
+	}
+	rank := func(a ask) int {
+		n := windows[a]
+		if n > 0 && n < LeastWindows {
+			return -n
+		}
+		return n
+	}
+	slices.SortStableFunc(all, func(a, b ask) int { return cmp.Compare(rank(a), rank(b)) })
+	return all
+}
+
+// simulate simulates a window with one change after the other, until that has taken enough steps. What is left is asked of other
+// windows.
+func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outcome, kept *alternative) error {
+	rec := p.rec
+	d := rec.End - rec.Start
+	steps := 0
+	for _, a := range s.asks(w.regions) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if steps >= s.config.Steps {
+			break
+		}
+		c := change{factors: map[int32]float64{int32(slices.Index(rec.regions, a.region)): 1 - a.speedup}}
+		o := simulate(p, c, d)
+		steps += o.work
+		var other outcome
+		if kept != nil {
+			other = simulate(kept.p, c, d)
+			steps += other.work
+		}
+		w.asked[a] = true
+		for i := range p.points {
+			if _, ok := w.checks[p.points[i].name]; ok {
+				q := question{region: a.region, speedup: a.speedup, point: p.points[i].name}
+				w.sample(q, base, &o, i, d)
+				if kept != nil {
+					w.bound(q, &kept.base, &other, i, d)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"context"
+	"testing"
+)
+
+// TestSteps bounds what is asked of a window: what matters most has its answers first, and all have them in the end.
+func TestSteps(t *testing.T) {
+	rec := loops(t, 400)
+	speedups := []float64{0.1, 0.5, 0.95}
+	s, err := NewStudy(StudyConfig{Speedups: speedups, Steps: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= len(speedups)*LeastWindows; n++ {
+		if err := s.Add(context.Background(), rec); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.windows[n-1].asked); got != 1 {
+			t.Fatalf("window %d was simulated with %d changes, want 1", n, got)
+		}
+		known := map[float64]bool{}
+		for _, a := range s.Result().Answers {
+			if a.Withheld != WithheldNone && a.Withheld != WithheldWindows {
+				t.Errorf("window %d: speed-up %v is withheld for reason %d, want %d", n, a.Speedup, a.Withheld, WithheldWindows)
+			}
+			if a.Withheld == WithheldNone {
+				known[a.Speedup] = true
+			}
+		}
+		if len(known) != n/LeastWindows {
+			t.Errorf("after %d windows %d answers are known, want %d", n, len(known), n/LeastWindows)
+		}
+		if n >= LeastWindows && !known[0.5] {
+			t.Errorf("after %d windows a speed-up by a half is not known", n)
+		}
+	}
+}
+
+// TestWorkIsBounded simulates goroutines that start each other without time passing.
+func TestWorkIsBounded(t *testing.T) {
+	b := NewRecorder(0, 1)
+	b.Running(0, 1)
+	b.Create(1, 2, 1)
+	b.Start(2, 2, 0)
+	b.Create(3, 2, 2) // damage: it starts itself
+	b.Visit(4, 2, "done")
+	b.End(5, 2)
+	rec, err := b.Recording(1 << 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, infer := range []bool{true, false} {
+		p := newProgram(rec, infer)
+		if o := simulate(p, change{}, rec.End); o.work > leastWork+workPerOp*p.ops+maxAtOnce+1 {
+			t.Errorf("simulation did %d ops, for a recording of %d", o.work, p.ops)
+		}
+	}
+}
+
+// TestSimulationsAlike uses the memory of one simulation for the next one.
+func TestSimulationsAlike(t *testing.T) {
+	rec := loops(t, 50)
+	p := newProgram(rec, true)
+	d := rec.End - rec.Start
+	first := simulate(p, change{}, d)
+	simulate(p, change{factors: map[int32]float64{0: 0.25}, procs: 7}, d)
+	if again := simulate(p, change{}, d); period(again.visits[0], d) != period(first.visits[0], d) || again.steps != first.steps || again.work != first.work {
+		t.Errorf("the same simulation took %d steps to a period of %v, then %d to %v", first.steps, period(first.visits[0], d), again.steps, period(again.visits[0], d))
+	}
+	if n := testing.AllocsPerRun(10, func() { simulate(p, change{}, d) }); n > 40 {
+		t.Errorf("a simulation allocates %v times, want at most 40: it has the memory of the one before", n)
+	}
+}

@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"testing"
+)
+
+const ms = 1_000_000
+
+// shares has two goroutines share one element of a channel of one: each takes it for 2 ms, and gives it back. When the
+// window begins the first one has it, and the second one waits for it without a mark.
+func shares(marked bool) *Recorder {
+	b := NewRecorder(0, 2)
+	b.Waiting(0, 1)
+	b.Waiting(0, 2)
+	receive := func(at, g int64) {
+		if at > 4*ms || marked {
+			b.Operate(at, g, 'r', 1, 1)
+		}
+	}
+	at := int64(0)
+	for turn := range int64(100) {
+		has, waits := 1+turn%2, 2-turn%2
+		at += 2 * ms
+		b.Ready(at, has, -1) // its work is done
+		b.Start(at+100, has, 0)
+		b.Visit(at+200, has, "done")
+		b.Operate(at+300, has, 'S', 1, 1)
+		b.Ready(at+400, waits, has)
+		b.Operate(at+500, has, 's', 1, 1)
+		b.Operate(at+600, has, 'R', 1, 1)
+		b.Wait(at+700, has, 1)
+		b.Start(at+800, waits, 0)
+		receive(at+900, waits)
+		b.Wait(at+1000, waits, 2)
+		at += 1000
+	}
+	return b
+}
+
+// TestBefore replays goroutines that wait on a channel when the window begins, with and without a mark of it.
+func TestBefore(t *testing.T) {
+	for name, marked := range map[string]bool{"marked at its end": true, "not marked": false} {
+		t.Run(name, func(t *testing.T) {
+			rec, err := shares(marked).Recording(201 * ms)
+			if err != nil {
+				t.Fatal(err)
+			}
+			base, faster := rec.Predict("done")
+			if base < 1.95*ms || base > 2.05*ms || faster != base {
+				t.Errorf("replayed with %v ns between visits, want 2.001 ms: one element, one goroutine at a time", base)
+			}
+			p := newProgram(rec, true)
+			sends, receives := 0, 0
+			for _, l := range p.lists {
+				for _, o := range l.ops {
+					switch o.kind {
+					case opSend:
+						sends++
+					case opReceive:
+						receives++
+					}
+				}
+			}
+			if sends != 100 || receives != 100 {
+				t.Errorf("%d sends and %d receives, want 100 of each", sends, receives)
+			}
+		})
+	}
+}
