@@ -198,13 +198,14 @@ func (a answerAt) restsOn() string {
 	r := a.p.Recorded
 	switch {
 	case mode == ModeReplay && r != nil:
-		text := fmt.Sprintf("%s of %v together, simulated; nothing was delayed", countOf(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond))
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s of %v together, simulated; nothing was delayed", countOf(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond))
 		for _, x := range r.Progress {
 			if x.Progress == a.progress {
-				text += fmt.Sprintf("; %s; nothing changed is met within %s", countOf(x.Visits, "visit"), points(x.Deviation))
+				fmt.Fprintf(&text, "; %s; nothing changed is met within %s", countOf(x.Visits, "visit"), points(x.Deviation))
 			}
 		}
-		return text
+		return text.String()
 	case mode.Delays():
 		return fmt.Sprintf("%s of plan %s, %v of delay inserted", countOf(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
 	}

@@ -64,16 +64,16 @@ func TestMarks(t *testing.T) {
 		{"progress", "done", func() { Progress(t.Context(), "done") }},
 		{"mutex", "l u l u", func() {
 			var m Mutex
-			m.Lock()
+			m.Lock() //nolint:staticcheck // the lock alone is what is written
 			m.Unlock()
 			_ = m.TryLock()
 			m.Unlock()
 		}},
 		{"rwmutex", "w x a b a b", func() {
 			var m RWMutex
-			m.Lock()
+			m.Lock() //nolint:staticcheck // the lock alone is what is written
 			m.Unlock()
-			m.RLock()
+			m.RLock() //nolint:staticcheck // the lock alone is what is written
 			m.RUnlock()
 			_ = m.TryRLock()
 			m.RUnlock()

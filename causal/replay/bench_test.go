@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"runtime"
 	"runtime/trace"
 	"sync"
 	"testing"
@@ -46,7 +47,9 @@ func benchTrace(b *testing.B) []byte {
 				lock.Begin(mark.Lock, 0)
 				mu.Lock()
 				lock.Done(mark.Lock, 0)
-				for began := time.Now(); time.Since(began) < 5*time.Microsecond; {
+				until := time.Now().Add(5 * time.Microsecond)
+				for now := time.Now(); now.Before(until); now = time.Now() {
+					runtime.KeepAlive(now)
 				}
 				lock.Done(mark.Unlock, 0)
 				mu.Unlock()

@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/otelprof/otelprof/internal/glob"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/glob"
+)
 
 // FunctionScope is the scope of regions that are functions.
 const FunctionScope = "function"
@@ -29,8 +33,8 @@ type share struct {
 // profile, if one was on during the recording; what they wait for outside, such as a timer or the network, from the stacks of
 // waits. It returns how many samples and how many waits are theirs.
 func (r *Recording) Function(pattern string) (samples, waits int) {
-	r.functions = append(r.functions[:len(r.functions):len(r.functions)], function{int32(len(r.regions)), pattern})
-	r.regions = append(r.regions[:len(r.regions):len(r.regions)], Region{FunctionScope, pattern})
+	r.functions = append(slices.Clip(r.functions), function{int32(len(r.regions)), pattern})
+	r.regions = append(slices.Clip(r.regions), Region{FunctionScope, pattern})
 	for i := range r.events {
 		switch e := &r.events[i]; e.kind {
 		case evSample:

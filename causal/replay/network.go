@@ -74,7 +74,7 @@ const flush = 50_000
 func (c *connector) request(client, server place) {
 	sent := c.op(client).at
 	at := server
-	for hops := 0; hops < 3; hops++ {
+	for hops := range 3 {
 		l := &c.p.lists[at.list]
 		found := false
 		for k := at.op - 1; k >= max(0, at.op-within); k-- {

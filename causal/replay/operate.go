@@ -128,7 +128,7 @@ func (b *builder) keep(g int32, w wait) {
 func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	f := &b.g[g]
 	var kind opKind
-	object := objectNone
+	var object objectKind
 	lock := int32(0)
 	switch e.what {
 	case 'l':

@@ -88,7 +88,7 @@ func (p *program) serve() {
 			}
 		}
 	}
-	type tally struct{ all, free, theirs, senders int }
+	type tally struct{ all, free, theirs int }
 	tallies := map[int32]*tally{}
 	from, to := map[int32]map[int32]bool{}, map[int32]map[int32]bool{}
 	for i := 1; i < len(p.segments); i++ {
@@ -110,7 +110,7 @@ func (p *program) serve() {
 			t.free++
 		}
 		from[o.arg][sent[i].list], to[o.arg][at.list] = true, true
-		if p.travels(at, sent[i], sent, opened) {
+		if p.travels(at, sent[i], opened) {
 			t.theirs++
 		}
 	}
@@ -133,7 +133,7 @@ func (p *program) serve() {
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
 // answers the sender.
-func (p *program) travels(at, sender place, sent []place, opened []int32) bool {
+func (p *program) travels(at, sender place, opened []int32) bool {
 	l := &p.lists[at.list]
 	object := l.ops[at.op].arg
 	for k := at.op + 1; int(k) < len(l.ops) && k < at.op+400; k++ {

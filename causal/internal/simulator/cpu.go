@@ -29,7 +29,6 @@ type cpu struct {
 	next   *Goroutine // that was woken by the one that runs here, see Config.Go
 	busy   bool
 	waking bool
-	slice  int64 // what the goroutine that ran here last had left of its time
 }
 
 func newCPUs(n int) cpus {

@@ -32,7 +32,7 @@ func Random(seed uint64, shape Shape) (program func(w *World), round int64) {
 		}
 	}
 	if shape.Sharing {
-		m.connect(loops, copies)
+		m.connect(loops)
 	}
 	// The progress point is a span around the steps of one loop, and some step is the region.
 	at := m.IntN(len(loops))
@@ -131,7 +131,7 @@ func (m *maker) steps(n, depth int) []step {
 }
 
 // connect adds channels from each loop to the next, some of them.
-func (m *maker) connect(loops [][]step, copies []int) {
+func (m *maker) connect(loops [][]step) {
 	for i := 1; i < len(loops); i++ {
 		if m.IntN(3) == 0 {
 			continue
@@ -175,10 +175,9 @@ func (m *maker) number(all []step) {
 // time is about how long steps take, if nothing is waited for.
 func (m *maker) time(all []step) (ns int64) {
 	for i := range all {
-		switch s := &all[i]; {
-		case s.inner == nil:
+		if s := &all[i]; s.inner == nil {
 			ns += s.ns
-		default:
+		} else {
 			ns += m.time(s.inner)
 		}
 	}

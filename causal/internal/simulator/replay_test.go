@@ -52,7 +52,9 @@ func predict(t testing.TB, rec *replay.Recording) (base float64, effects []float
 	if err != nil {
 		t.Fatal(err)
 	}
-	study.Add(t.Context(), rec)
+	if err := study.Add(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
 	r := study.Result()
 	base = math.NaN()
 	for _, c := range r.Checks {

@@ -119,7 +119,7 @@ func TestOperations(t *testing.T) {
 		{"mutex waits", "l L u l u", func(t *testing.T) {
 			var m Mutex
 			m.Lock()
-			whileWaiting(t, "sync.Mutex.Lock", func() { m.Lock(); m.Unlock() }, m.Unlock)
+			whileWaiting(t, "sync.Mutex.Lock", func() { m.Lock(); m.Unlock() }, m.Unlock) //nolint:staticcheck // the lock alone is what is written
 		}},
 		{"rwmutex", "w x w x a a b b", func(*testing.T) {
 			var m RWMutex
@@ -136,12 +136,12 @@ func TestOperations(t *testing.T) {
 		{"writer waits", "a W b w x", func(t *testing.T) {
 			var m RWMutex
 			m.RLock()
-			whileWaiting(t, "sync.RWMutex.Lock", func() { m.Lock(); m.Unlock() }, m.RUnlock)
+			whileWaiting(t, "sync.RWMutex.Lock", func() { m.Lock(); m.Unlock() }, m.RUnlock) //nolint:staticcheck // the lock alone is what is written
 		}},
 		{"reader waits", "w A x a b", func(t *testing.T) {
 			var m RWMutex
 			m.Lock()
-			whileWaiting(t, "sync.RWMutex.RLock", func() { m.RLock(); m.RUnlock() }, m.Unlock)
+			whileWaiting(t, "sync.RWMutex.RLock", func() { m.RLock(); m.RUnlock() }, m.Unlock) //nolint:staticcheck // the lock alone is what is written
 		}},
 		{"wait group", "g2 g-1 V g-1 v V v", func(t *testing.T) {
 			var wg WaitGroup
