@@ -30,6 +30,7 @@ func (p Profile) WriteAnswer(w io.Writer, progress string) error {
 	_, _ = fmt.Fprintf(t, "what it rests on\t%s\n", a.restsOn())
 	_ = t.Flush() // a Builder takes everything
 	a.table(out)
+	a.changes(out)
 	for _, note := range a.notes() {
 		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
 	}
@@ -262,10 +263,15 @@ func (a answerAt) table(out *strings.Builder) {
 func (c Curve) cellWithError(speedup float64) string {
 	for _, e := range c.measured() {
 		if e.Speedup == speedup {
-			return fmt.Sprintf("%.1f ±%.1f (%.1f .. %.1f)", 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi)
+			return e.withError()
 		}
 	}
 	return "-"
+}
+
+// withError writes the reduction in percent with its standard error and its bounds.
+func (e Effect) withError() string {
+	return fmt.Sprintf("%.1f ±%.1f (%.1f .. %.1f)", 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi)
 }
 
 // notes are those that are about this progress point: doubts, disagreement, and why regions have no number.

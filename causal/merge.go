@@ -45,6 +45,7 @@ func Merge(profiles ...Profile) Profile {
 	m.Curves = mergeCurves(profiles)
 	m.Tallies = mergeTallies(profiles)
 	m.Waiting = mergeWaiting(profiles)
+	m.Changes = mergeChanges(profiles)
 	m.Recorded = mergeRecorded(profiles)
 	finish(&m)
 	return m

@@ -55,6 +55,8 @@ type Profile struct {
 	// Curves has one entry for each mode, region, progress point and metric. Those of one
 	// region, progress point and metric stand together, the strongest first.
 	Curves []Curve `json:"curves"`
+	// Changes are what would be if the program were built in another way, the best first.
+	Changes []Change `json:"changes,omitempty"`
 	// Recorded is what the curves of [ModeReplay] rest on, nil without recordings.
 	Recorded *Recorded `json:"recorded,omitempty"`
 	// Waiting tells, by mode, how much of what goroutines waited for is known.

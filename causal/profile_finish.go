@@ -22,6 +22,7 @@ func finish(p *Profile) {
 		p.Curves[i].Verdict = p.Curves[i].verdict()
 	}
 	p.order()
+	p.orderChanges()
 }
 
 // A question is what the curves of several modes answer.

@@ -80,6 +80,13 @@ func (p *Profile) validate() error {
 		}
 		c.validate(&v, fmt.Sprintf("curves[%d]", i))
 	}
+	v.that(len(p.Changes) <= maxCurves, "changes: must be at most %d, not %d", maxCurves, len(p.Changes))
+	for i, c := range p.Changes {
+		if len(v.errs) >= maxErrors {
+			break
+		}
+		c.validate(&v, fmt.Sprintf("changes[%d]", i))
+	}
 	if r := p.Recorded; r != nil {
 		v.that(r.Windows >= 0 && r.Length >= 0, "recorded: must not be negative")
 		v.that(len(r.Progress) <= maxCurves, "recorded.progress: must be at most %d, not %d", maxCurves, len(r.Progress))
@@ -119,13 +126,17 @@ func (c Curve) validate(v *validator, key string) {
 		v.that(e.Speedup > 0 && e.Speedup <= 1, "%s.speedup %g: must be in (0, 1]", at, e.Speedup)
 		v.that(!seen[e.Speedup], "%s.speedup %g: must not be repeated", at, e.Speedup)
 		seen[e.Speedup] = true
-		v.that(e.Samples >= 0 && e.Outliers >= 0 && len(e.Reductions) <= e.Samples, "%s: samples, outliers and reductions must be numbers of samples", at)
-		v.that(e.Lo <= e.Reduction && e.Reduction <= e.Hi, "%s: reduction %g: must be in [lo, hi], which is [%g, %g]", at, e.Reduction, e.Lo, e.Hi)
-		for _, x := range append([]float64{e.Lo, e.Hi, e.StdErr, e.ThroughputGain}, e.Reductions...) {
-			if math.Abs(x) > mostReduction {
-				v.that(false, "%s: %g: must be in [-%g, %g]", at, x, mostReduction, mostReduction)
-				break
-			}
+		e.validate(v, at)
+	}
+}
+
+func (e Effect) validate(v *validator, at string) {
+	v.that(e.Samples >= 0 && e.Outliers >= 0 && len(e.Reductions) <= e.Samples, "%s: samples, outliers and reductions must be numbers of samples", at)
+	v.that(e.Lo <= e.Reduction && e.Reduction <= e.Hi, "%s: reduction %g: must be in [lo, hi], which is [%g, %g]", at, e.Reduction, e.Lo, e.Hi)
+	for _, x := range append([]float64{e.Lo, e.Hi, e.StdErr, e.ThroughputGain}, e.Reductions...) {
+		if math.Abs(x) > mostReduction {
+			v.that(false, "%s: %g: must be in [-%g, %g]", at, x, mostReduction, mostReduction)
+			return
 		}
 	}
 }

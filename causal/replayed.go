@@ -21,7 +21,7 @@ type replayed struct {
 }
 
 func newReplayed() study {
-	s, err := replay.NewStudy(replay.StudyConfig{})
+	s, err := replay.NewStudy(replay.StudyConfig{Structure: true})
 	if err != nil {
 		panic(err) // the usual questions are in range
 	}
@@ -80,6 +80,10 @@ func (p *Profile) addReplay(result *replay.Result) {
 	}
 	// Answers come in the order of their questions, so those of one curve stand together.
 	for _, a := range result.Answers {
+		if a.Region.Scope == replay.QuestionScope {
+			p.addChange(a)
+			continue
+		}
 		region := RegionKey{Scope: a.Region.Scope, Span: a.Region.Name}
 		last := len(p.Curves) - 1
 		if last < 0 || p.Curves[last].Mode != ModeReplay || p.Curves[last].question() != (question{region, a.Point, Metric(a.Metric)}) {

@@ -25,6 +25,10 @@ type StudyConfig struct {
 	Regions int
 	// Only says which regions are asked about at all; nil for any.
 	Only func(Region) bool
+	// Questions are asked about in each window, besides. Structure asks some more: about twice the processors, and about the locks
+	// that goroutines wait for most often.
+	Questions []Question
+	Structure bool
 	// Steps is after how many steps of simulations, some 10 ns each, no further question is asked of a window but left to the next
 	// ones; 0 for 64 million. A recording of a million events takes about a million steps each time.
 	Steps int
@@ -159,7 +163,10 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		w.regions = append(w.regions, rec.regions[r])
 	}
-	return w, s.simulate(ctx, w, p, &base, kept)
+	if err := s.simulate(ctx, w, p, &base, kept); err != nil {
+		return nil, err
+	}
+	return w, s.restructure(ctx, w, p, &base, kept)
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects

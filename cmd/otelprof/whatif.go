@@ -36,7 +36,7 @@ number that may be wrong is withheld, and the reason is said. docs/causal.md tel
 The progress point is what should happen more often: one that the program counts, or a span without a
 parent. -progress takes any region too, the function that goroutines begin with, or a function that waits:
 its ends, or waits, are then the visits.
-`,
+` + questionHelp,
 	run: func(c *call) error {
 		w := whatif{call: c}
 		c.StringVar(&w.progress, "progress", "", "`name` of the progress point; by default the one with the most visits")
@@ -46,6 +46,7 @@ its ends, or waits, are then the visits.
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
 		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program without an answer is asked to record, in [100ms, 10s]")
 		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
+		w.questionFlags()
 		w.target = c.targetFlags()
 		if err := c.parse(1, -1); err != nil {
 			return err
@@ -62,6 +63,7 @@ type whatif struct {
 	json                       bool
 	record, wait               time.Duration
 	target                     targetFlags
+	asked                      asked
 }
 
 // readSpeedups reads percentages.
@@ -85,8 +87,8 @@ func (w *whatif) answer(ctx context.Context) error {
 		return usagef("function: must not be beside -region")
 	}
 	if isURL(w.Arg(0)) {
-		if w.function != "" {
-			return usagef("function: must be beside traces, not a URL")
+		if w.function != "" || w.asked.any() {
+			return usagef("function, procs, free, split, capacity, together, slower: must be beside traces, not a URL")
 		}
 		if w.NArg() > 1 {
 			return usagef("argument %q: must not be beside a URL", w.Arg(1))

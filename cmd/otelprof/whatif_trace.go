@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -28,13 +29,7 @@ func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, er
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return causal.Profile{}, usagef("-: must be given once")
 	}
-	study, err := replay.NewStudy(replay.StudyConfig{
-		Speedups: w.speedups, Windows: mostParts + len(names),
-		Only: func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) },
-	})
-	if err != nil {
-		return causal.Profile{}, err
-	}
+	var study *replay.Study
 	found := false
 	for _, name := range names {
 		rec, err := w.readTrace(name)
@@ -43,6 +38,11 @@ func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, er
 		}
 		if err != nil {
 			return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+		}
+		if study == nil {
+			if study, err = w.study(rec, len(names)); err != nil {
+				return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+			}
 		}
 		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) })
 		for _, window := range rec.Split(parts(rec, len(names))) {
@@ -57,7 +57,25 @@ func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, er
 	if !found {
 		return causal.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
-	return causal.ReplayProfile(study.Result()), nil
+	p := causal.ReplayProfile(study.Result())
+	for _, q := range w.asked.questions { // those about regions have been looked up
+		if !slices.ContainsFunc(p.Changes, func(c causal.Change) bool { return c.Change == q.String() }) {
+			return causal.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all", q)
+		}
+	}
+	return p, nil
+}
+
+// study asks what the command line does.
+func (w *whatif) study(rec *replay.Recording, traces int) (*replay.Study, error) {
+	questions, err := w.asked.all(rec, w.speedups)
+	if err != nil {
+		return nil, err
+	}
+	return replay.NewStudy(replay.StudyConfig{
+		Speedups: w.speedups, Windows: mostParts + traces, Steps: math.MaxInt, Questions: questions, Structure: !w.asked.any() && w.region == "" && w.function == "",
+		Only: func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) },
+	})
 }
 
 // parts is into how many windows each of so many traces is cut.

@@ -3,6 +3,7 @@
 import { request, unlessRefused } from "./api.mjs";
 import { noController, reasonBox } from "./causal.mjs";
 import { signs } from "./causalparts.mjs";
+import { changesOf } from "./changes.mjs";
 import { disagreement, interval, planCommand } from "./causalwords.mjs";
 import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
@@ -37,7 +38,8 @@ export function overviewView(context) {
     h("li", {}, "Share of time is self time, in which no child was open: how hot a region is."),
     h("li", {}, "The effect beside it, with its interval of 95 %, is how much it matters."),
     h("li", {}, "On the CPU stand instructions per cycle (IPC), or else the CPU time of a span, and below it its part of the span: the rest is waiting."));
-  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), note);
+  const others = h("section", { class: "changes", "aria-label": "Built in another way" });
+  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), others, note);
   const nothing = noRegion();
   const el = h("section", { class: "causal", "aria-label": "Overview" }, h("h1", { class: "visually-hidden" }, "What to optimise"), content, nothing);
   content.hidden = nothing.hidden = true;
@@ -88,6 +90,19 @@ export function overviewView(context) {
     keyed(table, shown.map((row) => ({ row, axis })), (x) => x.row.key, overviewRow, 2); // behind the caption and the head
     setAttr(table, "data-counted", rows.some((r) => onCPU(r.region.pmu)[1]) || null);
     advise(some);
+    other(goal);
+  }
+
+  /** other lists what the program would do if it were built in another way. */
+  function other(goal) {
+    const list = changesOf(data.profile, goal);
+    others.hidden = list.length === 0;
+    const state = JSON.stringify([goal, list]);
+    if (others.dataset.of === state) return;
+    others.dataset.of = state;
+    others.replaceChildren(h("h2", {}, `${goal ? goalText(goal) : ""}, built in another way`), h("table", {}, h("tbody", {}, list.map((c) => h("tr", { data: { class: c.class } },
+      h("th", { scope: "row", class: "text" }, `With ${c.text}`), h("td", { class: "number" }, `${change(c.change)} (${interval(c)})`),
+      h("td", { class: "text" }, h("span", { class: "why-text" }, { helps: "▲ helps", harms: "▼ harms", unclear: "≈ not clear, or nothing" }[c.class])))))));
   }
 
   /** explain leads to what tells why a region is slow. */

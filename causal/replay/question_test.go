@@ -1,0 +1,126 @@
+package replay
+
+import (
+	"context"
+	"math"
+	"testing"
+)
+
+// contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of it: every 2 ms there is a
+// visit.
+func contended(t *testing.T) *Recording {
+	t.Helper()
+	const ms, cycles = 1_000_000, 200
+	b := NewRecorder(0, 2)
+	b.r.sites = append(b.r.sites,
+		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.work", File: "/src/work.go", Line: 9}}},
+		Site{[]Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work", File: "/src/work.go", Line: 7}}})
+	lock := func(g int64, letter byte, at int64) { b.Operate(at, g, letter, 77, 0) }
+	asks := func(at, g int64) { // and waits
+		lock(g, 'L', at)
+		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: nobody, site: 2, arg: waitMutex})
+	}
+	wakes := func(at, g int64) {
+		b.Ready(at, g, -1)
+		b.Start(at, g, g)
+	}
+	b.Running(0, 0)
+	b.Running(0, 1)
+	lock(0, 'l', 0)
+	b.Open(0, 0, 1, 0, Region{Name: "locked"})
+	b.Wait(0, 0, 1)
+	asks(0, 1)
+	at := int64(0)
+	for i := range int64(cycles) {
+		holder, other := i%2, 1-i%2
+		if i > 0 { // it has waited outside meanwhile
+			wakes(at+ms, other)
+			asks(at+ms, other)
+		}
+		at += 2 * ms
+		wakes(at, holder)
+		b.Close(at, holder, uint64(i+1))
+		lock(holder, 'u', at)
+		b.Ready(at, other, holder)
+		b.Visit(at, holder, "done")
+		b.Wait(at, holder, 1)
+		b.Start(at, other, other)
+		lock(other, 'l', at)
+		b.Open(at, other, uint64(i+2), 0, Region{Name: "locked"})
+		b.Wait(at, other, 1)
+	}
+	r, err := b.Recording(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestQuestion(t *testing.T) {
+	r := contended(t)
+	locked := Region{Name: "locked"}
+	for _, tt := range []struct {
+		q       Question
+		text    string
+		least   float64 // of the period, ms
+		most    float64
+		unasked bool
+	}{
+		{Question{Procs: 1}, "1 processors", 2, 2, false},
+		{Question{Free: "main.work"}, "no wait for the lock at main.work", 1.5, 1.5, false},
+		{Question{Free: "main.work:7"}, "no wait for the lock at main.work:7", 1.5, 1.5, false},
+		{Question{Free: "work.go:7"}, "no wait for the lock at work.go:7", 1.5, 1.5, false},
+		{Question{Free: "work.go:9"}, "no wait for the lock at work.go:9", 2, 2, true},
+		{Question{Split: "main.*", Into: 64}, "the lock at main.* split in 64", 1.5, 1.6, false},
+		{Question{Capacity: "main.work", Room: 9}, "the channel at main.work with room for 9", 2, 2, true},
+		{Question{Faster: []Speedup{{locked, 0.5}}}, "locked 50 % faster", 1, 1.01, false},
+		{Question{Faster: []Speedup{{locked, -0.5}}}, "locked 50 % slower", 3, 3, false},
+		{Question{Faster: []Speedup{{locked, 0.5}, {Region{Name: "other"}, 0.5}}}, "locked 50 % faster and other 50 % faster", 2, 2, true},
+	} {
+		if got := tt.q.String(); got != tt.text {
+			t.Errorf("%+v: %q, want %q", tt.q, got, tt.text)
+		}
+		p := newProgram(r, true)
+		simulate(p, change{}, r.End-r.Start) // leaves its memory to the next
+		x, c, ok := tt.q.on(p)
+		if ok == tt.unasked {
+			t.Errorf("%s: in the program: %v, want %v", tt.q, ok, !tt.unasked)
+		}
+		if !ok {
+			continue
+		}
+		o := simulate(x, c, r.End-r.Start)
+		if got := period(o.visits[0], r.End-r.Start) / 1e6; !(got > tt.least-0.02 && got < tt.most+0.02) {
+			t.Errorf("%s: period %.3f ms, want %v to %v", tt.q, got, tt.least, tt.most)
+		}
+		again := simulate(p, change{}, r.End-r.Start)
+		if got := period(again.visits[0], r.End-r.Start) / 1e6; math.Abs(got-2) > 0.02 {
+			t.Errorf("%s has changed the program: period %.3f ms, want 2", tt.q, got)
+		}
+	}
+}
+
+// TestStructure asks by itself about processors and the lock.
+func TestStructure(t *testing.T) {
+	s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}, Structure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range contended(t).Split(LeastWindows) {
+		if err := s.Add(context.Background(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]float64{}
+	for _, a := range s.Result().Answers {
+		if a.Region.Scope == QuestionScope && a.Point == "done" && a.Metric == Throughput {
+			if a.Withheld != WithheldNone || !(a.Lo <= a.Reduction && a.Reduction <= a.Hi) {
+				t.Errorf("%s: %+v", a.Region, a)
+			}
+			got[a.Region.Name] = a.Reduction
+		}
+	}
+	if len(got) != 2 || math.Abs(got["4 processors"]) > 0.01 || math.Abs(got["no wait for the lock at main.work:7"]-0.25) > 0.02 {
+		t.Errorf("answers %v, want 4 processors 0 and the lock 0.25", got)
+	}
+}
