@@ -64,17 +64,17 @@ func TestMarks(t *testing.T) {
 		{"progress", "done", func() { Progress(t.Context(), "done") }},
 		{"mutex", "l u l u", func() {
 			var m Mutex
-			m.Lock() //nolint:staticcheck // the lock alone is what is written
-			m.Unlock()
+			m.Lock()
+			m.Unlock() //nolint:staticcheck // the lock alone is what is written
 			_ = m.TryLock()
 			m.Unlock()
 		}},
 		{"rwmutex", "w x a b a b", func() {
 			var m RWMutex
-			m.Lock() //nolint:staticcheck // the lock alone is what is written
-			m.Unlock()
-			m.RLock() //nolint:staticcheck // the lock alone is what is written
-			m.RUnlock()
+			m.Lock()
+			m.Unlock() //nolint:staticcheck // the lock alone is what is written
+			m.RLock()
+			m.RUnlock() //nolint:staticcheck // the lock alone is what is written
 			_ = m.TryRLock()
 			m.RUnlock()
 		}},

@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// slice is for how long a goroutine keeps its processor while others want it, ns. It is that of Go.
-const slice = 10_000_000
-
 // A change is what a simulation has otherwise than the recording.
 type change struct {
 	// factors are what is left of a region's time, by region; nil for all of it.
@@ -54,12 +51,6 @@ type runner struct {
 	next     int32 // that waits for the same token, -1
 }
 
-type processor struct {
-	current, next int32 // runners, -1
-	slice         int64
-	waking        bool
-}
-
 const (
 	happenStep  = iota // the current runner of processor id goes on
 	happenBack         // runner id comes back from outside
@@ -91,13 +82,6 @@ type simulation struct {
 	passed     []bool // ops that can be done once, by number: have been
 	patience   int64  // when to break a wait, without progress until then
 	limit      int    // of out.work
-}
-
-// A token is what goroutines wait for that another one wakes.
-type token struct {
-	given int32
-	wait  int32 // first runner that waits for it, -1
-	hold  int32 // first runner that has given it and waits for its taker, -1
 }
 
 // A delivery is an element on its way.
@@ -261,40 +245,6 @@ func (s *simulation) visited(point int32) {
 	s.patience = s.now + s.p.patience
 }
 
-// breakOne ends the wait for another goroutine that was the shortest in the recording, after there has been no progress for
-// long: orders that were decided anew in one place and kept in another contradict each other.
-func (s *simulation) breakOne() {
-	s.patience = s.now + s.p.patience/16
-	s.out.work += len(s.runners)
-	best := int32(-1)
-	var least int64 = math.MaxInt64
-	for i := range s.runners {
-		r := &s.runners[i]
-		if r.state != blocked {
-			continue
-		}
-		l := &s.p.lists[r.list]
-		if int(r.pc) >= len(l.ops) {
-			continue
-		}
-		if o := &l.ops[r.pc]; o.kind == opWait && o.d < least {
-			best, least = int32(i), o.d
-		}
-	}
-	if best < 0 {
-		return
-	}
-	o := &s.p.lists[s.runners[best].list].ops[s.runners[best].pc]
-	for at := &s.tokens[o.arg].wait; *at >= 0; at = &s.runners[*at].next {
-		if *at == best {
-			*at = s.runners[best].next
-			break
-		}
-	}
-	s.out.broken++
-	s.grant(best, -1)
-}
-
 func (s *simulation) at(d int64, kind uint8, id int32) {
 	s.n++
 	s.heap.push(newHappening(s.now+max(0, d), s.n, kind, id))
@@ -324,34 +274,6 @@ func (s *simulation) spawn(list, proc, by int32) {
 	s.ready(i, proc)
 }
 
-// A gathering is a number of goroutines whose end another one waits for.
-type gathering struct{ left, waiter int32 }
-
-// finished tells of the end of a goroutine.
-func (s *simulation) finished(i, proc int32) {
-	of := s.runners[i].of
-	if of == 0 {
-		return
-	}
-	g := &s.gathered[of]
-	if g.left--; g.left == 0 && g.waiter >= 0 {
-		s.grant(g.waiter, proc)
-	}
-}
-
-// gather waits for the goroutines that the runner has started, or reports that it must wait.
-func (s *simulation) gather(i int32) bool {
-	r := &s.runners[i]
-	if !r.granted && r.gathers > 0 && s.gathered[r.gathers].left > 0 {
-		s.gathered[r.gathers].waiter = i
-		return false
-	}
-	r.granted = false
-	r.gathers = 0
-	r.pc++
-	return true
-}
-
 // admit returns a runner for a list.
 func (s *simulation) admit(list int32) int32 {
 	s.started[list] = true
@@ -367,77 +289,6 @@ func (s *simulation) admit(list int32) int32 {
 	return i
 }
 
-// ready lets a runner go on, woken from a processor or, with -1, by something outside.
-func (s *simulation) ready(i, proc int32) {
-	r := &s.runners[i]
-	r.state = ready
-	late := r.late
-	r.late = -1
-	switch {
-	case proc >= 0:
-		p := &s.procs[proc]
-		if p.next >= 0 {
-			s.queue.push(p.next)
-		}
-		p.next = i
-		if late < 0 {
-			late = s.p.cross
-		}
-	default:
-		s.queue.push(i)
-		if late < 0 {
-			late = s.p.outside
-		}
-	}
-	for q := range s.procs {
-		if p := &s.procs[q]; p.current < 0 && !p.waking {
-			p.waking = true
-			s.at(late, happenAwake, int32(q))
-			return
-		}
-	}
-}
-
-// take has a free processor go on with a goroutine that is ready: its own next one, the first in the queue, or another
-// processor's next one.
-func (s *simulation) take(proc int32, after int64) {
-	p := &s.procs[proc]
-	inherit := p.slice
-	p.current, p.slice = -1, slice
-	i := int32(-1)
-	switch {
-	case p.next >= 0:
-		i, p.next = p.next, -1
-		if after > 0 {
-			p.slice = max(inherit, 1) // as the runtime does, so that two cannot keep a processor for ever
-		}
-	case s.queue.len() > 0:
-		i = s.queue.pop()
-	default:
-		for q := range s.procs {
-			if other := &s.procs[q]; other.next >= 0 && other.current >= 0 {
-				i, other.next = other.next, -1
-				break
-			}
-		}
-	}
-	if i < 0 {
-		return
-	}
-	p.current = i
-	s.runners[i].state = onProc
-	s.at(after, happenStep, proc)
-}
-
-// leave takes the runner off its processor.
-func (s *simulation) leave(proc int32, state uint8) {
-	p := &s.procs[proc]
-	if p.current >= 0 {
-		s.runners[p.current].state = state
-	}
-	s.take(proc, s.p.swap)
-}
-
 // longest bounds how long anything takes, ns: thirty years, so that times can be added.
 const longest = 1 << 60
 
@@ -447,19 +298,6 @@ func (s *simulation) scaled(o *op) int64 {
 		return o.d
 	}
 	return int64(min(math.Round(float64(o.d)*f), longest))
-}
-
-// passes lets time pass until what is to be next, if it would be: that saves the way through the heap.
-func (s *simulation) passes(d int64) bool {
-	at := s.now + d
-	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.out.work >= s.limit {
-		return false
-	}
-	s.now = at
-	s.n++
-	s.out.steps++
-	s.out.work++
-	return true
 }
 
 // step runs the current goroutine of a processor until time passes.
@@ -574,73 +412,4 @@ func (s *simulation) step(proc int32) {
 			}
 		}
 	}
-}
-
-// skips reports whether the other side of an op is not done, or not any more.
-func (s *simulation) skips(o *op) bool {
-	if !o.once {
-		return o.never
-	}
-	if s.passed[o.nth] {
-		return true
-	}
-	s.passed[o.nth] = true
-	return false
-}
-
-// await takes a token, or reports that the runner must wait for it.
-func (s *simulation) await(i int32, o *op) bool {
-	r := &s.runners[i]
-	if r.granted {
-		r.granted = false
-		r.pc++
-		return true
-	}
-	t := &s.tokens[o.arg]
-	if h := t.hold; h >= 0 {
-		t.hold = s.runners[h].next
-		s.runners[h].granted = true
-		s.ready(h, -1)
-		r.pc++
-		return true
-	}
-	if t.given > 0 {
-		t.given--
-		r.pc++
-		return true
-	}
-	r.next = t.wait
-	r.late = int64(o.late)
-	t.wait = i
-	return false
-}
-
-// wake gives a token, or reports that the runner must wait for its taker.
-func (s *simulation) wake(i, proc int32, o *op) bool {
-	r := &s.runners[i]
-	if r.granted {
-		r.granted = false
-		r.pc++
-		return true
-	}
-	t := &s.tokens[o.arg]
-	if w := t.wait; w >= 0 {
-		t.wait = s.runners[w].next
-		s.runners[w].granted = true
-		s.ready(w, proc)
-		r.pc++
-		return true
-	}
-	if s.skips(o) {
-		r.pc++
-		return true
-	}
-	if s.change.meets {
-		r.next = t.hold
-		t.hold = i
-		return false
-	}
-	t.given++
-	r.pc++
-	return true
 }

@@ -1,0 +1,94 @@
+package replay
+
+// slice is for how long a goroutine keeps its processor while others want it, ns. It is that of Go.
+const slice = 10_000_000
+
+type processor struct {
+	current, next int32 // runners, -1
+	slice         int64
+	waking        bool
+}
+
+// ready lets a runner go on, woken from a processor or, with -1, by something outside.
+func (s *simulation) ready(i, proc int32) {
+	r := &s.runners[i]
+	r.state = ready
+	late := r.late
+	r.late = -1
+	switch {
+	case proc >= 0:
+		p := &s.procs[proc]
+		if p.next >= 0 {
+			s.queue.push(p.next)
+		}
+		p.next = i
+		if late < 0 {
+			late = s.p.cross
+		}
+	default:
+		s.queue.push(i)
+		if late < 0 {
+			late = s.p.outside
+		}
+	}
+	for q := range s.procs {
+		if p := &s.procs[q]; p.current < 0 && !p.waking {
+			p.waking = true
+			s.at(late, happenAwake, int32(q))
+			return
+		}
+	}
+}
+
+// take has a free processor go on with a goroutine that is ready: its own next one, the first in the queue, or another
+// processor's next one.
+func (s *simulation) take(proc int32, after int64) {
+	p := &s.procs[proc]
+	inherit := p.slice
+	p.current, p.slice = -1, slice
+	i := int32(-1)
+	switch {
+	case p.next >= 0:
+		i, p.next = p.next, -1
+		if after > 0 {
+			p.slice = max(inherit, 1) // as the runtime does, so that two cannot keep a processor for ever
+		}
+	case s.queue.len() > 0:
+		i = s.queue.pop()
+	default:
+		for q := range s.procs {
+			if other := &s.procs[q]; other.next >= 0 && other.current >= 0 {
+				i, other.next = other.next, -1
+				break
+			}
+		}
+	}
+	if i < 0 {
+		return
+	}
+	p.current = i
+	s.runners[i].state = onProc
+	s.at(after, happenStep, proc)
+}
+
+// leave takes the runner off its processor.
+func (s *simulation) leave(proc int32, state uint8) {
+	p := &s.procs[proc]
+	if p.current >= 0 {
+		s.runners[p.current].state = state
+	}
+	s.take(proc, s.p.swap)
+}
+
+// passes lets time pass until what is to be next, if it would be: that saves the way through the heap.
+func (s *simulation) passes(d int64) bool {
+	at := s.now + d
+	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.out.work >= s.limit {
+		return false
+	}
+	s.now = at
+	s.n++
+	s.out.steps++
+	s.out.work++
+	return true
+}
