@@ -1,13 +1,16 @@
 package replay
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // restructure asks a window about the program built in other ways.
 func (s *Study) restructure(ctx context.Context, w *window, p *program, base *outcome, kept *alternative) error {
 	d := p.rec.End - p.rec.Start
 	all := s.config.Questions
 	if s.config.Structure {
-		all = append(all[:len(all):len(all)], p.usualQuestions()...)
+		all = append(slices.Clip(all), p.usualQuestions()...)
 	}
 	for _, q := range all {
 		if ctx.Err() != nil {
