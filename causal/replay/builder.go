@@ -16,7 +16,7 @@ type builder struct {
 	objects        []int32         // the program's number of each object, -1 for none yet
 	levels         []level
 	classes        [][frameClasses]bool // of sites
-	dead           []bool               // tokens nobody waits for any more
+	dead           []bool               // tokens that no goroutine waits for any more
 	setOf          map[string]uint16
 	owner          []int32 // of each span: the goroutine that began it
 	waited         []op    // scratch of fold

@@ -74,7 +74,7 @@ func (r *Recording) insert(name string, is func(e *event) bool) (n int) {
 	for i := range r.events {
 		e := &r.events[i]
 		if is(e) {
-			events = append(events, event{kind: evVisit, at: e.at, g: e.g, by: nobody, ref: point})
+			events = append(events, event{kind: evVisit, at: e.at, g: e.g, by: noWaker, ref: point})
 		}
 		events = append(events, *e)
 	}

@@ -25,7 +25,7 @@ func sampledLoops(t *testing.T) *Recording {
 			if i%4 == 3 {
 				site = 2
 			}
-			b.add(event{kind: evSample, at: at + i*ms, g: b.goroutine(1), by: nobody, site: site})
+			b.add(event{kind: evSample, at: at + i*ms, g: b.goroutine(1), by: noWaker, site: site})
 		}
 		at += 10 * ms
 		b.Visit(at, 1, "done")

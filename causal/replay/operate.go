@@ -224,7 +224,7 @@ func (b *builder) holds(f *follower, object, change int32) {
 	f.held += change
 }
 
-// again books a wait for a signal. Whoever is woken and waits again at once, since what it waits for is not so yet, waits
+// again books a wait for a signal. A goroutine that is woken and waits again at once, since what it waits for is not so yet, waits
 // for the last signal only.
 func (b *builder) again(g int32, w wait) {
 	if !w.waited {

@@ -155,7 +155,7 @@ func newProgram(rec *Recording, infer bool) *program {
 	return b.p
 }
 
-// findPoints takes what the program counts itself, and the spans that are nobody's children.
+// findPoints takes what the program counts itself, and the spans without a parent here.
 func (p *program) findPoints() {
 	for _, name := range p.rec.points {
 		p.points = append(p.points, pointInfo{name, -1})

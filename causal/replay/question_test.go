@@ -18,7 +18,7 @@ func contended(t *testing.T) *Recording {
 	lock := func(g int64, letter byte, at int64) { b.Operate(at, g, letter, 77, 0) }
 	asks := func(at, g int64) { // and waits
 		lock(g, 'L', at)
-		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: nobody, site: 2, arg: waitMutex})
+		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: 2, arg: waitMutex})
 	}
 	wakes := func(at, g int64) {
 		b.Ready(at, g, -1)

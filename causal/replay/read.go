@@ -102,13 +102,13 @@ func (t *tracer) event(e *trace.Event) {
 		}
 	case trace.EventStackSample:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
-			t.b.add(event{kind: evSample, at: at, g: t.b.goroutine(int64(id)), by: nobody, site: t.site(e.Stack())})
+			t.b.add(event{kind: evSample, at: at, g: t.b.goroutine(int64(id)), by: noWaker, site: t.site(e.Stack())})
 		}
 	case trace.EventRegionBegin:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			ref := t.span(span{region: t.b.regionOf(Region{Name: e.Region().Type}), parent: -1})
 			t.regions[int64(id)] = append(t.regions[int64(id)], ref)
-			t.b.add(event{kind: evOpen, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: ref})
+			t.b.add(event{kind: evOpen, at: at, g: t.b.goroutine(int64(id)), by: noWaker, ref: ref})
 		}
 	case trace.EventRegionEnd:
 		id := e.Goroutine()
@@ -117,13 +117,13 @@ func (t *tracer) event(e *trace.Event) {
 			return
 		}
 		t.regions[int64(id)] = open[:len(open)-1]
-		t.b.add(event{kind: evClose, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: open[len(open)-1]})
+		t.b.add(event{kind: evClose, at: at, g: t.b.goroutine(int64(id)), by: noWaker, ref: open[len(open)-1]})
 	case trace.EventTaskEnd:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			if task := e.Task(); task.Type != "" && !strings.HasPrefix(task.Type, "otelprof") {
 				point := t.b.pointOf(task.Type)
 				t.tasks[point] = true
-				t.b.add(event{kind: evVisit, at: at, g: t.b.goroutine(int64(id)), by: nobody, ref: point})
+				t.b.add(event{kind: evVisit, at: at, g: t.b.goroutine(int64(id)), by: noWaker, ref: point})
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (t *tracer) span(s span) int32 {
 func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) {
 	id := int64(s.Resource.Goroutine())
 	from, to := s.Goroutine()
-	x := event{at: at, g: t.b.goroutine(id), by: nobody}
+	x := event{at: at, g: t.b.goroutine(id), by: noWaker}
 	if by := e.Goroutine(); by != trace.NoGoroutine && int64(by) != id {
 		x.by = t.b.goroutine(int64(by))
 	}
@@ -190,7 +190,7 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 	case to == trace.GoRunnable: // from waiting or from a system call
 		x.kind = evReady
 		if from == trace.GoSyscall {
-			x.by = nobody
+			x.by = noWaker
 		} else if x.by >= 0 {
 			x.site = t.site(e.Stack())
 		}
@@ -274,7 +274,7 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 	case mark.Progress:
 		point := t.b.pointOf(m.Name)
 		t.counted[point] = true
-		t.b.add(event{kind: evVisit, at: at, g: g, by: nobody, ref: point})
+		t.b.add(event{kind: evVisit, at: at, g: g, by: noWaker, ref: point})
 	case mark.Start:
 		s := span{region: t.b.regionOf(Region{l.Category, m.Span.Name}), parent: -1, id: m.Span.SpanID, remote: m.Span.Remote, root: m.Span.Parent == 0}
 		if p, ok := t.mark[m.Span.Parent]; ok {
@@ -282,7 +282,7 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 		}
 		ref := t.span(s)
 		t.mark[m.Span.ID] = ref
-		t.b.add(event{kind: evOpen, at: at, g: g, by: nobody, ref: ref})
+		t.b.add(event{kind: evOpen, at: at, g: g, by: noWaker, ref: ref})
 	case mark.End:
 		ref, ok := t.mark[m.Span.ID]
 		if !ok {
@@ -292,7 +292,7 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 		if m.Span.Name != "" {
 			t.b.r.spans[ref].region = t.b.regionOf(Region{l.Category, m.Span.Name})
 		}
-		t.b.add(event{kind: evClose, at: at, g: g, by: nobody, ref: ref})
+		t.b.add(event{kind: evClose, at: at, g: g, by: noWaker, ref: ref})
 	case mark.Begin, mark.Done:
 		letter := byte(m.Op)
 		if m.Kind == mark.Begin {

@@ -12,7 +12,7 @@ func (b *Recorder) Runnable(at, g int64) { b.exists(at, g, stateRunnable) }
 func (b *Recorder) Waiting(at, g int64) { b.exists(at, g, stateWaiting) }
 
 func (b *Recorder) exists(at, g int64, state int32) {
-	b.add(event{kind: evExists, at: at, g: b.goroutine(g), by: nobody, arg: state})
+	b.add(event{kind: evExists, at: at, g: b.goroutine(g), by: noWaker, arg: state})
 }
 
 // Create tells that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
@@ -22,17 +22,17 @@ func (b *Recorder) Create(at, g, by int64) {
 
 // Start tells that a goroutine that was ready runs on a processor, a number from 0.
 func (b *Recorder) Start(at, g, processor int64) {
-	b.add(event{kind: evStart, at: at, g: b.goroutine(g), by: nobody, arg: int32(processor)})
+	b.add(event{kind: evStart, at: at, g: b.goroutine(g), by: noWaker, arg: int32(processor)})
 }
 
 // Yield tells that a goroutine no longer runs, though it could.
 func (b *Recorder) Yield(at, g int64) {
-	b.add(event{kind: evYield, at: at, g: b.goroutine(g), by: nobody})
+	b.add(event{kind: evYield, at: at, g: b.goroutine(g), by: noWaker})
 }
 
 // Wait tells that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
 func (b *Recorder) Wait(at, g, place int64) {
-	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: nobody, site: b.place(place)})
+	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: b.place(place)})
 }
 
 // Ready tells that a goroutine need not wait any more: another one has woken it or, with by < 0, something outside, such as
@@ -43,7 +43,7 @@ func (b *Recorder) Ready(at, g, by int64) {
 
 // End tells that a goroutine has ended.
 func (b *Recorder) End(at, g int64) {
-	b.add(event{kind: evEnd, at: at, g: b.goroutine(g), by: nobody})
+	b.add(event{kind: evEnd, at: at, g: b.goroutine(g), by: noWaker})
 	b.forget(g)
 }
 
@@ -56,20 +56,20 @@ func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
 	ref := int32(len(b.r.spans))
 	b.r.spans = append(b.r.spans, s)
 	b.open[number] = ref
-	b.add(event{kind: evOpen, at: at, g: b.goroutine(g), by: nobody, ref: ref})
+	b.add(event{kind: evOpen, at: at, g: b.goroutine(g), by: noWaker, ref: ref})
 }
 
 // Close tells that a span ends on a goroutine, the one that it began on or another one.
 func (b *Recorder) Close(at, g int64, number uint64) {
 	if ref, ok := b.open[number]; ok {
 		delete(b.open, number)
-		b.add(event{kind: evClose, at: at, g: b.goroutine(g), by: nobody, ref: ref})
+		b.add(event{kind: evClose, at: at, g: b.goroutine(g), by: noWaker, ref: ref})
 	}
 }
 
 // Visit tells that a goroutine visits a progress point.
 func (b *Recorder) Visit(at, g int64, point string) {
-	b.add(event{kind: evVisit, at: at, g: b.goroutine(g), by: nobody, ref: b.pointOf(point)})
+	b.add(event{kind: evVisit, at: at, g: b.goroutine(g), by: noWaker, ref: b.pointOf(point)})
 }
 
 // Operate tells of an operation on an object, by the letters that execution traces have, see package mark.
@@ -79,7 +79,7 @@ func (b *Recorder) Operate(at, g int64, letter byte, object uint64, arg int64) {
 
 func (b *Recorder) waker(by int64) int32 {
 	if by < 0 {
-		return nobody
+		return noWaker
 	}
 	return b.goroutine(by)
 }

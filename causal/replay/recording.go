@@ -183,7 +183,7 @@ func (b *Recorder) operated(at int64, g int32, letter byte, object uint64, arg i
 		b.r.objects++
 		b.object[object] = i
 	}
-	b.add(event{kind: evOperate, at: at, g: g, by: nobody, what: letter, ref: i, arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
+	b.add(event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: i, arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
 }
 
 func (b *Recorder) regionOf(r Region) int32 {
@@ -206,5 +206,5 @@ func (b *Recorder) pointOf(name string) int32 {
 	return i
 }
 
-// nobody is the waker of what something outside wakes.
-const nobody = -1
+// noWaker is the waker of what something outside wakes.
+const noWaker = -1

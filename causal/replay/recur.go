@@ -77,10 +77,10 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 		piece int
 		r     uint8
 	}
-	todo := []rising{{list, piece, r}}
-	for len(todo) > 0 {
-		x := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	pending := []rising{{list, piece, r}}
+	for len(pending) > 0 {
+		x := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if x.r <= t.reached[x.list][x.piece] {
 			continue
 		}
@@ -98,10 +98,10 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 			switch {
 			case o.kind == opSend && o.segment > 0:
 				if at := t.p.segments[o.segment]; t.p.op(at).head {
-					todo = append(todo, rising{at.list, t.piece(at), t.within(place{x.list, k}, x.r)})
+					pending = append(pending, rising{at.list, t.piece(at), t.within(place{x.list, k}, x.r)})
 				}
 			case o.kind == opSpawn:
-				todo = append(todo, rising{o.arg, 0, t.within(place{x.list, k}, x.r)})
+				pending = append(pending, rising{o.arg, 0, t.within(place{x.list, k}, x.r)})
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (s *splitter) begin(at int64) []event {
 	}
 	for g := range s.state {
 		for _, ref := range s.state[g].open {
-			all = append(all, event{kind: evOpen, at: at, g: int32(g), by: nobody, ref: ref})
+			all = append(all, event{kind: evOpen, at: at, g: int32(g), by: noWaker, ref: ref})
 		}
 	}
 	return all
@@ -69,7 +69,7 @@ func (s *splitter) begin(at int64) []event {
 func (s *splitter) follow(e *event) {
 	p := &s.state[e.g]
 	is := func(state int32) {
-		p.known, p.event = true, event{kind: evExists, g: e.g, by: nobody, arg: state, site: e.site}
+		p.known, p.event = true, event{kind: evExists, g: e.g, by: noWaker, arg: state, site: e.site}
 	}
 	switch e.kind {
 	case evExists:

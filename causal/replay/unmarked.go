@@ -23,7 +23,7 @@ func (r *Recording) skipUnmarked(mark int64) {
 	for i := range r.events[:first] {
 		e := &r.events[i]
 		s := &state[e.g]
-		s.kind, s.g, s.by, s.at = evExists, e.g, nobody, r.Start
+		s.kind, s.g, s.by, s.at = evExists, e.g, noWaker, r.Start
 		switch e.kind {
 		case evExists:
 			s.arg = e.arg
