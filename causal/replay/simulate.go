@@ -11,9 +11,6 @@ type change struct {
 	// factors are what is left of a region's time, by region; nil for all of it.
 	factors map[int32]float64
 	procs   int // 0 for those of the recording
-	// meets has each wake-up wait for the goroutine that it wakes: what a lock or a channel would do whose operations are not in
-	// the recording.
-	meets bool
 }
 
 // An outcome is what a simulation came to.
@@ -122,7 +119,7 @@ func (s *simulation) reset(c change) {
 		p: p, change: c, until: -1,
 		factors:  filled(s.factors, len(p.sets), 1),
 		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
-		tokens:   filled(s.tokens, int(p.tokens), token{wait: -1, hold: -1}),
+		tokens:   filled(s.tokens, int(p.tokens), token{wait: -1}),
 		began:    filled(s.began, len(p.rec.spans), -1),
 		started:  filled(s.started, len(p.lists), false),
 		passed:   filled(s.passed, int(p.onces), false),
@@ -374,10 +371,7 @@ func (s *simulation) step(proc int32) {
 				return
 			}
 		case opWake:
-			if !s.wake(i, proc, o) {
-				s.leave(proc, blocked)
-				return
-			}
+			s.wake(i, proc, o)
 		case opSpawn:
 			r.pc++
 			s.spawn(o.arg, proc, i)

@@ -8,7 +8,6 @@ import (
 type token struct {
 	given int32
 	wait  int32 // first runner that waits for it, -1
-	hold  int32 // first runner that has given it and waits for its taker, -1
 }
 
 // breakOne ends the wait for another goroutine that was the shortest in the recording, after there has been no progress for
@@ -94,13 +93,6 @@ func (s *simulation) await(i int32, o *op) bool {
 		return true
 	}
 	t := &s.tokens[o.arg]
-	if h := t.hold; h >= 0 {
-		t.hold = s.runners[h].next
-		s.runners[h].granted = true
-		s.ready(h, -1)
-		r.pc++
-		return true
-	}
 	if t.given > 0 {
 		t.given--
 		r.pc++
@@ -112,32 +104,21 @@ func (s *simulation) await(i int32, o *op) bool {
 	return false
 }
 
-// wake gives a token, or reports that the runner must wait for its taker.
-func (s *simulation) wake(i, proc int32, o *op) bool {
+// wake gives a token.
+func (s *simulation) wake(i, proc int32, o *op) {
 	r := &s.runners[i]
-	if r.granted {
-		r.granted = false
-		r.pc++
-		return true
-	}
 	t := &s.tokens[o.arg]
 	if w := t.wait; w >= 0 {
 		t.wait = s.runners[w].next
 		s.runners[w].granted = true
 		s.ready(w, proc)
 		r.pc++
-		return true
+		return
 	}
 	if s.skips(o) {
 		r.pc++
-		return true
-	}
-	if s.change.meets {
-		r.next = t.hold
-		t.hold = i
-		return false
+		return
 	}
 	t.given++
 	r.pc++
-	return true
 }
