@@ -128,6 +128,9 @@ func TestMarks(t *testing.T) {
 
 // TestMarksOfElements sends and receives in all ways: what is sent is received, once.
 func TestMarksOfElements(t *testing.T) {
+	if sched.Present {
+		t.Skip("the runtime writes operations, see internal/sched")
+	}
 	for _, observed := range []bool{false, true} {
 		if observed {
 			watch(t)

@@ -215,11 +215,11 @@ func TestObjects(t *testing.T) {
 			tryReceive(c)
 			tryReceive(c)
 			return c
-		}, "1As1 1y 1Ar1 1y"},
-		"select of two":   {func() any { c := make(chan int, 1); either(c, nil); either(nil, c); either(c, c); return c }, "1As1 1Ar1 1As1"},
+		}, "1Aq1 1y 1Ap1 1y"},
+		"select of two":   {func() any { c := make(chan int, 1); either(c, nil); either(nil, c); either(c, c); return c }, "1Aq1 1Ap1 1Aq1"},
 		"select, closed":  {func() any { c := make(chan int); close(c); either(nil, c); return c }, "1Az 1Ae"},
 		"select, default": {func() any { c := make(chan int); either(c, c); either(nil, nil); close(c); return c }, "1y 1y 1Az"},
-		"large select":    {func() any { c := make(chan int, 100); either(c, nil); either(nil, c); return c }, "1As100 1Ar100"},
+		"large select":    {func() any { c := make(chan int, 100); either(c, nil); either(nil, c); return c }, "1Aq100 1Ap100"},
 		"reflect": {func() any {
 			c := make(chan int, 1)
 			v, one := reflect.ValueOf(c), reflect.ValueOf(1)
@@ -230,7 +230,7 @@ func TestObjects(t *testing.T) {
 			reflect.Select([]reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: v}, {Dir: reflect.SelectDefault}})
 			v.Close()
 			return c
-		}, "1As1 1y 1Ar1 1As1 1Ar1 1Az1"},
+		}, "1As1 1y 1Ar1 1As1 1Ap1 1Az1"},
 		"timer": {func() any { c := time.After(time.Nanosecond); time.Sleep(time.Millisecond); <-c; return c }, "1Ar"},
 		"panic": {func() any {
 			c := make(chan int)

@@ -17,7 +17,7 @@ var otelprofTracing bool
 const otelprofTick = 1
 
 // otelprofLetters are the operations.
-const otelprofLetters = "LluWwxAabgVvKknmSsRrezYy"
+const otelprofLetters = "LluWwxAabgVvKknmSsRrqpezYy"
 
 // The numbers that have a string from the beginning of each generation on.
 const (
