@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
