@@ -1,16 +1,11 @@
 package causal
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"runtime/trace"
 	"strings"
 	"testing"
 
-	xtrace "golang.org/x/exp/trace"
-
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/mark/marktest"
 	"github.com/otelprof/otelprof/internal/sched"
 )
 
@@ -18,28 +13,8 @@ import (
 // execution trace of f.
 func marksOf(t *testing.T, f func()) string {
 	t.Helper()
-	var recorded bytes.Buffer
-	if err := trace.Start(&recorded); err != nil {
-		t.Skipf("this process is being traced: %v", err)
-	}
-	f()
-	trace.Stop()
-	events, err := xtrace.NewReader(&recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for {
-		e, err := events.ReadEvent()
-		if errors.Is(err, io.EOF) {
-			return strings.Join(all, " ")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Kind() != xtrace.EventLog {
-			continue
-		}
+	for _, e := range marktest.Logs(t, f) {
 		l := e.Log()
 		switch m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task)); {
 		case ok && m.Kind == mark.Begin:
@@ -50,6 +25,7 @@ func marksOf(t *testing.T, f func()) string {
 			all = append(all, m.Name)
 		}
 	}
+	return strings.Join(all, " ")
 }
 
 // TestMarks has each type's operations in a trace, observed by ledgers and not.

@@ -1,10 +1,8 @@
 package spans_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	rtrace "runtime/trace"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	xtrace "golang.org/x/exp/trace"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/mark/marktest"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -29,33 +28,15 @@ type marked struct {
 // marks returns the marks in a trace that is on while f runs.
 func marks(t *testing.T, f func()) (all []marked) {
 	t.Helper()
-	var recorded bytes.Buffer
-	if err := rtrace.Start(&recorded); err != nil {
-		t.Skipf("this process is being traced: %v", err)
-	}
-	f()
-	rtrace.Stop()
-	events, err := xtrace.NewReader(&recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		e, err := events.ReadEvent()
-		if errors.Is(err, io.EOF) {
-			return all
+	for _, e := range marktest.Logs(t, f) {
+		l := e.Log()
+		m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
+		if !ok {
+			t.Fatalf("not a mark: %+v", l)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Kind() == xtrace.EventLog {
-			l := e.Log()
-			m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
-			if !ok {
-				t.Fatalf("not a mark: %+v", l)
-			}
-			all = append(all, marked{m, l.Category, e.Goroutine()})
-		}
+		all = append(all, marked{m, l.Category, e.Goroutine()})
 	}
+	return all
 }
 
 // elsewhere is the context of a span in another process.

@@ -1,50 +1,28 @@
 package mark_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"runtime/trace"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	xtrace "golang.org/x/exp/trace"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/mark/marktest"
 )
 
 // record returns the marks of a trace that is on while f runs, as Parse reads them.
 func record(t *testing.T, f func()) (marks []mark.Mark) {
 	t.Helper()
-	var recorded bytes.Buffer
-	if err := trace.Start(&recorded); err != nil {
-		t.Skipf("this process is being traced: %v", err)
-	}
-	f()
-	trace.Stop()
-	events, err := xtrace.NewReader(&recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		e, err := events.ReadEvent()
-		if errors.Is(err, io.EOF) {
-			return marks
+	for _, e := range marktest.Logs(t, f) {
+		l := e.Log()
+		m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
+		if !ok {
+			t.Fatalf("not a mark: %+v", l)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Kind() == xtrace.EventLog {
-			l := e.Log()
-			m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
-			if !ok {
-				t.Fatalf("not a mark: %+v", l)
-			}
-			marks = append(marks, m)
-		}
+		marks = append(marks, m)
 	}
+	return marks
 }
 
 func TestWrittenIsRead(t *testing.T) {
