@@ -7,6 +7,8 @@ RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI         := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 
+GOVULNCHECK_VERSION := v1.9.0
+
 ARGS     ?=
 FUZZTIME ?= 20s
 
@@ -17,7 +19,7 @@ each = @bad=; for m in $(MODULES); do echo "== $$m"; (cd $$m && $(1)) || bad="$$
 
 .PHONY: help
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
 .PHONY: demo
 demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flags
@@ -27,6 +29,20 @@ demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flag
 test: ## Run the tests of every module, with the race detector where there is a C compiler
 	$(call each,$(GO) test $(RACE) ./...)
 
+.PHONY: test-long
+test-long: ## Run the tests that have more rounds with -long, or run with it only, without the race detector, five minutes
+	@$(GO) test -timeout 20m $$(grep -rl --include='*_test.go' '^var long = flag.Bool("long"' --exclude-dir=integration . | xargs -n 1 dirname | sort -u) -long
+
+# The modules of OpenTelemetry that go.mod names, of which it has the oldest releases that will do.
+OTEL = $(shell $(GO) list -m -f '{{if not .Indirect}}{{.Path}}{{end}}' all | grep '^go.opentelemetry.io/otel')
+
+.PHONY: test-otel
+test-otel: ## Test the root module with the latest OpenTelemetry, where make test has the oldest that will do; ARGS=./exporter/... for a part
+	@mkdir -p .tools && cp go.mod .tools/latest.mod && cp go.sum .tools/latest.sum
+	@$(GO) get -modfile .tools/latest.mod $(addsuffix @latest,$(OTEL))
+	@$(GO) list -m -modfile .tools/latest.mod $(OTEL)
+	@$(GO) test -modfile .tools/latest.mod $(or $(ARGS),./...)
+
 # Builds programs for runtime mode.
 OTELPROF = mkdir -p .tools && $(GO) build -o .tools/otelprof ./cmd/otelprof
 
@@ -34,16 +50,29 @@ OTELPROF = mkdir -p .tools && $(GO) build -o .tools/otelprof ./cmd/otelprof
 # for itself on two processors, without us too.
 UNFIT = ^(TestSizeof|TestRuntimeLockMetricsAndProfile)$$
 
+# The latest release of each version of Go that otelprof build takes, see internal/overlay.
+TOOLCHAINS := go1.26.11 go1.27.4
+
 .PHONY: test-runtime
-test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode, ten minutes; QUICK=1 for a part
+test-runtime: export OTELPROF_UNTESTED_GO = 1
+test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode, ten minutes; QUICK=1 for a part, GOTOOLCHAIN=go1.28rc1 for another Go
+	@$(if $(GOTOOLCHAIN),$(GO) test -count=1 ./internal/overlay)
 	@$(OTELPROF)
-	@.tools/otelprof test -timeout 5m ./internal/sched ./spans/schedtimes ./pmuattrs ./causal .
+	@.tools/otelprof test -timeout 5m ./internal/sched ./spans/schedule/schedtimes ./pmuattrs ./causal .
 	@.tools/otelprof test -short -timeout 110s sync internal/sync context iter testing/synctest
 ifneq ($(QUICK),1)
 	@.tools/otelprof test -short -timeout 5m -skip '$(UNFIT)' net/http runtime runtime/trace internal/trace
-	@$(if $(RACE),.tools/otelprof test -race -timeout 5m ./internal/sched ./spans/schedtimes ./pmuattrs)
+	@$(if $(RACE),.tools/otelprof test -race -timeout 5m ./internal/sched ./spans/schedule/schedtimes ./pmuattrs)
 	@OTELPROF_TEST_BUILDS=1 $(GO) test -count=1 -timeout 10m -run TestBuild ./cmd/otelprof
 endif
+
+.PHONY: test-toolchains
+test-toolchains: ## Run the quick part of test-runtime with each version of Go that is supported; the module proxy has them
+	@for t in $(TOOLCHAINS); do echo "== $$t"; $(MAKE) --no-print-directory test-runtime QUICK=1 GOTOOLCHAIN=$$t || exit 1; done
+
+.PHONY: next-go
+next-go: ## Say whether a later Go than the supported ones is out, and whether its runtime can be rewritten
+	@OTELPROF_TEST_NEXT=1 $(GO) test -count=1 -v -run TestNextGo ./internal/overlay
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run golangci-lint in every module; the first run builds it into .tools/
@@ -52,9 +81,19 @@ lint: $(GOLANGCI) ## Run golangci-lint in every module; the first run builds it 
 $(GOLANGCI):
 	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
+# Where the database is, as govulncheck takes it; REQUIRE_VULN=1 makes it a failure that it cannot be reached.
+VULNDB ?= https://vuln.go.dev
+
+.PHONY: vuln
+vuln: ## Ask the Go vulnerability database about every module; says so if it cannot be reached
+	@if curl -sfo /dev/null --max-time 20 $(VULNDB)/index/db.json; then \
+		for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -db $(VULNDB) ./...) || bad=1; done; test -z "$$bad"; \
+	else echo "vuln: skipped: $(VULNDB) cannot be reached"; test -z "$(REQUIRE_VULN)"; fi
+
 .PHONY: ratios
 ratios: ## Measure our cost beside the SDK's and others', five minutes; ARGS="-only span" for a part
-	@cd integration && $(GO) run ./peers $(ARGS)
+	@mkdir -p .tools && cd examples && $(GO) build -o ../.tools/shop ./shop
+	@cd integration && $(GO) run ./peers -shop ../.tools/shop $(ARGS)
 
 # Tests run as root of an emulated machine with the CPU $(1), or the newest; what they need is there.
 guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 CGO_ENABLED=0 \
@@ -69,16 +108,30 @@ accuracy: ## Hold causal predictions against the real thing, 10 minutes; QUICK=1
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
 .PHONY: realworld
-realworld: ## Hold replay against programs of others, really sped up, 30 minutes; ARGS="-only hotrod -build go", ARGS=-quick
+realworld: ## Hold replay against programs of others, really sped up, 30 minutes; ARGS="-only hotrod -build go", ARGS=-quick, ARGS="-mode overlap"
 	@cd integration && $(GO) run ./realworld $(ARGS)
+
+.PHONY: faults
+faults: ## Run a service through faults of network, disk, limits and plans, 25 minutes; QUICK=1 for five, ARGS="-only disk"
+	@cd integration && $(GO) run ./faults $(if $(filter 1,$(QUICK)),-quick) $(ARGS)
+
+# Half of the time is a service built by go, half one built by otelprof.
+SOAK_FOR = $(if $(filter 1,$(QUICK)),30s,5m)
+
+.PHONY: soak
+soak: ## Hold what callers of a service feel under random plans against the plans' limits, 10 minutes; QUICK=1 for one
+	@$(OTELPROF)
+	@cd integration && $(GO) run ./soak -for $(SOAK_FOR) $(ARGS)
+	@cd integration && ../.tools/otelprof run ./soak -for $(SOAK_FOR) $(ARGS)
 
 # What is missing here is a failure, unless REQUIRE_INTEGRATION is empty.
 REQUIRE_INTEGRATION ?= 1
 
 .PHONY: integration
-integration: ## Run against a real Collector, Jaeger, Prometheus and Chromium, 3 minutes, the first time 12; ARGS="-run Demo", ARGS=-long
+integration: ## Run against faults, a real Collector, Jaeger, Prometheus and Chromium, 10 minutes, the first time 20; ARGS="-run Demo", ARGS=-long
 	@cd integration && $(GO) run ./backends/setup
 	@OTELPROF_TEST_KILLS=200 $(GO) test -count=1 -v -run Killed ./exporter/otlpfile
+	@cd integration && $(GO) run ./faults -quick
 	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m ./backends $(ARGS)
 
 .PHONY: screenshot
@@ -87,15 +140,26 @@ screenshot: ## Take the README's picture of the viewer from the demo; ARGS="-all
 	@.tools/screenshot $(ARGS)
 
 .PHONY: qemu
-qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs; ARGS="-v -run Loop"
+qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs, and set a clock back and forward; ARGS="-v -run Loop"
 	@integration/qemu/setup.sh
-	@$(call guest) ./internal/perf ./pmuattrs
+	@$(call guest) ./internal/perf ./pmuattrs ./pmuattrs/doctor
 	@$(call guest,cortex-a57) ./internal/perf # its counters have 32 bits
+	@cd integration && GOARCH=arm64 CGO_ENABLED=0 $(GO) build -ldflags=-s -o ../.tools/faults-arm64 ./faults
+	@QTIMEOUT=900 integration/qemu/run.sh .tools/faults-arm64 -quick -clock -only '^clock'
+
+# How many run side by side, then on one processor each.
+FUZZJOBS ?= 1
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz test of the root module for FUZZTIME (20s)
-	@for t in $$(grep -rHo --include='*_test.go' --exclude-dir=examples --exclude-dir=integration --exclude-dir='.?*' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|'); do \
-		$(GO) test -run '^$$' -fuzz "^$${t##*:}$$" -fuzztime $(FUZZTIME) "$${t%:*}" || exit 1; done
+fuzz: ## Run each fuzz test of the root module for FUZZTIME (20s), FUZZJOBS (1) at a time; the last lines say how often each ran
+	@logs=$$(mktemp -d) && trap 'rm -r "$$logs"' EXIT && \
+	grep -rHo --include='*_test.go' --exclude-dir=examples --exclude-dir=integration --exclude-dir='.?*' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | \
+	xargs -P $(FUZZJOBS) -L 1 sh -c 'log=$$0/$$(echo "$$1.$$2" | tr / .); \
+		nice $(GO) test -run "^$$" -fuzz "^$$2$$" -fuzztime $(FUZZTIME) $(if $(filter-out 1,$(FUZZJOBS)),-parallel 1) "$$1" >"$$log" 2>&1 && is=ok || is=FAILED; \
+		test $$is = ok || cat "$$log"; \
+		execs=$$(sed -n "s/.* execs: \([0-9]*\).*/\1/p" "$$log" | tail -n 1); \
+		echo "fuzz $$1 $$2 execs=$${execs:-0} $$is" | tee -a "$$0/all"; test $$is = ok' "$$logs"; \
+	failed=$$?; echo; sort "$$logs/all"; exit $$failed
 
 .PHONY: cover
 cover: ## Write coverage.out and print the root module's statement coverage

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/exporter/delivery"
 	"github.com/otelprof/otelprof/exporter/otlp"
 	"github.com/otelprof/otelprof/exporter/otlpfile"
@@ -30,10 +31,11 @@ func (p *Profiler) openFiles(c config) (f files) {
 		return f
 	}
 	var errSpans, errMetrics, errLogs error
-	logger := otlpfile.WithLogger(c.logger)
-	f.spans, errSpans = otlpfile.NewSpanExporter(c.dataDir, logger)
-	f.metrics, errMetrics = otlpfile.NewMetricExporter(c.dataDir, logger)
-	f.logs, errLogs = otlpfile.NewLogExporter(c.dataDir, logger)
+	// The process before may still be there, in a rolling restart on one volume.
+	options := []otlpfile.Option{otlpfile.WithLogger(c.logger), otlpfile.WithWait()}
+	f.spans, errSpans = otlpfile.NewSpanExporter(c.dataDir, options...)
+	f.metrics, errMetrics = otlpfile.NewMetricExporter(c.dataDir, options...)
+	f.logs, errLogs = otlpfile.NewLogExporter(c.dataDir, options...)
 	if err := errors.Join(errSpans, errMetrics, errLogs); err != nil {
 		c.logger.Warn("otelprof: data folder: not everything is written", slog.Any("cause", err))
 	}
@@ -42,69 +44,63 @@ func (p *Profiler) openFiles(c config) (f files) {
 	}
 	if f.metrics != nil {
 		p.release = append(p.release, f.metrics.Shutdown)
-		p.exports = append(p.exports, f.metrics.Stats)
+		p.addPipeline(pipeline{signal: "metric_data_point", exporter: fileComponent + "MetricExporter", stats: f.metrics.Stats})
 	}
 	if f.logs != nil {
 		p.release = append(p.release, f.logs.Shutdown)
-		p.exports = append(p.exports, f.logs.Stats)
 	}
 	return f
 }
 
-func (p *Profiler) addSpanExporters(ctx context.Context, c config, env otlp.Env, file *otlpfile.SpanExporter) error {
+func (p *Profiler) addSpanExporters(ctx context.Context, c config, env otlp.Env, file *otlpfile.SpanExporter) {
 	if file != nil {
-		if err := p.addBatcher(file.SpanExporter); err != nil {
-			return err
-		}
+		p.addBatcher(file.SpanExporter, fileComponent+"SpanExporter")
 	}
 	if !env.Traces.Enabled {
-		return nil
+		return
 	}
 	e, err := otlp.NewSpanExporter(ctx, env.Traces, otlp.WithLogger(c.logger))
 	if err != nil {
-		return err
+		leftOut(c, "traces", err)
+		return
 	}
 	p.release = append(p.release, e.Shutdown)
-	return p.addBatcher(e)
+	p.addBatcher(e, otlpComponent(env.Traces.Protocol, "span"))
 }
 
-func (p *Profiler) addBatcher(e *delivery.SpanExporter) error {
-	b, err := delivery.NewBatcher(e)
-	if err != nil {
-		return err
-	}
+func (p *Profiler) addBatcher(e *delivery.SpanExporter, component string) {
+	b := delivery.NewBatcher(e)
 	p.batchers = append(p.batchers, b)
-	p.exports = append(p.exports, b.Stats)
-	return nil
+	p.addPipeline(pipeline{signal: "span", exporter: component, processor: processorComponent + "Batcher", stats: b.Stats})
 }
 
-func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, ours bool, file *otlpfile.MetricExporter) error {
+func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, ours bool, file *otlpfile.MetricExporter) {
 	var exporters []sdkmetric.Exporter
 	if file != nil {
 		exporters = append(exporters, file)
 	}
 	if env.Metrics.Enabled {
-		e, err := otlp.NewMetricExporter(ctx, env.Metrics, otlp.WithLogger(c.logger))
-		if err != nil {
-			return err
+		if e, err := otlp.NewMetricExporter(ctx, env.Metrics, otlp.WithLogger(c.logger)); err != nil {
+			leftOut(c, "metrics", err)
+		} else {
+			p.release = append(p.release, e.Shutdown)
+			p.addPipeline(pipeline{signal: "metric_data_point", exporter: otlpComponent(env.Metrics.Protocol, "metric"), stats: e.Stats})
+			exporters = append(exporters, e)
 		}
-		p.release = append(p.release, e.Shutdown)
-		p.exports = append(p.exports, e.Stats)
-		exporters = append(exporters, e)
 	}
 	sdkOptions := []sdkmetric.Option{sdkmetric.WithResource(res)}
 	var histograms []otelhdr.MeterProviderOption
 	for _, e := range exporters {
 		var readerOptions []sdkmetric.PeriodicReaderOption
 		if ours {
-			// Every reader has producers of its own, since a producer of deltas knows what it
-			// has already given away.
+			// Every reader has producers of its own, since a producer of deltas keeps what it has
+			// already given away.
 			temporality := e.Temporality(sdkmetric.InstrumentKindHistogram)
 			h := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
 			histograms = append(histograms, h)
 			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
 				sdkmetric.WithProducer(spans.NewProducer(p.tracers, spans.WithTemporality(temporality))))
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(causal.NewProducer(p.causal.Profile)))
+			readerOptions = append(readerOptions, sdkmetric.WithProducer(profile.NewProducer(p.causal.Latest)))
 			if p.counters != nil {
 				readerOptions = append(readerOptions, sdkmetric.WithProducer(
 					pmuattrs.NewProducer(p.counters, pmuattrs.WithTemporality(temporality))))
@@ -113,25 +109,32 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
 	}
 	p.meters = otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkOptions...), histograms...)
-	return nil
+	if ours {
+		p.observePipelines()
+	}
 }
 
-// addLogExporters makes the provider of logs. A file takes each record at once: what experiments
-// did must be known after a crash too.
-func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, file *otlpfile.LogExporter) error {
+// addLogExporters makes the provider of logs. A file gets each record as soon as it has the one before: what
+// experiments did must be known after a crash too.
+func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, file *otlpfile.LogExporter) {
 	sdkOptions := []sdklog.LoggerProviderOption{sdklog.WithResource(res)}
 	if file != nil {
-		sdkOptions = append(sdkOptions, sdklog.WithProcessor(sdklog.NewSimpleProcessor(file)))
+		sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogWriter(file.LogExporter), fileComponent+"LogExporter")))
 	}
 	if env.Logs.Enabled {
-		e, err := otlp.NewLogExporter(ctx, env.Logs, otlp.WithLogger(c.logger))
-		if err != nil {
-			return err
+		if e, err := otlp.NewLogExporter(ctx, env.Logs, otlp.WithLogger(c.logger)); err != nil {
+			leftOut(c, "logs", err)
+		} else {
+			p.release = append(p.release, e.Shutdown)
+			sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogBatcher(e), otlpComponent(env.Logs.Protocol, "log"))))
 		}
-		p.release = append(p.release, e.Shutdown)
-		p.exports = append(p.exports, e.Stats)
-		sdkOptions = append(sdkOptions, sdklog.WithProcessor(sdklog.NewBatchProcessor(e)))
 	}
 	p.logs = sdklog.NewLoggerProvider(sdkOptions...)
-	return nil
+}
+
+func (p *Profiler) addLogBatcher(b *delivery.LogBatcher, component string) sdklog.Processor {
+	// Before its exporter, which would be closed with records in the queue.
+	p.release = slices.Insert(p.release, 0, b.Shutdown)
+	p.addPipeline(pipeline{signal: "log", exporter: component, processor: processorComponent + "LogBatcher", stats: b.Stats})
+	return b
 }

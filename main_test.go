@@ -14,5 +14,6 @@ func TestMain(m *testing.M) {
 			_ = os.Unsetenv(name)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	// net/http lets a connection linger for half a second after it has refused a request.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }

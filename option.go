@@ -6,45 +6,44 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/exporter/otlp"
+	"github.com/otelprof/otelprof/internal/contain"
+	"github.com/otelprof/otelprof/internal/toggle"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/schedtimes"
+	"github.com/otelprof/otelprof/spans/schedule"
+	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 	"github.com/otelprof/otelprof/spans/stacks"
-	"github.com/otelprof/otelprof/spans/stacks/schedule"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // ErrConfig is wrapped by errors about options and about our own environment variables.
-var ErrConfig = errors.New("otelprof: config")
+var ErrConfig = errors.New("otelprof: configuration")
 
 // Our environment variables.
 const (
-	EnvViewer      = "OTELPROF_VIEWER"
-	EnvDataDir     = "OTELPROF_DATA_DIR"
-	EnvPlanFile    = "OTELPROF_PLAN_FILE"
-	EnvPlanURL     = "OTELPROF_PLAN_URL"
-	EnvOpAMP       = "OTELPROF_OPAMP_ENDPOINT"
-	EnvPlanToken   = "OTELPROF_PLAN_TOKEN_FILE"
-	EnvPlanKey     = "OTELPROF_PLAN_PUBLIC_KEY"
-	EnvExperiments = causal.EnvExperiments
-	EnvReplay      = causal.EnvReplay
-	EnvCounters    = "OTELPROF_COUNTERS"
-	EnvStacks      = "OTELPROF_STACKS"
-	EnvSchedule    = "OTELPROF_SCHEDULE"
-	EnvTimes       = "OTELPROF_TIMES"
-	EnvDisabled    = "OTELPROF_DISABLED"
-)
-
-// The values that switch something on, and off although an option switched it on.
-const (
-	on  = "on"
-	off = "off"
+	envViewer      = "OTELPROF_VIEWER"
+	envDataDir     = "OTELPROF_DATA_DIR"
+	envPlanFile    = "OTELPROF_PLAN_FILE"
+	envPlanURL     = "OTELPROF_PLAN_URL"
+	envOpAMP       = "OTELPROF_OPAMP_ENDPOINT"
+	envPlanToken   = "OTELPROF_PLAN_TOKEN_FILE"
+	envPlanKey     = "OTELPROF_PLAN_PUBLIC_KEY"
+	envExperiments = causal.EnvExperiments
+	envReplay      = causal.EnvReplay
+	envCounters    = "OTELPROF_COUNTERS"
+	envStacks      = "OTELPROF_STACKS"
+	envSchedule    = "OTELPROF_SCHEDULE"
+	envTimes       = "OTELPROF_TIMES"
+	// envProcessContext publishes the resource for readers outside.
+	envProcessContext = "OTELPROF_PROCESS_CONTEXT"
+	envDisabled       = "OTELPROF_DISABLED"
 )
 
 // An Option sets what [Setup] wires.
@@ -58,10 +57,12 @@ type config struct {
 	serviceName     string
 	resource        *resource.Resource
 	viewer          string // "" for none
+	viewerAsked     bool   // by an option, not by the environment
 	viewerOptions   []viewer.Option
 	dataDir         string // "" for none
 	plans           planSources
-	experiments     *causal.Limits // nil for none
+	experiments     *plan.Limits // nil for none
+	breaker         *plan.Abort  // nil for the default
 	replay          bool
 	counters        bool
 	counterOptions  []pmuattrs.HookOption
@@ -69,13 +70,25 @@ type config struct {
 	stackOptions    []stacks.Option
 	schedule        bool
 	scheduleOptions []schedule.Option
+	processContext  bool
+	labels          bool // of spans, where no samples are taken
 	times           timesConfig
 	logger          *slog.Logger
-	store           spans.Store // nil for the default
+	store           spans.Store   // nil for the default
+	profiles        otlp.Pipeline // of stacks and schedule
 	withoutGlobals  bool
 	disabled        bool
 
-	errs []error
+	errs     []error // of options
+	warnings []error // of the environment
+}
+
+// warn is for what the environment says and cannot be understood: it is left out. The program has not written it,
+// and must start.
+func (c *config) warn(err error) {
+	if err != nil {
+		c.warnings = append(c.warnings, err)
+	}
 }
 
 func (c config) reject(format string, args ...any) config {
@@ -85,83 +98,81 @@ func (c config) reject(format string, args ...any) config {
 
 func newConfig(opts []Option) (config, error) {
 	c := config{
-		viewer:  os.Getenv(EnvViewer),
-		dataDir: os.Getenv(EnvDataDir),
+		viewer:  os.Getenv(envViewer),
+		dataDir: os.Getenv(envDataDir),
 		plans:   plansFromEnv(),
-		logger:  slog.Default(),
+		logger:  contain.Logger(slog.Default()),
 	}
-	if c.switched(EnvExperiments) == on {
-		limits := causal.DefaultLimits()
+	// causal.New reads these two as well, and says what it does not understand.
+	experiments, _ := toggle.FromEnv(envExperiments)
+	replay, _ := toggle.FromEnv(envReplay)
+	if experiments == toggle.On {
+		limits := plan.DefaultLimits()
 		c.experiments = &limits
 	}
-	c.replay = c.switched(EnvReplay) != off
-	c.counters = c.switched(EnvCounters) == on
-	c.stacks = c.switched(EnvStacks) == on
-	c.schedule = c.switched(EnvSchedule) == on
-	c = c.timesFromEnv()
-	if value := os.Getenv(EnvDisabled); value != "" {
-		var err error
-		if c.disabled, err = strconv.ParseBool(value); err != nil {
-			c = c.reject("%s %q: must be true or false", EnvDisabled, value)
-		}
+	c.replay = replay != toggle.Off
+	c.times = c.timesFromEnv()
+	off := map[string]bool{}
+	for _, f := range features {
+		state := f.state(&c)
+		*f.on(&c) = *f.on(&c) || state == toggle.On
+		off[f.env] = state == toggle.Off
 	}
+	c.disabled = c.disabledByEnv()
 	for _, o := range opts {
 		c = o.apply(c)
 	}
-	if os.Getenv(EnvExperiments) == off {
+	if experiments == toggle.Off {
 		c.experiments = nil
 	}
-	if os.Getenv(EnvCounters) == off {
-		c.counters = false
+	c.times.on = c.times.on && !c.times.never
+	for _, f := range features {
+		*f.on(&c) = *f.on(&c) && !off[f.env]
 	}
-	if os.Getenv(EnvStacks) == off {
-		c.stacks = false
-	}
-	if os.Getenv(EnvSchedule) == off {
-		c.schedule = false
-	}
-	if os.Getenv(EnvTimes) == off {
-		c.times.on = false
-	}
-	if os.Getenv(EnvViewer) == off {
+	c.labels = c.processContext && !off[envStacks]
+	if viewer, _ := toggle.Parse(os.Getenv(envViewer)); viewer == toggle.Off {
 		c.viewer = ""
 	}
 	return c, errors.Join(c.errs...)
 }
 
-// switched returns the value of a variable that is on, off or not set.
-func (c *config) switched(name string) string {
-	value := os.Getenv(name)
-	if value != "" && value != on && value != off {
-		*c = c.reject("%s %q: must be on or off", name, value)
+// disabledByEnv reads the one switch that is on where nothing is to run.
+func (c *config) disabledByEnv() bool {
+	value := os.Getenv(envDisabled)
+	state, known := toggle.Parse(value)
+	if !known {
+		c.warn(fmt.Errorf("%s %q: must be true or false, true is taken", envDisabled, value))
 	}
-	return value
+	return !known || state == toggle.On
 }
 
-// A timesConfig says which spans are timed by the scheduler. Asked is true if somebody wants that expressly.
+// A timesConfig says which spans are timed by the scheduler. Field asked is true where the option or the
+// variable asks for it, field never where [WithoutTimes] forbids it.
 type timesConfig struct {
-	on, asked bool
-	options   []schedtimes.Option
+	on, asked, never bool
+	fromEnv          bool // the options are not the program's
+	options          []schedtimes.Option
 }
 
 // timesFromEnv reads on, off or patterns.
-func (c config) timesFromEnv() config {
-	value := os.Getenv(EnvTimes)
-	c.times = timesConfig{on: value != off, asked: value != "" && value != off}
-	if !c.times.asked || value == on {
-		return c
+func (c *config) timesFromEnv() timesConfig {
+	value := os.Getenv(envTimes)
+	state, _ := toggle.Parse(value)
+	t := timesConfig{on: state != toggle.Off, asked: value != "" && state != toggle.Off}
+	if state != toggle.Unset || !t.asked {
+		return t
 	}
-	patterns := strings.Split(value, ",")
-	if slices.Contains(patterns, "") {
-		return c.reject("%s %q: must be on, off or patterns separated by commas", EnvTimes, value)
+	patterns := slices.DeleteFunc(strings.Split(value, ","), func(p string) bool { return strings.TrimSpace(p) == "" })
+	if len(patterns) == 0 {
+		c.warn(fmt.Errorf("%s %q: must be on, off or patterns separated by commas, on is taken", envTimes, value))
+		return t
 	}
-	c.times.options = []schedtimes.Option{schedtimes.WithRegions(patterns...)}
-	return c
+	t.fromEnv, t.options = true, []schedtimes.Option{schedtimes.WithRegions(patterns...)}
+	return t
 }
 
-// WithServiceName sets the resource's service.name. By default, if this option is not used,
-// it is OTEL_SERVICE_NAME, or service.name in OTEL_RESOURCE_ATTRIBUTES, or what the SDK makes of the
-// program's name.
+// WithServiceName sets the resource's service.name. Default: OTEL_SERVICE_NAME, or service.name in
+// OTEL_RESOURCE_ATTRIBUTES, or what the SDK makes of the program's name.
 func WithServiceName(name string) Option {
 	return optionFunc(func(c config) config {
 		if name == "" {
@@ -173,8 +184,7 @@ func WithServiceName(name string) Option {
 }
 
 // WithResource adds attributes to those of the SDK and the environment, and replaces those
-// of the same key. By default, if this option is not used, nothing is added but a random
-// service.instance.id, where there is none.
+// of the same key. Default: none but a random service.instance.id, where there is none.
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {
 		if r == nil {
@@ -186,24 +196,22 @@ func WithResource(r *resource.Resource) Option {
 }
 
 // WithViewer serves the viewer at addr, "host:port" with a loopback host; port 0 takes a
-// free one, see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in
-// use is said to the logger, and there is no viewer. OTELPROF_VIEWER=off overrules this
-// option. By default, if this option is not used, it is OTELPROF_VIEWER, and if that is not set there
-// is none.
+// free one, see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in use is
+// logged, and there is no viewer. OTELPROF_VIEWER=off overrules this option. Default:
+// OTELPROF_VIEWER; if that is not set, no viewer.
 func WithViewer(addr string, opts ...viewer.Option) Option {
 	return optionFunc(func(c config) config {
 		if addr == "" {
 			return c.reject("viewer address \"\": must be host:port")
 		}
-		c.viewer, c.viewerOptions = addr, opts
+		c.viewer, c.viewerAsked, c.viewerOptions = addr, true, opts
 		return c
 	})
 }
 
 // WithDataDir writes traces and metrics to files in this folder, which must exist, see
-// package otlpfile. A folder that can not be written to is said to the logger, and there are no
-// files. By default, if this option is not used, it is OTELPROF_DATA_DIR, and if that is not set
-// there are none.
+// package otlpfile. A folder that cannot be written to is logged, and there are no files.
+// Default: OTELPROF_DATA_DIR; if that is not set, no files.
 func WithDataDir(dir string) Option {
 	return optionFunc(func(c config) config {
 		if dir == "" {
@@ -216,24 +224,29 @@ func WithDataDir(dir string) Option {
 
 // WithExperiments opts in to causal experiments, which delay the application, and bounds
 // their cost: plans can tighten caps, never loosen them. OTELPROF_EXPERIMENTS=off overrules this
-// option. By default, if this option is not used, no delay is ever inserted, unless
-// OTELPROF_EXPERIMENTS is on; then the caps are [causal.DefaultLimits].
-func WithExperiments(caps causal.Limits) Option {
+// option. Default: no delay is ever inserted, unless OTELPROF_EXPERIMENTS is on; then the caps
+// are [plan.DefaultLimits].
+func WithExperiments(caps plan.Limits) Option {
 	return optionFunc(func(c config) config { c.experiments = &caps; return c })
 }
 
-// WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most, from which it is
-// computed what would be if a span were faster, see [causal.WithReplay]. [causal.Controller.Record] still makes
-// one. By default, if this option is not used, they are on, unless OTELPROF_REPLAY is off.
+// WithBreaker sets caps on the rules by which the circuit breaker ends a plan, see [causal.WithBreaker]. Default:
+// [plan.DefaultBreaker].
+func WithBreaker(caps plan.Abort) Option {
+	return optionFunc(func(c config) config { c.breaker = &caps; return c })
+}
+
+// WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most, from which
+// replay computes what a faster span would change, see [causal.WithReplay]. [causal.Controller.Record] still
+// makes one. Default: on, unless OTELPROF_REPLAY is off.
 func WithoutReplay() Option {
 	return optionFunc(func(c config) config { c.replay = false; return c })
 }
 
 // WithCounters counts cycles, instructions and the like in a sample of the spans, 1 in 100 by
-// default, and sets them as attributes, see [pmuattrs.Hook]. What this machine or this user
-// can not count is said to the logger, once; CPU time and page faults take its place.
-// OTELPROF_COUNTERS=off overrules this option. By default, if this option is not used, nothing is
-// counted, unless OTELPROF_COUNTERS is on.
+// default, and sets them as attributes, see [pmuattrs.Hook]. Events that this machine or this
+// user cannot count are logged once; CPU time and page faults take their place.
+// OTELPROF_COUNTERS=off overrules this option. Default: off, unless OTELPROF_COUNTERS is on.
 func WithCounters(opts ...pmuattrs.HookOption) Option {
 	return optionFunc(func(c config) config {
 		c.counters, c.counterOptions = true, opts
@@ -244,7 +257,7 @@ func WithCounters(opts ...pmuattrs.HookOption) Option {
 // WithStacks samples call stacks, 100 times in a second of processor time, and counts them for the
 // region that they are in, see [stacks.Profiler]. It takes the process's one CPU profile: mount
 // [stacks.Profiler.ServeHTTP] where net/http/pprof was. OTELPROF_STACKS=off overrules this option.
-// By default, if this option is not used, no samples are taken, unless OTELPROF_STACKS is on.
+// Default: off, unless OTELPROF_STACKS is on.
 func WithStacks(opts ...stacks.Option) Option {
 	return optionFunc(func(c config) config {
 		c.stacks, c.stackOptions = true, opts
@@ -252,10 +265,9 @@ func WithStacks(opts ...stacks.Option) Option {
 	})
 }
 
-// WithSchedule records the events of the Go scheduler, so that it can be told how long regions
-// ran, waited for a processor, and were blocked by what, see [schedule.Recorder]. That takes 1 to 3 % of
-// most programs. OTELPROF_SCHEDULE=off overrules this option. By default, if this option is not used,
-// nothing is recorded, unless OTELPROF_SCHEDULE is on.
+// WithSchedule records the events of the Go scheduler, which show how long regions ran, waited for a
+// processor, and were blocked, and on what, see [schedule.Recorder]. That takes 1 to 3 % of most
+// programs. OTELPROF_SCHEDULE=off overrules this option. Default: off, unless OTELPROF_SCHEDULE is on.
 func WithSchedule(opts ...schedule.Option) Option {
 	return optionFunc(func(c config) config {
 		c.schedule, c.scheduleOptions = true, opts
@@ -263,36 +275,44 @@ func WithSchedule(opts ...schedule.Option) Option {
 	})
 }
 
-// WithTimes chooses the spans that are told how long they ran, waited for a processor and were blocked, see
-// [schedtimes.Hook]. Go's scheduler knows that in programs built by "otelprof build"; in others this is said to the logger,
-// and nothing is timed. OTELPROF_TIMES=off overrules this option. By default, if this option is not used, all spans
-// are timed where the scheduler knows it, or those that OTELPROF_TIMES names.
+// WithProcessContext publishes the resource for readers outside of the process, see package exporter/processcontext, and labels
+// goroutines in sampled spans with their trace and span, see [stacks.WithSpanLabels], so that an eBPF profiler of
+// OpenTelemetry knows the service and the span of each stack. Where [WithStacks] is not used either, [Profiler.Stacks] is
+// paused, and takes no samples. A system that does not allow it is logged. OTELPROF_PROCESS_CONTEXT=off overrules this option,
+// and OTELPROF_STACKS=off keeps the labels off. Default: off, unless OTELPROF_PROCESS_CONTEXT is on.
+func WithProcessContext() Option {
+	return optionFunc(func(c config) config { c.processContext = true; return c })
+}
+
+// WithTimes chooses the spans whose times of running, waiting for a processor and being blocked become attributes, see
+// [schedtimes.Hook]. Go's scheduler keeps these times in programs built by "otelprof build"; other programs log that they
+// lack them, and nothing is timed. OTELPROF_TIMES=off overrules this option. Default: the spans that OTELPROF_TIMES names,
+// or all, where the scheduler keeps the times.
 func WithTimes(opts ...schedtimes.Option) Option {
 	return optionFunc(func(c config) config {
-		c.times = timesConfig{on: true, asked: true, options: opts}
+		c.times.on, c.times.asked, c.times.fromEnv, c.times.options = true, true, false, opts
 		return c
 	})
 }
 
-// WithoutTimes switches that off. By default, if this option is not used, it is on, unless OTELPROF_TIMES is off.
+// WithoutTimes switches scheduler times off, also if [WithTimes] is used. Default: on, unless OTELPROF_TIMES is off.
 func WithoutTimes() Option {
-	return optionFunc(func(c config) config { c.times = timesConfig{}; return c })
+	return optionFunc(func(c config) config { c.times.never = true; return c })
 }
 
-// WithLogger sets who is told of what fails, of its return, and of causal plans and
-// experiments. By default, if this option is not used, it is slog.Default.
+// WithLogger sets the logger of failures and recoveries, and of causal plans and experiments. A panic in its
+// handler is recovered. Default: slog.Default.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c config) config {
 		if l == nil {
 			return c.reject("logger nil: must be set")
 		}
-		c.logger = l
+		c.logger = contain.Logger(l)
 		return c
 	})
 }
 
-// WithStore sets where finished sessions go. By default, if this option is not used, it is
-// memory, see [spans.NewRing].
+// WithStore sets where finished sessions go. Default: memory, see [spans.NewRing].
 func WithStore(s spans.Store) Option {
 	return optionFunc(func(c config) config {
 		if s == nil {
@@ -303,8 +323,8 @@ func WithStore(s spans.Store) Option {
 	})
 }
 
-// WithoutGlobals leaves OpenTelemetry's global providers and propagator as they are. By
-// default, if this option is not used, Setup sets them.
+// WithoutGlobals leaves OpenTelemetry's global providers and propagator as they are. Default:
+// Setup sets them.
 func WithoutGlobals() Option {
 	return optionFunc(func(c config) config { c.withoutGlobals = true; return c })
 }

@@ -18,12 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 func document(id string) []byte {
-	return fmt.Appendf(nil, "api: causal/v1\nid: %s\nexpires_at: %s\nmode: dilation\nregions: [{span: checkout}]\nprogress: [{span: checkout, type: throughput}]\n",
+	return fmt.Appendf(nil, "api: causal/v1\nid: %s\ngeneration: 1\nrestart: true\ntarget: {service: shop}\nexpires_at: %s\nmode: dilation\nregions: [{span: checkout}]\nprogress: [{span: checkout, type: throughput}]\n",
 		id, time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
 }
 
@@ -50,9 +51,9 @@ func eventually(t *testing.T, p *Profiler, what string, holds func(causal.Status
 }
 
 func TestSetupPlanFile(t *testing.T) {
-	t.Setenv(EnvPlanFile, planFile(t, "first"))
-	t.Setenv(EnvExperiments, "on")
-	p, _ := setup(t)
+	t.Setenv(envPlanFile, planFile(t, "first"))
+	t.Setenv(envExperiments, "on")
+	p, _ := setup(t, WithServiceName("shop"))
 	eventually(t, p, "the plan of the file in force", func(s causal.Status) bool { return s.Plan != nil && s.Plan.ID == "first" })
 	if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
 		t.Errorf("Shutdown: %v", err)
@@ -62,7 +63,7 @@ func TestSetupPlanFile(t *testing.T) {
 	}
 }
 
-// A plan server gets who asks and the token; plans must be signed by the key in the file.
+// A plan server gets the identity of the process and the token; plans must be signed by the key in the file.
 func TestSetupPlanURL(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -80,9 +81,9 @@ func TestSetupPlanURL(t *testing.T) {
 		}
 		return path
 	}
-	t.Setenv(EnvPlanKey, write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
-	t.Setenv(EnvPlanToken, write("token", []byte("secret\n")))
-	t.Setenv(EnvExperiments, "on")
+	t.Setenv(envPlanKey, write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
+	t.Setenv(envPlanToken, write("token", []byte("secret\n")))
+	t.Setenv(envExperiments, "on")
 
 	for _, signed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("signed=%t", signed), func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestSetupPlanURL(t *testing.T) {
 				_, _ = w.Write(plan)
 			}))
 			defer server.Close()
-			t.Setenv(EnvPlanURL, server.URL)
+			t.Setenv(envPlanURL, server.URL)
 			p, _ := setup(t, WithServiceName("shop"))
 			if signed {
 				eventually(t, p, "the server's plan in force", func(s causal.Status) bool { return s.Plan != nil && s.Plan.ID == "from-server" })
@@ -122,7 +123,7 @@ func TestSetupPlanKeysOfViewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	const token = "a token of the tests"
-	p, _ := setup(t, WithPlanKeys(public), WithExperiments(causal.DefaultLimits()), WithViewer("127.0.0.1:0", viewer.WithToken(token)))
+	p, _ := setup(t, WithServiceName("shop"), WithPlanKeys(public), WithExperiments(plan.DefaultLimits()), WithViewer("127.0.0.1:0", viewer.WithToken(token)))
 	plan := document("from-page")
 	put := func(signature []byte) int {
 		t.Helper()
@@ -147,35 +148,34 @@ func TestSetupPlanKeysOfViewer(t *testing.T) {
 	}
 }
 
+// A source that the program itself names wrong is an error.
 func TestSetupBadPlanSources(t *testing.T) {
-	tests := map[string]struct {
-		variable, value, want string
+	for name, tt := range map[string]struct {
+		opt  Option
+		want string
 	}{
-		"URL":             {EnvPlanURL, "ftp://plans", "scheme must be one of"},
-		"URL without TLS": {EnvPlanURL, "http://plans.example/v1/plan", "https"},
-		"OpAMP":           {EnvOpAMP, "localhost:4320", "scheme"},
-		"no such key":     {EnvPlanKey, filepath.Join(t.TempDir(), "key.pem"), EnvPlanKey},
-	}
-	for name, tt := range tests {
+		"URL":             {WithPlanURL("ftp://plans"), "scheme must be one of"},
+		"URL without TLS": {WithPlanURL("http://plans.example/v1/plan"), "https"},
+		"OpAMP":           {WithOpAMP("localhost:4320"), "scheme"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(tt.variable, tt.value)
-			_, err := Setup(t.Context(), WithoutGlobals())
+			_, err := Setup(t.Context(), WithoutGlobals(), tt.opt)
 			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Setup with %s=%s: %v, want ErrConfig and %q", tt.variable, tt.value, err, tt.want)
+				t.Errorf("Setup = %v, want ErrConfig and %q", err, tt.want)
 			}
 		})
 	}
 }
 
-// What happens to a plan is said in log records and in the events of a span.
+// Each event of a plan is a log record and an event of a span.
 func TestSetupAudit(t *testing.T) {
 	r := newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 	dir := t.TempDir()
 	path := planFile(t, "first")
-	p, _ := setup(t, WithDataDir(dir), WithPlanFile(path), WithExperiments(causal.DefaultLimits()))
+	p, _ := setup(t, WithServiceName("shop"), WithDataDir(dir), WithPlanFile(path), WithExperiments(plan.DefaultLimits()))
 	eventually(t, p, "the plan in force", func(s causal.Status) bool { return s.Plan != nil })
-	if err := p.Causal().Apply(&causal.Plan{}); err == nil {
+	if err := p.Causal().Apply(&plan.Plan{}); err == nil {
 		t.Error("Apply of an empty plan = nil")
 	}
 	if err := p.Shutdown(within(t, 10*time.Second)); err != nil {
@@ -201,7 +201,7 @@ func TestSetupAudit(t *testing.T) {
 		t.Errorf("Regions = %v, want none of the audit's spans", p.TracerProvider().Regions())
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "logs.jsonl"))
-	if err != nil || strings.Count(string(data), "\n") != len(want) {
-		t.Errorf("logs.jsonl: %v, %d lines, want %d", err, strings.Count(string(data), "\n"), len(want))
+	if records := strings.Count(string(data), `"eventName"`); err != nil || records != len(want) {
+		t.Errorf("logs.jsonl: %v, %d records, want %d", err, records, len(want))
 	}
 }

@@ -2,7 +2,6 @@ package otelprof
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -12,13 +11,13 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/exporter/delivery"
-	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/schedtimes"
+	"github.com/otelprof/otelprof/spans/schedule"
+	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 	"github.com/otelprof/otelprof/spans/stacks"
-	"github.com/otelprof/otelprof/spans/stacks/schedule"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // A Profiler is what [Setup] has wired. Any goroutine may call its methods.
@@ -32,13 +31,17 @@ type Profiler struct {
 	stacks   *stacks.Profiler   // nil without samples
 	schedule *schedule.Recorder // nil without a recorder
 	server   *viewer.Server     // nil without a viewer
+	service  string             // service.name
 
-	batchers []*delivery.Batcher
-	exports  []func() delivery.Stats
-	// release shuts exporters down that may not have come to a provider.
+	viewerOptions []viewer.Option // of every handler
+
+	batchers  []*delivery.Batcher
+	exports   []func() delivery.Stats
+	pipelines []pipeline // the pipelines of exports whose metrics have names in the semantic conventions
+	// release shuts queues and exporters down that may not have come to a provider.
 	release []func(context.Context) error
 
-	endPlans    func() // stops asking for plans; nil if nobody is asked
+	endPlans    func() // stops asking for plans; nil without a source of plans
 	plans       sync.WaitGroup
 	endProfiles func() // stops sending profiles; nil if none are sent
 	profiles    sync.WaitGroup
@@ -68,7 +71,8 @@ func (p *Profiler) Counters() *pmuattrs.Hook { return p.counters }
 // Times returns the hook that sets the times of spans as attributes, nil if there is none.
 func (p *Profiler) Times() *schedtimes.Hook { return p.times }
 
-// Stacks returns the profiler that samples call stacks, nil if there is none.
+// Stacks returns the profiler that samples call stacks, nil if there is none. With [WithProcessContext] and without
+// [WithStacks] it is paused: it labels goroutines, and samples nothing.
 func (p *Profiler) Stacks() *stacks.Profiler { return p.stacks }
 
 // Schedule returns the recorder of the scheduler's events, nil if there is none.
@@ -93,14 +97,15 @@ func (p *Profiler) Exports() []delivery.Stats {
 }
 
 // Shutdown ends experiments, delays in flight included, exports what has ended, and stops
-// all that Setup has started. When ctx ends it gives up what is left, which is counted, and
-// returns; give it a deadline. The error joins those of all parts. A second call waits for
-// the first and returns the same.
+// all that Setup has started. When ctx ends it gives up what is left, which is counted, and returns at most
+// 100 ms later; the error names the parts that hang. Give it a deadline: without one it waits for an
+// endpoint that does not answer for as long as exports may take. The error joins those of all parts. A
+// second call waits for the first and returns the same.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	first := false
 	p.once.Do(func() { first = true })
 	if first {
-		p.err = p.shutdown(ctx)
+		p.err = end(ctx, p.stages())
 		close(p.done)
 		return p.err
 	}
@@ -110,67 +115,4 @@ func (p *Profiler) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("otelprof: shutdown: %w", ctx.Err())
 	}
-}
-
-func (p *Profiler) shutdown(ctx context.Context) error {
-	if p.endPlans != nil {
-		p.endPlans()
-		p.plans.Wait()
-	}
-	var errCausal error
-	if p.causal != nil {
-		errCausal = p.causal.Close()
-	}
-
-	if p.endProfiles != nil {
-		p.endProfiles()
-		p.profiles.Wait()
-	}
-	var errStacks error
-	if p.stacks != nil {
-		errStacks = p.stacks.Close()
-	}
-	if p.schedule != nil {
-		p.schedule.Stop()
-	}
-
-	// Side by side: an endpoint that does not answer traces must not use up the time of
-	// the metrics.
-	var wg sync.WaitGroup
-	var errTraces, errMetrics, errLogs, errViewer error
-	wg.Go(func() {
-		if p.tracers != nil {
-			errTraces = p.tracers.Shutdown(ctx)
-		}
-		// Those that the SDK did not come to before ctx ended; for the others, this does
-		// nothing.
-		for _, b := range p.batchers {
-			errTraces = errors.Join(errTraces, b.Shutdown(ctx))
-		}
-	})
-	wg.Go(func() {
-		if p.meters != nil {
-			errMetrics = p.meters.Shutdown(ctx)
-		}
-	})
-	wg.Go(func() {
-		if p.logs != nil {
-			errLogs = p.logs.Shutdown(ctx)
-		}
-	})
-	wg.Go(func() {
-		if p.server != nil {
-			errViewer = p.server.Shutdown(ctx)
-		}
-	})
-	wg.Wait()
-	var errCounters error
-	if p.counters != nil {
-		errCounters = p.counters.Close()
-	}
-	// What is left is what an error in Setup, or the end of ctx, kept from the providers.
-	for _, release := range p.release {
-		_ = release(ctx)
-	}
-	return errors.Join(errCausal, errStacks, errTraces, errMetrics, errLogs, errViewer, errCounters)
 }

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	otellog "go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/log/global"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	collogpb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
@@ -32,13 +34,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/exporter/delivery"
-	"github.com/otelprof/otelprof/exporter/otlp"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // A receiver is an OTLP server over HTTP that remembers names.
@@ -179,7 +181,7 @@ func TestSetupDeliversEverywhere(t *testing.T) {
 	r := newReceiver(t)
 	dir := t.TempDir()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
-	t.Setenv(EnvDataDir, dir)
+	t.Setenv(envDataDir, dir)
 	p, l := setup(t, WithServiceName("shop"), WithViewer("127.0.0.1:0"))
 
 	const n = 100
@@ -259,17 +261,11 @@ func TestSetupBadValues(t *testing.T) {
 		want error
 		text string
 	}{
-		"experiments":     {env: map[string]string{EnvExperiments: "yes"}, want: ErrConfig, text: `OTELPROF_EXPERIMENTS "yes": must be on or off`},
-		"disabled":        {env: map[string]string{EnvDisabled: "maybe"}, want: ErrConfig, text: `OTELPROF_DISABLED "maybe": must be true or false`},
-		"counters":        {env: map[string]string{EnvCounters: "1"}, want: ErrConfig, text: `OTELPROF_COUNTERS "1": must be on or off`},
 		"counter events":  {opts: []Option{WithCounters(pmuattrs.WithEvents())}, want: pmuattrs.ErrConfig, text: "0 events"},
-		"viewer env":      {env: map[string]string{EnvViewer: "8080"}, want: viewer.ErrConfig, text: `"8080"`},
 		"viewer public":   {opts: []Option{WithViewer("0.0.0.0:8080")}, want: viewer.ErrConfig, text: "0.0.0.0:8080"},
 		"viewer empty":    {opts: []Option{WithViewer("")}, want: ErrConfig, text: "viewer"},
-		"protocol":        {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "udp"}, want: otlp.ErrConfig, text: `OTEL_EXPORTER_OTLP_PROTOCOL "udp"`},
-		"batch":           {env: map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_MAX_QUEUE_SIZE": "many"}, want: delivery.ErrConfig, text: "OTEL_BSP_MAX_QUEUE_SIZE"},
 		"service name":    {opts: []Option{WithServiceName("")}, want: ErrConfig, text: "service name"},
-		"limits":          {opts: []Option{WithExperiments(causal.Limits{})}, want: causal.ErrConfig, text: "per_span"},
+		"limits":          {opts: []Option{WithExperiments(plan.Limits{})}, want: causal.ErrConfig, text: "per_span"},
 		"nil values":      {opts: []Option{WithLogger(nil), WithStore(nil), WithResource(nil)}, want: ErrConfig, text: "store nil"},
 		"empty locations": {opts: []Option{WithDataDir(""), WithPlanFile("")}, want: ErrConfig, text: "plan file"},
 	}
@@ -290,17 +286,80 @@ func TestSetupBadValues(t *testing.T) {
 }
 
 func TestSetupJoinsErrors(t *testing.T) {
-	t.Setenv(EnvDisabled, "maybe")
-	t.Setenv("OTEL_METRICS_EXPORTER", "carbon")
-	_, err := Setup(t.Context(), WithServiceName(""))
-	for _, text := range []string{"maybe", "carbon", "service name"} {
+	_, err := Setup(t.Context(), WithServiceName(""), WithPlanFile(""))
+	for _, text := range []string{"plan file", "service name"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("Setup = %v, want it to name %s too", err, text)
 		}
 	}
 }
 
-// What the surroundings lack is said once, and the application runs on.
+// The service starts with any environment. A value that is not understood is logged and left out; a kill switch
+// that is not understood kills.
+func TestSetupAnyEnvironment(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key.pem")
+	for _, tt := range []struct {
+		variable, value string
+		said            string // "" for nothing
+		holds           func(p *Profiler) bool
+	}{
+		{envExperiments, "OFF", "", func(p *Profiler) bool { return !p.Causal().Status().Enabled }},
+		{envExperiments, "false", "", func(p *Profiler) bool { return !p.Causal().Status().Enabled }},
+		{envExperiments, "0", "", func(p *Profiler) bool { return !p.Causal().Status().Enabled }},
+		{envExperiments, "of", envExperiments, func(p *Profiler) bool { return !p.Causal().Status().Enabled }},
+		{envExperiments, "True", "", func(p *Profiler) bool { return p.Causal().Status().Enabled }},
+		{envReplay, "False", "", func(p *Profiler) bool { return !p.Causal().Status().Recording.On }},
+		{envReplay, "never", envReplay, func(p *Profiler) bool { return !p.Causal().Status().Recording.On }},
+		{envDisabled, "on", "", func(p *Profiler) bool { return !p.Causal().Status().Enabled && p.ViewerURL() == "" }},
+		{envDisabled, "maybe", envDisabled, func(p *Profiler) bool { return !p.Causal().Status().Enabled && p.ViewerURL() == "" }},
+		{envDisabled, "off", "", func(p *Profiler) bool { return p.ViewerURL() != "" }},
+		{envViewer, "OFF", "", func(p *Profiler) bool { return p.ViewerURL() == "" }},
+		{envCounters, "FALSE", "", func(p *Profiler) bool { return p.Counters() == nil }},
+		{envStacks, "sometimes", envStacks, func(p *Profiler) bool { return p.Stacks() == nil }},
+		{envSchedule, "0", "", func(p *Profiler) bool { return p.Schedule() == nil }},
+		{envTimes, ",,", envTimes, nil},
+		{envPlanURL, "ftp://plans", "scheme must be one of", nil},
+		{envPlanURL, "http://plans.example/v1/plan", "https", nil},
+		{envOpAMP, "localhost:4320", "scheme", nil},
+		{envPlanKey, key, envPlanKey, nil},
+		{envDataDir, filepath.Join(t.TempDir(), "missing"), "missing", nil},
+		{"OTEL_METRICS_EXPORTER", "prometheus", "OTEL_METRICS_EXPORTER", nil},
+		{"OTEL_TRACES_EXPORTER", "otlp,console", "OTEL_TRACES_EXPORTER", nil},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", "OTEL_EXPORTER_OTLP_PROTOCOL", nil},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4317", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", nil},
+		{"OTEL_BSP_MAX_QUEUE_SIZE", "many", "OTEL_BSP_MAX_QUEUE_SIZE", nil},
+		{"OTEL_BLRP_SCHEDULE_DELAY", "5s", "OTEL_BLRP_SCHEDULE_DELAY", nil},
+		{"OTEL_EXPORTER_OTLP_TIMEOUT", "soon", "OTEL_EXPORTER_OTLP_TIMEOUT", nil},
+	} {
+		t.Run(tt.variable+"="+tt.value, func(t *testing.T) {
+			r := newReceiver(t)
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+			t.Setenv("OTEL_PROFILES_EXPORTER", "otlp")
+			t.Setenv(envStacks, "on")
+			t.Setenv(tt.variable, tt.value)
+			p, l := setup(t, WithExperiments(plan.DefaultLimits()), WithViewer("127.0.0.1:0"))
+			spanOf(p, "checkout")
+			_ = p.Shutdown(within(t, 5*time.Second))
+			if tt.holds != nil && !tt.holds(p) {
+				t.Error("the switch is not as it was set")
+			}
+			said := strings.Join(l.warnings(), "")
+			if tt.said == "" && strings.Contains(said, tt.variable) || !strings.Contains(said, tt.said) {
+				t.Errorf("said %q, want %q", said, tt.said)
+			}
+		})
+	}
+}
+
+// A public key that cannot be read admits no plan.
+func TestSetupWithoutItsKeyTakesNoPlan(t *testing.T) {
+	t.Setenv(envPlanKey, filepath.Join(t.TempDir(), "key.pem"))
+	t.Setenv(envPlanFile, planFile(t, "unsigned"))
+	p, _ := setup(t, WithServiceName("shop"), WithExperiments(plan.DefaultLimits()))
+	eventually(t, p, "the plan refused", func(s causal.Status) bool { return strings.Contains(s.LastError, "signature") })
+}
+
+// What the machine lacks is logged once, and the application runs on.
 func TestSetupRunsOn(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -349,15 +408,15 @@ func TestSetupRunsOn(t *testing.T) {
 }
 
 func TestSetupGlobals(t *testing.T) {
-	tp, mp, lp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), otel.GetLoggerProvider(), otel.GetTextMapPropagator()
+	tp, mp, lp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), global.GetLoggerProvider(), otel.GetTextMapPropagator()
 	setup(t)
-	if otel.GetTracerProvider() != tp || otel.GetMeterProvider() != mp || otel.GetLoggerProvider() != lp {
+	if otel.GetTracerProvider() != tp || otel.GetMeterProvider() != mp || global.GetLoggerProvider() != lp {
 		t.Error("globals changed with WithoutGlobals")
 	}
 	t.Cleanup(func() {
 		otel.SetTracerProvider(tp)
 		otel.SetMeterProvider(mp)
-		otel.SetLoggerProvider(lp)
+		global.SetLoggerProvider(lp)
 		otel.SetTextMapPropagator(prop)
 	})
 	p, err := Setup(t.Context(), WithLogger(slog.New(slog.DiscardHandler)))
@@ -365,7 +424,7 @@ func TestSetupGlobals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Shutdown(t.Context())
-	if otel.GetTracerProvider() != p.TracerProvider() || otel.GetMeterProvider() != p.MeterProvider() || otel.GetLoggerProvider() != p.LoggerProvider() {
+	if otel.GetTracerProvider() != p.TracerProvider() || otel.GetMeterProvider() != p.MeterProvider() || global.GetLoggerProvider() != p.LoggerProvider() {
 		t.Error("globals are not the profiler's")
 	}
 	want := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}).Fields()
@@ -378,13 +437,13 @@ func TestSetupGlobals(t *testing.T) {
 }
 
 func TestSetupDisabled(t *testing.T) {
-	for _, name := range []string{EnvDisabled, "OTEL_SDK_DISABLED"} {
+	for _, name := range []string{envDisabled, "OTEL_SDK_DISABLED"} {
 		t.Run(name, func(t *testing.T) {
 			r := newReceiver(t)
 			dir := t.TempDir()
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 			t.Setenv(name, "true")
-			p, _ := setup(t, WithDataDir(dir), WithViewer("127.0.0.1:0"), WithExperiments(causal.DefaultLimits()))
+			p, _ := setup(t, WithDataDir(dir), WithViewer("127.0.0.1:0"), WithExperiments(plan.DefaultLimits()))
 			spanOf(p, "checkout")
 			if p.ViewerURL() != "" || p.Causal().Status().Enabled || len(p.TracerProvider().Regions()) != 0 {
 				t.Errorf("viewer %q, experiments %v, regions %v; want none of them", p.ViewerURL(), p.Causal().Status().Enabled, p.TracerProvider().Regions())
@@ -396,7 +455,7 @@ func TestSetupDisabled(t *testing.T) {
 				t.Errorf("%d files written", len(entries))
 			}
 			var want []string
-			if name == EnvDisabled { // our part is off, the SDK is not
+			if name == envDisabled { // our part is off, the SDK is not
 				want = []string{"checkout"}
 			}
 			if diff := cmp.Diff(want, r.spans); diff != "" {
@@ -407,7 +466,7 @@ func TestSetupDisabled(t *testing.T) {
 }
 
 func TestSetupExperiments(t *testing.T) {
-	in := WithExperiments(causal.DefaultLimits())
+	in := WithExperiments(plan.DefaultLimits())
 	for _, tt := range []struct {
 		env  string
 		opts []Option
@@ -421,7 +480,7 @@ func TestSetupExperiments(t *testing.T) {
 		{"off", []Option{in}, false},
 	} {
 		t.Run(fmt.Sprintf("env=%q/options=%d", tt.env, len(tt.opts)), func(t *testing.T) {
-			t.Setenv(EnvExperiments, tt.env)
+			t.Setenv(envExperiments, tt.env)
 			p, _ := setup(t, tt.opts...)
 			if got := p.Causal().Status().Enabled; got != tt.want {
 				t.Errorf("Enabled = %v, want %v", got, tt.want)
@@ -443,7 +502,7 @@ func TestSetupReplay(t *testing.T) {
 		{"off", nil, false},
 	} {
 		t.Run(fmt.Sprintf("env=%q/options=%d", tt.env, len(tt.opts)), func(t *testing.T) {
-			t.Setenv(EnvReplay, tt.env)
+			t.Setenv(envReplay, tt.env)
 			p, _ := setup(t, tt.opts...)
 			if got := p.Causal().Status().Recording.On; got != tt.want {
 				t.Errorf("On = %v, want %v", got, tt.want)
@@ -453,7 +512,7 @@ func TestSetupReplay(t *testing.T) {
 }
 
 func TestSetupViewerOffOverrules(t *testing.T) {
-	t.Setenv(EnvViewer, "off")
+	t.Setenv(envViewer, "off")
 	p, _ := setup(t, WithViewer("127.0.0.1:0"))
 	if got := p.ViewerURL(); got != "" {
 		t.Errorf("ViewerURL = %q with OTELPROF_VIEWER=off", got)
@@ -480,7 +539,7 @@ func TestShutdownConcurrentSafe(t *testing.T) {
 	spanOf(p, "late")
 }
 
-// Counters are on by the option, and what is missing of them is said once.
+// The option switches counters on, and events that are missing are logged once.
 func TestSetupCounters(t *testing.T) {
 	r := newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
@@ -531,21 +590,28 @@ func TestSetupCountersSwitch(t *testing.T) {
 		{"off", []Option{WithCounters()}, false},
 		{"", []Option{WithCounters()}, true},
 	} {
-		t.Setenv(EnvCounters, tt.env)
+		t.Setenv(envCounters, tt.env)
 		p, l := setup(t, tt.opts...)
 		if got := p.Counters() != nil || strings.Contains(strings.Join(l.warnings(), ""), "otelprof: counters: none"); got != tt.want {
-			t.Errorf("%s=%q, %d options: counters %t, want %t", EnvCounters, tt.env, len(tt.opts), got, tt.want)
+			t.Errorf("%s=%q, %d options: counters %t, want %t", envCounters, tt.env, len(tt.opts), got, tt.want)
 		}
 	}
 }
 
-func TestSetupStacksAndSchedule(t *testing.T) {
-	t.Setenv(EnvStacks, "on")
-	p, l := setup(t, WithSchedule(), WithViewer("127.0.0.1:0"))
-	_, s := p.TracerProvider().Tracer("test").Start(t.Context(), "compute")
-	for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+// compute takes d of a processor's time, however busy the machine is.
+func compute(d time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for began := threadtime.Now(); threadtime.Now()-began < d; {
 		_ = sha256.Sum256(make([]byte, 1<<16))
 	}
+}
+
+func TestSetupStacksAndSchedule(t *testing.T) {
+	t.Setenv(envStacks, "on")
+	p, l := setup(t, WithSchedule(), WithViewer("127.0.0.1:0"))
+	_, s := p.TracerProvider().Tracer("test").Start(t.Context(), "compute")
+	compute(300 * time.Millisecond)
 	s.End()
 	report, err := p.Schedule().Snapshot(t.Context())
 	if err != nil {
@@ -560,8 +626,12 @@ func TestSetupStacksAndSchedule(t *testing.T) {
 	if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if tree, ok := p.Stacks().Snapshot(0).Tree("compute"); !ok || tree.Total().Samples == 0 {
+	recording := p.Stacks().Snapshot(0)
+	if tree, ok := recording.Tree("compute"); !ok || tree.Total().Samples == 0 {
 		t.Errorf("no samples in compute: %v", p.Stacks().Status())
+	}
+	if want := stacks.ThisProcess(p.service); recording.Origin != want || want.Service == "" {
+		t.Errorf("origin %+v, want %+v, with a service", recording.Origin, want)
 	}
 	if p.Schedule().Recording() {
 		t.Error("the schedule is recorded after Shutdown")
@@ -573,10 +643,10 @@ func TestSetupSamplesSwitch(t *testing.T) {
 	if p.Stacks() != nil || p.Schedule() != nil {
 		t.Error("samples are taken without being asked for")
 	}
-	t.Setenv(EnvStacks, "off")
-	t.Setenv(EnvSchedule, "off")
+	t.Setenv(envStacks, "off")
+	t.Setenv(envSchedule, "off")
 	p, _ = setup(t, WithStacks(), WithSchedule())
 	if p.Stacks() != nil || p.Schedule() != nil {
-		t.Errorf("samples are taken with %s=off and %s=off", EnvStacks, EnvSchedule)
+		t.Errorf("samples are taken with %s=off and %s=off", envStacks, envSchedule)
 	}
 }

@@ -9,26 +9,30 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/teller"
 )
 
 // An AuditKind is what happened to a plan.
 type AuditKind string
 
-// The kinds of an [AuditEvent]. Each plan that is started ends by one of the last four, which
+// The kinds of an [AuditEvent]. Each plan that is started ends by one of the last five, which
 // are named as the state that it leaves.
 const (
 	AuditReceived AuditKind = "received" // a source has brought it
 	AuditRejected AuditKind = "rejected" // it is not valid, or may not be put in force
 	AuditIgnored  AuditKind = "ignored"  // it is for other processes
 	AuditStarted  AuditKind = "started"  // it is in force; delays follow in its window
-	AuditPanicked AuditKind = "panicked" // our own code did; the application goes on
+	AuditPanicked AuditKind = "panicked" // otelprof's own code did; the application goes on
 	AuditStopped  AuditKind = AuditKind(StateStopped)
 	AuditExpired  AuditKind = AuditKind(StateExpired)
 	AuditSpent    AuditKind = AuditKind(StateSpent)
 	AuditAborted  AuditKind = AuditKind(StateAborted)
+	AuditWithheld AuditKind = AuditKind(StateWithheld)
 )
 
-// An AuditEvent is one thing that happened to a plan, and who had asked for it. What is not known
+// An AuditEvent is one thing that happened to a plan, and where the plan came from. What is not known
 // is empty: a document that is not a plan has no id.
 type AuditEvent struct {
 	Time time.Time `json:"time"`
@@ -55,36 +59,36 @@ const AuditName = "otelprof.causal.plan"
 // The keys of an event's attributes, besides [PlanHashKey].
 const (
 	AuditKindKey      = attribute.Key("otelprof.causal.plan_event")
-	PlanIDKey         = attribute.Key("otelprof.causal.plan_id")
-	PlanGenerationKey = attribute.Key("otelprof.causal.plan_generation")
-	PlanAuthorKey     = attribute.Key("otelprof.causal.plan_author")
-	PlanReasonKey     = attribute.Key("otelprof.causal.plan_reason")
-	PlanSourceKey     = attribute.Key("otelprof.causal.plan_source")
-	PlanSpentKey      = attribute.Key("otelprof.causal.plan_spent") // s
-	PlanMessageKey    = attribute.Key("otelprof.causal.plan_message")
+	planIDKey         = attribute.Key("otelprof.causal.plan_id")
+	planGenerationKey = attribute.Key("otelprof.causal.plan_generation")
+	planAuthorKey     = attribute.Key("otelprof.causal.plan_author")
+	planReasonKey     = attribute.Key("otelprof.causal.plan_reason")
+	planSourceKey     = attribute.Key("otelprof.causal.plan_source")
+	planSpentKey      = attribute.Key("otelprof.causal.plan_spent") // s
+	planMessageKey    = attribute.Key("otelprof.causal.plan_message")
 )
 
 // Attributes returns what is known, for an OpenTelemetry log record or an event of a span.
 func (e AuditEvent) Attributes() []attribute.KeyValue {
 	kv := []attribute.KeyValue{AuditKindKey.String(string(e.Kind))}
 	for _, text := range []attribute.KeyValue{
-		PlanIDKey.String(e.PlanID), PlanHashKey.String(e.PlanHash), PlanAuthorKey.String(e.Author),
-		PlanReasonKey.String(e.PlanReason), PlanSourceKey.String(e.Source), PlanMessageKey.String(e.Message),
+		planIDKey.String(e.PlanID), profile.PlanHashKey.String(e.PlanHash), planAuthorKey.String(e.Author),
+		planReasonKey.String(e.PlanReason), planSourceKey.String(e.Source), planMessageKey.String(e.Message),
 	} {
 		if text.Value.AsString() != "" {
 			kv = append(kv, text)
 		}
 	}
 	if e.Generation > 0 {
-		kv = append(kv, PlanGenerationKey.Int64(int64(e.Generation)))
+		kv = append(kv, planGenerationKey.Int64(int64(e.Generation)))
 	}
 	if e.Spent > 0 {
-		kv = append(kv, PlanSpentKey.Float64(e.Spent.Seconds()))
+		kv = append(kv, planSpentKey.Float64(e.Spent.Seconds()))
 	}
 	return kv
 }
 
-// Level is how much attention the event wants: a panic is an error; a plan that is rejected or
+// Level is the log level of the event: a panic is an error; a plan that is rejected or
 // aborted a warning.
 func (e AuditEvent) Level() slog.Level {
 	switch e.Kind {
@@ -122,22 +126,20 @@ const (
 	keptEvents = 32
 	// longestMessage is what is kept of one, in bytes: a document can be wrong in many places.
 	longestMessage = 2000
-	// queuedEvents is how many wait for those who are told.
+	// queuedEvents bounds the events that wait for listeners.
 	queuedEvents = 256
 )
 
-// An audit keeps the latest events and tells them, in their order, on a goroutine of its own
-// that lives only while there are any: neither a controller nor the application ever waits
+// An audit keeps the latest events and tells them, see [teller.Teller]: neither a controller nor the application ever waits
 // for a log.
 type audit struct {
-	tell []func(AuditEvent)
+	tell   []func(AuditEvent)
+	teller *teller.Teller[AuditEvent]
 
 	mu      sync.Mutex
 	recent  []AuditEvent
-	queue   []AuditEvent
 	dropped uint64
 	sources []SourceStatus // by name
-	told    chan struct{}  // closed when the queue is empty; nil if it is
 }
 
 func newAudit(log *slog.Logger, tell []func(AuditEvent)) *audit {
@@ -145,7 +147,9 @@ func newAudit(log *slog.Logger, tell []func(AuditEvent)) *audit {
 		message, attrs := e.line()
 		log.LogAttrs(context.Background(), e.Level(), message, attrs...)
 	}
-	return &audit{tell: append([]func(AuditEvent){write}, tell...)}
+	a := &audit{tell: append([]func(AuditEvent){write}, tell...)}
+	a.teller = teller.New(queuedEvents, a.deliver)
+	return a
 }
 
 // add books an event that happens now.
@@ -156,14 +160,8 @@ func (a *audit) add(e AuditEvent) {
 	defer a.mu.Unlock()
 	a.recent = append(a.recent, e)
 	a.recent = a.recent[max(0, len(a.recent)-keptEvents):]
-	if len(a.queue) == queuedEvents {
+	if !a.teller.Tell(e) {
 		a.dropped++
-		return
-	}
-	a.queue = append(a.queue, e)
-	if a.told == nil {
-		a.told = make(chan struct{})
-		go a.deliver()
 	}
 }
 
@@ -175,31 +173,13 @@ func cut(text string, atMost int) string {
 	return strings.ToValidUTF8(text[:atMost], "") + " …"
 }
 
-func (a *audit) deliver() {
-	for {
-		e, ok := a.next()
-		if !ok {
-			return
-		}
-		for _, tell := range a.tell {
-			a.call(tell, e)
-		}
+func (a *audit) deliver(e AuditEvent) {
+	for _, tell := range a.tell {
+		a.call(tell, e)
 	}
 }
 
-func (a *audit) next() (e AuditEvent, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.queue) == 0 {
-		close(a.told)
-		a.told = nil
-		return e, false
-	}
-	e, a.queue = a.queue[0], a.queue[1:]
-	return e, true
-}
-
-// call tells one event. Who panics has not got it.
+// call delivers one event to one listener. If the listener panics, the event counts as dropped.
 func (a *audit) call(tell func(AuditEvent), e AuditEvent) {
 	defer func() {
 		if recover() != nil {
@@ -211,23 +191,14 @@ func (a *audit) call(tell func(AuditEvent), e AuditEvent) {
 	tell(e)
 }
 
-// wait waits until all events have been told, d at most.
+// wait waits until all events have been delivered, d at most.
 func (a *audit) wait(d time.Duration) {
-	a.mu.Lock()
-	told := a.told
-	a.mu.Unlock()
-	if told == nil {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-told:
-	case <-timer.C:
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	a.teller.Wait(ctx)
 }
 
-// latest returns the latest events, the oldest first, and how many were not told.
+// latest returns the latest events, the oldest first, and how many were dropped.
 func (a *audit) latest() (events []AuditEvent, dropped uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,9 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// The whole story of some plans, as Status has it and as it is told.
+// All events of some plans, in Status and as delivered.
 func TestAuditEvents(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var told []AuditEvent
@@ -45,7 +48,7 @@ func TestAuditEvents(t *testing.T) {
 		_ = c.Apply(again)
 		synctest.Wait()
 
-		event := func(p *Plan, kind AuditKind, source, message string, spent time.Duration) AuditEvent {
+		event := func(p *plan.Plan, kind AuditKind, source, message string, spent time.Duration) AuditEvent {
 			e := about(p, source, kind, message)
 			e.Spent = spent
 			return e
@@ -91,8 +94,8 @@ func TestAuditEventAttributes(t *testing.T) {
 		got[kv.Key] = kv.Value.AsInterface()
 	}
 	want := map[attribute.Key]any{
-		AuditKindKey: "stopped", PlanIDKey: "a", PlanGenerationKey: int64(3), PlanHashKey: "00ff", PlanAuthorKey: "ann",
-		PlanReasonKey: "slow?", PlanSourceKey: "api", PlanSpentKey: 0.007, PlanMessageKey: "it is late",
+		AuditKindKey: "stopped", planIDKey: "a", planGenerationKey: int64(3), profile.PlanHashKey: "00ff", planAuthorKey: "ann",
+		planReasonKey: "slow?", planSourceKey: "api", planSpentKey: 0.007, planMessageKey: "it is late",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Attributes() differ, -want +got:\n%s", diff)
@@ -110,7 +113,7 @@ func TestAuditEventAttributes(t *testing.T) {
 	}
 }
 
-// Whoever is told may take as long as he likes, call back, or panic: the controller does not wait.
+// A listener may block, call back, or panic: the controller does not wait.
 func TestAuditNeverHoldsUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		let := make(chan struct{})
@@ -140,7 +143,7 @@ func TestAuditNeverHoldsUp(t *testing.T) {
 		}
 		close(let)
 		synctest.Wait()
-		// Every event was told or counted, but for the one that panicked, which is both.
+		// Every event was delivered or counted, but for the one that panicked, which is both.
 		if got := uint64(told) + c.Status().AuditDropped; got != rejected+1 {
 			t.Errorf("%d told and %d dropped of %d", told, c.Status().AuditDropped, rejected)
 		}
@@ -155,7 +158,7 @@ func TestAuditMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// The last events are told before Close returns.
+// The last events are delivered before Close returns.
 func TestCloseTellsTheEnd(t *testing.T) {
 	told := make(chan AuditEvent, 10)
 	c, err := New(WithExperiments(wide), WithAudit(func(e AuditEvent) { told <- e }))
@@ -182,7 +185,7 @@ func TestStatusHasTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newController(t)
 		source := Source{Name: "file", Lease: 6 * time.Second}
-		if err := c.ApplyFrom(source, mustParse(t, idle)); err != nil {
+		if err := c.ApplyFrom(source, mustParse(t, idle, "restart: true")); err != nil {
 			t.Fatal(err)
 		}
 		if got := time.Until(c.Status().LeaseEnds); got != 6*time.Second {

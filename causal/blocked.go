@@ -7,16 +7,16 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Blocked calls f, which waits for somebody else: a lock, a channel, a condition. That time
-// is not self time of the current span, so experiments do not stretch it; whoever is
+// Blocked calls f, which waits for another goroutine: a lock, a channel, a condition. That time
+// is not self time of the current span, so experiments do not stretch it; the goroutine that is
 // waited for is stretched in its own right.
 //
 //	causal.Blocked(ctx, mu.Lock)
 //
-// For whom f waits is not known, so goroutines hand no virtual time over. A [Mutex], a [Chan] and the
-// other types of this package say it, also within f.
+// Which goroutine f waits for is not known, so no virtual time is handed over. A [Mutex], a [Chan] and
+// the other types of this package report it, also within f.
 func Blocked(ctx context.Context, f func()) {
-	if r := spans.RegionFromContext(ctx); r != nil {
+	if r := spans.SpanFromContext(ctx); r != nil {
 		r.BeginWait()
 		defer r.EndWait()
 	}

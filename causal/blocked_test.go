@@ -8,7 +8,7 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// What is waited for in a region is not part of it, and nobody's time is taken over.
+// A wait in a region is not part of it, and no other goroutine's virtual time is taken over.
 func TestBlockedIsAWaitForSomebodyUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		o := watch(t)
@@ -25,7 +25,7 @@ func TestBlockedIsAWaitForSomebodyUnknown(t *testing.T) {
 	})
 }
 
-// For whom f waits is known if it waits with a type of this package.
+// Which goroutine f waits for is known if it waits with a type of this package.
 func TestBlockedAroundAWaitThatIsKnown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		watch(t)

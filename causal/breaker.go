@@ -2,26 +2,49 @@ package causal
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A breaker watches the local roots, which is what callers of this process see, and opens
-// when they become slower or fail more often than they did without delays.
+// A breaker is a circuit breaker for plans: it watches the local roots, which is what callers of this process see, and opens
+// when they become slower or fail more often than they do without delays. That is a sequential test, [alarm], which may be
+// looked at all the time; and what it finds must also be large enough to matter, by the plan's rules.
 type breaker struct {
-	rules Abort
+	rules plan.Abort
 
 	durations *otelhdr.Concurrent // ns, of all roots
 	failed    atomic.Uint64
+	// Roots that took longer than the base's 99th percentile, and than rules.P99.
+	limit      atomic.Int64
+	slow, over atomic.Uint64
 
 	seen atomic.Pointer[BreakerStatus]
 
 	// Of the goroutine that runs the experiments.
-	undelayed reading // what was added up while nothing was inserted
-	window    []windowed
+	forgot reading // observations from before the base, which excludes them
+	base   base
+	phase  phase
+	still  reading // at the beginning of phaseStill
+	last   tally
+	began  time.Time // the second that goes on
+	so     tally     // what that has without delay
+	alarms struct{ slow, over, failed alarm }
+	window []windowed // at most windowParts and one
 }
+
+// A phase is what the program is going through.
+type phase int
+
+const (
+	phaseBetween phase = iota // what was delayed may still come to an end
+	phaseDelayed
+	phaseStill // nothing is delayed, and what was is over
+)
 
 // reading is a state of the counters, or the difference of two.
 type reading struct {
@@ -29,26 +52,43 @@ type reading struct {
 	failed    uint64
 }
 
+// A tally is a state of the counters that cost nothing to read, or the difference of two.
+type tally struct{ roots, slow, over, failed uint64 }
+
 type windowed struct {
 	at   time.Time
 	read reading
 }
 
-// breakerError is the relative error of the breaker's percentiles.
-const breakerError = 0.01
+const (
+	// breakerError is the relative error of the breaker's percentiles.
+	breakerError = 0.01
+	// windowParts is how many readings the window has.
+	windowParts = 20
+	// slowShare is the share of roots above the 99th percentile.
+	slowShare = 0.01
+)
 
-func newBreaker(rules Abort) (*breaker, error) {
+func newBreaker(rules plan.Abort) (*breaker, error) {
 	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(breakerError))
 	if err != nil {
 		return nil, err
 	}
-	return &breaker{rules: rules, durations: h}, nil
+	b := &breaker{rules: rules, durations: h}
+	b.limit.Store(math.MaxInt64)
+	return b, nil
 }
 
 func (b *breaker) observe(d time.Duration, failed bool) {
 	b.durations.Record(uint64(max(0, d)))
 	if failed {
 		b.failed.Add(1)
+	}
+	if int64(d) > b.limit.Load() {
+		b.slow.Add(1)
+	}
+	if limit := time.Duration(b.rules.P99); limit > 0 && d > limit {
+		b.over.Add(1)
 	}
 }
 
@@ -64,90 +104,153 @@ func (r reading) failedShare() float64 {
 	return float64(r.failed) / float64(max(1, r.durations.Count()))
 }
 
+func (b *breaker) tally() tally {
+	return tally{b.durations.Count(), b.slow.Load(), b.over.Load(), b.failed.Load()}
+}
+
+func (t tally) since(prev tally) tally {
+	return tally{t.roots - prev.roots, t.slow - prev.slow, t.over - prev.over, t.failed - prev.failed}
+}
+
+func (t tally) and(u tally) tally {
+	return tally{t.roots + u.roots, t.slow + u.slow, t.over + u.over, t.failed + u.failed}
+}
+
+// forget takes what has been seen so far off the base that is to come.
+func (b *breaker) forget() { b.forgot = b.read() }
+
 // baseline takes what has been seen so far as the state without delays.
-func (b *breaker) baseline() (enough bool) {
-	read := b.read()
+func (b *breaker) baseline(now time.Time) (enough bool) {
+	all := b.read()
+	read := all
+	if b.forgot.durations != nil {
+		read = all.since(b.forgot)
+	}
 	b.tell(BreakerStatus{BaseRoots: read.durations.Count()})
 	if read.durations.Count() < uint64(b.rules.MinSamples) {
 		return false
 	}
-	b.undelayed = read
+	b.learn(now, read)
+	b.began, b.window = now, []windowed{{now, all}}
 	b.tell(b.known())
 	return true
+}
+
+// learned reports whether it is known what is normal.
+func (b *breaker) learned() bool { return b.base.all.durations != nil }
+
+func (b *breaker) learn(now time.Time, r reading) {
+	b.base.learn(now, r)
+	// A bucket's values are alike.
+	b.limit.Store(int64(float64(b.base.p99()) * (1 + breakerError)))
+	b.last = b.tally()
+}
+
+// enter tells in which phase the program is from now on.
+func (b *breaker) enter(now time.Time, p phase) {
+	if !b.learned() {
+		return
+	}
+	b.look(now)
+	if b.phase == phaseStill && p != phaseStill {
+		b.learn(now, b.read().since(b.still))
+	}
+	if p == phaseStill && b.phase != phaseStill {
+		b.still = b.read()
+	}
+	b.phase = p
+}
+
+// look books what was seen since the last look.
+func (b *breaker) look(now time.Time) {
+	current := b.tally()
+	d := current.since(b.last)
+	b.last = current
+	clumping := b.base.clumping()
+	switch b.phase {
+	case phaseDelayed:
+		of := float64(d.roots) / clumping
+		b.alarms.slow.add(float64(d.slow)/clumping, of)
+		b.alarms.over.add(float64(d.over)/clumping, of)
+		b.alarms.failed.add(float64(d.failed)/clumping, of)
+	case phaseStill:
+		b.so = b.so.and(d)
+	}
+	if now.Sub(b.began) < time.Second {
+		return
+	}
+	b.began = now
+	b.base.saw(float64(b.so.slow), float64(b.so.roots), slowShare)
+	b.so = tally{}
+	slow, failed := b.shares()
+	b.alarms.slow.second(slow)
+	b.alarms.over.second(slowShare)
+	b.alarms.failed.second(failed)
+}
+
+// shares are those of roots that are slow, and that fail, that the base leaves room for.
+func (b *breaker) shares() (slow, failed float64) {
+	all := b.base.all
+	roots := float64(all.durations.Count()) / b.base.clumping()
+	return atMost(slowShare*roots, roots), atMost(all.failedShare()*roots, roots)
 }
 
 // check returns why the breaker opens, "" if it stays closed. It is called every 100 ms, or
 // more often, once there is a baseline.
 func (b *breaker) check(now time.Time) string {
+	b.look(now)
+	slow, failed := b.shares()
+	raised := b.alarms.slow.raised(slow) || b.alarms.over.raised(slowShare) || b.alarms.failed.raised(failed)
+	part := time.Duration(b.rules.Window) / windowParts
+	if n := len(b.window); raised || n == 0 || now.Sub(b.window[n-1].at) >= max(tick, part) {
+		return b.judge(now, slow, failed)
+	}
+	return ""
+}
+
+// judge looks at the durations.
+func (b *breaker) judge(now time.Time, slow, failed float64) string {
 	current := b.read()
-	// Checks come as often as an experiment is short, readings no more than they must.
-	if n := len(b.window); n == 0 || now.Sub(b.window[n-1].at) >= tick {
+	part := time.Duration(b.rules.Window) / windowParts
+	if n := len(b.window); n == 0 || now.Sub(b.window[n-1].at) >= max(tick, part) {
 		b.window = append(b.window, windowed{now, current})
 	}
 	first := 0
 	for first < len(b.window)-1 && now.Sub(b.window[first+1].at) >= time.Duration(b.rules.Window) {
 		first++
 	}
-	b.window = append(b.window[:0], b.window[first:]...)
+	b.window = slices.Delete(b.window, 0, first)
 	seen := current.since(b.window[0].read)
-	p99 := time.Duration(seen.durations.Percentile(99))
 	s := b.known()
-	s.Roots, s.P99, s.Failed = seen.durations.Count(), p99, seen.failedShare()
+	s.Roots, s.P99, s.Failed = seen.durations.Count(), time.Duration(seen.durations.Percentile(99)), seen.failedShare()
 	b.tell(s)
 	if s.Roots < uint64(b.rules.MinSamples) {
 		return ""
 	}
-	if limit := time.Duration(b.rules.P99); limit > 0 && p99 > limit {
+	latest := b.latest(current)
+	p99 := time.Duration(latest.durations.Percentile(99))
+	ratio := float64(p99) / float64(max(1, s.BaseP99))
+	delta := latest.failedShare() - s.BaseFailed
+	switch limit := time.Duration(b.rules.P99); {
+	case limit > 0 && p99 > limit && b.alarms.over.raised(slowShare):
 		return fmt.Sprintf("the 99th percentile of root spans is %v: must be at most abort.p99 %v", p99, limit)
-	}
-	base := s.BaseP99
-	if ratio := float64(p99) / float64(max(1, base)); ratio > b.rules.P99Ratio {
-		return fmt.Sprintf("the 99th percentile of root spans is %v, %.1f times the %v without delays: must be at most abort.p99_ratio %g times", p99, ratio, base, b.rules.P99Ratio)
-	}
-	if delta := seen.failedShare() - b.undelayed.failedShare(); delta > float64(b.rules.ErrDelta) {
-		return fmt.Sprintf("%.2f%% of root spans fail, %.2f points more than without delays: must be at most abort.err_delta %s", 100*seen.failedShare(), 100*delta, b.rules.ErrDelta)
+	case ratio > b.rules.P99Ratio && b.alarms.slow.raised(slow):
+		return fmt.Sprintf("the 99th percentile of root spans is %v, %.1f times the %v without delays: must be at most abort.p99_ratio %g times", p99, ratio, s.BaseP99, b.rules.P99Ratio)
+	case delta > float64(b.rules.ErrDelta) && b.alarms.failed.raised(failed):
+		return fmt.Sprintf("%.2f%% of root spans fail, %.2f points more than without delays: must be at most abort.err_delta %s", 100*latest.failedShare(), 100*delta, b.rules.ErrDelta)
 	}
 	return ""
 }
 
-// A BreakerStatus is what the breaker sees of the local roots, and what opens it. The percentiles are
-// exact to 1 %.
-type BreakerStatus struct {
-	// BaseRoots is how many roots ended before anything was delayed, BaseP99 and BaseFailed what is
-	// normal since; zero until there are MinRoots of them, and until then nothing is delayed.
-	BaseRoots  uint64        `json:"base_roots"`
-	BaseP99    time.Duration `json:"base_p99_ns"`
-	BaseFailed float64       `json:"base_failed"`
-	// Roots is how many ended within Window, P99 and Failed what they look like. With less than MinRoots
-	// there is no verdict.
-	Roots  uint64        `json:"roots"`
-	P99    time.Duration `json:"p99_ns"`
-	Failed float64       `json:"failed"`
-	// MinRoots and Window are the plan's.
-	MinRoots uint64   `json:"min_roots"`
-	Window   Duration `json:"window"`
-	// MostP99 and MostFailed are what opens the breaker when it is exceeded; zero as long as it is not
-	// known.
-	MostP99    time.Duration `json:"most_p99_ns"`
-	MostFailed float64       `json:"most_failed"`
-}
+// enoughRoots is how many times rules.MinSamples are enough to say how large a change is.
+const enoughRoots = 5
 
-// known is the part of the status that stays, once there is a baseline.
-func (b *breaker) known() BreakerStatus {
-	s := BreakerStatus{
-		BaseRoots: b.undelayed.durations.Count(), BaseP99: time.Duration(b.undelayed.durations.Percentile(99)),
-		BaseFailed: b.undelayed.failedShare(),
+// latest is what was seen in the shortest time up to now that has enough roots, or in the window.
+func (b *breaker) latest(current reading) reading {
+	for i := len(b.window) - 1; i > 0; i-- {
+		if current.durations.Count()-b.window[i].read.durations.Count() >= uint64(enoughRoots*b.rules.MinSamples) {
+			return current.since(b.window[i].read)
+		}
 	}
-	s.MostP99 = time.Duration(b.rules.P99Ratio * float64(s.BaseP99))
-	if limit := time.Duration(b.rules.P99); limit > 0 {
-		s.MostP99 = min(s.MostP99, limit)
-	}
-	s.MostFailed = min(1, s.BaseFailed+float64(b.rules.ErrDelta))
-	return s
-}
-
-// tell lets [Controller.Status] have it.
-func (b *breaker) tell(s BreakerStatus) {
-	s.MinRoots, s.Window = uint64(b.rules.MinSamples), b.rules.Window
-	b.seen.Store(&s)
+	return current.since(b.window[0].read)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Chan is a drop-in for a channel of T that hands virtual time over in experiments of [ModeOverlap].
-// An element brings that of its sender, a place that becomes free that of the receiver who has emptied
-// it. Without room for elements, sender and receiver go on at the later one's. Whoever receives when the
-// channel is closed and empty takes over from who has closed it.
+// A Chan is a drop-in for a channel of T that hands virtual time over in experiments of [profile.ModeOverlap].
+// An element carries the virtual time of its sender, a free place in the buffer that of the receiver which
+// emptied it. On an unbuffered channel, sender and receiver go on at the later of the two. A receive from a
+// closed and empty channel takes over the virtual time of the goroutine that closed it.
 //
 // Like a channel, a Chan is a small value that is copied freely. Make one with [NewChan]; the
 // zero Chan is a nil channel, which blocks forever. Sending on a closed one, closing it twice and
@@ -197,7 +197,7 @@ func (c Chan[T]) offer(o *observation, l *ledger.Ledger, at int64, v T, wait boo
 	c.table.mu.Lock()
 	defer c.table.mu.Unlock()
 	x := c.table.letter()
-	// Whoever receives this reads the letter with the lock, so it can still be written.
+	// The receiver of this element reads the letter with the lock held, so it can still be written.
 	if traced.TrySend(c.marks(), c.items, Item[T]{v, x}) {
 		c.table.offered(o, l, x, at, len(c.items))
 		return x, true

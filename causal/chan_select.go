@@ -19,7 +19,7 @@ import (
 //	}
 //
 // Where [Chan.ReceiveContext] is enough, it is simpler, and surer: if both sides are in a select
-// statement, a sender that has waited may go on before it is known who has received.
+// statement, a sender that has waited may go on before it is known which goroutine has received.
 func (c Chan[T]) Receiving() <-chan Item[T] {
 	if o := c.observed(); o != nil {
 		c.table.arrive(o, o.ledger(), clock.Now())
@@ -39,13 +39,13 @@ func (c Chan[T]) Received(it Item[T]) (v T, ok bool) {
 }
 
 // Item returns v as something to send in a select statement, see [Chan.Sending]. In an experiment
-// of [ModeOverlap] it allocates.
+// of [profile.ModeOverlap] it allocates.
 func (c Chan[T]) Item(v T) Item[T] {
 	o := c.observed()
 	if o == nil {
 		return Item[T]{v, &unstamped}
 	}
-	// Nobody knows what becomes of it, so it is left to the garbage collector.
+	// Its fate is unknown, so it is left to the garbage collector.
 	x := &letter{at: clock.Now(), readers: 3}
 	o.stamp(o.ledger(), x.at, &x.sent)
 	return Item[T]{v, x}
@@ -90,7 +90,7 @@ type arrival struct {
 	place *letter
 }
 
-// mostArrivals is how many are remembered. Of those who have waited longest it is forgotten that
+// mostArrivals is how many are remembered. Of those that have waited longest it is forgotten that
 // they have.
 const mostArrivals = 64
 

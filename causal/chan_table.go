@@ -8,8 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A channel of Go knows nothing of stamps. They lie on a table beside it, in the order in which
-// the channel serves: elements, places and those who wait, each first come, first served.
+// A channel of Go has no room for stamps. They are in a table beside it, in the order in which
+// the channel serves: elements, places and goroutines that wait, each first come, first served.
 // What is not observed, or slips in between, leaves a stamp too many or too few there, and then a
 // neighbour's is taken for it; the numbers of elements and places tell, and it does not last.
 
@@ -18,7 +18,7 @@ type letter struct {
 	sent  ledger.Stamp
 	place ledger.Stamp // that the element takes, or of the receiver if there are no places
 	at    int64        // when the sender arrived
-	// found is true when place is written, with the zero stamp if nobody has left any.
+	// found is true when place is written, with the zero stamp if no receiver has left one.
 	found bool
 	// readers is how many still need the letter: the receiver, and the sender if it waits.
 	readers int8
@@ -28,7 +28,7 @@ type letter struct {
 }
 
 // mostPlaces is how many free places are remembered. A channel with more of them is not full, and
-// nobody waits for a place in it.
+// no sender waits for a place in it.
 const mostPlaces = 256
 
 // table is what goroutines that meet at a channel leave for each other.
@@ -38,7 +38,7 @@ type table struct {
 
 	mu sync.Mutex
 	// free are the places that have been emptied, the oldest first. The letters' place tells by
-	// whom. A channel without places has one for each receiver that waits instead.
+	// which receiver. A channel without places has one for each receiver that waits instead.
 	free letters
 	// waiting are the senders whose elements have no place yet.
 	waiting letters
@@ -47,7 +47,7 @@ type table struct {
 	spare   letters
 }
 
-// letter returns one for an element that is received by one who is observed.
+// letter returns one for an element that is received by a goroutine that is observed.
 func (t *table) letter() *letter {
 	x := t.spare.pop()
 	if x == nil {
@@ -57,7 +57,7 @@ func (t *table) letter() *letter {
 	return x
 }
 
-// drop says that one of those who need the letter does not any more.
+// drop releases one reference to the letter.
 func (t *table) drop(x *letter) {
 	if x.readers--; x.readers == 0 {
 		t.spare.push(x)
@@ -68,7 +68,7 @@ func (t *table) drop(x *letter) {
 func (t *table) offered(o *observation, l *ledger.Ledger, x *letter, at int64, buffered int) {
 	t.find(x, buffered)
 	if t.places == 0 {
-		o.stamp(l, at, &x.sent) // of the arrival: who of the two comes later need not wait
+		o.stamp(l, at, &x.sent) // of the arrival: the later of the two need not wait
 	}
 	o.acquire(l, at, at, &x.place)
 	if t.places > 0 {
@@ -86,7 +86,7 @@ func (t *table) find(x *letter, buffered int) {
 			t.drop(t.free.pop())
 		}
 		if t.free.n < free {
-			return // it is one that nobody has emptied, or so long ago that it does not matter
+			return // no receiver has emptied it, or so long ago that it does not matter
 		}
 	}
 	if p := t.free.pop(); p != nil {
@@ -175,7 +175,7 @@ func (t *table) invite(o *observation, l *ledger.Ledger, at int64) *letter {
 		return nil
 	}
 	if t.free.n == mostPlaces {
-		t.drop(t.free.pop()) // whoever has waited longest holds up senders least
+		t.drop(t.free.pop()) // the place that has been free for longest delays senders least
 	}
 	p := t.letter()
 	p.readers = 2

@@ -132,7 +132,7 @@ func TestChanHandsOver(t *testing.T) {
 	}
 }
 
-// Of several who send, each has its own time, and who waits for a place gets it from who has emptied it.
+// Of several senders, each has its own time, and one that waits for a place gets it from the receiver that has emptied it.
 func TestChanHandsOverToEachSender(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		watch(t)
@@ -156,7 +156,7 @@ func TestChanHandsOverToEachSender(t *testing.T) {
 	})
 }
 
-// An element that waits for a place is there no earlier than the place, whoever receives it.
+// An element that waits for a place is there no earlier than the place, for any receiver.
 func TestChanElementWaitsForItsPlace(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		watch(t)
@@ -327,7 +327,7 @@ func TestChanPanics(t *testing.T) {
 		checkPanics(t, "Close", closed.Close, func() { close(peer) })
 		checkPanics(t, "Close of the zero Chan", Chan[int]{}.Close, func() { close(chan int(nil)) })
 		checkPanics(t, "NewChan(-1)", func() { NewChan[int](minusOne) }, func() { _ = make(chan int, minusOne) })
-		if v, ok := closed.Receive(); v != 0 || ok { // nobody has kept the lock
+		if v, ok := closed.Receive(); v != 0 || ok { // the lock was released
 			t.Errorf("Receive() = %v, %v, want 0, false", v, ok)
 		}
 		watch(t)

@@ -1,9 +1,11 @@
 package causal
 
 import (
-	"fmt"
-	"strings"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/words"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/causal/replay"
 )
 
 // Evidence is what is known about how well one cell was measured: a region at one speed-up with
@@ -13,20 +15,33 @@ type evidence struct {
 	visits uint64
 	// ends is the number of ends of the region's spans; negative if it is not known.
 	ends int64
-	// elapsed is the time measured, growth by how much of it the region's saving grew.
-	elapsed, growth time.Duration
+	// arms is the number of experiments, took the sum of the durations of those spans, speedup the one asked about.
+	arms    int
+	took    time.Duration
+	speedup float64
+	// startAs is what spans of the region are started as, if it is not known then that they are of the region.
+	startAs string
+	// strays is the share of visits that came on another path than without delay.
+	strays float64
+	// calls is how many calls of itself the process has answered meanwhile.
+	calls uint64
+	// elapsed is the time measured, growth by how much of it the region's saving grew, rooted the sum of the durations of local
+	// roots that ended meanwhile: of requests side by side each counts.
+	elapsed, growth, rooted time.Duration
 	// owed, paid and residual are the delays asked for, those inserted and those still
 	// missing at the ends of the arms.
 	owed, paid, residual time.Duration
-	// unattributed is the time for which somebody waited for nobody known, attributed that of
-	// waits whose end is known.
+	// unattributed is the time of waits that no known goroutine ended, attributed that of waits
+	// whose waker is known.
 	unattributed, attributed time.Duration
+	// recorded are the waits in the warm-up.
+	recorded replay.Waits
 	// saturated is the share of the time in which processors were short, in [0, 1].
 	saturated float64
 	// rejected is the number of arms thrown away.
 	rejected int
-	// null are the reductions between arms without any delay (A/A).
-	null []float64
+	// check are the intervals made from arms without any delay.
+	check selfCheck
 }
 
 // The bounds beyond which a number is withheld.
@@ -36,76 +51,84 @@ const (
 	littleResidual   = 0.002 // of the time: then it changes nothing
 	leastDelivered   = 0.95  // of what is owed
 	mostUnattributed = 0.05  // of all waiting
-	littleWaiting    = 0.01  // of the time: then it does not matter who is waited for
-	nullWithin       = 0.01
+	littleWaiting    = 0.01  // of the time: then it does not matter which goroutine is waited for
+	leastEnds        = 5     // of the region, in an experiment
+	leastGrowth      = 0.01  // of what the region's share of the time promises
+	leastChance      = 0.01  // of what the self-check has found, if all is well
+	// More calls of the process of itself for each visit: HotROD in one process came out up to 34 points too low.
+	mostCallsOfItself = 0.01
 )
 
-// reason says why no number may be given, and what to do about it, "" if it may.
-func (v evidence) reason() string {
+// withheld returns why no number may be given, the zero value if it may.
+func (v evidence) withheld() profile.Withheld {
 	waited := v.unattributed + v.attributed
 	switch {
+	case v.startAs != "":
+		return profile.Withheld{Code: profile.WithheldStartedAs, Name: v.startAs}
+	case v.arms > 0 && v.ends == 0:
+		return profile.Withheld{Code: profile.WithheldNoSpans}
+	case v.arms > 0 && v.ends >= 0 && v.ends < leastEnds*int64(v.arms):
+		return profile.Withheld{Code: profile.WithheldFewSpans, Count: v.ends, Of: int64(v.arms), Need: leastEnds}
+	case v.took > 0 && float64(v.growth) < leastGrowth*v.speedup*float64(min(v.took, v.elapsed)):
+		return profile.Withheld{Code: profile.WithheldElsewhere, Took: v.took, Saved: v.growth, Elapsed: v.elapsed}
+	case v.strays > 0:
+		return profile.Withheld{Code: profile.WithheldOtherPath, Part: v.strays}
+	case float64(v.calls) > mostCallsOfItself*float64(v.visits): // before what another build would tell of, and would not help
+		return profile.Withheld{Code: profile.WithheldCallsItself, Count: int64(v.calls), Of: int64(v.visits)}
+	case untoldIn(v.recorded):
+		return profile.Withheld{Code: profile.WithheldUnknownWaits, Part: partOf(v.recorded.Untold, v.recorded.All)}
 	case v.saturated > mostSaturated:
-		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span: measure at less load, or build with otelprof build", 100*v.saturated)
+		return profile.Withheld{Code: profile.WithheldSaturated, Part: v.saturated}
 	case v.owed > 0 && partOf(v.paid, v.owed) < leastDelivered:
-		return fmt.Sprintf("only %.0f %% of the delays could be inserted: the rules that withheld them say which limit to raise", 100*partOf(v.paid, v.owed))
+		return profile.Withheld{Code: profile.WithheldNotInserted, Part: partOf(v.paid, v.owed)}
 	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual && (v.elapsed == 0 || partOf(v.residual, v.elapsed) > littleResidual):
-		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%: ask for smaller speed-ups, or raise limits.per_span", 100*partOf(v.residual, v.growth))
-	case waited > 0 && partOf(v.unattributed, waited) > mostUnattributed && (v.elapsed == 0 || partOf(v.unattributed, v.elapsed) > littleWaiting):
-		return fmt.Sprintf("it is not known what ended %.0f %% of the waiting: use causal.Mutex and the like, or causal.Blocked", 100*partOf(v.unattributed, waited))
+		return profile.Withheld{Code: profile.WithheldOwed, Part: partOf(v.residual, v.growth)}
+	case waited > 0 && partOf(v.unattributed, waited) > mostUnattributed && (v.elapsed == 0 || partOf(v.unattributed, max(v.elapsed, v.rooted)) > littleWaiting):
+		return profile.Withheld{Code: profile.WithheldUnattributed, Part: partOf(v.unattributed, waited)}
 	}
-	return notNull(v.null)
+	return v.check.withheld()
+}
+
+// untoldIn reports whether more of the waiting in a recording is for unknown goroutines than may be.
+func untoldIn(w replay.Waits) bool {
+	return w.All > 0 && partOf(w.Untold, w.All) > mostUnattributed && w.Length > 0 && partOf(w.Untold, w.Length) > littleWaiting
 }
 
 func partOf(part, whole time.Duration) float64 { return float64(part) / float64(whole) }
 
-// notNull says that two runs alike differ.
-func notNull(reductions []float64) string {
-	if len(reductions) < leastSamples {
-		return ""
+// withheld reports intervals that are too narrow here.
+func (c selfCheck) withheld() profile.Withheld {
+	if c.chance() >= leastChance {
+		return profile.Withheld{}
 	}
-	e := summarize(reductions)
-	if e.lo <= nullWithin && e.hi >= -nullWithin {
-		return ""
-	}
-	return fmt.Sprintf("self-check failed: two runs without any delay differ by %.1f %% (%.1f .. %.1f): measure while the load is steady, or longer by timing.experiment", 100*e.median, 100*e.lo, 100*e.hi)
+	return profile.Withheld{Code: profile.WithheldSelfCheck, Count: int64(c.missed), Of: int64(c.intervals)}
 }
 
 // doubts are what a reader of the number should know.
 func (v evidence) doubts() (doubts []string) {
 	if v.rejected > 0 {
-		doubts = append(doubts, countOf(v.rejected, "experiment")+" thrown away")
+		doubts = append(doubts, words.Count(v.rejected, "experiment")+" thrown away")
 	}
 	return doubts
 }
 
-// explain says what there was, for a number that is missing.
-func (v evidence) explain() string {
-	var parts []string
+// measured is what there was, for a number that is missing.
+func (v evidence) measured() profile.Measured {
+	m := profile.Measured{Inserted: v.paid, Owed: v.owed, Rejected: v.rejected}
 	if v.elapsed > 0 {
-		parts = append(parts, fmt.Sprintf("%s of the progress point in %v", countOf(v.visits, "visit"), v.elapsed.Round(time.Millisecond)))
+		m.Visits, m.Elapsed, m.Spans = v.visits, v.elapsed, v.ends
 	}
-	if v.elapsed > 0 && v.ends >= 0 {
-		parts = append(parts, countOf(v.ends, "span")+" of the region")
-	}
-	if v.owed > 0 {
-		parts = append(parts, fmt.Sprintf("%v of %v delay inserted", v.paid.Round(time.Microsecond), v.owed.Round(time.Microsecond)))
-	}
-	if v.rejected > 0 {
-		parts = append(parts, countOf(v.rejected, "experiment")+" thrown away")
-	}
-	return strings.Join(parts, ", ")
+	return m
 }
 
 // judge returns the effect as the evidence leaves it: withheld, with its doubts, or, where there
 // is no number anyway, with what there was instead.
-func (v evidence) judge(e Effect) Effect {
-	if why := v.reason(); why != "" {
-		return e.withhold(why)
+func (v evidence) judge(e profile.Effect) profile.Effect {
+	if why := v.withheld(); why.Code != "" {
+		return e.Withhold(why)
 	}
-	if e.Withheld != "" {
-		if what := v.explain(); what != "" {
-			e.Withheld += " (" + what + ")"
-		}
+	if !e.Known() {
+		e.Withheld.Measured = v.measured()
 		return e
 	}
 	e.Warnings = append(e.Warnings, v.doubts()...)

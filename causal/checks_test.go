@@ -3,6 +3,8 @@ package causal
 import (
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestEvidence(t *testing.T) {
@@ -10,46 +12,75 @@ func TestEvidence(t *testing.T) {
 		visits: 900, ends: 900, elapsed: time.Minute, growth: 10 * time.Second,
 		owed: 8 * time.Second, paid: 8 * time.Second, residual: 50 * time.Millisecond,
 		attributed: 20 * time.Second, unattributed: 100 * time.Millisecond,
-		saturated: 0.1, null: []float64{.01, -.01, .005, -.005, 0, .002},
+		saturated: 0.1, check: selfCheck{intervals: 20, missed: 1},
 	}
-	biased := []float64{.05, .051, .049, .05, .052, .048}
 	for _, tt := range []struct {
 		name   string
 		change func(*evidence)
-		want   string
+		want   profile.Withheld
 	}{
-		{"nothing is known", func(v *evidence) { *v = evidence{} }, ""},
-		{"all is well", func(*evidence) {}, ""},
-		{"saturated", func(v *evidence) { v.saturated = 0.63 }, "processors were short for 63 % of the time, and who waits for one is seen by no span: measure at less load, or build with otelprof build"},
-		{"not delivered", func(v *evidence) { v.paid = 5 * time.Second }, "only 62 % of the delays could be inserted: the rules that withheld them say which limit to raise"},
-		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, "1.8 % of the delays were still owed at the end, more than 1 %: ask for smaller speed-ups, or raise limits.per_span"},
-		{"unattributed", func(v *evidence) { v.unattributed = 20 * time.Second }, "it is not known what ended 50 % of the waiting: use causal.Mutex and the like, or causal.Blocked"},
-		{"unattributed, but little", func(v *evidence) { v.unattributed, v.attributed = 500*time.Millisecond, 0 }, ""},
-		{"A/A", func(v *evidence) { v.null = biased }, "self-check failed: two runs without any delay differ by 5.0 % (4.8 .. 5.2): measure while the load is steady, or longer by timing.experiment"},
-		{"too few to check", func(v *evidence) { v.null = biased[:4] }, ""},
+		{"nothing is known", func(v *evidence) { *v = evidence{} }, profile.Withheld{}},
+		{"all is well", func(*evidence) {}, profile.Withheld{}},
+		{"saturated", func(v *evidence) { v.saturated = 0.63 }, profile.Withheld{Code: profile.WithheldSaturated, Part: 0.63}},
+		{"not delivered", func(v *evidence) { v.paid = 5 * time.Second }, profile.Withheld{Code: profile.WithheldNotInserted, Part: 0.625}},
+		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, profile.Withheld{Code: profile.WithheldOwed, Part: 0.018}},
+		{"unattributed", func(v *evidence) { v.unattributed = 20 * time.Second }, profile.Withheld{Code: profile.WithheldUnattributed, Part: 0.5}},
+		{"unattributed, but little", func(v *evidence) { v.unattributed, v.attributed = 500*time.Millisecond, 0 }, profile.Withheld{}},
+		{"A/A", func(v *evidence) { v.check.missed = 5 }, profile.Withheld{Code: profile.WithheldSelfCheck, Count: 5, Of: 20}},
+		{"too few to check", func(v *evidence) { v.check = selfCheck{intervals: 1, missed: 1} }, profile.Withheld{}},
 	} {
 		v := good
 		tt.change(&v)
-		if got := v.reason(); got != tt.want {
-			t.Errorf("%s: reason() = %q, want %q", tt.name, got, tt.want)
+		if got := v.withheld(); got != tt.want {
+			t.Errorf("%s: withheld() = %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }
 
 func TestJudge(t *testing.T) {
-	number := effectOf(0.5, []float64{.1, .1, .1, .1, .1, .1}, nil)
-	few := effectOf(0.5, []float64{.1}, nil)
+	number := profile.NewEffect(0.5, []float64{.1, .1, .1, .1, .1, .1}, nil)
+	few := profile.NewEffect(0.5, []float64{.1}, nil)
 	v := evidence{visits: 12, ends: 3, elapsed: 10 * time.Second, owed: 10 * time.Millisecond, paid: 10 * time.Millisecond, rejected: 2}
-	if got := v.judge(number); got.Withheld != "" || len(got.Warnings) != 1 || got.Warnings[0] != "2 experiments thrown away" {
+	if got := v.judge(number); !got.Known() || len(got.Warnings) != 1 || got.Warnings[0] != "2 experiments thrown away" {
 		t.Errorf("judge of a number: %+v", got)
 	}
-	want := "1 iteration measured, 5 are needed (12 visits of the progress point in 10s, 3 spans of the region, 10ms of 10ms delay inserted, 2 experiments thrown away)"
+	want := profile.Withheld{
+		Code: profile.WithheldIterations, Count: 1, Need: 5,
+		Measured: profile.Measured{Visits: 12, Elapsed: 10 * time.Second, Spans: 3, Inserted: 10 * time.Millisecond, Owed: 10 * time.Millisecond, Rejected: 2},
+	}
 	if got := v.judge(few); got.Withheld != want || len(got.Reductions) != 1 {
-		t.Errorf("judge of too few = %q, want %q", got.Withheld, want)
+		t.Errorf("judge of too few = %+v, want %+v", got.Withheld, want)
 	}
 	v.paid = 0
 	got := v.judge(number)
-	if got.Withheld != "only 0 % of the delays could be inserted: the rules that withheld them say which limit to raise" || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
+	if got.Withheld != (profile.Withheld{Code: profile.WithheldNotInserted}) || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
 		t.Errorf("judge of a number that fails a check: %+v", got)
+	}
+}
+
+// Unreported waits for locks are compared with what requests took, which run side by side, and not with the clock alone.
+func TestWaitsAreHeldAgainstTheTimeOfRequests(t *testing.T) {
+	for _, tt := range []struct {
+		name                                  string
+		locks, attributed, took, rooted, want time.Duration
+	}{
+		{"half of a second, one request", 500 * ms, 0, time.Second, time.Second, 500 * ms},
+		{"what is told of is taken off", 500 * ms, 100 * ms, time.Second, time.Second, 400 * ms},
+		{"mostly told of", 500 * ms, 300 * ms, time.Second, time.Second, 0},
+		{"less than a tenth", 90 * ms, 0, time.Second, time.Second, 0},
+		{"no request has ended", 110 * ms, 0, time.Second, 0, 110 * ms},
+		{"500 requests, 0.02 % of their time", 7 * time.Second, 0, time.Minute, 500 * time.Minute, 0},
+		{"500 requests, 2 % of their time", 600 * time.Second, 0, time.Minute, 500 * time.Minute, 600 * time.Second},
+	} {
+		if got := untold(tt.locks, tt.attributed, tt.took, tt.rooted); got != tt.want {
+			t.Errorf("%s: %v are untold, want %v", tt.name, got, tt.want)
+		}
+	}
+	v := evidence{visits: 900, ends: 900, elapsed: time.Minute, attributed: time.Second, unattributed: 7 * time.Second}
+	if v.withheld().Code == "" {
+		t.Error("7 of 8 s of waiting in a minute are untold, and the number is given")
+	}
+	if v.rooted = 500 * time.Minute; v.withheld().Code != "" {
+		t.Errorf("7 s of 500 requests that took a minute each withhold the number: %s", v.withheld())
 	}
 }

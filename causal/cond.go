@@ -7,8 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Cond is a drop-in for [sync.Cond] that hands virtual time over in experiments of [ModeOverlap],
-// from whoever signals to those who are woken. L can be any lock; a [Mutex] or an [RWMutex] hands over its own time as
+// A Cond is a drop-in for [sync.Cond] that hands virtual time over in experiments of [profile.ModeOverlap],
+// from the goroutine that signals to those that are woken. L can be any lock; a [Mutex] or an [RWMutex] hands over its own time as
 // well, as it should. A Cond must not be copied after first use.
 //
 // While no experiment runs, Signal and Broadcast cost one atomic load more than those of
@@ -16,7 +16,7 @@ import (
 // is allocated but for the first time.
 //
 // A goroutine that is woken takes over from the last one that has signalled by then. That is the
-// one that woke it, or somebody whose unlocking of L it has to wait for anyway.
+// one that woke it, or a later one whose unlocking of L it has to wait for anyway.
 type Cond struct {
 	// L is held while the condition is read or changed.
 	L sync.Locker
@@ -45,7 +45,7 @@ func (c *Cond) Wait() {
 func (c *Cond) wait(o *observation) {
 	l := o.ledger()
 	at := clock.Now()
-	// Who waits does not pay, so L is given back without delay.
+	// A goroutine that waits does not pay, so L is released without delay.
 	o.arrive(l, at)
 	c.cond.Wait()
 	c.mu.Lock()

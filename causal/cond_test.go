@@ -11,7 +11,7 @@ import (
 func TestCondHandsOver(t *testing.T) {
 	for name, test := range map[string]struct {
 		l sync.Locker
-		// The lock tells more than the signal: who makes elements gets it after who uses them.
+		// The lock tells more than the signal: the producer gets it after the consumer.
 		producer time.Duration
 	}{
 		"signal":          {new(sync.Mutex), 50 * msec},

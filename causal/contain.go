@@ -5,10 +5,11 @@ import (
 	"runtime"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// Everything of ours that runs on the application's goroutines recovers from its own panics. One
-// is a bug of ours, and whatever was observed with that bug is worth nothing: the plan is
+// All code of this package that runs on the application's goroutines recovers from its own panics.
+// A panic is a bug of otelprof, and measurements taken with that bug are worth nothing: the plan is
 // aborted and latched, and the application goes on.
 
 // contain is deferred where a run is asked something.
@@ -31,8 +32,8 @@ func (o *observation) contain() {
 	}
 }
 
-// What waits tell ledgers goes through the following, so that a lock is locked and a message is
-// sent whatever becomes of our books.
+// These wrappers recover from panics in the ledger, so that the application's lock or send always
+// completes.
 
 func (o *observation) arrive(l *ledger.Ledger, at int64) {
 	defer o.contain()
@@ -55,7 +56,7 @@ func (o *observation) stamp(l *ledger.Ledger, at int64, into *ledger.Stamp) {
 }
 
 // panicked books a panic, with the stack as far as it has room in a log.
-func (a *audit) panicked(p *Plan, value any) {
+func (a *audit) panicked(p *plan.Plan, value any) {
 	stack := make([]byte, 4096)
 	e := about(p, "", AuditPanicked, fmt.Sprint(value))
 	e.stack = string(stack[:runtime.Stack(stack, false)])

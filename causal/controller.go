@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -31,17 +33,23 @@ type Controller struct {
 	reason     string
 	since      time.Time
 	last       *run // the one running, or the one that ended last
-	plan       *Plan
+	plan       *plan.Plan
 	source     string
+	file       string // that it was read from, "" if from elsewhere
 	lastError  string
 	generation uint64
 	latched    map[string]bool // IDs of the plans that were aborted
+	ended      ended
+	before     ended           // documents from before this process, that were refused
+	heard      map[string]bool // sources from which anything has been received
+	outlays    outlays
 	closed     bool
 	wait       sync.WaitGroup
 
 	study      study
 	recorder   *record.Recorder
 	background sync.WaitGroup
+	latest     latest
 	ending     context.Context // until Close
 	close      context.CancelFunc
 }
@@ -54,12 +62,15 @@ func New(opts ...Option) (*Controller, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	controller := &Controller{config: c, state: StateIdle, since: time.Now(), latched: map[string]bool{}, ending: ctx, close: cancel}
+	controller := &Controller{
+		config: c, state: StateIdle, since: time.Now(), ending: ctx, close: cancel,
+		latched: map[string]bool{}, ended: ended{}, before: ended{}, heard: map[string]bool{}, outlays: outlays{},
+	}
 	controller.study = c.newStudy()
 	if !c.replay {
-		controller.recorder = record.New(controller.study.add, nil)
+		controller.recorder = record.New(controller.study.add, nil, controller.study.enough)
 	} else {
-		controller.recorder = record.New(controller.study.add, controller.keepAway)
+		controller.recorder = record.New(controller.study.add, controller.keepAway, controller.study.enough)
 		controller.background.Go(func() { controller.recorder.Run(ctx) })
 	}
 	return controller, nil
@@ -72,30 +83,50 @@ func (c *Controller) Hook() spans.Hook { return hook{c} }
 type Source struct {
 	// Name is for the audit: a file name, a URL, "api".
 	Name string
-	// Lease ends a plan when [Controller.Renew] is not called for that long; zero never.
+	// File is the path of the file that the source reads, "" for other sources.
+	File string
+	// Lease ends a plan when [Controller.Renew] is not called for that long; zero never. A source with a lease is asked again and
+	// again, so that what it says first may be older than this process.
 	Lease time.Duration
+	// Signed tells that the source has checked a signature. Then a plan must name its audience, and must
+	// not be an old one: target.service, target.env where this process has an environment, and generation.
+	Signed bool
 }
 
 // Apply puts a plan in force in place of the one before, which ends at once, also if the new
 // one is refused. Applying the plan that is in force again changes nothing. The error wraps
-// [ErrDisabled], [ErrPlan], [ErrGeneration] or [ErrLatched].
-func (c *Controller) Apply(p *Plan) error { return c.ApplyFrom(Source{Name: "api"}, p) }
+// [ErrDisabled], [plan.ErrInvalid], [ErrGeneration] or [ErrLatched].
+func (c *Controller) Apply(p *plan.Plan) error { return c.apply(Source{Name: "api"}, p, c.refuses) }
 
-// ApplyFrom is Apply for a source of plans.
-func (c *Controller) ApplyFrom(a Source, p *Plan) error {
+// ApplyFrom is Apply for a source of plans outside of the program. A document whose plan has ended is refused
+// until it expires, [ErrReplayed]: the sender of a repeated document need not be its author (a replay attack). So
+// is a plan of a signed source without an audience, [ErrAudience], and one that the source had before this process
+// began, [ErrRestart], unless it asks for restart.
+func (c *Controller) ApplyFrom(a Source, p *plan.Plan) error {
+	return c.apply(a, p, func(p *plan.Plan, now time.Time) error { return c.refusesFrom(a, p, now) })
+}
+
+func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.run.Load(); r != nil && r.plan.hash != "" && r.plan.hash == p.hash && c.source == a.Name {
+	if r := c.run.Load(); r != nil && r.plan.Hash() != "" && r.plan.Hash() == p.Hash() && c.source == a.Name {
 		return nil
 	}
 	c.audit.add(about(p, a.Name, AuditReceived, ""))
 	now := time.Now()
-	if err := c.refuses(p, now); err != nil {
+	err := refuses(p, now)
+	if errors.Is(err, ErrRestart) {
+		c.before.add(p, now)
+	}
+	if err != nil {
+		c.hears(a)
 		c.reject(p, err, a.Name)
 		return err
 	}
 	c.stop(errReplaced)
-	c.plan, c.source, c.lastError = p, a.Name, ""
+	total := c.allows(c.caps.Tighten(p.Limits).Total, a, p, now)
+	c.hears(a)
+	c.plan, c.source, c.file, c.lastError = p, a.Name, a.File, ""
 	c.generation = max(c.generation, p.Generation)
 	if why := c.misses(p); why != "" {
 		c.audit.add(about(p, a.Name, AuditIgnored, why))
@@ -107,6 +138,7 @@ func (c *Controller) ApplyFrom(a Source, p *Plan) error {
 		c.reject(p, err, a.Name)
 		return err
 	}
+	r.guard.limits.Total = total
 	if a.Lease > 0 {
 		r.guard.renew(now, a.Lease)
 	}
@@ -117,32 +149,39 @@ func (c *Controller) ApplyFrom(a Source, p *Plan) error {
 var errReplaced = errors.New("replaced by another plan")
 
 // Check returns why [Controller.Apply] would not start a plan here now, nil if it would: the error
-// of Apply, or, wrapping [ErrPlan], that the plan is for other processes. It changes nothing.
-func (c *Controller) Check(p *Plan) error {
+// of Apply, or, wrapping [plan.ErrInvalid], that the plan is for other processes. It changes nothing.
+func (c *Controller) Check(p *plan.Plan) error { return c.check(p, c.refuses) }
+
+// CheckFrom is Check for [Controller.ApplyFrom].
+func (c *Controller) CheckFrom(a Source, p *plan.Plan) error {
+	return c.check(p, func(p *plan.Plan, now time.Time) error { return c.refusesFrom(a, p, now) })
+}
+
+func (c *Controller) check(p *plan.Plan, refuses func(*plan.Plan, time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.refuses(p, time.Now()); err != nil {
+	if err := refuses(p, time.Now()); err != nil {
 		return err
 	}
 	if why := c.misses(p); why != "" {
-		return fmt.Errorf("%w: target: %s", ErrPlan, why)
+		return fmt.Errorf("%w: target: %s", plan.ErrInvalid, why)
 	}
 	return nil
 }
 
 // refuses returns why a plan may not be put in force.
-func (c *Controller) refuses(p *Plan, now time.Time) error {
+func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 	if c.closed {
 		return fmt.Errorf("%w: the program ends", ErrDisabled)
 	}
 	if !c.enabled {
 		return fmt.Errorf("%w: the program must opt in with WithExperiments and %s must not be off", ErrDisabled, EnvExperiments)
 	}
-	if err := p.validate(now); err != nil {
+	if err := p.Validate(now); err != nil {
 		return err
 	}
-	if p.Mode == ModeOverlap && !goroutine.Known() && !scheduling() {
-		return fmt.Errorf("%w: mode %s: goroutines can not be told apart in this build; mode %s can be used", ErrDisabled, ModeOverlap, ModeDilation)
+	if p.Mode == profile.ModeOverlap && !goroutine.Known() && !scheduling() {
+		return fmt.Errorf("%w: mode %s: goroutines cannot be told apart in this build; mode %s can be used", ErrDisabled, profile.ModeOverlap, profile.ModeDilation)
 	}
 	if p.Generation != 0 && p.Generation <= c.generation {
 		return fmt.Errorf("%w: generation %d: must be above %d, the last one seen", ErrGeneration, p.Generation, c.generation)
@@ -150,11 +189,30 @@ func (c *Controller) refuses(p *Plan, now time.Time) error {
 	if c.latched[p.ID] {
 		return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrLatched, p.ID)
 	}
+	if s := c.outlays[p.ID].spent; s >= time.Duration(c.caps.Tighten(p.Limits).Total) {
+		return fmt.Errorf("%w: id %q: it has spent %v, all of limits.total, another try needs another id", ErrLatched, p.ID, s)
+	}
 	return nil
 }
 
+// refusesFrom is refuses for a plan from outside of the program.
+func (c *Controller) refusesFrom(a Source, p *plan.Plan, now time.Time) error {
+	if a.Signed {
+		if err := c.audience(p); err != nil {
+			return err
+		}
+	}
+	if err := c.refuses(p, now); err != nil {
+		return err
+	}
+	if c.ended.has(p) {
+		return fmt.Errorf("%w: id %q: this document has been in force and has ended, another try needs a change of it", ErrReplayed, p.ID)
+	}
+	return c.refusesOlder(a, p)
+}
+
 // misses returns why a plan is not for this process, "" if it is.
-func (c *Controller) misses(p *Plan) string {
+func (c *Controller) misses(p *plan.Plan) string {
 	t := p.Target
 	switch {
 	case t.Service != "" && t.Service != c.service:
@@ -188,7 +246,7 @@ func (c *Controller) start(r *run) {
 	}
 	c.enter(state, "")
 	c.audit.add(about(r.plan, c.source, AuditStarted, ""))
-	if r.plan.Mode == ModeOverlap {
+	if r.plan.Mode == profile.ModeOverlap {
 		c.wait.Go(func() { c.watch(ctx, r.load) })
 		if scheduling() {
 			c.wait.Go(func() { r.supervise(ctx) })
@@ -211,6 +269,8 @@ func (c *Controller) finished(r *run, source string, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state, reason := outcome(cause)
+	c.ended.add(r.plan, time.Now())
+	c.outlays.book(r, time.Now())
 	if state == StateAborted {
 		c.latched[r.plan.ID] = true
 	}
@@ -226,6 +286,8 @@ func (c *Controller) finished(r *run, source string, cause error) {
 func (c *Controller) stop(cause error) {
 	if r := c.run.Swap(nil); r != nil {
 		r.endFor(cause)
+		c.ended.add(r.plan, time.Now()) // before its goroutine records it: the same document may come first
+		c.outlays.book(r, time.Now())
 		if r.opened.Load() { // before: its goroutine will say so, but the next plan may come first
 			c.latched[r.plan.ID] = true
 		}
@@ -251,10 +313,11 @@ func (c *Controller) stopFor(reason string) {
 func (c *Controller) Reject(a Source, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.hears(a)
 	c.reject(nil, err, a.Name)
 }
 
-func (c *Controller) reject(p *Plan, err error, source string) {
+func (c *Controller) reject(p *plan.Plan, err error, source string) {
 	c.audit.add(about(p, source, AuditRejected, err.Error()))
 	c.lastError = err.Error()
 	if c.run.Load() != nil {
@@ -277,6 +340,7 @@ func (c *Controller) Renew(a Source) {
 func (c *Controller) StopFrom(a Source, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.hears(a)
 	if c.source == a.Name {
 		c.stopFor(reason)
 	}
@@ -285,11 +349,11 @@ func (c *Controller) StopFrom(a Source, reason string) {
 // programEnds is why Close stops.
 const programEnds = "the program ends"
 
-// toldWithin is how long Close waits for those who are told what happened.
+// toldWithin is how long Close waits for audit listeners.
 const toldWithin = time.Second
 
-// Close stops and waits until nothing of the controller runs any more, and a second at most for those
-// that [WithAudit] and [WithLogger] name. Later plans are refused.
+// Close stops and waits until nothing of the controller runs any more, and a second at most for the
+// listeners of [WithAudit] and [WithLogger]. Later plans are refused.
 func (c *Controller) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -298,6 +362,7 @@ func (c *Controller) Close() error {
 	c.close()
 	c.wait.Wait()
 	c.background.Wait()
+	c.latest.end(c)
 	c.audit.wait(toldWithin)
 	return nil
 }
@@ -307,10 +372,10 @@ func (c *Controller) enter(s State, reason string) {
 }
 
 // about is an event of a plan, nil if there is none.
-func about(p *Plan, source string, kind AuditKind, message string) AuditEvent {
+func about(p *plan.Plan, source string, kind AuditKind, message string) AuditEvent {
 	e := AuditEvent{Kind: kind, Source: source, Message: message}
 	if p != nil {
-		e.PlanID, e.Generation, e.PlanHash, e.Author, e.PlanReason = p.ID, p.Generation, p.hash, p.Author, p.Reason
+		e.PlanID, e.Generation, e.PlanHash, e.Author, e.PlanReason = p.ID, p.Generation, p.Hash(), p.Author, p.Reason
 	}
 	return e
 }
@@ -327,19 +392,22 @@ func (c *Controller) Status() Status {
 		Since:     c.since,
 		Plan:      c.plan,
 		Source:    c.source,
+		PlanFile:  c.file,
 		LastError: c.lastError,
 		Limits:    c.caps,
 		Caps:      c.caps,
+
+		BreakerCaps: c.breaker,
 	}
 	s.Audit, s.AuditDropped = c.audit.latest()
 	s.Recording = c.recording()
 	s.Sources = c.audit.followed()
 	if c.plan != nil {
-		s.PlanHash = c.plan.hash
+		s.PlanHash = c.plan.Hash()
 	}
 	if r := c.last; r != nil && r.plan == c.plan {
 		s.Limits = r.guard.limits
-		s.Spent = time.Duration(r.guard.spent.Load())
+		s.Spent, s.Late = time.Duration(r.guard.spent.Load()), time.Duration(r.guard.late.Load())
 		s.Withheld = r.guard.counts().byName()
 		s.Breaker = r.breaker.seen.Load()
 		if c.run.Load() == r {
@@ -356,24 +424,17 @@ func (c *Controller) Status() Status {
 	return s
 }
 
-// Profile returns what has been measured under the plan in force, or the last one, and what
-// recordings tell.
-func (c *Controller) Profile() Profile {
-	c.recorder.SawLook()
+// compute returns what has been measured under the plan in force, or the last one, and what recordings tell.
+func (c *Controller) compute() profile.Profile {
 	c.mu.Lock()
 	r, state, reason := c.last, c.state, c.reason
 	c.mu.Unlock()
-	var p Profile
+	var p profile.Profile
 	if r != nil {
 		p = r.profile()
-	} else {
-		p.Notes = []string{"no plan has run yet"}
 	}
 	c.study.addTo(&p)
-	if r == nil && len(p.Curves) > 0 {
-		p.Notes = p.Notes[1:] // that does not take a plan
-	}
-	finish(&p)
+	p.Finish()
 	if r != nil && state != StateRunning && state != StateWaiting && reason != programEnds {
 		p.Notes = slices.Insert(p.Notes, 0, fmt.Sprintf("the experiments have ended, %s: %s", state, reason))
 	}

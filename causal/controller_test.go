@@ -14,6 +14,9 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/otelprof/otelprof/causal/internal/plantest"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 func process(service, env, id string) Option {
@@ -44,6 +47,11 @@ func TestOptIn(t *testing.T) {
 		{"the program does", "", []Option{WithExperiments(wide)}, true},
 		{"both do", "on", []Option{WithExperiments(wide)}, true},
 		{"the environment wins", "off", []Option{WithExperiments(wide)}, false},
+		{"in capitals", "OFF", []Option{WithExperiments(wide)}, false},
+		{"as in other programs", "false", []Option{WithExperiments(wide)}, false},
+		{"as a number", "0", []Option{WithExperiments(wide)}, false},
+		{"with a typo", "of", []Option{WithExperiments(wide)}, false},
+		{"in other words", "TRUE", []Option{WithExperiments(wide)}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv(EnvExperiments, tt.env)
@@ -74,15 +82,12 @@ func TestOptIn(t *testing.T) {
 func TestNewRefusesOptions(t *testing.T) {
 	for _, tt := range []struct {
 		env  string
-		caps *Limits
+		caps *plan.Limits
 		want string
 	}{
-		{"no", nil, `causal: configuration: OTELPROF_EXPERIMENTS "no": must be on or off`},
-		{"OFF", nil, `causal: configuration: OTELPROF_EXPERIMENTS "OFF": must be on or off`},
-		{"", &Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: 0.05}, `causal: configuration: limits: total 0s: must be in [1µs, 24h0m0s]`},
-		{"1", &Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: 2, Total: wide.Total}, "causal: configuration: limits: duty 200%: must be in (0%, 100%]\n" +
-			`causal: configuration: OTELPROF_EXPERIMENTS "1": must be on or off`},
-		{"", &Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: Percent(math.NaN()), Total: wide.Total}, "causal: configuration: limits: duty NaN%: must be in (0%, 100%]"},
+		{"", &plan.Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: 0.05}, `causal: configuration: limits: total 0s: must be in [1µs, 24h0m0s]`},
+		{"1", &plan.Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: 2, Total: wide.Total}, "causal: configuration: limits: duty 200%: must be in (0%, 100%]"},
+		{"", &plan.Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: plan.Percent(math.NaN()), Total: wide.Total}, "causal: configuration: limits: duty NaN%: must be in (0%, 100%]"},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			t.Setenv(EnvExperiments, tt.env)
@@ -96,7 +101,7 @@ func TestNewRefusesOptions(t *testing.T) {
 			}
 		})
 	}
-	c, err := New(WithExperiments(DefaultLimits()), WithLogger(nil))
+	c, err := New(WithExperiments(plan.DefaultLimits()), WithLogger(nil))
 	if err != nil {
 		t.Fatalf("New(WithLogger(nil)) = %v, want none", err)
 	}
@@ -230,9 +235,9 @@ func TestGenerationOfPlansForOthers(t *testing.T) {
 func TestSamePlanAgain(t *testing.T) {
 	log := &recorder{}
 	c := newController(t, WithLogger(slog.New(log)))
-	doc := document(idle, "generation: 3")
+	doc := plantest.Document(idle, "generation: 3")
 	apply := func(a Source) error {
-		p, err := ParsePlan(doc)
+		p, err := plan.Parse(doc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,8 +272,8 @@ func TestApplyRefusesWhatHasExpiredSince(t *testing.T) {
 		c := newController(t)
 		p := mustParse(t)
 		time.Sleep(30 * time.Minute)
-		if err := c.Apply(p); !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), "must be in the future") {
-			t.Errorf("Apply after expires_at = %v, want %v", err, ErrPlan)
+		if err := c.Apply(p); !errors.Is(err, plan.ErrInvalid) || !strings.Contains(err.Error(), "must be in the future") {
+			t.Errorf("Apply after expires_at = %v, want %v", err, plan.ErrInvalid)
 		}
 		state(t, c, StateIdle, "")
 	})
@@ -312,7 +317,7 @@ func TestLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newController(t)
 		file := Source{Name: "file", Lease: 6 * time.Second}
-		if err := c.ApplyFrom(file, mustParse(t, idle)); err != nil {
+		if err := c.ApplyFrom(file, mustParse(t, idle, "restart: true")); err != nil {
 			t.Fatal(err)
 		}
 		for range 4 {
@@ -321,7 +326,7 @@ func TestLease(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		state(t, c, StateRunning, "")
-		c.Renew(Source{Name: "another", Lease: time.Hour}) // nobody else's word counts
+		c.Renew(Source{Name: "another", Lease: time.Hour}) // another source cannot renew
 		time.Sleep(1200 * time.Millisecond)
 		state(t, c, StateStopped, "the plan's source has not answered three times in a row")
 		c.Renew(file) // too late
@@ -392,7 +397,7 @@ func TestLifeOfAPlan(t *testing.T) {
 	})
 }
 
-// Nothing is delayed before not_before, whatever ends by then.
+// Nothing is delayed before not_before, even if spans end by then.
 func TestNotBefore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newController(t)
@@ -430,7 +435,7 @@ func TestCheck(t *testing.T) {
 		want  error
 	}{
 		{"generation: 7", nil},
-		{"target: {service: other}", ErrPlan},
+		{"target: {service: other}", plan.ErrInvalid},
 	} {
 		if err := c.Check(mustParse(t, tt.lines)); !errors.Is(err, tt.want) {
 			t.Errorf("%d: Check() = %v, want %v", i, err, tt.want)

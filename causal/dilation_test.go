@@ -10,10 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A bench is a provider whose spans take exactly as long as they are told, in a bubble.
+// A bench is a provider whose spans take exactly as long as given, in a synctest bubble.
 type bench struct {
 	*testing.T
 	c   *Controller
@@ -22,7 +24,7 @@ type bench struct {
 }
 
 // newBench applies a plan that inserts nothing by itself; see run.dilate.
-func newBench(t *testing.T, caps Limits, opts []Option, lines ...string) *bench {
+func newBench(t *testing.T, caps plan.Limits, opts []Option, lines ...string) *bench {
 	t.Helper()
 	c := newController(t, append([]Option{WithExperiments(caps)}, opts...)...)
 	tp := newProvider(t, c)
@@ -69,7 +71,7 @@ func TestDilationStretchesSelfTime(t *testing.T) {
 		b.want("r0 with r1 spared", b.span(ctx, "r0", 10*time.Millisecond), 5*time.Millisecond)
 		b.want("r1, spared", b.span(ctx, "r1", 4*time.Millisecond), 0)
 		b.want("another with r1 spared", b.span(ctx, "other", 4*time.Millisecond), 2*time.Millisecond)
-		if got, want := b.run.seen(), []RegionKey{{"bench", "r0"}, {"bench", "r1"}}; !cmp.Equal(got, want) {
+		if got, want := b.run.seen(), []profile.Region{{Scope: "bench", Name: "r0"}, {Scope: "bench", Name: "r1"}}; !cmp.Equal(got, want) {
 			t.Errorf("regions %v, want %v", got, want)
 		}
 		if got := b.c.Status().Spent; got != 16*time.Millisecond {
@@ -79,7 +81,7 @@ func TestDilationStretchesSelfTime(t *testing.T) {
 	})
 }
 
-// Of a tree only self time is stretched, and delays below are nobody's time.
+// Of a tree only self time is stretched, and delays below are no span's self time.
 func TestDilationOfNestedSpans(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
@@ -89,7 +91,7 @@ func TestDilationOfNestedSpans(t *testing.T) {
 		b.want("child", b.span(ctx, "child", 20*time.Millisecond), 20*time.Millisecond)
 		time.Sleep(2 * time.Millisecond)
 		Blocked(ctx, func() { time.Sleep(70 * time.Millisecond) })
-		r := spans.RegionFromContext(ctx)
+		r := spans.SpanFromContext(ctx)
 		before := time.Now()
 		root.End()
 		b.want("root", time.Since(before), 5*time.Millisecond)
@@ -120,7 +122,7 @@ func TestBlockedEndsWaitOnPanic(t *testing.T) {
 		}()
 		time.Sleep(time.Millisecond)
 		s.End()
-		if got := spans.RegionFromContext(ctx).SelfTime(); got != time.Millisecond {
+		if got := spans.SpanFromContext(ctx).SelfTime(); got != time.Millisecond {
 			t.Errorf("self time %v, want 1ms", got)
 		}
 	})
@@ -129,7 +131,7 @@ func TestBlockedEndsWaitOnPanic(t *testing.T) {
 func TestDelayPerSpan(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		caps := wide
-		caps.PerSpan = Duration(5 * time.Millisecond)
+		caps.PerSpan = plan.Duration(5 * time.Millisecond)
 		b := newBench(t, caps, nil)
 		b.run.dilate(1, sparesNone)
 		b.want("at the limit", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
@@ -141,14 +143,14 @@ func TestDelayPerSpan(t *testing.T) {
 func TestDelayPerTrace(t *testing.T) {
 	for name, opts := range map[string][]spans.Option{
 		"recorded": nil,
-		// The limit holds for traces that nobody records too.
+		// The limit holds for traces that are not recorded, too.
 		"session filtered out": {spans.WithSessionFilter(func(context.Context, string) bool { return false })},
 		"session full":         {spans.WithMaxSessionSpans(3)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				caps := wide
-				caps.PerTrace = Duration(10 * time.Millisecond)
+				caps.PerTrace = plan.Duration(10 * time.Millisecond)
 				c := newController(t, WithExperiments(caps))
 				b := &bench{t, c, newProvider(t, c, opts...).Tracer("bench"), nil}
 				b.run = force(t, c, mustParse(t, idle, wideLimits))
@@ -172,12 +174,12 @@ func TestDelayPerTrace(t *testing.T) {
 func TestDelayDuty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.guard.rate = newBucket(0.05, time.Now())
+		b.run.guard.duty = newDuty(0.05, 5*time.Millisecond, time.Now())
 		b.run.dilate(1, sparesNone)
-		b.want("a full bucket", b.span(context.Background(), "a", 45*time.Millisecond), 45*time.Millisecond)
-		b.want("an empty one", b.span(context.Background(), "a", 30*time.Millisecond), 0)
-		time.Sleep(time.Second)
-		b.want("full again", b.span(context.Background(), "a", 45*time.Millisecond), 45*time.Millisecond)
+		b.want("the first of 100 ms", b.span(context.Background(), "a", 4*time.Millisecond), 4*time.Millisecond)
+		b.want("too much", b.span(context.Background(), "a", 3*time.Millisecond), 0)
+		time.Sleep(120 * time.Millisecond)
+		b.want("the next 100 ms", b.span(context.Background(), "a", 4*time.Millisecond), 4*time.Millisecond)
 		b.withheld(map[string]uint64{"limits.duty": 1})
 	})
 }
@@ -239,7 +241,7 @@ func TestDelayConsumers(t *testing.T) {
 func TestDelayTotal(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		caps := wide
-		caps.Total = Duration(25 * time.Millisecond)
+		caps.Total = plan.Duration(25 * time.Millisecond)
 		b := newBench(t, caps, nil)
 		b.run.dilate(1, sparesNone)
 		for range 2 {
@@ -321,14 +323,11 @@ func TestRegionsAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.run.dilate(1, sparesNone)
-		for i := range maxVerdicts + 10 {
+		for i := range mostVerdicts + 10 {
 			b.want("any", b.span(context.Background(), fmt.Sprint("name", i), time.Microsecond), time.Microsecond)
 		}
-		if got := len(b.run.seen()); got != maxRegions {
-			t.Errorf("%d regions, want %d", got, maxRegions)
-		}
-		if got := len(*b.run.verdicts.Load()); got != maxVerdicts {
-			t.Errorf("%d verdicts, want %d", got, maxVerdicts)
+		if got := len(b.run.seen()); got != plan.MaxRegions {
+			t.Errorf("%d regions, want %d", got, plan.MaxRegions)
 		}
 		notes := strings.Join(b.c.Profile().Notes, "\n")
 		if want := "only the first 64 regions that match are examined"; !strings.Contains(notes, want) {

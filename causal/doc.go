@@ -1,12 +1,12 @@
-// Package causal answers what would happen if a span took less time, by experiments in the
-// running program.
+// Package causal is a causal profiler, as Coz is: it answers what would happen if a span took less
+// time, by experiments in the running program.
 //
-// A [Plan] says which regions to examine, what counts as progress, when, and what it may cost
+// A [plan.Plan] says which regions to examine, what counts as progress, when, and what it may cost
 // at most. A [Controller] carries out one plan at a time: its hook, given to spans.WithHook,
 // makes every span longer in proportion to its self time but for the spans of one region,
 // which is as if that region were faster in a system that is slower as a whole. Comparing the
 // times between visits of a progress point gives the effect; repeating it over a grid of
-// speed-ups gives a [Profile].
+// speed-ups gives a [profile.Profile].
 //
 // Nothing is ever delayed unless the program opts in by [WithExperiments] and a plan is in
 // force; see [Controller] for all that must hold.

@@ -2,14 +2,34 @@ package causal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+
+	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// periods are the times between visits of one progress point in one iteration.
-type periods struct {
-	none   []float64           // ns, of the arms without delay
-	all    map[float64]float64 // by speed-up: everything stretched
-	spared map[spareKey]float64
+// An iteration is what the experiments of one iteration have added up for one progress point.
+type iteration struct {
+	none   total             // of the arms without delay
+	all    map[float64]total // by speed-up: everything stretched
+	spared map[spareKey]total
+}
+
+// A total is a time and the visits in it.
+type total struct{ time, visits float64 }
+
+func (t *total) add(u total, sign float64) {
+	t.time += sign * u.time
+	t.visits += sign * u.visits
+}
+
+// period is the time for one visit, 0 if there is none.
+func (t total) period() float64 {
+	if t.visits <= 0 {
+		return 0
+	}
+	return t.time / t.visits
 }
 
 type spareKey struct {
@@ -17,33 +37,47 @@ type spareKey struct {
 	region  int
 }
 
-// periodsOf sorts the experiments of one progress point by iteration. Those that were thrown away
+// iterationsOf sorts the experiments of one progress point by iteration. Those that were thrown away
 // are left out, and those without a visit, which have no period.
-func periodsOf(experiments []experiment, point int) map[int]*periods {
-	byIteration := map[int]*periods{}
+func iterationsOf(experiments []experiment, point int) []*iteration {
+	byNumber := map[int]*iteration{}
 	for _, e := range experiments {
-		period := e.passages[point].period()
-		if period == 0 || e.spoiled != "" {
+		passed := e.passages[point]
+		if passed.visits == 0 || e.spoiled != "" {
 			continue
 		}
-		p := byIteration[e.iteration]
+		t := total{float64(passed.effective), float64(passed.visits)}
+		p := byNumber[e.iteration]
 		if p == nil {
-			p = &periods{all: map[float64]float64{}, spared: map[spareKey]float64{}}
-			byIteration[e.iteration] = p
+			p = &iteration{all: map[float64]total{}, spared: map[spareKey]total{}}
+			byNumber[e.iteration] = p
 		}
 		switch {
 		case e.speedup == 0:
-			p.none = append(p.none, period)
+			p.none.add(t, +1)
 		case e.spared == sparesNone:
-			p.all[e.speedup] = period
+			p.all[e.speedup] = t
 		default:
-			p.spared[spareKey{e.speedup, e.spared}] = period
+			p.spared[spareKey{e.speedup, e.spared}] = t
 		}
 	}
-	return byIteration
+	ordered := make([]*iteration, 0, len(byNumber))
+	for _, k := range slices.Sorted(maps.Keys(byNumber)) {
+		ordered = append(ordered, byNumber[k])
+	}
+	return ordered
 }
 
-// reductions returns, for each iteration that has all three arms, by which part the period
+// stretched are the totals of one iteration that are compared.
+type stretched struct{ none, all, spared total }
+
+func (s *stretched) add(t stretched, sign float64) {
+	s.none.add(t.none, sign)
+	s.all.add(t.all, sign)
+	s.spared.add(t.spared, sign)
+}
+
+// reductions returns the pseudo-values, one for each iteration that has all three arms, of the part by which the period
 // would shrink if the region were faster by speedup:
 //
 //	(1 - speedup) * (period(all) - period(all but region)) / period(none)
@@ -51,62 +85,72 @@ func periodsOf(experiments []experiment, point int) map[int]*periods {
 // If spans cover the whole period, period(all) is period(none)/(1-speedup), and this is
 // 1 - period(all but region)/period(all), which is exact for every dependency on the region,
 // linear or not. Time that no span covers is not stretched: it cancels in the difference, and
-// the division by the true period keeps its share.
-func reductions(byIteration map[int]*periods, region int, speedup float64) []float64 {
-	var values []float64
-	for _, p := range inOrder(byIteration) {
+// the division by the true period keeps its share. Periods are totals of time by totals of visits.
+func reductions(iterations []*iteration, region int, speedup float64) []float64 {
+	var blocks []stretched
+	for _, p := range iterations {
 		all, ok := p.all[speedup]
 		spared, too := p.spared[spareKey{speedup, region}]
-		if ok && too && len(p.none) > 0 {
-			values = append(values, (1-speedup)*(all-spared)/median(p.none))
+		if ok && too && p.none.visits > 0 {
+			blocks = append(blocks, stretched{p.none, all, spared})
 		}
 	}
-	return values
+	return stats.PseudoValues(blocks, (*stretched).add, func(s stretched) float64 {
+		if s.none.time <= 0 {
+			return 0
+		}
+		return (1 - speedup) * (s.all.period() - s.spared.period()) / s.none.period()
+	})
 }
 
 // coverages returns which part of the period the spans cover, as seen from how much longer
 // it becomes when they are all stretched.
-func coverages(byIteration map[int]*periods) []float64 {
+func coverages(iterations []*iteration) []float64 {
 	var values []float64
-	for _, p := range inOrder(byIteration) {
-		if len(p.none) == 0 {
+	for _, p := range iterations {
+		if p.none.time <= 0 {
 			continue
 		}
 		for speedup, all := range p.all {
 			factor := arm{speedup: speedup}.factor()
-			values = append(values, (all/median(p.none)-1)/factor)
+			values = append(values, (all.period()/p.none.period()-1)/factor)
 		}
 	}
 	return values
 }
 
-func inOrder(byIteration map[int]*periods) []*periods {
-	keys := make([]int, 0, len(byIteration))
-	for k := range byIteration {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	ordered := make([]*periods, len(keys))
-	for i, k := range keys {
-		ordered[i] = byIteration[k]
-	}
-	return ordered
-}
-
-// leastCoverages is the number of values below which nothing is said of what spans cover, of
-// which each iteration gives several.
+// leastCoverages is the number of values below which no coverage by spans is reported; each
+// iteration gives several.
 const leastCoverages = 3
 
-// coverageNote warns where the picture is not enlarged as a whole.
+// Coverages beyond these are told, or there is no number.
+const (
+	littleCoverage = 0.8
+	mostCoverage   = 1.1
+)
+
+// coverageNote tells where a part of the picture is not enlarged.
 func coverageNote(progress string, coverages []float64) string {
 	if len(coverages) < leastCoverages {
 		return ""
 	}
-	switch c := median(coverages); {
-	case c < 0.8:
+	if c := stats.Median(coverages); c < littleCoverage {
 		return fmt.Sprintf("%s: spans cover about %.0f%% of the period; what no span covers is taken as it is", progress, 100*max(0, c))
-	case c > 1.2:
-		return fmt.Sprintf("%s: stretching all spans by x makes the period %.1f x longer: some spans wait for others, and are stretched with them; wrap such waits in causal.Blocked", progress, c)
 	}
 	return ""
+}
+
+// overstretched says why there is no number where the period grows by more than the spans were stretched. Waits of
+// spans are stretched then that would grow by themselves: for other goroutines, or for a processor. A short span that has lost its processor
+// for a turn of the others is stretched by a part of that turn, which is more than all that it computes; and
+// waits outside of the program are stretched by computing, which takes processors from the rest. Differences between arms
+// are too large by as much.
+func overstretched(coverages []float64) profile.Withheld {
+	if len(coverages) < leastCoverages {
+		return profile.Withheld{}
+	}
+	if c := stats.Median(coverages); c > mostCoverage {
+		return profile.Withheld{Code: profile.WithheldStretched, Part: c}
+	}
+	return profile.Withheld{}
 }

@@ -1,113 +1,125 @@
 package causal
 
 import (
-	"math"
+	"time"
 
-	"github.com/aclements/go-moremath/stats"
+	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// A step is one arm of a series of experiments and what came out for one progress point and
-// metric: the effective period, (elapsed - growth)/visits, or a quantile of the effective
-// latency; in any unit, 0 if nothing did or if the arm was thrown away.
+// A step is one arm of a series of experiments and what was added up in it for one progress point and metric: visits, and the
+// time that they took, less the delays. Of a quantile of latency it is that and one. Both are 0 if there is nothing, or if the
+// arm was thrown away.
 type step struct {
 	arm
-	value float64
+	time, visits float64
 }
 
-const (
-	// beside is how many steps away a baseline may be from the arm that it is compared with.
-	beside = 2
-	// baselineDrift is by how much the baselines before and after an arm may differ, as a
-	// logarithm: 3 %. Where a baseline varies more than that as a rule, it is outlierMADs of
-	// the usual differences.
-	baselineDrift = 0.03
-)
+// value is what one visit took, or the quantile; 0 if there is nothing.
+func (s step) value() time.Duration { return time.Duration(s.time / max(1, s.visits)) }
 
-// pairs compares each arm that has a delay with the baselines next to it, and returns the
-// reductions by arm, in the order of time. An arm is left out if the baselines before and
-// after it differ too much: something else has happened meanwhile. Rejected are its indices. The steps
-// must be in the order of time, and all of them, so that no others become neighbours.
+// beside is how many steps away a baseline may be from the arm that it is compared with.
+const beside = 2
+
+// A comparison is an arm and the baselines next to it.
+type comparison struct{ time, visits, baseTime, baseVisits float64 }
+
+func (c *comparison) add(d comparison, sign float64) {
+	c.time += sign * d.time
+	c.visits += sign * d.visits
+	c.baseTime += sign * d.baseTime
+	c.baseVisits += sign * d.baseVisits
+}
+
+// reduction is by which part the time for each visit is less in the arm than in the baselines, by the totals.
+func (c comparison) reduction() float64 {
+	if c.visits <= 0 || c.baseTime <= 0 {
+		return 0
+	}
+	return 1 - c.time/c.visits*c.baseVisits/c.baseTime
+}
+
+// pairs compares each arm that has a delay with the baselines next to it, in the order of time, and returns for each arm the
+// pseudo-values of its reduction: the ratio of totals, with rounds as blocks, since an arm is there once in a round. All steps
+// must be there, in the order of time, so that no others become neighbours.
 //
-// The logarithms of periods are compared, and the baseline is read off the line between the
-// two: a factor that everything takes longer by cancels, and so does one that grows steadily.
-func pairs(steps []step) (reductions map[arm][]float64, rejected []int) {
-	reductions = map[arm][]float64{}
-	limit := driftLimit(steps)
+// The baseline is read off the line between the two, so that what grows steadily cancels. No arm is left out for what came out:
+// where the load comes in bursts, some arms have one and some have not, and only all of them together have the mean.
+func pairs(steps []step) map[arm][]float64 {
+	comparisons := map[arm][]comparison{}
 	for i, s := range steps {
-		if s.speedup == 0 || s.value <= 0 {
+		if s.speedup == 0 || s.visits == 0 {
 			continue
 		}
 		before, back := baseline(steps, i, -1)
 		after, ahead := baseline(steps, i, +1)
-		var expected float64
-		switch {
-		case back > 0 && ahead > 0:
-			if math.Abs(after-before) > limit {
-				rejected = append(rejected, i)
-				continue
-			}
-			expected = (before*float64(ahead) + after*float64(back)) / float64(back+ahead)
-		case back > 0:
-			expected = before
-		case ahead > 0:
-			expected = after
-		default:
+		if back == 0 && ahead == 0 {
 			continue
 		}
-		reductions[s.arm] = append(reductions[s.arm], 1-math.Exp(math.Log(s.value)-expected))
+		weight := float64(ahead) / float64(back+ahead) // of the one before
+		if back == 0 || ahead == 0 {
+			weight = float64(back) / float64(back+ahead)
+		}
+		comparisons[s.arm] = append(comparisons[s.arm], between(s, before, weight, after))
 	}
-	return reductions, rejected
+	reductions := map[arm][]float64{}
+	for a, c := range comparisons {
+		reductions[a] = stats.PseudoValues(c, (*comparison).add, comparison.reduction)
+	}
+	return reductions
 }
 
-// baseline returns the logarithm of the next baseline in a direction and how far away it is,
-// 0 if there is none.
-func baseline(steps []step, from, direction int) (value float64, distance int) {
+// between compares a step with two baselines, of which the first has a weight and the second the rest.
+func between(s, before step, weight float64, after step) comparison {
+	return comparison{
+		time: s.time, visits: s.visits,
+		baseTime:   weight*before.time + (1-weight)*after.time,
+		baseVisits: weight*before.visits + (1-weight)*after.visits,
+	}
+}
+
+// baseline returns the next baseline in a direction and how far away it is, 0 if there is none.
+func baseline(steps []step, from, direction int) (b step, distance int) {
 	for d := 1; d <= beside; d++ {
 		i := from + d*direction
 		if i < 0 || i >= len(steps) {
 			break
 		}
-		if steps[i].speedup == 0 && steps[i].value > 0 {
-			return math.Log(steps[i].value), d
+		if steps[i].speedup == 0 && steps[i].visits > 0 {
+			return steps[i], d
 		}
 	}
-	return 0, 0
+	return step{}, 0
 }
 
-// baselines returns the logarithms of all baselines.
-func baselines(steps []step) (values []float64) {
+// A selfCheck is how many intervals were made from arms without any delay, and how many of them leave out zero, which is the
+// truth.
+type selfCheck struct{ intervals, missed int }
+
+// checkBaselines takes each second baseline for an experiment, with those next to it as its baselines, and makes of each
+// stats.LeastToJudge of them the interval that would be given.
+func checkBaselines(steps []step) (c selfCheck) {
+	var baselines []step
 	for _, s := range steps {
-		if s.speedup == 0 && s.value > 0 {
-			values = append(values, math.Log(s.value))
+		if s.speedup == 0 && s.visits > 0 {
+			baselines = append(baselines, s)
 		}
 	}
-	return values
-}
-
-func driftLimit(steps []step) float64 {
-	values := baselines(steps)
-	var differences []float64
-	for i := 1; i < len(values); i++ {
-		differences = append(differences, math.Abs(values[i]-values[i-1]))
-	}
-	if len(differences) == 0 {
-		return baselineDrift
-	}
-	// A normal distribution's MAD is that part of its standard deviation.
-	sigma := median(differences) / stats.InvCDF(stats.StdNormal)(0.75)
-	return max(baselineDrift, outlierMADs*sigma)
-}
-
-// nulls compares baselines with each other, which must come out as no effect. Which of the two
-// is taken for the experiment changes from pair to pair, so that a drift cancels.
-func nulls(steps []step) (reductions []float64) {
-	values := baselines(steps)
-	for i := 0; i+1 < len(values); i += 2 {
-		d := values[i+1] - values[i]
-		if i%4 == 2 {
-			d = -d
+	var block []comparison
+	for i := 1; i+1 < len(baselines); i += 2 {
+		block = append(block, between(baselines[i], baselines[i-1], 0.5, baselines[i+1]))
+		if len(block) < stats.LeastToJudge {
+			continue
 		}
-		reductions = append(reductions, 1-math.Exp(d))
+		e := stats.Summarize(stats.PseudoValues(block, (*comparison).add, comparison.reduction))
+		c.intervals++
+		if e.Lo-profile.ModelError > 0 || e.Hi+profile.ModelError < 0 {
+			c.missed++
+		}
+		block = nil
 	}
-	return reductions
+	return c
 }
+
+// chance is how probable it is that so many miss, or more, of intervals that are right.
+func (c selfCheck) chance() float64 { return stats.AtLeast(c.missed, c.intervals, 1-stats.Confidence) }

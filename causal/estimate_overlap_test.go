@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 var (
@@ -14,54 +17,82 @@ var (
 	most = arm{0.75, 1}
 )
 
+// of is a step in which one visit took so long.
+func of(a arm, time float64) step {
+	if time == 0 {
+		return step{arm: a}
+	}
+	return step{a, time, 1}
+}
+
 func TestPairs(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		steps    []step
-		want     map[arm][]float64
-		rejected int
+		name  string
+		steps []step
+		want  map[arm][]float64
 	}{
-		{"nothing", nil, map[arm][]float64{}, 0},
-		{"both sides", []step{{zero, 10}, {half, 8}, {zero, 10}}, map[arm][]float64{half: {0.2}}, 0},
-		{"one side", []step{{half, 8}, {zero, 10}, {most, 5}}, map[arm][]float64{half: {0.2}, most: {0.5}}, 0},
-		{"two arms between baselines", []step{{zero, 10}, {half, 8}, {most, 5}, {zero, 10}}, map[arm][]float64{half: {0.2}, most: {0.5}}, 0},
-		// All takes 1 % longer from step to step.
-		{"a drift", []step{{zero, 10}, {half, 8 * 1.01}, {zero, 10 * 1.01 * 1.01}}, map[arm][]float64{half: {0.2}}, 0},
-		{"a jump", []step{{zero, 10}, {half, 8}, {zero, 11}, {most, 5.5}, {zero, 11}, {half, 8.8}, {zero, 11}}, map[arm][]float64{most: {0.5}, half: {0.2}}, 1},
-		{"no baseline near", []step{{zero, 10}, {most, 0}, {most, 0}, {half, 8}}, map[arm][]float64{}, 0},
-		{"thrown away", []step{{zero, 0}, {half, 8}, {zero, 10}, {half, 0}, {zero, 10}}, map[arm][]float64{half: {0.2}}, 0},
+		{"nothing", nil, map[arm][]float64{}},
+		{"both sides", []step{of(zero, 10), of(half, 8), of(zero, 10)}, map[arm][]float64{half: {0.2}}},
+		{"one side", []step{of(half, 8), of(zero, 10), of(most, 5)}, map[arm][]float64{half: {0.2}, most: {0.5}}},
+		{"two arms between baselines", []step{of(zero, 10), of(half, 8), of(most, 5), of(zero, 10)}, map[arm][]float64{half: {0.2}, most: {0.5}}},
+		{"a drift", []step{of(zero, 10), of(half, 8.8), of(zero, 12)}, map[arm][]float64{half: {0.2}}},
+		{"a drift, two arms", []step{of(zero, 10), of(half, 8.8), of(most, 6), of(zero, 13)}, map[arm][]float64{half: {0.2}, most: {0.5}}},
+		{"no baseline near", []step{of(zero, 10), of(most, 0), of(most, 0), of(half, 8)}, map[arm][]float64{}},
+		{"thrown away", []step{of(zero, 0), of(half, 8), of(zero, 10), of(half, 0), of(zero, 10)}, map[arm][]float64{half: {0.2}}},
+		// 1 - 19/3 * 4/40: the totals.
+		{"of several rounds", []step{of(zero, 10), {half, 8, 1}, of(zero, 10), {half, 11, 2}, of(zero, 10)}, map[arm][]float64{half: {2*(1-19./30) - 0.45, 2*(1-19./30) - 0.2}}},
 	} {
-		got, rejected := pairs(tt.steps)
-		if diff := cmp.Diff(tt.want, got, near); diff != "" || len(rejected) != tt.rejected {
-			t.Errorf("%s: pairs differ, %d rejected, want %d; -want +got:\n%s", tt.name, rejected, tt.rejected, diff)
+		if diff := cmp.Diff(tt.want, pairs(tt.steps), near); diff != "" {
+			t.Errorf("%s: pairs differ, -want +got:\n%s", tt.name, diff)
 		}
 	}
 }
 
-// Where every baseline differs much from the last, that is no reason to reject.
-func TestPairsOfNoisyBaselines(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 8))
-	var steps []step
-	for range 100 {
-		steps = append(steps, step{zero, math.Exp(0.1 * rng.NormFloat64())}, step{half, 0.8 * math.Exp(0.1*rng.NormFloat64())})
-	}
-	got, rejected := pairs(steps)
-	if len(rejected) > 10 {
-		t.Errorf("%d of 100 pairs rejected, want a few", len(rejected))
-	}
-	if m := median(got[half]); math.Abs(m-0.2) > 0.04 {
-		t.Errorf("median reduction %.3f, want 0.2", m)
+// TestBaselinesArePlacebos: each arm without delay is one of a region, so that all is done that an arm does.
+func TestBaselinesArePlacebos(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for _, regions := range []int{1, 2, 7} {
+		arms := overlapArms(regions, []float64{0, 0.1, 0.5}, 0.4, nothing, rng)
+		for i, a := range arms {
+			near := func(j int) bool {
+				return j >= 0 && j < len(arms) && arms[j].speedup > 0 && arms[j].spared == a.spared
+			}
+			if a.speedup == 0 && !near(i-1) && !near(i+1) && !near(i+2) && !near(i-2) {
+				t.Errorf("%d regions: arm %d is a placebo of region %d, which is not next to it: %v", regions, i, a.spared, arms)
+			}
+		}
 	}
 }
 
-func TestNulls(t *testing.T) {
-	steps := []step{{zero, 10}, {half, 8}, {zero, 20}, {zero, 0}, {zero, 20}, {half, 3}, {zero, 40}}
-	// Twice as long, and, the other way round, half.
-	if diff := cmp.Diff([]float64{-1, 0.5}, nulls(steps), near); diff != "" {
-		t.Errorf("nulls differ, -want +got:\n%s", diff)
+// TestSelfCheckOfBaselines: intervals made from baselines alone hold zero where the load is steady, and a load that changes with
+// the experiments is found.
+func TestSelfCheckOfBaselines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 14))
+	steps := func(n int, period func(i int) float64) (steps []step) {
+		for i := range n {
+			steps = append(steps, of(zero, period(i)), of(half, 5))
+		}
+		return steps
 	}
-	if got := nulls(steps[:2]); got != nil {
-		t.Errorf("nulls of one baseline = %v, want none", got)
+	const runs = 200
+	failed, intervals, missed := 0, 0, 0
+	for range runs {
+		c := checkBaselines(steps(160, func(int) float64 { return 10 * math.Exp(0.1*rng.NormFloat64()) }))
+		intervals, missed = intervals+c.intervals, missed+c.missed
+		if c.withheld().Code != "" {
+			failed++
+		}
+	}
+	t.Logf("%d of %d intervals leave out zero; the check fails in %d of %d runs", missed, intervals, failed, runs)
+	if failed > runs/50 || missed > intervals/10 {
+		t.Errorf("%d of %d intervals leave out zero and %d of %d runs fail, where all is well", missed, intervals, failed, runs)
+	}
+	swings := checkBaselines(steps(160, func(i int) float64 { return 10 + float64(i%2) + 0.1*rng.NormFloat64() }))
+	if want := (profile.Withheld{Code: profile.WithheldSelfCheck, Count: 9, Of: 9}); swings.withheld() != want {
+		t.Errorf("a load that swings with the experiments: %+v, want %+v", swings.withheld(), want)
+	}
+	if c := checkBaselines(steps(10, func(i int) float64 { return 10 + float64(i%2) })); c.withheld().Code != "" {
+		t.Errorf("ten baselines: %v, want that they are too few", c.withheld())
 	}
 }
 
@@ -81,7 +112,7 @@ func TestCampaignCoverage(t *testing.T) {
 		var steps []step
 		drift := 0.
 		for {
-			measured, _ := pairs(steps)
+			measured := pairs(steps)
 			arms := overlapArms(2, []float64{0, 0.1, 0.25, 0.5}, 0.4, func(a arm) [][]float64 { return [][]float64{measured[a]} }, rng)
 			if len(arms) == 0 || len(steps) > 5000 {
 				break
@@ -89,13 +120,13 @@ func TestCampaignCoverage(t *testing.T) {
 			rounds++
 			for _, a := range arms {
 				drift += 0.003 * rng.NormFloat64()
-				steps = append(steps, step{a, math.Exp(drift+0.02*rng.NormFloat64()) * (1 - truth(a))})
+				steps = append(steps, of(a, math.Exp(drift+0.02*rng.NormFloat64())*(1-truth(a))))
 			}
 		}
-		measured, _ := pairs(steps)
+		measured := pairs(steps)
 		for a, samples := range measured {
-			e := effectOf(a.speedup, samples, nil)
-			if e.Withheld != "" {
+			e := profile.NewEffect(a.speedup, samples, nil)
+			if !e.Known() {
 				continue
 			}
 			cells++
@@ -105,7 +136,7 @@ func TestCampaignCoverage(t *testing.T) {
 			if a.speedup > 0.25 && a.speedup < 0.5 {
 				refined++
 			}
-			if e.Hi-e.Lo > 4*goodEnough {
+			if e.Hi-e.Lo > 4*stats.GoodEnough {
 				wide++
 			}
 		}

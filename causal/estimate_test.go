@@ -8,86 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
-var (
-	near      = approx(1e-6)
-	estimates = cmp.AllowUnexported(estimate{})
-)
-
-func approx(margin float64) cmp.Option { return cmpopts.EquateApprox(0, margin) }
-
-func TestSummarize(t *testing.T) {
-	const alike = "one sample resembles the next: the interval may be too narrow"
-	const normal = "the interval assumes a normal distribution: fewer than 6 iterations"
-	for _, tt := range []struct {
-		name   string
-		values []float64
-		want   estimate
-	}{
-		// Squares of deviations 9 4 1 0 1 4 9, their sum 28; 28/6 = 4.6667, its root by
-		// that of 7. Ranks 1 and 7 bound the median with 1-2/128, 2 and 6 with 1-16/128.
-		{"one to seven", []float64{4, 2, 6, 1, 7, 3, 5}, estimate{median: 4, stdErr: 0.81649658, lo: 1, hi: 7, samples: 7}},
-		// Ranks 2 and 9: 1-22/1024.
-		{"one to ten", []float64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, estimate{median: 5.5, stdErr: 0.95742711, lo: 2, hi: 9, samples: 10, warnings: []string{alike}}},
-		// Deviations 0 0 .1 .1 .2 .2 40: their median .1, so 50 is out, 9.8 and 10.2 are
-		// not. What is kept: squares .1, by 5, root .141421, by root of 6. The interval is of all.
-		{"an outlier", []float64{10, 10.1, 9.9, 10, 10.2, 9.8, 50}, estimate{median: 10, stdErr: 0.05773503, lo: 9.8, hi: 50, samples: 7, outliers: 1}},
-		// Deviations 0 1 1 1 1 3 3.01: their median 1, so -3 is kept and 3.01 is not. What
-		// is kept: mean -.5, squares 11.5, by 5, root 1.516575, by root of 6.
-		{"at three deviations", []float64{-3, -1, -1, 0, 1, 1, 3.01}, estimate{median: 0, stdErr: 0.61913919, lo: -3, hi: 3.01, samples: 7, outliers: 1}},
-		{"six", []float64{1, 2, 3, 4, 5, 6}, estimate{median: 3.5, stdErr: 0.76376262, lo: 1, hi: 6, samples: 6}},
-		// Student's t with 2 degrees of freedom is 4.302653 at 97.5 %.
-		{"three", []float64{1, 2, 3}, estimate{median: 2, stdErr: 0.57735027, lo: 2 - 2.4841377, hi: 2 + 2.4841377, samples: 3, warnings: []string{normal}}},
-		{"two", []float64{1, 3}, estimate{median: 2, stdErr: 1, lo: 2 - 12.7062047, hi: 2 + 12.7062047, samples: 2, warnings: []string{normal}}},
-		{"one", []float64{0.3}, estimate{median: 0.3, lo: 0.3, hi: 0.3, samples: 1, warnings: []string{normal}}},
-		{"constant", []float64{.25, .25, .25, .25, .25, .25}, estimate{median: .25, lo: .25, hi: .25, samples: 6}},
-		{"three times the same", []float64{.25, .25, .25}, estimate{median: .25, lo: .25, hi: .25, samples: 3, warnings: []string{normal}}},
-		{"most the same", []float64{1, 1, 1, 1, 1, 1, 1.001, 0.999}, estimate{median: 1, lo: 0.999, hi: 1, samples: 8, outliers: 2}},
-		{"negative", []float64{-3, -1, -2, -4, -6, -5}, estimate{median: -3.5, stdErr: 0.76376262, lo: -6, hi: -1, samples: 6}},
-	} {
-		given := append([]float64{}, tt.values...)
-		got := summarize(tt.values)
-		if diff := cmp.Diff(tt.want, got, near, estimates); diff != "" {
-			t.Errorf("%s: summarize(%v) differs, -want +got:\n%s", tt.name, given, diff)
-		}
-		if !cmp.Equal(given, tt.values) {
-			t.Errorf("%s: summarize changes its argument from %v to %v", tt.name, given, tt.values)
-		}
-	}
-}
-
-func TestMedian(t *testing.T) {
-	for _, tt := range []struct {
-		values []float64
-		want   float64
-	}{{[]float64{3}, 3}, {[]float64{3, 1}, 2}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 9, 2}, 3}} {
-		if got := median(tt.values); math.Abs(got-tt.want) > 1e-12 {
-			t.Errorf("median(%v) = %g, want %g", tt.values, got, tt.want)
-		}
-	}
-}
-
-func TestEffect(t *testing.T) {
-	want := Effect{Speedup: 0.25, Samples: 2, Withheld: "2 iterations measured, 5 are needed", Reductions: []float64{0.1, 0.1}}
-	if diff := cmp.Diff(want, effectOf(0.25, []float64{0.1, 0.1}, nil)); diff != "" {
-		t.Errorf("effect of two values differs, -want +got:\n%s", diff)
-	}
-	want = Effect{Speedup: 0.25, Samples: 6, Reduction: 0.2, Lo: 0.2 - modelError, Hi: 0.2 + modelError, ThroughputGain: 0.25, Reductions: []float64{.2, .2, .2, .2, .2, .2}}
-	if diff := cmp.Diff(want, effectOf(0.25, []float64{.2, .2, .2, .2, .2, .2}, nil), near); diff != "" {
-		t.Errorf("effect of six values differs, -want +got:\n%s", diff)
-	}
-}
-
-func TestGain(t *testing.T) {
-	for _, tt := range []struct{ reduction, want float64 }{
-		{0, 0}, {0.2, 0.25}, {0.5, 1}, {-1, -0.5}, {0.99, 99}, {1, 99}, {7, 99},
-	} {
-		if got := gain(tt.reduction); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("gain(%g) = %g, want %g", tt.reduction, got, tt.want)
-		}
-	}
-}
+var near = cmpopts.EquateApprox(0, 1e-6)
 
 // A model gives the period of a system from how long each of its regions takes. It is of
 // degree one: if all take twice as long, so does it, unless there is uncovered time.
@@ -148,15 +74,15 @@ func TestReductionsAreExact(t *testing.T) {
 	speedups := []float64{0.1, 0.25, 0.5, 0.75, 0.8}
 	for _, m := range models() {
 		var experiments []experiment
-		for i := range leastSamples {
+		for i := range stats.LeastSamples {
 			experiments = append(experiments, m.experiments(i, speedups)...)
 		}
-		byIteration := periodsOf(experiments, 0)
+		byIteration := iterationsOf(experiments, 0)
 		for r := range m.times {
 			for _, s := range speedups {
 				got := reductions(byIteration, r, s)
-				if len(got) != leastSamples {
-					t.Fatalf("%s: %d reductions, want %d", m.name, len(got), leastSamples)
+				if len(got) != stats.LeastSamples {
+					t.Fatalf("%s: %d reductions, want %d", m.name, len(got), stats.LeastSamples)
 				}
 				for _, v := range got {
 					if want := m.truth(r, s); math.Abs(v-want) > 1e-9 {
@@ -191,7 +117,7 @@ func TestReductionsOfKnownSystems(t *testing.T) {
 		{fan, 2, 0.5, 0},
 		{fan, 0, 0.5, 1. / 14},
 	} {
-		byIteration := periodsOf(tt.m.experiments(0, []float64{tt.s}), 0)
+		byIteration := iterationsOf(tt.m.experiments(0, []float64{tt.s}), 0)
 		if got := reductions(byIteration, tt.r, tt.s)[0]; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: region %d faster by %g: reduction %.10f, want %.10f", tt.m.name, tt.r, tt.s, got, tt.want)
 		}
@@ -201,7 +127,7 @@ func TestReductionsOfKnownSystems(t *testing.T) {
 func TestCoverages(t *testing.T) {
 	for i, want := range []float64{0.7, 1, 1, 1, 1, 1} {
 		m := models()[i]
-		for _, got := range coverages(periodsOf(m.experiments(0, []float64{0.1, 0.5}), 0)) {
+		for _, got := range coverages(iterationsOf(m.experiments(0, []float64{0.1, 0.5}), 0)) {
 			if math.Abs(got-want) > 1e-9 {
 				t.Errorf("%s: coverage %.10f, want %g", m.name, got, want)
 			}
@@ -219,10 +145,26 @@ func TestCoverageNote(t *testing.T) {
 		{[]float64{0.85, 0.9, 1.1}, ""},
 		{[]float64{0.7, 0.7, 0.7}, "done: spans cover about 70% of the period; what no span covers is taken as it is"},
 		{[]float64{-0.1, -0.2, 0}, "done: spans cover about 0% of the period; what no span covers is taken as it is"},
-		{[]float64{8, 8, 8}, "done: stretching all spans by x makes the period 8.0 x longer: some spans wait for others, and are stretched with them; wrap such waits in causal.Blocked"},
 	} {
 		if got := coverageNote("done", tt.coverages); got != tt.want {
 			t.Errorf("coverageNote(%v) = %q, want %q", tt.coverages, got, tt.want)
+		}
+	}
+}
+
+// A period that grows by more than the spans were stretched tells of waits that were stretched, too: there is no number then.
+func TestOverstretched(t *testing.T) {
+	for _, tt := range []struct {
+		coverages []float64
+		want      profile.Withheld
+	}{
+		{nil, profile.Withheld{}},
+		{[]float64{8, 8}, profile.Withheld{}}, // too few to tell
+		{[]float64{0.9, 1.05, 1.3}, profile.Withheld{}},
+		{[]float64{8, 8, 8}, profile.Withheld{Code: profile.WithheldStretched, Part: 8}},
+	} {
+		if got := overstretched(tt.coverages); got != tt.want {
+			t.Errorf("overstretched(%v) = %+v, want %+v", tt.coverages, got, tt.want)
 		}
 	}
 }
@@ -240,7 +182,7 @@ func TestReductionsWithGaps(t *testing.T) {
 			experiments = append(experiments, e)
 		}
 	}
-	byIteration := periodsOf(experiments, 0)
+	byIteration := iterationsOf(experiments, 0)
 	for r, want := range []int{1, 2, 2} {
 		if got := reductions(byIteration, r, 0.5); len(got) != want {
 			t.Errorf("region %d: reductions %v, want %d of them", r, got, want)
@@ -254,32 +196,32 @@ func TestReductionsWithGaps(t *testing.T) {
 	}
 }
 
-// The points of one plan are told apart.
-func TestPeriodsOfEachPoint(t *testing.T) {
+// The points of one plan are distinguished.
+func TestIterationsOfEachPoint(t *testing.T) {
 	experiments := []experiment{
 		{arm: arm{0, sparesNone}, passages: []passage{{10, 100}, {0, 100}}},
 		{arm: arm{0, sparesNone}, passages: []passage{{20, 100}, {4, 100}}},
 		{arm: arm{0.5, sparesNone}, passages: []passage{{5, 100}, {2, 100}}},
 	}
-	first, second := periodsOf(experiments, 0)[0], periodsOf(experiments, 1)[0]
-	if !cmp.Equal(first.none, []float64{10, 5}) || first.all[0.5] != 20 {
+	first, second := iterationsOf(experiments, 0)[0], iterationsOf(experiments, 1)[0]
+	if first.none != (total{200, 30}) || first.all[0.5].period() != 20 {
 		t.Errorf("the first point: %+v", first)
 	}
-	if !cmp.Equal(second.none, []float64{25}) || second.all[0.5] != 50 {
+	if second.none.period() != 25 || second.all[0.5].period() != 50 {
 		t.Errorf("the second point: %+v", second)
 	}
 }
 
 // profileOf is the profile of a run that has measured a model.
-func profileOf(t *testing.T, iterations int, m model, lines ...string) Profile {
+func profileOf(t *testing.T, iterations int, m model, lines ...string) profile.Profile {
 	t.Helper()
 	p := mustParse(t, lines...)
-	r, err := newRun(p, config{enabled: true, caps: wide}, time.Now())
+	r, err := newRun(p, config{enabled: true, caps: wide, breaker: deaf}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range m.times {
-		r.regions = append(r.regions, RegionKey{Scope: "scope", Span: "r" + string(rune('0'+i))})
+		r.regions = append(r.regions, profile.Region{Scope: "scope", Name: "r" + string(rune('0'+i))})
 	}
 	var speedups []float64
 	for _, s := range p.Grid.Speedups {
@@ -292,7 +234,7 @@ func profileOf(t *testing.T, iterations int, m model, lines ...string) Profile {
 	}
 	r.iterations = iterations
 	profile := r.profile()
-	finish(&profile)
+	profile.Finish()
 	return profile
 }
 
@@ -304,7 +246,7 @@ func TestProfileOfModels(t *testing.T) {
 		}
 		last := math.Inf(1)
 		for _, c := range p.Curves {
-			r := int(c.Region.Span[1] - '0')
+			r := int(c.Region.Name[1] - '0')
 			if want := time.Duration(m.period(m.times) * float64(time.Millisecond)); (c.BasePeriod - want).Abs() > 1 {
 				t.Errorf("%s: base period %v, want %v", m.name, c.BasePeriod, want)
 			}
@@ -313,19 +255,54 @@ func TestProfileOfModels(t *testing.T) {
 			}
 			for i, s := range []float64{0.1, 0.25, 0.5} {
 				e := c.Effects[i]
-				want := Effect{Speedup: s, Reduction: m.truth(r, s), Lo: m.truth(r, s) - modelError, Hi: m.truth(r, s) + modelError, ThroughputGain: gain(m.truth(r, s)), Samples: 6}
-				if diff := cmp.Diff(want, e, near, cmpopts.IgnoreFields(Effect{}, "Reductions")); diff != "" {
+				want := profile.Effect{Speedup: s, Reduction: m.truth(r, s), Lo: m.truth(r, s) - profile.ModelError, Hi: m.truth(r, s) + profile.ModelError, Samples: 6}
+				if diff := cmp.Diff(want, e, near, cmpopts.IgnoreFields(profile.Effect{}, "Reductions", "ThroughputGain", "Verdict")); diff != "" {
 					t.Errorf("%s: region %d differs, -want +got:\n%s", m.name, r, diff)
 				}
 			}
-			if s := c.strength(); s > last+1e-9 {
+			if strongest := c.Effects[2].Reduction; strongest > last+1e-9 {
 				t.Errorf("%s: curves are not ordered by strength", m.name)
 			} else {
-				last = s
+				last = strongest
 			}
 		}
 		if strings.Contains(m.name, "no span covers") != (len(p.Notes) > 0) {
 			t.Errorf("%s: notes %q", m.name, p.Notes)
+		}
+	}
+}
+
+// An empty profile says why: the complaint against profilers of this kind.
+func TestProfileSaysWhatIsMissing(t *testing.T) {
+	m := models()[1]
+	none := profileOf(t, 0, m, `regions: [{span: "r?"}, {scope: db, span: query}]`, "progress: [{span: a, type: throughput}, {span: b, type: throughput}]")
+	want := []string{
+		`no span seen that matches region "db:query"`,
+		`no experiment with a visit of progress point "a" yet`,
+		`no experiment with a visit of progress point "b" yet`,
+	}
+	if diff := cmp.Diff(want, none.Notes); diff != "" || len(none.Curves) != 0 {
+		t.Errorf("%d curves; notes differ, -want +got:\n%s", len(none.Curves), diff)
+	}
+	few := profileOf(t, 2, m)
+	for _, c := range few.Curves {
+		for _, e := range c.Effects {
+			if want := (profile.Effect{Speedup: e.Speedup, Samples: 2, Verdict: profile.VerdictWithheld, Withheld: profile.Withheld{Code: profile.WithheldIterations, Count: 2, Need: 5}, Reductions: e.Reductions}); !cmp.Equal(e, want) || len(e.Reductions) != 2 {
+				t.Errorf("%v: effect %+v, want %+v", c.Region, e, want)
+			}
+		}
+	}
+	var table strings.Builder
+	if err := few.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(table.String(), "note: 2 iterations measured, 5 are needed\n") != 1 {
+		t.Errorf("the table does not say, once, why there are no numbers:\n%s", &table)
+	}
+	enough := profileOf(t, 5, m)
+	for _, e := range enough.Curves[0].Effects {
+		if !e.Known() || len(e.Warnings) != 1 || e.Samples != 5 {
+			t.Errorf("of five iterations: %+v, want a number and a warning", e)
 		}
 	}
 }

@@ -13,6 +13,7 @@ type experiment struct {
 	at        time.Duration // since the run began: when the arm was put in force
 	settled   time.Duration // after that: when it began to be measured
 	duration  time.Duration
+	rooted    time.Duration // the sum of the durations of local roots
 	passages  []passage     // by progress point
 	quantiles [][]float64   // by progress point, those of latency that it asks for, ns
 	spoiled   string        // why it is thrown away, "" if it is not
@@ -20,11 +21,23 @@ type experiment struct {
 
 	// Of an overlap.
 	ends     int64         // of the region's spans
+	took     time.Duration // the sum of their durations
 	growth   time.Duration // what the region's saving grew by
 	residual time.Duration // what a goroutine still owed when it had paid, mean
 	busy     float64       // share of the time in which processors were short
 	counts   ledger.Counts
 	locks    time.Duration // waits for those of package sync
+	calls    uint64        // of the process of itself
+	// unforeseen is what spans of the region are started as, if it is not known then that they are of the region.
+	unforeseen *class
+	// paths are the visits of each progress point, by path.
+	paths [][mostPaths]uint32
+}
+
+// ran books what the region has done since it had come to before.
+func (e *experiment) ran(region *class, before usage) {
+	now := region.usage()
+	e.ends, e.took = now.count-before.count, time.Duration(now.took-before.took)
 }
 
 // A latencyCell is an arm and one of the progress points that have a latency.

@@ -1,17 +1,18 @@
 package causal
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 // A guard answers, before each single delay, whether it may be inserted. It belongs to one
 // plan and is never used again when that plan has ended. All methods may be called by
 // any goroutine; none allocates, and none waits but for the short lock of traces.
 type guard struct {
-	limits Limits
-	// The plan's window is that of both: the wall clock may be set, the monotonic one may stop
+	limits plan.Limits
+	// The plan's window holds by both clocks: the wall clock may be set, the monotonic one may stop
 	// while the machine sleeps.
 	opensWall, opensMono     time.Time
 	expiresWall, expiresMono time.Time
@@ -21,7 +22,8 @@ type guard struct {
 	began time.Time
 
 	spent    atomic.Int64 // ns
-	rate     *bucket
+	late     atomic.Int64 // ns of these by which delays were longer than reserved
+	duty     *duty
 	traces   traces
 	withheld [numRules]atomic.Uint64
 }
@@ -40,18 +42,20 @@ const (
 	ruleDuty
 	ruleDeadline
 	ruleHealth
+	ruleIdle
 	numRules
 )
 
-var ruleNames = [numRules]string{"", "not_before", "expired", "lease", "limits.total", "limits.per_span", "limits.per_trace", "limits.duty", "deadline", "health_check"}
+var ruleNames = [numRules]string{"", "not_before", "expired", "lease", "limits.total", "limits.per_span", "limits.per_trace", "limits.duty", "deadline", "health_check", "idle_connection"}
 
 // fatal reports whether the rule ends the plan.
 func (r rule) fatal() bool { return r == ruleExpired || r == ruleLease || r == ruleTotal }
 
-// distorts reports whether the rule makes what is being measured wrong.
-func (r rule) distorts() bool { return r != ruleNone && r != ruleHealth }
+// distorts reports whether the rule makes what is being measured wrong, if it is often applied. Idle connections are
+// held against the requests that came, not against delays.
+func (r rule) distorts() bool { return r != ruleNone && r != ruleHealth && r != ruleIdle }
 
-func newGuard(p *Plan, limits Limits, processors int, now time.Time) *guard {
+func newGuard(p *plan.Plan, limits plan.Limits, processors int, now time.Time) *guard {
 	return &guard{
 		limits:      limits,
 		opensWall:   p.NotBefore.Round(0),
@@ -60,7 +64,7 @@ func newGuard(p *Plan, limits Limits, processors int, now time.Time) *guard {
 		expiresMono: now.Add(p.ExpiresAt.Sub(now)),
 		wall:        wallClock,
 		began:       now,
-		rate:        newBucket(float64(limits.Duty)*float64(processors), now),
+		duty:        newDuty(dutyRate(limits.Duty, processors), time.Duration(limits.PerSpan), now),
 	}
 }
 
@@ -95,7 +99,7 @@ func (g *guard) leaseEnds() time.Time {
 }
 
 // share adapts what limits.duty means to a number of processors, which may change.
-func (g *guard) share(processors int) { g.rate.refill(float64(g.limits.Duty) * float64(processors)) }
+func (g *guard) share(processors int) { g.duty.refill(dutyRate(g.limits.Duty, processors)) }
 
 // reserve takes d off the budgets, or names the rule that forbids it. Settle follows when
 // the delay is over.
@@ -106,21 +110,25 @@ func (g *guard) reserve(now time.Time, d time.Duration) rule {
 	if g.early(now) {
 		return ruleEarly
 	}
-	// Add first, then look: two goroutines can not both take the last of the budget.
+	// Add first, then look: two goroutines cannot both take the last of the budget.
 	if g.spent.Add(int64(d)) > int64(g.limits.Total) {
 		g.spent.Add(-int64(d))
 		return ruleTotal
 	}
-	if !g.rate.take(now, d) {
+	if !g.duty.take(now, d) {
 		g.spent.Add(-int64(d))
 		return ruleDuty
 	}
 	return ruleNone
 }
 
-// settle books the delay that was really inserted in place of the one reserved.
-func (g *guard) settle(reserved, inserted time.Duration) {
-	g.spent.Add(int64(inserted - reserved))
+// settle books the delay that was really inserted, until now, in place of the one reserved.
+func (g *guard) settle(now time.Time, reserved, inserted time.Duration) {
+	defer g.spent.Add(int64(inserted - reserved)) // last, so that it is known what of it is late
+	if inserted > reserved {
+		g.late.Add(int64(inserted - reserved))
+		g.duty.add(now, inserted-reserved)
+	}
 }
 
 func (g *guard) withhold(r rule) { g.withheld[r].Add(1) }
@@ -131,43 +139,4 @@ func (g *guard) counts() (c withheld) {
 		c[r] = g.withheld[r].Load()
 	}
 	return c
-}
-
-// bucket is a token bucket of one second's worth. Its level is kept as the time at which
-// it would be empty, so that one compare-and-swap takes from it.
-type bucket struct {
-	began time.Time
-	cost  atomic.Uint64 // ns of refilling for each ns taken, as the bits of a float64
-	empty atomic.Int64
-}
-
-const bucketDepth = int64(time.Second)
-
-// newBucket returns a full bucket that refills at rate, in ns per ns.
-func newBucket(rate float64, now time.Time) *bucket {
-	b := &bucket{began: now.Add(-time.Duration(bucketDepth))}
-	b.refill(rate)
-	return b
-}
-
-// refill changes the rate. A full bucket is full at any: it holds one second's worth.
-func (b *bucket) refill(rate float64) { b.cost.Store(math.Float64bits(1 / rate)) }
-
-func (b *bucket) take(now time.Time, d time.Duration) bool {
-	at := int64(now.Sub(b.began))
-	ns := float64(d) * math.Float64frombits(b.cost.Load())
-	if !(ns <= float64(bucketDepth)) { // at a tiny rate it may not even be an int64
-		return false
-	}
-	price := int64(ns)
-	for {
-		empty := b.empty.Load()
-		next := max(empty, at-bucketDepth) + price
-		if next > at {
-			return false
-		}
-		if b.empty.CompareAndSwap(empty, next) {
-			return true
-		}
-	}
 }

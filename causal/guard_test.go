@@ -1,7 +1,6 @@
 package causal
 
 import (
-	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -10,10 +9,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
-func newTestGuard(l Limits, processors int, now time.Time) *guard {
-	return newGuard(&Plan{ExpiresAt: now.Add(time.Hour)}, l, processors, now)
+func newTestGuard(l plan.Limits, processors int, now time.Time) *guard {
+	return newGuard(&plan.Plan{ExpiresAt: now.Add(time.Hour)}, l, processors, now)
 }
 
 func TestGuardExpires(t *testing.T) {
@@ -45,11 +46,11 @@ func TestGuardExpires(t *testing.T) {
 	}
 }
 
-// A guard takes the plan's end for both clocks, whatever zone it is written in.
+// A guard takes the plan's end for both clocks, in any time zone.
 func TestGuardTakesPlansEnd(t *testing.T) {
 	now := time.Now()
 	ends := now.Add(time.Minute).In(time.FixedZone("", 3*3600)).Round(0)
-	g := newGuard(&Plan{ExpiresAt: ends}, wide, 1, now)
+	g := newGuard(&plan.Plan{ExpiresAt: ends}, wide, 1, now)
 	if !g.expiresWall.Equal(ends) || !g.expiresMono.Round(0).Equal(ends) {
 		t.Errorf("expires at %v and %v, want %v", g.expiresWall, g.expiresMono, ends)
 	}
@@ -83,7 +84,7 @@ func TestGuardTotalProperty(t *testing.T) {
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		now := time.Now()
-		limits := Limits{Duty: 1, Total: Duration(1 + rng.Int64N(int64(time.Second)))}
+		limits := plan.Limits{Duty: 1, Total: plan.Duration(1 + rng.Int64N(int64(time.Second)))}
 		g := newTestGuard(limits, 1+rng.IntN(8), now)
 		quantum := time.Duration(1 + rng.Int64N(int64(20*time.Millisecond)))
 		var spent, reserved time.Duration
@@ -99,7 +100,7 @@ func TestGuardTotalProperty(t *testing.T) {
 				case 1: // overshot
 					inserted += time.Duration(rng.Int64N(int64(quantum)))
 				}
-				g.settle(want, inserted)
+				g.settle(now, want, inserted)
 				spent += inserted
 				reserved += want
 			case ruleTotal:
@@ -122,9 +123,9 @@ func TestGuardTotalProperty(t *testing.T) {
 
 func TestGuardTotalConcurrentSafe(t *testing.T) {
 	const quantum = 7 * time.Microsecond
-	total := Duration(10*time.Millisecond + 3)
+	total := plan.Duration(10*time.Millisecond + 3)
 	now := time.Now()
-	g := newTestGuard(Limits{Duty: 1, Total: total}, 64, now)
+	g := newTestGuard(plan.Limits{Duty: 1, Total: total}, 64, now)
 	var granted atomic.Int64
 	var wait sync.WaitGroup
 	for range 8 {
@@ -134,7 +135,7 @@ func TestGuardTotalConcurrentSafe(t *testing.T) {
 					if sum := granted.Add(int64(quantum)); sum > int64(total) {
 						t.Errorf("%v granted, want at most %v", time.Duration(sum), total)
 					}
-					g.settle(quantum, quantum)
+					g.settle(now, quantum, quantum)
 				}
 			}
 		})
@@ -148,86 +149,12 @@ func TestGuardTotalConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, in the long run no more than the rate is granted, and with enough
-// asked for nearly all of it.
-func TestBucketRate(t *testing.T) {
-	for _, rate := range []float64{0.001, 0.05, 0.1, 1, 3.2, 64} {
-		now := time.Now()
-		b := newBucket(rate, now)
-		rng := rand.New(rand.NewPCG(3, 0))
-		quantum := min(rate*float64(100*time.Millisecond), float64(time.Second))
-		var granted, elapsed time.Duration
-		for elapsed < 10*time.Minute {
-			elapsed += time.Duration(rng.Int64N(int64(5 * time.Millisecond)))
-			want := time.Duration(quantum * rng.Float64())
-			if b.take(now.Add(elapsed), want) {
-				granted += want
-			}
-			if most := rate * float64(elapsed+time.Second); float64(granted) > most*(1+1e-9)+1 {
-				t.Fatalf("rate %g: %v granted in %v, want at most %v", rate, granted, elapsed, time.Duration(most))
-			}
-		}
-		if least := 0.9 * min(rate*float64(elapsed), 0.5*quantum*float64(elapsed)/float64(5*time.Millisecond)); float64(granted) < least {
-			t.Errorf("rate %g: %v granted in %v, want at least %v", rate, granted, elapsed, time.Duration(least))
-		}
-	}
-}
-
-func TestBucketBeginsFullAndNeverHoldsMore(t *testing.T) {
-	now := time.Now()
-	for _, wait := range []time.Duration{0, time.Hour} {
-		b := newBucket(0.1, now)
-		if b.take(now.Add(wait), 100*time.Millisecond+time.Microsecond) {
-			t.Errorf("after %v: more than a second's worth was granted", wait)
-		}
-		if !b.take(now.Add(wait), 99*time.Millisecond) {
-			t.Errorf("after %v: less than a second's worth was refused", wait)
-		}
-		if b.take(now.Add(wait), 2*time.Millisecond) {
-			t.Errorf("after %v: it was granted twice", wait)
-		}
-	}
-}
-
-// A plan may ask for a very low rate; that must not come out as a high one.
-func TestBucketTinyRate(t *testing.T) {
-	now := time.Now()
-	for _, rate := range []float64{1e-8, 1e-10, 1e-13, 1e-20, 1e-300, math.SmallestNonzeroFloat64} {
-		b := newBucket(rate, now)
-		for i := range 3 {
-			if d := 500 * time.Millisecond; b.take(now.Add(time.Duration(i)*time.Minute), d) {
-				t.Errorf("rate %g: %v was granted", rate, d)
-			}
-		}
-	}
-}
-
-func TestBucketConcurrentSafe(t *testing.T) {
-	now := time.Now()
-	b := newBucket(0.5, now)
-	var granted atomic.Int64
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			for range 1000 {
-				if b.take(now, time.Millisecond) {
-					granted.Add(1)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	if got := granted.Load(); got != 500 {
-		t.Errorf("%d ms granted of a bucket of 500", got)
-	}
-}
-
 func TestTightenProperty(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
-	random := func() Limits {
-		return Limits{Duration(rng.Int64N(1e9)), Duration(rng.Int64N(1e9)), Percent(rng.Float64()), Duration(rng.Int64N(1e9))}
+	random := func() plan.Limits {
+		return plan.Limits{PerSpan: plan.Duration(rng.Int64N(1e9)), PerTrace: plan.Duration(rng.Int64N(1e9)), Duty: plan.Percent(rng.Float64()), Total: plan.Duration(rng.Int64N(1e9))}
 	}
-	within := func(a, b Limits) bool {
+	within := func(a, b plan.Limits) bool {
 		return a.PerSpan <= b.PerSpan && a.PerTrace <= b.PerTrace && a.Duty <= b.Duty && a.Total <= b.Total
 	}
 	for range 1000 {
@@ -264,12 +191,12 @@ func TestRuleNames(t *testing.T) {
 	}
 	want := map[string]uint64{
 		"not_before": 1, "expired": 2, "lease": 3, "limits.total": 4, "limits.per_span": 5, "limits.per_trace": 6,
-		"limits.duty": 7, "deadline": 8, "health_check": 9,
+		"limits.duty": 7, "deadline": 8, "health_check": 9, "idle_connection": 10,
 	}
 	if diff := cmp.Diff(want, g.counts().byName()); diff != "" {
 		t.Errorf("counts().byName() differs, -want +got:\n%s", diff)
 	}
 	if got := g.counts().distorting(); got != 36 {
-		t.Errorf("counts().distorting() = %d, want 36: all but health checks", got)
+		t.Errorf("counts().distorting() = %d, want 36: all but health checks and idle connections", got)
 	}
 }

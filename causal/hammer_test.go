@@ -40,7 +40,7 @@ func hammer(t *testing.T, f func(worker, round int)) {
 	select {
 	case <-finished:
 	case <-time.After(time.Minute):
-		t.Error("somebody waits forever")
+		t.Error("a goroutine waits forever")
 	}
 	close(stop)
 	<-stopped
@@ -230,7 +230,7 @@ func chanSend(t *testing.T, c Chan[[2]int], v [2]int, round int) {
 		case c.Sending() <- it:
 			c.Sent(it)
 		case <-time.After(time.Minute):
-			t.Error("nobody receives")
+			t.Error("no goroutine receives")
 		}
 	}
 }
@@ -258,7 +258,7 @@ func chanReceive(t *testing.T, c Chan[[2]int], round int) (v [2]int) {
 		case it := <-c.Receiving():
 			v, _ = c.Received(it)
 		case <-time.After(time.Minute):
-			t.Error("nobody sends")
+			t.Error("no goroutine sends")
 		}
 	}
 	return v

@@ -30,7 +30,7 @@ func locked(mu *Mutex, f func()) {
 	f()
 }
 
-// exercise does with spans, locks and the like whatever a program does.
+// exercise uses spans, locks and the like in all the ways that programs do.
 func exercise(t *testing.T, tr trace.Tracer) {
 	t.Helper()
 	ctx, root := tr.Start(context.Background(), "root")
@@ -72,7 +72,7 @@ func exercise(t *testing.T, tr trace.Tracer) {
 	}
 }
 
-// Whatever of ours panics, wherever that is: the application goes on, nothing is delayed any more,
+// After a panic anywhere in otelprof's code the application goes on, nothing is delayed any more,
 // and the plan stays off.
 func TestPanicsHarmNobody(t *testing.T) {
 	overlapping := []string{"mode: overlap", `regions: [{span: region}]`}
@@ -115,13 +115,13 @@ func TestPanicsHarmNobody(t *testing.T) {
 		}},
 		"the setting at the start of a span": {overlapping, func(b *bench) {
 			indebt(b.T, b, 0)
-			b.run.overlap.Load().observation.setting = nil
+			b.run.inForce().(*overlap).observation.setting = nil
 			exercise(b.T, b.tr)
 		}},
 		"the setting at the end of a span": {overlapping, func(b *bench) {
 			indebt(b.T, b, 0)
 			ctx, s := b.tr.Start(context.Background(), "other")
-			b.run.overlap.Load().observation.setting = nil
+			b.run.inForce().(*overlap).observation.setting = nil
 			Blocked(ctx, func() {})
 			Progress(ctx, "root")
 			s.End()
@@ -139,7 +139,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 			b.span(context.Background(), "a", ms)
 		}},
 		"the bookkeeping of traces": {dilating, func(b *bench) {
-			b.run.guard.rate = nil
+			b.run.guard.duty = nil
 			b.run.dilate(1, sparesNone)
 			b.span(context.Background(), "a", ms)
 		}},
@@ -148,6 +148,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				log := &recorder{}
 				b := newBench(t, wide, []Option{unloaded, WithLogger(slog.New(log))}, append(tt.plan, calm)...)
+				synctest.Wait() // the run's goroutine is at rest while tt.hurt writes what it reads
 				tt.hurt(b)
 				synctest.Wait()
 				s := b.c.Status()
@@ -170,11 +171,11 @@ func TestPanicsHarmNobody(t *testing.T) {
 }
 
 // The plan of the breaker that opened is latched, also if another one comes before its goroutine
-// has said so.
+// has recorded that.
 func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {
 	c := newController(t)
 	r := force(t, c, mustParse(t, idle, "id: a"))
-	c.mu.Lock() // whoever wants to say so waits
+	c.mu.Lock() // the goroutine that would record it waits
 	r.endFor(openedError("too slow"))
 	c.stop(errReplaced)
 	latched := c.latched["a"]
@@ -191,7 +192,7 @@ func kindsOf(events []AuditEvent) (kinds []AuditKind) {
 	return kinds
 }
 
-// Hundreds of goroutines panic at once: one is told.
+// Hundreds of goroutines panic at once: one panic is logged.
 func TestFirstPanicIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil, calm)

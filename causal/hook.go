@@ -14,13 +14,16 @@ type hook struct{ c *Controller }
 
 var _ spans.AfterEnder = hook{}
 
-// OnStart implements spans.Hook. While no experiment runs it costs one atomic load.
-func (h hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
+// OnStart implements spans.Hook. While no plan runs it costs a few loads.
+func (h hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
+	if h.c.enabled && (scheduling() || h.c.run.Load() != nil) {
+		h.c.startMember(r)
+	}
 	if o := live.observation.Load(); o != nil {
 		o.startSpan(r)
 	}
 	if sched.Present {
-		if s := inForce.Load(); s != nil {
+		if s := live.scheduled.Load(); s != nil {
 			s.startSpan(r)
 		}
 	}
@@ -28,7 +31,7 @@ func (h hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
 }
 
 // OnEnd implements spans.Hook.
-func (h hook) OnEnd(r *spans.Region) {
+func (h hook) OnEnd(r *spans.Span) {
 	if sched.Present {
 		beforeEndSpan(r)
 	}
@@ -36,8 +39,11 @@ func (h hook) OnEnd(r *spans.Region) {
 
 // AfterEnd implements spans.AfterEnder: it counts visits of progress points and pays the
 // delay. While no plan runs it costs a few atomic loads.
-func (h hook) AfterEnd(r *spans.Region) time.Duration {
+func (h hook) AfterEnd(r *spans.Span) time.Duration {
 	h.c.recorder.SawSpan()
+	if h.c.enabled {
+		defer endMember(r)
+	}
 	f := live.frame.Get(r)
 	if f != nil {
 		endSpan(live.observation.Load(), f, r)
@@ -55,23 +61,18 @@ func (h hook) AfterEnd(r *spans.Region) time.Duration {
 	return run.endSpan(f, r)
 }
 
-// endSpan is what a plan does at the end of a span, whose frame may be nil. It returns the delay.
-func (run *run) endSpan(f *ledger.Frame, r *spans.Region) (delay time.Duration) {
+// endSpan does a plan's work at the end of a span, whose frame may be nil. It returns the delay.
+func (run *run) endSpan(f *ledger.Frame, r *spans.Span) (delay time.Duration) {
 	defer run.contain()
 	v := run.verdict(r)
-	if d := run.dilation.Load(); d != nil {
-		delay = run.stretch(d, r, v)
-	} else if o := run.overlap.Load(); o != nil {
-		delay = o.payAtEnd(f, r)
-	} else {
-		delay = point()
-	}
+	delay = run.inForce().atEnd(f, r, v.region)
 	if r.Parent() == nil {
 		run.guard.traces.ended(r)
 		run.breaker.observe(r.Duration()+delay, r.Failed())
+		run.rooted.Add(int64(r.Duration()))
 	}
-	for _, i := range v.progress {
-		run.visit(i)
+	for k, i := range v.progress {
+		run.visit(i, v.paths[k])
 	}
 	return delay
 }

@@ -1,23 +1,28 @@
 package causal
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/glob"
-
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/spans"
 )
 
-// An influence is what an arm does to the program while it is in force.
+// An influence is what one arm does to the program while it is at work. Goroutines of the application call atEnd and growthAt.
 type influence interface {
+	// atEnd does what is due at the end of a span of a region of the run, and returns the delay. The frame may be nil.
+	atEnd(f *ledger.Frame, r *spans.Span, region int) time.Duration
+	// growthAt is by how much time, ns, the program would be ahead at a moment of the clock.
+	growthAt(now int64) int64
+	// rest ends what stays of it elsewhere once it is no longer the run's.
+	rest()
+
 	// delays is the number of delays inserted so far.
 	delays() int64
-	// growth is by how much time the program would be ahead.
-	growth() time.Duration
 	// latencies are the distributions of the durations of each progress point's spans in the
 	// time that is left without the delays, nil where that is not measured.
 	latencies() []*otelhdr.Snapshot
@@ -25,18 +30,28 @@ type influence interface {
 	look(*experiment)
 }
 
-// begin puts an arm in force.
-func (run *run) begin(a arm) influence {
-	if run.plan.Mode == ModeDilation {
-		d := &dilation{factor: a.factor(), spared: a.spared}
-		if d.factor > 0 {
-			run.observe(nil)
-		}
-		run.dilation.Store(d)
-		return d
+// inForce returns the influence that is in force.
+func (run *run) inForce() influence {
+	if i := run.influence.Load(); i != nil {
+		return *i
 	}
-	if a.speedup == 0 {
-		return run.beginStill()
+	return still{}
+}
+
+// has reports whether an influence is in force.
+func (run *run) has(i influence) bool { return run.inForce() == i }
+
+// put puts an influence in force.
+func (run *run) put(i influence) { run.influence.Store(&i) }
+
+// begin puts an arm in force. One without delay is a placebo: all is done that is done in others, and what it costs the program is
+// in both.
+func (run *run) begin(a arm) influence {
+	if run.plan.Mode == profile.ModeDilation {
+		d := &dilation{run: run, factor: a.factor(), spared: a.spared}
+		run.observe(nil)
+		run.put(d)
+		return d
 	}
 	if scheduling() {
 		return run.beginScheduled(a)
@@ -49,40 +64,29 @@ func (run *run) begin(a arm) influence {
 		run.progress[i].reset()
 	}
 	run.observe(o.observation)
-	run.overlap.Store(o)
+	run.put(o)
 	return o
 }
 
 // rest ends what is in force. Delays in flight see it at once.
 func (run *run) rest() {
-	run.dilation.Store(nil)
-	run.overlap.Store(nil)
-	run.restScheduled()
+	if i := run.influence.Swap(nil); i != nil {
+		(*i).rest()
+	}
 	run.unobserve()
 }
 
-// still is the arm in which nothing happens.
-type still struct{ observation *observation } // nil if no latency is measured
+// still is the influence between arms, and of an arm in which nothing happens. A goroutine may still owe what another controller's
+// experiment has it pay.
+type still struct{}
 
-func (run *run) beginStill() still {
-	if !slices.ContainsFunc(run.plan.Progress, func(p ProgressPoint) bool { return p.Type == TypeLatency }) {
-		return still{}
-	}
-	o := run.observes(ledger.NewSetting(len(run.plan.Progress)))
-	run.observe(o)
-	return still{o}
-}
+func (still) atEnd(*ledger.Frame, *spans.Span, int) time.Duration { return point() }
 
-func (still) delays() int64         { return 0 }
-func (still) growth() time.Duration { return 0 }
-func (still) look(*experiment)      {}
-
-func (s still) latencies() []*otelhdr.Snapshot {
-	if s.observation == nil {
-		return nil
-	}
-	return s.observation.latencies()
-}
+func (still) growthAt(int64) int64           { return 0 }
+func (still) rest()                          {}
+func (still) delays() int64                  { return 0 }
+func (still) latencies() []*otelhdr.Snapshot { return nil }
+func (still) look(*experiment)               {}
 
 // observes returns the observation of a setting in which the plan's progress points are numbered
 // as in the plan. A span that matches several visits the first.
@@ -90,25 +94,12 @@ func (run *run) observes(s *ledger.Setting) *observation {
 	classes := allClasses()
 	o := &observation{setting: s, pointOf: make([]int8, len(classes)), panicked: run.panicked}
 	for i, c := range classes {
-		o.pointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p ProgressPoint) bool {
-			return p.Type == TypeLatency && glob.Match(p.Span, c.key.Span)
+		o.pointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p plan.ProgressPoint) bool {
+			return p.Type == plan.TypeLatency && glob.Match(p.Span, c.key.Name)
 		}))
 	}
 	return o
 }
-
-func (d *dilation) latencies() []*otelhdr.Snapshot { return nil }
-func (d *dilation) delays() int64                  { return d.inserted.Load() }
-func (d *dilation) growth() time.Duration          { return 0 }
-func (d *dilation) look(*experiment)               {}
-
-func (v *overlap) delays() int64 { return v.inserted.Load() }
-
-func (v *overlap) growth() time.Duration {
-	return time.Duration(v.observation.setting.Growth().At(clock.Now()))
-}
-
-func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.latencies() }
 
 // latencies are the distributions of durations by progress point, nil where there are none.
 func (o *observation) latencies() []*otelhdr.Snapshot {
@@ -126,7 +117,7 @@ func (run *run) quantiles(recorded []*otelhdr.Snapshot) [][]float64 {
 		if recorded[point] == nil {
 			continue
 		}
-		_, at := p.metrics()
+		_, at := p.Metrics()
 		for _, percent := range at {
 			all[point] = append(all[point], quantile(recorded[point], percent))
 		}
@@ -141,7 +132,7 @@ func quantile(s *otelhdr.Snapshot, percent float64) float64 { return float64(s.P
 func (run *run) recorded(before, after []*otelhdr.Snapshot) []*otelhdr.Snapshot {
 	all := make([]*otelhdr.Snapshot, len(run.plan.Progress))
 	for point, p := range run.plan.Progress {
-		if p.Type != TypeLatency || point >= len(after) || after[point] == nil {
+		if p.Type != plan.TypeLatency || point >= len(after) || after[point] == nil {
 			continue
 		}
 		all[point] = after[point]
@@ -151,19 +142,3 @@ func (run *run) recorded(before, after []*otelhdr.Snapshot) []*otelhdr.Snapshot 
 	}
 	return all
 }
-
-func (v *overlap) look(e *experiment) {
-	s := v.observation.setting
-	e.ends = v.region.count.Load() - v.before
-	e.counts = s.Counts()
-	e.locks = mutexWait() - v.waited
-	e.residual = time.Duration(e.counts.Left / max(1, e.counts.Pays))
-	delays, unable := v.inserted.Load(), v.unable.Load()
-	if e.spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
-		e.spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)
-	}
-}
-
-// maxUnable is the share of debts that may be carried because there was no way to pay them. It
-// is generous: small debts are paid together with the next.
-const maxUnable = 0.5

@@ -14,12 +14,12 @@ type wait func(start int64, d time.Duration, valid func() bool) time.Duration
 // insert holds the goroutine up for want at the end of the region, if all rules allow it and
 // as long as valid. Before is what has been inserted in the same call already. It returns
 // the delay.
-func (run *run) insert(r *spans.Region, v verdict, want, before time.Duration, by wait, valid func() bool) time.Duration {
+func (run *run) insert(r *spans.Span, want, before time.Duration, by wait, valid func() bool) time.Duration {
 	if !valid() {
 		return 0
 	}
 	now := time.Now()
-	if rule := run.allows(r, v, now, want, before); rule != ruleNone {
+	if rule := run.allows(r, now, want, before); rule != ruleNone {
 		run.guard.withhold(rule)
 		if rule.fatal() {
 			run.end(rule)
@@ -27,15 +27,15 @@ func (run *run) insert(r *spans.Region, v verdict, want, before time.Duration, b
 		return 0
 	}
 	spent := by(clock.Now(), want, valid)
-	run.guard.settle(want, spent)
+	run.guard.settle(time.Now(), want, spent)
 	run.guard.traces.settle(r, want, spent)
 	return spent
 }
 
 // allows checks every condition for inserting want now, and reserves it.
-func (run *run) allows(r *spans.Region, v verdict, now time.Time, want, before time.Duration) rule {
+func (run *run) allows(r *spans.Span, now time.Time, want, before time.Duration) rule {
 	limits := &run.guard.limits
-	if v.exempt {
+	if run.exempts(r) {
 		return ruleHealth
 	}
 	if before+want > time.Duration(limits.PerSpan) {

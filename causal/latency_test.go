@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -26,7 +27,7 @@ func TestTalliesHaveLatency(t *testing.T) {
 		}
 		return []*otelhdr.Snapshot{h.Snapshot(nil)}
 	}
-	run.regions = []RegionKey{{Scope: "s", Span: "a"}, {Scope: "s", Span: "b"}}
+	run.regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
 	add := func(speedup float64, spared int, spoiled string, values ...uint64) {
 		run.add(experiment{arm: arm{speedup, spared}, spoiled: spoiled, passages: make([]passage, 1)}, of(values...))
 	}
@@ -40,9 +41,9 @@ func TestTalliesHaveLatency(t *testing.T) {
 
 	got := map[string]uint64{}
 	for _, tally := range run.profile().Tallies {
-		got[tally.Region.Span] = tally.Latency.Count()
+		got[tally.Region.Name] = tally.Latency.Count()
 		if tally.Latency.Max() > 20 {
-			t.Errorf("%q has a latency of %v", tally.Region.Span, time.Duration(tally.Latency.Max()))
+			t.Errorf("%q has a latency of %v", tally.Region.Name, time.Duration(tally.Latency.Max()))
 		}
 	}
 	if diff := cmp.Diff(map[string]uint64{"": 3, "a": 1, "b": 3}, got); diff != "" {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -15,15 +15,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"pgregory.net/rapid"
 
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // A trial is a plan, and a program whose clock, source and operator do as they like meanwhile.
 type trial struct {
-	mode                     Mode
+	mode                     profile.Mode
 	opens, life              time.Duration // since the plan was applied
 	warmup, experiment       time.Duration
-	limits, caps             Limits
+	limits, caps             plan.Limits
 	lease, renewed           time.Duration // zero for none; how long it is renewed
 	stepAt, step             time.Duration // of the wall clock
 	stopAt                   time.Duration
@@ -37,12 +40,12 @@ func drawTrial(t *rapid.T) trial {
 	duration := func(name string, lo, hi time.Duration) time.Duration {
 		return time.Duration(rapid.Int64Range(int64(lo), int64(hi)).Draw(t, name))
 	}
-	limits := func(name string) Limits {
-		return Limits{
-			PerSpan:  Duration(duration(name+".per_span", 500*time.Microsecond, 10*ms)),
-			PerTrace: Duration(duration(name+".per_trace", ms, 25*ms)),
-			Duty:     Percent(rapid.Float64Range(0.01, 1).Draw(t, name+".duty")),
-			Total:    Duration(duration(name+".total", 5*ms, 500*ms)),
+	limits := func(name string) plan.Limits {
+		return plan.Limits{
+			PerSpan:  plan.Duration(duration(name+".per_span", 500*time.Microsecond, 10*ms)),
+			PerTrace: plan.Duration(duration(name+".per_trace", ms, 25*ms)),
+			Duty:     plan.Percent(rapid.Float64Range(0.01, 1).Draw(t, name+".duty")),
+			Total:    plan.Duration(duration(name+".total", 5*ms, 500*ms)),
 		}
 	}
 	some := func(name string, d time.Duration) time.Duration { // a quarter of them has it
@@ -52,7 +55,7 @@ func drawTrial(t *rapid.T) trial {
 		return 0
 	}
 	return trial{
-		mode:  rapid.SampledFrom([]Mode{ModeOverlap, ModeDilation}).Draw(t, "mode"),
+		mode:  rapid.SampledFrom([]profile.Mode{profile.ModeOverlap, profile.ModeDilation}).Draw(t, "mode"),
 		opens: some("waits", duration("opens", 0, 100*ms)), life: duration("life", 100*ms, 400*ms),
 		warmup: duration("warmup", 0, 20*ms), experiment: duration("experiment", 10*ms, 80*ms),
 		limits: limits("plan"), caps: limits("caps"),
@@ -185,6 +188,7 @@ func (w *onlooker) try(t *testing.T) error {
 		fmt.Sprintf("timing: {warmup: %v, experiment: %v, cooloff: 0s, min_progress: 1}", w.warmup, w.experiment))
 	p.Limits = w.limits
 	source := Source{Name: "test", Lease: w.lease}
+	c.StopFrom(source, "there is none yet")
 	if err := c.ApplyFrom(source, p); err != nil {
 		return err
 	}
@@ -239,29 +243,31 @@ func (w *onlooker) check(s Status, opens, expires time.Time) {
 	w.checkDuty()
 }
 
-// checkDuty takes each stretch of time from one delay to another: it has no more than limits.duty
-// of it and of one second.
+// checkDuty takes 100 ms from the beginning of each delay on: they have no more than limits.duty of it.
 func (w *onlooker) checkDuty() {
 	slices.SortFunc(w.inserted, func(a, b insertion) int { return a.start.Compare(b.start) })
-	rate := float64(min(w.limits.Duty, w.caps.Duty)) * float64(runtime.GOMAXPROCS(0))
-	sum, least := 0.0, math.Inf(1)
-	for _, i := range w.inserted {
-		refilled := rate * float64(i.start.Sub(w.began))
-		least = min(least, sum-refilled)
-		sum += float64(i.want)
-		if most := rate*float64(time.Second) + 1000; sum-refilled-least > most {
-			w.that(false, "%v in a stretch of time: limits.duty allows %v", time.Duration(sum-least-refilled), time.Duration(most))
+	most := perWindow(dutyRate(min(w.limits.Duty, w.caps.Duty), runtime.GOMAXPROCS(0)))
+	for i, first := range w.inserted {
+		sum, ends := time.Duration(0), first.start.Add(sched.DutyWindow)
+		for _, d := range w.inserted[i:] {
+			if !d.start.Before(ends) {
+				break
+			}
+			sum += min(d.want, ends.Sub(d.start))
+		}
+		if sum > most {
+			w.that(false, "%v in 100 ms: limits.duty allows %v", sum, most)
 			return
 		}
 	}
 }
 
-// Whatever a plan says and whatever happens meanwhile: no limit is exceeded by more than what a wait
-// is too long by, and no delay begins outside of the window, the lease, or after Stop.
+// For any plan and any events meanwhile: no limit is exceeded by more than a wait is too long by,
+// and no delay begins outside of the window, the lease, or after Stop.
 func TestRandomPlansKeepTheirLimits(t *testing.T) {
-	setFlag(t, "rapid.checks", "1000")
+	setFlag(t, "rapid.checks", strconv.Itoa(thoroughly(1000, 80)))
 	setFlag(t, "rapid.nofailfile", "true")
-	delayed := map[Mode]int{}
+	delayed := map[profile.Mode]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &onlooker{trial: drawTrial(rt)}
 		var err error
@@ -274,7 +280,7 @@ func TestRandomPlansKeepTheirLimits(t *testing.T) {
 		}
 	})
 	t.Logf("plans that delayed something: %v", delayed)
-	for _, mode := range []Mode{ModeOverlap, ModeDilation} {
+	for _, mode := range []profile.Mode{profile.ModeOverlap, profile.ModeDilation} {
 		if delayed[mode] < 4 {
 			t.Errorf("%d plans of mode %s delayed anything, want some", delayed[mode], mode)
 		}

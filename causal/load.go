@@ -24,7 +24,7 @@ func watchLoad(ctx context.Context, l *load) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	share := 0.0 // of the latest looks at which goroutines were queued
-	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
+	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines/running:goroutines"}}
 	for {
 		select {
 		case <-ctx.Done():
@@ -33,7 +33,7 @@ func watchLoad(ctx context.Context, l *load) {
 		}
 		metrics.Read(sample)
 		queued := 0.0
-		if v := sample[0].Value; v.Kind() == metrics.KindUint64 && v.Uint64() > displaced {
+		if crowded(goroutines(sample[0].Value), goroutines(sample[1].Value)) {
 			l.saturated.Add(1)
 			queued = 1
 		}
@@ -46,8 +46,21 @@ func watchLoad(ctx context.Context, l *load) {
 // memory is how many looks it takes, about, to notice that something has changed.
 const memory = 8
 
-// displaced is the one goroutine that waits because the one that looks is running.
+// crowded reports whether goroutines that could run are too many beside those that do. By Little's law their ratio is that of
+// the time which goroutines wait for a processor to the time which they run: many processors have some goroutines that are just being
+// woken up at each moment.
+func crowded(runnable, running uint64) bool { return runnable > displaced+running/10 }
+
+// displaced is the one runnable goroutine that the sampler itself keeps off its processor.
 const displaced = 1
+
+// goroutines is the value of a metric, 0 of one that the runtime does not have.
+func goroutines(v metrics.Value) uint64 {
+	if v.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return v.Uint64()
+}
 
 // saturation is the share of looks above which processors are short.
 const saturation = 0.5
@@ -81,11 +94,11 @@ func mutexWait() time.Duration {
 	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
 }
 
-// untold is the part of the waits for locks that nobody has told us of, if that is so much, also of
-// the time that has elapsed, that it can not be the runtime's error. All that was told of is taken off, also
-// what was not for locks.
-func untold(locks, attributed, elapsed time.Duration) time.Duration {
-	if rest := locks - attributed; rest > locks/2 && rest > elapsed/10 {
+// untold is the part of the waits for locks that no drop-in has reported, if it is too large to be the runtime's error: more than
+// half of them, a tenth of the time that has elapsed, and a hundredth of what requests, which run side by side, took in it. All reported
+// waits are subtracted, also those that were not for locks.
+func untold(locks, attributed, elapsed, rooted time.Duration) time.Duration {
+	if rest := locks - attributed; rest > locks/2 && rest > max(elapsed/10, rooted/100) {
 		return rest
 	}
 	return 0

@@ -2,10 +2,9 @@ package causal
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,42 +13,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/otelprof/otelprof/causal/internal/plantest"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// long has tests take as long, and as many rounds, as they should in the night; without it this package's tests take 20 s at most.
+var long = flag.Bool("long", false, "take the time, and the rounds, that are thorough")
 
-// document returns a valid plan document, with these lines in place of those for the same
-// keys. A line "-key" takes the key out.
-func document(lines ...string) []byte {
-	doc := []string{
-		"api: causal/v1",
-		"id: plan-1",
-		"expires_at: " + time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339),
-		"mode: dilation",
-		`regions: [{span: "*"}]`,
-		"progress: [{span: root, type: throughput}]",
+// thoroughly is much with -long, else little.
+func thoroughly(much, little int) int {
+	if *long {
+		return much
 	}
-	for _, line := range lines {
-		key, _, _ := strings.Cut(line, ":")
-		remove := strings.HasPrefix(key, "-")
-		key = strings.TrimPrefix(key, "-")
-		i := slices.IndexFunc(doc, func(l string) bool { return strings.HasPrefix(l, key+":") })
-		switch {
-		case i >= 0 && remove:
-			doc = slices.Delete(doc, i, i+1)
-		case i >= 0:
-			doc[i] = line
-		default:
-			doc = append(doc, line)
-		}
-	}
-	return []byte(strings.Join(doc, "\n") + "\n")
+	return little
 }
 
-func mustParse(t testing.TB, lines ...string) *Plan {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func mustParse(t testing.TB, lines ...string) *plan.Plan {
 	t.Helper()
-	p, err := ParsePlan(document(lines...))
+	p, err := plan.Parse(plantest.Document(lines...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +41,10 @@ func mustParse(t testing.TB, lines ...string) *Plan {
 }
 
 // wide are caps that no test reaches.
-var wide = Limits{PerSpan: Duration(time.Second), PerTrace: Duration(time.Minute), Duty: 1, Total: Duration(24 * time.Hour)}
+var wide = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(24 * time.Hour)}
+
+// deaf are caps that leave the breaker to the plan.
+var deaf = plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(10 * time.Minute), MinSamples: 1e6}
 
 // wideLimits are the same as a line of a plan.
 const wideLimits = "limits: {per_span: 1s, per_trace: 1m, duty: 100%, total: 24h}"
@@ -68,7 +55,7 @@ const calm = "abort: {p99_ratio: 1000, err_delta: 100%, min_samples: 1}"
 
 func newController(t testing.TB, opts ...Option) *Controller {
 	t.Helper()
-	c, err := New(append([]Option{WithExperiments(wide)}, opts...)...)
+	c, err := New(append([]Option{WithExperiments(wide), WithBreaker(deaf)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +79,7 @@ func newProvider(t testing.TB, c *Controller, opts ...spans.Option) *spans.Trace
 }
 
 // inBubble runs f in a bubble whose clock stands an hour ahead of the real one: regions have
-// their time line from the start of the process, and can not lie before it.
+// their time line from the start of the process, and cannot lie before it.
 func inBubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	outside := time.Now()
@@ -113,7 +100,7 @@ func sleepily(_ int64, d time.Duration, valid func() bool) time.Duration {
 
 // force applies a plan and gets its run ready for a bubble: delays sleep. No span may end
 // meanwhile.
-func force(t testing.TB, c *Controller, p *Plan) *run {
+func force(t testing.TB, c *Controller, p *plan.Plan) *run {
 	t.Helper()
 	if err := c.Apply(p); err != nil {
 		t.Fatal(err)
@@ -129,7 +116,7 @@ func force(t testing.TB, c *Controller, p *Plan) *run {
 // dilate puts one dilation in force, for tests that have no use for a whole schedule. The
 // plan must be one that does not get to its first experiment.
 func (run *run) dilate(factor float64, spared int) {
-	run.dilation.Store(&dilation{factor: factor, spared: spared})
+	run.put(&dilation{run: run, factor: factor, spared: spared})
 }
 
 // idle is the line of a plan that has no experiment before a minute is over.

@@ -8,7 +8,7 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// A Once is a drop-in for [sync.Once] that hands virtual time over in experiments of [ModeOverlap],
+// A Once is a drop-in for [sync.Once] that hands virtual time over in experiments of [profile.ModeOverlap],
 // from the goroutine that runs the function to all others that ask. The zero value is ready for use. It
 // must not be copied after first use.
 //
@@ -38,7 +38,7 @@ func (o *Once) do(ob *observation, f func()) {
 		o.first(l, f)
 	})
 	if !first {
-		l.Acquire(ob.setting, at, clock.Now(), o.left.read())
+		ob.acquire(l, at, clock.Now(), o.left.read())
 	}
 }
 

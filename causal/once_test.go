@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The function takes 10 ms. Who asks after 12 ms in the region, which would be 6, goes on at 10.
+// The function takes 10 ms. A caller that asks after 12 ms in the region, which would be 6, goes on at 10.
 func TestOnceHandsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		watch(t)

@@ -5,17 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/otelprof/otelprof/causal/internal/validate"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/toggle"
 )
 
 // EnvExperiments is the environment variable whose value "off" forbids all experiments,
-// whatever the program says.
+// whatever options the program sets. "false", "0" and "no" mean the same, in any case, and so does each unknown value.
 const EnvExperiments = "OTELPROF_EXPERIMENTS"
 
 // An Option sets what [New] makes.
@@ -31,8 +34,10 @@ type config struct {
 	replay, recordable bool
 	newStudy           func() study
 	watch              func(context.Context, *load)
-	wall               func(time.Time) time.Time // nil for the real one
-	caps               Limits
+	waits              func(context.Context, time.Duration) (replay.Waits, error) // nil for not recorded
+	wall               func(time.Time) time.Time                                  // nil for the real one
+	caps               plan.Limits
+	breaker            plan.Abort // caps, too
 	service            string
 	env                string
 	id                 string
@@ -47,45 +52,52 @@ type config struct {
 var exemptByDefault = []string{"*/health*", "*/healthz*", "*/livez*", "*/readyz*", "*/ready", "*/live", "*/ping", "*grpc.health.v1.Health/*"}
 
 func newConfig(opts []Option) (config, error) {
-	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, watch: watchLoad, recordable: true, newStudy: newReplayed}
+	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, breaker: plan.DefaultBreaker(), watch: watchLoad, waits: recordWaits, recordable: true, newStudy: newReplayed}
 	for _, o := range opts {
 		c = o.apply(c)
 	}
 	var errs []error
 	if c.enabled {
-		v := validator{}
-		c.caps.validate(&v, "")
-		for _, err := range v.errs {
-			errs = append(errs, fmt.Errorf("%w: limits: %s", ErrConfig, strings.TrimPrefix(err.Error(), ErrPlan.Error()+": ")))
-		}
+		v := &validate.Errors{}
+		c.caps.Validate(v, "limits: ")
+		c.breaker.Validate(v, "breaker: ")
+		errs = append(errs, v.Err(ErrConfig))
 	}
-	switch value := os.Getenv(EnvExperiments); value {
-	case "", "on":
-	case "off":
+	if c.switchedOff(EnvExperiments) {
 		c.enabled = false
-	default:
-		errs = append(errs, fmt.Errorf("%w: %s %q: must be on or off", ErrConfig, EnvExperiments, value))
 	}
-	switch value := os.Getenv(EnvReplay); value {
-	case "", "on":
-	case "off":
+	if c.switchedOff(EnvReplay) {
 		c.replay, c.recordable = false, false
-	default:
-		errs = append(errs, fmt.Errorf("%w: %s %q: must be on or off", ErrConfig, EnvReplay, value))
+		c.waits = func(context.Context, time.Duration) (replay.Waits, error) {
+			return replay.Waits{}, fmt.Errorf("%s is off", EnvReplay)
+		}
 	}
 	c.audit = newAudit(c.log, c.tell)
 	return c, errors.Join(errs...)
 }
 
+// switchedOff reads a kill switch. A value that cannot be parsed means off and is logged: the service starts.
+func (c config) switchedOff(name string) bool {
+	state, warning := toggle.FromEnv(name)
+	if warning != nil {
+		c.log.Warn("causal: " + warning.Error())
+	}
+	return state == toggle.Off
+}
+
 // WithExperiments opts in to experiments, which delay the application, and bounds their
-// cost: plans can tighten caps, never loosen them. By default, if this option is not used,
-// every plan is refused.
-func WithExperiments(caps Limits) Option {
+// cost: plans can tighten caps, never loosen them. Default: every plan is refused.
+func WithExperiments(caps plan.Limits) Option {
 	return optionFunc(func(c config) config { c.enabled, c.caps = true, caps; return c })
 }
 
-// WithResource names this process, for a plan's target. By default, if this option is not
-// used, only plans without a target run.
+// WithBreaker sets caps on the rules by which the breaker opens: plans can tighten them, never loosen them, so that no plan can
+// switch the breaker off. A cap of P99 of zero is none. Default: [plan.DefaultBreaker].
+func WithBreaker(caps plan.Abort) Option {
+	return optionFunc(func(c config) config { c.breaker = caps; return c })
+}
+
+// WithResource names this process, for a plan's target. Default: only plans without a target run.
 func WithResource(r *resource.Resource) Option {
 	return optionFunc(func(c config) config {
 		for _, kv := range r.Attributes() {
@@ -103,8 +115,7 @@ func WithResource(r *resource.Resource) Option {
 }
 
 // WithLogger sets where the audit goes: plans received, rejected, started, aborted and
-// ended, with hash, author, source and what was spent. By default, if this option is not
-// used, it is lost.
+// ended, with hash, author, source and what was spent. Default: the audit is not logged.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c config) config {
 		if l != nil {
@@ -114,10 +125,10 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithAudit sets who is told what happens to plans, besides the logger; it can be used several
-// times. Events come one after the other, in their order, on a goroutine that nobody waits for: when
-// tell has not returned for 256 events, further ones are counted in [Status.AuditDropped].
-// By default, if this option is not used, events are in [Status.Audit] and in the log only.
+// WithAudit adds a listener for the audit events of plans, besides the logger; it can be used several
+// times. Events are delivered one after the other, in order, on a goroutine of their own that delays no
+// plan: while 256 events wait for tell, further ones are dropped and counted in [Status.AuditDropped].
+// Default: events are in [Status.Audit] and in the log only.
 func WithAudit(tell func(AuditEvent)) Option {
 	return optionFunc(func(c config) config {
 		if tell != nil {
@@ -127,7 +138,7 @@ func WithAudit(tell func(AuditEvent)) Option {
 	})
 }
 
-// WithHealthChecks names spans, by patterns as in [RegionPattern], that are never delayed,
+// WithHealthChecks names spans, by patterns as in [plan.RegionPattern], that are never delayed,
 // in addition to the usual names of health checks.
 func WithHealthChecks(spans ...string) Option {
 	return optionFunc(func(c config) config {

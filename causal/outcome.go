@@ -17,10 +17,13 @@ func outcome(cause error) (State, string) {
 	var (
 		byRule    ruleError
 		byBreaker openedError
+		futile    futileError
 	)
 	switch {
 	case errors.As(cause, &byBreaker):
 		return StateAborted, byBreaker.Error()
+	case errors.As(cause, &futile):
+		return StateWithheld, futile.Error()
 	case errors.As(cause, &byRule) && rule(byRule) == ruleTotal:
 		return StateSpent, "limits.total is used up"
 	case errors.As(cause, &byRule) && rule(byRule) == ruleLease:

@@ -1,22 +1,25 @@
 package causal
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
 
-// An overlap is the experiment in which everybody is delayed by what a region would save if it
-// were faster, so that to the region all others are slow: in the time that is left after the
-// delays, the picture is the one with the faster region. What goroutines owe and what a wait for
-// another goroutine pays of it is in package ledger; here is how it is paid.
+// An overlap is the experiment that Coz calls virtual speedup: all other goroutines are delayed by
+// what a region would save if it were faster. In the time that is left after the delays, the program
+// behaves as with the faster region. What goroutines owe and what a wait for another goroutine pays
+// of it is in package ledger; here is how it is paid.
 type overlap struct {
 	run         *run
 	region      *class
-	before      int64 // ends of its spans
+	before      usage // of the region
 	observation *observation
 	payers      atomic.Int32
 	waited      time.Duration // for locks of package sync, before it
@@ -30,7 +33,7 @@ func (run *run) newOverlap(a arm) (*overlap, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &overlap{run: run, region: region, before: region.count.Load(), observation: run.observes(setting), waited: mutexWait()}
+	v := &overlap{run: run, region: region, before: region.usage(), observation: run.observes(setting), waited: mutexWait()}
 	v.observation.pay = v.pay
 	return v, nil
 }
@@ -42,8 +45,8 @@ const (
 	shortestSleep = 100 * time.Microsecond
 )
 
-// payAtEnd pays at the end of a span what its goroutine owes. The frame may be nil.
-func (v *overlap) payAtEnd(f *ledger.Frame, r *spans.Region) time.Duration {
+// atEnd pays at the end of a span what its goroutine owes.
+func (v *overlap) atEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
 	if f == nil || f.Ledger().Owner != owner() {
 		return 0
 	}
@@ -52,7 +55,7 @@ func (v *overlap) payAtEnd(f *ledger.Frame, r *spans.Region) time.Duration {
 
 // pay makes the calling goroutine, whose ledger l is, pay what it owes, in the region. It
 // returns the delay, in ns.
-func (v *overlap) pay(l *ledger.Ledger, r *spans.Region) int64 {
+func (v *overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
 	perSpan := time.Duration(v.run.guard.limits.PerSpan)
 	paid := time.Duration(0)
 	l.Pay(v.observation.setting, clock.Now, func(debt int64) int64 {
@@ -67,7 +70,7 @@ func (v *overlap) pay(l *ledger.Ledger, r *spans.Region) int64 {
 			return 0
 		}
 		v.payers.Add(1)
-		took := v.run.insert(r, v.run.verdict(r), want, paid, by, func() bool { return v.run.overlap.Load() == v })
+		took := v.run.insert(r, want, paid, by, func() bool { return v.run.has(v) })
 		v.payers.Add(-1)
 		if took > 0 {
 			v.inserted.Add(1)
@@ -78,10 +81,10 @@ func (v *overlap) pay(l *ledger.Ledger, r *spans.Region) int64 {
 	return int64(paid)
 }
 
-// way chooses how to let want pass, nil for not at all. Sleeping is right as long as nobody runs
-// only because of it. Spinning takes a processor from those who work, so it is for what is too
-// short to sleep, and for as many as there are processors. Where goroutines wait for a
-// processor neither is right.
+// way chooses how to let want pass, nil for not at all. Sleeping is right as long as no goroutine runs
+// only because of it. Spinning takes a processor from goroutines that work, so it is for delays too
+// short to sleep, and for as many as there are processors. Where goroutines wait for a processor
+// neither is right.
 func (v *overlap) way(want time.Duration) wait {
 	switch {
 	case !v.run.load.idle():
@@ -93,3 +96,30 @@ func (v *overlap) way(want time.Duration) wait {
 	}
 	return nil
 }
+
+func (v *overlap) rest() {}
+
+func (v *overlap) delays() int64 { return v.inserted.Load() }
+
+func (v *overlap) growthAt(now int64) int64 { return v.observation.setting.Growth().At(now) }
+
+func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.latencies() }
+
+func (v *overlap) look(e *experiment) {
+	s := v.observation.setting
+	e.ran(v.region, v.before)
+	e.counts = s.Counts()
+	e.locks = mutexWait() - v.waited
+	e.residual = time.Duration(e.counts.Left / max(1, e.counts.Pays))
+	delays, unable := v.inserted.Load(), v.unable.Load()
+	if e.spoiled == "" && e.counts.Lost > 0 {
+		e.spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.counts.Lost), "goroutine"), mostLedgers)
+	}
+	if e.spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
+		e.spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)
+	}
+}
+
+// maxUnable is the share of debts that may be carried because there was no way to pay them. It
+// is generous: small debts are paid together with the next.
+const maxUnable = 0.5

@@ -8,14 +8,11 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// ModeReplay is the mode of answers for which nothing is delayed: a few seconds of the program
-// are recorded, and simulated with a region that is faster. No plan asks for it.
-const ModeReplay Mode = "replay"
-
-// EnvReplay is the environment variable whose value "off" forbids recordings, whatever the program
-// says.
+// EnvReplay is the environment variable whose value "off" forbids recordings, whatever options the
+// program sets.
 const EnvReplay = "OTELPROF_REPLAY"
 
 // The shortest and the longest window that [Controller.Record] takes.
@@ -30,44 +27,65 @@ const (
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
 // there is interest, that is within 5 minutes of a call of [Controller.Profile], and else 5 minutes after. A
-// recording takes 3 s, or less where that would be more than 16 MiB. Since numbers take five, the first five
-// take 1.5 s and come one after the other if there is interest. Analyses take at most 5 % of one core
+// recording takes 3 s, or less where that would be more than 8 MiB. Since numbers take five, the first five
+// take 1.5 s and come one after the other if there is interest, and up to five more if in fewer than five the simulation
+// of nothing changed meets what was recorded within 3 %. Analyses take at most 5 % of one core
 // on average, or recordings are rarer. There is none without spans, among
-// more than 20,000 goroutines, while experiments delay the program, or while others take an
-// execution trace of the process, which can be only one; [Status] says so. By default, if this
-// option is not used, there are none but those of [Controller.Record].
-func WithReplay(on bool) Option {
-	return optionFunc(func(c config) config { c.replay = on; return c })
+// more than 20,000 goroutines, within an hour of one that stopped the world for more than 5 ms, with less than 180 MiB of
+// memory left to GOMEMLIMIT or to the limit of the process's control group, while experiments delay the program, or while others
+// take an execution trace of the process and have a flight recorder on, too (runtime/trace has one of each; beside a trace alone it
+// is the flight recorder that is used); [Status] has the reason. Default: there are none but those of
+// [Controller.Record].
+func WithReplay() Option {
+	return optionFunc(func(c config) config { c.replay = true; return c })
 }
 
 // Record records the program for d, in [MinWindow, MaxWindow], or until there are 64 MiB, and analyses
 // that, which takes about as long again for each 10 MiB. What was found is in the [Controller.Profile]
-// afterwards, as curves of [ModeReplay], together with that of all other recordings. It waits while
+// afterwards, as curves of [profile.ModeReplay], together with that of all other recordings. It waits while
 // another recording goes on, and ends with ctx.
 //
-// Errors wrap [ErrRecording], and [ErrTraced] while others trace the process.
+// A recording that the simulation of nothing changed does not meet within 3 % has no part in the numbers. Then Record
+// takes one more, so that five calls give numbers if two of three recordings can be simulated; it does not take a third.
+//
+// Errors wrap [ErrRecording], and [ErrTraced] while others trace the process and have a flight recorder on, too.
 func (c *Controller) Record(ctx context.Context, d time.Duration) error {
-	if d < MinWindow || d > MaxWindow {
-		return fmt.Errorf("%w: window %v: must be in [%v, %v]", ErrRecording, d, MinWindow, MaxWindow)
+	ctx, done, err := c.mayRecord(ctx, d)
+	if err != nil {
+		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	c.mu.Lock()
-	if c.closed || !c.recordable {
-		c.mu.Unlock()
-		if c.recordable {
-			return fmt.Errorf("%w: %s", ErrRecording, programEnds)
-		}
-		return fmt.Errorf("%w: %s is off", ErrRecording, EnvReplay)
+	defer done()
+	err = c.recorder.Record(ctx, d)
+	if err == nil && c.study.missed() {
+		err = c.recorder.Record(ctx, d)
 	}
-	c.background.Add(1)
-	c.mu.Unlock()
-	defer c.background.Done()
-	defer context.AfterFunc(c.ending, func() { cancel(errors.New(programEnds)) })()
-	if err := c.recorder.Record(ctx, d); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRecording, err)
 	}
 	return nil
+}
+
+// mayRecord checks whether a recording of this length may be made. The context that it returns ends with the program, too, which waits for done.
+func (c *Controller) mayRecord(ctx context.Context, d time.Duration) (_ context.Context, done func(), err error) {
+	if d < MinWindow || d > MaxWindow {
+		return nil, nil, fmt.Errorf("%w: window %v: must be in [%v, %v]", ErrRecording, d, MinWindow, MaxWindow)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.recordable:
+		return nil, nil, fmt.Errorf("%w: %s is off", ErrRecording, EnvReplay)
+	case c.closed:
+		return nil, nil, fmt.Errorf("%w: %s", ErrRecording, programEnds)
+	}
+	c.background.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.ending, func() { cancel(errors.New(programEnds)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		c.background.Done()
+	}, nil
 }
 
 // A study is where recordings go, and where answers come from.
@@ -75,7 +93,11 @@ type study interface {
 	// add analyses a recording, on the calling goroutine, and ends with ctx.
 	add(ctx context.Context, w *record.Window) error
 	// addTo adds what is known by now to a profile. It may be called while add is.
-	addTo(p *Profile)
+	addTo(p *profile.Profile)
+	// enough reports whether there are numbers, and missed whether the last recording has no part in any, since the
+	// simulation of nothing changed did not meet it.
+	enough() bool
+	missed() bool
 }
 
 // mostGoroutines is among how many recordings are made without being asked for: when a trace ends, the
@@ -90,10 +112,13 @@ func (c *Controller) keepAway() string {
 	if run := c.run.Load(); run != nil && run.begun.Load() {
 		return "experiments delay the program"
 	}
+	if left := record.Left(); left < record.Room {
+		return fmt.Sprintf("%d MiB of memory are left to the limit: a recording of its own accord is made with %d at least", left>>20, record.Room>>20)
+	}
 	return ""
 }
 
-// A RecordingStatus tells of the recordings for replay.
+// A RecordingStatus is the state of the recordings for replay.
 type RecordingStatus struct {
 	// On tells whether recordings are made of their own accord.
 	On bool `json:"on"`
@@ -116,7 +141,9 @@ type RecordingInfo struct {
 	Length time.Duration `json:"length_ns"`
 	Bytes  int           `json:"bytes"`
 	// Cut is true if it was ended early, since it had become too large.
-	Cut        bool `json:"cut,omitempty"`
+	Cut bool `json:"cut,omitempty"`
+	// Shared is true if others traced the process meanwhile: it was recorded beside them, by a flight recorder.
+	Shared     bool `json:"shared,omitempty"`
 	Goroutines int  `json:"goroutines"`
 	// Starting and Stopping are how long it took to switch the trace on and off, Analysis how long
 	// it took to read and simulate it, on one goroutine, and CPU the processor time of that.
@@ -124,12 +151,24 @@ type RecordingInfo struct {
 	Stopping time.Duration `json:"stopping_ns"`
 	Analysis time.Duration `json:"analysis_ns"`
 	CPU      time.Duration `json:"analysis_cpu_ns"`
+	// Stopped is the longest time for which all goroutines were stopped to switch the trace on or off, or a little longer.
+	Stopped time.Duration `json:"stopped_ns"`
 }
 
 func (c *Controller) recording() RecordingStatus {
 	s := c.recorder.Status()
 	return RecordingStatus{
 		On: c.replay, Phase: string(s.Phase), Recordings: s.Recordings, Failed: s.Failed, Reason: s.Reason, Next: s.Next,
-		Last: (*RecordingInfo)(s.Last),
+		Last: lastRecording(s.Last),
+	}
+}
+
+func lastRecording(i *record.Info) *RecordingInfo {
+	if i == nil {
+		return nil
+	}
+	return &RecordingInfo{
+		Begun: i.Begun, Length: i.Length, Bytes: i.Bytes, Cut: i.Cut, Shared: i.Shared, Goroutines: i.Goroutines, Starting: i.Starting,
+		Stopping: i.Stopping, Stopped: i.Stopped, Analysis: i.Analysis, CPU: i.CPU,
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"runtime"
 	"runtime/trace"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -18,7 +21,11 @@ import (
 type counted struct {
 	windows chan *record.Window
 	wait    bool // until ctx ends
+	misses  bool
 }
+
+func (c *counted) enough() bool { return false }
+func (c *counted) missed() bool { return c.misses }
 
 func (c *counted) add(ctx context.Context, w *record.Window) error {
 	if c.wait {
@@ -29,9 +36,9 @@ func (c *counted) add(ctx context.Context, w *record.Window) error {
 	return nil
 }
 
-func (c *counted) addTo(p *Profile) {
+func (c *counted) addTo(p *profile.Profile) {
 	if len(c.windows) > 0 {
-		p.Curves = append(p.Curves, newCurve(ModeReplay, RegionKey{Span: "op"}, "done", MetricThroughput, time.Second))
+		p.Curves = append(p.Curves, profile.NewCurve(profile.ModeReplay, profile.Region{Name: "op"}, "done", profile.MetricThroughput, time.Second))
 	}
 }
 
@@ -63,11 +70,61 @@ func TestRecord(t *testing.T) {
 		t.Errorf("window of %v, %d bytes", w.Length, w.Bytes())
 	}
 	s.windows <- nil
-	if p := c.Profile(); len(p.Curves) != 1 || p.Curves[0].Mode != ModeReplay || len(p.Notes) != 0 {
+	if p := c.Profile(); len(p.Curves) != 1 || p.Curves[0].Mode != profile.ModeReplay || len(p.Notes) != 0 {
 		t.Errorf("profile %+v, want one curve and no note that there was no plan", p)
 	}
 	if r := c.Status().Recording; r.On || r.Phase != "waiting" || r.Recordings != 1 || r.Last == nil || r.Last.Bytes == 0 {
 		t.Errorf("status %+v, want one recording", r)
+	}
+}
+
+// TestRecordTrace hands a trace out, which is not analysed.
+func TestRecordTrace(t *testing.T) {
+	c, s := recording(t)
+	got, err := c.RecordTrace(t.Context(), MinWindow, true)
+	if errors.Is(err, ErrTraced) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(got)
+	if err != nil || len(text) != got.Bytes || !bytes.HasPrefix(text, []byte("go 1.")) {
+		t.Errorf("trace of %d bytes, %v, begins with %.16q, want %d bytes of a trace", len(text), err, text, got.Bytes)
+	}
+	if runtime.GOOS == "linux" && got.Machine.CPU <= 0 {
+		t.Errorf("machine %+v, want processor time", got.Machine)
+	}
+	if len(s.windows) != 0 || len(c.Profile().Curves) != 0 {
+		t.Error("the trace was analysed")
+	}
+	if r := c.Status().Recording; r.Phase != "waiting" || r.Recordings != 0 {
+		t.Errorf("status %+v, want that of before", r)
+	}
+	if _, err := c.RecordTrace(t.Context(), MaxWindow+1, false); !errors.Is(err, ErrRecording) {
+		t.Errorf("too long: %v, want ErrRecording", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RecordTrace(t.Context(), MinWindow, false); !errors.Is(err, ErrRecording) {
+		t.Errorf("when the program has ended: %v, want ErrRecording", err)
+	}
+}
+
+// TestRecordOnceMore records a program that the simulation does not meet.
+func TestRecordOnceMore(t *testing.T) {
+	c, s := recording(t)
+	s.misses = true
+	err := c.Record(t.Context(), MinWindow)
+	if errors.Is(err, ErrTraced) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.windows); n != 2 {
+		t.Errorf("%d windows recorded, want a second one since the first is of no use, and no third", n)
 	}
 }
 
@@ -82,7 +139,15 @@ func TestRecordRefused(t *testing.T) {
 	if err := trace.Start(&others); err != nil {
 		t.Skip(err)
 	}
+	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
+	if err := flight.Start(); err != nil {
+		t.Skip(err)
+	}
 	err := c.Record(t.Context(), MinWindow)
+	flight.Stop()
+	if err := c.Record(t.Context(), MinWindow); err != nil || !c.Status().Recording.Last.Shared {
+		t.Errorf("Record beside a trace = %v, last %+v, want one that is shared", err, c.Status().Recording.Last)
+	}
 	trace.Stop()
 	if !errors.Is(err, ErrTraced) || !errors.Is(err, ErrRecording) {
 		t.Errorf("Record while others trace = %v, want ErrTraced", err)
@@ -96,28 +161,36 @@ func TestRecordRefused(t *testing.T) {
 		t.Errorf("Record after Close = %v, want ErrRecording", err)
 	}
 	t.Setenv(EnvReplay, "off")
-	forbidden, _ := recording(t, WithReplay(true))
+	forbidden, _ := recording(t, WithReplay())
 	if err := forbidden.Record(t.Context(), MinWindow); !errors.Is(err, ErrRecording) || forbidden.Status().Recording.On {
 		t.Errorf("Record = %v although %s is off, want ErrRecording", err, EnvReplay)
 	}
 	t.Setenv(EnvReplay, "of")
-	if _, err := New(); !errors.Is(err, ErrConfig) {
-		t.Errorf("New = %v with a wrong %s, want ErrConfig", err, EnvReplay)
+	mistyped, _ := recording(t, WithReplay())
+	if err := mistyped.Record(t.Context(), MinWindow); !errors.Is(err, ErrRecording) {
+		t.Errorf("Record = %v although %s is no switch that is known, want ErrRecording", err, EnvReplay)
 	}
 }
 
-// TestRecordsByItself takes the time that it really takes: 2 s from the first span, and 3 s of window.
+// TestRecordsByItself waits until a window is due, and with -long takes the time that it really takes: 2 s from the first span, and 3 s of
+// window. When windows come is tested in package record.
 func TestRecordsByItself(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 5 s")
-	}
-	t.Parallel()
-	c, s := recording(t, WithReplay(true))
+	c, s := recording(t, WithReplay())
+	began := time.Now()
 	for range 2 { // several providers, one hook
 		tp := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(c.Hook()))
 		defer func() { _ = tp.Shutdown(context.Background()) }()
 		_, span := tp.Tracer("scope").Start(t.Context(), "op")
 		span.End()
+	}
+	for due := false; !due; time.Sleep(ms) {
+		next := c.Status().Recording.Next.Sub(began)
+		if due = next > 0; due && (next < 1900*ms || next > 12*time.Second) || time.Since(began) > 10*time.Second {
+			t.Fatalf("the next window is due %v after the first span, want 2s", next)
+		}
+	}
+	if !*long {
+		return
 	}
 	select {
 	case w := <-s.windows:

@@ -7,13 +7,13 @@ import (
 )
 
 // A relay is the place where one goroutine leaves its stamp for the next. It takes memory when it
-// is first used while something is observed. Whoever holds it guards it.
+// is first used while something is observed. Its holder guards it.
 type relay struct{ stamp *ledger.Stamp }
 
-// unmarked is what nobody has left. It is never written.
+// unmarked is the stamp that no goroutine has left. It is never written.
 var unmarked ledger.Stamp
 
-// leave replaces the stamp with that of the ledger, now.
+// leave replaces the stamp with the ledger's, now.
 func (r *relay) leave(o *observation, l *ledger.Ledger) {
 	if r.stamp == nil {
 		r.stamp = new(ledger.Stamp)
@@ -21,7 +21,7 @@ func (r *relay) leave(o *observation, l *ledger.Ledger) {
 	o.stamp(l, clock.Now(), r.stamp)
 }
 
-// merge makes the stamp that of both.
+// merge makes the stamp that of both (the join of two happens-before edges).
 func (r *relay) merge(other *ledger.Stamp) {
 	if r.stamp == nil {
 		r.stamp = new(ledger.Stamp)
@@ -44,7 +44,7 @@ func (r *relay) clear() {
 	}
 }
 
-// ledger returns that of the calling goroutine.
+// ledger returns the ledger of the calling goroutine.
 func (o *observation) ledger() *ledger.Ledger {
 	return live.ledgers.of(goroutine.Current(), nil, o.setting, 0)
 }
@@ -62,9 +62,9 @@ func fork() *ledger.Ledger {
 
 // withLedger runs f with l, which may be nil, as the ledger of the goroutine.
 func withLedger(l *ledger.Ledger, f func()) {
-	if l != nil {
+	if o := live.observation.Load(); l != nil && o != nil {
 		id := goroutine.Current()
-		live.ledgers.adopt(id, l)
+		live.ledgers.adopt(id, l, o.setting)
 		defer live.ledgers.forget(id)
 	}
 	f()

@@ -2,7 +2,6 @@ package causal
 
 import (
 	"context"
-	"math"
 	"testing"
 	"time"
 
@@ -28,7 +27,7 @@ func halfTheTime(t testing.TB) *observation {
 	return &observation{setting: s}
 }
 
-// watch puts a setting in force until the test ends, in which nobody pays what is owed.
+// watch puts a setting in force until the test ends, in which debts are not paid.
 func watch(t testing.TB) *observation {
 	t.Helper()
 	o := halfTheTime(t)
@@ -39,7 +38,7 @@ func watch(t testing.TB) *observation {
 
 func unwatch() {
 	live.observation.Store(nil)
-	live.ledgers.sweep(math.MaxInt64)
+	live.ledgers.clear(clock.Now())
 }
 
 // inRegion sleeps in a span of theRegion.
@@ -64,7 +63,7 @@ func checkSaved(t *testing.T, who string, got, want time.Duration) {
 	}
 }
 
-// Who owes a delay pays before it hands over, so that those who wait need not pay it again.
+// A goroutine that owes a delay pays before it hands over, so that those that wait need not pay it again.
 func TestPayingComesBeforeHandingOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: theRegion, Speedup: 0.5}, 0)
@@ -72,7 +71,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		var owed []time.Duration
-		live.observation.Store(&observation{setting: s, pay: func(l *ledger.Ledger, _ *spans.Region) int64 {
+		live.observation.Store(&observation{setting: s, pay: func(l *ledger.Ledger, _ *spans.Span) int64 {
 			owed = append(owed, time.Duration(l.Debt(s, clock.Now())).Round(msec))
 			return 0
 		}})
@@ -86,7 +85,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 		ctx, span := tp.Tracer("relay").Start(context.Background(), "waits")
 		defer span.End()
 		_, l := here()
-		l.Current = spans.RegionFromContext(ctx)
+		l.Current.Store(spans.SpanFromContext(ctx))
 		check := func(what string, want ...time.Duration) {
 			t.Helper()
 			if diff := cmp.Diff(want, owed); diff != "" {
@@ -95,7 +94,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 			owed = nil
 		}
 
-		// Somebody else spends 10 ms in the region, which would save 5: everybody else owes them.
+		// Another goroutine spends 10 ms in the region, which would save 5: all others owe them.
 		go inRegion(10 * msec)
 		time.Sleep(20 * msec)
 
@@ -113,7 +112,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 		go func() {
 			time.Sleep(msec)
 			_, l := here()
-			l.Current = nil // this one does not pay
+			l.Current.Store((*spans.Span)(nil)) // this one does not pay
 			c.Broadcast()
 		}()
 		m.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,49 +11,53 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/glob"
-
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/otelhdr"
-	"github.com/otelprof/otelprof/spans"
 )
 
 // A run is one plan while it is carried out. The hook reads it on every goroutine that ends
 // a span; one goroutine of its own changes what is inserted.
 type run struct {
-	plan    *Plan
-	exempt  []string
-	audit   *audit
-	guard   *guard
-	breaker *breaker
-	started time.Time
-	before  map[*class]usage
-	load    *load
-	pace    pace
-	spin    wait // as work would
-	sleep   wait // and let others run
+	plan     *plan.Plan
+	exempt   []string
+	audit    *audit
+	guard    *guard
+	breaker  *breaker
+	started  time.Time
+	before   map[*class]usage
+	answered uint64 // calls of the process of itself, before it
+	load     *load
+	pace     pace
+	spin     wait // as work would
+	sleep    wait // and let others run
 
-	dilation atomic.Pointer[dilation] // at most one of the two is not nil
-	overlap  atomic.Pointer[overlap]
-
-	scheduled atomic.Pointer[scheduled] // in place of overlap, in runtime mode
-	progress  []visitCounter            // by progress point
+	influence atomic.Pointer[influence] // nil between arms, see inForce
+	booked    time.Duration             // of what is spent, in the controller's outlays
+	waits     func(context.Context, time.Duration) (replay.Waits, error)
+	progress  []visitCounter // by progress point
+	paths     []paths        // by progress point
+	rooted    atomic.Int64   // the sum of the durations of local roots, ns
 	cancel    context.CancelCauseFunc
 	begun     atomic.Bool // experiments have, after warming up
 	opened    atomic.Bool // the breaker did, or there was a panic
-	panics    sync.Once   // of which the first is told
+	panics    sync.Once   // of which the first is logged
 	done      chan struct{}
 
 	// Of the run's goroutine.
 	processors int
 	swept      int64
+	idleAt     [2]int // regions and experiments for which there was nothing to measure
 
-	verdicts atomic.Pointer[map[RegionKey]verdict] // copied on write
+	verdicts atomic.Pointer[verdicts]
+	numbers  atomic.Pointer[map[profile.Region]int] // of regions; replaced, never changed
 
 	mu          sync.Mutex
-	regions     []RegionKey // that the plan selects, in the order in which they were seen
-	picked      bool        // regions that the plan leaves to us are among them
+	regions     []profile.Region // that the plan selects, in the order in which they were seen
+	picked      bool             // the regions of patterns with Auto are among them
 	experiments []experiment
 	latency     map[latencyCell]*otelhdr.Snapshot
 	iterations  int
@@ -62,17 +65,12 @@ type run struct {
 	rejected    int
 	now         string // the experiment that is being measured
 	ended       time.Time
+	warmed      warmUp
+	futile      profile.Withheld // why there will be no number
 }
 
-// verdict is what the plan says of a region.
-type verdict struct {
-	region   int   // index in run.regions, or noRegion
-	progress []int // progress points that an end of it visits
-	exempt   bool
-}
-
-func newRun(p *Plan, c config, now time.Time) (*run, error) {
-	b, err := newBreaker(p.Abort)
+func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
+	b, err := newBreaker(p.Abort.Tighten(c.breaker))
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +83,13 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 		breaker:  b,
 		started:  now,
 		before:   usages(),
+		answered: live.answered.Load(),
 		load:     &load{},
 		spin:     clock.Spin,
 		sleep:    clock.Sleep,
+		waits:    c.waits,
 		progress: make([]visitCounter, len(p.Progress)),
+		paths:    make([]paths, len(p.Progress)),
 		latency:  map[latencyCell]*otelhdr.Snapshot{},
 		done:     make(chan struct{}),
 
@@ -97,7 +98,11 @@ func newRun(p *Plan, c config, now time.Time) (*run, error) {
 	if c.wall != nil {
 		r.guard.wall = c.wall
 	}
-	r.verdicts.Store(&map[RegionKey]verdict{})
+	for i := range r.paths {
+		r.paths[i].number("") // that of Progress
+	}
+	r.verdicts.Store(new(verdicts))
+	r.numbers.Store(&map[profile.Region]int{})
 	return r, nil
 }
 
@@ -114,62 +119,13 @@ func (run *run) endFor(cause error) {
 	run.rest()
 }
 
-// verdict looks up what the plan says of a region, and thinks it over the first time.
-func (run *run) verdict(r *spans.Region) verdict {
-	key := RegionKey{Scope: r.Scope().Name, Span: r.Name()}
-	if v, ok := (*run.verdicts.Load())[key]; ok {
-		return v
-	}
-	return run.judge(key)
-}
-
-// maxVerdicts bounds the number of regions a run knows. Further ones are neither selected
-// nor spared; they are stretched like the rest.
-const maxVerdicts = 4096
-
-func (run *run) judge(key RegionKey) verdict {
-	run.mu.Lock()
-	defer run.mu.Unlock()
-	known := *run.verdicts.Load()
-	if v, ok := known[key]; ok {
-		return v
-	}
-	v := run.think(key)
-	if len(known) >= maxVerdicts {
-		return v
-	}
-	selected := slices.ContainsFunc(run.plan.Regions, func(p RegionPattern) bool { return p.Match(key.Scope, key.Span) })
-	if selected && len(run.regions) < maxRegions {
-		v.region = len(run.regions)
-		run.regions = append(run.regions, key)
-	}
-	grown := maps.Clone(known)
-	grown[key] = v
-	run.verdicts.Store(&grown)
-	return v
-}
-
-// think judges a region by its name, but for whether it is examined.
-func (run *run) think(key RegionKey) verdict {
-	v := verdict{region: noRegion}
-	for i := range run.plan.Progress {
-		if glob.Match(run.plan.Progress[i].Span, key.Span) {
-			v.progress = append(v.progress, i)
-		}
-	}
-	v.exempt = slices.ContainsFunc(run.exempt, func(pattern string) bool { return glob.Match(pattern, key.Span) })
-	return v
-}
-
-// maxRegions is the number of regions that a plan examines at most.
-const maxRegions = 64
-
 // loop measures iteration after iteration until ctx ends.
 func (run *run) loop(ctx context.Context) {
 	defer sched.Exempt()() // it measures, and is not measured
 	defer func() {
 		run.rest()
-		live.ledgers.sweep(clock.Now())
+		unobserved()
+		run.guard.traces.clear()
 		run.mu.Lock()
 		run.now, run.ended = "", time.Now()
 		run.mu.Unlock()
@@ -184,7 +140,7 @@ func (run *run) loop(ctx context.Context) {
 		return
 	}
 	run.begun.Store(true)
-	for iteration := 0; ; {
+	for iteration := 0; !run.givesUp(); {
 		arms := run.round(speedups, rng)
 		if len(arms) == 0 {
 			if !run.pause(ctx, tick) {
@@ -211,11 +167,18 @@ func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
 		run.say("waiting for a span that regions selects")
 		return nil
 	}
-	if run.plan.Mode == ModeDilation {
+	if run.plan.Mode == profile.ModeDilation {
 		return schedule(len(regions), speedups, run.plan.Grid.ZeroWeight, rng)
+	}
+	run.mu.Lock()
+	known := [2]int{len(regions), len(run.experiments)}
+	run.mu.Unlock()
+	if known == run.idleAt { // what was reported of them holds
+		return nil
 	}
 	arms := overlapArms(len(regions), speedups, run.plan.Grid.ZeroWeight, run.samples(), rng)
 	if len(arms) == 0 {
+		run.idleAt = known
 		run.say("all answers are as exact as they get")
 	}
 	return arms
@@ -231,11 +194,11 @@ func (run *run) prepare(ctx context.Context) bool {
 		}
 	}
 	run.say("warming up")
-	if !run.pause(ctx, time.Duration(run.plan.Timing.Warmup)) {
+	if !run.warmUp(ctx) || run.givesUp() {
 		return false
 	}
-	for !run.breaker.baseline() {
-		run.say(fmt.Sprintf("waiting for %d root spans, to know what is normal before anything is delayed", run.plan.Abort.MinSamples))
+	for !run.breaker.baseline(time.Now()) {
+		run.say(fmt.Sprintf("waiting for %d root spans, to know what is normal before anything is delayed", run.breaker.rules.MinSamples))
 		if !run.pause(ctx, tick) {
 			return false
 		}
@@ -248,8 +211,10 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	run.say(run.describe(a))
 	at, spent := time.Since(run.started), run.guard.spent.Load()
 	arrived := run.visits()
-	live.ledgers.sweep(clock.Now() - int64(forgetAfter)) // those left begin anew
+	live.ledgers.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
 	influence := run.begin(a)
+	run.breaker.enter(time.Now(), phaseDelayed) // also of what the last arm has left behind
+	defer func() { run.breaker.enter(time.Now(), phaseBetween) }()
 	defer run.rest()
 	if ctx.Err() != nil { // it ended just before the arm began
 		return false
@@ -260,14 +225,18 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	if !run.awaitVisits(ctx, arrived) {
 		return false
 	}
-	before, withheld, delays := run.visits(), run.guard.counts(), influence.delays()
+	delays, before, withheld := influence.delays(), run.visits(), run.guard.counts()
 	for point := range before {
 		if before[point].count == arrived[point].count { // it is visited rarely
-			before[point].at, before[point].growth = clock.Now(), int64(influence.growth())
+			now := clock.Now()
+			before[point].at, before[point].growth = now, influence.growthAt(now)
 		}
 	}
-	growth, busy := influence.growth(), run.load.mark()
-	slow := influence.latencies()
+	if a.speedup == 0 {
+		run.breaker.enter(time.Now(), phaseStill)
+	}
+	growth, busy, calls, rooted := influence.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
+	slow, ways := influence.latencies(), run.ways()
 	began := time.Now()
 	wait := time.Duration(run.plan.Timing.Experiment)
 	for {
@@ -276,7 +245,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		}
 		e := experiment{
 			arm: a, iteration: iteration, at: at, settled: began.Sub(run.started) - at, duration: time.Since(began),
-			growth: influence.growth() - growth,
+			growth: time.Duration(influence.growthAt(clock.Now()) - growth), rooted: time.Duration(run.rooted.Load() - rooted),
 		}
 		least := uint64(math.MaxUint64)
 		for point, v := range run.visits() {
@@ -287,15 +256,31 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.duration)
 			continue
 		}
-		e.spoiled = run.guard.counts().since(withheld).spoils(influence.delays() - delays)
+		inserted := influence.delays() - delays
+		e.spoiled = run.guard.counts().since(withheld).spoils(inserted)
 		e.inserted = time.Duration(run.guard.spent.Load() - spent)
+		e.calls = live.answered.Load() - calls
 		e.busy = run.load.since(busy)
 		influence.look(&e)
+		e.paths = run.ways()
+		for point := range e.paths {
+			for i := range e.paths[point] {
+				e.paths[point][i] -= ways[point][i]
+			}
+		}
 		recorded := run.recorded(slow, influence.latencies())
 		e.quantiles = run.quantiles(recorded)
 		run.add(e, recorded)
 		return true
 	}
+}
+
+// ways are the visits of each progress point by path.
+func (run *run) ways() (all [][mostPaths]uint32) {
+	for i := range run.paths {
+		all = append(all, run.paths[i].counts())
+	}
+	return all
 }
 
 func (run *run) add(e experiment, recorded []*otelhdr.Snapshot) {
@@ -338,7 +323,7 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 		run.tend()
 		if r := run.guard.expired(now); r != ruleNone {
 			run.end(r)
-		} else if run.breaker.undelayed.durations != nil {
+		} else if run.breaker.learned() {
 			if why := run.breaker.check(now); why != "" {
 				run.endFor(openedError(why))
 			}
@@ -369,7 +354,7 @@ func (run *run) tend() {
 	}
 	if t := clock.Now(); t-run.swept > int64(sweepEvery) {
 		run.swept = t
-		live.ledgers.sweep(t - int64(forgetWithin))
+		live.ledgers.sweep(t, forgetWithin, forgetOpen)
 	}
 }
 
@@ -378,9 +363,11 @@ const (
 	// forgetAfter is how long a ledger is kept between two experiments if its goroutine gives no sign
 	// of life.
 	forgetAfter = 5 * time.Second
-	// forgetWithin is how long a ledger is kept in one experiment: whoever begins anew owes all
-	// that the others have paid since that began.
+	// forgetWithin is how long a ledger is kept in one experiment: a goroutine with a new ledger owes
+	// all that the others have paid since the experiment began.
 	forgetWithin = time.Minute
+	// forgetOpen is how long a ledger is kept while a span is open: longer than any experiment.
+	forgetOpen = 11 * time.Minute
 )
 
 // visits returns the latest visit of each progress point.
@@ -412,13 +399,14 @@ func (run *run) awaitVisits(ctx context.Context, earlier []visit) bool {
 // glance is how often a run looks for a visit.
 const glance = 5 * time.Millisecond
 
-// visit counts a visit of a progress point.
-func (run *run) visit(point int) {
+// visit counts a visit of a progress point, on one of its paths.
+func (run *run) visit(point, path int) {
+	run.paths[point].visits[path].Add(1)
 	now := clock.Now()
-	run.progress[point].add(now, run.growthAt(now))
+	run.progress[point].add(now, run.inForce().growthAt(now))
 }
 
-func (run *run) seen() []RegionKey {
+func (run *run) seen() []profile.Region {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	return slices.Clone(run.regions)
@@ -434,10 +422,10 @@ func (run *run) describe(a arm) string {
 	switch {
 	case a.speedup == 0:
 		return "no delay"
-	case run.plan.Mode == ModeOverlap:
-		return fmt.Sprintf("all others delayed by what %q would save if it were %.0f%% faster", run.seen()[a.spared].Span, 100*a.speedup)
+	case run.plan.Mode == profile.ModeOverlap:
+		return fmt.Sprintf("all others delayed by what %q would save if it were %.0f%% faster", run.seen()[a.spared].Name, 100*a.speedup)
 	case a.spared == sparesNone:
 		return fmt.Sprintf("all regions %.0f%% longer", 100*a.factor())
 	}
-	return fmt.Sprintf("all regions %.0f%% longer but %q, which stands for making it %.0f%% faster", 100*a.factor(), run.seen()[a.spared].Span, 100*a.speedup)
+	return fmt.Sprintf("all regions %.0f%% longer but %q, which stands for making it %.0f%% faster", 100*a.factor(), run.seen()[a.spared].Name, 100*a.speedup)
 }

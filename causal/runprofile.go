@@ -6,16 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // profile estimates all curves from what the run has measured so far.
-func (run *run) profile() Profile {
+func (run *run) profile() profile.Profile {
 	run.mu.Lock()
-	p := Profile{
+	p := profile.Profile{
 		Mode:        run.plan.Mode,
 		PlanID:      run.plan.ID,
-		PlanHash:    run.plan.hash,
+		PlanHash:    run.plan.Hash(),
 		Generation:  run.plan.Generation,
 		Started:     run.started,
 		Ended:       run.ended,
@@ -27,23 +30,29 @@ func (run *run) profile() Profile {
 	// Both only ever grow, so that the slices can be read without the lock.
 	regions, experiments := run.regions, run.experiments
 	latency := maps.Clone(run.latency)
+	warmed, futile := run.warmed, run.futile
 	run.mu.Unlock()
 
-	if run.plan.Mode == ModeOverlap {
+	if run.plan.Mode == profile.ModeOverlap {
 		p.Handover = handover()
 		p.Waiting = waitingOf(experiments)
 	}
 	p.Tallies = run.tallies(regions, experiments, latency)
-	p.Notes = run.notes(regions)
+	p.Notes = append(run.notes(regions), meant(regions)...)
+	if note := warmed.note(); note != "" {
+		p.Notes = append(p.Notes, note)
+	}
 	for point, progress := range run.plan.Progress {
-		if !slices.ContainsFunc(experiments, func(e experiment) bool { return e.passages[point].visits > 0 }) {
+		if futile.Code == "" && !slices.ContainsFunc(experiments, func(e experiment) bool { return e.passages[point].visits > 0 }) {
 			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
 			continue
 		}
-		if run.plan.Mode == ModeDilation {
+		if run.plan.Mode == profile.ModeDilation {
 			p.Curves = append(p.Curves, run.dilationCurves(&p, regions, experiments, point)...)
 		} else {
-			p.Curves = append(p.Curves, run.overlapCurves(regions, experiments, point)...)
+			curves := run.overlapCurves(regions, experiments, warmed.waits, point)
+			withholdAll(curves, futile)
+			p.Curves = append(p.Curves, curves...)
 		}
 	}
 	return p
@@ -59,46 +68,45 @@ func (run *run) speedups() (speedups []float64) {
 	return speedups
 }
 
-func (run *run) dilationCurves(p *Profile, regions []RegionKey, experiments []experiment, point int) (curves []Curve) {
+func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment, point int) (curves []profile.Curve) {
 	name := run.plan.Progress[point].Span
-	byIteration := periodsOf(experiments, point)
-	var none []float64
-	for _, periods := range byIteration {
-		none = append(none, periods.none...)
+	iterations := iterationsOf(experiments, point)
+	var none total
+	for _, i := range iterations {
+		none.add(i.none, +1)
 	}
-	if note := coverageNote(name, coverages(byIteration)); note != "" {
+	covered := coverages(iterations)
+	if note := coverageNote(name, covered); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
 	for i, region := range regions {
-		c := newCurve(ModeDilation, region, name, MetricThroughput, base(none))
+		c := profile.NewCurve(profile.ModeDilation, region, name, profile.MetricThroughput, time.Duration(none.period()))
 		for _, s := range run.speedups() {
-			c.Effects = append(c.Effects, effectOf(s, reductions(byIteration, i, s), nil))
+			e := profile.NewEffect(s, reductions(iterations, i, s), nil)
+			if class := internClass(region); class.unforeseen.Load() { // those below such a span are stretched
+				e = e.Withhold(evidence{startAs: class.from.Load().key.Name}.withheld())
+			}
+			e = e.Withhold(overstretched(covered))
+			c.Effects = append(c.Effects, e)
 		}
 		curves = append(curves, c)
 	}
 	return curves
 }
 
-func base(periods []float64) time.Duration {
-	if len(periods) == 0 {
-		return 0
-	}
-	return time.Duration(median(periods))
-}
-
-func (run *run) overlapCurves(regions []RegionKey, experiments []experiment, point int) (curves []Curve) {
-	metrics, _ := run.plan.Progress[point].metrics()
+func (run *run) overlapCurves(regions []profile.Region, experiments []experiment, recorded replay.Waits, point int) (curves []profile.Curve) {
+	metrics, _ := run.plan.Progress[point].Metrics()
 	for which, metric := range metrics {
 		steps := run.stepsOf(experiments, point, which)
-		samples, rejected := pairs(steps)
-		null := nulls(steps)
+		samples := pairs(steps)
+		check := checkBaselines(steps)
 		for i, region := range regions {
-			c := newCurve(ModeOverlap, region, run.plan.Progress[point].Span, metric, base(valuesWithout(steps)))
+			c := profile.NewCurve(profile.ModeOverlap, region, run.plan.Progress[point].Span, metric, baseOf(steps))
 			for _, s := range run.asked(steps, i) {
 				a := arm{speedup: s, spared: i}
 				v := evidenceOf(experiments, a, point)
-				v.rejected, v.null = len(rejected), null
-				c.Effects = append(c.Effects, v.judge(effectOf(s, samples[a], nil)))
+				v.check, v.recorded = check, recorded
+				c.Effects = append(c.Effects, v.judge(profile.NewEffect(s, samples[a], nil)))
 			}
 			curves = append(curves, c)
 		}
@@ -106,14 +114,25 @@ func (run *run) overlapCurves(regions []RegionKey, experiments []experiment, poi
 	return curves
 }
 
-// valuesWithout are those of the steps without delay.
-func valuesWithout(steps []step) (values []float64) {
-	for _, s := range steps {
-		if s.speedup == 0 && s.value > 0 {
-			values = append(values, s.value)
+// withholdAll withholds all numbers for a reason, if there is one.
+func withholdAll(curves []profile.Curve, why profile.Withheld) {
+	for _, c := range curves {
+		for i := range c.Effects {
+			c.Effects[i] = c.Effects[i].Withhold(why)
 		}
 	}
-	return values
+}
+
+// baseOf is what a visit took in the steps without delay, by their totals, or the quantile.
+func baseOf(steps []step) time.Duration {
+	var sum step
+	for _, s := range steps {
+		if s.speedup == 0 {
+			sum.time += s.time
+			sum.visits += s.visits
+		}
+	}
+	return time.Duration(sum.time / max(1, sum.visits))
 }
 
 // asked returns the speed-ups of a region, ordered: the grid's and those near its knees.
@@ -128,18 +147,19 @@ func (run *run) asked(steps []step, region int) []float64 {
 	return slices.Compact(all)
 }
 
-// stepsOf returns the effective periods of one progress point, or the quantile of its latency
-// that comes at this place in the plan.
+// stepsOf returns the visits of one progress point and their effective time, or the quantile of its latency that comes at this
+// place in the plan.
 func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 	steps := make([]step, len(experiments))
 	for i, e := range experiments {
 		steps[i].arm = e.arm
 		switch {
 		case e.spoiled != "":
-		case run.plan.Progress[point].Type != TypeLatency:
-			steps[i].value = e.passages[point].period()
+		case run.plan.Progress[point].Type != plan.TypeLatency:
+			passed := e.passages[point]
+			steps[i].time, steps[i].visits = max(0, float64(passed.effective)), float64(passed.visits)
 		case which < len(e.quantiles[point]):
-			steps[i].value = e.quantiles[point][which]
+			steps[i].time, steps[i].visits = e.quantiles[point][which], 1
 		}
 	}
 	return steps
@@ -147,17 +167,33 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 
 // evidenceOf adds up what is known of the experiments with one arm.
 func evidenceOf(experiments []experiment, a arm, point int) evidence {
-	v := evidence{}
+	v := evidence{speedup: a.speedup}
 	n, locks := 0, time.Duration(0)
+	var on, without pathSum
 	for _, e := range experiments {
+		if e.speedup == 0 && point < len(e.paths) {
+			without.add(e.paths[point])
+		}
 		if e.arm != a {
 			continue
 		}
 		n++
+		if e.spoiled != "" {
+			v.rejected++
+		}
+		if point < len(e.paths) {
+			on.add(e.paths[point])
+		}
+		if e.unforeseen != nil {
+			v.startAs = e.unforeseen.key.Name
+		}
+		v.took += e.took
 		v.visits += e.passages[point].visits
 		v.ends += e.ends
+		v.calls += e.calls
 		v.elapsed += e.duration
 		v.growth += e.growth
+		v.rooted += e.rooted
 		v.owed += time.Duration(e.counts.Owed)
 		v.paid += time.Duration(e.counts.Paid)
 		v.residual += e.residual
@@ -166,7 +202,8 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 		v.saturated += e.busy
 		locks += e.locks
 	}
-	v.unattributed += untold(locks, v.attributed, v.elapsed)
+	v.arms, v.strays = n, on.strays(without)
+	v.unattributed += untold(locks, v.attributed, v.elapsed, v.rooted)
 	if n > 0 {
 		v.saturated /= float64(n)
 	}
@@ -174,17 +211,17 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 }
 
 // waitingOf adds up what is known of the waits in all experiments with delay.
-func waitingOf(experiments []experiment) []Waiting {
-	w := Waiting{Mode: ModeOverlap}
+func waitingOf(experiments []experiment) []profile.Waiting {
+	w := profile.Waiting{Mode: profile.ModeOverlap}
 	for _, e := range experiments {
 		attributed := time.Duration(e.counts.Attributed)
 		w.Attributed += attributed
-		w.Unattributed += time.Duration(e.counts.Unattributed) + untold(e.locks, attributed, e.duration)
+		w.Unattributed += time.Duration(e.counts.Unattributed) + untold(e.locks, attributed, e.duration, e.rooted)
 	}
-	if w == (Waiting{Mode: ModeOverlap}) {
+	if w == (profile.Waiting{Mode: profile.ModeOverlap}) {
 		return nil
 	}
-	return []Waiting{w}
+	return []profile.Waiting{w}
 }
 
 // samples returns a function that gives what has been measured in a cell so far, one slice for
@@ -195,10 +232,9 @@ func (run *run) samples() func(arm) [][]float64 {
 	run.mu.Unlock()
 	var all []map[arm][]float64
 	for point, p := range run.plan.Progress {
-		metrics, _ := p.metrics()
+		metrics, _ := p.Metrics()
 		for which := range metrics {
-			reductions, _ := pairs(run.stepsOf(experiments, point, which))
-			all = append(all, reductions)
+			all = append(all, pairs(run.stepsOf(experiments, point, which)))
 		}
 	}
 	return func(a arm) [][]float64 {
@@ -211,14 +247,14 @@ func (run *run) samples() func(arm) [][]float64 {
 }
 
 // tallies add up what the experiments have counted.
-func (run *run) tallies(regions []RegionKey, experiments []experiment, latency map[latencyCell]*otelhdr.Snapshot) (tallies []Tally) {
-	places := map[Tally]int{}
+func (run *run) tallies(regions []profile.Region, experiments []experiment, latency map[latencyCell]*otelhdr.Snapshot) (tallies []profile.Tally) {
+	places := map[profile.Tally]int{}
 	for _, e := range experiments {
 		if e.spoiled != "" || e.spared == sparesNone && e.speedup > 0 {
 			continue
 		}
 		for point, p := range run.plan.Progress {
-			key := Tally{Mode: run.plan.Mode, Speedup: e.speedup, Progress: p.Span}
+			key := profile.Tally{Mode: run.plan.Mode, Speedup: e.speedup, Progress: p.Span}
 			if e.speedup > 0 {
 				key.Region = regions[e.spared]
 			}
@@ -239,21 +275,35 @@ func (run *run) tallies(regions []RegionKey, experiments []experiment, latency m
 }
 
 // notes say what is missing.
-func (run *run) notes(regions []RegionKey) (notes []string) {
+func (run *run) notes(regions []profile.Region) (notes []string) {
 	for _, pattern := range run.plan.Regions {
-		if pattern.Auto == 0 && !slices.ContainsFunc(regions, func(k RegionKey) bool { return pattern.Match(k.Scope, k.Span) }) {
+		if pattern.Auto == 0 && !slices.ContainsFunc(regions, func(k profile.Region) bool { return pattern.Match(k.Scope, k.Name) }) {
 			notes = append(notes, fmt.Sprintf("no span seen that matches region %q", pattern))
 		}
 	}
-	if len(regions) == maxRegions {
-		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", maxRegions))
+	if len(regions) == plan.MaxRegions {
+		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", plan.MaxRegions))
 	}
 	for name, n := range run.guard.counts().byName() {
 		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
 	}
 	slices.Sort(notes)
-	if run.plan.Mode == ModeOverlap && scheduling() {
-		notes = append(notes, NoteRuntime)
+	return notes
+}
+
+// meant says which of the names of a region's spans is its name, where they have several.
+func meant(regions []profile.Region) (notes []string) {
+	for _, key := range regions {
+		c := live.regions.Get(key)
+		if c == nil {
+			continue
+		}
+		if from := c.from.Load(); from != nil {
+			notes = append(notes, fmt.Sprintf("region %q: spans that end with this name; they start as %q", key.Name, from.key.Name))
+		}
+		if last := c.last.Load(); c.several.Load() || last != nil && last != c {
+			notes = append(notes, fmt.Sprintf("region %q: all spans that start with this name, whatever they are called when they end", key.Name))
+		}
 	}
 	return notes
 }

@@ -2,88 +2,120 @@ package causal
 
 import (
 	"context"
-	"sync/atomic"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/spans"
 )
-
-// A Handover is how what somebody owes or has saved is handed over in experiments of [ModeOverlap].
-type Handover string
-
-const (
-	// HandoverWrappers is by [Mutex] and the other types of this package: waits for anything else are
-	// not seen, and delays are inserted at ends of spans and by those types.
-	HandoverWrappers Handover = "wrappers"
-	// HandoverRuntime is by Go's scheduler, in programs built by "otelprof build": it sees each wait, of all
-	// goroutines, and inserts the delays.
-	HandoverRuntime Handover = "runtime"
-)
-
-// NoteRuntime is a note of profiles whose experiments of [ModeOverlap] had [HandoverRuntime].
-const NoteRuntime = "runtime mode: Go's scheduler saw who waited for whom, and inserted the delays"
-
-// wrappersOnly is for tests of what the wrappers do, in programs where the scheduler would do it.
-var wrappersOnly bool
 
 // scheduling reports whether the scheduler carries out overlaps.
-func scheduling() bool { return sched.Present && !wrappersOnly }
+func scheduling() bool { return sched.Present && !live.wrappersOnly }
 
-// handover is that of this program.
-func handover() Handover {
+// handover is the [profile.Handover] of this program.
+func handover() profile.Handover {
 	if scheduling() {
-		return HandoverRuntime
+		return profile.HandoverRuntime
 	}
-	return HandoverWrappers
+	return profile.HandoverWrappers
 }
 
-// inForce is the overlap that the scheduler carries out, if any: there is one scheduler.
-var inForce atomic.Pointer[scheduled]
-
 // A scheduled is an overlap of which the scheduler keeps the ledgers. We tell it where the region
-// begins and ends and where to pay, and look after what it spends.
+// begins and ends, where to pay, and the limits.
 type scheduled struct {
 	run     *run
 	region  *class
-	before  int64        // ends of its spans
+	before  usage        // of the region
 	latency *observation // whose setting has the distributions of durations
+
+	mu      sync.Mutex
+	over    bool // what it has spent is booked
+	booked  time.Duration
+	late    time.Duration
+	refused sched.Refusals
 }
 
 // longestPayment bounds one payment, for which a processor is held.
 const longestPayment = 10 * time.Millisecond
 
-// beginScheduled puts an arm in force that delays somebody.
+// beginScheduled puts an arm in force that inserts delays.
 func (run *run) beginScheduled(a arm) influence {
 	for i := range run.progress {
 		run.progress[i].reset()
 	}
 	region := internClass(run.seen()[a.spared])
-	s := &scheduled{run: run, region: region, before: region.count.Load(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress)))}
+	s := &scheduled{run: run, region: region, before: region.usage(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress))), late: sched.Late()}
 	if !run.observe(nil) {
 		return s // another controller has the scheduler
 	}
-	limits := run.guard.limits
-	left := time.Duration(limits.Total) - time.Duration(run.guard.spent.Load())
-	sched.Start(a.speedup, min(longestPayment, time.Duration(limits.PerSpan)), left)
-	run.scheduled.Store(s)
-	inForce.Store(s)
+	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
+	live.scheduled.Store(s)
+	run.put(s)
+	sched.Start(a.speedup, run.guard.scheduled(run.processors))
+	if live.scheduled.Load() != s {
+		sched.Stop()
+	}
 	return s
 }
 
-// restScheduled ends what the scheduler does for the run.
-func (run *run) restScheduled() {
-	if s := run.scheduled.Swap(nil); s != nil && inForce.CompareAndSwap(s, nil) {
-		sched.Stop()
+// scheduled are the limits as the scheduler knows them.
+func (g *guard) scheduled(processors int) sched.Limits {
+	return sched.Limits{
+		Longest:  longestPayment,
+		PerSpan:  time.Duration(g.limits.PerSpan),
+		PerTrace: time.Duration(g.limits.PerTrace),
+		Duty:     perWindow(dutyRate(g.limits.Duty, processors)),
+		Total:    time.Duration(g.limits.Total) - time.Duration(g.spent.Load()),
 	}
 }
 
-func (s *scheduled) delays() int64 { return sched.Read().Delays }
+// rest ends what the scheduler does.
+func (s *scheduled) rest() {
+	if live.scheduled.CompareAndSwap(s, nil) {
+		sched.Stop()
+		s.book(true)
+	}
+}
 
-func (s *scheduled) growth() time.Duration {
+// book adds what the scheduler has spent and refused since the last time to the books of the guard; for
+// good if it is over, for then the counters are the next one's.
+func (s *scheduled) book(over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || !over && live.scheduled.Load() != s {
+		return
+	}
+	s.over = over
+	spent, late, refused := sched.Read().Spent, sched.Late(), sched.Refused()
+	g := s.run.guard
+	g.late.Add(int64(late - s.late))
+	g.spent.Add(int64(spent - s.booked))
+	for r, n := range map[rule]int64{
+		rulePerSpan:  refused.PerSpan - s.refused.PerSpan,
+		rulePerTrace: refused.PerTrace - s.refused.PerTrace,
+		ruleDuty:     refused.Duty - s.refused.Duty,
+		ruleTotal:    refused.Total - s.refused.Total,
+		ruleIdle:     refused.Idle - s.refused.Idle,
+	} {
+		g.withheld[r].Add(uint64(n))
+	}
+	s.booked, s.late, s.refused = spent, late, refused
+}
+
+func (s *scheduled) delays() int64 {
+	s.book(false)
+	return sched.Read().Delays
+}
+
+func (s *scheduled) atEnd(*ledger.Frame, *spans.Span, int) time.Duration { return point() }
+
+func (s *scheduled) growthAt(int64) int64 {
 	growth, _ := sched.Growth()
-	return growth
+	return int64(growth)
 }
 
 func (s *scheduled) latencies() []*otelhdr.Snapshot {
@@ -91,21 +123,27 @@ func (s *scheduled) latencies() []*otelhdr.Snapshot {
 }
 
 // look tells what the scheduler has counted. That processors were short does not matter, for it
-// knows who waited for one; nor do locks of package sync.
+// knows which goroutine waited for one; nor do locks of package sync.
 func (s *scheduled) look(e *experiment) {
 	c := sched.Read()
 	paid := int64(c.Paid + c.Slept)
 	e.counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
-	e.ends = s.region.count.Load() - s.before
+	e.ran(s.region, s.before)
+	if s.region.unforeseen.Load() {
+		e.unforeseen = s.region.from.Load()
+	}
 	e.residual = c.Left / time.Duration(max(1, c.Points))
 	e.busy = 0
-	if _, running := sched.Growth(); !running || inForce.Load() != s {
+	if r := sched.Refused(); e.spoiled == "" && float64(r.Idle) > maxWithheld*float64(r.Arrivals) {
+		e.spoiled = fmt.Sprintf("%d of %d requests came on a connection that was idle, and idle connections are not delayed", r.Idle, r.Arrivals)
+	}
+	if _, running := sched.Growth(); !running || live.scheduled.Load() != s {
 		e.spoiled = "a limit has ended its delays, or another controller has the scheduler"
 	}
 }
 
-// superviseEvery is how often what the scheduler spends is held against the limits. It can not ask before
-// each delay, as spans do.
+// superviseEvery is how often what the scheduler spends is booked. It asks for duty and the budgets itself, before each
+// delay; the plan's time and its source are looked at here.
 const superviseEvery = 5 * time.Millisecond
 
 // supervise books the scheduler's delays and ends them when a limit is reached, until ctx ends.
@@ -113,58 +151,32 @@ func (run *run) supervise(ctx context.Context) {
 	defer sched.Exempt()()
 	ticker := time.NewTicker(superviseEvery)
 	defer ticker.Stop()
-	var (
-		last   *scheduled
-		booked time.Duration
-	)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		s := run.scheduled.Load()
-		if s != last {
-			last, booked = s, 0
-		}
-		if s == nil {
+		s, at := run.inForce().(*scheduled)
+		if !at {
 			continue
 		}
-		paid := sched.Read().Paid
-		if run.scheduled.Load() != s {
-			continue // the counters may be the next one's
-		}
-		spent := paid - booked
-		if spent <= 0 {
-			continue
-		}
-		booked = paid
-		if rule := run.guard.reserve(time.Now(), spent); rule != ruleNone {
-			run.guard.withhold(rule)
-			sched.Stop()
-			if rule.fatal() {
+		s.book(false)
+		switch _, running := sched.Growth(); {
+		case !running && run.guard.withheld[ruleTotal].Load() > 0:
+			run.end(ruleTotal)
+		default:
+			if rule := run.guard.expired(time.Now()); rule != ruleNone {
 				run.end(rule)
 			}
 		}
 	}
 }
 
-// growthAt is the growth at a visit, by whatever is in force.
-func (run *run) growthAt(now int64) int64 {
-	if run.scheduled.Load() != nil {
-		growth, _ := sched.Growth()
-		return int64(growth)
-	}
-	if o := run.overlap.Load(); o != nil {
-		return o.observation.setting.Growth().At(now)
-	}
-	return 0
-}
-
 // point has the calling goroutine pay, if it is the scheduler that keeps its ledger, and returns the
 // delay.
 func point() time.Duration {
-	if !sched.Present || inForce.Load() == nil {
+	if !sched.Present || live.scheduled.Load() == nil {
 		return 0
 	}
 	return sched.Point()

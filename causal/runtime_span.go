@@ -12,6 +12,7 @@ import (
 type scheduledSpan struct {
 	in     *scheduled
 	owner  uint64
+	here   sched.Goroutine
 	inside bool // it is of the region, or below
 	visit  sched.Visit
 	exempt func() // nil if it pays
@@ -20,40 +21,34 @@ type scheduledSpan struct {
 	start  int64
 }
 
-// scheduledSpans are theirs. There are few places that cost nothing, so none is taken in vain.
-var scheduledSpans spans.Slot[scheduledSpan]
-
-func init() {
-	if sched.Present {
-		scheduledSpans = spans.NewSlot[scheduledSpan]()
-	}
-}
-
 // startSpan tells the scheduler of the start of a span.
-func (s *scheduled) startSpan(r *spans.Region) {
+func (s *scheduled) startSpan(r *spans.Span) {
 	defer s.run.contain()
-	above := scheduledSpans.Get(r.Parent())
-	e := &scheduledSpan{in: s, owner: owner(), start: clock.Now()}
+	above, caller := live.scheduledSpan.Get(r.Parent()), live.scheduledSpan.Get(callerOf(r))
+	if caller != nil {
+		caller.here.Served(true)
+		above = caller
+	}
+	e := &scheduledSpan{in: s, owner: owner(), here: sched.Here(), start: clock.Now()}
+	if client(r) {
+		e.here.Served(false) // until a span of this process answers
+	}
 	e.credit, e.spent = sched.Books()
-	e.inside = classOf(r).id == s.region.id || above != nil && above.in == s && above.inside
+	e.inside = s.region.begins(classOf(r)) || above != nil && above.in == s && above.inside
 	if e.inside {
 		e.visit = sched.Enter()
 	} else if rule := s.spares(r); rule != ruleNone {
 		s.run.guard.withhold(rule)
 		e.exempt = sched.Exempt()
 	}
-	scheduledSpans.Set(r, e)
+	live.scheduledSpan.Set(r, e)
 }
 
 // spares returns the rule that forbids delays in a span and what its goroutine does meanwhile,
 // ruleNone if there is none. The scheduler knows of goroutines only, so it is asked at starts.
-func (s *scheduled) spares(r *spans.Region) rule {
-	limits := &s.run.guard.limits
-	if s.run.verdict(r).exempt {
+func (s *scheduled) spares(r *spans.Span) rule {
+	if s.run.exempts(r) {
 		return ruleHealth
-	}
-	if delayed(r) >= time.Duration(limits.PerTrace) {
-		return rulePerTrace
 	}
 	if deadline, ok := r.Deadline(); ok && time.Until(deadline) < 2*longestPayment {
 		return ruleDeadline
@@ -62,9 +57,9 @@ func (s *scheduled) spares(r *spans.Region) rule {
 }
 
 // beforeEndSpan books the delays in a span while it still takes attributes.
-func beforeEndSpan(r *spans.Region) {
-	e := scheduledSpans.Get(r)
-	if e == nil || e.in != inForce.Load() || e.owner != owner() {
+func beforeEndSpan(r *spans.Span) {
+	e := live.scheduledSpan.Get(r)
+	if e == nil || e.in != live.scheduled.Load() || e.owner != owner() {
 		return
 	}
 	_, spent := sched.Books()
@@ -73,11 +68,12 @@ func beforeEndSpan(r *spans.Region) {
 
 // endScheduled tells the scheduler of the end of a span. What is in force may have changed since the
 // start.
-func endScheduled(r *spans.Region) {
-	e := scheduledSpans.Get(r)
+func endScheduled(r *spans.Span) {
+	e := live.scheduledSpan.Get(r)
 	if e == nil {
 		return
 	}
+	live.scheduledSpan.Set(r, nil) // a session keeps its spans while it is open, and they would keep all runs
 	defer e.in.run.contain()
 	if e.inside {
 		e.visit.Leave()
@@ -85,10 +81,14 @@ func endScheduled(r *spans.Region) {
 	if e.exempt != nil && e.owner == owner() {
 		e.exempt()
 	}
-	if e.in != inForce.Load() {
+	if client(r) {
+		e.here.Served(false)
+	}
+	if e.in != live.scheduled.Load() {
 		return
 	}
-	if point, ok := e.in.latency.point(classOf(r).id); ok {
+	c := classOf(r)
+	if point, ok := e.in.latency.pointOfSpan(c, c.lastOf(r)); ok {
 		credit, _ := sched.Books()
 		e.in.latency.setting.Record(point, clock.Now()-e.start, int64(credit-e.credit))
 	}

@@ -5,30 +5,39 @@ package causal
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // All other tests are about wrappers, and most are in bubbles, which the scheduler's time does not belong to.
-func init() { wrappersOnly = true }
+func init() { live.wrappersOnly = true }
 
 // inRuntime runs f on goroutines until the test is over, under a controller that experiments on "critical".
-func inRuntime(t *testing.T, limits Limits, f func(context.Context, trace.Tracer)) *Controller {
+func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.Tracer)) *Controller {
 	t.Helper()
-	wrappersOnly = false
-	t.Cleanup(func() { wrappersOnly = true })
+	live.wrappersOnly = false
+	t.Cleanup(func() { live.wrappersOnly = true })
 	c, err := New(WithExperiments(limits))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tp := spans.Wrap(nil, spans.WithHook(c.Hook()))
+	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 3 {
@@ -48,7 +57,7 @@ func inRuntime(t *testing.T, limits Limits, f func(context.Context, trace.Tracer
 			t.Error(err)
 		}
 	})
-	plan, err := ParsePlan(fmt.Appendf(nil, `{api: causal/v1, id: %q, mode: overlap, expires_at: %q,
+	plan, err := plan.Parse(fmt.Appendf(nil, `{api: causal/v1, id: %q, mode: overlap, force: true, expires_at: %q,
 		regions: [{span: critical}], progress: [{span: done, type: throughput}, {span: request, type: latency}], grid: {speedups: [50]},
 		timing: {warmup: 0s, experiment: 30ms, cooloff: 5ms, max_experiment: 1s},
 		limits: {per_span: 10ms, per_trace: 1s, duty: 100%%, total: %s}, abort: {p99_ratio: 1000, err_delta: 100%%, min_samples: 1}}`,
@@ -62,7 +71,7 @@ func inRuntime(t *testing.T, limits Limits, f func(context.Context, trace.Tracer
 	return c
 }
 
-var generous = Limits{PerSpan: Duration(time.Second), PerTrace: Duration(time.Minute), Duty: 1, Total: Duration(time.Hour)}
+var generous = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(time.Hour)}
 
 // eventually waits for a condition, on a machine of any speed.
 func eventually(t *testing.T, what string, condition func() bool) {
@@ -74,7 +83,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// plainMutex is a program of which nobody has been told.
+// plainMutex is a program without drop-ins.
 func plainMutex() func(context.Context, trace.Tracer) {
 	var mu sync.Mutex
 	return func(ctx context.Context, tracer trace.Tracer) {
@@ -94,20 +103,20 @@ func TestRuntimeExperiment(t *testing.T) {
 	c := inRuntime(t, generous, plainMutex())
 	eventually(t, "numbers for throughput and for latency", func() bool {
 		curves := c.Profile().Curves
-		metrics := map[Metric]bool{}
+		metrics := map[profile.Metric]bool{}
 		for _, curve := range curves {
-			if curve.Mode == ModeOverlap && slices.ContainsFunc(curve.Effects, func(e Effect) bool { return e.Withheld == "" }) {
+			if curve.Mode == profile.ModeOverlap && slices.ContainsFunc(curve.Effects, func(e profile.Effect) bool { return e.Known() }) {
 				metrics[curve.Metric] = true
 			}
 		}
-		return metrics[MetricThroughput] && metrics[MetricLatencyP50]
+		return metrics[profile.MetricThroughput] && metrics[profile.MetricLatencyP50]
 	})
-	if got := c.Status().Handover; got != HandoverRuntime {
-		t.Errorf("Handover = %q, want %q", got, HandoverRuntime)
+	if got := c.Status().Handover; got != profile.HandoverRuntime {
+		t.Errorf("Handover = %q, want %q", got, profile.HandoverRuntime)
 	}
 	p := c.Profile()
-	if !slices.Contains(p.Notes, NoteRuntime) || p.Delay == 0 {
-		t.Errorf("notes %q, delay %v, want to be told of runtime mode, and some", p.Notes, p.Delay)
+	if p.Handover != profile.HandoverRuntime || p.Delay == 0 {
+		t.Errorf("handover %q, delay %v, want %q, and some", p.Handover, p.Delay, profile.HandoverRuntime)
 	}
 	c.Stop("enough")
 	if _, inForce := sched.Growth(); inForce {
@@ -117,7 +126,7 @@ func TestRuntimeExperiment(t *testing.T) {
 
 func TestRuntimeLimits(t *testing.T) {
 	limits := generous
-	limits.Total = Duration(2 * time.Millisecond)
+	limits.Total = plan.Duration(2 * time.Millisecond)
 	c := inRuntime(t, limits, plainMutex())
 	eventually(t, "limits.total is used up", func() bool { return c.Status().State == StateSpent })
 	if _, inForce := sched.Growth(); inForce {
@@ -134,7 +143,7 @@ func TestRuntimeBelow(t *testing.T) {
 		wg.Go(func() {
 			_, below := tracer.Start(inner, "below")
 			defer below.End()
-			if e := scheduledSpans.Get(spans.RegionFromContext(trace.ContextWithSpan(inner, below))); e != nil {
+			if e := live.scheduledSpan.Get(spans.SpanFromContext(trace.ContextWithSpan(inner, below))); e != nil {
 				most.Store(e.inside, true)
 			}
 		})
@@ -150,7 +159,7 @@ func TestRuntimeBelow(t *testing.T) {
 	}
 }
 
-// Who answers health checks is not delayed.
+// A goroutine that answers health checks is not delayed.
 func TestRuntimeHealthChecks(t *testing.T) {
 	var spent sync.Map
 	work := plainMutex()
@@ -176,5 +185,145 @@ func TestRuntimeHealthChecks(t *testing.T) {
 	spent.Range(func(any, any) bool { n++; return true })
 	if n > 3 {
 		t.Errorf("%d health checks were delayed", n)
+	}
+}
+
+// A call over a connection of the process with itself is delayed where it is answered, and nowhere else, also by a connection
+// that is made for it.
+func TestRuntimeCallOfItself(t *testing.T) {
+	for name, keepAlive := range map[string]bool{"connections that are kept": true, "new connections": false} {
+		t.Run(name, func(t *testing.T) {
+			const answer = 8 * time.Millisecond
+			propagator := propagation.TraceContext{}
+			var tracer atomic.Value
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				ctx := propagator.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
+				_, span := tracer.Load().(trace.Tracer).Start(ctx, "answer", trace.WithSpanKind(trace.SpanKindServer))
+				defer span.End()
+				time.Sleep(answer)
+			}))
+			t.Cleanup(server.Close)
+			transport := &http.Transport{DisableKeepAlives: !keepAlive}
+			t.Cleanup(transport.CloseIdleConnections)
+			var busy sync.Once
+			var took, calls atomic.Int64
+			c := inRuntime(t, generous, func(ctx context.Context, tr trace.Tracer) {
+				first := false
+				busy.Do(func() { first = true })
+				if first { // always in the region, which goes on while it sleeps
+					for ctx.Err() == nil {
+						_, span := tr.Start(ctx, "critical")
+						time.Sleep(time.Millisecond)
+						span.End()
+						Progress(ctx, "done")
+					}
+					return
+				}
+				tracer.CompareAndSwap(nil, tr)
+				before, _ := sched.Growth()
+				began := time.Now()
+				outer, root := tr.Start(ctx, "request")
+				inner, call := tr.Start(outer, "call", trace.WithSpanKind(trace.SpanKindClient))
+				request, err := http.NewRequestWithContext(inner, http.MethodGet, server.URL, http.NoBody)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				propagator.Inject(inner, propagation.HeaderCarrier(request.Header))
+				response, err := transport.RoundTrip(request)
+				if err == nil {
+					err = response.Body.Close()
+				}
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+				call.End()
+				root.End()
+				// At half the time saved, an experiment that has been there all the time makes it twice as long.
+				passed := time.Since(began)
+				if after, _ := sched.Growth(); before > 0 && after-before > passed*9/20 {
+					took.Add(int64(passed))
+					calls.Add(1)
+				}
+			})
+			eventually(t, "calls", func() bool { return calls.Load() > 50 || c.Status().State != StateRunning })
+			mean := time.Duration(took.Load() / max(1, calls.Load()))
+			t.Logf("%d calls, %v each", calls.Load(), mean)
+			if mean < answer*3/2 || mean > answer*3 {
+				t.Errorf("a call takes %v, want twice the %v of its answer", mean, answer)
+			}
+		})
+	}
+}
+
+// A session keeps its spans while it is open. The memory of an experiment is released all the same.
+func TestRuntimeOpenSessionKeepsNoExperiment(t *testing.T) {
+	var (
+		open  sync.Once
+		root  trace.Span
+		under context.Context
+		mu    sync.Mutex
+		known = map[weak.Pointer[scheduled]]bool{}
+	)
+	c := inRuntime(t, generous, func(ctx context.Context, tr trace.Tracer) {
+		open.Do(func() { under, root = tr.Start(context.Background(), "stream") })
+		_, request := tr.Start(ctx, "request")
+		request.End()
+		for _, name := range []string{"critical", "done"} {
+			_, s := tr.Start(under, name)
+			if e := live.scheduled.Load(); e != nil {
+				mu.Lock()
+				known[weak.Make(e)] = true
+				mu.Unlock()
+			}
+			s.End()
+		}
+		time.Sleep(time.Millisecond)
+	})
+	eventually(t, "ten experiments", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(known) >= 10
+	})
+	c.Stop("enough")
+	eventually(t, "all experiments are forgotten", func() bool {
+		runtime.GC()
+		mu.Lock()
+		defer mu.Unlock()
+		for e := range known {
+			if e.Value() != nil {
+				return false
+			}
+		}
+		return true
+	})
+	if spans.SpanFromContext(under).Ended() {
+		t.Error("the session is over")
+	}
+	root.End()
+}
+
+// A stop while an arm is being put in force leaves no experiment behind that no run would end.
+func TestRuntimeStopWhileAnArmBegins(t *testing.T) {
+	live.wrappersOnly = false
+	t.Cleanup(func() { live.wrappersOnly = true })
+	c := newController(t)
+	r := force(t, c, mustParse(t, idle, wideLimits, "mode: overlap", "regions: [{span: critical}]"))
+	r.number(profile.Region{Name: "critical"})
+	for i := range 2000 {
+		var begun sync.WaitGroup
+		begun.Go(func() { r.begin(arm{speedup: 0.5}) })
+		for range i % 50 {
+			runtime.Gosched()
+		}
+		r.rest() // as endFor does
+		begun.Wait()
+		if _, running := sched.Growth(); running && r.influence.Load() == nil {
+			t.Fatalf("round %d: an experiment goes on that no run has", i)
+		}
+		r.rest()
+		if _, running := sched.Growth(); running {
+			t.Fatalf("round %d: an experiment goes on when its run has ended it", i)
+		}
 	}
 }

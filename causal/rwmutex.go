@@ -9,7 +9,7 @@ import (
 )
 
 // An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over in experiments of
-// [ModeOverlap]: from a writer to the readers and the writer after it, from readers to the next writer,
+// [profile.ModeOverlap]: from a writer to the readers and the writer after it, from readers to the next writer,
 // and from no reader to another. The zero value is unlocked. It must not be copied after first use.
 //
 // While no experiment runs, each method costs one atomic load more than that of package sync,
@@ -19,7 +19,7 @@ import (
 // See [Mutex] for locks of package sync beside it.
 type RWMutex struct {
 	mu traced.RWMutex
-	// The last writer leaves it while it holds mu; who reads it holds mu, too.
+	// The last writer leaves it while it holds mu; its reader holds mu, too.
 	written relay
 	readers struct {
 		mu   sync.Mutex

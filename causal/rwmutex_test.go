@@ -59,7 +59,7 @@ func TestRWMutexTry(t *testing.T) {
 		rw.RUnlock()
 		rw.RUnlock()
 		if !rw.TryLock() || rw.TryRLock() || rw.TryLock() {
-			t.Error("one writer must get the lock, and then nobody")
+			t.Error("one writer must get the lock, and then no other")
 		}
 		rw.Unlock()
 		watch(t)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -17,21 +19,21 @@ func TestDutyWhileGOMAXPROCSChanges(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	inBubble(t, func(t *testing.T) {
 		caps := wide
-		caps.Duty = 0.05 // of four processors: 200 ms for each second
+		caps.Duty, caps.PerSpan = 0.05, plan.Duration(20*time.Millisecond) // of four processors: 20 ms in each 100
 		b := newBench(t, caps, nil)
 		b.run.dilate(1, sparesNone)
-		b.want("of four processors", b.span(context.Background(), "a", 190*time.Millisecond), 190*time.Millisecond)
+		b.want("of four processors", b.span(context.Background(), "a", 19*time.Millisecond), 19*time.Millisecond)
 		runtime.GOMAXPROCS(1)
 		time.Sleep(10 * time.Second)
-		b.want("too much for one", b.span(context.Background(), "a", 60*time.Millisecond), 0)
-		b.want("of one", b.span(context.Background(), "a", 45*time.Millisecond), 45*time.Millisecond)
+		b.want("too much for one", b.span(context.Background(), "a", 6*time.Millisecond), 0)
+		b.want("of one", b.span(context.Background(), "a", 4*time.Millisecond), 4*time.Millisecond)
 		runtime.GOMAXPROCS(4)
 		time.Sleep(10 * time.Second)
-		b.want("of four again", b.span(context.Background(), "a", 190*time.Millisecond), 190*time.Millisecond)
+		b.want("of four again", b.span(context.Background(), "a", 19*time.Millisecond), 19*time.Millisecond)
 	})
 }
 
-// indebt puts an overlap in force and a region that has taken d of four fifths less, which everybody
+// indebt puts an overlap in force and a region that has taken d of four fifths less, which every goroutine
 // else owes. The plan must be one that does not get to its first experiment.
 func indebt(t *testing.T, b *bench, d time.Duration) {
 	t.Helper()
@@ -47,7 +49,7 @@ func indebt(t *testing.T, b *bench, d time.Duration) {
 func newLiveBench(t *testing.T) *bench {
 	t.Helper()
 	if !goroutine.Known() {
-		testutil.Lacks(t, "GOROUTINES", "goroutines can not be told apart in this build, which mode overlap needs")
+		testutil.Lacks(t, "GOROUTINES", "goroutines cannot be told apart in this build, which mode overlap needs")
 	}
 	c := newController(t, unloaded)
 	b := &bench{t, c, newProvider(t, c).Tracer("bench"), nil}
@@ -55,18 +57,18 @@ func newLiveBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.run = c.run.Load()
-	b.run.guard.rate = newBucket(1e6, time.Now())
+	b.run.guard.duty = newDuty(1e6, time.Second, time.Now())
 	return b
 }
 
-// Whoever owes more than a limit allows pays as much of it.
+// A goroutine that owes more than a limit allows pays up to the limit.
 func TestOverlapPaysUpToTheLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		caps := wide
-		caps.PerSpan = Duration(5 * ms)
+		caps.PerSpan = plan.Duration(5 * ms)
 		b := newBench(t, caps, []Option{unloaded}, "mode: overlap", "regions: [{span: region}]")
 		b.run.sleep = sleepily
-		indebt(t, b, 50*ms) // everybody else owes 40 ms
+		indebt(t, b, 50*ms) // all others owe 40 ms
 		elsewhere(func() {
 			b.want("the first span", b.span(context.Background(), "other", ms), 5*ms)
 			b.want("the second", b.span(context.Background(), "other", ms), 5*ms)
@@ -89,19 +91,19 @@ func TestEndIsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.cancel = func(error) {}
-		r.regions = []RegionKey{{Span: "region"}}
+		r.regions = []profile.Region{{Name: "region"}}
 		r.begin(arm{speedup: 0.5})
-		if r.dilation.Load() == nil && r.overlap.Load() == nil {
+		if r.influence.Load() == nil {
 			t.Errorf("%s: nothing is in force", mode)
 		}
 		r.end(ruleTotal)
-		if r.dilation.Load() != nil || r.overlap.Load() != nil || live.observation.Load() != nil {
+		if r.influence.Load() != nil || live.observation.Load() != nil {
 			t.Errorf("%s: it is still in force", mode)
 		}
 	}
 }
 
-// A sleep in the kernel can not be woken up; it is a chain of short ones instead.
+// A sleep in the kernel cannot be woken up; it is a chain of short ones instead.
 func TestStopEndsSleepsInFlight(t *testing.T) {
 	const sleepers = 8
 	b := newLiveBench(t)
@@ -148,7 +150,7 @@ func TestStopEndsSleepsInFlight(t *testing.T) {
 // ledgers go.
 func TestTenThousandGoroutines(t *testing.T) {
 	const n = 10_000
-	live.ledgers.sweep(clock.Now())
+	live.ledgers.clear(clock.Now())
 	before := knownLedgers()
 	b := newLiveBench(t)
 	indebt(t, b, 5*time.Millisecond)
@@ -168,7 +170,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 		t.Errorf("%d ledgers with %d spans open, want one for each goroutine", got, n)
 	}
 	close(leave)
-	v := b.run.overlap.Load()
+	v := b.run.inForce().(*overlap)
 	for v.payers.Load() == 0 && v.inserted.Load() == 0 {
 		time.Sleep(100 * time.Microsecond)
 	}
@@ -187,7 +189,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 		t.Errorf("%d delays after Stop", got-inserted)
 	}
 	b.c.wait.Wait()
-	live.ledgers.sweep(clock.Now())
+	live.ledgers.clear(clock.Now())
 	if got := knownLedgers(); got > before+100 {
 		t.Errorf("%d ledgers when all goroutines have ended, want them gone: there were %d", got, before)
 	}
@@ -204,7 +206,7 @@ func TestLedgersAreForgottenWhileAPlanRuns(t *testing.T) {
 			tr := newProvider(t, c).Tracer("t")
 			r := force(t, c, mustParse(t, "mode: overlap", "regions: [{span: a}]", "progress: [{span: a, type: throughput}]", timing, wideLimits, calm))
 			r.sleep = sleepily
-			live.ledgers.sweep(clock.Now())
+			live.ledgers.clear(clock.Now())
 			before := knownLedgers()
 			got := 0
 			for range 2500 { // four minutes
@@ -220,14 +222,4 @@ func TestLedgersAreForgottenWhileAPlanRuns(t *testing.T) {
 			}
 		})
 	}
-}
-
-func knownLedgers() (n int) {
-	for i := range live.ledgers.shards {
-		shard := &live.ledgers.shards[i]
-		shard.mu.Lock()
-		n += len(shard.of)
-		shard.mu.Unlock()
-	}
-	return n
 }

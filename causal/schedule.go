@@ -1,15 +1,17 @@
 package causal
 
 import (
-	"math"
 	"math/rand/v2"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // An arm is one state in which progress is measured.
 type arm struct {
 	// speedup is the one that sparing a region stands for, in [0, 1); 0 delays nothing.
 	speedup float64
-	// spared is the index of the region that is not delayed, or sparesNone.
+	// spared is the index of the target region, which is not delayed, or would not be in an arm with delays, or sparesNone.
 	spared int
 }
 
@@ -34,12 +36,7 @@ func schedule(regions int, speedups []float64, zeroWeight float64, rng *rand.Ran
 		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
 		delayed = append(delayed, block...)
 	}
-	return withZeros(delayed, max(1, zerosFor(len(delayed), zeroWeight)))
-}
-
-// zerosFor returns how many zeros have that weight beside so many arms with delay.
-func zerosFor(delayed int, weight float64) int {
-	return int(math.Round(float64(delayed) * weight / (1 - weight)))
+	return withZeros(delayed, plan.Zeros(profile.ModeDilation, len(delayed), zeroWeight))
 }
 
 // withZeros spreads arms without delay evenly among those with.

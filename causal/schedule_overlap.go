@@ -4,14 +4,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-)
 
-// mostRefinements is how many speed-ups a region gets besides the grid.
-const mostRefinements = 4
+	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+)
 
 // overlapArms returns the arms of one round over all cells that need more: of each region a
 // block in random order, with baselines in between such that each arm has one beside it; so
-// they are a third at least, whatever zeroWeight says. Speedups are the grid, zeros are
+// they are a third at least, even if zeroWeight is less. Speedups are the grid, zeros are
 // ignored; near knees there are further ones. samples returns what was measured in a cell so
 // far, one slice for each progress point and metric. No arms mean that all is settled or
 // futile.
@@ -30,13 +31,34 @@ func overlapArms(regions int, speedups []float64, zeroWeight float64, samples fu
 	if len(delayed) == 0 {
 		return nil
 	}
-	return withZeros(delayed, max((len(delayed)+1)/2, zerosFor(len(delayed), zeroWeight)))
+	arms := withZeros(delayed, plan.Zeros(profile.ModeOverlap, len(delayed), zeroWeight))
+	placebos(arms)
+	return arms
+}
+
+// placebos makes each arm without delay a placebo of the region that comes next, or last: it does all that an arm does, but
+// inserts no delay.
+func placebos(arms []arm) {
+	region := sparesNone
+	place := func(a *arm) {
+		if a.speedup > 0 {
+			region = a.spared
+		} else if a.spared == sparesNone {
+			a.spared = region
+		}
+	}
+	for i := range arms {
+		place(&arms[len(arms)-1-i])
+	}
+	for i := range arms { // those behind the last region
+		place(&arms[i])
+	}
 }
 
 // isOpen reports whether a cell is worth more time: it is until it is settled or futile for
 // each progress point and metric.
 func isOpen(samples [][]float64) bool {
-	return len(samples) == 0 || slices.ContainsFunc(samples, func(values []float64) bool { return needOf(values) == needsMore })
+	return len(samples) == 0 || slices.ContainsFunc(samples, func(values []float64) bool { return stats.NeedOf(values) == stats.NeedsMore })
 }
 
 // refined returns the speed-ups of a region in rising order: the grid, those that were measured
@@ -48,8 +70,8 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 			all = append(all, s)
 		}
 	}
-	room := mostRefinements
-	for percent := 1; percent <= MaxSpeedup; percent++ {
+	room := plan.MostRefinements
+	for percent := 1; percent <= plan.MaxSpeedup; percent++ {
 		s := float64(percent) / 100
 		if !slices.Contains(all, s) && slices.ContainsFunc(samples(arm{s, region}), func(values []float64) bool { return len(values) > 0 }) {
 			all = append(all, s)
@@ -59,14 +81,14 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 	slices.Sort(all)
 	var further []float64
 	for curve := range leastLen(region, all, samples) {
-		var effects []Effect
+		var effects []profile.Effect
 		for _, s := range all {
-			effects = append(effects, effectOf(s, samples(arm{s, region})[curve], nil))
+			effects = append(effects, profile.NewEffect(s, samples(arm{s, region})[curve], nil))
 		}
-		if slices.ContainsFunc(effects, func(e Effect) bool { return e.Withheld != "" }) {
+		if slices.ContainsFunc(effects, func(e profile.Effect) bool { return !e.Known() }) {
 			continue
 		}
-		for _, s := range refinements(effects) {
+		for _, s := range profile.Refinements(effects) {
 			if len(further) < room && !slices.Contains(further, s) {
 				further = append(further, s)
 			}

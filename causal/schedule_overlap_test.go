@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func nothing(arm) [][]float64 { return nil }
@@ -70,7 +74,7 @@ func checkRound(t *testing.T, regions int, grid []float64, arms []arm) {
 }
 
 func TestOverlapArmsDropWhatIsSettled(t *testing.T) {
-	quiet := slices.Repeat([]float64{0.1}, leastToJudge)
+	quiet := slices.Repeat([]float64{0.1}, stats.LeastToJudge)
 	wild := []float64{5, -5, 5, -5, 5, -5, 5, -5, 5}
 	samples := func(a arm) [][]float64 {
 		switch a {
@@ -100,7 +104,7 @@ func TestOverlapArmsDropWhatIsSettled(t *testing.T) {
 }
 
 func TestRefined(t *testing.T) {
-	values := func(v float64) [][]float64 { return [][]float64{slices.Repeat([]float64{v}, leastSamples)} }
+	values := func(v float64) [][]float64 { return [][]float64{slices.Repeat([]float64{v}, stats.LeastSamples)} }
 	samples := map[arm][][]float64{{0.1, 3}: values(0.1), {0.25, 3}: values(0.25), {0.5, 3}: values(0.31)}
 	of := func(a arm) [][]float64 { return samples[a] }
 	grid := []float64{0, 0.5, 0.1, 0.25}
@@ -118,7 +122,7 @@ func TestRefined(t *testing.T) {
 }
 
 func TestPickRegions(t *testing.T) {
-	key := func(scope, span string) RegionKey { return RegionKey{Scope: scope, Span: span} }
+	key := func(scope, span string) profile.Region { return profile.Region{Scope: scope, Name: span} }
 	seen := []candidate{
 		{key("http", "GET /"), 9 * time.Second, true},
 		{key("db", "query"), 5 * time.Second, false},
@@ -128,20 +132,20 @@ func TestPickRegions(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name     string
-		patterns []RegionPattern
+		patterns []plan.RegionPattern
 		want     []string
 	}{
-		{"none", []RegionPattern{{Span: "x"}}, nil},
-		{"glob, by self time", []RegionPattern{{Span: "*"}}, []string{"GET /", "query", "price", "commit", "idle"}},
-		{"auto", []RegionPattern{{Auto: 2}}, []string{"query", "price"}},
-		{"auto of a scope", []RegionPattern{{Auto: 5, Scope: "shop"}}, []string{"price"}},
-		{"auto besides", []RegionPattern{{Span: "query"}, {Auto: 1}}, []string{"query", "price"}},
-		{"auto twice", []RegionPattern{{Auto: 1}, {Auto: 1, Scope: "db"}}, []string{"query", "commit"}},
-		{"a root only if it is named", []RegionPattern{{Span: "GET*"}, {Auto: 64}}, []string{"GET /", "query", "price", "commit"}},
+		{"none", []plan.RegionPattern{{Span: "x"}}, nil},
+		{"glob, by self time", []plan.RegionPattern{{Span: "*"}}, []string{"GET /", "query", "price", "commit", "idle"}},
+		{"auto", []plan.RegionPattern{{Auto: 2}}, []string{"query", "price"}},
+		{"auto of a scope", []plan.RegionPattern{{Auto: 5, Scope: "shop"}}, []string{"price"}},
+		{"auto besides", []plan.RegionPattern{{Span: "query"}, {Auto: 1}}, []string{"query", "price"}},
+		{"auto twice", []plan.RegionPattern{{Auto: 1}, {Auto: 1, Scope: "db"}}, []string{"query", "commit"}},
+		{"a root only if it is named", []plan.RegionPattern{{Span: "GET*"}, {Auto: 64}}, []string{"GET /", "query", "price", "commit"}},
 	} {
 		var got []string
 		for _, k := range pickRegions(tt.patterns, seen) {
-			got = append(got, k.Span)
+			got = append(got, k.Name)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: regions differ, -want +got:\n%s", tt.name, diff)
@@ -151,7 +155,7 @@ func TestPickRegions(t *testing.T) {
 	for i := range 100 {
 		many = append(many, candidate{key("", string(rune('a'+i))), 1, false})
 	}
-	if got := pickRegions([]RegionPattern{{Span: "*"}}, many); len(got) != maxRegions {
-		t.Errorf("%d regions of 100, want %d", len(got), maxRegions)
+	if got := pickRegions([]plan.RegionPattern{{Span: "*"}}, many); len(got) != plan.MaxRegions {
+		t.Errorf("%d regions of 100, want %d", len(got), plan.MaxRegions)
 	}
 }

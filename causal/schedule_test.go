@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestArmFactor(t *testing.T) {
@@ -125,5 +128,24 @@ func TestScheduleIsRandom(t *testing.T) {
 	}
 	if len(first) != 6 {
 		t.Errorf("%d arms are ever the first, want 6: %v", len(first), first)
+	}
+}
+
+// What an explanation of a plan counts is what is run.
+func TestRoundOfAPlan(t *testing.T) {
+	for _, weight := range []float64{0.1, 0.4, 0.9} {
+		for regions := 1; regions <= 5; regions++ {
+			p := &plan.Plan{Grid: plan.Grid{Speedups: []float64{0, 10, 25, 50}, ZeroWeight: weight}}
+			rng := rand.New(rand.NewPCG(1, 1))
+			grid := []float64{0, 0.1, 0.25, 0.5}
+			p.Mode = profile.ModeDilation
+			if got, want := p.Round(regions), len(schedule(regions, grid, weight, rng)); got != want {
+				t.Errorf("dilation of %d regions, zero_weight %g: a round of %d, want %d", regions, weight, got, want)
+			}
+			p.Mode = profile.ModeOverlap
+			if got, want := p.Round(regions), len(overlapArms(regions, grid, weight, nothing, rng)); got != want {
+				t.Errorf("overlap of %d regions, zero_weight %g: a round of %d, want %d", regions, weight, got, want)
+			}
+		}
 	}
 }

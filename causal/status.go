@@ -1,6 +1,11 @@
 package causal
 
-import "time"
+import (
+	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+)
 
 // State is what a Controller is doing.
 type State string
@@ -14,6 +19,8 @@ const (
 	StateExpired State = "expired" // the plan's time is over
 	StateSpent   State = "spent"   // limits.total is used up
 	StateAborted State = "aborted" // the breaker opened; latched until a new plan id
+	// StateWithheld: all numbers would be withheld, for what the reason says, so nothing more is delayed.
+	StateWithheld State = "withheld"
 )
 
 // Status is what a Controller is doing, why, and at what cost.
@@ -21,27 +28,34 @@ type Status struct {
 	// Enabled tells whether the application opted in to experiments.
 	Enabled bool  `json:"enabled"`
 	State   State `json:"state"`
-	// Handover is how experiments of mode overlap see who waits for whom.
-	Handover Handover `json:"handover"`
+	// Handover is how experiments of mode overlap see which goroutine waits for which.
+	Handover profile.Handover `json:"handover"`
 	// Reason is why, in plain words, "" while running as planned.
 	Reason string `json:"reason,omitempty"`
 	// Since is when State was entered.
 	Since time.Time `json:"since"`
 	// Plan is the plan in force, or the last one; nil if there was none.
-	Plan *Plan `json:"plan,omitempty"`
+	Plan *plan.Plan `json:"plan,omitempty"`
 	// PlanHash is the SHA-256 of the plan document, in hexadecimal.
 	PlanHash string `json:"plan_hash,omitempty"`
 	// Source is where the plan came from: a file name, "api".
 	Source string `json:"source,omitempty"`
+	// PlanFile is the file that the plan came from, "" if it came from elsewhere.
+	PlanFile string `json:"plan_file,omitempty"`
 	// Sources are those that have been heard of, at most 16, by name.
 	Sources []SourceStatus `json:"sources,omitempty"`
 	// LeaseEnds is when the plan ends if its source does not answer, zero if it need not.
 	LeaseEnds time.Time `json:"lease_ends,omitzero"`
 	// Limits are those in force: the plan's, tightened to the local caps, which are Caps.
-	Limits Limits `json:"limits"`
-	Caps   Limits `json:"caps"`
+	Limits plan.Limits `json:"limits"`
+	Caps   plan.Limits `json:"caps"`
+	// BreakerCaps are the program's on the rules of the breaker, see [WithBreaker].
+	BreakerCaps plan.Abort `json:"breaker_caps"`
 	// Spent is the sum of the delays inserted under this plan.
 	Spent time.Duration `json:"spent_ns"`
+	// Late is the part of it by which delays took longer than the limits had granted: about 25 µs for each sleep, and what
+	// the operating system let their threads wait.
+	Late time.Duration `json:"late_ns"`
 	// Duty is the delay per second of wall time and processor over the last 10 s, to be held against
 	// Limits.Duty; 0 when no plan is in force.
 	Duty float64 `json:"duty"`
@@ -51,13 +65,13 @@ type Status struct {
 	Experiment string `json:"experiment,omitempty"`
 	// Withheld counts delays owed and not inserted, by the rule that forbade them.
 	Withheld map[string]uint64 `json:"withheld,omitempty"`
-	// Recording tells of the recordings for replay.
+	// Recording is the state of the recordings for replay.
 	Recording RecordingStatus `json:"recording"`
 	// LastError is why the last plan document was rejected, "" if it was not.
 	LastError string `json:"last_error,omitempty"`
 	// Audit is what happened last, at most 32 events, the oldest first.
 	Audit []AuditEvent `json:"audit,omitempty"`
-	// AuditDropped counts events that were not told to the logger or to those of [WithAudit],
-	// since they kept others waiting, or panicked.
+	// AuditDropped counts events that were not delivered to the logger or to a listener of [WithAudit],
+	// since it was too slow, or panicked.
 	AuditDropped uint64 `json:"audit_dropped,omitempty"`
 }

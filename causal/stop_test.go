@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
 
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -34,7 +35,7 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := c.run.Load()
-	run.guard.rate = newBucket(1000, time.Now())
+	run.guard.duty = newDuty(1000, time.Second, time.Now())
 	run.dilate(1, sparesNone)
 
 	inFlight := make(chan struct{}, spinners)
@@ -121,8 +122,8 @@ func TestStopIsFinalConcurrentSafe(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if d := run.dilation.Load(); d != nil {
-			t.Fatalf("round %d: a dilation by %g is left in force after Stop", i, d.factor)
+		if left := run.influence.Load(); left != nil {
+			t.Fatalf("round %d: %T is left in force after Stop", i, *left)
 		}
 		// A goroutine that is not scheduled for that long looks like a delay, but not so often.
 		if n := late.Load(); n > 5 {
@@ -201,7 +202,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		}
 	}
 	state(t, c, StateStopped, "the program ends")
-	if p := running.runs.Load(); len(*p) != 0 {
+	if p := live.runs.Load(); len(*p) != 0 {
 		t.Errorf("%d runs still count progress", len(*p))
 	}
 	// The goroutines have done their work; that they are gone can take a moment.
@@ -259,7 +260,7 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newController(t)
 		tr := newProvider(t, c).Tracer("t")
-		plan := func(id string) *Plan {
+		plan := func(id string) *plan.Plan {
 			return mustParse(t, "id: "+id, "timing: {warmup: 5s, experiment: 1m}", "grid: {speedups: [10], zero_weight: 0.9}",
 				"abort: {p99_ratio: 1000, err_delta: 5%, window: 10s, min_samples: 100}")
 		}
@@ -289,7 +290,7 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 		if !strings.HasSuffix(s.Reason, "points more than without delays: must be at most abort.err_delta 5%") {
 			t.Errorf("Status().Reason = %q", s.Reason)
 		}
-		if r.dilation.Load() != nil {
+		if r.influence.Load() != nil {
 			t.Error("a dilation is left in force")
 		}
 		if err := c.Apply(plan("a")); !errors.Is(err, ErrLatched) || err.Error() != `causal: aborted plan: id "a": it was aborted, another try needs another id` {
@@ -333,7 +334,7 @@ func TestPanicLatches(t *testing.T) {
 			b.run.spin = func(int64, time.Duration, func() bool) time.Duration { panic("oh no") }
 			b.want("the span that panics", b.span(context.Background(), "a", time.Millisecond), 0)
 		},
-		// The goroutine that runs the experiments is our own: there is nobody above to recover.
+		// The goroutine that runs the experiments is the controller's own: no caller can recover.
 		"in the schedule": func(b *bench) {
 			r, err := newRun(mustParse(b.T), b.c.config, time.Now())
 			if err != nil {

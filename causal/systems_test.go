@@ -2,6 +2,7 @@ package causal
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -46,8 +48,8 @@ func (w *workers) work(ctx context.Context, name string, d time.Duration) {
 	s.End()
 }
 
-// A bubbleLock is a Mutex for bubbles: whoever waits for one of package sync keeps the bubble's
-// clock from going on.
+// A bubbleLock is a Mutex for synctest bubbles: a goroutine that waits for one of package sync keeps
+// the bubble's clock from going on.
 type bubbleLock struct {
 	place chan struct{}
 	left  relay
@@ -145,7 +147,7 @@ func knownSystems() []system {
 					w.goFor(ctx, func() {
 						ctx, root := w.tr.Start(ctx, "w")
 						time.Sleep(10 * ms)
-						r := spans.RegionFromContext(ctx)
+						r := spans.SpanFromContext(ctx)
 						r.BeginWait()
 						lock.Lock()
 						r.EndWait()
@@ -237,6 +239,7 @@ func knownSystems() []system {
 // unloaded is for bubbles, where all that happens at one moment is runnable at once.
 var unloaded = optionFunc(func(c config) config {
 	c.watch = func(context.Context, *load) {}
+	c.waits = nil // a bubble's clock stands while it is traced
 	return c
 })
 
@@ -245,7 +248,7 @@ const gate = 0.02
 
 func TestSystemsWithKnownAnswers(t *testing.T) {
 	for _, sys := range knownSystems() {
-		for _, mode := range []Mode{ModeDilation, ModeOverlap} {
+		for _, mode := range []profile.Mode{profile.ModeDilation, profile.ModeOverlap} {
 			t.Run(sys.name+"/"+string(mode), func(t *testing.T) {
 				inBubble(t, func(t *testing.T) { testSystem(t, sys, mode) })
 			})
@@ -253,34 +256,34 @@ func TestSystemsWithKnownAnswers(t *testing.T) {
 	}
 }
 
-func testSystem(t *testing.T, sys system, mode Mode) {
+func testSystem(t *testing.T, sys system, mode profile.Mode) {
 	c := newController(t, unloaded)
 	// No sessions: only time is of interest, and there are many spans.
 	tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return false }))
 	r := force(t, c, mustParse(t,
 		"mode: "+string(mode),
 		"grid: {speedups: [0, 25, 50], zero_weight: 0.3}",
-		"timing: {warmup: 100ms, experiment: 3s, cooloff: 200ms}",
+		fmt.Sprintf("timing: {warmup: 100ms, experiment: %dms, cooloff: 200ms}", thoroughly(3000, 300)),
 		"progress: [{span: done, type: throughput}]",
 		wideLimits, calm,
 	))
-	r.guard.rate = newBucket(1000, time.Now())
+	r.guard.duty = newDuty(1000, time.Second, time.Now())
 	r.sleep = sleepily
 
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &workers{tr: tp.Tracer("t"), done: make(chan struct{})}
 	sys.start(ctx, w)
-	curves := map[RegionKey]Curve{}
-	for minutes := 0; len(curves) < len(sys.truth); minutes++ {
-		time.Sleep(time.Minute)
-		if s := c.Status(); s.State != StateRunning || minutes == 20 {
+	curves := map[profile.Region]profile.Curve{}
+	for rounds := 0; len(curves) < len(sys.truth); rounds++ {
+		time.Sleep(time.Duration(thoroughly(60, 6)) * time.Second)
+		if s := c.Status(); s.State != StateRunning || rounds == 20 {
 			var table strings.Builder
 			_ = c.Profile().WriteTable(&table)
-			t.Errorf("after %d minutes Status() = %s, %q:\n%s", minutes, s.State, s.Reason, table.String())
+			t.Errorf("after %d rounds Status() = %s, %q:\n%s", rounds, s.State, s.Reason, table.String())
 			break
 		}
 		for _, curve := range c.Profile().Curves {
-			if curve.Metric == MetricThroughput && curve.Progress == "done" && sys.truth[curve.Region.Span] != nil && complete(curve) {
+			if curve.Metric == profile.MetricThroughput && curve.Progress == "done" && sys.truth[curve.Region.Name] != nil && complete(curve) {
 				curves[curve.Region] = curve
 			}
 		}
@@ -291,10 +294,10 @@ func testSystem(t *testing.T, sys system, mode Mode) {
 	}
 	for _, curve := range curves {
 		for _, e := range curve.Effects {
-			if e.Withheld != "" {
+			if !e.Known() {
 				continue
 			}
-			want := sys.truth[curve.Region.Span](e.Speedup)
+			want := sys.truth[curve.Region.Name](e.Speedup)
 			t.Logf("%s faster by %2.0f%%: reduction %6.2f%%, true %6.2f%%", curve.Region, 100*e.Speedup, 100*e.Reduction, 100*want)
 			if !(math.Abs(e.Reduction-want) <= gate) {
 				t.Errorf("%s faster by %g: reduction %.4f, want %.4f", curve.Region, e.Speedup, e.Reduction, want)
@@ -304,10 +307,10 @@ func testSystem(t *testing.T, sys system, mode Mode) {
 }
 
 // complete reports whether a curve has a number for 25 and 50 %.
-func complete(c Curve) bool {
+func complete(c profile.Curve) bool {
 	n := 0
 	for _, e := range c.Effects {
-		if e.Withheld == "" && (e.Speedup == 0.25 || e.Speedup == 0.5) {
+		if e.Known() && (e.Speedup == 0.25 || e.Speedup == 0.5) {
 			n++
 		}
 	}

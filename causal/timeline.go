@@ -1,8 +1,10 @@
 package causal
 
 import (
-	"cmp"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // MaxExperiments is the number of experiments that a [Timeline] has at most: the latest ones.
@@ -11,16 +13,16 @@ const MaxExperiments = 500
 // A Timeline tells which experiments have run under a plan, when, and what came of each. As JSON it
 // takes some 150 bytes for each experiment and progress point, and less than 512 KiB.
 type Timeline struct {
-	PlanID   string `json:"plan_id"`
-	PlanHash string `json:"plan_hash"`
-	Mode     Mode   `json:"mode"`
+	PlanID   string       `json:"plan_id"`
+	PlanHash string       `json:"plan_hash"`
+	Mode     profile.Mode `json:"mode"`
 	// Started is when the plan was applied, Ended when it was over; zero while it runs.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Regions are those examined, in the order in which they were seen.
-	Regions []RegionKey `json:"regions"`
+	Regions []profile.Region `json:"regions"`
 	// Progress are the plan's progress points.
-	Progress []ProgressPoint `json:"progress"`
+	Progress []plan.ProgressPoint `json:"progress"`
 	// Experiments are the latest ones, at most [MaxExperiments], the oldest first.
 	Experiments []Experiment `json:"experiments"`
 	// Earlier is how many ran before them.
@@ -43,14 +45,11 @@ type Experiment struct {
 	// Delay is the sum of the delays inserted.
 	Delay time.Duration `json:"delay_ns"`
 	// Values are, by progress point, the time between two visits, or, of type latency, its first
-	// quantile, less what everybody was delayed by; zero without a number.
+	// quantile, less the delay of all goroutines; zero without a number.
 	Values []time.Duration `json:"values_ns"`
 	// Rejected says why the experiment counts for nothing, "" if it counts.
 	Rejected string `json:"rejected,omitempty"`
 }
-
-// drifted is why [pairs] leaves an experiment out.
-const drifted = "something else has happened: the experiments without delay before and after it differ too much"
 
 // Timeline returns the latest experiments of the plan in force, or of the last one. It takes
 // microseconds for each experiment that has run.
@@ -59,7 +58,7 @@ func (c *Controller) Timeline() Timeline {
 	r := c.last
 	c.mu.Unlock()
 	if r == nil {
-		return Timeline{Regions: []RegionKey{}, Progress: []ProgressPoint{}, Experiments: []Experiment{}}
+		return Timeline{Regions: []profile.Region{}, Progress: []plan.ProgressPoint{}, Experiments: []Experiment{}}
 	}
 	return r.timeline()
 }
@@ -71,20 +70,13 @@ func (run *run) timeline() Timeline {
 	run.mu.Unlock()
 
 	t := Timeline{
-		PlanID: run.plan.ID, PlanHash: run.plan.hash, Mode: run.plan.Mode, Started: run.started, Ended: ended,
-		Regions: append([]RegionKey{}, regions...), Progress: run.plan.Progress,
+		PlanID: run.plan.ID, PlanHash: run.plan.Hash(), Mode: run.plan.Mode, Started: run.started, Ended: ended,
+		Regions: append([]profile.Region{}, regions...), Progress: run.plan.Progress,
 		Experiments: []Experiment{}, Earlier: max(0, len(experiments)-MaxExperiments),
 	}
-	rejected := map[int]bool{}
 	values := make([][]step, len(t.Progress))
 	for point := range t.Progress {
 		values[point] = run.stepsOf(experiments, point, 0)
-		if run.plan.Mode == ModeOverlap {
-			_, left := pairs(values[point])
-			for _, i := range left {
-				rejected[i] = true
-			}
-		}
 	}
 	for i := t.Earlier; i < len(experiments); i++ {
 		e := experiments[i]
@@ -92,11 +84,8 @@ func (run *run) timeline() Timeline {
 		if e.speedup == 0 || e.spared < 0 {
 			x.Region = noRegion
 		}
-		if rejected[i] {
-			x.Rejected = cmp.Or(x.Rejected, drifted)
-		}
 		for point := range values {
-			x.Values = append(x.Values, time.Duration(values[point][i].value))
+			x.Values = append(x.Values, values[point][i].value())
 		}
 		t.Experiments = append(t.Experiments, x)
 	}

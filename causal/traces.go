@@ -28,15 +28,25 @@ type traceDelay struct {
 // have added up.
 const maxTraces = 4096
 
-// traceOf is what the regions of one trace have in common: its session, or else its local root.
-func traceOf(r *spans.Region) any {
+// traceOf is what the regions of one trace have in common: its session, or else its local root. Where the process calls
+// itself, that is the first of them.
+func traceOf(r *spans.Span) any {
+	r = topOf(r)
 	if s := r.Session(); s != nil {
 		return s
 	}
 	return rootOf(r)
 }
 
-func rootOf(r *spans.Region) *spans.Region {
+// topOf is the first of the local roots that a region is below.
+func topOf(r *spans.Span) *spans.Span {
+	if m := membershipOf(r); m != nil {
+		return m.root
+	}
+	return rootOf(r)
+}
+
+func rootOf(r *spans.Span) *spans.Span {
 	for r.Parent() != nil {
 		r = r.Parent()
 	}
@@ -45,27 +55,54 @@ func rootOf(r *spans.Region) *spans.Region {
 
 // reserve books want and reports whether the limit allows it. Before is what was inserted in the
 // same call already, which spans do not know yet. Settle follows.
-func (t *traces) reserve(r *spans.Region, before, want, limit time.Duration) bool {
+func (t *traces) reserve(r *spans.Span, before, want, limit time.Duration) bool {
 	key, before := traceOf(r), before+delayed(r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e, known := t.of[key]
 	if !known {
-		e.ended = rootOf(r).Ended()
+		e.ended = topOf(r).Ended()
 	}
 	e.booked = max(e.booked, before) + want
 	if e.booked > limit {
 		return false
 	}
 	e.inFlight++
-	if known || len(t.of) < maxTraces {
+	if known || t.room() {
 		t.keep(key, e)
 	}
 	return true
 }
 
+// room reports whether there is room for a trace, and makes some if it can: of some traces, one of which nothing is in
+// flight is dropped, since the spans know its sum. Most likely its root never ends.
+func (t *traces) room() bool {
+	if len(t.of) < maxTraces {
+		return true
+	}
+	seen := 0
+	for key, e := range t.of {
+		if e.inFlight <= 0 {
+			delete(t.of, key)
+			return true
+		}
+		if seen++; seen == candidates {
+			break
+		}
+	}
+	return false
+}
+
+// clear forgets all traces: no delay begins any more.
+func (t *traces) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of = nil
+	t.known.Store(0)
+}
+
 // settle books the delay that was really inserted in place of the one reserved.
-func (t *traces) settle(r *spans.Region, reserved, inserted time.Duration) {
+func (t *traces) settle(r *spans.Span, reserved, inserted time.Duration) {
 	key := traceOf(r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +115,8 @@ func (t *traces) settle(r *spans.Region, reserved, inserted time.Duration) {
 
 // ended tells that a local root has. What it has been delayed by is in its session when this
 // trace goes on in another root.
-func (t *traces) ended(root *spans.Region) {
-	if t.known.Load() == 0 {
+func (t *traces) ended(root *spans.Span) {
+	if t.known.Load() == 0 || topOf(root) != root {
 		return
 	}
 	key := traceOf(root)
@@ -106,7 +143,7 @@ func (t *traces) keep(key any, e traceDelay) {
 
 // delayed is how much was inserted so far in the trace of r. Where no session adds it up, the
 // spans above know what was inserted below them.
-func delayed(r *spans.Region) (sum time.Duration) {
+func delayed(r *spans.Span) (sum time.Duration) {
 	if s := r.Session(); s != nil {
 		return s.Delay()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -17,7 +18,7 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				caps := wide
-				caps.PerTrace = Duration(10 * time.Millisecond)
+				caps.PerTrace = plan.Duration(10 * time.Millisecond)
 				c := newController(t, WithExperiments(caps))
 				tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return recorded }))
 				b := &bench{t, c, tp.Tracer("bench"), nil}
@@ -82,7 +83,7 @@ func TestTracesAllocs(t *testing.T) {
 	c := newController(t)
 	ctx, s := newProvider(t, c).Tracer("t").Start(context.Background(), "root")
 	defer s.End()
-	r := spans.RegionFromContext(ctx)
+	r := spans.SpanFromContext(ctx)
 	var known traces
 	known.reserve(r, 0, 1, time.Hour)
 	if got := testing.AllocsPerRun(1000, func() {
@@ -97,7 +98,7 @@ func BenchmarkTraces(b *testing.B) {
 	c := newController(b)
 	ctx, s := newProvider(b, c).Tracer("t").Start(context.Background(), "root")
 	defer s.End()
-	r := spans.RegionFromContext(ctx)
+	r := spans.SpanFromContext(ctx)
 	var known traces
 	b.ReportAllocs()
 	for b.Loop() {

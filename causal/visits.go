@@ -52,11 +52,3 @@ func (v visit) since(earlier visit) passage {
 		effective: time.Duration((v.at - earlier.at) - (v.growth - earlier.growth)),
 	}
 }
-
-// period is the time between two visits, 0 if there were none.
-func (p passage) period() float64 {
-	if p.visits == 0 {
-		return 0
-	}
-	return max(0, float64(p.effective)/float64(p.visits))
-}

@@ -9,8 +9,8 @@ import (
 )
 
 // A WaitGroup is a drop-in for [sync.WaitGroup] that hands virtual time over in experiments of
-// [ModeOverlap]: whoever waits goes on no earlier than the last to be done would have, had the region
-// that is examined taken less time. A goroutine started by [WaitGroup.Go] begins at the virtual time of
+// [profile.ModeOverlap]: a goroutine that waits goes on no earlier than the last Done would have come, had the
+// region that is examined taken less time. A goroutine started by [WaitGroup.Go] begins at the virtual time of
 // the one that starts it. The zero value is ready for use. It must not be copied after first use.
 //
 // While no experiment runs, each method costs one atomic load more than that of package sync,
@@ -23,13 +23,13 @@ type WaitGroup struct {
 	wg traced.WaitGroup
 
 	mu   sync.Mutex
-	left relay // by those who are done
-	// waited is true once somebody has waited for those in left. Package sync wants all to
-	// have done so before the group is used again, so whoever is done next begins anew.
+	left relay // by goroutines that are done
+	// waited is true once a goroutine has waited for those in left. Package sync wants all waiters
+	// to have returned before the group is used again, so the next Done begins anew.
 	waited bool
 }
 
-// Add adds delta, which may be negative, to the number of those who are not done, as
+// Add adds delta, which may be negative, to the number of goroutines that are not done, as
 // [sync.WaitGroup.Add] does.
 func (wg *WaitGroup) Add(delta int) {
 	if delta < 0 {

@@ -17,7 +17,7 @@ func TestWaitGroupHandsOver(t *testing.T) {
 		wg.Wait()
 		checkSaved(t, "after 10 ms", saved(), 3*msec)
 
-		// Those who began the work have waited for it, so it is over: 2 ms more are saved.
+		// The goroutines that began the work have waited for it, so it is over: 2 ms more are saved.
 		wg.Go(func() { inRegion(4 * msec) })
 		wg.Wait()
 		checkSaved(t, "after 14 ms", saved(), 5*msec)
@@ -69,7 +69,7 @@ func TestWaitGroupBeginsAnewWithEachRound(t *testing.T) {
 
 // A goroutine begins at the virtual time of the one that starts it.
 func TestWaitGroupGoForks(t *testing.T) {
-	before := liveLedgers()
+	before := knownLedgers()
 	inBubble(t, func(t *testing.T) {
 		o := watch(t)
 		var wg WaitGroup
@@ -90,19 +90,9 @@ func TestWaitGroupGoForks(t *testing.T) {
 			t.Errorf("born with %v and %v, want 5ms", time.Duration(*born), time.Duration(*child))
 		}
 	})
-	if n := liveLedgers(); n > before {
+	if n := knownLedgers(); n > before {
 		t.Errorf("%d ledgers are left, want %d as before", n, before)
 	}
-}
-
-func liveLedgers() (n int) {
-	for i := range live.ledgers.shards {
-		shard := &live.ledgers.shards[i]
-		shard.mu.Lock()
-		n += len(shard.of)
-		shard.mu.Unlock()
-	}
-	return n
 }
 
 func TestWaitGroupGoexit(t *testing.T) {

@@ -1,8 +1,8 @@
 package otelhdr
 
 import (
-	"math"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -11,22 +11,27 @@ import (
 // A Concurrent is a histogram that any number of goroutines may record into and read at the same time. Writers take no
 // lock and do not wait for each other or for readers.
 //
-// It starts with the memory of a [Histogram]. When goroutines record at the same time and often enough to slow each
-// other down, it adds further sets of counters, up to twice GOMAXPROCS rounded up to a power of two and never more than
-// 64, each with memory only for the values that its goroutines record. There is no third kind with one set of atomic
-// counters: this is it, until that would be slower.
+// Its counters have one bit at first, and 2, 4 … 64 where they need them, for each page of 64 buckets apart, so that a series
+// of a million latencies takes some 5 KB at 0.1 % and 1.5 KB at 1 %. No count is lost, wrapped or cut off by that. When
+// goroutines record at the same time and often enough to slow each other down, it adds further sets of counters, up to
+// twice GOMAXPROCS rounded up to a power of two and never more than 32, each with memory only for the values that its goroutines
+// record. A snapshot that finds fewer than 100,000 records a second, over a second at least, merges them again. There is no
+// third kind with one set of atomic counters: this is it, until that would be slower.
 //
 // A goroutine that records much gets a [Recorder] of its own. With the build tag otelprof_procpin every processor has
-// a set of its own, found through a function that the Go runtime does not promise to keep.
+// counters of its own, found through a function that the Go runtime does not promise to keep.
 type Concurrent struct {
 	layout layout
 	set    atomic.Pointer[stripeSet]
 
-	mu    sync.Mutex // held by readers; writers do not take it
-	base  *Snapshot  // the counters at the last Reset; nil before the first
-	era   uint64     // guarded by mu
-	owned []*stripe  // stripes with a single writer; guarded by mu
-	idle  []*stripe  // those of owned that wait for a Recorder; guarded by mu
+	mu       sync.Mutex   // held by readers; writers do not take it
+	base     *Snapshot    // the counters at the last Reset; nil before the first
+	era      uint64       // guarded by mu
+	owned    []*solo      // with a single writer each; guarded by mu
+	idle     []*solo      // those of owned that wait for a Recorder; guarded by mu
+	merging  []*stripe    // that are in no set any more; guarded by mu
+	replaced atomic.Int64 // sets that were exchanged, and that a writer may still have
+	rate     rate         // guarded by mu
 
 	processors // with otelprof_procpin, those of owned that belong to a processor
 	equivalent Equivalent
@@ -43,17 +48,14 @@ func NewConcurrent(opts ...Option) (*Concurrent, error) {
 		era:        newEra(),
 		equivalent: cfg.equivalent,
 	}
-	first := newStripe(&c.layout)
-	if cfg.counter32 {
-		first = newNarrowStripe(&c.layout)
-	}
-	c.set.Store(&stripeSet{stripes: []*stripe{first}, shift: 64, multiplier: 1, patience: minPatience})
+	c.set.Store(singleStripe(newStripe()))
 	return c, nil
 }
 
 // Record adds v, in the histogram's own unit, in [0, 2^64). A value outside the range is counted by
-// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates 2 KiB when a value first falls into a chunk of 256
-// buckets, more when a set of counters is added, and nothing otherwise. It costs two atomic additions.
+// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value first falls into a page of 64 buckets, when
+// the count of a bucket reaches 2, 4, 16, 256, 65,536 or 2^32 as the first of its page, and when a set of counters is added,
+// and nothing otherwise. It costs two atomic compare-and-swaps.
 func (c *Concurrent) Record(v uint64) { c.RecordN(v, 1) }
 
 // RecordN adds v n times, at the cost of one [Concurrent.Record]. An n of 0 changes nothing.
@@ -67,9 +69,14 @@ func (c *Concurrent) RecordN(v, n uint64) {
 	}
 	s := c.set.Load()
 	t := s.pick()
+	// The index is looked up before the first atomic write, which the processor would have it wait for. An index that is
+	// exchanged meanwhile does no harm: see countStored.
+	x := t.index.Load()
+	i := c.layout.index(v) - c.layout.first
 
-	// The sum and the extremes come first and the counter last. Go's atomics are sequentially consistent, so a reader
-	// that sees the counter, and looks at the rest after it, sees that this value is part of them.
+	// The sum and the extremes come first and the counter last. Go's atomics are sequentially consistent, so a write to
+	// the counter that a reader sees happens before its load, and with it the writes to the rest: a reader that looks at
+	// the rest after the counters sees that this value is part of it.
 	hi, lo := bits.Mul64(v, n)
 	old := t.sumLo.Load()
 	sum, carry := bits.Add64(old, lo, 0)
@@ -88,14 +95,18 @@ func (c *Concurrent) RecordN(v, n uint64) {
 		t.widen(v)
 	}
 
-	i := c.layout.index(v) - c.layout.first
-	if i < c.layout.size {
-		if k := t.chunks[i>>chunkScale].Load(); k != nil {
-			k[i%chunkSize].Add(n)
-			return
+	if k := i>>pageScale - x.first; k < uint64(len(x.pages)) && i < c.layout.size {
+		if p := x.pages[k]; !p.none() {
+			word, bit := p.place(i % pageSize)
+			most, old := p.most(), word.Load()
+			if n <= most-old>>(bit&63)&most && word.CompareAndSwap(old, old+n<<(bit&63)) {
+				runtime.KeepAlive(s) // see stripeSet
+				return
+			}
 		}
 	}
 	t.count(&c.layout, v, i, n)
+	runtime.KeepAlive(s)
 }
 
 // Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns it. A nil dst is
@@ -114,16 +125,22 @@ func (c *Concurrent) Snapshot(dst *Snapshot) *Snapshot {
 	} else {
 		dst.settle()
 	}
+	c.calm(dst.count)
 	return dst
 }
 
-// stripes yields all sets of counters. The caller holds mu.
-func (c *Concurrent) stripes(yield func(*stripe) bool) {
-	for _, list := range [...][]*stripe{c.set.Load().stripes, c.owned} {
+// all yields all sets of counters. The caller holds mu.
+func (c *Concurrent) all(yield func(counters) bool) {
+	for _, list := range [...][]*stripe{c.set.Load().stripes, c.merging} {
 		for _, t := range list {
 			if !yield(t) {
 				return
 			}
+		}
+	}
+	for _, o := range c.owned {
+		if !yield(o) {
+			return
 		}
 	}
 }
@@ -132,14 +149,14 @@ func (c *Concurrent) stripes(yield func(*stripe) bool) {
 // mu.
 func (c *Concurrent) load(dst *Snapshot) *Snapshot {
 	dst = dst.prepare(c.layout, c.era, c.equivalent)
-	for t := range c.stripes {
+	for t := range c.all {
 		t.addCounts(dst)
 	}
 	// After the counters: see RecordN. Stripes added meanwhile hold at most what their writers are still recording.
-	for t := range c.stripes {
-		dst.sum = dst.sum.add(t.sum())
-		dst.min = min(dst.min, t.min.Load())
-		dst.max = max(dst.max, t.max.Load())
+	for t := range c.all {
+		dst.sum = dst.sum.add(t.total128())
+		low, high := t.extremes()
+		dst.min, dst.max = min(dst.min, low), max(dst.max, high)
 	}
 	return dst
 }
@@ -153,9 +170,8 @@ func (c *Concurrent) load(dst *Snapshot) *Snapshot {
 func (c *Concurrent) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for t := range c.stripes {
-		t.min.Store(math.MaxUint64)
-		t.max.Store(0)
+	for t := range c.all {
+		t.forget()
 	}
 	c.era = newEra()
 	c.base = c.load(c.base)
@@ -168,13 +184,28 @@ func (c *Concurrent) Count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var n uint64
-	for t := range c.stripes {
+	for t := range c.all {
 		n += t.total()
 	}
 	if c.base != nil {
 		n -= c.base.count
 	}
 	return n
+}
+
+// Sum128 returns the exact sum of the values recorded since creation or the last Reset, hi<<64 + lo. It reads a few words where a
+// Snapshot reads all counters. Of a value recorded meanwhile it may hold the share.
+func (c *Concurrent) Sum128() (hi, lo uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var sum uint128
+	for t := range c.all {
+		sum = sum.add(t.total128())
+	}
+	if c.base != nil {
+		sum = sum.sub(c.base.sum)
+	}
+	return sum.hi, sum.lo
 }
 
 // RelativeError returns the bound of the layout, as a fraction: no value in range is further from the middle of its
@@ -190,9 +221,10 @@ func (c *Concurrent) SizeBytes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	set := c.set.Load()
-	n := int(unsafe.Sizeof(*c)) + int(unsafe.Sizeof(*set)) + cap(set.stripes)*int(unsafe.Sizeof(set.stripes[0]))
-	n += (cap(c.owned) + cap(c.idle)) * int(unsafe.Sizeof(set.stripes[0]))
-	for t := range c.stripes {
+	const pointer = int(unsafe.Sizeof(uintptr(0)))
+	n := int(unsafe.Sizeof(*c)) + int(unsafe.Sizeof(*set))
+	n += pointer * (cap(set.stripes) + cap(c.owned) + cap(c.idle) + cap(c.merging))
+	for t := range c.all {
 		n += t.sizeBytes()
 	}
 	if c.base != nil {

@@ -36,7 +36,7 @@ func TestConcurrentSafe(t *testing.T) {
 	readers.Go(func() {
 		for !done.Load() && len(c.set.Load().stripes) < maxStripes {
 			s := c.set.Load()
-			c.set.CompareAndSwap(s, s.next(&c.layout, maxStripes))
+			c.exchange(s, s.next(maxStripes))
 			time.Sleep(100 * time.Microsecond)
 		}
 	})
@@ -160,24 +160,22 @@ func TestConcurrentSinceSafe(t *testing.T) {
 }
 
 func TestStripeSumNeverShrinks(t *testing.T) {
-	l := newLayout(0.01, 0, math.MaxUint64)
-	s := newStripe(&l)
+	s := newStripe()
 	s.sumLo.Store(math.MaxUint64 - 1)
-	before := s.sum()
+	before := s.total128()
 	s.sumLo.Add(10) // wraps; the carry is still to come
-	during := s.sum()
+	during := s.total128()
 	s.sumHi.Add(1)
-	after := s.sum()
+	after := s.total128()
 	if want := (uint128{hi: 1, lo: 8}); during.less(before) || during != want || after != want {
 		t.Errorf("sums before, while and after carrying = %v, %v, %v, want the last two %v", before, during, after, want)
 	}
 }
 
 func TestStripeSetNext(t *testing.T) {
-	l := newLayout(0.01, 0, math.MaxUint64)
-	s := &stripeSet{stripes: []*stripe{newStripe(&l)}, shift: 64, multiplier: 1, patience: minPatience}
+	s := singleStripe(newStripe())
 	for want := 2; want <= 8; want *= 2 {
-		next := s.next(&l, 8)
+		next := s.next(8)
 		if len(next.stripes) != want || 1<<(64-next.shift) != want || next.patience != minPatience {
 			t.Fatalf("%d stripes, shift %d, patience %d, want %d, %d, %d",
 				len(next.stripes), next.shift, next.patience, want, 64-want/2, minPatience)
@@ -191,13 +189,13 @@ func TestStripeSetNext(t *testing.T) {
 		s = next
 	}
 	for want := uint64(2 * minPatience); want <= maxPatience; want *= 2 {
-		next := s.next(&l, 8)
+		next := s.next(8)
 		if !slices.Equal(next.stripes, s.stripes) || next.multiplier == s.multiplier || next.patience != want {
 			t.Fatalf("at the limit: %d stripes, patience %d, want the same 8, patience %d", len(next.stripes), next.patience, want)
 		}
 		s = next
 	}
-	if got := s.next(&l, 8).patience; got != maxPatience {
+	if got := s.next(8).patience; got != maxPatience {
 		t.Errorf("patience = %d, want no more than %d", got, maxPatience)
 	}
 }
@@ -240,4 +238,31 @@ func TestStripeLimit(t *testing.T) {
 	if n := stripeLimit(); n < 2 || n > maxStripes || n&(n-1) != 0 {
 		t.Errorf("stripeLimit() = %d, want a power of two in [2, %d]", n, maxStripes)
 	}
+}
+
+// TestConcurrentSum128: the sum is that of a snapshot, also after Reset and with recorders.
+func TestConcurrentSum128(t *testing.T) {
+	c, err := NewConcurrent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want uint64) {
+		t.Helper()
+		high, got := c.Sum128()
+		if _, snapshot := c.Snapshot(nil).Sum128(); high != 0 || got != want || snapshot != want {
+			t.Errorf("Sum128() = %d, %d, of a snapshot %d, want %d", high, got, snapshot, want)
+		}
+	}
+	check(0)
+	c.RecordN(1<<40, 3)
+	r := c.Recorder()
+	r.Record(5)
+	check(3*(1<<40) + 5)
+	c.Reset()
+	check(0)
+	r.Record(7)
+	c.Record(1)
+	check(8)
+	r.Close()
+	check(8)
 }

@@ -3,6 +3,7 @@ package otelhdr
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 )
 
 // A client that waits for each answer before it asks again, every interval otherwise, asks too rarely just when answers
@@ -101,31 +102,26 @@ func (h *Histogram) recordRun(r run) {
 }
 
 func (c *Concurrent) recordRun(r run) {
-	t := c.set.Load().pick()
-	sum := r.sum()
-	if t.sumLo.Add(sum.lo) < sum.lo {
-		sum.hi++
-	}
-	if sum.hi != 0 {
-		t.sumHi.Add(sum.hi)
-	}
-	t.recordRest(&c.layout, r)
+	s := c.set.Load()
+	t := s.pick()
+	t.addSum(r.sum())
+	t.widen(r.first)
+	t.widen(r.last)
+	t.count(&c.layout, r.first, c.layout.index(r.first)-c.layout.first, r.m*r.n)
+	runtime.KeepAlive(s) // see stripeSet
 }
 
 func (r *Recorder) recordRun(of run) {
-	if r.t == nil {
+	if r.own == nil {
 		r.c.recordRun(of)
 		return
 	}
-	r.t.addSumOwn(of.sum())
-	r.t.recordRest(&r.layout, of)
-}
-
-// recordRest records all of r but the sum.
-func (t *stripe) recordRest(l *layout, r run) {
-	t.widen(r.first)
-	t.widen(r.last)
-	t.count(l, r.first, l.index(r.first)-l.first, r.m*r.n)
+	r.own.addSum(of.sum())
+	r.own.widen(of.first)
+	r.own.widen(of.last)
+	r.own.count(&r.layout, of.first, of.m*of.n)
+	r.look()
+	runtime.KeepAlive(r)
 }
 
 // snapshotRuns adds runs to a snapshot, but for the minimum, which is kept for later.

@@ -14,6 +14,7 @@ func TestRecordAllocs(t *testing.T) {
 		values := append(latencies(1000), 1, 99, 1<<41, math.MaxUint64)
 		for _, v := range values {
 			h.Record(v)
+			h.RecordN(v, 1<<33) // so that no counter has to widen
 		}
 		if n := testing.AllocsPerRun(10, func() {
 			for _, v := range values {
@@ -50,36 +51,50 @@ func TestRecordN(t *testing.T) {
 
 // TestSizeBytes holds the memory figures that the package documentation gives.
 func TestSizeBytes(t *testing.T) {
-	if procPinned {
-		t.Skip("counts what the stripes of processors hold too")
+	h := mustNew(t)
+	idle := h.SizeBytes()
+	for range 1000 {
+		h.Record(1_000_000)
 	}
-	forEachKind(t, func(t *testing.T, create func(...Option) recorder) {
-		h := create()
-		if got := h.SizeBytes(); got > 1300 {
-			t.Errorf("idle: SizeBytes() = %d, want at most 1300", got)
+	if got := h.SizeBytes() - idle; got != 2048 {
+		t.Errorf("one bucket: SizeBytes() grew by %d, want 2048", got)
+	}
+	octaves(h)
+	if got := h.SizeBytes(); got < 112*2048 || got > 112*2048+500 {
+		t.Errorf("all buckets: SizeBytes() = %d, want 112 chunks of 2048 and little more", got)
+	}
+	if procPinned {
+		t.Skip("counts what processors hold too")
+	}
+	c := mustNewConcurrent(t)
+	if got := c.SizeBytes(); got > 500 {
+		t.Errorf("idle: SizeBytes() = %d, want at most 500", got)
+	}
+	for _, tt := range []struct{ more, want uint64 }{{1, 8}, {2, 16}, {252, 64}, {1, 128}, {65_279, 128}, {1, 256}, {math.MaxUint32, 512}} {
+		c.RecordN(1_000_000, tt.more)
+		c.Snapshot(nil)
+		pages := 0
+		for _, p := range c.set.Load().stripes[0].index.Load().pages {
+			pages += p.sizeBytes()
 		}
-		idle := h.SizeBytes()
-		for range 1000 {
-			h.Record(1_000_000)
+		if pages != int(tt.want) {
+			t.Errorf("%d values in one bucket: pages of %d bytes, want %d", c.Count(), pages, tt.want)
 		}
-		if got := h.SizeBytes() - idle; got != 2048 {
-			t.Errorf("one bucket: SizeBytes() grew by %d, want 2048", got)
+	}
+	c = mustNewConcurrent(t)
+	octaves(c)
+	if got := c.SizeBytes(); got > 8000 {
+		t.Errorf("two buckets of each octave: SizeBytes() = %d, want at most 8000", got)
+	}
+}
+
+// octaves records values in all chunks.
+func octaves(h recorder) {
+	for shift := range 64 {
+		for i := range uint64(2) {
+			h.Record(1<<shift | i<<(max(shift, 1)-1))
 		}
-		for shift := range 64 {
-			for i := range uint64(2) {
-				h.Record(1<<shift | i<<(max(shift, 1)-1))
-			}
-		}
-		if got := h.SizeBytes(); got < 112*2048 || got > 112*2048+1300 {
-			t.Errorf("all buckets: SizeBytes() = %d, want 112 chunks of 2048 and little more", got)
-		}
-		if got := create(WithRelativeError(0.01)).SizeBytes(); got > 500 {
-			t.Errorf("idle at 1 %%: SizeBytes() = %d, want at most 500", got)
-		}
-		if got := create(WithRange(1_000_000, 2_000_000)).SizeBytes(); got > 500 {
-			t.Errorf("idle with a range of an octave: SizeBytes() = %d, want at most 500", got)
-		}
-	})
+	}
 }
 
 func TestConcurrentSizeBytesCountsAll(t *testing.T) {
@@ -92,7 +107,7 @@ func TestConcurrentSizeBytesCountsAll(t *testing.T) {
 	}
 	before = c.SizeBytes()
 	s := c.set.Load()
-	c.set.Store(s.next(&c.layout, maxStripes))
+	c.exchange(s, s.next(maxStripes))
 	if got := c.SizeBytes(); got <= before {
 		t.Errorf("with another stripe: SizeBytes() = %d, want more than %d", got, before)
 	}

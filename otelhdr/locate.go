@@ -83,7 +83,7 @@ func (w *walk) seek(rank uint64) {
 // next returns the number of values in the chunk that follows.
 func (w *walk) next() uint64 {
 	if w.chunk+1 < len(w.s.chunks) {
-		return w.s.chunks[w.chunk+1].total()
+		return w.s.total(w.chunk + 1)
 	}
 	return w.s.overflow
 }

@@ -75,12 +75,13 @@ func (s *Snapshot) mergeMoments(from *Snapshot) error {
 	default:
 		s.min, s.max, s.approximate = min(s.min, from.min), max(s.max, from.max), s.approximate || from.approximate
 	}
-	s.count, s.sum, s.era = count, s.sum.add(from.sum), 0
+	s.count, s.sum, s.era, s.totals = count, s.sum.add(from.sum), 0, s.totals[:0]
 	return nil
 }
 
 // tally adds n to the counter of v.
 func (s *Snapshot) tally(v, n uint64) {
+	s.totals = s.totals[:0]
 	switch i := s.layout.index(v) - s.layout.first; {
 	case i < s.layout.size:
 		s.chunk(int(i >> chunkScale))[i%chunkSize] += n

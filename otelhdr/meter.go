@@ -194,7 +194,7 @@ func allowedKeys[T any](opts []T) []attribute.Key {
 	return keys
 }
 
-// maxNameLength is that of the OpenTelemetry specification.
+// maxNameLength is the limit of the OpenTelemetry specification.
 const maxNameLength = 255
 
 // validName returns an error that wraps the SDK's for instrument names.

@@ -35,8 +35,8 @@ func (f *exemplarFilter) never(ctx context.Context) bool {
 	return f.allows == nil || f.traceBased && reflect.TypeOf(ctx) == background
 }
 
-// What has no span is told by its type, without a call: the context that most calls outside of a request have, and what
-// trace.SpanFromContext returns where it finds none.
+// A context without a span is recognized by its type, without a call: the context that most calls outside of a request
+// have, and what trace.SpanFromContext returns where it finds none.
 var (
 	background = reflect.TypeOf(context.Background())
 	noSpan     = reflect.TypeOf(trace.SpanFromContext(context.Background()))

@@ -16,7 +16,7 @@ const maxProducers = 63
 const manySeries = 1000
 
 // forget notes what a producer has found when it read the series of s, of which those that are silent had nothing new,
-// and forgets those that are silent for everyone if there are many.
+// and forgets those that are silent for all producers if there are many.
 //
 // A series to be forgotten first loses its place in the table, so that no record finds it anymore. Those that have found
 // it just before may still be recording, and what they record is not lost: until every producer has read the series once
@@ -25,36 +25,44 @@ const manySeries = 1000
 //
 // The series of bound instruments and of values without attributes stay.
 func (s *stream) forget(producer int, all, leaving, silent []*series) {
-	if !s.provider.forgets {
+	if len(s.provider.producers) > maxProducers {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	self := producers(1) << producer
-	everyone := producers(1)<<len(s.provider.producers) - 1
-	for _, x := range all {
-		x.silent &^= self
-	}
 	for _, x := range leaving { // and not any that left since they were read
 		x.read |= self
+	}
+	s.leaving = slices.DeleteFunc(s.leaving, func(x *series) bool { return x.read == s.everyone() })
+	if !s.provider.forgets {
+		return
+	}
+	for _, x := range all {
+		x.silent &^= self
 	}
 	for _, x := range silent {
 		x.silent |= self
 	}
-	s.leaving = slices.DeleteFunc(s.leaving, func(x *series) bool { return x.read == everyone })
-
 	many := s.provider.config.cardinalityLimit / 2
 	if s.provider.config.cardinalityLimit <= 0 {
 		many = manySeries
 	}
-	if len(s.all) <= many {
-		return
+	if len(s.all) > many {
+		s.leave(func(x *series) bool { return x.silent == s.everyone() && !x.bound && x != s.plain.Load() })
 	}
-	leaves := func(x *series) bool { return x.silent == everyone && !x.bound }
+}
+
+// everyone is the set of all producers.
+func (s *stream) everyone() producers { return producers(1)<<len(s.provider.producers) - 1 }
+
+// leave takes those series that leaves is true of from the table. The caller holds mu.
+func (s *stream) leave(leaves func(*series) bool) {
 	if !slices.ContainsFunc(s.all, leaves) {
 		return
 	}
 	var stay []*series
+	s.table.keep(func(x *series) bool { return !leaves(x) })
 	for _, x := range s.all {
 		if !leaves(x) {
 			stay = append(stay, x)
@@ -64,9 +72,12 @@ func (s *stream) forget(producer int, all, leaving, silent []*series) {
 		s.leaving = append(s.leaving, x)
 		if x == s.beyond {
 			s.beyond = nil
+			s.full.Store(nil) // or sets too many would go on in it
 		}
 	}
-	s.table.keep(func(x *series) bool { return !leaves(x) })
+	if x := s.plain.Load(); x != nil && leaves(x) {
+		s.plain.Store(nil)
+	}
 	s.all = stay
 	s.aliased.Store(int32(s.table.used - len(stay)))
 	if !s.beyondLimit() {
@@ -84,6 +95,7 @@ func (s *stream) takeBack(key attribute.Distinct) *series {
 	x := s.leaving[i]
 	s.leaving = slices.Delete(s.leaving, i, i+1)
 	x.silent = 0
+	x.ended.Store(nil)
 	return x
 }
 
@@ -95,6 +107,7 @@ func (s *stream) hold(set attribute.Set) *series {
 		stays := slices.Contains(s.all, x) // it may have been forgotten meanwhile
 		if stays {
 			x.bound = true
+			x.ended.Store(nil)
 		}
 		s.mu.Unlock()
 		if stays {

@@ -2,7 +2,9 @@ package otelhdr
 
 import (
 	"context"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -159,6 +161,7 @@ func TestForgetConcurrentSafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	var writers, readers sync.WaitGroup
+	var progress [goroutines]atomic.Int64
 	done := make(chan struct{})
 	sums := [2]map[string]int64{{}, {}}
 	for i, producer := range []*Producer{first, second} {
@@ -170,6 +173,7 @@ func TestForgetConcurrentSafe(t *testing.T) {
 					collectSums(t, producer, sums[i])
 					return
 				default:
+					advance(progress[:], rounds)
 				}
 			}
 		})
@@ -178,6 +182,7 @@ func TestForgetConcurrentSafe(t *testing.T) {
 		writers.Go(func() {
 			for i := range rounds {
 				h.Record(context.Background(), 1, metric.WithAttributeSet(numbered((g*rounds+i)/20)))
+				progress[g].Add(1)
 			}
 		})
 	}
@@ -191,6 +196,16 @@ func TestForgetConcurrentSafe(t *testing.T) {
 		}
 		if total != goroutines*rounds {
 			t.Errorf("reader %d: %d values, want %d", i, total, goroutines*rounds)
+		}
+	}
+}
+
+// advance waits until each of the writers that has not done all has recorded once more. Between two collections it keeps
+// a record from taking as long as both, which is what a series that leaves does not wait for.
+func advance(progress []atomic.Int64, all int64) {
+	for i := range progress {
+		for n := progress[i].Load(); progress[i].Load() < min(n+1, all); {
+			runtime.Gosched()
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 )
 
-// A float64Histogram is an instrument. It also implements Float64HistogramBinder of go.opentelemetry.io/otel/metric/x.
+// A float64Histogram is an instrument. It also implements Float64HistogramBinder and Finisher of
+// go.opentelemetry.io/otel/metric/x.
 type float64Histogram struct {
 	embedded.Float64Histogram
 	streams []*stream // none if all views drop it

@@ -83,7 +83,7 @@ func newMeterConfig(opts []MeterProviderOption) (meterConfig, error) {
 // asks for another aggregation, the instrument is not taken over but made by the wrapped provider, which needs the same
 // view.
 //
-// By default, if this option is not used, each instrument is one stream as it is.
+// Default: each instrument is one stream as it is.
 func WithView(views ...sdkmetric.View) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		c.views = slices.Clip(c.views)
@@ -103,7 +103,7 @@ func WithView(views ...sdkmetric.View) MeterProviderOption {
 // counts, once more than half of the limit is in use, or 1000 sets without one; bound instruments keep theirs. If any
 // reader is cumulative, all sets since the instrument was made count.
 //
-// By default, if this option is not used, it is OTEL_GO_X_CARDINALITY_LIMIT, and if that is not set 2000.
+// Default: OTEL_GO_X_CARDINALITY_LIMIT; if that is not set, 2000.
 func WithCardinalityLimit(limit int) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		c.cardinalityLimit = limit
@@ -114,8 +114,8 @@ func WithCardinalityLimit(limit int) MeterProviderOption {
 // WithExemplarFilter sets which values are offered to the exemplar reservoirs, one for each series and reader, of 20
 // exemplars if no view says otherwise. A value that is offered costs an SDK's exemplar: the time of day and a lock.
 //
-// By default, if this option is not used, OTEL_METRICS_EXEMPLAR_FILTER says it: always_on, always_off or trace_based.
-// If that is not set, it is [exemplar.TraceBasedFilter].
+// Default: OTEL_METRICS_EXEMPLAR_FILTER (always_on, always_off or trace_based); if that is not set,
+// [exemplar.TraceBasedFilter].
 func WithExemplarFilter(f exemplar.Filter) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		if f == nil {
@@ -129,7 +129,7 @@ func WithExemplarFilter(f exemplar.Filter) MeterProviderOption {
 // WithHistogram sets the options of the histograms, one for each series: see [WithRelativeError] and [WithRange], which
 // counts in steps of [WithResolution].
 //
-// By default, if this option is not used, they are those of [NewConcurrent] without options.
+// Default: those of [NewConcurrent] without options.
 func WithHistogram(opts ...Option) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		c.histogram = slices.Clone(opts)
@@ -141,7 +141,7 @@ func WithHistogram(opts ...Option) MeterProviderOption {
 // nearest step, which is half a step on top of the relative error, and the largest that can be told apart is 2^64 steps;
 // see [MeterProvider.Irregular] for larger ones. Int64 instruments count whole units.
 //
-// By default, if this option is not used for a unit, the steps are
+// Default, by unit:
 //
 //	unit              steps of 1      largest value
 //	s                 1 ns            584 years

@@ -41,8 +41,8 @@ type MeterProvider struct {
 //	reader := sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(producer))
 //	provider := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
 //
-// Without a producer nothing is taken over, as nobody could read it. Options that are wrong are reported to
-// otel.Handle and left out.
+// Without a producer nothing is taken over, since no reader would collect it. Options that are wrong are
+// reported to otel.Handle and left out.
 //
 // Like the SDK, it reads OTEL_METRICS_EXEMPLAR_FILTER, OTEL_GO_X_CARDINALITY_LIMIT and
 // OTEL_GO_X_PER_SERIES_START_TIMESTAMPS.
@@ -105,8 +105,7 @@ func (p *MeterProvider) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown calls the method of that name of the wrapped provider, if it has one. What is recorded afterwards is read by
-// nobody.
+// Shutdown calls the method of that name of the wrapped provider, if it has one. Later records are never collected.
 func (p *MeterProvider) Shutdown(ctx context.Context) error {
 	if s, ok := p.MeterProvider.(interface{ Shutdown(context.Context) error }); ok {
 		return s.Shutdown(ctx)

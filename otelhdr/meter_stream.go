@@ -34,10 +34,11 @@ type stream struct {
 
 	aliased atomic.Int32 // sets in table that are not those of a series
 
-	mu      sync.Mutex
-	all     []*series // those that the table has; an array that was handed out is not changed
-	beyond  *series   // of those, the one beyond the limit, or nil
-	leaving []*series // those that it has no more; see forget
+	mu       sync.Mutex
+	all      []*series // those that the table has; an array that was handed out is not changed
+	beyond   *series   // of those, the one beyond the limit, or nil
+	leaving  []*series // those that it has no more; see forget
+	finished bool      // a series was, so those that come do not begin with the stream
 }
 
 // A series is what was recorded with one set of attributes, after filtering.
@@ -50,8 +51,9 @@ type series struct {
 
 	negative atomic.Pointer[Concurrent] // of the others, without their sign; nil before the first
 	set      attribute.Set
-	created  time.Time
+	start    time.Time // of a cumulative point
 	readings []reading // of each producer
+	ended    atomic.Pointer[ending]
 
 	// See forget. Guarded by the stream's lock.
 	silent, read producers
@@ -62,7 +64,7 @@ type series struct {
 // sets before filtering. Any further ones are filtered anew for every record.
 const maxAliases = 4096
 
-// exponential is the aggregation that views and reservoirs are told of, with the SDK's defaults.
+// exponential is the aggregation that views and reservoirs see, with the SDK's defaults.
 var exponential = sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: maxExponentialScale}
 
 func newStream(p *MeterProvider, s sdkmetric.Stream, integer bool, bounds []float64) *stream {
@@ -104,11 +106,18 @@ func (s *stream) unattributed() *series {
 }
 
 func (s *stream) findUnattributed() *series {
-	x := s.hold(attribute.NewSet())
-	if x != s.full.Load() {
-		s.plain.Store(x) // whoever else comes here has found the same
+	for {
+		x := s.series(attribute.NewSet())
+		s.mu.Lock()
+		stays := slices.Contains(s.all, x) // it may have left meanwhile
+		if stays && x != s.full.Load() {
+			s.plain.Store(x) // whichever goroutine comes here has found the same
+		}
+		s.mu.Unlock()
+		if stays {
+			return x
+		}
 	}
-	return x
 }
 
 // series returns the series of a set of attributes.
@@ -179,13 +188,17 @@ func (s *stream) beyondLimit() bool {
 func (s *stream) newSeries(key attribute.Distinct, set attribute.Set) *series {
 	x := s.takeBack(key)
 	if x == nil {
+		start := s.created
+		if s.finished || s.provider.config.seriesStart {
+			start = time.Now()
+		}
 		x = &series{
 			values:    s.provider.newHistogram(),
 			steps:     s.steps,
 			exemplars: s.provider.config.exemplars,
 			of:        s,
 			set:       set,
-			created:   time.Now(),
+			start:     start,
 			readings:  make([]reading, len(s.provider.producers)),
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
-	"go.opentelemetry.io/otel/metric/x"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
@@ -174,6 +173,16 @@ func TestInstrumentIdentity(t *testing.T) {
 	}
 }
 
+// Those of go.opentelemetry.io/otel/metric/x, which has them since v0.69.0; integration/compat holds them together.
+type (
+	float64Binder interface {
+		Bind(attrs ...attribute.KeyValue) metric.Float64Histogram
+	}
+	int64Binder interface {
+		Bind(attrs ...attribute.KeyValue) metric.Int64Histogram
+	}
+)
+
 func TestEnabled(t *testing.T) {
 	producer := otelhdr.NewProducer()
 	p := otelhdr.WrapMeterProvider(nil, producer, otelhdr.WithView(sdkmetric.NewView(
@@ -184,7 +193,7 @@ func TestEnabled(t *testing.T) {
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
-		bound := f.(x.Float64HistogramBinder).Bind(attribute.Int("a", 1))
+		bound := f.(float64Binder).Bind(attribute.Int("a", 1))
 		if f.Enabled(t.Context()) != want || bound.Enabled(t.Context()) != want || !n.Enabled(t.Context()) {
 			t.Errorf("%s: Enabled = %v, bound %v, want %v", name, f.Enabled(t.Context()), bound.Enabled(t.Context()), want)
 		}
@@ -200,7 +209,7 @@ func TestBind(t *testing.T) {
 		t.Fatal(err)
 	}
 	attributes := []attribute.KeyValue{attribute.Int("b", 1), attribute.Int("a", 1), attribute.Int("b", 2)}
-	bound := h.(x.Int64HistogramBinder).Bind(attributes...)
+	bound := h.(int64Binder).Bind(attributes...)
 	if want := attribute.Int("b", 1); attributes[0] != want {
 		t.Errorf("Bind has changed its argument to %v", attributes)
 	}
@@ -239,8 +248,8 @@ func TestBindStreams(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	f.(x.Float64HistogramBinder).Bind(attribute.Int("a", 1)).Record(t.Context(), 1)
-	bound := n.(x.Int64HistogramBinder).Bind(attribute.Int("a", 1))
+	f.(float64Binder).Bind(attribute.Int("a", 1)).Record(t.Context(), 1)
+	bound := n.(int64Binder).Bind(attribute.Int("a", 1))
 	bound.Record(t.Context(), 1)
 	scopes, err := producer.Produce(t.Context())
 	if err != nil || len(scopes) != 1 {
@@ -413,7 +422,7 @@ func TestInstrumentRecordAllocs(t *testing.T) {
 	}
 	ctx := t.Context()
 	opts := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(requestAttributes()...))}
-	bound := f.(x.Float64HistogramBinder).Bind(requestAttributes()...)
+	bound := f.(float64Binder).Bind(requestAttributes()...)
 	for name, record := range map[string]func(){
 		"none":  func() { f.Record(ctx, 0.5); n.Record(ctx, 5) },
 		"set":   func() { f.Record(ctx, 0.5, opts...); n.Record(ctx, 5, opts...) },

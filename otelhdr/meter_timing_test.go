@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// requestAttributes are those of one HTTP request.
+// requestAttributes are the attributes of one HTTP request.
 func requestAttributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("http.request.method", "GET"),

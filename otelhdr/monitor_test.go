@@ -91,7 +91,7 @@ func TestScope(t *testing.T) {
 		defer r.Close()
 		func() {
 			defer h.Time(time.Nanosecond).Stop()
-			defer h.Time(Tick).Stop()
+			defer h.Time(100 * time.Nanosecond).Stop()
 			defer c.Time(time.Microsecond).Stop()
 			defer r.Time(time.Millisecond).Stop()
 			time.Sleep(1004*time.Millisecond + 1999)

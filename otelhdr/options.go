@@ -7,7 +7,7 @@ import (
 )
 
 // ErrConfig is wrapped by every error about an option.
-var ErrConfig = errors.New("otelhdr: invalid configuration")
+var ErrConfig = errors.New("otelhdr: configuration")
 
 // defaultRelativeError is 0.1 %, which gives 512 buckets an octave.
 const defaultRelativeError = 0.001
@@ -67,7 +67,7 @@ func (f optionFunc) apply(c config) config { return f(c) }
 // 1 %. The histogram keeps the next finer error of the form 0.5/2^k, which RelativeError reports; storage doubles with
 // every k. New rejects an e outside [1e-6, 0.1].
 //
-// By default, if this option is not used, the error is 0.001, of which the layout makes 0.5/512.
+// Default: 0.001, of which the layout makes 0.5/512.
 func WithRelativeError(e float64) Option {
 	return optionFunc(func(c config) config {
 		c.relativeError, c.byDigits = e, false
@@ -79,7 +79,7 @@ func WithRelativeError(e float64) Option {
 // lowest discernible value, so that counts go from one to the other bucket by bucket. The relative error is 0.5/2^k
 // with k = 4, 7, 10, 14, 17 for 1 to 5 digits. New rejects any other number.
 //
-// Of this option and [WithRelativeError] the last one holds. By default, if neither is used, the error is 0.001.
+// Of this option and [WithRelativeError] the last one holds. Default, if neither is used: an error of 0.001.
 func WithSignificantDigits(digits int) Option {
 	return optionFunc(func(c config) config {
 		c.digits, c.byDigits = digits, true
@@ -87,11 +87,11 @@ func WithSignificantDigits(digits int) Option {
 	})
 }
 
-// WithCounter32 starts with counters of 32 bits instead of 64, which halves the memory of a histogram, though not of
-// its snapshots. No count is lost, wrapped or cut off: where a counter is about to outgrow 32 bits, its chunk of 256
-// goes on with 64. A record costs about a nanosecond more.
+// WithCounter32 starts a [Histogram] with counters of 32 bits instead of 64, which halves its memory, though not that of
+// its snapshots. No count is lost, wrapped or cut off: where a counter is about to outgrow 32 bits, all go on with 64. A
+// record costs about a nanosecond more. A [Concurrent] is not changed by it: its counters have 8 bits at first in any case.
 //
-// By default, if this option is not used, counters have 64 bits.
+// Default: the counters of a Histogram have 64 bits.
 func WithCounter32() Option {
 	return optionFunc(func(c config) config {
 		c.counter32 = true
@@ -101,7 +101,7 @@ func WithCounter32() Option {
 
 // WithEquivalent chooses the value that percentiles give for a bucket.
 //
-// By default, if this option is not used, that is [EquivalentMid].
+// Default: [EquivalentMid].
 func WithEquivalent(e Equivalent) Option {
 	return optionFunc(func(c config) config {
 		c.equivalent = e
@@ -113,7 +113,7 @@ func WithEquivalent(e Equivalent) Option {
 // result. Values outside are still counted, see [Snapshot.Underflow] and [Snapshot.Overflow], and still belong to the
 // sum, the minimum and the maximum. New rejects lowest > highest.
 //
-// By default, if this option is not used, the range is all of uint64.
+// Default: all of uint64.
 func WithRange(lowest, highest uint64) Option {
 	return optionFunc(func(c config) config {
 		c.lowest, c.highest = lowest, highest

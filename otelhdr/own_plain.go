@@ -13,8 +13,8 @@ import (
 // reader sees every counter as it was at some moment. It promises no order: on processors that reorder stores, a
 // reader may see the counter of a value before its share in the sum.
 
-// addOwn adds n to p, which nobody else writes.
+// addOwn adds n to p, which no other goroutine writes.
 func addOwn(p *atomic.Uint64, n uint64) { *(*uint64)(unsafe.Pointer(p)) += n }
 
-// setOwn sets p, which nobody else writes.
+// setOwn sets p, which no other goroutine writes.
 func setOwn(p *atomic.Uint64, v uint64) { *(*uint64)(unsafe.Pointer(p)) = v }

@@ -18,11 +18,11 @@ func procUnpin()
 
 const procPinned = true
 
-// processors has the stripe of each processor, by its index.
-type processors struct{ pinned atomic.Pointer[[]*stripe] }
+// processors has the counters of each processor, by its index.
+type processors struct{ pinned atomic.Pointer[[]*solo] }
 
-// recordPinned adds v n times to the stripe of the processor that runs the goroutine. While the goroutine is pinned
-// nothing else runs on that processor, so the stripe has one writer at a time.
+// recordPinned adds v n times to the counters of the processor that runs the goroutine. While the goroutine is pinned
+// nothing else runs on that processor, so they have one writer at a time.
 func (c *Concurrent) recordPinned(v, n uint64) {
 	p := procPin()
 	list := c.pinned.Load()
@@ -32,15 +32,15 @@ func (c *Concurrent) recordPinned(v, n uint64) {
 		p = procPin()
 		list = c.pinned.Load()
 	}
-	(*list)[p].recordOwn(&c.layout, v, n)
+	(*list)[p].record(&c.layout, v, n)
 	procUnpin()
 }
 
-// addPinned adds a stripe for one more processor. Each has an index below GOMAXPROCS, so a few calls are enough.
+// addPinned adds counters for one more processor. Each has an index below GOMAXPROCS, so a few calls are enough.
 func (c *Concurrent) addPinned() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []*stripe
+	var list []*solo
 	if old := c.pinned.Load(); old != nil {
 		list = append(list, *old...)
 	}

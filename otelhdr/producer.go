@@ -28,9 +28,9 @@ type Producer struct {
 	index    int            // among the provider's producers
 
 	// These are overwritten for every series.
-	current, delta *Snapshot
-	below          *Snapshot // current, of the negative values
-	deltaBelow     *Snapshot
+	current, previous, delta *Snapshot
+	below                    *Snapshot // current, of the negative values
+	deltaBelow               *Snapshot
 }
 
 // A reading is what one producer knows about a series.
@@ -39,7 +39,7 @@ type reading struct {
 
 	// What was recorded up to the last collection that had something to report. Readers of deltas only, and guarded by
 	// the producer's lock.
-	values, negative *Snapshot
+	values, negative *packed
 }
 
 // NewProducer returns a producer for one reader. Options that are wrong are reported to otel.Handle and left out.
@@ -51,6 +51,7 @@ func NewProducer(opts ...ProducerOption) *Producer {
 	return &Producer{
 		config:     c,
 		current:    new(Snapshot),
+		previous:   new(Snapshot),
 		delta:      new(Snapshot),
 		below:      new(Snapshot),
 		deltaBelow: new(Snapshot),
@@ -76,7 +77,7 @@ func (p *Producer) attach(m *MeterProvider, index int) bool {
 }
 
 // Produce implements sdkmetric.Producer: one ScopeMetrics for each meter that has recorded something. It never returns
-// an error, which would make the reader leave out everybody's metrics.
+// an error, which would make the reader leave out all metrics.
 func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,14 +127,24 @@ func (p *Producer) each(s *stream, f func(x *series, t totals, start, end time.T
 	var silent []*series
 	for _, x := range append(slices.Clip(all), leaving...) {
 		t := p.read(x)
+		at := end
+		if e := x.ended.Load(); e != nil {
+			finished, more := s.last(x, e, p.index, p.total(x))
+			if !more {
+				continue
+			}
+			if !finished.IsZero() {
+				at = finished
+			}
+		}
 		if t.count() == 0 {
 			silent = append(silent, x)
 			continue
 		}
-		if !p.deltas() && s.provider.config.seriesStart {
-			start = x.created
+		if !p.deltas() {
+			start = x.start
 		}
-		f(x, t, start, end)
+		f(x, t, start, at)
 	}
 	s.forget(p.index, all, leaving, silent)
 }
@@ -149,40 +160,34 @@ func (p *Producer) read(x *series) totals {
 	if !p.deltas() {
 		return t
 	}
-	t.values = t.values.Since(r.values, p.delta)
+	t.values = p.since(p.current, &r.values, p.delta)
 	if negative != nil {
-		t.negative = t.negative.Since(r.negative, p.deltaBelow)
-	}
-	// Without a count there is no point, so what a record that is under way has added to the sum stays for the next
-	// collection.
-	if t.values.Count() != 0 {
-		r.values = p.current.packed(r.values)
-	}
-	if negative != nil && t.negative.Count() != 0 {
-		r.negative = p.below.packed(r.negative)
+		t.negative = p.since(p.below, &r.negative, p.deltaBelow)
 	}
 	return t
 }
 
-func (p *Producer) deltas() bool { return p.config.temporality == metricdata.DeltaTemporality }
+// total returns the number of all values of x, which was read last.
+func (p *Producer) total(x *series) uint64 {
+	n := p.current.Count()
+	if x.negative.Load() != nil {
+		n += p.below.Count()
+	}
+	return n
+}
 
-// packed copies s into dst, which may be nil, without the chunks that hold nothing: s is overwritten for one histogram
-// after the other, and has gathered the chunks of them all.
-func (s *Snapshot) packed(dst *Snapshot) *Snapshot {
-	if dst == nil {
-		dst = new(Snapshot)
+// since returns what has been recorded from the last reading that had something to report until current, in dst, and
+// makes current that reading if it has, too. Without a count there is no point, so what a record that is under way has
+// added to the sum stays for the next collection.
+func (p *Producer) since(current *Snapshot, last **packed, dst *Snapshot) *Snapshot {
+	if *last == nil {
+		*last = new(packed)
 	}
-	dst.use(s.layout)
-	for i, c := range s.chunks {
-		switch {
-		case c.total() != 0:
-			*dst.chunk(i) = *c
-		case dst.chunks[i] != nil:
-			*dst.chunks[i] = chunk{}
-		}
+	dst = current.Since((*last).snapshot(p.previous), dst)
+	if dst.Count() != 0 {
+		(*last).set(current)
 	}
-	own := dst.chunks
-	*dst = *s
-	dst.chunks = own
 	return dst
 }
+
+func (p *Producer) deltas() bool { return p.config.temporality == metricdata.DeltaTemporality }

@@ -48,7 +48,7 @@ func newProducerConfig(opts []ProducerOption) (producerConfig, error) {
 // collection; take what the exporter says of sdkmetric.InstrumentKindHistogram. A delta's minimum and maximum are exact
 // where they are those of all time, and otherwise within a bucket of the HDR histogram, twice its relative error.
 //
-// By default, if this option is not used, points are cumulative.
+// Default: cumulative.
 func WithTemporality(t metricdata.Temporality) ProducerOption {
 	return producerOptionFunc(func(c producerConfig) producerConfig {
 		if t != metricdata.CumulativeTemporality && t != metricdata.DeltaTemporality {
@@ -63,7 +63,7 @@ func WithTemporality(t metricdata.Temporality) ProducerOption {
 // are 2^(2^-scale) apart. Above 8 the scale of a point may be lower, so that it has at most 16640 buckets, and change
 // from one collection to the next. Prometheus reduces scales above 8 and rejects those below -4.
 //
-// By default, if this option is not used, it is 8.
+// Default: 8.
 func WithScale(scale int32) ProducerOption {
 	return producerOptionFunc(func(c producerConfig) producerConfig {
 		if scale < minExponentialScale || scale > maxExponentialScale {
@@ -82,7 +82,7 @@ func WithScale(scale int32) ProducerOption {
 //
 // A value within the relative error of a bound may be counted on either side of it.
 //
-// By default, if this option is not used, histograms are exponential.
+// Default: exponential histograms.
 func WithExplicitBuckets(bounds ...float64) ProducerOption {
 	return producerOptionFunc(func(c producerConfig) producerConfig {
 		if err := validBounds("", bounds); err != nil {

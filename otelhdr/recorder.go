@@ -1,18 +1,21 @@
 package otelhdr
 
 import (
-	"math/bits"
 	"runtime"
+	"slices"
+	"sync/atomic"
 )
 
-// A Recorder records into a [Concurrent] for one goroutine at a time, with counters that nobody else writes: at about
-// the cost of a [Histogram], however many others record. What it has recorded is in every snapshot taken from then
-// on.
+// A Recorder records into a [Concurrent] for one goroutine at a time, with counters that nothing else writes: at the
+// cost of a [Histogram], however many others record. Its records are in every snapshot taken from then on.
 //
-// It suits goroutines that live long, such as workers, since each has memory for the values that it records.
+// It suits goroutines that live long, such as workers, since each has as much memory as a Histogram of its values.
 type Recorder struct {
-	layout  layout
-	t       *stripe // nil once closed
+	layout layout
+	base   uint64          // logical index of count[0]
+	count  []atomic.Uint64 // those of the solo's window that are in range
+	own    *solo           // nil once closed
+
 	c       *Concurrent
 	cleanup runtime.Cleanup
 }
@@ -23,40 +26,41 @@ type Recorder struct {
 //
 // Costs some 50 ns if another Recorder has been closed before, and as much as a new histogram otherwise.
 func (c *Concurrent) Recorder() *Recorder {
-	t := c.acquire()
-	r := &Recorder{layout: c.layout, t: t, c: c}
-	r.cleanup = runtime.AddCleanup(r, c.release, t)
+	o := c.acquire()
+	r := &Recorder{layout: c.layout, own: o, c: c}
+	r.look()
+	r.cleanup = runtime.AddCleanup(r, c.release, o)
 	return r
+}
+
+// look takes the window that the solo has now.
+func (r *Recorder) look() {
+	w := r.own.window.Load()
+	r.base = r.layout.first + w.base
+	r.count = w.count
+	if w.base < r.layout.size {
+		// What is out of range may still lie within the last chunk.
+		r.count = w.count[:min(uint64(len(w.count)), r.layout.size-w.base)]
+	}
 }
 
 // Record adds v, as [Concurrent.Record] does.
 func (r *Recorder) Record(v uint64) {
-	t := r.t
-	if t == nil {
-		r.c.Record(v)
+	i := r.layout.index(v) - r.base
+	// All that is rare comes first: behind a call, what lies in registers would be stored for each record.
+	count, o := r.count, r.own
+	if i >= uint64(len(count)) || v > o.max.Load() || v < o.min.Load() { // the first once closed, too
+		r.RecordN(v, 1)
 		return
 	}
-	sum, carry := bits.Add64(t.sumLo.Load(), v, 0)
-	setOwn(&t.sumLo, sum)
-	if carry != 0 {
-		t.sumHi.Add(1) // see addSumOwn
+	p := &o.sum[v&3]
+	sum := p.Load() + v
+	setOwn(p, sum)
+	if sum < v {
+		o.sumHi.Add(1) // see solo.addSum
 	}
-	if v > t.max.Load() {
-		t.widen(v)
-	}
-	if v < t.min.Load() {
-		t.widen(v)
-	}
-	i := r.layout.index(v) - r.layout.first
-	if i < r.layout.size {
-		if k := t.chunks[i>>chunkScale].Load(); k != nil {
-			addOwn(&k[i%chunkSize], 1)
-			// Otherwise r may be collected, and its counters be given to another, before the last write to them.
-			runtime.KeepAlive(r)
-			return
-		}
-	}
-	t.count(&r.layout, v, i, 1)
+	addOwn(&count[i], 1)
+	// Otherwise r may be collected, and its counters be given to another, before the last write to them.
 	runtime.KeepAlive(r)
 }
 
@@ -65,92 +69,54 @@ func (r *Recorder) RecordN(v, n uint64) {
 	if n == 0 {
 		return
 	}
-	if r.t == nil {
+	if r.own == nil {
 		r.c.RecordN(v, n)
 		return
 	}
-	r.t.recordOwn(&r.layout, v, n)
+	r.own.record(&r.layout, v, n)
+	r.look()
 	runtime.KeepAlive(r)
 }
 
-// Close gives the counters back, with all that they count. Whatever is recorded after Close is recorded by the
+// Close gives the counters back, with all that they count. Values recorded after Close are recorded by the
 // Concurrent itself. Closing again changes nothing.
 func (r *Recorder) Close() {
-	if r.t == nil {
+	if r.own == nil {
 		return
 	}
 	r.cleanup.Stop()
-	r.c.release(r.t)
-	r.t = nil
+	r.c.release(r.own)
+	r.own, r.count = nil, nil
 }
 
-// acquire returns a stripe for one writer.
-func (c *Concurrent) acquire() *stripe {
+// acquire returns a solo.
+func (c *Concurrent) acquire() *solo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.idle); n > 0 {
-		t := c.idle[n-1]
+		o := c.idle[n-1]
 		c.idle = c.idle[:n-1]
-		return t
+		return o
 	}
 	return c.newOwned()
 }
 
-// newOwned adds a stripe for one writer. The caller holds mu.
-func (c *Concurrent) newOwned() *stripe {
-	t := c.set.Load().stripes[0].sibling(&c.layout)
-	c.owned = append(c.owned, t)
-	return t
+// newOwned adds a solo. The caller holds mu.
+func (c *Concurrent) newOwned() *solo {
+	o := newSolo()
+	c.owned = append(c.owned, o)
+	return o
 }
 
-// release takes back a stripe that has no writer any more. Some are kept for writers to come, which spares these the
+// release takes back a solo that has no writer any more. Some are kept for writers to come, which spares these the
 // memory; beyond that, what they count is moved to the stripe that the Concurrent began with.
-func (c *Concurrent) release(t *stripe) {
+func (c *Concurrent) release(o *solo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.idle) < stripeLimit() {
-		c.idle = append(c.idle, t)
+		c.idle = append(c.idle, o)
 		return
 	}
-	for i := range c.owned {
-		if c.owned[i] == t {
-			last := len(c.owned) - 1
-			c.owned[i], c.owned[last] = c.owned[last], nil
-			c.owned = c.owned[:last]
-			break
-		}
-	}
-	c.set.Load().stripes[0].absorb(&c.layout, t)
-}
-
-// absorb adds what from counts to t. Nobody writes to from, and the caller holds Concurrent.mu, so that no reader misses
-// it or sees it twice; other writers of t go on.
-func (t *stripe) absorb(l *layout, from *stripe) {
-	sum := from.sum()
-	hi := sum.hi
-	if t.sumLo.Add(sum.lo) < sum.lo {
-		hi++
-	}
-	if hi != 0 {
-		t.sumHi.Add(hi)
-	}
-	if low, high := from.min.Load(), from.max.Load(); low <= high {
-		t.widen(low)
-		t.widen(high)
-	}
-	counts := (*Snapshot)(nil).prepare(*l, 0, EquivalentMid)
-	from.addCounts(counts)
-	for i, c := range counts.chunks {
-		if c == nil {
-			continue
-		}
-		for j, n := range c {
-			if n != 0 {
-				at := uint64(i)<<chunkScale + uint64(j)
-				t.count(l, l.low(l.first+at), at, n)
-			}
-		}
-	}
-	t.underflow.Add(counts.underflow)
-	t.overflow.Add(counts.overflow)
+	c.owned = slices.DeleteFunc(c.owned, func(other *solo) bool { return other == o })
+	c.set.Load().stripes[0].absorb(&c.layout, o)
 }

@@ -94,7 +94,7 @@ func TestRecorderVisibleAtOnce(t *testing.T) {
 	}
 	again := c.Recorder()
 	defer again.Close()
-	if again.t == nil || len(c.owned) > 1+procs() {
+	if again.own == nil || len(c.owned) > 1+procs() {
 		t.Errorf("the counters of a closed recorder were not used again")
 	}
 }

@@ -2,9 +2,6 @@ package otelhdr
 
 import "time"
 
-// Tick is a unit of 100 ns, as the clocks of Windows and .NET have it.
-const Tick = 100 * time.Nanosecond
-
 // A Scope measures from the call that made it to its Stop, and records how long that was. It is a value and allocates
 // nothing.
 type Scope struct {

@@ -2,6 +2,7 @@ package otelhdr
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -24,6 +25,9 @@ type Snapshot struct {
 	// approximate says that min and max are what the buckets allow, not what was recorded.
 	approximate bool
 	equivalent  Equivalent
+
+	totals []uint64 // of each chunk; of another length than chunks where they are not known
+	spare  []*chunk // with all counters 0, for values that the next to be copied may have
 }
 
 // Count returns the number of values, in and out of range. It is always the sum of the counts of [Snapshot.Buckets].
@@ -94,7 +98,8 @@ func (s *Snapshot) Range() (lowest, highest uint64) {
 
 // SizeBytes returns the memory that the snapshot holds, including what a larger one left behind for reuse.
 func (s *Snapshot) SizeBytes() int {
-	n := int(unsafe.Sizeof(*s)) + cap(s.chunks)*int(unsafe.Sizeof((*chunk)(nil)))
+	n := int(unsafe.Sizeof(*s)) + (cap(s.chunks)+cap(s.spare))*int(unsafe.Sizeof((*chunk)(nil))) + 8*cap(s.totals)
+	n += len(s.spare) * int(unsafe.Sizeof(chunk{}))
 	for _, c := range s.chunks {
 		if c != nil {
 			n += int(unsafe.Sizeof(*c))
@@ -110,27 +115,43 @@ func (s *Snapshot) use(l layout) {
 	}
 }
 
-// prepare returns s, or a new snapshot if s is nil, laid out as l, with every counter 0 and its chunks kept.
+// prepare returns s, or a new snapshot if s is nil, laid out as l, without counts. Its chunks are kept apart, so that what is then done
+// with it takes time for those alone that have counts: one snapshot after the other may be of histograms with values far apart.
 func (s *Snapshot) prepare(l layout, era uint64, e Equivalent) *Snapshot {
 	if s == nil {
 		s = new(Snapshot)
 	}
 	s.use(l)
-	for _, c := range s.chunks {
+	for i, c := range s.chunks {
 		if c != nil {
 			*c = chunk{}
+			s.spare = append(s.spare, c)
+			s.chunks[i] = nil
 		}
 	}
-	*s = Snapshot{layout: l, chunks: s.chunks, era: era, min: math.MaxUint64, equivalent: e}
+	*s = Snapshot{layout: l, chunks: s.chunks, era: era, min: math.MaxUint64, equivalent: e, totals: s.totals[:0], spare: s.spare}
 	return s
 }
 
 // chunk returns chunk i, allocated if need be.
 func (s *Snapshot) chunk(i int) *chunk {
-	if s.chunks[i] == nil {
+	if s.chunks[i] != nil {
+		return s.chunks[i]
+	}
+	if last := len(s.spare) - 1; last >= 0 {
+		s.chunks[i], s.spare = s.spare[last], s.spare[:last]
+	} else {
 		s.chunks[i] = new(chunk)
 	}
 	return s.chunks[i]
+}
+
+// total returns the sum of the counters of chunk i.
+func (s *Snapshot) total(i int) uint64 {
+	if len(s.totals) == len(s.chunks) {
+		return s.totals[i]
+	}
+	return s.chunks[i].total()
 }
 
 // settle derives the count from the counters and moves the minimum and the maximum into the outermost slots that are
@@ -140,8 +161,10 @@ func (s *Snapshot) chunk(i int) *chunk {
 func (s *Snapshot) settle() {
 	s.count = s.underflow + s.overflow
 	first, last := -1, -1 // chunks that are not empty
+	s.totals = slices.Grow(s.totals[:0], len(s.chunks))
 	for i, c := range s.chunks {
 		n := c.total()
+		s.totals = append(s.totals, n)
 		if n == 0 {
 			continue
 		}

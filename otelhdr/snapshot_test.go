@@ -308,3 +308,36 @@ func TestBucketMid(t *testing.T) {
 		}
 	}
 }
+
+// TestSnapshotsFarApart: one snapshot after the other of histograms whose values are far apart, as a collection makes them, has each time
+// the counts of its own alone, and takes memory for no more chunks than one of them has.
+func TestSnapshotsFarApart(t *testing.T) {
+	var all []*Concurrent
+	for i := range 40 {
+		c, err := NewConcurrent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.RecordN(1<<i, uint64(i+1))
+		all = append(all, c)
+	}
+	dst := all[0].Snapshot(nil)
+	first := dst.SizeBytes()
+	for i, c := range all {
+		dst = c.Snapshot(dst)
+		want := c.Snapshot(nil)
+		if dst.Count() != uint64(i+1) || dst.Min() != 1<<i || dst.Max() != 1<<i || !slices.Equal(slices.Collect(dst.Buckets()), slices.Collect(want.Buckets())) {
+			t.Errorf("snapshot of %d times %d: count %d, from %d to %d, buckets %v", i+1, 1<<i, dst.Count(), dst.Min(), dst.Max(), slices.Collect(dst.Buckets()))
+		}
+	}
+	if now := dst.SizeBytes(); now > first+2048 {
+		t.Errorf("%d bytes after the snapshots of all, %d after the first", now, first)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		for _, c := range all {
+			dst = c.Snapshot(dst)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}

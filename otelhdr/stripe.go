@@ -6,24 +6,10 @@ import (
 	"unsafe"
 )
 
-// An atomicChunk is a chunk that any goroutine may count in.
-type atomicChunk [chunkSize]atomic.Uint64
-
-// An atomicChunk32 is an atomicChunk as [WithCounter32] has it.
-type atomicChunk32 [chunkSize]atomic.Uint32
-
-// A 32-bit counter that has reached wideAt has its chunk go on in one of 64 bits. Writers that have yet to see that one
-// still add to the counter, each at most narrowMost, so it would take 2 million of them at the same place to wrap it.
-const (
-	wideAt     = 1 << 31
-	narrowMost = 1 << 10
-)
-
 // A stripe is one complete set of the counters of a [Concurrent], which some of the writers use. The words that every
 // record writes fill cache lines of their own: two, since processors fetch lines in pairs.
 type stripe struct {
-	chunks     []atomic.Pointer[atomicChunk]   // nil until a value falls in
-	narrow     []atomic.Pointer[atomicChunk32] // with WithCounter32, counters to be added to those; otherwise nil
+	index      atomic.Pointer[pageIndex]
 	sumLo      atomic.Uint64
 	sumHi      atomic.Uint64 // carries out of sumLo
 	min, max   atomic.Uint64 // min > max while nothing is recorded
@@ -32,54 +18,49 @@ type stripe struct {
 	collisions atomic.Uint64 // times that two writers met at sumLo
 	marked     atomic.Int64  // when the number of collisions was last looked at, in ns since processStart
 	seen       uint128       // the sum that the last reader saw; guarded by Concurrent.mu
+	_          [40]byte
 }
 
-func newStripe(l *layout) *stripe {
-	t := &stripe{chunks: make([]atomic.Pointer[atomicChunk], l.chunks())}
+func newStripe() *stripe {
+	t := new(stripe)
+	t.index.Store(&noPages)
 	t.min.Store(math.MaxUint64)
 	return t
-}
-
-// newNarrowStripe returns a stripe for [WithCounter32].
-func newNarrowStripe(l *layout) *stripe {
-	t := newStripe(l)
-	t.narrow = make([]atomic.Pointer[atomicChunk32], l.chunks())
-	return t
-}
-
-// sibling returns an empty stripe of the same kind.
-func (t *stripe) sibling(l *layout) *stripe {
-	if t.narrow != nil {
-		return newNarrowStripe(l)
-	}
-	return newStripe(l)
 }
 
 // widen extends the minimum and the maximum to v.
 //
 //go:noinline
-func (t *stripe) widen(v uint64) {
-	for m := t.max.Load(); v > m && !t.max.CompareAndSwap(m, v); {
-		m = t.max.Load()
+func (t *stripe) widen(v uint64) { widen(&t.min, &t.max, v) }
+
+// widen extends low and high to v.
+func widen(low, high *atomic.Uint64, v uint64) {
+	for m := high.Load(); v > m && !high.CompareAndSwap(m, v); {
+		m = high.Load()
 	}
-	for m := t.min.Load(); v < m && !t.min.CompareAndSwap(m, v); {
-		m = t.min.Load()
+	for m := low.Load(); v < m && !low.CompareAndSwap(m, v); {
+		m = low.Load()
 	}
 }
 
-// count adds n to the counter of stored bucket i, allocating its chunk if need be, or to an out-of-range counter where
-// there is no such bucket; v tells which.
+// addSum adds to the sum.
+func (t *stripe) addSum(sum uint128) {
+	if t.sumLo.Add(sum.lo) < sum.lo {
+		sum.hi++
+	}
+	if sum.hi != 0 {
+		t.sumHi.Add(sum.hi)
+	}
+}
+
+// count adds n to the counter of stored bucket i, or to an out-of-range counter where there is no such bucket; v tells
+// which.
+//
+//go:noinline
 func (t *stripe) count(l *layout, v, i, n uint64) {
 	switch {
 	case i < l.size:
-		p := &t.chunks[i>>chunkScale]
-		if t.narrow != nil && p.Load() == nil && n <= narrowMost {
-			if atOnce(&t.narrow[i>>chunkScale])[i%chunkSize].Add(uint32(n)) >= wideAt {
-				atOnce(p)
-			}
-			return
-		}
-		atOnce(p)[i%chunkSize].Add(n)
+		t.countStored(i, n)
 	case l.under(v):
 		t.underflow.Add(n)
 	default:
@@ -87,21 +68,50 @@ func (t *stripe) count(l *layout, v, i, n uint64) {
 	}
 }
 
-// atOnce returns what p points to, allocated if need be. Of several callers that allocate, all but one drop theirs before
-// anything is counted in it.
-func atOnce[T any](p *atomic.Pointer[T]) *T {
-	k := p.Load()
-	if k == nil {
-		k = new(T)
-		if !p.CompareAndSwap(nil, k) {
-			k = p.Load()
+// countStored adds n to the counter of stored bucket i, making a page for it, or a wider one, if need be.
+//
+// Nothing is lost or counted twice where pages are exchanged: a writer that has found a page and is late adds to a
+// counter that is still read, as one of the older pages, or finds that it is full or closed, and comes back with the
+// index of that moment. Of several that exchange the index at once one succeeds, and the others drop their pages before
+// anything is counted there.
+func (t *stripe) countStored(i, n uint64) {
+	for {
+		x := t.index.Load()
+		p := x.page(i >> pageScale)
+		switch {
+		case p.none():
+		case p.add(i%pageSize, n):
+			return
+		case p.width() == widest:
+			word, _ := p.place(i % pageSize)
+			word.Add(n) // 2^64 values and more wrap
+			return
 		}
+		t.index.CompareAndSwap(x, x.with(i>>pageScale, n))
 	}
-	return k
 }
 
-// sum returns the sum of the stripe, never less than the last time. The caller holds Concurrent.mu.
-func (t *stripe) sum() uint128 {
+// fold moves the counts of older pages to those that have taken their place, and lets go of them. The caller holds
+// Concurrent.mu, so that no reader comes while some of the counts are in neither.
+func (t *stripe) fold() {
+	for {
+		x := t.index.Load()
+		done := len(x.older)
+		if done == 0 {
+			return
+		}
+		for _, o := range x.older {
+			o.close(func(j, n uint64) { t.countStored(o.place<<pageScale|j, n) })
+		}
+		// Writers only put older pages behind these.
+		for x = t.index.Load(); !t.index.CompareAndSwap(x, x.without(done)); {
+			x = t.index.Load()
+		}
+	}
+}
+
+// total128 returns the sum of the stripe, never less than the last time. The caller holds Concurrent.mu.
+func (t *stripe) total128() uint128 {
 	var sum uint128
 	for {
 		sum.hi = t.sumHi.Load()
@@ -118,68 +128,63 @@ func (t *stripe) sum() uint128 {
 	return sum
 }
 
-// addCounts adds all but the sum and the extremes to s.
+// addCounts adds all but the sum and the extremes to s. The caller holds Concurrent.mu.
 func (t *stripe) addCounts(s *Snapshot) {
-	for i := range t.chunks {
-		from := t.chunks[i].Load()
-		if from == nil {
-			continue
-		}
-		to := s.chunk(i)
-		for j := range from {
-			to[j] += from[j].Load()
-		}
-	}
-	for i := range t.narrow {
-		from := t.narrow[i].Load()
-		if from == nil {
-			continue
-		}
-		to := s.chunk(i)
-		for j := range from {
-			to[j] += uint64(from[j].Load())
-		}
-	}
+	t.fold()
+	t.index.Load().addTo(s)
 	s.underflow += t.underflow.Load()
 	s.overflow += t.overflow.Load()
+}
+
+// extremes returns the minimum and the maximum; the minimum is greater while there is none.
+func (t *stripe) extremes() (lowest, highest uint64) { return t.min.Load(), t.max.Load() }
+
+// forget makes the extremes those of values to come.
+func (t *stripe) forget() {
+	t.min.Store(math.MaxUint64)
+	t.max.Store(0)
 }
 
 // total returns the number of values counted.
 func (t *stripe) total() uint64 {
 	n := t.underflow.Load() + t.overflow.Load()
-	for i := range t.chunks {
-		k := t.chunks[i].Load()
-		if k == nil {
-			continue
-		}
-		for j := range k {
-			n += k[j].Load()
-		}
-	}
-	for i := range t.narrow {
-		k := t.narrow[i].Load()
-		if k == nil {
-			continue
-		}
-		for j := range k {
-			n += uint64(k[j].Load())
-		}
-	}
+	t.index.Load().each(func(_ uint64, p page) { n += p.total() })
 	return n
 }
 
-func (t *stripe) sizeBytes() int {
-	n := int(unsafe.Sizeof(*t)) + cap(t.chunks)*int(unsafe.Sizeof(t.chunks[0]))
-	for i := range t.chunks {
-		if t.chunks[i].Load() != nil {
-			n += int(unsafe.Sizeof(atomicChunk{}))
+func (t *stripe) sizeBytes() int { return int(unsafe.Sizeof(*t)) + t.index.Load().sizeBytes() }
+
+// absorb adds what from counts to t. No writer has from any more, and the caller holds Concurrent.mu, so that no reader
+// misses it or sees it twice; other writers of t go on.
+func (t *stripe) absorb(l *layout, from counters) {
+	t.addSum(from.total128())
+	if low, high := from.extremes(); low <= high {
+		t.widen(low)
+		t.widen(high)
+	}
+	counts := (*Snapshot)(nil).prepare(*l, 0, EquivalentMid)
+	from.addCounts(counts)
+	for i, c := range counts.chunks {
+		if c == nil {
+			continue
+		}
+		for j, n := range c {
+			if n != 0 {
+				t.countStored(uint64(i)<<chunkScale+uint64(j), n)
+			}
 		}
 	}
-	n += cap(t.narrow) * int(unsafe.Sizeof(atomic.Pointer[atomicChunk32]{}))
-	for i := range t.narrow {
-		if t.narrow[i].Load() != nil {
-			n += int(unsafe.Sizeof(atomicChunk32{}))
-		}
-	}
-	return n
+	t.underflow.Add(counts.underflow)
+	t.overflow.Add(counts.overflow)
+}
+
+// counters are a set of counters that readers add up: a [stripe], or the [solo] of a single writer. The caller holds
+// Concurrent.mu.
+type counters interface {
+	total128() uint128
+	extremes() (lowest, highest uint64)
+	addCounts(s *Snapshot)
+	total() uint64
+	forget()
+	sizeBytes() int
 }

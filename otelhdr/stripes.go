@@ -8,12 +8,11 @@ import (
 	"unsafe"
 )
 
-// Most histograms of a process are hit by few goroutines at once, and a stripe costs tens of kilobytes, so a Concurrent
-// starts with one stripe and adds more only while writers get into each other's way.
+// Most histograms of a process are hit by few goroutines at once, and a stripe costs kilobytes, so a Concurrent starts
+// with one stripe and adds more only while writers get into each other's way.
 const (
-	// maxStripes bounds the memory of one histogram. There is no need for more stripes than processors can run writers,
-	// but for luck in the hash: see maxStripesNow.
-	maxStripes = 64
+	// maxStripes bounds the memory of one histogram.
+	maxStripes = 32
 
 	// A compare-and-swap that fails costs about 0.1 µs. Where a stripe sees fewer than one in collisionInterval, all of
 	// them together cost 0.3 % of a processor, and more stripes would not pay for their memory.
@@ -28,11 +27,19 @@ const (
 var processStart = time.Now()
 
 // A stripeSet assigns goroutines to stripes. It does not change; a Concurrent exchanges it for another.
+//
+// A writer keeps the set alive until it has recorded. That is how stripes are merged without a lock: once the garbage
+// collector has found that nothing holds a set that was exchanged, no writer is left that came by it.
 type stripeSet struct {
 	stripes    []*stripe // their number is a power of two
 	shift      uint      // 64 - log2 of that number
 	multiplier uint64    // odd
 	patience   uint64    // collisions of a stripe before their rate is looked at; a power of two
+}
+
+// singleStripe returns a set of one stripe.
+func singleStripe(t *stripe) *stripeSet {
+	return &stripeSet{stripes: []*stripe{t}, shift: 64, multiplier: 1, patience: minPatience}
 }
 
 // pick returns the stripe of the calling goroutine.
@@ -52,7 +59,7 @@ func (s *stripeSet) pick() *stripe {
 // multiplier. More goroutines than stripes never will, so the reshuffles become rarer and rarer.
 //
 // All stripes of s are in the result, since writers go on using s until they load its successor.
-func (s *stripeSet) next(l *layout, limit int) *stripeSet {
+func (s *stripeSet) next(limit int) *stripeSet {
 	n := &stripeSet{stripes: s.stripes, shift: s.shift, multiplier: rand.Uint64() | 1, patience: s.patience}
 	if len(s.stripes) >= limit {
 		n.patience = min(2*s.patience, maxPatience)
@@ -61,17 +68,13 @@ func (s *stripeSet) next(l *layout, limit int) *stripeSet {
 	n.shift--
 	n.stripes = make([]*stripe, 2*len(s.stripes))
 	for i := range n.stripes[copy(n.stripes, s.stripes):] {
-		n.stripes[len(s.stripes)+i] = s.stripes[0].sibling(l)
+		n.stripes[len(s.stripes)+i] = newStripe()
 	}
 	return n
 }
 
-// stripeLimit returns the number of stripes to stop at: twice as many as goroutines can run at a time, so that few of
-// them share one.
-func stripeLimit() int {
-	running := runtime.GOMAXPROCS(0)
-	return min(2<<bits.Len(uint(running-1)), maxStripes)
-}
+// stripeLimit returns the number of stripes to stop at: as many as goroutines can run at a time, or up to twice that.
+func stripeLimit() int { return min(1<<bits.Len(uint(runtime.GOMAXPROCS(0))), maxStripes) }
 
 // collided notes that two writers met in t, and exchanges the set s that led them there if that happens too often.
 //
@@ -86,6 +89,64 @@ func (c *Concurrent) collided(s *stripeSet, t *stripe) {
 	}
 	if c.set.Load() == s {
 		// Of several writers that come here at once one succeeds, and the others have the same wish.
-		c.set.CompareAndSwap(s, s.next(&c.layout, stripeLimit()))
+		c.exchange(s, s.next(stripeLimit()))
+	}
+}
+
+// exchange has next take the place of s, and reports whether it did.
+func (c *Concurrent) exchange(s, next *stripeSet) bool {
+	c.replaced.Add(1) // before a writer can have lost s
+	if !c.set.CompareAndSwap(s, next) {
+		c.replaced.Add(-1)
+		return false
+	}
+	runtime.AddCleanup(s, (*Concurrent).outlived, c)
+	return true
+}
+
+// outlived is called after the last writer has let go of a set that was exchanged. If that was the last of them, then no
+// writer has a stripe that is in no set any more, and what they count is moved.
+func (c *Concurrent) outlived() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.replaced.Add(-1) != 0 {
+		return
+	}
+	first := c.set.Load().stripes[0]
+	for _, t := range c.merging {
+		first.absorb(&c.layout, t)
+	}
+	c.merging = nil
+}
+
+// A rate is what the last look at the number of values has found.
+type rate struct {
+	at    time.Duration // since processStart
+	count uint64
+}
+
+// A histogram that gets fewer than calmRate records a second, each of some 20 ns, has two of them at the same time less
+// than once in 5 ms: much less often than collisionInterval, at which stripes are added again.
+const (
+	calmRate     = 100_000
+	calmInterval = time.Second // no judgement about less
+)
+
+// calm goes back to a single stripe if few values were recorded since the last look; count is the count of all values.
+// The caller holds mu.
+func (c *Concurrent) calm(count uint64) {
+	s := c.set.Load()
+	if len(s.stripes) == 1 {
+		return
+	}
+	now := time.Since(processStart)
+	passed := now - c.rate.at
+	if passed < calmInterval {
+		return
+	}
+	since := count - min(count, c.rate.count) // a Reset may have been meanwhile
+	c.rate = rate{at: now, count: count}
+	if float64(since) < calmRate*passed.Seconds() && c.exchange(s, singleStripe(s.stripes[0])) {
+		c.merging = append(c.merging, s.stripes[1:]...)
 	}
 }

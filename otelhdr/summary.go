@@ -20,7 +20,7 @@ type Summary struct {
 	RelativeError float64 // a fraction
 	// RangeMin and RangeMax are what Snapshot.Range returns.
 	RangeMin, RangeMax uint64
-	// Percentiles are those of 0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.99, 99.999 and 100.
+	// Percentiles are the values at 0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.99, 99.999 and 100.
 	Percentiles [len(summaryRanks)]Percentile
 
 	snapshot *Snapshot // for reuse, of a histogram that was summed up

@@ -8,9 +8,9 @@ import (
 
 // The attributes of spans. That of an event is "pmu." and its name.
 const (
-	IPCKey      = attribute.Key("pmu.ipc")
+	ipcKey      = attribute.Key("pmu.ipc")
 	SourceKey   = attribute.Key("pmu.source")
-	UserOnlyKey = attribute.Key("pmu.user_only")
+	userOnlyKey = attribute.Key("pmu.user_only")
 	ValidKey    = attribute.Key("pmu.valid")
 )
 
@@ -29,7 +29,7 @@ type attributeKeys struct {
 func newAttributeKeys(source Source, events []Event) attributeKeys {
 	k := attributeKeys{
 		source:   SourceKey.String(string(source)),
-		userOnly: UserOnlyKey.Bool(!slices.ContainsFunc(events, Event.InKernel)),
+		userOnly: userOnlyKey.Bool(!slices.ContainsFunc(events, Event.InKernel)),
 	}
 	for _, e := range events {
 		k.events = append(k.events, e.Key())
@@ -47,7 +47,7 @@ func (k *attributeKeys) append(dst []attribute.KeyValue, d *Deltas, o outcome) [
 		dst = append(dst, key.Int64(d.counts[i]))
 	}
 	if ipc, ok := d.IPC(); ok {
-		dst = append(dst, IPCKey.Float64(ipc))
+		dst = append(dst, ipcKey.Float64(ipc))
 	}
 	return append(dst, k.source, k.userOnly, ValidKey.Bool(true))
 }

@@ -15,7 +15,7 @@ const (
 	SourceUsage    Source = "rusage" // what the kernel accounts to each thread anyway
 )
 
-// Counters count on one OS thread. [*Group] and [*Usage] implement it.
+// Counters count on one OS thread. [*Group] implements it, and so does what [OpenBest] returns in place of one.
 type Counters interface {
 	// Source is [SourceHardware] or [SourceUsage].
 	Source() Source
@@ -37,7 +37,7 @@ func OpenBest(events ...Event) (Counters, error) {
 	if group != nil {
 		return group, reason
 	}
-	usage, err := OpenUsage()
+	usage, err := openUsage()
 	if err != nil {
 		return nil, errors.Join(reason, err)
 	}
@@ -62,7 +62,7 @@ func openSome(events []Event) (*Group, error) {
 	}
 }
 
-// checkEvents returns an error if the events can not be counted together.
+// checkEvents returns an error if the events cannot be counted together.
 func checkEvents(events []Event) error {
 	for i, e := range events {
 		switch {

@@ -18,6 +18,26 @@ type debts struct {
 	places [256]atomic.Uint64
 }
 
+// threadLocks count those that the hooks of this process have taken, and their goroutines still have, as far as is known.
+type threadLocks struct{ atomic.Int64 }
+
+// mostHeld is how many locks there may be. Each may take a thread, with a stack of the operating system's, and at 10,000 threads Go
+// ends the process.
+const mostHeld = 1000
+
+var held threadLocks
+
+// take reports whether there is room for one more.
+func (l *threadLocks) take() bool {
+	if l.Add(1) > mostHeld {
+		l.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (l *threadLocks) give(n int64) { l.Add(-n) }
+
 // owed are those of the process: locks do not belong to a hook.
 var owed debts
 
@@ -34,11 +54,12 @@ func (d *debts) add(id goroutine.ID) {
 	place := d.place(id)
 	for {
 		old := place.Load()
-		locks := uint64(1)
+		locks, gone := uint64(1), old&maxLocks // with a goroutine that has ended, most likely
 		if goroutine.ID(old>>lockBits) == id {
-			locks = min(old&maxLocks+1, maxLocks)
+			locks, gone = min(old&maxLocks+1, maxLocks), 0
 		}
 		if place.CompareAndSwap(old, uint64(id)<<lockBits|locks) {
+			held.give(int64(gone))
 			d.any.Store(true)
 			return
 		}
@@ -65,6 +86,7 @@ func (d *debts) payNow() {
 			for range old & maxLocks {
 				runtime.UnlockOSThread()
 			}
+			held.give(int64(old & maxLocks))
 			return
 		}
 	}

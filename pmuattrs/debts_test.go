@@ -46,7 +46,7 @@ func TestIsLocked(t *testing.T) {
 
 func TestDebts(t *testing.T) {
 	if !goroutine.Known() {
-		testutil.Lacks(t, "GOROUTINE_ID", "goroutines can not be told apart")
+		testutil.Lacks(t, "GOROUTINE_ID", "goroutines cannot be told apart")
 	}
 	elsewhere(func() {
 		var d debts
@@ -76,7 +76,7 @@ func TestDebts(t *testing.T) {
 // A goroutine whose place another one has taken keeps its lock; it does not undo the other's.
 func TestDebtsOneByPlace(t *testing.T) {
 	if !goroutine.Known() {
-		testutil.Lacks(t, "GOROUTINE_ID", "goroutines can not be told apart")
+		testutil.Lacks(t, "GOROUTINE_ID", "goroutines cannot be told apart")
 	}
 	elsewhere(func() {
 		var d debts

@@ -30,12 +30,12 @@
 // # Where there are no counters
 //
 // Most virtual machines have no PMU, and containers often may not use it. [OpenBest] and
-// [NewThreads] then fall back to what the kernel accounts to each thread anyway, see [Usage].
-// [Probe] tells what this machine and this process can measure, and what grants the rest.
+// [NewHook] then fall back to what the kernel accounts to each thread anyway: CPU time, page faults and context switches.
+// Package pmuattrs/doctor tells what this machine and this process can measure, and what grants the rest.
 //
 // Systems other than Linux have neither; there all of these return [ErrNotSupported].
 //
-// Whoever turns off user-space reading of counters while the program runs, by
-// /sys/bus/event_source/devices/cpu/rdpmc or kernel.perf_user_access, makes it crash at the next
+// If user-space reading of counters is turned off while the program runs, by
+// /sys/bus/event_source/devices/cpu/rdpmc or kernel.perf_user_access, the program crashes at the next
 // reading.
 package pmuattrs

@@ -41,8 +41,8 @@ var (
 	ErrMultiplexed = errors.New("counters were shared with others")
 	// ErrImplausible: a count has gone down, or up faster than any CPU.
 	ErrImplausible = errors.New("implausible count")
-	// ErrTooManyThreads: [Threads] has as many open groups as it may have.
-	ErrTooManyThreads = errors.New("too many threads are counted")
+	// errTooManyThreads: threads has as many open groups as it may have.
+	errTooManyThreads = errors.New("too many threads are counted")
 )
 
 // ErrEvent is returned for a text that names no event.

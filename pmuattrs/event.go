@@ -12,7 +12,7 @@ const MaxEvents = perf.MaxEvents
 
 // An Event is something that happens on a thread and is counted. Events are comparable
 // with ==. Those that most machines have are variables of this package; [ParseEvent] makes
-// others. The zero Event counts nothing and can not be opened.
+// others. The zero Event counts nothing and cannot be opened.
 type Event struct {
 	name  string
 	text  string // what String returns, if it is not the name

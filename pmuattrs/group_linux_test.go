@@ -198,7 +198,7 @@ func TestGroupWithPMU(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	lock(t)
-	u, err := OpenUsage()
+	u, err := openUsage()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestUsage(t *testing.T) {
 	if n, ok := d.Count(CPUTime); !ok || n < int64(100*time.Microsecond) || n > int64(10*time.Second) {
 		t.Errorf("CPU time = %v, %t in 5 ms", time.Duration(n), ok)
 	}
-	if n, ok := d.Count(VoluntarySwitches); !ok || n < 1 {
+	if n, ok := d.Count(voluntarySwitches); !ok || n < 1 {
 		t.Errorf("voluntary switches = %d, %t after a sleep, want some", n, ok)
 	}
 	if len(u.Events()) > MaxEvents || u.Source() != SourceUsage || d.Source() != SourceUsage || d.Enabled != 0 {
@@ -239,7 +239,7 @@ func TestUsage(t *testing.T) {
 
 func TestReadAllocs(t *testing.T) {
 	g := mustOpen(t, "PERF", TaskClock, PageFaults)
-	u, err := OpenUsage()
+	u, err := openUsage()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestReadAllocs(t *testing.T) {
 
 func BenchmarkRead(b *testing.B) {
 	g := mustOpen(b, "PERF", TaskClock, PageFaults)
-	u, err := OpenUsage()
+	u, err := openUsage()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,23 +3,20 @@ package pmuattrs
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
+	"github.com/otelprof/otelprof/internal/registry"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
 
-const (
-	// maxRegions is how many names have histograms of their own, as in package spans.
-	maxRegions = 2000
-	// countError is the relative error of the histograms: with 32-bit counters, some five
-	// kilobytes for each event of a region.
-	countError = 0.01
-)
+// countError is the relative error of the histograms: with 32-bit counters, some five
+// kilobytes for each event of a region.
+const countError = 0.01
 
 // RegionCounters is what was counted in the spans of one region, one (scope, span name), that
 // were in the sample. The name is the last one of a span.
@@ -34,8 +31,8 @@ type RegionCounters struct {
 	Counts []EventCounts
 }
 
-// EventCounts is the distribution of one event's counts in a span, with a relative error of at
-// most 1 %. The sum and the mean are exact.
+// EventCounts is the distribution of one event's counts, with a relative error of at most 1 % for
+// the spans of a region and 0.1 % for a [Session]. The sum and the mean are exact.
 type EventCounts struct {
 	Event Event
 	*otelhdr.Snapshot
@@ -59,66 +56,63 @@ func (c RegionCounters) IPC() (float64, bool) {
 	return instructions / cycles, true
 }
 
-// regions are the histograms of a hook.
+// regions are the histograms of a hook, for as many names as the providers of spans keep apart.
 type regions struct {
 	source Source
 	events []Event
-
-	mu    sync.Mutex
-	byKey map[regionKey]*region
-	all   []*region
+	known  *registry.Registry[spans.Region, region]
 }
 
-type regionKey struct {
-	scope instrumentation.Scope
-	name  string
+func newRegions(source Source, events []Event) *regions {
+	s := &regions{source: source, events: events}
+	s.known = registry.New(0, hashOf, func(int) *region { return s.newRegion(spans.Region{Name: "other"}) })
+	return s
+}
+
+func hashOf(r spans.Region) uint64 {
+	return registry.Mix(registry.String(r.Name), registry.String(r.Scope.Name))
 }
 
 // A region has the histograms of one scope and name.
 type region struct {
-	key     regionKey
+	key     spans.Region
+	set     attribute.Set // of its metrics
 	invalid atomic.Uint64
 	counts  []*otelhdr.Concurrent // one for each event
 }
 
 // of returns the region of a span, which n remembers from the last one.
-func (s *regions) of(r *spans.Region, n *nameState) *region {
-	key := regionKey{r.Scope(), r.Name()}
+func (s *regions) of(r *spans.Span, n *nameState) *region {
+	key := r.Region()
 	if last := n.region.Load(); last != nil && last.key == key {
 		return last
 	}
-	found := s.find(key)
+	found := s.find(key, r.Folded())
 	n.region.Store(found)
 	return found
 }
 
-// find adds a region, or returns the region "other" if there are too many.
-func (s *regions) find(key regionKey) *region {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if found := s.byKey[key]; found != nil {
+// find returns the region of a key, or the region "other" where package spans puts it.
+func (s *regions) find(key spans.Region, folded bool) *region {
+	if folded {
+		return s.known.Other()
+	}
+	if found := s.known.Get(key); found != nil {
 		return found
 	}
-	if len(s.all) >= maxRegions {
-		key = regionKey{name: "other"}
-		if found := s.byKey[key]; found != nil {
-			return found
-		}
-	}
-	added := &region{key: key}
+	return s.known.Add(key, func(int) *region { return s.newRegion(key) })
+}
+
+func (s *regions) newRegion(key spans.Region) *region {
+	r := &region{key: key, set: spans.RegionAttributes(key.Scope, key.Name, SourceKey.String(string(s.source)))}
 	for range s.events {
-		added.counts = append(added.counts, newHistogram())
+		r.counts = append(r.counts, newHistogram())
 	}
-	if s.byKey == nil {
-		s.byKey = map[regionKey]*region{}
-	}
-	s.byKey[key] = added
-	s.all = append(s.all, added)
-	return added
+	return r
 }
 
 func newHistogram() *otelhdr.Concurrent {
-	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(countError), otelhdr.WithCounter32())
+	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(countError))
 	if err != nil {
 		otel.Handle(err) // the error is a constant in range
 		h, _ = otelhdr.NewConcurrent()
@@ -136,20 +130,14 @@ func (r *region) record(d *Deltas, o outcome) {
 	}
 }
 
-func (s *regions) live() []*region {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.all)
-}
-
 // Regions returns what was counted in each region of which a span was in the sample, by scope
 // and name. It copies all histograms: some microseconds for each region.
 func (h *Hook) Regions() []RegionCounters {
-	live := h.regions.live()
+	live := h.regions.known.All()
 	all := make([]RegionCounters, len(live))
 	for i, r := range live {
 		c := RegionCounters{
-			Scope: r.key.scope, Name: r.key.name, Source: h.regions.source,
+			Scope: r.key.Scope, Name: r.key.Name, Source: h.regions.source,
 			Invalid: r.invalid.Load(), Counts: make([]EventCounts, len(r.counts)),
 		}
 		for j, e := range h.regions.events {

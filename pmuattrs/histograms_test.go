@@ -57,19 +57,29 @@ func TestRegionIPC(t *testing.T) {
 	}
 }
 
-func TestHookRegionsBounded(t *testing.T) {
-	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(2*maxRegions))
-	defer tp.Shutdown(t.Context())
-	tr := tp.Tracer("test")
-	for i := range maxRegions + 10 {
-		span(tr, fmt.Sprint(i))
-	}
-	all := h.Regions()
-	if len(all) != maxRegions+1 {
-		t.Fatalf("%d regions, want %d", len(all), maxRegions+1)
-	}
-	if other := all[0]; other.Name != "other" || other.Scope.Name != "" || other.Spans != 10 {
-		t.Errorf("first region %q with %d spans, want other with 10", other.Name, other.Spans)
+// The provider's limit decides which names have histograms of their own, also the names that spans get later.
+func TestRegionsFollowTheProvidersLimit(t *testing.T) {
+	for _, limit := range []int{5, 3000} {
+		h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
+		tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(limit))
+		defer tp.Shutdown(t.Context())
+		tr := tp.Tracer("test")
+		span(tr, "first")
+		for i := range limit + 9 {
+			if i%2 == 0 {
+				span(tr, fmt.Sprint(i))
+				continue
+			}
+			_, s := tr.Start(t.Context(), "first")
+			s.SetName(fmt.Sprint(i))
+			s.End()
+		}
+		all := h.Regions()
+		if len(all) != limit+1 {
+			t.Fatalf("%d regions, want %d", len(all), limit+1)
+		}
+		if other := all[0]; other.Name != "other" || other.Scope.Name != "" || other.Spans != 10 {
+			t.Errorf("first region %q with %d spans, want other with 10", other.Name, other.Spans)
+		}
 	}
 }

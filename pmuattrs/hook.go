@@ -19,8 +19,9 @@ var _ spans.Hook = (*Hook)(nil)
 
 // A Hook counts what the CPU does in a random sample of spans, and sets the counts as
 // attributes of theirs. A goroutine is locked to its thread while a span of the sample is
-// open, for counters belong to threads: what runs on the thread is then the goroutine and
-// nobody else. What goroutines that it starts do is not counted, nor is time in which it waits.
+// open, for counters belong to threads: no other goroutine runs on the thread then.
+// What goroutines that it starts do is not counted, nor is time in which it waits. A locked goroutine has a
+// thread to itself, of which Go allows 10,000 in all: while 1000 such spans of a process are open no further one is measured.
 //
 //	hook, err := pmuattrs.NewHook(pmuattrs.WithRegions("price *", 10))
 //	if err != nil {
@@ -54,12 +55,12 @@ type Hook struct {
 	threads   threadReader
 	reason    error
 	attribute attributeKeys
-	regions   regions
+	regions   *regions
 	outcomes  [outcomes]atomic.Uint64
 	moving    atomic.Uint64
 }
 
-// threadReader is what a hook needs of [Threads].
+// threadReader is what a hook needs of threads.
 type threadReader interface {
 	Source() Source
 	Events() []Event
@@ -76,7 +77,7 @@ func NewHook(opts ...HookOption) (*Hook, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads, reason := NewThreads(c.events...)
+	threads, reason := newThreads(c.events...)
 	if threads == nil {
 		return nil, fmt.Errorf("pmuattrs: hook: %w", reason)
 	}
@@ -87,7 +88,7 @@ func newHook(c hookConfig, threads threadReader, reason error) *Hook {
 	return &Hook{
 		unlocked: c.unlocked, rate: c.rate, rules: c.rules, threads: threads, reason: reason,
 		attribute: newAttributeKeys(threads.Source(), threads.Events()),
-		regions:   regions{source: threads.Source(), events: threads.Events()},
+		regions:   newRegions(threads.Source(), threads.Events()),
 	}
 }
 
@@ -122,7 +123,7 @@ var (
 )
 
 // OnStart implements [spans.Hook].
-func (h *Hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
+func (h *Hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 	owed.pay()
 	if h.chooses(r) {
 		h.begin(r)
@@ -131,14 +132,14 @@ func (h *Hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
 }
 
 // OnEnd implements [spans.Hook].
-func (h *Hook) OnEnd(r *spans.Region) {
+func (h *Hook) OnEnd(r *spans.Span) {
 	if m := started.Get(r); m != nil && m.hook == h {
 		h.end(r, m)
 	}
 	owed.pay()
 }
 
-func (h *Hook) begin(r *spans.Region) {
+func (h *Hook) begin(r *spans.Span) {
 	n := h.named(r)
 	switch {
 	case n == nil:
@@ -147,24 +148,31 @@ func (h *Hook) begin(r *spans.Region) {
 		h.moving.Add(1)
 		return
 	}
+	if !h.unlocked && !held.take() {
+		h.outcomes[crowded].Add(1)
+		return
+	}
 	m := pool.Get().(*measurement)
 	m.hook, m.name, m.goroutine = h, n, goroutine.Current()
 	runtime.LockOSThread()
 	if err := h.threads.Read(&m.begin); err != nil {
 		runtime.UnlockOSThread()
+		if !h.unlocked {
+			held.give(1)
+		}
 		pool.Put(m)
 		h.outcomes[unread].Add(1)
 		return
 	}
 	started.Set(r, m)
 	if h.unlocked {
-		// What happens before this happens to a locked goroutine, whose thread runs nobody else.
+		// What happens before this happens to a locked goroutine, whose thread runs no other.
 		m.watch.Begin()
 		runtime.UnlockOSThread()
 	}
 }
 
-func (h *Hook) end(r *spans.Region, m *measurement) {
+func (h *Hook) end(r *spans.Span, m *measurement) {
 	deltas, outcome := m.finish()
 	started.Set(r, nil)
 	h.outcomes[outcome].Add(1)
@@ -191,7 +199,7 @@ func (m *measurement) finish() (Deltas, outcome) {
 	return deltas, outcome
 }
 
-// finishUnlocked takes the second reading if nobody can have run on the thread meanwhile. It is locked for that: else
+// finishUnlocked takes the second reading if no other goroutine can have run on the thread meanwhile. It is locked for that: else
 // the reading might be of another thread's counters, which some CPUs answer with a signal.
 func (m *measurement) finishUnlocked() (Deltas, outcome) {
 	runtime.LockOSThread()
@@ -224,11 +232,12 @@ func (m *measurement) since() (Deltas, outcome) {
 }
 
 // unlock undoes the lock of begin. A goroutine that has another's lock on its hands must not:
-// it would undo one that the application has taken. Where goroutines can not be told apart,
+// it would undo one that the application has taken. Where goroutines cannot be told apart,
 // only being on the same thread proves that it is the same one.
 func (m *measurement) unlock(sameThread bool) {
 	if goroutine.Known() || sameThread {
 		runtime.UnlockOSThread()
+		held.give(1)
 		return
 	}
 	m.name.moves.Store(true)

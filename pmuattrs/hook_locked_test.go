@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Without the scheduler nobody knows who else ran on the thread.
+// Without the scheduler it is unknown whether other goroutines ran on the thread.
 func TestWithoutLockIsRefused(t *testing.T) {
 	h, err := NewHook(WithoutLock())
 	if h != nil || !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `without lock: the scheduler does not take part: must be built by "otelprof build"`) {

@@ -52,8 +52,8 @@ func (c *hookConfig) oneIn(what string, n int) rate {
 }
 
 // WithEvents sets what is counted, 1 to [MaxEvents] events. Those that the machine does not have
-// are left out, see [Hook.Reason]. By default, if this option is not used, these are [Cycles],
-// [Instructions], [BranchMisses] and [L1DReadMisses].
+// are left out, see [Hook.Reason]. Default: [Cycles], [Instructions], [BranchMisses] and
+// [L1DReadMisses].
 func WithEvents(events ...Event) HookOption {
 	return hookOptionFunc(func(c hookConfig) hookConfig {
 		if n := len(events); n < 1 || n > MaxEvents {
@@ -68,7 +68,7 @@ func WithEvents(events ...Event) HookOption {
 }
 
 // WithSampling measures 1 in n spans, chosen at random; all if n is 1, none if it is 0. Rules
-// for names and scopes come before it. By default, if this option is not used, n is 100.
+// for names and scopes come before it. Default: 100.
 func WithSampling(n int) HookOption {
 	return hookOptionFunc(func(c hookConfig) hookConfig {
 		c.rate = c.oneIn("sampling", n)
@@ -79,7 +79,7 @@ func WithSampling(n int) HookOption {
 // WithRegions measures 1 in n of the spans whose name, as given at start, matches the pattern:
 // all if n is 1, none if it is 0. In a pattern "*" stands for any characters, slashes
 // included, "?" for one, and "\" takes the next one literally. Of several rules the first that
-// matches counts. By default, if this option is not used, [WithSampling] holds for all names.
+// matches counts. Default: [WithSampling] holds for all names.
 func WithRegions(pattern string, n int) HookOption {
 	return withRule("regions", rule{name: pattern, scope: "*"}, n)
 }
@@ -99,10 +99,10 @@ func withRule(what string, r rule, n int) HookOption {
 
 // WithoutLock leaves goroutines free to change threads while a span of the sample is open: to wait costs what it
 // always does, so every span can be in the sample, see [WithSampling]. Go's scheduler then tells whether the goroutine
-// ever stopped running. If it did not, nobody else ran on its thread, and the counts are exact; if it did, waited say or
+// ever stopped running. If it did not, no other ran on its thread, and the counts are exact; if it did, waited say or
 // was preempted, there are none, see [HookStats.Stopped]. A system call is no stop, unless all
 // of Go's processors are taken when it returns. Needs a program built by "otelprof build"; in others it is an error.
-// By default, if this option is not used, goroutines are locked, and spans that wait have counts.
+// Default: goroutines are locked, and spans that wait have counts.
 func WithoutLock() HookOption {
 	return hookOptionFunc(func(c hookConfig) hookConfig {
 		if !sched.Present {

@@ -11,6 +11,7 @@ const (
 	implausible
 	unread
 	stopped
+	crowded
 	outcomes // how many there are
 )
 
@@ -22,11 +23,12 @@ var reasons = [outcomes]string{
 	implausible:    "implausible",
 	unread:         "unread",
 	stopped:        "stopped",
+	crowded:        "crowded",
 }
 
 // HookStats counts the spans of the sample since [NewHook], by what came of them.
 type HookStats struct {
-	// Counted spans have counts. Those of the next six have none.
+	// Counted spans have counts. Those of the next seven have none.
 	Counted uint64
 	// OtherGoroutine: they ended on another goroutine than they began.
 	OtherGoroutine uint64
@@ -40,6 +42,8 @@ type HookStats struct {
 	Unread uint64
 	// Stopped: the goroutine stopped running in between. Only with [WithoutLock].
 	Stopped uint64
+	// Crowded: as many spans as may be were measured with their goroutines locked. Never with [WithoutLock].
+	Crowded uint64
 	// Moving: they were not measured because of an earlier span of their name, which had ended
 	// on another goroutine.
 	Moving uint64
@@ -58,6 +62,7 @@ func (h *Hook) Stats() HookStats {
 		Implausible:    of(implausible),
 		Unread:         of(unread),
 		Stopped:        of(stopped),
+		Crowded:        of(crowded),
 		Moving:         h.moving.Load(),
 		Threads:        h.threads.Stats(),
 	}

@@ -183,7 +183,7 @@ func TestHookInvalid(t *testing.T) {
 // A thread without counters leaves the span as it is.
 func TestHookUnread(t *testing.T) {
 	threads := newFakeThreads([]Event{Cycles}, 1000)
-	threads.refuse = ErrTooManyThreads
+	threads.refuse = errTooManyThreads
 	h := fakeHook(t, threads)
 	tr, ended := provide(t, h)
 	span(tr, "refused")
@@ -229,7 +229,7 @@ func TestHookNests(t *testing.T) {
 	}
 }
 
-// A span that nobody records is counted all the same.
+// A span that is not recorded is counted all the same.
 func TestHookUnrecordedSpan(t *testing.T) {
 	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
 	tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), spans.WithHook(h))
@@ -259,7 +259,7 @@ func TestHookTwice(t *testing.T) {
 
 func TestHookEndOnOtherGoroutine(t *testing.T) {
 	if !goroutine.Known() {
-		testutil.Lacks(t, "GOROUTINE_ID", "goroutines can not be told apart")
+		testutil.Lacks(t, "GOROUTINE_ID", "goroutines cannot be told apart")
 	}
 	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
 	tr, ended := provide(t, h)
@@ -279,6 +279,31 @@ func TestHookEndOnOtherGoroutine(t *testing.T) {
 	span(tr, "request") // not measured any more
 	if got, want := h.Stats(), (HookStats{Counted: 1, OtherGoroutine: 1, Moving: 1, Threads: ThreadStats{Open: 1}}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
+	}
+}
+
+// Goroutines that are locked are few, however many spans of the sample are open.
+func TestHookLocksFewGoroutines(t *testing.T) {
+	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
+	tr, _ := provide(t, h)
+	before := held.Load()
+	room := mostHeld - int(before)
+	all := make([]trace.Span, room+5)
+	for i := range all {
+		_, all[i] = tr.Start(t.Context(), "stream")
+	}
+	if got := h.Stats().Crowded; got != 5 {
+		t.Errorf("%d spans were not measured since there were too many, want 5", got)
+	}
+	for _, s := range all {
+		s.End()
+	}
+	span(tr, "later")
+	if got, want := h.Stats(), (HookStats{Counted: uint64(room) + 1, Crowded: 5, Threads: ThreadStats{Open: 1}}); got != want {
+		t.Errorf("Stats() = %+v, want %+v", got, want)
+	}
+	if got := held.Load(); got != before || isLocked() {
+		t.Errorf("%d locks are held when all have ended, want %d", got, before)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 // ScopeName is the instrumentation scope of the metrics that a [Producer] makes.
 const ScopeName = "github.com/otelprof/otelprof/pmuattrs"
 
-// UncountedMetric counts the spans of the sample that have no counts, with the attribute
+// uncountedMetric counts the spans of the sample that have no counts, with the attribute
 // [spans.ReasonKey]. The metric of an event has the name of its attribute, see [Event.Key].
-const UncountedMetric = "pmu.uncounted"
+const uncountedMetric = "pmu.uncounted"
 
 // exponentialScale makes bucket bounds 1.1 % apart, as fine as the histograms are.
 const exponentialScale = 6
@@ -31,13 +31,13 @@ var _ sdkmetric.Producer = (*Producer)(nil)
 type Producer struct {
 	hook        *Hook
 	temporality metricdata.Temporality
-	source      attribute.KeyValue
 	begin       time.Time
 
-	mu   sync.Mutex
-	last time.Time
-	prev map[*otelhdr.Concurrent]*otelhdr.Snapshot // delta only
-	lost [outcomes]uint64
+	mu      sync.Mutex
+	last    time.Time
+	prev    map[*otelhdr.Concurrent]*otelhdr.Snapshot // delta only
+	scratch *otelhdr.Snapshot                         // cumulative only: of the histogram that is being read
+	lost    [outcomes]uint64
 }
 
 // A ProducerOption sets how a [Producer] reports.
@@ -48,7 +48,7 @@ type producerOptionFunc func(*Producer)
 func (f producerOptionFunc) applyProducer(p *Producer) { f(p) }
 
 // WithTemporality sets whether values are those since the start or since the last
-// collection. By default, if this option is not used, they are cumulative.
+// collection. Default: cumulative.
 func WithTemporality(t metricdata.Temporality) ProducerOption {
 	return producerOptionFunc(func(p *Producer) { p.temporality = t })
 }
@@ -58,7 +58,6 @@ func NewProducer(h *Hook, opts ...ProducerOption) *Producer {
 	p := &Producer{
 		hook:        h,
 		temporality: metricdata.CumulativeTemporality,
-		source:      SourceKey.String(string(h.Source())),
 		begin:       time.Now(),
 		prev:        map[*otelhdr.Concurrent]*otelhdr.Snapshot{},
 	}
@@ -70,7 +69,7 @@ func NewProducer(h *Hook, opts ...ProducerOption) *Producer {
 }
 
 // Produce implements sdkmetric.Producer. It never returns an error, which would make
-// the reader leave out everybody's metrics.
+// the reader drop the metrics of all producers.
 func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,19 +77,18 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	if p.delta() {
 		start, p.last = p.last, end
 	}
-	live, events := p.hook.regions.live(), p.hook.Events()
+	live, events := p.hook.regions.known.All(), p.hook.Events()
 	metrics := make([]metricdata.Metrics, 0, len(events)+1)
 	for i, e := range events {
 		counts := metricdata.ExponentialHistogram[float64]{Temporality: p.temporality}
 		for _, r := range live {
 			if now := p.since(r.counts[i]); now.Count() != 0 {
 				point := now.Exponential(exponentialScale, 1)
-				point.Attributes = spans.RegionAttributes(r.key.scope, r.key.name, p.source)
-				point.StartTime, point.Time = start, end
+				point.Attributes, point.StartTime, point.Time = r.set, start, end
 				counts.DataPoints = append(counts.DataPoints, point)
 			}
 		}
-		// A metric without points is an error to some who receive it.
+		// A metric without points is an error to some receivers.
 		if len(counts.DataPoints) > 0 {
 			metrics = append(metrics, metricdata.Metrics{
 				Name: string(e.Key()), Unit: e.Unit(), Data: counts,
@@ -100,7 +98,7 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	}
 	if uncounted := p.uncounted(start, end); len(uncounted.DataPoints) > 0 {
 		metrics = append(metrics, metricdata.Metrics{
-			Name: UncountedMetric, Unit: "{span}", Data: uncounted,
+			Name: uncountedMetric, Unit: "{span}", Data: uncounted,
 			Description: "Spans of the sample without counts.",
 		})
 	}
@@ -112,12 +110,13 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 
 func (p *Producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
 
-// since returns what a histogram has come to, since the last collection if those are deltas.
+// since returns what a histogram has come to, since the last collection if those are deltas. It is valid until the next call.
 func (p *Producer) since(h *otelhdr.Concurrent) *otelhdr.Snapshot {
-	total := h.Snapshot(nil)
 	if !p.delta() {
-		return total
+		p.scratch = h.Snapshot(p.scratch)
+		return p.scratch
 	}
+	total := h.Snapshot(nil)
 	delta := total.Since(p.prev[h], nil)
 	// Without a count there is no data point: what a span that is just ending has added to
 	// the rest stays for the next collection.

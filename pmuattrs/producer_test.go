@@ -67,9 +67,9 @@ func TestProducer(t *testing.T) {
 			span(tr, "price")
 			second := collected(t, p)
 			cycles = points(t, second["pmu.cycles"])
-			lost := second[UncountedMetric].Data.(metricdata.Sum[int64]).DataPoints
+			lost := second[uncountedMetric].Data.(metricdata.Sum[int64]).DataPoints
 			if len(lost) != 1 || lost[0].Value != 1 || lost[0].Attributes != attribute.NewSet(spans.ReasonKey.String("multiplexed")) {
-				t.Errorf("%s = %+v, want 1 multiplexed", UncountedMetric, lost)
+				t.Errorf("%s = %+v, want 1 multiplexed", uncountedMetric, lost)
 			}
 			if temporality == metricdata.CumulativeTemporality {
 				if len(cycles) != 2 || cycles[0].Count != 3 || !cycles[0].StartTime.Equal(p.begin) {
@@ -80,9 +80,9 @@ func TestProducer(t *testing.T) {
 			if len(cycles) != 1 || cycles[0].Count != 1 || !cycles[0].StartTime.Equal(points(t, first["pmu.cycles"])[0].Time) {
 				t.Errorf("pmu.cycles = %+v, want price with 1 span since the last time", cycles)
 			}
-			lost = collected(t, p)[UncountedMetric].Data.(metricdata.Sum[int64]).DataPoints
+			lost = collected(t, p)[uncountedMetric].Data.(metricdata.Sum[int64]).DataPoints
 			if len(lost) != 1 || lost[0].Value != 0 {
-				t.Errorf("%s = %+v, want 0 since the last time", UncountedMetric, lost)
+				t.Errorf("%s = %+v, want 0 since the last time", uncountedMetric, lost)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ type Reading struct {
 	of     identity
 }
 
-// identity tells whose reading it is; the zero identity is nobody's.
+// identity is the counters that a reading is of; the zero identity is none.
 type identity struct {
 	opened uint64 // the number of the group
 	thread int32  // the thread, if there is no group

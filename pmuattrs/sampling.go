@@ -41,7 +41,7 @@ var names = spans.NewNameSlot[nameState]()
 
 // chooses draws whether a span is measured. Most are not, so it comes before all else: the
 // random number costs some four nanoseconds.
-func (h *Hook) chooses(r *spans.Region) bool {
+func (h *Hook) chooses(r *spans.Span) bool {
 	limit := h.rate
 	if len(h.rules) != 0 {
 		limit = h.rateOf(r)
@@ -50,7 +50,7 @@ func (h *Hook) chooses(r *spans.Region) bool {
 }
 
 // rateOf is what the rules say about a span, remembered for its name.
-func (h *Hook) rateOf(r *spans.Region) rate {
+func (h *Hook) rateOf(r *spans.Span) rate {
 	n := h.named(r)
 	switch {
 	case n == nil:
@@ -63,7 +63,7 @@ func (h *Hook) rateOf(r *spans.Region) rate {
 
 // named returns what is known of the span's name, nil if the provider has another hook of
 // this kind.
-func (h *Hook) named(r *spans.Region) *nameState {
+func (h *Hook) named(r *spans.Span) *nameState {
 	n := names.Get(r)
 	if n == nil {
 		// If several goroutines come here at once, the last one's is kept. They are equal.
@@ -78,7 +78,7 @@ func (h *Hook) named(r *spans.Region) *nameState {
 
 type rules []rule
 
-func (all rules) of(r *spans.Region, byDefault rate) rate {
+func (all rules) of(r *spans.Span, byDefault rate) rate {
 	for _, rule := range all {
 		if glob.Match(rule.name, r.Name()) && glob.Match(rule.scope, r.Scope().Name) {
 			return rule.rate

@@ -34,8 +34,8 @@ type Session struct {
 
 // NewSession counts events on the calling thread, or if there are none in the call those that
 // [WithEvents] has by default. Events that the machine does not have are left out; where there
-// are none at all, the usage of the thread takes their place, see [Usage] and
-// [Session.Reason]. The error wraps [ErrEvent] if the events can not be counted together, and
+// are none at all, the usage of the thread takes their place, see threadUsage and
+// [Session.Reason]. The error wraps [ErrEvent] if the events cannot be counted together, and
 // [ErrNotSupported] on systems that have neither.
 func NewSession(events ...Event) (*Session, error) {
 	if len(events) == 0 {
@@ -116,6 +116,17 @@ func (s *Session) Summaries() []EventSummary {
 	all := make([]EventSummary, len(s.histograms))
 	for i, h := range s.histograms {
 		all[i] = EventSummary{s.Events()[i], h.Snapshot(nil).Summary(nil)}
+	}
+	return all
+}
+
+// Snapshots returns the histogram of what was recorded of each event since the last Reset: for any percentile, and for those of
+// several sessions together by [otelhdr.Snapshot.Merge]. What is recorded later does not change them. Each call copies
+// all histograms.
+func (s *Session) Snapshots() []EventCounts {
+	all := make([]EventCounts, len(s.histograms))
+	for i, h := range s.histograms {
+		all[i] = EventCounts{s.Events()[i], h.Snapshot(nil)}
 	}
 	return all
 }

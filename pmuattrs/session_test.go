@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/otelprof/otelprof/internal/perf/perftest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -33,14 +33,14 @@ func newSession(t testing.TB, events ...Event) *Session {
 
 func TestSession(t *testing.T) {
 	s := newSession(t)
-	measure := func(d time.Duration) []EventSummary {
+	measure := func(steps uint64) []EventSummary {
 		const rounds = 20
 		s.Reset()
 		for range rounds {
 			if err := s.Begin(); err != nil {
 				t.Fatal(err)
 			}
-			work(d)
+			perftest.Spin(steps) // by steps, not by the clock: others may have the processor meanwhile
 			if err := s.End(); err != nil {
 				t.Error(err)
 			}
@@ -51,17 +51,52 @@ func TestSession(t *testing.T) {
 		}
 		return all
 	}
-	short, long := measure(time.Millisecond), measure(4*time.Millisecond)
+	short, long := measure(1e6), measure(8e6)
 	if short[0].Mean <= 0 || long[0].Mean < 2*short[0].Mean {
-		t.Errorf("mean of %s: %.0f for 1 ms, %.0f for 4 ms", short[0].Event, short[0].Mean, long[0].Mean)
+		t.Errorf("mean of %s: %.0f for some work, %.0f for eight times as much", short[0].Event, short[0].Mean, long[0].Mean)
 	}
 	var out bytes.Buffer
-	if err := errors.Join(WriteSummaries(&out, short), WriteDiff(&out, short, long, "1 ms", "4 ms")); err != nil {
+	if err := errors.Join(WriteSummaries(&out, short), WriteDiff(&out, short, long, "one", "eight")); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"##### " + short[0].Event.String(), "| Percentile ", "| 1 ms ", "| 4 ms ", "D-value:"} {
+	for _, text := range []string{"##### " + short[0].Event.String(), "| Percentile ", "| one ", "| eight ", "D-value:"} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), text) {
 			t.Errorf("output lacks %q:\n%s", text, out.String())
+		}
+	}
+}
+
+// Snapshots of two times are merged, and do not change with what is recorded after them.
+func TestSessionSnapshots(t *testing.T) {
+	s := newSession(t)
+	measure := func(rounds int) []EventCounts {
+		s.Reset()
+		for range rounds {
+			if err := s.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			perftest.Spin(1e5)
+			if err := s.End(); err != nil {
+				t.Error(err)
+			}
+		}
+		return s.Snapshots()
+	}
+	first, second := measure(3), measure(4)
+	if len(first) != len(s.Events()) || len(second) != len(first) {
+		t.Fatalf("%d and %d snapshots, want one for each of %d events", len(first), len(second), len(s.Events()))
+	}
+	for i, e := range s.Events() {
+		a, b := first[i], second[i]
+		if a.Event != e || a.Count() != 3 || b.Count() != 4 {
+			t.Errorf("%s: snapshots of %s with %d and %d values, want 3 and 4", e, a.Event, a.Count(), b.Count())
+		}
+		most := max(a.Max(), b.Max())
+		if err := a.Merge(b.Snapshot); err != nil || a.Count() != 7 || a.Percentile(100) != most {
+			t.Errorf("%s: merged: %v, %d values, largest %d; want 7, %d", e, err, a.Count(), a.Percentile(100), most)
+		}
+		if summary := s.Summaries()[i]; summary.Count != 4 || summary.Max != b.Max() {
+			t.Errorf("%s: summary of %d values up to %d, want 4 up to %d", e, summary.Count, summary.Max, b.Max())
 		}
 	}
 }

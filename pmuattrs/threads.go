@@ -19,7 +19,7 @@ const (
 	retryAfter = time.Second
 )
 
-// Threads has the counters of each OS thread that asks for them. They are opened at the first
+// threads has the counters of each OS thread that asks for them. They are opened at the first
 // Read of a thread and kept: opening costs as much as a hundred readings.
 //
 // A goroutine that ends while it is locked ends its thread, and the kernel may give the
@@ -32,9 +32,9 @@ const (
 // program runs on without counters.
 //
 // Read may be called by any goroutine that is locked to its thread, the other methods by any.
-type Threads struct {
-	usage  *Usage  // in place of counters
-	events []Event // what to open
+type threads struct {
+	usage  *threadUsage // in place of counters
+	events []Event      // what to open
 
 	off     atomic.Pointer[error]              // why nothing is counted any more
 	slots   atomic.Pointer[map[int]threadSlot] // by thread ID; copied on write
@@ -60,13 +60,13 @@ func (s threadSlot) close() error {
 	return s.group.Close()
 }
 
-// ThreadStats are counts since [NewThreads], but for Open.
+// ThreadStats are counts since the hook was made, but for Open.
 type ThreadStats struct {
 	// Open is how many threads have counters now.
 	Open int
 	// Reaped is how many groups were closed because their threads had ended.
 	Reaped uint64
-	// Refused is how many readings failed for [ErrTooManyThreads] or [ErrNotScheduled].
+	// Refused is how many readings failed for errTooManyThreads or [ErrNotScheduled].
 	Refused uint64
 }
 
@@ -75,20 +75,20 @@ func now() int64 { return int64(time.Since(epoch)) }
 
 var epoch = time.Now()
 
-// NewThreads finds out, on the calling thread, what can be counted, like [OpenBest] does, and
+// newThreads finds out, on the calling thread, what can be counted, like [OpenBest] does, and
 // returns its results: an error may say what is missing although there are counters.
-func NewThreads(events ...Event) (*Threads, error) {
+func newThreads(events ...Event) (*threads, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	counters, reason := OpenBest(events...)
-	t := &Threads{}
+	t := &threads{}
 	slots := map[int]threadSlot{}
 	switch c := counters.(type) {
 	case *Group:
 		t.events = c.Events()
 		t.limit = max(1, min(maxThreads, perf.FileLimit()/4/len(t.events)))
 		slots[perf.Thread()] = threadSlot{group: c}
-	case *Usage:
+	case *threadUsage:
 		t.usage = c
 	default:
 		return nil, reason
@@ -98,7 +98,7 @@ func NewThreads(events ...Event) (*Threads, error) {
 }
 
 // Source tells what is read.
-func (t *Threads) Source() Source {
+func (t *threads) Source() Source {
 	if t.usage != nil {
 		return SourceUsage
 	}
@@ -106,7 +106,7 @@ func (t *Threads) Source() Source {
 }
 
 // Events returns what is counted. It must not be modified.
-func (t *Threads) Events() []Event {
+func (t *threads) Events() []Event {
 	if t.usage != nil {
 		return t.usage.Events()
 	}
@@ -114,9 +114,9 @@ func (t *Threads) Events() []Event {
 }
 
 // Read fills r with the counts of the calling OS thread, to which the goroutine must be
-// locked. Beyond what [Group.Read] or [Usage.Read] takes it costs about 200 ns, for the
+// locked. Beyond what [Group.Read] or threadUsage.Read takes it costs about 200 ns, for the
 // thread's ID, and it takes no lock that other threads want. After an error r holds nothing.
-func (t *Threads) Read(r *Reading) error {
+func (t *threads) Read(r *Reading) error {
 	if off := t.off.Load(); off != nil {
 		*r = Reading{}
 		return *off
@@ -140,15 +140,15 @@ func (t *Threads) Read(r *Reading) error {
 		return ErrNotScheduled
 	case !ok && now() < t.full.Load():
 		t.refused.Add(1)
-		return ErrTooManyThreads
+		return errTooManyThreads
 	}
 	return t.open(thread, r)
 }
 
 // replace is called when the group of the thread has failed.
-func (t *Threads) replace(group *Group, thread int, err error, r *Reading) error {
+func (t *threads) replace(group *Group, thread int, err error, r *Reading) error {
 	switch {
-	case errors.Is(err, ErrExited): // it was that of an earlier thread of this ID
+	case errors.Is(err, ErrExited): // it belonged to an earlier thread of this ID
 		t.reaped.Add(1)
 		t.drop(group, thread, threadSlot{})
 		return t.open(thread, r)
@@ -164,7 +164,7 @@ func (t *Threads) replace(group *Group, thread int, err error, r *Reading) error
 }
 
 // Stats returns the counts so far.
-func (t *Threads) Stats() ThreadStats {
+func (t *threads) Stats() ThreadStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := ThreadStats{Reaped: t.reaped.Load(), Refused: t.refused.Load()}
@@ -177,7 +177,7 @@ func (t *Threads) Stats() ThreadStats {
 }
 
 // Close stops counting on all threads. Later readings fail with [ErrClosed].
-func (t *Threads) Close() error {
+func (t *threads) Close() error {
 	closed := fmt.Errorf("pmuattrs: threads: %w", ErrClosed)
 	t.off.CompareAndSwap(nil, &closed)
 	return t.closeAll()

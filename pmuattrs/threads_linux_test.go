@@ -22,9 +22,9 @@ import (
 
 // mustThreads returns threads that count an event of the kernel. (Not its task clock: that
 // and the times of the group can be some 100 µs apart.)
-func mustThreads(t testing.TB) *Threads {
+func mustThreads(t testing.TB) *threads {
 	t.Helper()
-	threads, err := NewThreads(PageFaults)
+	threads, err := newThreads(PageFaults)
 	if err != nil {
 		testutil.Lacks(t, "PERF", err.Error())
 	}
@@ -140,7 +140,7 @@ func TestThreadsReusedID(t *testing.T) {
 
 func TestThreadsReusedIDWithPMU(t *testing.T) {
 	mustOpen(t, "PMU", Instructions)
-	threads, err := NewThreads(Instructions, Cycles)
+	threads, err := newThreads(Instructions, Cycles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestThreadsReusedIDWithPMU(t *testing.T) {
 	testReusedID(t, threads)
 }
 
-func testReusedID(t *testing.T, threads *Threads) {
+func testReusedID(t *testing.T, threads *threads) {
 	lock(t)
 	var old *Group
 	for old == nil {
@@ -203,11 +203,11 @@ func TestThreadsLimit(t *testing.T) {
 	var refused atomic.Int64
 	read := func() {
 		err := threads.Read(new(Reading))
-		if errors.Is(err, ErrTooManyThreads) {
+		if errors.Is(err, errTooManyThreads) {
 			refused.Add(1)
 			err = threads.Read(new(Reading)) // at once
 		}
-		if err != nil && !errors.Is(err, ErrTooManyThreads) {
+		if err != nil && !errors.Is(err, errTooManyThreads) {
 			t.Error(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestThreadsLimit(t *testing.T) {
 // TestThreadsNotScheduled takes all counters of the thread away first.
 func TestThreadsNotScheduled(t *testing.T) {
 	mustOpen(t, "PMU", Instructions).Close()
-	threads, err := NewThreads(Instructions, Cycles)
+	threads, err := newThreads(Instructions, Cycles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func init() {
 		if err := perftest.DenyPerf(syscall.EPERM); err != nil {
 			return err
 		}
-		threads, reason := NewThreads(Cycles, Instructions)
+		threads, reason := newThreads(Cycles, Instructions)
 		if threads == nil || threads.Source() != SourceUsage || !errors.Is(reason, ErrPermission) {
 			return fmt.Errorf("NewThreads = %v, %w", threads, reason)
 		}
@@ -330,7 +330,7 @@ func init() {
 func disabled(want error, take func() error) error {
 	var handled []error
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { handled = append(handled, err) }))
-	threads, err := NewThreads(TaskClock, PageFaults)
+	threads, err := newThreads(TaskClock, PageFaults)
 	if err != nil {
 		fmt.Println(err)
 		return nil // there is nothing to take away

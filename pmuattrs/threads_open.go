@@ -10,12 +10,12 @@ import (
 )
 
 // open gives the calling thread a group and reads it.
-func (t *Threads) open(thread int, r *Reading) error {
+func (t *threads) open(thread int, r *Reading) error {
 	group, err := t.opened(thread)
 	switch {
 	case err == nil:
 		return group.Read(r)
-	case errors.Is(err, ErrTooManyThreads), errors.Is(err, ErrNotScheduled):
+	case errors.Is(err, errTooManyThreads), errors.Is(err, ErrNotScheduled):
 		t.refused.Add(1)
 	default:
 		t.disable(err)
@@ -23,7 +23,7 @@ func (t *Threads) open(thread int, r *Reading) error {
 	return err
 }
 
-func (t *Threads) opened(thread int) (*Group, error) {
+func (t *threads) opened(thread int) (*Group, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if off := t.off.Load(); off != nil {
@@ -33,7 +33,7 @@ func (t *Threads) opened(thread int) (*Group, error) {
 	slots := *t.slots.Load()
 	if _, known := slots[thread]; !known && len(slots) >= t.limit {
 		t.full.Store(now() + int64(retryAfter))
-		return nil, ErrTooManyThreads
+		return nil, errTooManyThreads
 	}
 	group, err := Open(t.events...)
 	switch {
@@ -47,7 +47,7 @@ func (t *Threads) opened(thread int) (*Group, error) {
 
 // reap closes what ended threads had open. If a new thread has the ID of an ended one, that
 // is left to the new one's Read.
-func (t *Threads) reap() {
+func (t *threads) reap() {
 	if now() < t.reapAt {
 		return
 	}
@@ -64,8 +64,8 @@ func (t *Threads) reap() {
 	t.slots.Store(&left)
 }
 
-// drop closes a group that can not be read any more.
-func (t *Threads) drop(group *Group, thread int, slot threadSlot) {
+// drop closes a group that cannot be read any more.
+func (t *threads) drop(group *Group, thread int, slot threadSlot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if (*t.slots.Load())[thread].group == group { // not closed by closeAll
@@ -75,14 +75,14 @@ func (t *Threads) drop(group *Group, thread int, slot threadSlot) {
 }
 
 // set changes one slot; mu is held.
-func (t *Threads) set(thread int, slot threadSlot) {
+func (t *threads) set(thread int, slot threadSlot) {
 	next := maps.Clone(*t.slots.Load())
 	next[thread] = slot
 	t.slots.Store(&next)
 }
 
 // disable ends all counting for an error that other threads would have as well.
-func (t *Threads) disable(err error) {
+func (t *threads) disable(err error) {
 	if t.off.CompareAndSwap(nil, &err) {
 		_ = t.closeAll() // err says more
 		otel.Handle(err)
@@ -90,7 +90,7 @@ func (t *Threads) disable(err error) {
 }
 
 // closeAll closes all groups; off is set, so that no more are opened.
-func (t *Threads) closeAll() error {
+func (t *threads) closeAll() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var errs []error

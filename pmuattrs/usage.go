@@ -6,10 +6,10 @@ import (
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// Usage reads what the kernel accounts to each thread anyway: CPU time, page faults and
+// threadUsage reads what the kernel accounts to each thread anyway: CPU time, page faults and
 // context switches. It needs no privileges and works in every container on Linux. It has no
 // state: one Usage serves all threads.
-type Usage struct{ set *eventSet }
+type threadUsage struct{ set *eventSet }
 
 // usageField says which part of [perf.Usage] an event is; 0 for events of perf.
 type usageField uint8
@@ -24,27 +24,27 @@ const (
 	usageInvoluntary
 )
 
-// OpenUsage returns a Usage. The error wraps [ErrNotSupported] on systems other than Linux.
-func OpenUsage() (*Usage, error) {
+// openUsage returns a Usage. The error wraps [ErrNotSupported] on systems other than Linux.
+func openUsage() (*threadUsage, error) {
 	if err := perf.ThreadUsage(new(perf.Usage)); err != nil {
 		return nil, fmt.Errorf("pmuattrs: thread usage: %w", err)
 	}
-	return &Usage{set: internSet(SourceUsage, []Event{
-		CPUTime, UserTime, SystemTime, MinorFaults, MajorFaults, VoluntarySwitches, InvoluntarySwitches,
+	return &threadUsage{set: internSet(SourceUsage, []Event{
+		CPUTime, userTime, systemTime, minorFaults, majorFaults, voluntarySwitches, involuntarySwitches,
 	})}, nil
 }
 
 // Source returns [SourceUsage].
-func (u *Usage) Source() Source { return u.set.source }
+func (u *threadUsage) Source() Source { return u.set.source }
 
 // Events returns CPUTime, UserTime, SystemTime, MinorFaults, MajorFaults, VoluntarySwitches
 // and InvoluntarySwitches.
-func (u *Usage) Events() []Event { return u.set.events }
+func (u *threadUsage) Events() []Event { return u.set.events }
 
 // Read fills r with what the calling OS thread has used since it began. It takes three system
 // calls, about 1 µs, and allocates nothing. Any thread may call it; two readings can only be
 // compared if they are of the same one.
-func (u *Usage) Read(r *Reading) error {
+func (u *threadUsage) Read(r *Reading) error {
 	var used perf.Usage
 	if err := perf.ThreadUsage(&used); err != nil {
 		*r = Reading{}
@@ -64,4 +64,4 @@ func (u *Usage) Read(r *Reading) error {
 }
 
 // Close does nothing: there is nothing open.
-func (u *Usage) Close() error { return nil }
+func (u *threadUsage) Close() error { return nil }

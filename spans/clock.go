@@ -2,7 +2,7 @@ package spans
 
 import "time"
 
-// epoch is where the nanosecond time line of all regions begins. It carries a monotonic
+// epoch is where the nanosecond time line of all spans begins. It carries a monotonic
 // reading, so that differences to it do not jump with the wall clock.
 var epoch = time.Now()
 

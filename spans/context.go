@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -21,9 +22,15 @@ type (
 // spanKey is the key of the current span in a context, nil if it could not be learned.
 var spanKey = learnSpanKey()
 
+// isSpanKey reports whether key is the context key of the current span. Package trace asks for it several times a span, always
+// with the same two words, which are quicker to compare than what they stand for.
+func isSpanKey(key any) bool {
+	return *(*[2]uintptr)(unsafe.Pointer(&key)) == *(*[2]uintptr)(unsafe.Pointer(&spanKey)) || key == spanKey
+}
+
 // context returns next with the span in it.
 func (s *recordingSpan) context(next context.Context) context.Context {
-	s.region.ctx = next
+	s.live.ctx = next
 	if spanKey == nil {
 		return trace.ContextWithSpan(next, s)
 	}
@@ -31,7 +38,7 @@ func (s *recordingSpan) context(next context.Context) context.Context {
 }
 
 func (s *plainSpan) context(next context.Context) context.Context {
-	s.region.ctx = next
+	s.live.ctx = next
 	if spanKey == nil {
 		return trace.ContextWithSpan(next, s)
 	}
@@ -40,45 +47,45 @@ func (s *plainSpan) context(next context.Context) context.Context {
 
 // Value implements context.Context.
 func (c *recordingContext) Value(key any) any {
-	if key == spanKey {
+	if isSpanKey(key) {
 		return (*recordingSpan)(c)
 	}
-	return c.region.ctx.Value(key)
+	return c.live.ctx.Value(key)
 }
 
 // Value implements context.Context.
 func (c *plainContext) Value(key any) any {
-	if key == spanKey {
+	if isSpanKey(key) {
 		return (*plainSpan)(c)
 	}
-	return c.region.ctx.Value(key)
+	return c.live.ctx.Value(key)
 }
 
 // Deadline implements context.Context.
-func (c *recordingContext) Deadline() (time.Time, bool) { return c.region.ctx.Deadline() }
+func (c *recordingContext) Deadline() (time.Time, bool) { return c.live.ctx.Deadline() }
 
 // Deadline implements context.Context.
-func (c *plainContext) Deadline() (time.Time, bool) { return c.region.ctx.Deadline() }
+func (c *plainContext) Deadline() (time.Time, bool) { return c.live.ctx.Deadline() }
 
 // Done implements context.Context.
-func (c *recordingContext) Done() <-chan struct{} { return c.region.ctx.Done() }
+func (c *recordingContext) Done() <-chan struct{} { return c.live.ctx.Done() }
 
 // Done implements context.Context.
-func (c *plainContext) Done() <-chan struct{} { return c.region.ctx.Done() }
+func (c *plainContext) Done() <-chan struct{} { return c.live.ctx.Done() }
 
 // Err implements context.Context.
-func (c *recordingContext) Err() error { return c.region.ctx.Err() }
+func (c *recordingContext) Err() error { return c.live.ctx.Err() }
 
 // Err implements context.Context.
-func (c *plainContext) Err() error { return c.region.ctx.Err() }
+func (c *plainContext) Err() error { return c.live.ctx.Err() }
 
 // String keeps fmt from walking through a span that others write to.
-func (c *recordingContext) String() string { return c.region.contextString() }
+func (c *recordingContext) String() string { return c.live.contextString() }
 
 // String keeps fmt from walking through a span that others write to.
-func (c *plainContext) String() string { return c.region.contextString() }
+func (c *plainContext) String() string { return c.live.contextString() }
 
-func (r *Region) contextString() string { return fmt.Sprintf("%v.WithSpan(%q)", r.ctx, r.name) }
+func (r *Span) contextString() string { return fmt.Sprintf("%v.WithSpan(%q)", r.ctx, r.name) }
 
 // learnSpanKey looks up a span in a context that remembers what it is asked for, and
 // believes the answer if a span can be found under it.

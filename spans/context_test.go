@@ -58,7 +58,7 @@ func TestContextOfASpanContinuesTheCallers(t *testing.T) {
 // can be looked through to its end.
 func TestHookMayPutAnotherSpanOnTop(t *testing.T) {
 	other, _ := newRecorded()
-	h := &recordingHook{onStart: func(ctx context.Context, _ *spans.Region) context.Context {
+	h := &recordingHook{onStart: func(ctx context.Context, _ *spans.Span) context.Context {
 		ctx, s := other.Tracer("").Start(context.WithValue(ctx, hookKey{}, 1), "of the hook")
 		s.End()
 		return ctx

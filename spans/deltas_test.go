@@ -3,17 +3,15 @@ package spans
 import (
 	"testing"
 
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TestDeltaKeepsWhatASpanThatIsEndingHasAdded collects when a span has added its self time
-// and not yet its duration, as seen by a reader that looks at the duration first.
+// TestDeltaKeepsWhatASpanThatIsEndingHasAdded collects when a span has added what is not its self
+// time and not yet its duration.
 func TestDeltaKeepsWhatASpanThatIsEndingHasAdded(t *testing.T) {
 	tp := Wrap(nil)
-	s := newRegionStats(instrumentation.Scope{Name: "scope"}, "name", trace.SpanKindInternal)
-	tp.regions = append(tp.regions, s)
+	s := tp.Tracer("scope").(*tracer).addStats("name", trace.SpanKindInternal)
 	p := NewProducer(tp, WithTemporality(metricdata.DeltaTemporality))
 	var self float64
 	var failed int64
@@ -33,7 +31,7 @@ func TestDeltaKeepsWhatASpanThatIsEndingHasAdded(t *testing.T) {
 			failed += point.Value
 		}
 	}
-	s.self.Record(3e9)
+	s.covered.Record(2e9)
 	s.errors.Add(1)
 	produce()
 	s.durations.Record(5e9)

@@ -179,7 +179,7 @@ func TestChildDoesNotEndParent(t *testing.T) {
 	_, child := tr.Start(ctx, "child")
 	child.SetName("renamed")
 	child.End()
-	if r := spans.RegionFromContext(ctx); r.Ended() || r.Name() != "parent" {
+	if r := spans.SpanFromContext(ctx); r.Ended() || r.Name() != "parent" {
 		t.Errorf("parent %q: ended %t with its child", r.Name(), r.Ended())
 	}
 	parent.End()

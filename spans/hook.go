@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Hook sees every region start and end. Its methods run on the goroutine that starts or
+// A Hook sees every span start and end. Its methods run on the goroutine that starts or
 // ends the span, inside the span's life, so their cost is the application's. They are
 // called by any number of goroutines. A panic in a hook is recovered and counted as
 // [Dropped.HookPanics]; the other hooks are called all the same.
@@ -13,20 +13,19 @@ type Hook interface {
 	// OnStart is called after the span has started; ctx contains it. The context it returns
 	// is the one that the caller of Start gets, with the span put back if it has gone;
 	// return ctx to leave it as it is.
-	OnStart(ctx context.Context, r *Region) context.Context
+	OnStart(ctx context.Context, r *Span) context.Context
 	// OnEnd is called at End, once, before the span ends: attributes can still be set.
-	OnEnd(r *Region)
+	OnEnd(r *Span)
 }
 
 // An AfterEnder is a Hook that is also called when the span has ended.
 type AfterEnder interface {
 	Hook
-	// AfterEnd is called when the end time is taken: [Region.Duration] and
-	// [Region.SelfTime] are final, attributes can not be set any more, and the time it
-	// takes is not the span's. It returns how long it held the caller up on purpose;
-	// that time is not counted as anybody's self time, and it is taken off the
-	// durations of the spans above.
-	AfterEnd(r *Region) time.Duration
+	// AfterEnd is called when the end time is taken: [Span.Duration] and
+	// [Span.SelfTime] are final, attributes cannot be set any more, and the time it takes is
+	// not the span's. It returns how long it held the caller up on purpose; that time is no
+	// span's self time, and it is taken off the durations of the spans above.
+	AfterEnd(r *Span) time.Duration
 }
 
 // hooks are the hooks of one provider.
@@ -45,20 +44,20 @@ func newHooks(all []Hook) hooks {
 	return h
 }
 
-func (h *hooks) onStart(ctx context.Context, r *Region) context.Context {
+func (h *hooks) onStart(ctx context.Context, r *Span) context.Context {
 	for _, hook := range h.all {
 		ctx = r.startHook(ctx, hook)
 	}
 	return ctx
 }
 
-func (h *hooks) onEnd(r *Region) {
+func (h *hooks) onEnd(r *Span) {
 	for _, hook := range h.all {
 		r.endHook(hook)
 	}
 }
 
-func (h *hooks) afterEnd(r *Region) (delay time.Duration) {
+func (h *hooks) afterEnd(r *Span) (delay time.Duration) {
 	for _, hook := range h.enders {
 		delay += r.afterEndHook(hook)
 	}
@@ -68,7 +67,7 @@ func (h *hooks) afterEnd(r *Region) (delay time.Duration) {
 // The three calls below recover each for itself, so that one hook that panics does not cost
 // the next one its turn. To ask for a panic only where there is one saves two nanoseconds.
 
-func (r *Region) startHook(ctx context.Context, hook Hook) (next context.Context) {
+func (r *Span) startHook(ctx context.Context, hook Hook) (next context.Context) {
 	next = ctx
 	returned := false
 	defer func() {
@@ -84,7 +83,7 @@ func (r *Region) startHook(ctx context.Context, hook Hook) (next context.Context
 	return next
 }
 
-func (r *Region) endHook(hook Hook) {
+func (r *Span) endHook(hook Hook) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -95,7 +94,7 @@ func (r *Region) endHook(hook Hook) {
 	returned = true
 }
 
-func (r *Region) afterEndHook(hook AfterEnder) (delay time.Duration) {
+func (r *Span) afterEndHook(hook AfterEnder) (delay time.Duration) {
 	returned := false
 	defer func() {
 		if !returned {

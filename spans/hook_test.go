@@ -19,15 +19,15 @@ import (
 // recordingHook notes its calls. The functions, where set, are called too.
 type recordingHook struct {
 	prefix   string
-	onStart  func(context.Context, *spans.Region) context.Context
-	onEnd    func(*spans.Region)
-	afterEnd func(*spans.Region) time.Duration
+	onStart  func(context.Context, *spans.Span) context.Context
+	onEnd    func(*spans.Span)
+	afterEnd func(*spans.Span) time.Duration
 
 	mu    sync.Mutex
 	calls []string
 }
 
-func (h *recordingHook) note(what string, r *spans.Region) {
+func (h *recordingHook) note(what string, r *spans.Span) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, h.prefix+what+" "+r.Name())
@@ -39,7 +39,7 @@ func (h *recordingHook) names() []string {
 	return slices.Clone(h.calls)
 }
 
-func (h *recordingHook) OnStart(ctx context.Context, r *spans.Region) context.Context {
+func (h *recordingHook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 	h.note("start", r)
 	if h.onStart != nil {
 		return h.onStart(ctx, r)
@@ -47,14 +47,14 @@ func (h *recordingHook) OnStart(ctx context.Context, r *spans.Region) context.Co
 	return ctx
 }
 
-func (h *recordingHook) OnEnd(r *spans.Region) {
+func (h *recordingHook) OnEnd(r *spans.Span) {
 	h.note("end", r)
 	if h.onEnd != nil {
 		h.onEnd(r)
 	}
 }
 
-func (h *recordingHook) AfterEnd(r *spans.Region) time.Duration {
+func (h *recordingHook) AfterEnd(r *spans.Span) time.Duration {
 	h.note("after", r)
 	if h.afterEnd != nil {
 		return h.afterEnd(r)
@@ -65,10 +65,10 @@ func (h *recordingHook) AfterEnd(r *spans.Region) time.Duration {
 // plainHook is a hook without AfterEnd.
 type plainHook struct{ h *recordingHook }
 
-func (p plainHook) OnStart(ctx context.Context, r *spans.Region) context.Context {
+func (p plainHook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 	return p.h.OnStart(ctx, r)
 }
-func (p plainHook) OnEnd(r *spans.Region) { p.h.OnEnd(r) }
+func (p plainHook) OnEnd(r *spans.Span) { p.h.OnEnd(r) }
 
 type hookKey struct{}
 
@@ -76,12 +76,12 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 	var order []string
 	hook := func(name string) *recordingHook {
 		return &recordingHook{
-			onStart: func(ctx context.Context, _ *spans.Region) context.Context {
+			onStart: func(ctx context.Context, _ *spans.Span) context.Context {
 				order = append(order, name+" start")
 				return ctx
 			},
-			onEnd:    func(*spans.Region) { order = append(order, name+" end") },
-			afterEnd: func(*spans.Region) time.Duration { order = append(order, name+" after"); return 0 },
+			onEnd:    func(*spans.Span) { order = append(order, name+" end") },
+			afterEnd: func(*spans.Span) time.Duration { order = append(order, name+" after"); return 0 },
 		}
 	}
 	tp := wrapSDK(t, spans.WithHook(hook("a")), spans.WithHook(plainHook{hook("b")}), spans.WithHook(hook("c")))
@@ -105,10 +105,10 @@ func TestHookContextReachesTheCallerWithTheSpan(t *testing.T) {
 		{"nil", func(context.Context) context.Context { return nil }, nil},
 		{"unrelated", func(context.Context) context.Context { return context.WithValue(context.Background(), hookKey{}, 2) }, 2},
 	} {
-		h := &recordingHook{onStart: func(ctx context.Context, r *spans.Region) context.Context {
+		h := &recordingHook{onStart: func(ctx context.Context, r *spans.Span) context.Context {
 			inHook, session = trace.SpanFromContext(ctx), spans.SessionFromContext(ctx)
-			if got := spans.RegionFromContext(ctx); got != r {
-				t.Errorf("%s: RegionFromContext in OnStart = %p, want the region %p", c.name, got, r)
+			if got := spans.SpanFromContext(ctx); got != r {
+				t.Errorf("%s: SpanFromContext in OnStart = %p, want the region %p", c.name, got, r)
 			}
 			return c.change(ctx)
 		}}
@@ -133,14 +133,14 @@ func TestHookContextReachesTheCallerWithTheSpan(t *testing.T) {
 
 func TestHookAttributesReachTheSpanUntilItEnds(t *testing.T) {
 	sdk, ended := newRecorded()
-	set := func(r *spans.Region, when string) {
+	set := func(r *spans.Span, when string) {
 		r.SetAttributes(attribute.Bool(when, true))
 		r.AddEvent(when, attribute.Bool("k", true))
 	}
 	h := &recordingHook{
-		onStart: func(ctx context.Context, r *spans.Region) context.Context { set(r, "start"); return ctx },
-		onEnd:   func(r *spans.Region) { set(r, "end") },
-		afterEnd: func(r *spans.Region) time.Duration {
+		onStart: func(ctx context.Context, r *spans.Span) context.Context { set(r, "start"); return ctx },
+		onEnd:   func(r *spans.Span) { set(r, "end") },
+		afterEnd: func(r *spans.Span) time.Duration {
 			if r.IsRecording() {
 				t.Error("the span still records in AfterEnd")
 			}
@@ -160,12 +160,12 @@ func TestHookAttributesReachTheSpanUntilItEnds(t *testing.T) {
 func TestAfterEndSeesFinalTimes(t *testing.T) {
 	var duration, self []time.Duration
 	h := &recordingHook{
-		onEnd: func(r *spans.Region) {
+		onEnd: func(r *spans.Span) {
 			if r.Ended() {
 				t.Error("Ended() in OnEnd")
 			}
 		},
-		afterEnd: func(r *spans.Region) time.Duration {
+		afterEnd: func(r *spans.Span) time.Duration {
 			if !r.Ended() {
 				t.Error("not Ended() in AfterEnd")
 			}
@@ -178,7 +178,7 @@ func TestAfterEndSeesFinalTimes(t *testing.T) {
 	_, child := tp.Tracer("").Start(ctx, "child", at(10*ms))
 	child.End(at(15 * ms))
 	_, late := tp.Tracer("").Start(ctx, "late", at(20*ms))
-	region := spans.RegionFromContext(ctx)
+	region := spans.SpanFromContext(ctx)
 	parent.End(at(30 * ms))
 	late.End(at(100 * ms))
 	if want := []time.Duration{5 * ms, 30 * ms, 80 * ms}; !slices.Equal(duration, want) {
@@ -192,14 +192,14 @@ func TestAfterEndSeesFinalTimes(t *testing.T) {
 	}
 }
 
-// TestInsertedDelayBelongsToNobody holds that what AfterEnd sleeps is neither the child's
-// time nor the parent's own, and is taken off the parents' durations.
+// TestInsertedDelayBelongsToNobody holds that the time that AfterEnd sleeps is neither the
+// child's nor the parent's self time, and is taken off the parents' durations.
 func TestInsertedDelayBelongsToNobody(t *testing.T) {
 	for _, sampler := range []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.NeverSample()} {
 		synctest.Test(t, func(t *testing.T) {
 			sdk, ended := newRecorded(sdktrace.WithSampler(sampler))
 			var session time.Duration
-			h := &recordingHook{afterEnd: func(r *spans.Region) time.Duration {
+			h := &recordingHook{afterEnd: func(r *spans.Span) time.Duration {
 				if r.Name() != "child" {
 					session = r.Session().Delay()
 					return -time.Hour // ignored
@@ -256,9 +256,9 @@ func TestInsertedDelayBelongsToNobody(t *testing.T) {
 
 func TestPanickingHooksAreRecoveredAndCounted(t *testing.T) {
 	boom := &recordingHook{
-		onStart:  func(context.Context, *spans.Region) context.Context { panic("start") },
-		onEnd:    func(*spans.Region) { panic("end") },
-		afterEnd: func(*spans.Region) time.Duration { panic("after") },
+		onStart:  func(context.Context, *spans.Span) context.Context { panic("start") },
+		onEnd:    func(*spans.Span) { panic("end") },
+		afterEnd: func(*spans.Span) time.Duration { panic("after") },
 	}
 	calm := &recordingHook{}
 	tp := wrapSDK(t, spans.WithHook(boom), spans.WithHook(calm))
@@ -283,8 +283,8 @@ func TestPanickingHooksAreRecoveredAndCounted(t *testing.T) {
 
 func TestHookSeesTheRegion(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
-	var seen []*spans.Region
-	h := &recordingHook{onStart: func(ctx context.Context, r *spans.Region) context.Context {
+	var seen []*spans.Span
+	h := &recordingHook{onStart: func(ctx context.Context, r *spans.Span) context.Context {
 		seen = append(seen, r)
 		return ctx
 	}}
@@ -317,11 +317,11 @@ func TestHookSeesTheRegion(t *testing.T) {
 	if !p.SpanContext().Equal(parent.SpanContext()) || !c.IsRecording() || p.Session() != c.Session() {
 		t.Errorf("span context %v, recording %t", p.SpanContext(), c.IsRecording())
 	}
-	if got := spans.RegionFromContext(childCtx); got != c {
-		t.Errorf("RegionFromContext = %p, want %p", got, c)
+	if got := spans.SpanFromContext(childCtx); got != c {
+		t.Errorf("SpanFromContext = %p, want %p", got, c)
 	}
-	if got := spans.RegionFromContext(context.Background()); got != nil {
-		t.Errorf("RegionFromContext of an empty context = %p, want nil", got)
+	if got := spans.SpanFromContext(context.Background()); got != nil {
+		t.Errorf("SpanFromContext of an empty context = %p, want nil", got)
 	}
 	child.End()
 	parent.End()

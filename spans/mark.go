@@ -12,26 +12,29 @@ import (
 
 // Regions stand in any execution trace that is recorded while they are open, see package mark.
 
-// markID tells the region apart from all others that are open: where it is in memory.
-func (r *Region) markID() uint64 { return uint64(uintptr(unsafe.Pointer(r))) }
+// markID tells the span apart from all others that are open: where it is in memory.
+func (r *Span) markID() uint64 { return uint64(uintptr(unsafe.Pointer(r))) }
 
-// markStart writes the start of the region, which was started in ctx, into the trace that is on.
-func (r *Region) markStart(ctx context.Context) {
+// markStart writes the start of the span, which was started in ctx, into the trace that is on.
+func (r *Span) markStart(ctx context.Context) {
 	own, above := r.SpanContext(), trace.SpanContextFromContext(ctx)
 	s := mark.Span{ID: r.markID(), Name: r.name}
 	if own.SpanID() != above.SpanID() { // a provider that makes no spans hands the ID above on
 		s.SpanID = number(own.SpanID())
+		if own.IsSampled() {
+			s.Trace = own.TraceID()
+		}
 	}
 	if r.parent != nil {
 		s.Parent = r.parent.markID()
-	} else if above.IsRemote() && above.TraceID() == own.TraceID() {
-		s.Remote = number(above.SpanID())
+	} else {
+		s.Remote = number(r.remote)
 	}
 	mark.LogStart(r.tracer.scope.Name, s)
 }
 
 // markEnd writes its end.
-func (r *Region) markEnd() {
+func (r *Span) markEnd() {
 	name := ""
 	if p := r.renamed.Load(); p != nil {
 		name = *p

@@ -86,15 +86,21 @@ func TestMarksInTrace(t *testing.T) {
 				}
 				return spanID(s)
 			}
+			traceOf := func(s trace.Span) [16]byte {
+				if !c.ids || !s.SpanContext().IsSampled() {
+					return [16]byte{}
+				}
+				return s.SpanContext().TraceID()
+			}
 			ids := [3]uint64{got[0].Span.ID, got[1].Span.ID, got[2].Span.ID}
 			freshRemote := uint64(0)
 			if !c.ids {
 				freshRemote = far // a provider that makes no spans knows no new roots either
 			}
 			want := []mark.Mark{
-				{Kind: mark.Start, Span: mark.Span{ID: ids[0], SpanID: own(root), Remote: far, Name: "root name"}},
-				{Kind: mark.Start, Span: mark.Span{ID: ids[1], Parent: ids[0], SpanID: own(child), Name: "child"}},
-				{Kind: mark.Start, Span: mark.Span{ID: ids[2], SpanID: own(fresh), Remote: freshRemote, Name: "fresh"}},
+				{Kind: mark.Start, Span: mark.Span{ID: ids[0], SpanID: own(root), Trace: traceOf(root), Remote: far, Name: "root name"}},
+				{Kind: mark.Start, Span: mark.Span{ID: ids[1], Parent: ids[0], SpanID: own(child), Trace: traceOf(child), Name: "child"}},
+				{Kind: mark.Start, Span: mark.Span{ID: ids[2], SpanID: own(fresh), Trace: traceOf(fresh), Remote: freshRemote, Name: "fresh"}},
 				{Kind: mark.End, Span: mark.Span{ID: ids[2]}},
 				{Kind: mark.End, Span: mark.Span{ID: ids[1], Name: "renamed"}},
 				{Kind: mark.End, Span: mark.Span{ID: ids[0]}},
@@ -115,7 +121,7 @@ func TestMarksInTrace(t *testing.T) {
 }
 
 func TestNoMarksWithoutRecording(t *testing.T) {
-	tr := wrap(t, newSDK(sdktrace.AlwaysSample()), spans.WithRecording(false)).Tracer("scope")
+	tr := wrap(t, newSDK(sdktrace.AlwaysSample()), spans.WithoutRecording()).Tracer("scope")
 	if got := marks(t, func() { _, s := tr.Start(t.Context(), "op"); s.End() }); len(got) != 0 {
 		t.Errorf("marks %+v of spans that are not recorded", got)
 	}

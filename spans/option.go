@@ -52,59 +52,57 @@ func newConfig(opts []Option) (config, error) {
 	return c, errors.Join(errs...)
 }
 
-// WithHook adds a hook. Hooks are called in the order in which they were added. By
-// default, if this option is not used, there are none.
+// WithHook adds a hook. Hooks are called in the order in which they were added. Default: none.
 func WithHook(h Hook) Option {
 	return optionFunc(func(c config) config { c.hooks = append(c.hooks, h); return c })
 }
 
-// WithStore sets where finished sessions go. By default, if this option is not used, it is
-// a [Ring] of 16 MiB.
+// WithStore sets where finished sessions go. Default: a [Ring] of 16 MiB.
 func WithStore(s Store) Option {
 	return optionFunc(func(c config) config { c.store = s; return c })
 }
 
-// WithRecording sets whether regions are measured from the beginning, see
-// [TracerProvider.SetRecording]. By default, if this option is not used, they are.
-func WithRecording(on bool) Option {
-	return optionFunc(func(c config) config { c.recording = on; return c })
+// WithoutRecording measures no regions until [TracerProvider.SetRecording] switches that on. Default: regions are measured from the
+// beginning.
+func WithoutRecording() Option {
+	return optionFunc(func(c config) config { c.recording = false; return c })
 }
 
 // WithoutPanicRecording leaves exception events out when a panic unwinds through a
-// deferred End, like the SDK's option of that kind, which the wrapper cannot see. By default,
-// if this option is not used, they are added.
+// deferred End, like the SDK's option of that kind, which the wrapper cannot see. Default:
+// they are added.
 func WithoutPanicRecording() Option {
 	return optionFunc(func(c config) config { c.panicsIgnored = true; return c })
 }
 
 // WithTrustedSessions accepts the session ID that a caller sent in W3C baggage as the
-// [SessionRecord.Origin]. Use it only where all callers are trusted. By default, if this option
-// is not used, what callers send is ignored.
+// [SessionRecord.Origin]. Use it only where all callers are trusted. Default: what callers send
+// is ignored.
 func WithTrustedSessions() Option {
 	return optionFunc(func(c config) config { c.trusted = true; return c })
 }
 
 // WithSessionFilter records the session of a local root only if keep returns true for
-// the context and the name with which it is started. Its regions are measured all the same.
-// By default, if this option is not used, every session is recorded.
+// the context and the name with which it is started. Its spans are measured all the same.
+// Default: every session is recorded.
 func WithSessionFilter(keep func(ctx context.Context, name string) bool) Option {
 	return optionFunc(func(c config) config { c.filter = keep; return c })
 }
 
-// WithMaxRegions bounds the number of regions, in [1, 1e6]; spans of further names are
-// measured under the one region "other". By default, if this option is not used, it is 2000.
+// WithMaxRegions bounds the number of regions, the metrics' cardinality, in [1, 1e6]; spans of
+// further names are measured under the one region "other". Default: 2000.
 func WithMaxRegions(n int) Option {
 	return optionFunc(func(c config) config { c.maxRegions = n; return c })
 }
 
 // WithMaxSessionSpans bounds the number of spans recorded in one session, in [1, 1e6]; the
-// rest are counted as dropped. By default, if this option is not used, it is 4096.
+// rest are counted as dropped. Default: 4096. All open sessions have 65,536 together, and 16 more each.
 func WithMaxSessionSpans(n int) Option {
 	return optionFunc(func(c config) config { c.maxSpans = n; return c })
 }
 
 // WithQueueSize bounds the number of ended sessions that wait for the worker, in [1, 1e6].
-// By default, if this option is not used, it is 1024.
+// Default: 1024.
 func WithQueueSize(n int) Option {
 	return optionFunc(func(c config) config { c.queue = n; return c })
 }

@@ -11,8 +11,8 @@ import (
 
 // recordPanic adds the exception event that the SDK adds when its own End is deferred. It
 // runs below the deferred End, so a stack trace still shows where the panic began.
-func (r *Region) recordPanic(value any, opts []trace.SpanEndOption) {
-	if r.tracer.provider.panicsIgnored {
+func (p *TracerProvider) recordPanic(span trace.Span, value any, opts []trace.SpanEndOption) {
+	if p.panicsIgnored {
 		return
 	}
 	attrs := []attribute.KeyValue{
@@ -24,7 +24,7 @@ func (r *Region) recordPanic(value any, opts []trace.SpanEndOption) {
 		stack = stack[:runtime.Stack(stack, false)]
 		attrs = append(attrs, attribute.String("exception.stacktrace", string(stack)))
 	}
-	r.inner.AddEvent("exception", trace.WithAttributes(attrs...))
+	span.AddEvent("exception", trace.WithAttributes(attrs...))
 }
 
 // typeName is the full name of the value's type: "errors.errorString" for *errors.errorString.

@@ -164,7 +164,7 @@ func TestWithoutPanicRecordingLeavesTheEventOut(t *testing.T) {
 
 func TestPanicsAreRecordedWhileRecordingIsOff(t *testing.T) {
 	sdk, ended := newRecorded()
-	tp := wrap(t, sdk, spans.WithRecording(false))
+	tp := wrap(t, sdk, spans.WithoutRecording())
 	if got := endPanicking(tp, "a"); got[0] != "boom" {
 		t.Errorf("recovered %v, want boom", got)
 	}

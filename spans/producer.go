@@ -42,11 +42,13 @@ type Producer struct {
 	provider    *TracerProvider
 	temporality metricdata.Temporality
 	begin       time.Time
+	exemplars   *exemplars // nil for none
 
-	mu   sync.Mutex
-	prev map[*regionStats]*reported // delta only
-	last time.Time
-	lost Dropped
+	mu      sync.Mutex
+	prev    map[*regionStats]*reported // delta only
+	scratch *otelhdr.Snapshot          // cumulative only: of the region that is being read
+	last    time.Time
+	lost    Dropped
 }
 
 // reported is what a region had come to at the last collection.
@@ -64,18 +66,25 @@ type producerOptionFunc func(*Producer)
 func (f producerOptionFunc) applyProducer(p *Producer) { f(p) }
 
 // WithTemporality sets whether values are those since the start or since the last
-// collection. By default, if this option is not used, they are cumulative.
+// collection. Default: cumulative.
 func WithTemporality(t metricdata.Temporality) ProducerOption {
 	return producerOptionFunc(func(p *Producer) { p.temporality = t })
 }
 
 // NewProducer returns a producer for one reader; give it to sdkmetric.WithProducer.
+//
+// Durations have exemplars: of each region up to eight sampled spans of sessions that have ended since the last collection, among them
+// the slowest. OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves them out.
 func NewProducer(tp *TracerProvider, opts ...ProducerOption) *Producer {
 	p := &Producer{
 		provider:    tp,
 		temporality: metricdata.CumulativeTemporality,
 		begin:       time.Now(),
 		prev:        map[*regionStats]*reported{},
+	}
+	if wantsExemplars() {
+		p.exemplars = &exemplars{of: map[*regionStats]*reservoir{}}
+		tp.exemplars.add(p.exemplars)
 	}
 	p.last = p.begin
 	for _, o := range opts {
@@ -85,7 +94,7 @@ func NewProducer(tp *TracerProvider, opts ...ProducerOption) *Producer {
 }
 
 // Produce implements sdkmetric.Producer. It never returns an error, which would make
-// the reader leave out everybody's metrics.
+// the reader leave out all metrics.
 func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,17 +105,21 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	durations := metricdata.ExponentialHistogram[float64]{Temporality: p.temporality}
 	self := metricdata.Sum[float64]{Temporality: p.temporality, IsMonotonic: true}
 	failed := metricdata.Sum[int64]{Temporality: p.temporality, IsMonotonic: true}
-	for _, s := range p.provider.live() {
+	live := p.provider.live()
+	durations.DataPoints = make([]metricdata.ExponentialHistogramDataPoint[float64], 0, len(live))
+	self.DataPoints = make([]metricdata.DataPoint[float64], 0, len(live))
+	failed.DataPoints = make([]metricdata.DataPoint[int64], 0, len(live))
+	for _, s := range live {
 		now := p.since(s)
 		if now.durations.Count() == 0 {
 			continue
 		}
-		set := RegionAttributes(s.scope, s.name)
 		point := now.durations.Exponential(exponentialScale, time.Nanosecond.Seconds())
-		point.Attributes, point.StartTime, point.Time = set, start, end
+		point.Attributes, point.StartTime, point.Time = s.set, start, end
+		point.Exemplars = p.exemplars.take(s)
 		durations.DataPoints = append(durations.DataPoints, point)
-		self.DataPoints = append(self.DataPoints, metricdata.DataPoint[float64]{Attributes: set, StartTime: start, Time: end, Value: now.self})
-		failed.DataPoints = append(failed.DataPoints, metricdata.DataPoint[int64]{Attributes: set, StartTime: start, Time: end, Value: int64(now.errors)})
+		self.DataPoints = append(self.DataPoints, metricdata.DataPoint[float64]{Attributes: s.set, StartTime: start, Time: end, Value: now.self})
+		failed.DataPoints = append(failed.DataPoints, metricdata.DataPoint[int64]{Attributes: s.set, StartTime: start, Time: end, Value: int64(now.errors)})
 	}
 	// A metric without points is an error to some who receive it.
 	var metrics []metricdata.Metrics
@@ -138,10 +151,10 @@ func (p *Producer) delta() bool { return p.temporality == metricdata.DeltaTempor
 
 // since returns what a region has come to, since the last collection if those are deltas.
 func (p *Producer) since(s *regionStats) reported {
-	total := reported{
-		durations: s.durations.Snapshot(nil),
-		self:      s.self.Snapshot(nil).Sum() * time.Nanosecond.Seconds(),
-		errors:    s.errors.Load(),
+	durations, self := s.read(p.scratch)
+	total := reported{durations: durations, self: time.Duration(self).Seconds(), errors: s.errors.Load()}
+	if !p.delta() {
+		p.scratch = durations
 	}
 	prev := p.prev[s]
 	if !p.delta() {

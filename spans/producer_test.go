@@ -239,7 +239,7 @@ func TestProducerDroppedByReason(t *testing.T) {
 		}
 		return nil
 	}}
-	boom := &recordingHook{onEnd: func(r *spans.Region) {
+	boom := &recordingHook{onEnd: func(r *spans.Span) {
 		if r.Name() == "boom" {
 			panic("hook")
 		}

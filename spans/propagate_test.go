@@ -73,7 +73,7 @@ func (i injecting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return i.base.RoundTrip(req)
 }
 
-// bareContext can not be compared: comparing it panics.
+// bareContext is not comparable: comparing it panics.
 type bareContext struct {
 	context.Context
 	_ []int

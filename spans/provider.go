@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/otelprof/otelprof/internal/registry"
 )
 
 // DelayKey is the attribute, an int64 in nanoseconds, that tells how much delay causal
@@ -35,21 +37,27 @@ type TracerProvider struct {
 	panicsIgnored bool
 	trusted       bool
 	filter        func(ctx context.Context, name string) bool
-	maxRegions    int
 	maxSpans      int
 
-	drops  drops
-	worker *worker
+	worker  *worker
+	regions *registry.Registry[regionName, regionStats] // all tracers'
+	// exemplars are those that producers will tell of.
+	exemplars exemplarReaders
+
+	rooms sync.Pool // of *room: those that no session has
 
 	mu      sync.Mutex
 	tracers map[instrumentation.Scope]*tracer
-	regions []*regionStats // all tracers', in the order of their first span
-	// other is set, once, when regions is full.
-	other atomic.Pointer[regionStats]
+
+	// What spans write keeps away from what they read.
+	_     cacheLines
+	drops drops
+	room  atomic.Int64 // spans in sessions, see room.go
+	_     cacheLines
 }
 
 // Wrap returns a provider whose spans are base's, measured. It starts one goroutine, which
-// [TracerProvider.Shutdown] ends. A nil base is taken as one without spans: regions are measured,
+// [TracerProvider.Shutdown] ends. A nil base is taken as one without spans of its own: ours are measured,
 // nothing is exported.
 //
 // Options out of their range are reported once to otel.Handle and replaced by their default,
@@ -72,10 +80,10 @@ func Wrap(base trace.TracerProvider, opts ...Option) *TracerProvider {
 		panicsIgnored: c.panicsIgnored,
 		trusted:       c.trusted,
 		filter:        c.filter,
-		maxRegions:    c.maxRegions,
 		maxSpans:      c.maxSpans,
 		tracers:       map[instrumentation.Scope]*tracer{},
 	}
+	p.regions = registry.New(c.maxRegions, regionName.hash, p.newOther)
 	p.recording.Store(c.recording)
 	p.worker = newWorker(c.store, c.queue, &p.drops)
 	return p

@@ -61,7 +61,7 @@ type SessionRecord struct {
 	Origin SessionID
 	// Name is the name of the root span, or the one given to StartSession.
 	Name string
-	// TraceID is that of the first root.
+	// TraceID is the trace ID of the first root.
 	TraceID trace.TraceID
 	// Attributes are the session's own tags.
 	Attributes []attribute.KeyValue

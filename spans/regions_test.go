@@ -117,7 +117,7 @@ func TestStatusFollowsTheSDKsRules(t *testing.T) {
 	} {
 		name := fmt.Sprint(c.set)
 		ctx, s := tp.Tracer("").Start(context.Background(), name)
-		r := spans.RegionFromContext(ctx)
+		r := spans.SpanFromContext(ctx)
 		for _, code := range c.set {
 			s.SetStatus(code, "")
 		}
@@ -164,7 +164,7 @@ func TestSetRecordingOffAndOn(t *testing.T) {
 	ctxA, a := tr.Start(ctx, "a", at(0))
 	tp.SetRecording(false)
 	ctxB, b := tr.Start(ctxA, "b")
-	if r := spans.RegionFromContext(ctxB); r != nil {
+	if r := spans.SpanFromContext(ctxB); r != nil {
 		t.Errorf("a span started while recording is off has region %q", r.Name())
 	}
 	b.SetName("renamed")

@@ -18,15 +18,15 @@ const defaultRingBytes = 16 << 20
 // worstPerName is how many of the slowest sessions of each name a Ring keeps.
 const worstPerName = 8
 
-// A Ring keeps finished sessions in memory, never more than its size in bytes: recent ones
-// in half of it, the slowest of each name in a quarter, and a uniform sample of all since the
-// start in the last quarter. So a rare slow request is still there when many fast ones came
-// after it, and there is something ordinary to compare it with.
+// A Ring keeps finished sessions in memory, chosen by tail sampling, never more than its size
+// in bytes: recent ones in half of it, the slowest of each name in a quarter, and a uniform
+// sample of all since the start in the last quarter. So a rare slow request is still there
+// when many fast ones came after it, and there is something ordinary to compare it with.
 //
-// Of the recent ones it wants at most [recentRate] a second, after a burst of [recentBurst];
-// at higher rates they follow each other too fast to be looked at, and making records of all
-// of them would cost the application more than measuring them. Sessions with errors have a
-// rate of their own.
+// Of the recent ones it wants at most [recentRate] a second, by a token bucket of
+// [recentBurst]; at higher rates they follow each other too fast to be looked at, and making
+// records of all of them would cost the application more than measuring them. Sessions with
+// errors have a rate of their own.
 //
 // All methods may be called by any goroutine. Append takes about a microsecond.
 type Ring struct {
@@ -36,7 +36,9 @@ type Ring struct {
 	uniform uniformSessions
 	paces   [2]pace // of sessions without and with errors
 
-	// What Wants decided of the session that Append brings next.
+	gate *ringGate
+
+	// Wants' decision on the session that Append brings next.
 	asRecent bool
 	draw     uint64
 }
@@ -51,9 +53,11 @@ const (
 // NewRing returns an empty ring of that many bytes. A session larger than a quarter of
 // it may find no place.
 func NewRing(sizeBytes int) *Ring {
+	gate := newRingGate()
 	return &Ring{
+		gate:    gate,
 		recent:  recentSessions{budget: budget{limit: sizeBytes / 2}, order: list.New(), byID: map[SessionID]*list.Element{}},
-		worst:   worstSessions{budget: budget{limit: sizeBytes / 4}, byName: map[string][]*SessionRecord{}},
+		worst:   worstSessions{budget: budget{limit: sizeBytes / 4}, byName: map[string]*worstName{}, gate: gate},
 		uniform: uniformSessions{budget: budget{limit: sizeBytes / 4}, below: math.MaxUint64},
 		paces:   [2]pace{{left: recentBurst}, {left: recentBurst}},
 		draw:    rand.Uint64(), asRecent: true,
@@ -62,11 +66,22 @@ func NewRing(sizeBytes int) *Ring {
 
 // Wants implements [Chooser].
 func (r *Ring) Wants(name string, duration time.Duration, errors int) bool {
+	return r.wants(rand.Uint64(), name, duration, errors)
+}
+
+// wants is Wants for a session that has drawn its number already.
+func (r *Ring) wants(draw uint64, name string, duration time.Duration, errors int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.draw = rand.Uint64()
-	r.asRecent = r.paces[min(errors, 1)].take(time.Now())
-	return r.asRecent || r.worst.wants(name, duration) || r.uniform.wants(r.draw)
+	r.draw = draw
+	p := &r.paces[min(errors, 1)]
+	r.asRecent = p.take(time.Now())
+	r.gate.setReady(errors, p)
+	if r.asRecent || r.worst.wants(name, duration) || r.uniform.wants(r.draw) {
+		return true
+	}
+	r.worst.publish(name)
+	return false
 }
 
 // Append implements [Store]. It returns an error for a session that is too large for all three parts.
@@ -80,6 +95,7 @@ func (r *Ring) Append(s *SessionRecord) error {
 		r.recent.replace(s)
 		r.worst.replace(s)
 		r.uniform.replace(s)
+		r.gate.below.Store(r.uniform.below)
 		return nil
 	}
 	if r.asRecent {
@@ -87,6 +103,7 @@ func (r *Ring) Append(s *SessionRecord) error {
 	}
 	r.worst.add(s)
 	r.uniform.add(s, r.draw)
+	r.gate.below.Store(r.uniform.below)
 	r.asRecent, r.draw = true, rand.Uint64() // for who appends without asking
 	return nil
 }
@@ -135,7 +152,7 @@ func (r *Ring) all() []*SessionRecord {
 		add(e.Value.(*SessionRecord))
 	}
 	for _, name := range r.worst.byName {
-		for _, s := range name {
+		for _, s := range name.sessions {
 			add(s)
 		}
 	}
@@ -161,7 +178,7 @@ type budget struct{ used, limit int }
 
 func (b *budget) full() bool { return b.used > b.limit }
 
-// pace lets recentRate pass in a second, after a burst of recentBurst.
+// pace is a token bucket: recentRate a second, in bursts of recentBurst.
 type pace struct {
 	left float64
 	last time.Time
@@ -208,73 +225,6 @@ func (k *recentSessions) trim() {
 	}
 }
 
-// worstSessions are the slowest of each name, slowest first.
-type worstSessions struct {
-	budget
-	byName map[string][]*SessionRecord
-	// crowded is set when sessions have had to go for want of bytes. From then on a name that
-	// is here gets a place only for a slower session, or every session would be wanted.
-	crowded bool
-}
-
-func (k *worstSessions) replace(s *SessionRecord) {
-	for i, old := range k.byName[s.Name] {
-		if old.ID == s.ID {
-			k.used += s.SizeBytes() - old.SizeBytes()
-			k.byName[s.Name][i] = s
-			if s.SizeBytes() > k.limit { // it has outgrown this part and goes alone
-				k.drop(s.Name, i)
-			}
-			k.trim()
-			return
-		}
-	}
-}
-
-func (k *worstSessions) wants(name string, d time.Duration) bool {
-	kept := k.byName[name]
-	return len(kept) == 0 || len(kept) < worstPerName && !k.crowded || d > kept[len(kept)-1].Duration
-}
-
-func (k *worstSessions) add(s *SessionRecord) {
-	kept := k.byName[s.Name]
-	at := slices.IndexFunc(kept, func(k *SessionRecord) bool { return k.Duration < s.Duration })
-	if at < 0 { // of two that are as slow, the first stays
-		at = len(kept)
-	}
-	if at == worstPerName || s.SizeBytes() > k.limit {
-		return
-	}
-	k.byName[s.Name] = slices.Insert(kept, at, s)
-	k.used += s.SizeBytes()
-	if len(k.byName[s.Name]) > worstPerName {
-		k.drop(s.Name, worstPerName)
-	}
-	k.trim()
-}
-
-// trim takes the mildest session of a name with the most, until all fit.
-func (k *worstSessions) trim() {
-	for k.full() {
-		k.crowded = true
-		longest := ""
-		for name, kept := range k.byName {
-			if n := len(k.byName[longest]); len(kept) > n || len(kept) == n && kept[0].Duration < k.byName[longest][0].Duration {
-				longest = name
-			}
-		}
-		k.drop(longest, len(k.byName[longest])-1)
-	}
-}
-
-func (k *worstSessions) drop(name string, i int) {
-	kept := k.byName[name]
-	k.used -= kept[i].SizeBytes()
-	if k.byName[name] = slices.Delete(kept, i, i+1); len(kept) == 1 {
-		delete(k.byName, name)
-	}
-}
-
 // uniformSessions are a uniform sample: each session draws a number, the smallest ones stay.
 type uniformSessions struct {
 	budget
@@ -304,8 +254,8 @@ func (k *uniformSessions) replace(s *SessionRecord) {
 	}
 }
 
-// wants reports whether a session with this number would stay, as far as can be told
-// without its size.
+// wants reports whether a session with this number would stay, as far as is known without its
+// size.
 func (k *uniformSessions) wants(drawn uint64) bool { return drawn < k.below }
 
 func (k *uniformSessions) add(s *SessionRecord, drawn uint64) {

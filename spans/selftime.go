@@ -2,17 +2,18 @@ package spans
 
 import "sync/atomic"
 
-// cover adds up the time in which at least one of a region's children, or a wait, is open.
-// What remains of the region's duration is its self time.
+// cover adds up the time in which at least one of a span's children, or a wait, is open.
+// What remains of the span's duration is its self time.
 //
-// Children start and end on any goroutine. Whoever takes the number of open children from
-// zero to one subtracts the time, whoever takes it back to zero adds the time, so the sum
-// of all closed intervals is in covered without a lock. The two adds of one interval may
-// land in any order, and those of the next interval before them, since addition commutes.
+// Children start and end on any goroutine. The goroutine that takes the number of open
+// children from zero to one subtracts the time, and the one that takes it back to zero adds
+// it, so the sum of all closed intervals is in covered without a lock. The two adds of one
+// interval may land in any order, and those of the next interval before them, since addition
+// commutes.
 //
 // Each opening also subtracts one bias and each closing adds one, so the number of
 // intervals still open can be read off the same word as the sum: one atomic load gives a
-// consistent answer. The bias is 36 years in nanoseconds; times are since the region's start,
+// consistent answer. The bias is 36 years in nanoseconds; times are since the span's start,
 // far below a half of it.
 type cover struct {
 	counts  atomic.Uint64 // intervals open now in the low half, children ever begun in the high
@@ -40,6 +41,9 @@ func (c *cover) end(at int64) {
 		c.covered.Add(at + coverBias)
 	}
 }
+
+// open reports whether an interval is open.
+func (c *cover) open() bool { return uint32(c.counts.Load()) != 0 }
 
 // children is the number of children ever begun.
 func (c *cover) children() int { return int(c.counts.Load() >> 32) }

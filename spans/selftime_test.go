@@ -67,7 +67,7 @@ func TestSelfTimeInFakeTime(t *testing.T) {
 			time.Sleep(8 * ms)
 		}, 8 * ms, 8 * ms},
 		{"waits", func(ctx context.Context, tr trace.Tracer) {
-			r := spans.RegionFromContext(ctx)
+			r := spans.SpanFromContext(ctx)
 			r.BeginWait()
 			time.Sleep(10 * ms)
 			r.BeginWait() // they nest
@@ -91,13 +91,13 @@ func TestSelfTimeInFakeTime(t *testing.T) {
 					sdk, _ := newRecorded(sdktrace.WithSampler(sampler))
 					tp := wrap(t, sdk)
 					ctx, s := tp.Tracer("").Start(context.Background(), "parent")
-					region := spans.RegionFromContext(ctx)
+					region := spans.SpanFromContext(ctx)
 					c.work(ctx, tp.Tracer(""))
 					if got := region.SelfTime(); got != c.self {
 						t.Errorf("SelfTime() before the end = %v, want %v", got, c.self)
 					}
 					s.End()
-					time.Sleep(time.Hour) // whatever is late ends
+					time.Sleep(time.Hour) // late children end
 					if r := regionOf(t, tp, "parent"); r.Total != c.total || r.Self != c.self {
 						t.Errorf("total %v, self %v; want %v, %v", r.Total, r.Self, c.total, c.self)
 					}
@@ -205,7 +205,7 @@ func TestSelfTimeStaysInRange(t *testing.T) {
 		tp := wrapSDK(t)
 		tr := tp.Tracer("")
 		ctx, parent := tr.Start(context.Background(), "parent", at(0))
-		region := spans.RegionFromContext(ctx)
+		region := spans.SpanFromContext(ctx)
 		var wg sync.WaitGroup
 		for g := range uint64(6) {
 			wg.Go(func() {

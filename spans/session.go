@@ -20,29 +20,31 @@ import (
 type Session struct {
 	id, origin SessionID
 	name       string
-	root       *Region // the first root
+	root       *Span // the first root
 	start      int64
 	explicit   bool // made by StartSession, ended by End
 
-	provider  atomic.Pointer[TracerProvider]
-	finished  atomic.Pointer[Region] // ended spans not yet taken by the worker, newest first
-	started   atomic.Int64           // spans admitted or refused
-	errors    atomic.Int32           // ended spans whose status is Error
-	delay     atomic.Int64           // inserted in this session, ns
-	end       atomic.Int64           // 0 while it is open
+	provider  atomic.Pointer[TracerProvider] // of an explicit one, see of
+	finished  atomic.Pointer[Span]           // ended spans not yet taken by the worker, newest first
+	started   atomic.Int64                   // spans admitted or refused, but for the root
+	errors    atomic.Int32                   // ended spans whose status is Error
+	delay     atomic.Int64                   // inserted in this session, ns
+	end       atomic.Int64                   // 0 while it is open
 	queued    atomic.Bool
 	lost      atomic.Bool // no further record is made
 	settled   atomic.Bool // the worker has taken the first record in hand
 	discarded atomic.Bool
 
 	attributes atomic.Pointer[sessionAttributes]
+	room       atomic.Pointer[room] // nil for a few spans
 
 	next *Session // in the worker's queue
 
 	// Of the worker only.
 	unwanted bool // no record is made
-	taken    []*Region
+	taken    []*Span
 	revision int
+	again    int64 // when the next record may be made, of one that has many
 }
 
 type sessionAttributes struct {
@@ -66,7 +68,7 @@ type sessionOptionFunc func(*Session)
 
 func (f sessionOptionFunc) applySession(s *Session) { f(s) }
 
-// WithSessionAttributes tags the session. By default, if this option is not used, it has no tags.
+// WithSessionAttributes tags the session. Default: no tags.
 func WithSessionAttributes(kv ...attribute.KeyValue) SessionOption {
 	return sessionOptionFunc(func(s *Session) { s.SetAttributes(kv...) })
 }
@@ -90,7 +92,7 @@ func StartSession(ctx context.Context, name string, opts ...SessionOption) (cont
 // SessionFromContext returns the session that a span started with ctx would belong to, nil
 // if it would begin one of its own.
 func SessionFromContext(ctx context.Context) *Session {
-	if _, s := regionIn(trace.SpanFromContext(ctx)); s != nil {
+	if _, s := liveIn(trace.SpanFromContext(ctx)); s != nil {
 		return s
 	}
 	s, _ := ctx.Value(sessionKey{}).(*Session)
@@ -133,7 +135,7 @@ func (s *Session) SetAttributes(kv ...attribute.KeyValue) {
 	a.kv = append(a.kv, kv...)
 }
 
-// Discard leaves the session out of the store. Its regions are measured all the same.
+// Discard leaves the session out of the store. Its spans are measured all the same.
 func (s *Session) Discard() {
 	if s != nil {
 		s.discarded.Store(true)
@@ -153,7 +155,7 @@ func (p *TracerProvider) keeps(ctx context.Context, name string) bool {
 }
 
 // begin makes s the session of a local root.
-func (s *Session) begin(ctx context.Context, p *TracerProvider, root *Region) {
+func (s *Session) begin(ctx context.Context, p *TracerProvider, root *Span) {
 	s.id = newSessionID()
 	s.origin = s.id
 	if p.trusted {
@@ -162,15 +164,30 @@ func (s *Session) begin(ctx context.Context, p *TracerProvider, root *Region) {
 		}
 	}
 	s.root, s.start = root, root.start
-	s.provider.Store(p)
 }
 
-// admit counts a span that starts and reports whether there is room for it.
+// of returns the session's provider, nil as long as no span has begun in one that [StartSession] made.
+func (s *Session) of() *TracerProvider {
+	if s.root != nil {
+		return s.root.tracer.provider
+	}
+	return s.provider.Load()
+}
+
+// begun is the number of spans that began in the session, its root among them.
+func (s *Session) begun(others int64) int64 {
+	if s.root != nil {
+		return others + 1
+	}
+	return others
+}
+
+// admit counts a span that starts, but for the session's root, and reports whether there is room for it.
 func (s *Session) admit(p *TracerProvider) bool {
 	if s.explicit && s.provider.Load() == nil {
 		s.provider.CompareAndSwap(nil, p)
 	}
-	if s.started.Add(1) > int64(p.maxSpans) {
+	if n := s.begun(s.started.Add(1)); n > int64(p.maxSpans) || !s.hold(p, n) {
 		p.drops.sessionFull.Add(1)
 		return false
 	}
@@ -179,16 +196,19 @@ func (s *Session) admit(p *TracerProvider) bool {
 
 // ended appends a span that has ended, with the delay inserted in it.
 //
-// The list is pushed at its head by compare-and-swap. Whoever swaps the head out sees all
-// that was written to the regions before their push.
-func (s *Session) ended(r *Region, delay int64) {
+// The list is pushed at its head by compare-and-swap. The push happens-before the swap that
+// takes the head out, so the worker sees all that was written to the spans. At is the time, if it is known.
+func (s *Session) ended(r *Span, delay, at int64) {
 	if delay != 0 {
 		r.delay.Add(delay)
 	}
 	if r.Failed() {
 		s.errors.Add(1)
 	}
-	for {
+	if s.root == r && s.declined(at) {
+		return
+	}
+	for !s.lost.Load() { // or it would pin spans that no worker takes
 		head := s.finished.Load()
 		r.next = head
 		if s.finished.CompareAndSwap(head, r) {
@@ -196,11 +216,22 @@ func (s *Session) ended(r *Region, delay int64) {
 		}
 	}
 	switch {
-	case s.root == r && !s.explicit:
+	case s.root == r:
 		s.close(r.end.Load())
 	case s.end.Load() != 0:
 		s.enqueue() // late: the record is made once more
 	}
+}
+
+// declined gives up the session, whose root has ended, if the store certainly does not want it, and reports whether it has.
+func (s *Session) declined(at int64) bool {
+	p := s.of()
+	if s.discarded.Load() || !p.worker.declines(s, at) {
+		return false
+	}
+	s.drop()
+	p.drops.unwanted.add()
+	return true
 }
 
 // close ends the session, once. A span that is pushed before the worker takes the list is
@@ -215,14 +246,15 @@ func (s *Session) close(at int64) {
 }
 
 func (s *Session) enqueue() {
-	p := s.provider.Load()
+	p := s.of()
 	if p == nil || s.lost.Load() || !s.queued.CompareAndSwap(false, true) {
 		return
 	}
 	why := &p.drops.queueFull
-	if s.discarded.Load() {
+	switch {
+	case s.discarded.Load():
 		why = &p.drops.discarded
-	} else if p.worker.offer(s) {
+	case p.worker.offer(s):
 		return
 	}
 	// Once the worker has the session it is counted there, and only the spans that came
@@ -230,9 +262,21 @@ func (s *Session) enqueue() {
 	if s.settled.Load() {
 		why = &p.drops.revisions
 	}
-	s.lost.Store(true)
+	s.drop()
 	why.Add(1)
 }
+
+// drop gives up the session, which is not in the worker's queue.
+func (s *Session) drop() {
+	s.lost.Store(true)
+	if s.finished.Load() != nil {
+		unlink(s.finished.Swap(nil))
+	}
+	s.leave()
+}
+
+// draw is a number by which a [Ring] chooses its sample: uniform, and another one for each session.
+func (s *Session) draw() uint64 { return binary.LittleEndian.Uint64(s.id[:8]) }
 
 // forget lets go of what the worker has taken; later spans find their way to nothing.
 func (s *Session) forget() {

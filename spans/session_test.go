@@ -110,7 +110,7 @@ func TestLocalRootPerRemoteRequest(t *testing.T) {
 	ctx, caller := tr.Start(context.Background(), "caller")
 	for i := range byte(3) {
 		sctx, server := tr.Start(remote(ctx, i+1), "server")
-		if spans.RegionFromContext(sctx).Parent() != nil {
+		if spans.SpanFromContext(sctx).Parent() != nil {
 			t.Error("a remote request has a local parent")
 		}
 		_, s := tr.Start(sctx, "work")
@@ -287,7 +287,7 @@ func TestWithSessionFilter(t *testing.T) {
 		if got := spans.SessionFromContext(cctx) != nil; got != (name == "order") {
 			t.Errorf("%s: has a session: %t", name, got)
 		}
-		if r := spans.RegionFromContext(cctx); r.SessionID().IsValid() != (name == "order") {
+		if r := spans.SpanFromContext(cctx); r.SessionID().IsValid() != (name == "order") {
 			t.Errorf("%s: SessionID() = %v", name, r.SessionID())
 		}
 		s.End()

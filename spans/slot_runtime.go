@@ -2,5 +2,5 @@
 
 package spans
 
-// schedulerSlots are for causal experiments and for times, both kept by the scheduler.
-const schedulerSlots = 2
+// schedulerSlots are two for causal experiments and one for times, which are kept by the scheduler.
+const schedulerSlots = 3

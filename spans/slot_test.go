@@ -24,13 +24,13 @@ func TestSlotsKeepWhatAHookSetUntilTheEnd(t *testing.T) {
 	for _, sampler := range []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.NeverSample()} {
 		one, name, wait, two := 1, "b", time.Second, 2
 		ends := 0
-		check := func(when string, r *spans.Region, want *int) {
+		check := func(when string, r *spans.Span, want *int) {
 			if slotA.Get(r) != &one || slotB.Get(r) != &name || slotC.Get(r) != &wait || slotD.Get(r) != want {
 				t.Errorf("%s: got %v, %v, %v, %v", when, slotA.Get(r), slotB.Get(r), slotC.Get(r), slotD.Get(r))
 			}
 		}
 		h := &recordingHook{
-			onStart: func(ctx context.Context, r *spans.Region) context.Context {
+			onStart: func(ctx context.Context, r *spans.Span) context.Context {
 				if slotA.Get(r) != nil || slotC.Get(r) != nil {
 					t.Error("a new region's slots are not empty")
 				}
@@ -42,8 +42,8 @@ func TestSlotsKeepWhatAHookSetUntilTheEnd(t *testing.T) {
 				slotD.Set(r, &two)
 				return ctx
 			},
-			onEnd: func(r *spans.Region) { check("end", r, &two); slotD.Set(r, nil); ends++ },
-			afterEnd: func(r *spans.Region) time.Duration {
+			onEnd: func(r *spans.Span) { check("end", r, &two); slotD.Set(r, nil); ends++ },
+			afterEnd: func(r *spans.Span) time.Duration {
 				check("after", r, nil)
 				return 0
 			},
@@ -65,7 +65,7 @@ func TestSlotsKeepWhatAHookSetUntilTheEnd(t *testing.T) {
 func TestSlotConcurrentSafe(t *testing.T) {
 	ctx, s := wrapSDK(t).Tracer("").Start(context.Background(), "x")
 	defer s.End()
-	r := spans.RegionFromContext(ctx)
+	r := spans.SpanFromContext(ctx)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -85,7 +85,7 @@ func TestSlotConcurrentSafe(t *testing.T) {
 func TestSlotAllocs(t *testing.T) {
 	ctx, s := wrapSDK(t).Tracer("").Start(context.Background(), "x")
 	defer s.End()
-	r, v := spans.RegionFromContext(ctx), 1
+	r, v := spans.SpanFromContext(ctx), 1
 	if n := testing.AllocsPerRun(100, func() { slotA.Set(r, &v); _ = slotA.Get(r) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
@@ -94,11 +94,11 @@ func TestSlotAllocs(t *testing.T) {
 var nameSlot, nameSlotB, nameSlotC = spans.NewNameSlot[int](), spans.NewNameSlot[int](), spans.NewNameSlot[int]()
 
 func TestNameSlotIsSharedByAllSpansOfOneName(t *testing.T) {
-	region := func(tp trace.TracerProvider, scope, name string) *spans.Region {
+	region := func(tp trace.TracerProvider, scope, name string) *spans.Span {
 		ctx, s := tp.Tracer(scope).Start(context.Background(), name)
 		s.SetName("renamed")
 		s.End()
-		return spans.RegionFromContext(ctx)
+		return spans.SpanFromContext(ctx)
 	}
 	tp := wrapSDK(t)
 	v, w := 1, 2

@@ -1,159 +1,293 @@
 package spans
 
 import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// recordingSpan wraps a span of the SDK that records. It embeds the whole interface, so
-// that assertions to sdktrace.ReadOnlySpan and ReadWriteSpan hold as before.
-type recordingSpan struct {
-	sdktrace.ReadWriteSpan
-	region Region
+// A Region is all spans of one instrumentation scope and one name, and the key of what is measured of them.
+type Region struct {
+	Scope instrumentation.Scope
+	Name  string
 }
 
-// plainSpan wraps any other span: one that the sampler left out, or another provider's.
-type plainSpan struct {
-	trace.Span
-	region Region
+// A Span is the live record of one span while it is measured. Hooks get it at start and end. Its methods may
+// be called by any goroutine, also after the end.
+type Span struct {
+	tracer  *tracer
+	stats   *regionStats // of the name given at start
+	parent  *Span
+	session *Session
+	inner   trace.Span
+	ctx     context.Context // that the span's own continues
+	name    string          // given at start
+	remote  trace.SpanID    // of the parent in another process, or across a connection of this one
+	renamed atomic.Pointer[string]
+
+	start   int64        // on the line of now
+	end     atomic.Int64 // stateOpen, stateEnding, or the end time once that is known
+	self    int64        // ns, written before the end time is
+	cover   cover        // its times are since start
+	delay   atomic.Int64 // inserted below this span, ns
+	status  atomic.Uint32
+	refused bool // the session's record is full
+	// unsampled is set if the sampler is known to follow this span, which it has left out.
+	unsampled bool
+	recorded  bool // it is one of the SDK that records until it ends
+	slots     slots
+
+	next *Span // in the session's list of ended spans
+	// index is the place in the session's record. Of the worker only.
+	index int
 }
 
-// recordingRoot and plainRoot are local roots. The session lies in the same allocation.
-type (
-	recordingRoot struct {
-		recordingSpan
-		session Session
-	}
-	plainRoot struct {
-		plainSpan
-		session Session
-	}
+const (
+	stateOpen   = 0
+	stateEnding = -1
 )
 
-// regionIn returns the region of a span of ours that records regions, and the session that
-// a span started below it belongs to.
-func regionIn(s trace.Span) (*Region, *Session) {
-	switch s := s.(type) {
-	case *recordingSpan:
-		return s.region.orNil()
-	case *plainSpan:
-		return s.region.orNil()
-	case sessionSpan:
-		return nil, s.session
+// isTime reports whether the end of a span is a time and not a state. Times before the
+// process started are negative.
+func isTime(end int64) bool { return end != stateOpen && end != stateEnding }
+
+// SpanFromContext returns the live record of the current span, nil if there is none.
+func SpanFromContext(ctx context.Context) *Span {
+	r, _ := liveIn(trace.SpanFromContext(ctx))
+	return r
+}
+
+// Name returns the span's name, the last one given by SetName.
+func (r *Span) Name() string {
+	if p := r.renamed.Load(); p != nil {
+		return *p
 	}
-	return nil, nil
+	return r.name
 }
 
-// orNil is nil for the region of a span that was started while recording was off.
-func (r *Region) orNil() (*Region, *Session) {
-	if r.stats == nil {
-		return nil, nil
+// Folded reports whether spans of its name, the last one given, are measured under the region "other": there were more
+// names than [WithMaxRegions]. What hooks keep by name should do the same.
+func (r *Span) Folded() bool {
+	return r.lastStats().overflow != nil
+}
+
+// StartName returns the name that the span was started with.
+func (r *Span) StartName() string { return r.name }
+
+// Scope returns the instrumentation scope of the tracer that started the span.
+func (r *Span) Scope() instrumentation.Scope { return r.tracer.scope }
+
+// Region returns what the span is measured under, as long as there are not too many names, see [Span.Folded].
+func (r *Span) Region() Region { return Region{r.Scope(), r.Name()} }
+
+// Kind returns the span's kind. For a span that is not recording, it is the kind of the
+// first span of its name.
+func (r *Span) Kind() trace.SpanKind {
+	if rec, ok := r.inner.(sdktrace.ReadOnlySpan); ok {
+		return rec.SpanKind()
 	}
-	return r, r.session
+	return r.stats.kind
 }
 
-// TracerProvider returns the wrapper, so that instrumentation which asks the current span
-// for its provider stays wrapped.
-func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.region.tracer.provider }
+// Start returns when the span started: the timestamp given by the caller, if there was one.
+func (r *Span) Start() time.Time { return epoch.Add(time.Duration(r.start)) }
 
-// End ends the span. See the package documentation for panics.
-func (s *recordingSpan) End(opts ...trace.SpanEndOption) {
-	if !s.region.tryEnd() {
-		s.ReadWriteSpan.End(opts...) // the SDK's own answer to a second End
-		return
+// Ended reports whether the span's end time is known.
+func (r *Span) Ended() bool { return isTime(r.end.Load()) }
+
+// Duration returns how long the span took, or how long it is open. Never negative.
+func (r *Span) Duration() time.Duration {
+	return time.Duration(max(0, r.endOrNow()-r.start))
+}
+
+// SelfTime returns the part of Duration in which no child was open and no wait marked by
+// [Span.BeginWait]. It is in [0, Duration].
+func (r *Span) SelfTime() time.Duration {
+	if r.Ended() {
+		return time.Duration(r.self)
 	}
-	// recover stops a panic only in the function that was deferred, which is this one.
-	if v := recover(); v != nil {
-		s.region.recordPanic(v, opts)
-		s.finish(opts)
-		panic(v)
-	}
-	s.finish(opts)
+	return time.Duration(r.selfAt(now()))
 }
 
-func (s *recordingSpan) finish(opts []trace.SpanEndOption) {
-	if s.region.stats == nil {
-		s.ReadWriteSpan.End(opts...)
-		return
-	}
-	s.region.beforeEnd()
-	s.ReadWriteSpan.End(opts...)
-	s.region.afterEnd(sinceEpoch(s.EndTime()))
+// selfAt is the self time of a span that is open until at. Children that are open then, or
+// begin later, do not change it once it has been taken.
+func (r *Span) selfAt(at int64) int64 {
+	duration := max(0, at-r.start)
+	return min(max(0, duration-r.cover.total(at-r.start)), duration)
 }
 
-// SetName renames the span and its region.
-func (s *recordingSpan) SetName(name string) {
-	s.region.rename(name)
-	s.ReadWriteSpan.SetName(name)
-}
-
-// SetStatus sets the status of the span.
-func (s *recordingSpan) SetStatus(code codes.Code, description string) {
-	s.region.setStatus(code)
-	s.ReadWriteSpan.SetStatus(code, description)
-}
-
-// ChildSpanCount returns the number of spans started below this one.
-func (s *recordingSpan) ChildSpanCount() int {
-	return s.ReadWriteSpan.ChildSpanCount() + s.region.cover.children()
-}
-
-// TracerProvider returns the wrapper.
-func (s *plainSpan) TracerProvider() trace.TracerProvider { return s.region.tracer.provider }
-
-// End ends the span.
-func (s *plainSpan) End(opts ...trace.SpanEndOption) {
-	if !s.region.tryEnd() {
-		s.Span.End(opts...)
-		return
-	}
-	// A span that is not recording has nowhere to put a panic and lets it pass.
-	if s.IsRecording() {
-		if v := recover(); v != nil {
-			s.region.recordPanic(v, opts)
-			s.finish(opts)
-			panic(v)
-		}
-	}
-	s.finish(opts)
-}
-
-func (s *plainSpan) finish(opts []trace.SpanEndOption) {
-	if s.region.stats == nil {
-		s.Span.End(opts...)
-		return
-	}
-	s.region.beforeEnd()
-	end := endTime(opts)
-	s.Span.End(opts...)
-	s.region.afterEnd(end)
-}
-
-// endTime returns the time given by trace.WithTimestamp, now by default.
-func endTime(opts []trace.SpanEndOption) int64 {
-	if len(opts) != 0 {
-		if cfg := trace.NewSpanEndConfig(opts...); !cfg.Timestamp().IsZero() {
-			return sinceEpoch(cfg.Timestamp())
-		}
+func (r *Span) endOrNow() int64 {
+	if end := r.end.Load(); isTime(end) {
+		return end
 	}
 	return now()
 }
 
-// SetName renames the span and its region.
-func (s *plainSpan) SetName(name string) {
-	s.region.rename(name)
-	s.Span.SetName(name)
+// Delay returns the time that hooks have inserted in the spans below, see [AfterEnder].
+// Where children ran side by side it is the sum over all of them.
+func (r *Span) Delay() time.Duration { return time.Duration(r.delay.Load()) }
+
+// AddDelay is for hooks that insert time in the middle of the span, and not at its end: it
+// counts as what [AfterEnder] returns for a span below. Call it between [Span.BeginWait] and
+// [Span.EndWait], so that it is not self time.
+func (r *Span) AddDelay(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	at := now()
+	r.hold(interval{at - int64(d), at})
+	r.delay.Add(int64(d))
+	if r.session != nil {
+		r.session.delay.Add(int64(d))
+	}
 }
 
-// SetStatus sets the status of the span.
-func (s *plainSpan) SetStatus(code codes.Code, description string) {
-	s.region.setStatus(code)
-	s.Span.SetStatus(code, description)
+// Deadline returns the deadline of the context in which the span was started.
+func (r *Span) Deadline() (deadline time.Time, ok bool) {
+	return r.ctx.Deadline()
 }
 
-func (r *Region) rename(name string) {
-	if r.end.Load() == stateOpen {
-		r.renamed.Store(&name)
+// Parent returns the span that was current when this one started, nil for a local root.
+func (r *Span) Parent() *Span { return r.parent }
+
+// RemoteParent returns the span ID of the parent if that came by propagation, zero if there is none. The parent may be of this
+// process all the same, if that calls itself.
+func (r *Span) RemoteParent() trace.SpanID { return r.remote }
+
+// Attributes returns the attributes that the span has now, nil if it is not recording.
+func (r *Span) Attributes() []attribute.KeyValue {
+	if rec, ok := r.inner.(sdktrace.ReadOnlySpan); ok && r.inner.IsRecording() {
+		return rec.Attributes()
+	}
+	return nil
+}
+
+// Session returns the session that the span belongs to, nil if there is none.
+func (r *Span) Session() *Session { return r.session }
+
+// SessionID returns the ID of the session, zero if there is none.
+func (r *Span) SessionID() SessionID {
+	if r.session == nil {
+		return SessionID{}
+	}
+	return r.session.id
+}
+
+// SpanContext returns the span's context.
+func (r *Span) SpanContext() trace.SpanContext { return r.inner.SpanContext() }
+
+// Failed reports whether the span's status is Error.
+func (r *Span) Failed() bool { return codes.Code(r.status.Load()) == codes.Error }
+
+// IsRecording reports whether the span takes attributes.
+func (r *Span) IsRecording() bool {
+	if r.recorded && r.end.Load() == stateOpen {
+		return true // without the lock that the SDK's span would take to tell
+	}
+	return r.inner.IsRecording()
+}
+
+// SetAttributes sets attributes of the span. It does nothing on a span that is not
+// recording or has ended.
+func (r *Span) SetAttributes(kv ...attribute.KeyValue) { r.inner.SetAttributes(kv...) }
+
+// AddEvent adds an event to the span, under the same conditions as SetAttributes.
+func (r *Span) AddEvent(name string, kv ...attribute.KeyValue) {
+	r.inner.AddEvent(name, trace.WithAttributes(kv...))
+}
+
+// BeginWait marks the beginning of a wait, for a lock or a channel say: the time until
+// [Span.EndWait] is not self time. Waits may nest and overlap.
+func (r *Span) BeginWait() { r.cover.beginWait(now() - r.start) }
+
+// EndWait marks the end of a wait.
+func (r *Span) EndWait() { r.cover.end(now() - r.start) }
+
+// tryEnd reports whether this call is the first End.
+func (r *Span) tryEnd() bool { return r.end.CompareAndSwap(stateOpen, stateEnding) }
+
+// setStatus follows the SDK's rules: Ok is final, Unset is ignored, and so is what comes
+// after the end.
+func (r *Span) setStatus(code codes.Code) {
+	if code != codes.Unset && codes.Code(r.status.Load()) != codes.Ok && !r.Ended() {
+		r.status.Store(uint32(code))
+	}
+}
+
+// beforeEnd runs while the inner span still takes attributes.
+func (r *Span) beforeEnd() {
+	if mark.Enabled() {
+		r.markEnd()
+	}
+	p := r.tracer.provider
+	if len(p.hooks.all) != 0 {
+		p.hooks.onEnd(r)
+	}
+	if d := r.delay.Load(); d != 0 {
+		r.inner.SetAttributes(DelayKey.Int64(d))
+	}
+}
+
+// afterEnd runs when the inner span has ended, at end, for which the clock was read at a time, or not if that is 0.
+func (r *Span) afterEnd(end, at int64) {
+	p := r.tracer.provider
+	if !isTime(end) { // by chance one of the two states
+		end = 1
+	}
+	r.self = r.selfAt(end)
+	// The end is stored before the span is pushed to its session, so that the goroutine that
+	// takes it from there sees it.
+	r.end.Store(end)
+
+	left := end // when the caller's parent goes on
+	below := r.delay.Load()
+	var inserted int64
+	if len(p.hooks.enders) != 0 {
+		if d := int64(p.hooks.afterEnd(r)); d > 0 {
+			inserted = d
+			left = now()
+			at = left
+			r.parent.hold(interval{end, left})
+			if r.session != nil {
+				r.session.delay.Add(d)
+			}
+		}
+	}
+	if r.parent != nil {
+		r.parent.cover.end(left - r.parent.start)
+		if below+inserted > 0 {
+			r.parent.delay.Add(below + inserted)
+		}
+	}
+	r.lastStats().record(r.measured(end), r.self, r.Failed())
+	if r.session != nil && !r.refused {
+		r.session.ended(r, inserted, at)
+	}
+}
+
+// measured is the duration that the histogram of the region gets: without what hooks inserted below.
+func (r *Span) measured(end int64) int64 {
+	return max(max(0, end-r.start)-r.heldUp(), r.self)
+}
+
+// lastStats are the statistics of the last name.
+func (r *Span) lastStats() *regionStats {
+	if renamed := r.renamed.Load(); renamed != nil {
+		return r.tracer.statsOf(*renamed, r)
+	}
+	return r.stats
+}
+
+func (r *Span) countPanic(v any) {
+	if v != nil {
+		r.tracer.provider.drops.hookPanics.Add(1)
 	}
 }

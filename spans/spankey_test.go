@@ -19,7 +19,7 @@ func TestContextsWithoutTheSpanKey(t *testing.T) {
 	tp := Wrap(nil)
 	ctx, s := tp.Tracer("").Start(context.Background(), "a")
 	inner, child := tp.Tracer("").Start(ctx, "b")
-	if trace.SpanFromContext(ctx) != s || trace.SpanFromContext(inner) != child || RegionFromContext(inner).Parent() != RegionFromContext(ctx) {
+	if trace.SpanFromContext(ctx) != s || trace.SpanFromContext(inner) != child || SpanFromContext(inner).Parent() != SpanFromContext(ctx) {
 		t.Error("the spans are not in their contexts")
 	}
 	child.End()

@@ -3,13 +3,16 @@ package spans
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/registry"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -32,31 +35,43 @@ type RegionStats struct {
 	Durations *otelhdr.Snapshot
 }
 
-// durationError and selfError are the relative errors of the two histograms of a region.
-// Of self times only the exact sum is used.
+// durationError and coveredError are the relative errors of the two histograms of a region.
+// Of what is covered only the exact sum is used.
 const (
 	durationError = 0.001
-	selfError     = 0.1
+	coveredError  = 0.1
 )
 
 // regionStats are the live counters of one region. Both histograms spread their writers
 // over stripes, so that a region used by many goroutines has no shared counter.
+//
+// A span without children or waits is its own self time, so what is kept is the rest, of the spans
+// that have one. It is recorded before the duration and read after it: in any order that
+// sequentially consistent atomics allow, a reader that sees a duration sees what is to be subtracted from it.
+// What it computes is never more than the self time of all spans that have ended, and equal to that when none is
+// just ending.
 type regionStats struct {
 	scope     instrumentation.Scope
 	name      string
 	kind      trace.SpanKind
+	set       attribute.Set // of its metrics
 	errors    atomic.Uint64
 	durations *otelhdr.Concurrent
-	self      *otelhdr.Concurrent
-	overflow  *atomic.Uint64 // counts the spans of the region "other"
+	covered   *otelhdr.Concurrent // durations less self times, where they differ
+	overflow  *atomic.Uint64      // counts the spans of the region "other"
 	slots     slots
+	slow      atomic.Pointer[atomic.Int64] // of the ring, for sessions with a root of this region; see ringGate
+
+	mu   sync.Mutex
+	self uint64 // the most that a reader has computed, so that it only grows; guarded by mu
 }
 
 func newRegionStats(scope instrumentation.Scope, name string, kind trace.SpanKind) *regionStats {
 	return &regionStats{
 		scope: scope, name: name, kind: kind,
+		set:       RegionAttributes(scope, name),
 		durations: newHistogram(durationError),
-		self:      newHistogram(selfError),
+		covered:   newHistogram(coveredError),
 	}
 }
 
@@ -70,8 +85,10 @@ func newHistogram(relativeError float64) *otelhdr.Concurrent {
 }
 
 func (s *regionStats) record(duration, self int64, failed bool) {
+	if duration != self {
+		s.covered.Record(uint64(duration - self))
+	}
 	s.durations.Record(uint64(duration))
-	s.self.Record(uint64(self))
 	if failed {
 		s.errors.Add(1)
 	}
@@ -80,8 +97,22 @@ func (s *regionStats) record(duration, self int64, failed bool) {
 	}
 }
 
+// read returns the durations, in dst if that is not nil, and the sum of the self times in nanoseconds. Neither ever decreases.
+func (s *regionStats) read(dst *otelhdr.Snapshot) (durations *otelhdr.Snapshot, self uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	durations = s.durations.Snapshot(dst)
+	// Sums that fit a time.Duration, 292 years, have nothing in the high word.
+	_, total := durations.Sum128()
+	_, covered := s.covered.Sum128()
+	if covered < total { // else a span that is just ending is in one and not in the other
+		s.self = max(s.self, total-covered)
+	}
+	return durations, s.self
+}
+
 func (s *regionStats) snapshot() RegionStats {
-	durations := s.durations.Snapshot(nil)
+	durations, self := s.read(nil)
 	return RegionStats{
 		Scope:     s.scope,
 		Name:      s.name,
@@ -89,7 +120,7 @@ func (s *regionStats) snapshot() RegionStats {
 		Count:     durations.Count(),
 		Errors:    s.errors.Load(),
 		Total:     time.Duration(durations.Sum()),
-		Self:      time.Duration(s.self.Snapshot(nil).Sum()),
+		Self:      time.Duration(self),
 		Durations: durations,
 	}
 }
@@ -107,8 +138,20 @@ func (p *TracerProvider) Regions() []RegionStats {
 	return all
 }
 
-func (p *TracerProvider) live() []*regionStats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.regions)
+// live are all regions, in the order of their first span. They must not be changed.
+func (p *TracerProvider) live() []*regionStats { return p.regions.All() }
+
+// regionName is what the regions of a provider are known by.
+type regionName struct {
+	of   *tracer
+	name string
+}
+
+func (n regionName) hash() uint64 { return registry.Mix(registry.String(n.name), n.of.seed) }
+
+// newOther returns the region that all names beyond the limit share.
+func (p *TracerProvider) newOther(int) *regionStats {
+	other := newRegionStats(instrumentation.Scope{}, "other", trace.SpanKindInternal)
+	other.overflow = &p.drops.regionsFull
+	return other
 }

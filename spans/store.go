@@ -7,7 +7,7 @@ import "time"
 type Store interface {
 	// Append adds a finished session. A record with Revision above 0 takes the place
 	// of the one with the same ID, if that is still kept. An error is counted under
-	// [Dropped.StoreError]; nothing is tried again.
+	// [Dropped.StoreError], and so is a panic; nothing is tried again.
 	Append(*SessionRecord) error
 	// Session returns the session with this ID, if it is still kept.
 	Session(SessionID) (*SessionRecord, bool)

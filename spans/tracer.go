@@ -2,7 +2,6 @@ package spans
 
 import (
 	"context"
-	"maps"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -11,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/registry"
 )
 
 // tracer wraps the tracer of one scope.
@@ -24,17 +24,19 @@ type tracer struct {
 	opts     []trace.TracerOption
 	resolved atomic.Pointer[trace.Tracer]
 
-	// stats is copied on write, under provider.mu: names are few and soon known, and a
-	// plain map is read faster than a concurrent one.
-	stats atomic.Pointer[map[string]*regionStats]
+	seed      uint64 // of the hashes of its regions' names
+	constants constantNames
+
+	followsUnsampled bool      // see unsampled.go
+	times            *sdkTimes // see sdktimes.go
 }
 
 func newTracer(p *TracerProvider, scope instrumentation.Scope, opts []trace.TracerOption) *tracer {
-	t := &tracer{provider: p, scope: scope, opts: opts}
+	t := &tracer{provider: p, scope: scope, opts: opts, times: learnTimes(), seed: registry.String(scope.Name + "\x00" + scope.Version)}
 	if !p.delegating {
 		t.inner = p.base.Tracer(scope.Name, opts...)
+		t.followsUnsampled = followsUnsampled(t.inner)
 	}
-	t.stats.Store(&map[string]*regionStats{})
 	return t
 }
 
@@ -50,31 +52,25 @@ func (t *tracer) Enabled(ctx context.Context) bool {
 	return true
 }
 
-// Start starts a span of the wrapped tracer and the region around it.
+// Start starts a span of the wrapped tracer and its record.
 func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	inner := t.inner
-	if inner == nil {
-		inner = t.resolve()
-	}
-	next, span := inner.Start(ctx, name, opts...)
-	if above, ok := span.(*plainSpan); ok && trace.SpanFromContext(ctx) == span {
-		span = above.Span // a provider without spans hands the one above on, which must not end with this one
-	}
-	recording, _ := span.(sdktrace.ReadWriteSpan)
-
 	if !t.provider.recording.Load() {
-		if recording != nil {
-			s := &recordingSpan{ReadWriteSpan: recording, region: Region{tracer: t, inner: span}}
-			return s.context(next), s
-		}
-		s := &plainSpan{Span: span, region: Region{tracer: t, inner: span}}
-		return s.context(next), s
+		next, span := t.startInner(ctx, name, opts)
+		return t.provider.startIdle(next, span)
+	}
+	above := trace.SpanFromContext(ctx)
+	parent, session := liveIn(above)
+	if parent != nil && t.foretells(parent, opts) {
+		s := newUnsampled(parent)
+		s.live.session, s.live.start = session, startTime(opts)
+		return t.begin(ctx, ctx, name, opts, &s.plainSpan, &s.live)
 	}
 
-	parent, session := regionIn(trace.SpanFromContext(ctx))
+	next, span := t.startInner(ctx, name, opts)
+	recording, _ := span.(sdktrace.ReadWriteSpan)
 	if parent != nil && len(opts) != 0 && parent.SpanContext().TraceID() != span.SpanContext().TraceID() {
 		parent, session = nil, nil // trace.WithNewRoot
 	}
@@ -82,61 +78,92 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		session, _ = ctx.Value(sessionKey{}).(*Session)
 	}
 
-	// The wrapper, the region and, for a local root, the session are one allocation.
+	// The wrapper, the Span and, for a local root, the session are one allocation.
 	var (
-		wrapped interface {
-			trace.Span
-			context(context.Context) context.Context
-		}
-		r *Region
+		wrapped wrapper
+		r       *Span
 	)
 	root := session == nil && parent == nil && t.provider.keeps(ctx, name)
 	switch {
 	case recording != nil && root:
 		s := &recordingRoot{recordingSpan: recordingSpan{ReadWriteSpan: recording}}
 		session = &s.session
-		wrapped, r = &s.recordingSpan, &s.region
+		wrapped, r = &s.recordingSpan, &s.live
 	case recording != nil:
 		s := &recordingSpan{ReadWriteSpan: recording}
-		wrapped, r = s, &s.region
+		wrapped, r = s, &s.live
 	case root:
 		s := &plainRoot{plainSpan: plainSpan{Span: span}}
 		session = &s.session
-		wrapped, r = &s.plainSpan, &s.region
+		wrapped, r = &s.plainSpan, &s.live
 	default:
 		s := &plainSpan{Span: span}
-		wrapped, r = s, &s.region
+		wrapped, r = s, &s.live
 	}
-	r.tracer, r.inner, r.name, r.parent = t, span, name, parent
+	r.inner, r.parent, r.session = span, parent, session
 	if recording != nil {
-		r.start = sinceEpoch(recording.StartTime())
+		r.start = sinceEpoch(t.times.startOf(recording))
+		r.recorded = true
 	} else {
 		r.start = startTime(opts)
+		r.unsampled = t.followsUnsampled
 	}
-	if r.stats = (*t.stats.Load())[name]; r.stats == nil {
-		r.stats = t.addStats(name, kindOf(recording, opts))
-	}
-	if parent != nil {
-		parent.cover.beginChild(r.start - parent.start)
+	if parent == nil {
+		if remote := above.SpanContext(); remote.IsRemote() && remote.TraceID() == span.SpanContext().TraceID() {
+			r.remote = remote.SpanID()
+		}
 	}
 	if root {
 		session.begin(ctx, t.provider, r)
 	}
-	if session != nil {
-		r.session, r.refused = session, !session.admit(t.provider)
+	return t.begin(ctx, next, name, opts, wrapped, r)
+}
+
+// startInner starts a span of the wrapped tracer.
+func (t *tracer) startInner(ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
+	inner := t.inner
+	if inner == nil {
+		inner = t.resolve()
+	}
+	next, span := inner.Start(ctx, name, opts...)
+	if below := plainBelow(span); below != nil && trace.SpanFromContext(ctx) == span {
+		span = below // a provider without spans hands the one above on, which must not end with this one
+	}
+	return next, span
+}
+
+// A wrapper is a span of ours.
+type wrapper interface {
+	trace.Span
+	context(context.Context) context.Context
+}
+
+// begin begins the record of a span that has been started in ctx, and whose own context continues next. The record's
+// parent, session and start are known.
+func (t *tracer) begin(ctx, next context.Context, name string, opts []trace.SpanStartOption, s wrapper, r *Span) (context.Context, trace.Span) {
+	p := t.provider
+	r.tracer, r.name = t, name
+	if r.stats = t.statsOfStart(name); r.stats == nil {
+		r.stats = t.addStats(name, kindOf(r.inner, opts))
+	}
+	if r.parent != nil {
+		r.parent.cover.beginChild(r.start - r.parent.start)
+	}
+	if r.session != nil && r.session.root != r {
+		r.refused = !r.session.admit(p)
 	}
 	if mark.Enabled() {
 		r.markStart(ctx)
 	}
-	if len(t.provider.hooks.all) != 0 {
-		ours := wrapped.context(next)
-		next = t.provider.hooks.onStart(ours, r)
-		if next != ours && trace.SpanFromContext(next) != trace.Span(wrapped) {
-			next = trace.ContextWithSpan(next, wrapped)
+	if len(p.hooks.all) != 0 {
+		ours := s.context(next)
+		next = p.hooks.onStart(ours, r)
+		if next != ours && trace.SpanFromContext(next) != trace.Span(s) {
+			next = trace.ContextWithSpan(next, s)
 		}
-		return next, wrapped
+		return next, s
 	}
-	return wrapped.context(next), wrapped
+	return s.context(next), s
 }
 
 // startTime returns the time given by trace.WithTimestamp, now by default. Of the start
@@ -152,8 +179,8 @@ func startTime(opts []trace.SpanStartOption) int64 {
 	return now()
 }
 
-func kindOf(recording sdktrace.ReadWriteSpan, opts []trace.SpanStartOption) trace.SpanKind {
-	if recording != nil {
+func kindOf(span trace.Span, opts []trace.SpanStartOption) trace.SpanKind {
+	if recording, ok := span.(sdktrace.ReadWriteSpan); ok {
 		return recording.SpanKind()
 	}
 	cfg := trace.NewSpanStartConfig(opts...)
@@ -161,8 +188,8 @@ func kindOf(recording sdktrace.ReadWriteSpan, opts []trace.SpanStartOption) trac
 }
 
 // statsOf returns the statistics of a name, the first time for a span that was renamed.
-func (t *tracer) statsOf(name string, r *Region) *regionStats {
-	if s := (*t.stats.Load())[name]; s != nil {
+func (t *tracer) statsOf(name string, r *Span) *regionStats {
+	if s := t.provider.regions.Get(regionName{t, name}); s != nil {
 		return s
 	}
 	return t.addStats(name, r.Kind())
@@ -170,31 +197,5 @@ func (t *tracer) statsOf(name string, r *Region) *regionStats {
 
 // addStats adds a region, or returns the region "other" if there are too many.
 func (t *tracer) addStats(name string, kind trace.SpanKind) *regionStats {
-	p := t.provider
-	if other := p.other.Load(); other != nil { // full for good: no lock for every new name
-		return other
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known := *t.stats.Load()
-	if s := known[name]; s != nil {
-		return s
-	}
-	if other := p.other.Load(); other != nil { // somebody else was first
-		return other
-	}
-	if len(p.regions) >= p.maxRegions {
-		other := newRegionStats(instrumentation.Scope{}, "other", trace.SpanKindInternal)
-		other.overflow = &p.drops.regionsFull
-		p.regions = append(p.regions, other)
-		p.other.Store(other)
-		return other
-	}
-	s := newRegionStats(t.scope, name, kind)
-	p.regions = append(p.regions, s)
-	grown := make(map[string]*regionStats, len(known)+1)
-	maps.Copy(grown, known)
-	grown[name] = s
-	t.stats.Store(&grown)
-	return s
+	return t.provider.regions.Add(regionName{t, name}, func(int) *regionStats { return newRegionStats(t.scope, name, kind) })
 }

@@ -22,7 +22,7 @@ func (s *Session) record() *SessionRecord {
 		Start:    epoch.Add(time.Duration(s.start)),
 		// A session ends with its root; its late children do not make it longer.
 		Duration: time.Duration(max(0, end-s.start)),
-		Spans:    make([]SpanRecord, 0, len(s.taken)),
+		Spans:    make([]SpanRecord, len(s.taken)),
 	}
 	if a := s.attributes.Load(); a != nil {
 		a.mu.Lock()
@@ -31,8 +31,8 @@ func (s *Session) record() *SessionRecord {
 	}
 	for i, r := range s.taken {
 		r.index = i
-		rec.Spans = append(rec.Spans, r.record(s.start, end))
 		span := &rec.Spans[i]
+		r.record(span, s.start, end)
 		span.Parent = -1
 		// The nearest ancestor that stands in the record before it. One that has not
 		// ended has index zero, as the first one has.
@@ -47,8 +47,8 @@ func (s *Session) record() *SessionRecord {
 	if len(s.taken) != 0 {
 		rec.TraceID = s.taken[0].SpanContext().TraceID()
 	}
-	maxSpans := int64(s.provider.Load().maxSpans)
-	started := s.started.Load()
+	maxSpans := int64(s.of().maxSpans)
+	started := s.begun(s.started.Load())
 	rec.Dropped = int(max(0, started-maxSpans))
 	rec.Open = int(max(0, min(started, maxSpans)-int64(len(s.taken))))
 	rec.sizeBytes = rec.size()
@@ -56,17 +56,17 @@ func (s *Session) record() *SessionRecord {
 	return rec
 }
 
-// arrange sorts what has been taken by start, or by that of the ancestor which started last,
-// as timestamps given by callers may have it: a parent stands before its children.
+// arrange sorts what has been taken by start, or by the start of the ancestor which started
+// last, as timestamps given by callers may have it: a parent stands before its children.
 func (s *Session) arrange() {
 	type place struct {
-		order  int64
-		depth  int // in the tree of regions
-		region *Region
+		order int64
+		depth int // in the tree of spans
+		span  *Span
 	}
 	places := make([]place, 0, len(s.taken))
 	for _, r := range s.taken {
-		p := place{order: r.start, region: r}
+		p := place{order: r.start, span: r}
 		for a := r.parent; a != nil; a = a.parent {
 			p.order = max(p.order, a.start)
 			p.depth++
@@ -74,36 +74,40 @@ func (s *Session) arrange() {
 		places = append(places, p)
 	}
 	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.depth, b.depth), cmp.Compare(a.region.start, b.region.start))
+		if a.order != b.order {
+			return cmp.Compare(a.order, b.order)
+		}
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.span.start, b.span.start))
 	})
 	for i, p := range places {
-		s.taken[i] = p.region
+		s.taken[i] = p.span
 	}
 }
 
-// record copies the region and what the SDK's span knows of it.
-func (r *Region) record(sessionStart, sessionEnd int64) SpanRecord {
-	end := r.end.Load()
-	span := SpanRecord{
-		Name:     r.Name(),
-		Scope:    r.tracer.scope,
-		Kind:     r.Kind(),
-		SpanID:   r.inner.SpanContext().SpanID(),
-		Start:    time.Duration(r.start - sessionStart),
-		Duration: r.Duration(),
-		SelfTime: r.SelfTime(),
-		Delay:    r.Delay(),
-		Late:     end > sessionEnd,
-	}
+// record copies to span what is known of it here and in the SDK's span.
+func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
+	context := r.inner.SpanContext()
+	span.Name = r.Name()
+	span.Scope = r.tracer.scope
+	span.SpanID = context.SpanID()
+	span.Start = time.Duration(r.start - sessionStart)
+	span.Duration = r.Duration()
+	span.SelfTime = r.SelfTime()
+	span.Delay = r.Delay()
+	span.Late = r.end.Load() > sessionEnd
 	rec, ok := r.inner.(sdktrace.ReadOnlySpan)
 	if !ok {
+		span.Kind = r.stats.kind
 		if r.Failed() {
 			span.Status = codes.Error
 		}
-		return span
+		return
 	}
-	span.Sampled = rec.SpanContext().IsSampled()
-	span.Status, span.StatusText = rec.Status().Code, rec.Status().Description
+	// Each of these takes the lock of the SDK's span.
+	span.Kind = rec.SpanKind()
+	status := rec.Status()
+	span.Sampled = context.IsSampled()
+	span.Status, span.StatusText = status.Code, status.Description
 	span.Attributes = rec.Attributes()
 	for _, e := range rec.Events() {
 		span.Events = append(span.Events, EventRecord{
@@ -119,7 +123,6 @@ func (r *Region) record(sessionStart, sessionEnd int64) SpanRecord {
 			Attributes: l.Attributes,
 		})
 	}
-	return span
 }
 
 // size is about what the record holds in memory. The strings of names and keys are

@@ -2,6 +2,8 @@ package spans
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,18 +11,21 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// worker is the one goroutine that makes records of ended sessions and stores them. Whoever
-// offers a session never waits: the queue is a list pushed by compare-and-swap, bounded by
-// a counter, and the worker is woken once for a batch, not for each session.
+// worker is the one goroutine that makes records of ended sessions and stores them. The
+// goroutine that offers a session never waits (there is no backpressure): the queue is a list
+// pushed by compare-and-swap, bounded by a counter, and the worker is woken once for a batch,
+// not for each session.
 type worker struct {
 	store   Store
 	chooser Chooser // nil if the store takes all
+	ring    *Ring   // the store, if it is one and not something around one
 	drops   *drops
 	limit   int64
 
 	head   atomic.Pointer[Session]
 	length atomic.Int64
 	wake   chan struct{} // holds one token if there may be something to do
+	later  []*Session    // of the worker only: sessions of which a record was made just now
 
 	flushes chan chan struct{} // requests to close the channel when the queue has been emptied
 	closed  atomic.Bool
@@ -29,8 +34,14 @@ type worker struct {
 	refused sync.Once
 }
 
-// batchDelay is how long the worker lets sessions gather.
-const batchDelay = 5 * time.Millisecond
+const (
+	// batchDelay is how long the worker lets sessions gather.
+	batchDelay = 5 * time.Millisecond
+	// Each record of a session has all of its spans. Where spans end late, one after the other, so many are made at once, then one in
+	// each lateEvery.
+	mostAtOnce = 8
+	lateEvery  = time.Second
+)
 
 func newWorker(store Store, limit int, d *drops) *worker {
 	w := &worker{
@@ -43,6 +54,7 @@ func newWorker(store Store, limit int, d *drops) *worker {
 		stopped: make(chan struct{}),
 	}
 	w.chooser, _ = store.(Chooser)
+	w.ring, _ = store.(*Ring)
 	go w.run()
 	return w
 }
@@ -75,11 +87,22 @@ func (w *worker) offer(s *Session) bool {
 	return true
 }
 
+// declines reports whether a session whose root has just ended need not be queued, since the store certainly does not want it.
+// It is asked by the goroutine that ended the root; at is the time, if it is known.
+func (w *worker) declines(s *Session, at int64) bool {
+	// While spans below the root are open there may be an error to come that the store wants. Of spans that are sampled
+	// the worker tells the readers of exemplars.
+	return w.ring != nil && !s.root.cover.open() && !w.closed.Load() &&
+		(s.root.unsampled || s.of().exemplars.all.Load() == nil) &&
+		w.ring.gate.closed(w.ring.gate.slowOf(s.root), s.draw(), time.Duration(s.root.end.Load()-s.start), int(s.errors.Load()), at)
+}
+
 func (w *worker) queued() int { return int(w.length.Load()) }
 
 func (w *worker) run() {
 	defer close(w.stopped)
-	timer := time.NewTimer(0)
+	timer, late := time.NewTimer(0), time.NewTimer(lateEvery)
+	late.Stop()
 	<-timer.C
 	for {
 		select {
@@ -90,21 +113,30 @@ func (w *worker) run() {
 			case <-w.wake:
 			case <-w.stop:
 			}
+			waiting := len(w.later)
 			w.drain()
+			if waiting == 0 && len(w.later) > 0 {
+				late.Reset(lateEvery)
+			}
 			w.wakeIfQueued()
+		case <-late.C:
+			w.finishLater()
 		case done := <-w.flushes:
 			w.drain()
+			w.finishLater()
 			w.wakeIfQueued()
 			close(done)
 		case <-w.stop:
 			w.drain()
+			w.finishLater()
 			return
 		}
 	}
 }
 
 // wakeIfQueued wakes the worker again for a session that was counted during drain and
-// pushed after it. It was not the first in the queue, so whoever offered it did not.
+// pushed after it. It was not the first in the queue, so the goroutine that offered it did
+// not.
 func (w *worker) wakeIfQueued() {
 	if w.length.Load() > 0 {
 		select {
@@ -128,9 +160,22 @@ func (w *worker) drain() {
 			next := s.next
 			s.next = nil
 			w.length.Add(-1)
-			w.finish(s)
+			if s.revision >= mostAtOnce && now() < s.again && int64(len(w.later)) < w.limit {
+				w.later = append(w.later, s) // still queued, so that it comes once
+			} else {
+				w.finish(s)
+			}
 			s = next
 		}
+	}
+}
+
+// finishLater makes the records that were put off.
+func (w *worker) finishLater() {
+	later := w.later
+	w.later = nil
+	for _, s := range later {
+		w.finish(s)
 	}
 }
 
@@ -139,10 +184,16 @@ func (w *worker) finish(s *Session) {
 	// ends in between is taken now and finds nothing to do the second time.
 	s.settled.Store(true)
 	s.queued.Store(false)
+	s.again = now() + int64(lateEvery)
 	first := s.revision == 0
 	ended := s.finished.Swap(nil)
+	if p := s.of(); p != nil {
+		p.exemplars.offer(ended)
+	}
+	s.leave()
 	switch {
 	case s.unwanted || !first && ended == nil:
+		unlink(ended)
 		return
 	case s.discarded.Load():
 		if first {
@@ -151,16 +202,24 @@ func (w *worker) finish(s *Session) {
 			w.drops.revisions.Add(1)
 		}
 		s.forget()
+		unlink(ended)
 		return
-	case first && w.chooser != nil && !w.chooser.Wants(s.rootName(), time.Duration(s.end.Load()-s.start), int(s.errors.Load())):
+	case first && w.chooser != nil && !w.wants(s):
 		s.forget()
-		w.drops.unwanted.Add(1)
+		unlink(ended)
+		w.drops.unwanted.add()
 		return
 	}
+	n := 0
+	for r := ended; r != nil; r = r.next {
+		n++
+	}
+	s.taken = slices.Grow(s.taken, n)
 	for r := ended; r != nil; r = r.next {
 		s.taken = append(s.taken, r)
 	}
-	if err := w.store.Append(s.record()); err != nil {
+	unlink(ended)
+	if err := w.append(s.record()); err != nil {
 		if first {
 			s.forget()
 			w.drops.storeError.Add(1)
@@ -169,6 +228,34 @@ func (w *worker) finish(s *Session) {
 		}
 		w.refused.Do(func() { otel.Handle(err) })
 	}
+}
+
+// unlink takes a list of ended spans apart: the application may keep one of them, which is not to keep the others.
+func unlink(r *Span) {
+	for r != nil {
+		r, r.next = r.next, nil
+	}
+}
+
+// wants asks the store whether it would keep a session; one that panics is asked to keep it.
+func (w *worker) wants(s *Session) (wanted bool) {
+	wanted = true
+	if w.ring != nil {
+		return w.ring.wants(s.draw(), s.rootName(), time.Duration(s.end.Load()-s.start), int(s.errors.Load()))
+	}
+	defer func() { _ = recover() }()
+	return w.chooser.Wants(s.rootName(), time.Duration(s.end.Load()-s.start), int(s.errors.Load()))
+}
+
+// append gives a record to the store. A panic is an error as any other: the goroutine is ours, so the application
+// could not recover it.
+func (w *worker) append(r *SessionRecord) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("spans: store: panic: %v: must not panic", v)
+		}
+	}()
+	return w.store.Append(r)
 }
 
 func (w *worker) flush(ctx context.Context) error {

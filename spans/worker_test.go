@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -84,6 +87,24 @@ func TestDiscardAfterTheRecordIsMade(t *testing.T) {
 	storedOne(t, tp)
 	if got, want := tp.Dropped(), (spans.Dropped{Revisions: 1}); got != want {
 		t.Errorf("Dropped() = %+v, want %+v", got, want)
+	}
+}
+
+func TestStorePanicsAreCountedAndHandledOnce(t *testing.T) {
+	handled.take()
+	store := &mapStore{before: func(*spans.SessionRecord) error { panic("broken") }}
+	tp := wrapSDK(t, spans.WithStore(store))
+	for range 3 {
+		timed(tp.Tracer(""), "bad", ms)
+		if err := tp.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, want := tp.Dropped(), (spans.Dropped{StoreError: 3}); got != want {
+		t.Errorf("Dropped() = %+v, want %+v", got, want)
+	}
+	if got := handled.take(); len(got) != 1 || !strings.Contains(got[0].Error(), "panic: broken") {
+		t.Errorf("handled %q, want the panic once", got)
 	}
 }
 
@@ -345,6 +366,92 @@ func TestNoSpanOfASessionIsLost(t *testing.T) {
 		if len(rec.Spans) != children+1 || rec.Open != 0 {
 			t.Errorf("%s: %d spans, %d open, revision %d; want %d, 0", rec.Name, len(rec.Spans), rec.Open, rec.Revision, children+1)
 		}
+	}
+}
+
+// Spans that end late one after the other, each of which makes a record of the whole session, make few of them, and all are in the last.
+func TestManyLateChildrenMakeFewRecords(t *testing.T) {
+	const late = 200
+	synctest.Test(t, func(t *testing.T) {
+		records := 0
+		store := &mapStore{before: func(*spans.SessionRecord) error { records++; return nil }}
+		tp := wrap(t, noop.NewTracerProvider(), spans.WithStore(store))
+		tr := tp.Tracer("")
+		ctx, root := tr.Start(context.Background(), "root")
+		var all []trace.Span
+		for range late {
+			_, s := tr.Start(ctx, "child")
+			all = append(all, s)
+		}
+		root.End()
+		for _, s := range all {
+			time.Sleep(10 * ms)
+			s.End()
+		}
+		time.Sleep(2 * time.Second)
+		recs := tp.Store().Sessions(spans.Query{})
+		if len(recs) != 1 || len(recs[0].Spans) != late+1 || recs[0].Open != 0 {
+			t.Errorf("%d sessions, want one with all spans", len(recs))
+		}
+		if records > 8+4 {
+			t.Errorf("%d late spans in 2 s made %d records, want 8 at once and one in a second after that", late, records)
+		}
+	})
+}
+
+// refusing is a store that wants nothing.
+type refusing struct{ spans.Store }
+
+func (refusing) Wants(string, time.Duration, int) bool { return false }
+
+// weakly keeps the regions that start, without keeping them.
+type weakly struct{ regions []weak.Pointer[spans.Span] }
+
+func (w *weakly) OnStart(ctx context.Context, r *spans.Span) context.Context {
+	w.regions = append(w.regions, weak.Make(r))
+	return ctx
+}
+
+func (*weakly) OnEnd(*spans.Span) {}
+
+// A context that outlives its request keeps its own span, and not the others of a session that no record is made of.
+func TestSessionWithoutRecordKeepsNoSpans(t *testing.T) {
+	hook := &weakly{}
+	tp := wrapSDK(t, spans.WithStore(refusing{&mapStore{}}), spans.WithHook(hook))
+	tr := tp.Tracer("")
+	ctx, root := tr.Start(context.Background(), "root")
+	children := func() {
+		for range 20 {
+			_, s := tr.Start(ctx, "child")
+			s.End()
+		}
+	}
+	children()
+	root.End()
+	if err := tp.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	children() // late
+	if err := tp.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for range 50 {
+		runtime.GC()
+		left = 0
+		for _, r := range hook.regions {
+			if r.Value() != nil {
+				left++
+			}
+		}
+		if left <= 2 {
+			break
+		}
+		time.Sleep(ms)
+	}
+	runtime.KeepAlive(ctx)
+	if left > 2 {
+		t.Errorf("%d of %d spans are kept by the context of one, want that one, and the last at most", left, len(hook.regions))
 	}
 }
 

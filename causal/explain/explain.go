@@ -1,4 +1,4 @@
-// Package explain says in plain words what a plan of causal experiments will do: whom it delays, how long
+// Package explain says in plain words what a plan of causal experiments will do: what it delays, how long
 // and at what cost at most. It carries out nothing.
 package explain
 
@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // maxRegions is how many regions a plan examines at most.
@@ -17,8 +18,8 @@ const maxRegions = 64
 
 // An Explanation tells what a plan will do in each process that it is for.
 type Explanation struct {
-	Plan *causal.Plan `json:"plan"`
-	Hash string       `json:"hash"`
+	Plan *plan.Plan `json:"plan"`
+	Hash string     `json:"hash"`
 	// Begins and Lasts are the window, less what is over.
 	Begins  time.Time `json:"begins"`
 	LastsNs int64     `json:"lasts_ns"`
@@ -30,19 +31,33 @@ type Explanation struct {
 	Most  int `json:"experiments_at_most"`
 	Least int `json:"experiments_at_least"`
 	// Limits are those in force beside the program's caps: the worst case.
-	Limits causal.Limits `json:"limits"`
+	Limits plan.Limits `json:"limits"`
+	// Breaker are the rules of the breaker that count: the stricter of the plan's and the caps.
+	Breaker plan.Abort `json:"breaker"`
 	// StretchPercent is by how much spans are made longer at most, in mode dilation.
 	StretchPercent float64 `json:"stretch_percent,omitempty"`
 	// Warnings are what may have been forgotten, in plain words.
 	Warnings []string `json:"warnings"`
 
-	caps causal.Limits
+	caps Caps
 	now  time.Time
 }
 
+// Caps are what programs allow, see [causal.WithExperiments] and [causal.WithBreaker].
+type Caps struct {
+	Limits  plan.Limits
+	Breaker plan.Abort
+}
+
+// DefaultCaps are those of a program that says nothing else.
+func DefaultCaps() Caps { return Caps{plan.DefaultLimits(), plan.DefaultBreaker()} }
+
 // Plan explains a plan as it is now, for programs with these caps.
-func Plan(p *causal.Plan, caps causal.Limits, now time.Time) Explanation {
-	e := Explanation{Plan: p, Hash: p.Hash(), Limits: p.Limits.Tighten(caps), Begins: p.NotBefore, Warnings: []string{}, caps: caps, now: now}
+func Plan(p *plan.Plan, caps Caps, now time.Time) Explanation {
+	e := Explanation{
+		Plan: p, Hash: p.Hash(), Limits: p.Limits.Tighten(caps.Limits), Breaker: p.Abort.Tighten(caps.Breaker),
+		Begins: p.NotBefore, Warnings: []string{}, caps: caps, now: now,
+	}
 	if e.Begins.Before(now) {
 		e.Begins = now
 	}
@@ -52,37 +67,16 @@ func Plan(p *causal.Plan, caps causal.Limits, now time.Time) Explanation {
 		e.Regions += max(1, r.Auto)
 	}
 	e.Regions = min(e.Regions, maxRegions)
-	e.Round = roundOf(p, e.Regions)
+	e.Round = p.Round(e.Regions)
 	measured := max(0, lasts-time.Duration(p.Timing.Warmup))
 	e.Most = int(measured / time.Duration(p.Timing.Experiment+p.Timing.Cooloff))
 	e.Least = int(measured / time.Duration(p.Timing.MaxExperiment+p.Timing.Cooloff))
-	if p.Mode == causal.ModeDilation {
+	if p.Mode == profile.ModeDilation {
 		most := slices.Max(p.Grid.Speedups) / 100
 		e.StretchPercent = math.Round(100 * most / (1 - most))
 	}
 	e.warn()
 	return e
-}
-
-// roundOf counts the experiments that try each region at each speed-up once, those without delay
-// included, as docs/plans.md tells.
-func roundOf(p *causal.Plan, regions int) int {
-	delayed := 0
-	for _, s := range p.Grid.Speedups {
-		switch {
-		case s == 0:
-		case p.Mode == causal.ModeDilation:
-			delayed += regions + 1
-		default:
-			delayed += regions
-		}
-	}
-	weight := p.Grid.ZeroWeight
-	zeros := int(math.Round(float64(delayed) * weight / (1 - weight)))
-	if p.Mode == causal.ModeDilation {
-		return delayed + max(1, zeros)
-	}
-	return delayed + max((delayed+1)/2, zeros)
 }
 
 func (e *Explanation) warn() {
@@ -94,14 +88,14 @@ func (e *Explanation) warn() {
 	}
 	that(p.Target.Service == "", "target.service is not set: every service that reads the plan runs it")
 	that(p.Target.Instances.Percent == 0 || p.Target.Instances.Percent == 100, "target.instances.percent is not set: all instances are delayed at the same time")
-	that(p.Mode == causal.ModeDilation, "mode dilation touches all spans, those of the regions or not: at a speed-up of %g each takes %g%% longer", slices.Max(p.Grid.Speedups), e.StretchPercent)
-	that(slices.ContainsFunc(p.Regions, func(r causal.RegionPattern) bool { return strings.Trim(r.Span, "*") == "" && r.Auto == 0 }),
+	that(p.Mode == profile.ModeDilation, "mode dilation touches all spans, those of the regions or not: at a speed-up of %g each takes %g%% longer", slices.Max(p.Grid.Speedups), e.StretchPercent)
+	that(slices.ContainsFunc(p.Regions, func(r plan.RegionPattern) bool { return strings.Trim(r.Span, "*") == "" && r.Auto == 0 }),
 		"regions: a pattern matches every span: up to %d regions share the time", maxRegions)
 	that(time.Duration(e.LastsNs) > 30*time.Minute, "it lasts %v: who is on call should know", round(time.Duration(e.LastsNs)))
 	that(e.Most < e.Round, "it is over before everything is tried once: that takes %d experiments, and %d fit at most", e.Round, e.Most)
 	that(e.Most >= e.Round && e.Most < 6*e.Round, "a number takes 6 samples: everything can be tried %d times at most", e.Most/e.Round)
 	that(p.Generation == 0, "generation is not set: nothing keeps an older plan from replacing this one")
 	that(p.Author == "", "author is not set: the audit will not tell who asked")
-	that(p.Abort.P99Ratio > 2, "abort.p99_ratio %g: the breaker opens late", p.Abort.P99Ratio)
-	that(p.Abort.ErrDelta > 0.05, "abort.err_delta %v: the breaker opens late", p.Abort.ErrDelta)
+	that(e.Breaker.P99Ratio > 2, "abort.p99_ratio %g: the breaker opens late", e.Breaker.P99Ratio)
+	that(e.Breaker.ErrDelta > 0.05, "abort.err_delta %v: the breaker opens late", e.Breaker.ErrDelta)
 }

@@ -7,7 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // A Line is one line of an explanation. Title is "" where it goes on with the one above.
@@ -39,12 +40,16 @@ func (e Explanation) Lines() []Line {
 	line("experiments", "%d to %d fit: each takes %v to %v and %v between two", e.Least, e.Most, p.Timing.Experiment, p.Timing.MaxExperiment, p.Timing.Cooloff)
 	line("", "%d try everything once, if each entry of regions and auto finds its regions: %d", e.Round, e.Regions)
 	line("costs", "at most, in each process:")
-	line("", "%v at the end of one span%s", l.PerSpan, tightened(p.Limits.PerSpan > e.caps.PerSpan, p.Limits.PerSpan))
-	line("", "%v in one session%s", l.PerTrace, tightened(p.Limits.PerTrace > e.caps.PerTrace, p.Limits.PerTrace))
-	line("", "%v per second and processor%s", perSecond(l.Duty), tightened(p.Limits.Duty > e.caps.Duty, p.Limits.Duty))
-	line("", "%v altogether%s, on one processor not before %v", l.Total, tightened(p.Limits.Total > e.caps.Total, p.Limits.Total), e.spentAfter())
-	line("stops", "for good when the 99th percentile of requests is %g times what it was%s,", p.Abort.P99Ratio, orAbove(p.Abort.P99))
-	line("", "or %s more of them fail: over %v, from %d requests on", p.Abort.ErrDelta, p.Abort.Window, p.Abort.MinSamples)
+	line("", "%v at the end of one span%s", l.PerSpan, tightened(p.Limits.PerSpan > e.caps.Limits.PerSpan, p.Limits.PerSpan))
+	line("", "%v in one session%s", l.PerTrace, tightened(p.Limits.PerTrace > e.caps.Limits.PerTrace, p.Limits.PerTrace))
+	line("", "%v per second and processor%s", perSecond(l.Duty), tightened(p.Limits.Duty > e.caps.Limits.Duty, p.Limits.Duty))
+	line("", "%v altogether%s, on one processor not before %v", l.Total, tightened(p.Limits.Total > e.caps.Limits.Total, p.Limits.Total), e.spentAfter())
+	b, most := e.Breaker, e.caps.Breaker
+	line("stops", "for good when the 99th percentile of requests is %g times what it was%s%s,", b.P99Ratio, orAbove(b.P99), tightened(p.Abort.P99Ratio > most.P99Ratio, number(p.Abort.P99Ratio)))
+	line("", "or %s more of them fail%s:", b.ErrDelta, tightened(p.Abort.ErrDelta > most.ErrDelta, p.Abort.ErrDelta))
+	line("", "over %v%s, from %d requests on%s", b.Window, tightened(p.Abort.Window > most.Window, p.Abort.Window),
+		b.MinSamples, tightened(p.Abort.MinSamples > most.MinSamples, number(p.Abort.MinSamples)))
+	line("", "caps of the programs: %g times%s, %s more, %v, %d requests", most.P99Ratio, orAbove(most.P99), most.ErrDelta, most.Window, most.MinSamples)
 	line("", "at its end, when %v are spent, when its source is silent three times,", l.Total)
 	line("", "when another plan or one that is not valid comes, and by otelprof plan stop")
 	for i, text := range e.Warnings {
@@ -96,7 +101,7 @@ func (e Explanation) who() string {
 	return who
 }
 
-func regionText(r causal.RegionPattern) string {
+func regionText(r plan.RegionPattern) string {
 	in := said(" of scope ", r.Scope)
 	if r.Auto > 0 {
 		return fmt.Sprintf("the %d regions%s with the most self time that no other entry selects", r.Auto, in)
@@ -104,8 +109,8 @@ func regionText(r causal.RegionPattern) string {
 	return fmt.Sprintf("spans %s%s", r.Span, in)
 }
 
-func progressText(r causal.ProgressPoint) string {
-	if r.Type != causal.TypeLatency {
+func progressText(r plan.ProgressPoint) string {
+	if r.Type != plan.TypeLatency {
 		return "how often spans " + r.Span + " end"
 	}
 	quantiles := r.Quantiles
@@ -116,7 +121,7 @@ func progressText(r causal.ProgressPoint) string {
 }
 
 func (e Explanation) how() string {
-	if e.Plan.Mode == causal.ModeDilation {
+	if e.Plan.Mode == profile.ModeDilation {
 		return fmt.Sprintf("dilation: all spans but those of one region are made longer by up to %g%% of their self time", e.StretchPercent)
 	}
 	return "overlap: while a region's span is open all others are delayed by what it would save"
@@ -135,7 +140,7 @@ func (e Explanation) spentAfter() time.Duration {
 	return round(time.Duration(max(0, float64(e.Limits.Total)/float64(e.Limits.Duty)-float64(time.Second))))
 }
 
-func perSecond(duty causal.Percent) time.Duration {
+func perSecond(duty plan.Percent) time.Duration {
 	return time.Duration(float64(duty) * float64(time.Second))
 }
 
@@ -146,7 +151,12 @@ func tightened(is bool, asked fmt.Stringer) string {
 	return fmt.Sprintf(" (the plan asks for %v: the cap counts)", asked)
 }
 
-func orAbove(p99 causal.Duration) string {
+// A number is one in words.
+type number float64
+
+func (n number) String() string { return fmt.Sprintf("%g", float64(n)) }
+
+func orAbove(p99 plan.Duration) string {
 	if p99 == 0 {
 		return ""
 	}

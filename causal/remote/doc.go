@@ -9,18 +9,20 @@
 // A plan is in force while its source stands by it. It ends when the source has no plan any more, and
 // when the source has not answered for three polls in a row. It ends too when what comes, from this
 // source or another one, is not a plan, is not signed as it must be, or is refused by the controller:
-// somebody wanted something else than what runs. Nothing is applied in part, and a plan that has ended is
-// not begun again by the same document: that takes a change of it.
+// such a document asks for something else than what runs. Nothing is applied in part, and a plan that has ended is
+// not begun again by the same document, from any source: that takes a change of it.
 //
 // # Signatures
 //
 // With [WithPublicKeys] only documents with a detached Ed25519 signature are applied, see
 // [Sign]. It is in the file PATH.sig, in the header [HeaderSignature], or in an OpAMP
-// configuration's part of its own. A signature says who wrote a plan and not that it is the
-// latest: what bounds the life of an old one is its expires_at, and generation its order.
+// configuration's part of its own. A signature proves the author of a plan; its audience, and that it is not an old one,
+// the plan itself must say. So a signed one must have target.service and generation, and target.env if
+// this process has an environment. A document whose plan has ended in this process is refused until it
+// expires. What a new process can be given again is bounded by expires_at, an hour.
 //
 // # Cost
 //
-// A poll takes about 0.1 ms of CPU time, and at most 1 MiB of memory whatever the other side
-// sends. Nothing here runs on the application's goroutines.
+// A poll takes about 0.1 ms of CPU time, and at most 1 MiB of memory for an answer of any size.
+// Nothing here runs on the application's goroutines.
 package remote

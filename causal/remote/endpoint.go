@@ -146,7 +146,7 @@ func (e *Endpoint) Dial(ctx context.Context, network, address string) (_ net.Con
 	return (&net.Dialer{Timeout: e.timeout}).DialContext(ctx, network, address)
 }
 
-// Header returns what every request has: who asks, and the token of this moment.
+// Header returns what every request has: this process's identity, and the current token.
 func (e *Endpoint) Header(ctx context.Context) (http.Header, error) {
 	h := e.identity()
 	h.Set("Accept-Encoding", "identity")
@@ -157,7 +157,7 @@ func (e *Endpoint) Header(ctx context.Context) (http.Header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
-	// Not to be said in the error: the token itself.
+	// The error must not contain the token itself.
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, fmt.Errorf("token of %d characters: must have at least 1, and printable ASCII only", len(token))
 	}
@@ -165,7 +165,7 @@ func (e *Endpoint) Header(ctx context.Context) (http.Header, error) {
 	return h, nil
 }
 
-// An Answer is what a server has said.
+// An Answer is what a server has answered.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -206,7 +206,7 @@ func (e *Endpoint) Do(ctx context.Context, method string, header http.Header, bo
 // Close closes the connection that is kept for the next request.
 func (e *Endpoint) Close() { e.client.CloseIdleConnections() }
 
-// maxRetryAfter bounds how long a server may keep us from asking.
+// maxRetryAfter bounds how long a server may defer the next poll.
 const maxRetryAfter = 5 * time.Minute
 
 // Wait returns how long to wait from one poll to the next: the interval and up to a tenth

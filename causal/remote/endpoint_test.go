@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 )
@@ -63,12 +64,12 @@ func TestNewHTTPAccepts(t *testing.T) {
 	}
 }
 
-// A server that wants certificates gives a plan to those who have one, over HTTP/1.1.
+// A server that demands client certificates gives a plan to clients that have one, over HTTP/1.1.
 func TestHTTPMutualTLS(t *testing.T) {
 	var protocol atomic.Value
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protocol.Store(r.Proto)
-		plan("plan-1")(w, r)
+		pl("plan-1")(w, r)
 	}))
 	server.EnableHTTP2 = true
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
@@ -116,7 +117,7 @@ func TestHTTPMutualTLS(t *testing.T) {
 	}
 }
 
-// A teller is a slog.Handler that sends what it is told.
+// A teller is a slog.Handler that sends each record.
 type teller struct {
 	slog.Handler
 	to chan string
@@ -132,7 +133,7 @@ func (t teller) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A dial that panics does so on a goroutine of net/http, where nobody could recover it.
+// A dial that panics does so on a goroutine of net/http, where it cannot be recovered.
 func TestHTTPDialPanics(t *testing.T) {
 	source, err := remote.NewHTTP("http://localhost/", remote.WithDial(func(context.Context, string, string) (net.Conn, error) { panic("no network") }))
 	if err != nil {
@@ -158,7 +159,7 @@ func TestHTTPTokenPanics(t *testing.T) {
 	}
 }
 
-// What a server sends costs the same whatever its size.
+// An answer of any size costs the same memory.
 func TestHTTPMemory(t *testing.T) {
 	const size, most = 200 << 20, 1 << 20
 	for _, name := range []string{"plain", "TLS", "chunks", "error", "header"} {
@@ -245,7 +246,7 @@ func TestControlLossEndsDelays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return source, func() { // a folder in its place can not be read
+			return source, func() { // a folder in its place cannot be read
 				if err := errors.Join(os.Mkdir(path+".d", 0o700), os.Remove(path), os.Symlink(path+".d", path)); err != nil {
 					t.Fatal(err)
 				}
@@ -281,7 +282,7 @@ func TestControlLossEndsDelays(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, a poll ends without a panic, and a plan is in force only if it is
+// For any answer, a poll ends without a panic, and a plan is in force only if the answer is
 // one.
 func FuzzHTTPAnswer(f *testing.F) {
 	f.Add(200, "ETag", `"1"`, []byte("api: causal/v1"))
@@ -346,7 +347,7 @@ func BenchmarkDo(b *testing.B) {
 	defer e.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if a, err := e.Do(b.Context(), http.MethodGet, nil, nil, causal.MaxPlanBytes); err != nil || a.Status != http.StatusNotModified {
+		if a, err := e.Do(b.Context(), http.MethodGet, nil, nil, plan.MaxBytes); err != nil || a.Status != http.StatusNotModified {
 			b.Fatalf("Do() = %v, %v", a, err)
 		}
 	}

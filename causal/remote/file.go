@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 // DefaultInterval is how often a file is read.
@@ -23,7 +23,7 @@ const maxSignatureBytes = 1024
 // watch the file, since Kubernetes replaces a ConfigMap's folder and not the file.
 //
 // A new content is applied; if it is not a valid plan, experiments end. They end too when the
-// file is gone or empty. If it can not be read, they end after three polls in a row. The
+// file is gone or empty. If it cannot be read, they end after three polls in a row. The
 // signature is in a file beside it of the same name with ".sig" at its end; replace both at
 // once, as a ConfigMap does, or a plan is refused for a poll.
 type File struct {
@@ -86,7 +86,7 @@ func (f *File) poll(to *Sink) {
 // readBoth reads the document again after its signature: if it is another one, both were
 // replaced in between.
 func (f *File) readBoth() (document, signature []byte, err error) {
-	if document, err = read(f.path, causal.MaxPlanBytes); err != nil {
+	if document, err = read(f.path, plan.MaxBytes); err != nil {
 		return nil, nil, err
 	}
 	for range 3 {
@@ -98,7 +98,7 @@ func (f *File) readBoth() (document, signature []byte, err error) {
 			return nil, nil, err
 		}
 		before := document
-		if document, err = read(f.path, causal.MaxPlanBytes); err != nil || bytes.Equal(before, document) {
+		if document, err = read(f.path, plan.MaxBytes); err != nil || bytes.Equal(before, document) {
 			return document, signature, err
 		}
 	}
@@ -107,7 +107,7 @@ func (f *File) readBoth() (document, signature []byte, err error) {
 
 // read reads one byte more than a file may have, so that a larger one is refused and not cut.
 func read(path string, atMost int64) ([]byte, error) {
-	// A pipe or a device would keep us waiting.
+	// A pipe or a device would block.
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {

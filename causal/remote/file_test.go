@@ -10,9 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 )
@@ -45,7 +48,8 @@ func inPlace(t *testing.T, first string, f func(p *place), opts ...remote.Option
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := causal.New(causal.WithExperiments(causal.DefaultLimits()))
+		r := resource.NewSchemaless(attribute.String("service.name", "remotetest"))
+		c, err := causal.New(causal.WithExperiments(plan.DefaultLimits()), causal.WithResource(r))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +105,7 @@ func (p *place) want(state causal.State, reason string) {
 func (p *place) wantPlan(id, region string) {
 	p.Helper()
 	s := p.c.Status()
-	if s.State != causal.StateRunning || s.Plan == nil || s.Plan.ID != id || s.Plan.Regions[0].Span != region || s.Source != p.source {
+	if s.State != causal.StateRunning || s.Plan == nil || s.Plan.ID != id || s.Plan.Regions[0].Span != region || s.Source != p.source || s.PlanFile != p.path {
 		p.Errorf("Status() = %+v, want %s for %s running, from %s", s, id, region, p.source)
 	}
 }
@@ -183,8 +187,8 @@ func TestFileBecomesInvalid(t *testing.T) {
 		{"two things wrong", func() string { return document("plan-1", "a", "seed: x", "limits: {duty: 5}") }, []string{"line 7: seed: x: must be a whole number", "line 8: limits.duty: percentage"}},
 		{"blank", func() string { return " \n\n" }, []string{"the document is empty"}},
 		{"torn", func() string { return document("plan-1", "a")[:60] }, []string{"line 4: could not find expected ':'"}},
-		{"too large", func() string { return document("plan-1", "a") + strings.Repeat("#", causal.MaxPlanBytes) }, []string{"must be at most 65536"}},
-		{"far too large", func() string { return strings.Repeat("#", 10*causal.MaxPlanBytes) }, []string{"must be at most 65536"}},
+		{"too large", func() string { return document("plan-1", "a") + strings.Repeat("#", plan.MaxBytes) }, []string{"must be at most 65536"}},
+		{"far too large", func() string { return strings.Repeat("#", 10*plan.MaxBytes) }, []string{"must be at most 65536"}},
 		{"binary", func() string { return "\x7fELF\x02\x01\x01\x00" }, []string{"causal: plan: control characters are not allowed"}},
 		{"expired", func() string {
 			return strings.Replace(document("plan-1", "a"), "expires_at: 2000", "expires_at: 1999", 1)
@@ -315,7 +319,7 @@ func TestFileRunEnds(t *testing.T) {
 // What was applied by the program is not the file's to end.
 func TestFileLeavesOthersAlone(t *testing.T) {
 	inPlace(t, "valid", func(p *place) {
-		plan, err := causal.ParsePlan([]byte(document("by-api", "x")))
+		plan, err := plan.Parse([]byte(document("by-api", "x")))
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -342,7 +346,7 @@ func TestFileLeavesOthersAlone(t *testing.T) {
 		for range 5 {
 			p.poll()
 		}
-		wantAPI("the file can not be read")
+		wantAPI("the file cannot be read")
 		p.stop()
 		<-p.done
 		wantAPI("the source has ended")

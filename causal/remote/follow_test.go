@@ -81,7 +81,7 @@ func TestFollowDoesNotResume(t *testing.T) {
 	})
 }
 
-// Of two sources the one that speaks last is obeyed, also if what it says can not be done. What only
+// Of two sources the one that speaks last is obeyed, also if what it says cannot be done. What only
 // the other one says of itself changes nothing.
 func TestFollowTwoSources(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ type panicHandler struct{ slog.Handler }
 func (panicHandler) Enabled(context.Context, slog.Level) bool  { return true }
 func (panicHandler) Handle(context.Context, slog.Record) error { panic("the logger") }
 
-// Causes are said once in ten minutes, whatever their numbers, and no more than 32 of them.
+// Causes are logged once in ten minutes, with any numbers in them, and no more than 32 of them.
 func TestWarnOncePerCause(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := remotetest.Controller(t)
@@ -220,7 +220,7 @@ func TestWarnOncePerCause(t *testing.T) {
 	})
 }
 
-// Without a logger it is OpenTelemetry's handler that is told.
+// Without a logger errors go to OpenTelemetry's handler.
 func TestWarnWithoutLogger(t *testing.T) {
 	var told []error
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { told = append(told, err) }))
@@ -246,7 +246,7 @@ func TestFileSigned(t *testing.T) {
 				p.Fatal(err)
 			}
 		}
-		one, two := document("plan-1", "a"), document("plan-2", "b")
+		one, two := remotetest.Signable("plan-1", "a", 1), remotetest.Signable("plan-2", "b", 2)
 		p.write(one)
 		p.poll()
 		p.want(causal.StateIdle, "")
@@ -269,7 +269,7 @@ func TestFileSigned(t *testing.T) {
 	}, remote.WithPublicKeys(public))
 }
 
-// The option alone demands signatures: a list of keys that came out empty trusts nobody.
+// The option alone demands signatures: with an empty list of keys none is trusted.
 func TestFileSignedByNobody(t *testing.T) {
 	inPlace(t, "valid", func(p *place) {
 		p.want(causal.StateIdle, "")
@@ -283,7 +283,7 @@ func TestFileSignedConfigMap(t *testing.T) {
 	dir := t.TempDir()
 	swap := func(i int) {
 		name := fmt.Sprint("..", i)
-		document := remotetest.Document(fmt.Sprint("plan-", i), "a")
+		document := remotetest.Signable(fmt.Sprint("plan-", i), "a", i+1)
 		for _, err := range []error{
 			os.Mkdir(filepath.Join(dir, name), 0o755),
 			os.WriteFile(filepath.Join(dir, name, "plan.yaml"), []byte(document), 0o600),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 // HeaderSignature is the header with the signature of the plan in an answer's body, see
@@ -39,7 +40,7 @@ const (
 //	204, 404     there is no plan; experiments end
 //	all others   no answer; experiments end when three in a row were missed
 //
-// A body that is not a valid plan, or has more than [causal.MaxPlanBytes], ends experiments. A
+// A body that is not a valid plan, or has more than [plan.MaxBytes], ends experiments. A
 // request takes no longer than [WithTimeout], follows redirects within the server only, and takes no
 // compressed answer.
 type HTTP struct {
@@ -83,7 +84,7 @@ func (h *HTTP) Run(ctx context.Context, to *Sink) {
 
 // poll asks once, and returns how long after its beginning to ask again.
 func (h *HTTP) poll(ctx context.Context, to *Sink) time.Duration {
-	a, err := h.server.Do(ctx, http.MethodGet, h.header(to.Status()), nil, causal.MaxPlanBytes)
+	a, err := h.server.Do(ctx, http.MethodGet, h.header(to.Status()), nil, plan.MaxBytes)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:

@@ -23,11 +23,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 )
 
-// A planServer answers as it is told, in a bubble, and keeps the requests.
+// A planServer gives the answers that are set, in a bubble, and keeps the requests.
 type planServer struct {
 	*testing.T
 	c    *causal.Controller
@@ -112,7 +113,7 @@ func (s *planServer) wantPlan(id string) {
 }
 
 // plan answers with a plan, or 304, and these headers.
-func plan(id string, header ...string) http.HandlerFunc {
+func pl(id string, header ...string) http.HandlerFunc {
 	document := remotetest.Document(id, "a")
 	return func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < len(header); i += 2 {
@@ -138,7 +139,7 @@ func TestHTTPUnchanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withServer(t, func(s *planServer) {
-				s.answers(plan("plan-1", header...))
+				s.answers(pl("plan-1", header...))
 				s.poll()
 				s.wantPlan("plan-1")
 				started := s.c.Profile().Started
@@ -160,7 +161,7 @@ func TestHTTPUnchanged(t *testing.T) {
 func TestHTTPChanges(t *testing.T) {
 	withServer(t, func(s *planServer) {
 		for i := range 5 {
-			s.answers(plan(fmt.Sprint("plan-", i), "ETag", fmt.Sprintf(`"%d"`, i)))
+			s.answers(pl(fmt.Sprint("plan-", i), "ETag", fmt.Sprintf(`"%d"`, i)))
 			s.poll()
 			s.wantPlan(fmt.Sprint("plan-", i))
 		}
@@ -175,7 +176,7 @@ func TestHTTPNoPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withServer(t, func(s *planServer) {
-				again := plan("plan-1", "ETag", `"1"`)
+				again := pl("plan-1", "ETag", `"1"`)
 				s.answers(again)
 				s.poll()
 				s.wantPlan("plan-1")
@@ -184,9 +185,14 @@ func TestHTTPNoPlan(t *testing.T) {
 				if got := s.c.Status().State; got != causal.StateStopped {
 					t.Errorf("state %s without a plan, want stopped", got)
 				}
-				s.answers(again) // the ETag is forgotten with the plan
+				s.answers(again) // the ETag is forgotten with the plan, the document is not
 				s.poll()
-				s.wantPlan("plan-1")
+				if got := s.c.Status(); got.State != causal.StateStopped || !strings.Contains(got.LastError, "has been in force and has ended") {
+					t.Errorf("state %s, %q after the same document, want stopped", got.State, got.LastError)
+				}
+				s.answers(pl("plan-2"))
+				s.poll()
+				s.wantPlan("plan-2")
 			})
 		})
 	}
@@ -202,13 +208,13 @@ func TestHTTPInvalid(t *testing.T) {
 		{"web page", func() string { return "<!DOCTYPE html><html></html>" }, "causal: plan"},
 		{"one byte too large", func() string {
 			d := remotetest.Document("plan-2", "a")
-			return d + strings.Repeat("#", causal.MaxPlanBytes+1-len(d))
+			return d + strings.Repeat("#", plan.MaxBytes+1-len(d))
 		}, "document of 65537 bytes: must be at most 65536"},
 		{"far too large", func() string { return strings.Repeat("#", 10<<20) }, "document of 65537 bytes: must be at most 65536"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			withServer(t, func(s *planServer) {
-				s.answers(plan("plan-1"))
+				s.answers(pl("plan-1"))
 				s.poll()
 				s.wantPlan("plan-1")
 				body := tt.body()
@@ -220,7 +226,7 @@ func TestHTTPInvalid(t *testing.T) {
 				if got := s.c.Status().LastError; !strings.Contains(got, tt.want) || !strings.Contains(got, "http://localhost/plan: ") {
 					t.Errorf("LastError = %q, want it to name the server and %q", got, tt.want)
 				}
-				s.answers(plan("plan-3"))
+				s.answers(pl("plan-3"))
 				s.poll()
 				s.wantPlan("plan-3")
 			})
@@ -232,7 +238,7 @@ func TestHTTPInvalid(t *testing.T) {
 func TestHTTPLargestBody(t *testing.T) {
 	withServer(t, func(s *planServer) {
 		d := remotetest.Document("plan-1", "a")
-		d += strings.Repeat("#", causal.MaxPlanBytes-len(d))
+		d += strings.Repeat("#", plan.MaxBytes-len(d))
 		s.answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, d) })
 		s.poll()
 		s.wantPlan("plan-1")
@@ -244,7 +250,7 @@ const lease = 33 * remote.DefaultServerInterval / 10
 
 const leaseOver = "the plan's source has not answered three times in a row"
 
-// An answer that is none keeps a plan for three polls and no longer, and is said once.
+// An answer that is none keeps a plan for three polls and no longer, and is logged once.
 func TestHTTPMissed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -283,7 +289,7 @@ func TestHTTPMissed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			withServer(t, func(s *planServer) {
-				s.answers(plan("plan-1"))
+				s.answers(pl("plan-1"))
 				s.poll()
 				s.wantPlan("plan-1")
 				renewed := s.c.Status().Since
@@ -303,7 +309,7 @@ func TestHTTPMissed(t *testing.T) {
 				if got := s.log.String(); !strings.Contains(got, tt.want) || strings.Count(got, "\n") != 1 || strings.Contains(got, "secret") {
 					t.Errorf("the logger was told\n%s\nwant one line with %q, and no token", got, tt.want)
 				}
-				s.answers(plan("plan-2"))
+				s.answers(pl("plan-2"))
 				s.poll()
 				s.wantPlan("plan-2")
 				if got := s.log.String(); !strings.Contains(got, "level=INFO") || !strings.Contains(got, "answers again") {
@@ -314,12 +320,12 @@ func TestHTTPMissed(t *testing.T) {
 	}
 }
 
-// The server is gone: nobody listens, then the connection that was open breaks too.
+// The server is gone: nothing listens, then the connection that was open breaks too.
 func TestHTTPServerGone(t *testing.T) {
 	withServer(t, func(s *planServer) {
 		s.answers(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
-			plan("plan-1")(w, r)
+			pl("plan-1")(w, r)
 		})
 		s.poll()
 		s.wantPlan("plan-1")
@@ -336,7 +342,7 @@ func TestHTTPServerGone(t *testing.T) {
 // Two polls that are missed are not three.
 func TestHTTPAnswersAgain(t *testing.T) {
 	withServer(t, func(s *planServer) {
-		good := plan("plan-1", "ETag", `"1"`)
+		good := pl("plan-1", "ETag", `"1"`)
 		for range 5 {
 			s.answers(good)
 			s.poll()
@@ -415,7 +421,7 @@ func TestHTTPRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	withServer(t, func(s *planServer) {
-		s.answers(plan("plan-1", "ETag", `"1"`))
+		s.answers(pl("plan-1", "ETag", `"1"`))
 		s.poll()
 		if err := os.WriteFile(token, []byte("two"), 0o600); err != nil {
 			t.Fatal(err)
@@ -489,7 +495,7 @@ func TestHTTPReport(t *testing.T) {
 	})
 }
 
-// A token that can not be had, or not be sent, is not sent; it is not said either.
+// A token that cannot be had, or not be sent, is not sent, and not logged.
 func TestHTTPToken(t *testing.T) {
 	for name, tt := range map[string]struct {
 		token string
@@ -519,7 +525,7 @@ func TestHTTPSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := remotetest.Document("plan-1", "a")
+	document := remotetest.Signable("plan-1", "a", 1)
 	header := remote.Sign([]byte(document), private)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/unsigned" {

@@ -47,8 +47,8 @@ type PollOption interface {
 
 type intervalOption time.Duration
 
-// WithInterval sets the time between two polls, in [100ms, 10m]. By default, if this option is not
-// used, it is [DefaultInterval] for a file and [DefaultServerInterval] for a server.
+// WithInterval sets the time between two polls, in [100ms, 10m]. Default: [DefaultInterval] for a file
+// and [DefaultServerInterval] for a server.
 func WithInterval(d time.Duration) PollOption { return intervalOption(d) }
 
 func (o intervalOption) applyFile(f *File) error { return o.set(&f.interval) }
@@ -64,8 +64,7 @@ func (o intervalOption) set(to *time.Duration) error {
 	return nil
 }
 
-// WithTimeout sets how long one request may take, in [10ms, 1m]. By default, if this option is
-// not used, it is the interval, and at most 10s.
+// WithTimeout sets how long one request may take, in [10ms, 1m]. Default: the interval, and at most 10s.
 func WithTimeout(d time.Duration) EndpointOption {
 	return endpointOptionFunc(func(c *endpointConfig) error {
 		if d < 10*time.Millisecond || d > time.Minute {
@@ -77,7 +76,7 @@ func WithTimeout(d time.Duration) EndpointOption {
 }
 
 // WithToken sends a bearer token, which f gives anew for every request; it should return at
-// once, and end with its context. By default, if this option is not used, none is sent.
+// once, and end with its context. Default: no token is sent.
 func WithToken(f func(context.Context) (string, error)) EndpointOption {
 	return endpointOptionFunc(func(c *endpointConfig) error {
 		if f == nil {
@@ -101,9 +100,9 @@ func WithTokenFile(path string) EndpointOption {
 	})
 }
 
-// WithTLS sets how servers are trusted and, with Certificates or GetClientCertificate, who we
-// are. The configuration is copied. By default, if this option is not used, the system's roots are
-// trusted and no certificate is shown.
+// WithTLS sets how servers are trusted and, with Certificates or GetClientCertificate, the client
+// certificate (mutual TLS). The configuration is copied. Default: the system's roots are trusted and
+// no certificate is shown.
 func WithTLS(t *tls.Config) EndpointOption {
 	return endpointOptionFunc(func(c *endpointConfig) error {
 		if t == nil {
@@ -144,14 +143,13 @@ func recovered(what string, err *error) {
 	}
 }
 
-// WithoutTLS permits plain text to servers that are not on this machine: who is between can
-// read the token and change plans that are not signed. By default, if this option is not used,
-// such a URL is an error.
+// WithoutTLS permits plain text to servers that are not on this machine: a man in the middle can
+// read the token and change plans that are not signed. Default: such a URL is an error.
 func WithoutTLS() EndpointOption {
 	return endpointOptionFunc(func(c *endpointConfig) error { c.withoutTLS = true; return nil })
 }
 
-// WithResource tells the server who asks. By default, if this option is not used, it is not told.
+// WithResource names this process to the server. Default: it is not named.
 func WithResource(r *resource.Resource) EndpointOption {
 	return endpointOptionFunc(func(c *endpointConfig) error {
 		if r == nil {
@@ -162,8 +160,8 @@ func WithResource(r *resource.Resource) EndpointOption {
 	})
 }
 
-// WithDial sets how connections are made, to reach a server over a Unix socket for example. By
-// default, if this option is not used, it is a [net.Dialer].
+// WithDial sets how connections are made, to reach a server over a Unix socket for example. Default:
+// a [net.Dialer].
 func WithDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) EndpointOption {
 	return endpointOptionFunc(func(c *endpointConfig) error {
 		if dial == nil {
@@ -174,7 +172,7 @@ func WithDial(dial func(ctx context.Context, network, address string) (net.Conn,
 	})
 }
 
-// Headers that tell a server who asks.
+// Headers that name this process to a server.
 const (
 	HeaderServiceName       = "Otelprof-Service-Name"
 	HeaderServiceInstanceID = "Otelprof-Service-Instance-Id"

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrSignature is returned for a document that none of the keys has signed.
 	ErrSignature = errors.New("causal/remote: signature")
-	// ErrKey is returned for a key that can not be read.
+	// ErrKey is returned for a key that cannot be read.
 	ErrKey = errors.New("causal/remote: key")
 )
 

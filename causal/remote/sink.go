@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/causes"
 )
 
@@ -21,7 +22,6 @@ import (
 type Sink struct {
 	controller *causal.Controller
 	source     causal.Source
-	signed     bool
 	keys       []ed25519.PublicKey
 	log        *slog.Logger // nil for otel.Handle
 
@@ -85,13 +85,13 @@ func (s *Sink) apply(document, signature []byte) error {
 	return s.controller.ApplyFrom(s.source, plan)
 }
 
-func (s *Sink) parse(document, signature []byte) (*causal.Plan, error) {
-	if s.signed {
+func (s *Sink) parse(document, signature []byte) (*plan.Plan, error) {
+	if s.source.Signed {
 		if err := Verify(document, signature, s.keys...); err != nil {
 			return nil, err
 		}
 	}
-	return causal.ParsePlan(document)
+	return plan.Parse(document)
 }
 
 // Unchanged takes the answer that all is as it was, which renews the plan's lease.
@@ -107,7 +107,7 @@ func (s *Sink) None(reason string) {
 	s.controller.StopFrom(s.source, reason)
 }
 
-// Missed takes that no answer came, or one that nobody can read. The lease is not renewed.
+// Missed notes that no answer came, or one that cannot be parsed. The lease is not renewed.
 func (s *Sink) Missed(err error) {
 	s.missing = true
 	s.controller.Heard(s.source, err)
@@ -134,7 +134,7 @@ func (s *Sink) answered() {
 	}
 }
 
-// due tells whether an error is to be said now, and notes that it is.
+// due reports whether an error is to be logged now, and notes that it is.
 func (s *Sink) due(err error) bool { return s.said.Due(causes.Of(err.Error()), time.Now()) }
 
 func (s *Sink) say(level slog.Level, err error) {
@@ -155,7 +155,7 @@ func (s *Sink) end() {
 }
 
 // latch ends the plan after a panic, for good. What panicked may be a logger, so the plan ends
-// before anything is said, and what panics then is left alone.
+// before anything is logged, and a further panic is dropped.
 func (s *Sink) latch(v any) {
 	stack := make([]byte, 4096)
 	stack = stack[:runtime.Stack(stack, false)]

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrConfig is wrapped by errors about options.
-var ErrConfig = errors.New("causal/remote: config")
+var ErrConfig = errors.New("causal/remote: configuration")
 
 // missedPolls is how many times in a row a source may fail to answer before its plan ends.
 const missedPolls = 3
@@ -35,14 +35,13 @@ type optionFunc func(*Sink)
 func (f optionFunc) apply(s *Sink) { f(s) }
 
 // WithPublicKeys refuses documents that none of these keys has signed, all if there are no
-// keys. By default, if this option is not used, signatures are not looked at.
+// keys, and signed plans without an audience, see [causal.Source]. Default: signatures are not checked.
 func WithPublicKeys(keys ...ed25519.PublicKey) Option {
-	return optionFunc(func(s *Sink) { s.signed, s.keys = true, keys })
+	return optionFunc(func(s *Sink) { s.source.Signed, s.keys = true, keys })
 }
 
-// WithLogger sets who is told, once per cause, that a source does not answer, and of its
-// return. What becomes of plans is in the controller's audit. By default, if this option is not
-// used, it is otel.Handle.
+// WithLogger sets where it is logged, once per cause, that a source does not answer, and that it does
+// again. What becomes of plans is in the controller's audit. Default: otel.Handle.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(s *Sink) { s.log = l })
 }
@@ -50,10 +49,14 @@ func WithLogger(l *slog.Logger) Option {
 // Follow gives c the plans of a source until ctx ends; the plan then in force ends too, if it is
 // from there. Several sources may be followed at a time: the plan that came last is in force.
 //
-// A panic in the source, or in what it calls, ends the plan and Follow, and is said; the
+// A panic in the source, or in what it calls, ends the plan and Follow, and is logged; the
 // application goes on.
 func Follow(ctx context.Context, c *causal.Controller, source Source, opts ...Option) {
-	s := newSink(c, causal.Source{Name: source.String(), Lease: missedPolls * source.Interval()}, opts)
+	from := causal.Source{Name: source.String(), Lease: missedPolls * source.Interval()}
+	if f, ok := source.(*File); ok {
+		from.File = f.path
+	}
+	s := newSink(c, from, opts)
 	defer s.end()
 	source.Run(ctx, s)
 }

@@ -67,7 +67,7 @@ func TestStatusOfSourcesBounded(t *testing.T) {
 	}
 }
 
-// A source that panicked says so for good.
+// A source that panicked reports that for good.
 func TestStatusOfPanickedSource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := remotetest.Controller(t)

@@ -20,7 +20,14 @@ type Result struct {
 	Checks []Check
 	// Answers are ordered by progress point, metric, region and speed-up.
 	Answers []Answer
-	// Inferred tells that locks and channels were told from who woke whom: the program is not built by otelprof.
+	// Stalled is how long the program stood still, all goroutines together, which is left out where else nothing changed would
+	// not have met the recording.
+	Stalled time.Duration
+	// Machine sums up what became of processor time in the windows of which that is known, and Starved is which part of the time
+	// that goroutines ran they had none.
+	Machine Machine
+	Starved float64
+	// Inferred tells that locks and channels were inferred from which goroutine woke which: the program is not built by otelprof.
 	Inferred bool
 }
 
@@ -36,11 +43,15 @@ type Answer struct {
 	Base float64
 	// Reduction is by which part that would shrink, with its standard error and 95 % interval.
 	Reduction, StdErr, Lo, Hi float64
+	// Bounded tells that Lo and Hi are bounds from both sides, beyond what windows differ by: of some locks and channels it is not
+	// known which goroutine used them when.
+	Bounded bool
 	// Samples are the windows' own reductions, in order.
 	Samples []float64
 	// Withheld is why there is no number; WithheldNone if there is one.
 	Withheld Withheld
-	// Deviation is by which part the replay of nothing changed missed the recording, at the median window.
+	// Deviation is by which part the replay of nothing changed missed the recording, at the median window, those that are left out
+	// since it missed them by more than MaxDeviation among them.
 	Deviation float64
 }
 
@@ -49,11 +60,15 @@ type Withheld int
 
 // The reasons.
 const (
-	WithheldNone      Withheld = iota
-	WithheldWindows            // fewer than LeastWindows were simulated with the change
-	WithheldDeviation          // nothing changed did not meet the recorded period within MaxDeviation
-	WithheldStuck              // the replay came to a state in which nothing could go on
-	WithheldVisits             // too few visits of the progress point
+	WithheldNone       Withheld = iota
+	WithheldWindows             // fewer than LeastWindows were simulated with the change
+	WithheldDeviation           // nothing changed did not meet the recorded period within MaxDeviation, in most windows or in all but four
+	WithheldStuck               // the replay came to a state in which nothing could go on
+	WithheldVisits              // too few visits of the progress point
+	WithheldStarved             // goroutines had no processor for most of the time that they ran
+	WithheldSlower              // with a region faster the replay became much slower
+	WithheldChoices             // too many select statements would have ended in ways of which the recordings have no example
+	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
 )
 
 // modelError is what no number of windows takes away: how far off the model is where its self-check is met, in parts of the
@@ -63,6 +78,17 @@ const modelError = 0.01
 // orderError is how far off an answer may be, in parts of itself, where goroutines wait for each other in an order that the
 // replay keeps: in the faster program others would overtake.
 const orderError = 0.15
+
+// mostStrayed is which part of the select statements may end in ways of which the recording has no example. As much is added to
+// both sides of the interval.
+const mostStrayed = 0.05
+
+// mostHarm is by which part of the period a program may become slower in the replay when a region is faster.
+const mostHarm = 0.1
+
+// maxUnruled is which part of the time goroutines may wait for condition variables without a rule for when they have to. Where that is
+// more, an answer may be wrong by anything.
+const maxUnruled = 0.1
 
 // Result sums up the windows so far.
 func (s *Study) Result() Result {
@@ -77,7 +103,12 @@ func (s *Study) Result() Result {
 	slices.SortFunc(r.Checks, func(a, b Check) int { return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.Point, b.Point)) })
 	asked := map[question]bool{}
 	for _, w := range s.windows {
-		r.Inferred = r.Inferred || w.inferred
+		r.Inferred = r.Inferred || w.stock
+		r.Stalled += w.stalled
+		r.Starved += w.starved / float64(len(s.windows))
+		if w.conditions.length > 0 {
+			r.Machine.add(w.machine, float64(w.length)/float64(w.conditions.length))
+		}
 		for q := range w.effects {
 			asked[q] = true
 		}
@@ -97,9 +128,9 @@ func (s *Study) Result() Result {
 func (s *Study) answer(q question) Answer {
 	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric}
 	var before, after float64
-	var deviations, kept []float64
-	ordered, visits := 0.0, 0.0
-	missed, stuck, few := 0, 0, 0
+	var deviations, least, most, soon, late []float64
+	ordered, visits, starved, strayed, later, roused := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+	missed, stuck, few, slower, unruled, undecided := 0, 0, 0, 0, 0, 0
 	for _, w := range s.windows {
 		if !w.asked[ask{q.region, q.speedup}] {
 			continue
@@ -114,26 +145,56 @@ func (s *Study) answer(q question) Answer {
 		case c.Stuck || x.broken || math.IsNaN(x.after):
 			stuck++
 			continue
-		case !(math.Abs(c.Deviation) <= MaxDeviation):
+		case !c.met():
 			missed++
+			deviations = append(deviations, c.miss())
+			continue
+		case w.harm[q.point] > mostHarm: // what is waited for in the replay is not what was
+			slower++
+			continue
+		case w.unruled > maxUnruled:
+			unruled++
+			continue
+		case w.undecided[q.point] > maxUndecided:
+			undecided++
 			continue
 		}
-		deviations = append(deviations, math.Abs(c.Deviation))
+		deviations = append(deviations, c.miss())
 		before += x.before * float64(x.visits)
 		after += x.after * float64(x.visits)
 		a.Samples = append(a.Samples, x.reduction())
-		if !math.IsNaN(x.kept) {
-			kept = append(kept, x.kept)
+		if !math.IsNaN(x.least) {
+			least = append(least, x.least)
+		}
+		if !math.IsNaN(x.most) {
+			most = append(most, x.most)
 		}
 		ordered = max(ordered, w.ordered)
-		a.Base += c.Period * float64(x.visits)
+		starved += w.starved * float64(x.visits)
+		strayed += x.strayed * float64(x.visits)
+		later += x.later * float64(x.visits)
+		roused += x.roused * float64(x.visits)
+		if !math.IsNaN(x.soon) {
+			soon, late = append(soon, x.soon), append(late, x.late)
+		}
+		now := x.before
+		if q.metric == Throughput {
+			now = c.Period
+		}
+		a.Base += now * float64(x.visits)
 		visits += float64(x.visits)
 	}
 	n := len(a.Samples)
-	if n < LeastWindows {
+	if n < LeastWindows || missed+stuck > n { // of many windows, some would do by chance
 		switch {
 		case a.Windows < LeastWindows:
 			a.Withheld = WithheldWindows
+		case slower > 0 && slower >= max(missed, stuck, few, unruled, undecided):
+			a.Withheld = WithheldSlower
+		case unruled > 0 && unruled >= max(missed, stuck, few):
+			a.Withheld = WithheldConditions
+		case undecided > 0 && undecided >= max(missed, stuck, few):
+			a.Withheld = WithheldChoices
 		case stuck > 0 && stuck >= missed && stuck >= few:
 			a.Withheld = WithheldStuck
 		case missed >= few:
@@ -144,20 +205,40 @@ func (s *Study) answer(q question) Answer {
 		return a
 	}
 	a.Base /= visits
+	starved /= visits
+	strayed /= visits
+	switch {
+	case starved > mostStarved:
+		a.Withheld = WithheldStarved
+		return a
+	case strayed > mostStrayed:
+		a.Withheld = WithheldChoices
+		return a
+	}
 	a.Reduction = 1 - after/before
 	slices.Sort(deviations)
-	a.Deviation = deviations[n/2]
+	a.Deviation = deviations[len(deviations)/2]
 	sample := stats.Sample{Xs: a.Samples}
 	mean, lo, hi := sample.MeanCI(0.95)
 	a.StdErr = sample.StdDev() / math.Sqrt(float64(n))
-	margin := modelError + a.Deviation
+	margin := modelError + a.Deviation + strayed + later/visits
 	if ordered > incidental {
 		margin += orderError * math.Abs(a.Reduction)
+		a.Bounded = true
 	}
+	margin += starvedError * starved * math.Abs(a.Reduction)
 	a.Lo, a.Hi = a.Reduction-(mean-lo)-margin, a.Reduction+(hi-mean)+margin
-	if len(kept) > 0 {
-		other := stats.Mean(kept)
-		a.Lo, a.Hi = min(a.Lo, other-margin), max(a.Hi, other+margin)
+	if rousing := rouseError * roused / before; rousing < 0 { // the sum over the visits of both
+		a.Hi -= rousing
+	}
+	if len(soon) > 0 {
+		a.Lo, a.Hi = min(a.Lo, stats.Mean(late)-margin), max(a.Hi, stats.Mean(soon)+margin)
+	}
+	if len(least) > 0 {
+		a.Lo, a.Bounded = min(a.Lo, stats.Mean(least)-margin), true
+	}
+	if len(most) > 0 {
+		a.Hi, a.Bounded = max(a.Hi, stats.Mean(most)+margin), true
 	}
 	return a
 }

@@ -47,7 +47,7 @@ func (s *Study) asks(regions []Region) []ask {
 
 // simulate simulates a window with one change after the other, until that has taken enough steps. What is left is asked of other
 // windows.
-func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outcome, kept *alternative) error {
+func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outcome, others []alternative) error {
 	rec := p.rec
 	d := rec.End - rec.Start
 	steps := 0
@@ -61,18 +61,21 @@ func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outco
 		c := change{factors: map[int32]float64{int32(slices.Index(rec.regions, a.region)): 1 - a.speedup}}
 		o := simulate(p, c, d)
 		steps += o.work
-		var other outcome
-		if kept != nil {
-			other = simulate(kept.p, c, d)
-			steps += other.work
+		bounds := make([]outcome, len(others))
+		for i := range others {
+			bounds[i] = simulate(others[i].p, c, d)
+			steps += bounds[i].work
 		}
+		varied, work := w.vary(p, c, base, &o, d)
+		steps += work
 		w.asked[a] = true
 		for i := range p.points {
 			if _, ok := w.checks[p.points[i].name]; ok {
 				q := question{region: a.region, speedup: a.speedup, point: p.points[i].name}
 				w.sample(q, base, &o, i, d)
-				if kept != nil {
-					w.bound(q, &kept.base, &other, i, d)
+				w.widen(q, base, varied, i, d)
+				for k := range others {
+					w.bound(q, &others[k], &bounds[k], i, d)
 				}
 			}
 		}

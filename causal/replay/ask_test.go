@@ -47,10 +47,7 @@ func TestWorkIsBounded(t *testing.T) {
 	b.Create(3, 2, 2) // damage: it starts itself
 	b.Visit(4, 2, "done")
 	b.End(5, 2)
-	rec, err := b.Recording(1 << 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := recorded(t, b, 1<<50)
 	for _, infer := range []bool{true, false} {
 		p := newProgram(rec, infer)
 		if o := simulate(p, change{}, rec.End); o.work > leastWork+workPerOp*p.ops+maxAtOnce+1 {

@@ -24,11 +24,14 @@ func (b *builder) before() {
 	}
 	for i := range b.p.lists {
 		l := &b.p.lists[i]
+		if !l.born && l.begins.state == runnable {
+			b.over(l)
+		}
 		if l.born || l.begins.state != waiting {
 			continue
 		}
 		last, late, kind, object := -1, int32(lateUnknown), opWait, int32(-1)
-		for k := range l.ops { // who tries again for a lock waits again
+		for k := range l.ops { // one that tries again for a lock waits again
 			o := &l.ops[k]
 			if o.kind == opRun || o.kind == opWake {
 				continue
@@ -58,11 +61,36 @@ func (b *builder) before() {
 	}
 }
 
+// over drops the operation on a channel without room that a goroutine was done with before the window, though it has yet to run:
+// one that is done in the window without a wait wakes its other side.
+func (b *builder) over(l *list) {
+	for k := range l.ops {
+		o := &l.ops[k]
+		if o.kind == opRun {
+			continue
+		}
+		if (o.kind == opSend || o.kind == opReceive) && o.d == o.at && b.p.objects[o.arg].capacity == 0 && !l.wakesAfter(k) {
+			*o = op{kind: opRun, at: o.at, set: o.set, free: o.free, loose: o.loose}
+		}
+		return
+	}
+}
+
+// wakesAfter reports whether an op wakes another goroutine before anything else is done.
+func (l *list) wakesAfter(at int) bool {
+	for _, o := range l.ops[at+1:] {
+		if o.kind != opRun {
+			return o.kind == opWake
+		}
+	}
+	return false
+}
+
 // put has a list do an operation in place of a wait.
 func (b *builder) put(l *list, at int, done op) {
 	o := &l.ops[at]
 	n := l.after(at)
-	if n > 0 && l.ops[n].kind == done.kind && l.ops[n].arg == done.arg { // it is marked where it is done
+	if n > 0 && l.ops[n].kind == done.kind && l.ops[n].arg == done.arg && !l.ops[n].beganAfter(o.at) { // it is marked where it is done
 		l.ops[n].late, l.ops[n].site = done.late, o.site
 		*o = op{kind: opRun, at: o.at, set: o.set}
 	} else {
@@ -85,6 +113,12 @@ func (b *builder) put(l *list, at int, done op) {
 		}
 		l.held(at, done.arg)
 	}
+}
+
+// beganAfter reports whether a send or a receive has a mark of where it began, behind a time: it is another one than what was
+// over then.
+func (o *op) beganAfter(at int64) bool {
+	return (o.kind == opSend || o.kind == opReceive) && o.d >= at && o.d < o.at
 }
 
 // after returns the next op that is more than computing, 0 for none.
@@ -149,7 +183,7 @@ func (p *program) wakes(kind opKind, site int32) bool {
 	}
 	switch kind {
 	case opSend, opReceive:
-		return p.direction(site) == kind
+		return p.rec.direction(site) == kind || p.rec.sites[site].Frames[0].Func == "runtime.selectgo"
 	}
 	return strings.HasPrefix(p.rec.sites[site].Frames[0].Func, "sync.") || strings.HasPrefix(p.rec.sites[site].Frames[0].Func, "internal/sync.")
 }
@@ -164,7 +198,7 @@ func (l *list) otherSide(o *op) opKind {
 	case opAdd:
 		return opJoin
 	}
-	for k := range l.ops { // who has waited for a lock has one to release
+	for k := range l.ops { // one that has waited for a lock has one to release
 		switch x := &l.ops[k]; {
 		case x.arg != o.arg:
 		case x.kind == opUnlock:

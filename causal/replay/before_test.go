@@ -6,6 +6,16 @@ import (
 
 const ms = 1_000_000
 
+// recorded ends a recording at a time.
+func recorded(t testing.TB, b *Recorder, at int64) *Recording {
+	t.Helper()
+	r, err := b.Recording(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // shares has two goroutines share one element of a channel of one: each takes it for 2 ms, and gives it back. When the
 // window begins the first one has it, and the second one waits for it without a mark.
 func shares(marked bool) *Recorder {
@@ -41,10 +51,7 @@ func shares(marked bool) *Recorder {
 func TestBefore(t *testing.T) {
 	for name, marked := range map[string]bool{"marked at its end": true, "not marked": false} {
 		t.Run(name, func(t *testing.T) {
-			rec, err := shares(marked).Recording(201 * ms)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := recorded(t, shares(marked), 201*ms)
 			base, faster := rec.Predict("done")
 			if base < 1.95*ms || base > 2.05*ms || faster != base {
 				t.Errorf("replayed with %v ns between visits, want 2.001 ms: one element, one goroutine at a time", base)
@@ -65,5 +72,39 @@ func TestBefore(t *testing.T) {
 				t.Errorf("%d sends and %d receives, want 100 of each", sends, receives)
 			}
 		})
+	}
+}
+
+// TestBeforeTwice has a goroutine wait to send when the window begins, and send again as soon as it can go on, with a mark.
+func TestBeforeTwice(t *testing.T) {
+	const capacity = 2
+	b := NewRecorder(0, 2)
+	for g := range int64(3) {
+		b.Waiting(0, g)
+	}
+	gives := func(at, g int64) {
+		b.Ready(at, g, -1)
+		b.Start(at+100, g, 0)
+		b.Ready(at+200, 2, g)
+		b.Operate(at+300, g, 'r', 1, capacity)
+		b.Wait(at+400, g, 1)
+	}
+	gives(ms, 0)
+	b.Start(ms+500, 2, 1)
+	b.Operate(ms+600, 2, 'S', 1, capacity)
+	b.Wait(ms+700, 2, 2)
+	gives(2*ms, 1)
+	b.Start(2*ms+500, 2, 1)
+	b.Operate(2*ms+600, 2, 's', 1, capacity)
+	rec := recorded(t, b, 3*ms)
+	p := newProgram(rec, false)
+	sends := 0
+	for _, o := range p.lists[2].ops {
+		if o.kind == opSend {
+			sends++
+		}
+	}
+	if sends != 2 || p.objects[0].count != capacity {
+		t.Errorf("%d sends, %d elements at first: want 2 of one that waits twice, and a full channel", sends, p.objects[0].count)
 	}
 }

@@ -3,146 +3,170 @@ package replay
 import (
 	"bytes"
 	"context"
+	"math"
 	"os"
 	"runtime"
-	"runtime/trace"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// benchTrace returns an execution trace to analyse: the file that REPLAY_TRACE names, or else that of a service whose requests
-// pass through a channel, workers and a lock, with spans and operations marked: some 100,000 events.
-func benchTrace(b *testing.B) []byte {
+// benchTraces are the execution traces to analyse: the file that REPLAY_TRACE names, or else those of a service, see
+// [busyService], which has marked its operations on locks and channels, and which has not: some million events each.
+func benchTraces(b *testing.B, f func(b *testing.B, text []byte)) {
 	b.Helper()
 	if name := os.Getenv("REPLAY_TRACE"); name != "" {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			b.Fatal(err)
 		}
-		return text
+		f(b, text)
+		return
 	}
-	var text bytes.Buffer
-	if err := trace.Start(&text); err != nil {
-		b.Skipf("this process is being traced: %v", err)
+	for _, known := range []bool{true, false} {
+		name := "stock"
+		if known {
+			name = "known"
+		}
+		b.Run(name, func(b *testing.B) { f(b, benchTrace(b, known)) })
 	}
-	defer trace.Stop()
-	type request struct {
-		id      uint64
-		answers chan bool
-	}
-	var (
-		mu       sync.Mutex
-		lock     mark.Object
-		requests = make(chan request)
-		clients  sync.WaitGroup
-		workers  sync.WaitGroup
-	)
-	for range 4 {
-		workers.Go(func() {
-			for r := range requests {
-				mark.LogStart("shop", mark.Span{ID: r.id + 1, Parent: r.id, SpanID: r.id + 1, Name: "reserve"})
-				lock.Begin(mark.Lock, 0)
-				mu.Lock()
-				lock.Done(mark.Lock, 0)
-				until := time.Now().Add(5 * time.Microsecond)
-				for now := time.Now(); now.Before(until); now = time.Now() {
-					runtime.KeepAlive(now)
-				}
-				lock.Done(mark.Unlock, 0)
-				mu.Unlock()
-				mark.LogEnd("shop", r.id+1, "")
-				r.answers <- true
-			}
-		})
-	}
-	for c := range uint64(8) {
-		clients.Go(func() {
-			answers := make(chan bool)
-			for i := range uint64(800) {
-				id := 1 + 2*(c<<32|i)
-				mark.LogStart("shop", mark.Span{ID: id, SpanID: id, Name: "order"})
-				requests <- request{id, answers}
-				<-answers
-				mark.LogEnd("shop", id, "")
-				mark.LogProgress("ordered")
-			}
-		})
-	}
-	clients.Wait()
-	close(requests)
-	workers.Wait()
-	trace.Stop()
-	return text.Bytes()
 }
 
-func benchRecording(b *testing.B) *Recording {
+var benchTexts = map[bool][]byte{}
+
+func benchTrace(b *testing.B, known bool) []byte {
 	b.Helper()
-	rec, err := Read(bytes.NewReader(benchTrace(b)))
+	if benchTexts[known] == nil {
+		benchTexts[known] = busyService(b, known, benchRequests[known])
+	}
+	return benchTexts[known]
+}
+
+// benchRequests take a million events.
+var benchRequests = map[bool]int{true: 22_000, false: 30_000}
+
+func read(b *testing.B, text []byte) *Recording {
+	b.Helper()
+	rec, err := Read(bytes.NewReader(text))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return rec
 }
 
-// perEvent tells what b has taken for each of the events of a trace.
-func perEvent(b *testing.B, events int) {
+// loop does f as often as b asks, and tells what that takes of processor time for each of the events of a trace: other processes
+// take time on the wall.
+func loop(b *testing.B, events int, f func()) (each time.Duration) {
 	b.Helper()
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(events), "ns/event")
+	began := processorTime(b)
+	for b.Loop() {
+		f()
+	}
+	each = (processorTime(b) - began) / time.Duration(b.N)
+	b.ReportMetric(float64(each.Nanoseconds())/float64(events), "cpu-ns/event")
 	b.ReportMetric(float64(events), "events")
 	b.ReportAllocs()
+	return each
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	user, system, err := perf.ProcessCPU()
+	if err != nil {
+		b.Skip(err)
+	}
+	return user + system
 }
 
 func BenchmarkRead(b *testing.B) {
-	text := benchTrace(b)
-	events := 0
-	for b.Loop() {
-		rec, err := Read(bytes.NewReader(text))
-		if err != nil {
-			b.Fatal(err)
-		}
-		events = rec.Traced
-	}
-	perEvent(b, events)
+	benchTraces(b, func(b *testing.B, text []byte) {
+		loop(b, read(b, text).Traced, func() { read(b, text) })
+	})
 }
 
 func BenchmarkTranslate(b *testing.B) {
-	rec := benchRecording(b)
-	for b.Loop() {
-		newProgram(rec, true)
-	}
-	perEvent(b, rec.Traced)
+	benchTraces(b, func(b *testing.B, text []byte) {
+		rec := read(b, text)
+		loop(b, rec.Traced, func() { newProgram(rec, true) })
+	})
 }
 
 // BenchmarkSimulate is one hypothesis.
 func BenchmarkSimulate(b *testing.B) {
-	rec := benchRecording(b)
-	p := newProgram(rec, true)
-	c := change{}
-	if busy := p.busiest(1, nil); len(busy) > 0 {
-		c.factors = map[int32]float64{busy[0]: 0.5}
-	}
-	steps := 0
-	for b.Loop() {
-		steps = simulate(p, c, rec.End-rec.Start).steps
-	}
-	perEvent(b, rec.Traced)
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(1, steps)), "ns/step")
+	benchTraces(b, func(b *testing.B, text []byte) {
+		rec := read(b, text)
+		p := newProgram(rec, true)
+		c := change{}
+		if busy := p.busiest(1, nil); len(busy) > 0 {
+			c.factors = map[int32]float64{busy[0]: 0.5}
+		}
+		var o outcome
+		each := loop(b, rec.Traced, func() { o = simulate(p, c, rec.End-rec.Start) })
+		b.ReportMetric(float64(each.Nanoseconds())/float64(max(1, o.work)), "cpu-ns/step")
+		b.ReportMetric(float64(o.work)/float64(rec.Traced), "steps/event")
+	})
 }
 
-// BenchmarkStudy is all that is asked of one window, see [StudyConfig].
-func BenchmarkStudy(b *testing.B) {
-	rec := benchRecording(b)
-	for b.Loop() {
-		s, err := NewStudy(StudyConfig{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Add(context.Background(), rec); err != nil {
-			b.Fatal(err)
-		}
+// BenchmarkAnalysis is all that is done with one trace, as in package causal: it is read, cut into three windows, and each is
+// simulated with up to 64 changes. MiB is what the heap holds at most, less what it held before, while it is kept as small as
+// can be.
+func BenchmarkAnalysis(b *testing.B) {
+	benchTraces(b, func(b *testing.B, text []byte) {
+		events := read(b, text).Traced
+		asked := 0
+		each := loop(b, events, func() { asked = analysis(b, text) })
+		b.ReportMetric(float64(asked), "hypotheses")
+		b.ReportMetric(each.Seconds()/float64(events)*1e6, "cpu-s/Mevent")
+		b.ReportMetric(float64(peak(func() { analysis(b, text) }))/(1<<20), "MiB")
+	})
+}
+
+func analysis(b *testing.B, text []byte) (asked int) {
+	b.Helper()
+	rec := read(b, text)
+	s, err := NewStudy(StudyConfig{Speedups: []float64{0.25, 0.5, 0.75, 0.95}, Steps: math.MaxInt})
+	if err != nil {
+		b.Fatal(err)
 	}
-	perEvent(b, rec.Traced)
+	for _, w := range rec.Split(3) {
+		if err := s.Add(context.Background(), w); err != nil {
+			b.Fatal(err)
+		}
+		asked = len(s.windows[len(s.windows)-1].asked)
+	}
+	s.Result()
+	return asked
+}
+
+// peak returns how many bytes the heap has more than before while f runs, at most.
+func peak(f func()) (most uint64) {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	runtime.GC()
+	before := inUse()
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for tick := time.Tick(2 * time.Millisecond); ; {
+			select {
+			case <-done:
+				return
+			case <-tick:
+				most = max(most, inUse()-min(before, inUse()))
+			}
+		}
+	})
+	f()
+	close(done)
+	watch.Wait()
+	return most
+}
+
+func inUse() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

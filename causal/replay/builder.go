@@ -22,6 +22,11 @@ type builder struct {
 	waited         []op    // scratch of fold
 	computed       []op    // scratch of fold
 	swap           []int64
+	short, free    int64           // when a processor was last without a goroutine, and when one was last idle
+	poll           int64           // when the network was last looked at, and there was something
+	pollBefore     int64           // and the time before
+	given          map[int32]int64 // when processors were last given to goroutines
+	overdue        []overdue
 	cross, outside []lateness
 }
 
@@ -33,6 +38,7 @@ type level struct {
 	sends      int32
 	heldEvents int32
 	released   int64 // when a lock that was held at first was released
+	busy       busy
 }
 
 // A follower is a goroutine while its events are read.
@@ -44,7 +50,7 @@ type follower struct {
 	site    int32
 	reason  uint8
 	readyAt int64
-	readyP  int32 // processor of who woke it, -1
+	readyP  int32 // processor of the goroutine that woke it, -1
 	idle    bool  // a processor was, when it became ready
 	woken   int32 // op that ended by that, -1
 	spans   []int32
@@ -52,6 +58,7 @@ type follower struct {
 	locks   map[int32]int32
 	held    int32
 	begun   int64
+	began   int64 // when it was last given a processor
 	found   int32 // elements, when it began to send
 	open    int32 // op where an operation began that may wait, -1
 	letter  byte
@@ -73,13 +80,28 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+	}
+	for i, events := range rec.perGoroutine() {
+		b.p.lists[i].ops = make([]op, 0, events)
 	}
 	for i := range b.g {
 		b.p.lists[i].serves = -1
 		b.g[i] = follower{open: -1, woken: -1, since: rec.Start, p: -1, readyP: -1, first: true}
 	}
 	return b
+}
+
+// perGoroutine returns how many events there are of each goroutine, and of what it did to others: about as many as its list has ops.
+func (r *Recording) perGoroutine() []int32 {
+	n := make([]int32, r.count)
+	for i := range r.events {
+		n[r.events[i].g]++
+		if by := r.events[i].by; by >= 0 {
+			n[by]++
+		}
+	}
+	return n
 }
 
 func (b *builder) emit(g int32, o op) int32 {
@@ -184,6 +206,7 @@ func (b *builder) event(e *event) {
 			l.begins.slice = e.at - b.p.rec.Start
 		}
 		b.advance(g, e.at)
+		b.yielded(g, e.at)
 		b.enter(g, runnable)
 		f.readyAt, f.woken, f.idle, f.readyP = e.at, -1, false, -1
 	case evWait:
@@ -192,6 +215,9 @@ func (b *builder) event(e *event) {
 		f.site, f.reason = e.site, uint8(e.arg)
 	case evSyscall:
 		b.advance(g, e.at)
+		if b.has(e.site, netWriter) {
+			b.emit(g, op{kind: opWrite, at: e.at})
+		}
 		b.enter(g, inSyscall)
 	case evReturn:
 		b.advance(g, e.at)
@@ -276,7 +302,9 @@ func (b *builder) wakeUp(g int32, e *event) {
 		o.kind = opOut
 	}
 	f.since = e.at
-	b.ready(g, e, b.emit(g, o))
+	woken := b.emit(g, o)
+	b.noteOverdue(g, woken, e)
+	b.ready(g, e, woken)
 }
 
 func (b *builder) ready(g int32, e *event, woken int32) {
@@ -311,7 +339,8 @@ func (b *builder) started(g int32, e *event) {
 			b.setLate(g, x)
 		}
 	}
-	f.since, f.p = e.at, e.arg
+	f.since, f.p, f.began = e.at, e.arg, e.at
+	b.given[e.arg] = e.at
 	b.enter(g, running)
 }
 

@@ -13,6 +13,7 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
+	b.punctual()
 	b.p.parents()
 	b.fromOutside()
 	b.before()
@@ -34,22 +35,32 @@ func (b *builder) finish(infer bool) {
 			}
 		}
 	}
+	b.p.findChoices()
+	b.conditions()
+	b.setAside()
 	b.p.swap = median(b.swap, 500)
 	b.settle()
+	b.p.tardy = b.p.tardiness()
+	b.paces()
 	for g := range b.p.lists {
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
 	b.p.parents()
+	b.p.pair()
 	b.p.connect()
 	b.p.match()
+	b.p.timetables()
 	if infer {
 		b.p.gather()
 		b.p.infer()
 	}
 	b.p.serve()
 	b.p.reply()
+	b.p.arrive()
 	b.p.close()
+	b.p.settleChoices()
+	b.p.settleStores()
 	b.p.patience = b.p.longestGap()
 	for i := range b.p.lists {
 		b.p.ops += len(b.p.lists[i].ops)
@@ -106,7 +117,7 @@ func (p *program) close() {
 		p.travelling = p.travelling || l.serves >= 0
 		for k := l.from; k < l.to; k++ {
 			o := &l.ops[k]
-			l.visits = l.visits || o.kind == opVisit || o.kind == opClose && p.pointOf[p.rec.spans[o.arg].region] >= 0
+			l.visits = l.visits || o.kind == opVisit || o.kind == opClose && p.pointOf[o.arg] >= 0
 		}
 	}
 }
@@ -139,18 +150,9 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 		if !may(o) {
 			continue
 		}
-		a := anchor{kind: o.kind, set: o.set}
-		switch o.kind {
-		case opVisit:
-			a.arg = o.arg
-		case opClose:
-			a.arg = p.rec.spans[o.arg].region
-		case opWait, opOut, opGather:
-			a.site = o.site
-		case opRun, opWake, opSpawn, opOpen:
+		a, ok := p.anchorOf(o)
+		if !ok {
 			continue
-		default:
-			a.arg = o.arg
 		}
 		s := all[a]
 		if s == nil {
@@ -180,6 +182,30 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 	}
 	l.from, l.to = best.first+1, best.last+1
 	p.complete(l, bestKey, may)
+	l.rounds = nil
+	if slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opChoose }) {
+		for i := l.from - 1; i < l.to; i++ {
+			if a, ok := p.anchorOf(&l.ops[i]); ok && may(&l.ops[i]) && (a == bestKey || a.kind == opSend && bestKey.kind == opSend && a.set == bestKey.set) { // the receiver of the last answer
+				l.rounds = append(l.rounds, i)
+			}
+		}
+	}
+}
+
+// anchorOf returns what kind of op that is, false if lists do not begin anew behind it.
+func (p *program) anchorOf(o *op) (anchor, bool) {
+	a := anchor{kind: o.kind, set: o.set}
+	switch o.kind {
+	case opClose:
+		a.arg = p.rec.spans[o.arg].region
+	case opWait, opOut, opDue, opGather:
+		a.site = o.site
+	case opRun, opWake, opSpawn, opOpen, opChoose:
+		return a, false
+	default:
+		a.arg = o.arg
+	}
+	return a, true
 }
 
 func less(a, b anchor) bool {
@@ -215,7 +241,7 @@ func (p *program) complete(l *list, a anchor, may func(o *op) bool) {
 				b.arg, b.site = p.rec.spans[q.arg].region, 0
 			case opVisit:
 				b.site = 0
-			case opWait, opOut:
+			case opWait, opOut, opDue:
 				b.arg = 0
 			default:
 				b.site = 0

@@ -9,7 +9,7 @@ import (
 // FunctionScope is the scope of regions that are functions.
 const FunctionScope = "function"
 
-// A function is a region that no span tells of: call stacks do.
+// A function is a region that no span shows: call stacks do.
 type function struct {
 	region  int32
 	pattern string

@@ -34,11 +34,7 @@ func sampledLoops(t *testing.T) *Recording {
 		b.Ready(at, 1, -1)
 		b.Start(at, 1, 0)
 	}
-	r, err := b.Recording(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return recorded(t, b, at)
 }
 
 func TestFunction(t *testing.T) {

@@ -45,7 +45,7 @@ func (p *program) gather() {
 	}
 }
 
-// lastSteps is for how long a goroutine may go on once it has told that it is done, ns.
+// lastSteps is for how long a goroutine may go on once it has reported that it is done, ns.
 const lastSteps = 100_000
 
 // isJoin reports whether goroutines wait for a WaitGroup at a site.

@@ -7,8 +7,8 @@ import (
 )
 
 // A trace of stock Go has only the waits that happened, and which goroutine ended each. Where these show that goroutines
-// share one lock or channel, it is put in their place as an object: who waits there is served in order, whoever it was in the
-// recording, and an element cannot be received before it is sent.
+// share one lock or channel, it is put in their place as an object: goroutines that wait there are served in order of arrival, which may differ from
+// the recording's, and an element cannot be received before it is sent.
 
 // A handover is a wait that another goroutine ended.
 type handover struct {
@@ -50,10 +50,7 @@ func (p *program) infer() {
 	p.inferServers(all)
 }
 
-// incidental is which part of a goroutine's time waits for a lock must be to matter.
-const incidental = 0.01
-
-// detach leaves waits for locks as long as they were, where they are so few and short that who held the lock is an accident
+// detach leaves waits for locks as long as they were, where they are so few and short that the lock's holder is an accident
 // of the recording: an order that is kept here could contradict one that is decided anew elsewhere.
 func (p *program) detach(all []handover, part []int32) bool {
 	var total int64
@@ -94,24 +91,7 @@ func grouped(n int, key func(i int32) int32) [][]int32 {
 }
 
 // usedAt numbers the places in the program that sites are about: the same for all ways there.
-func (p *program) usedAt() []int32 {
-	of := make([]int32, len(p.rec.sites))
-	numbers := map[Frame]int32{}
-	for i, s := range p.rec.sites {
-		f, ok := s.user()
-		if !ok {
-			of[i] = int32(i)
-			continue
-		}
-		n, ok := numbers[f]
-		if !ok {
-			n = int32(i)
-			numbers[f] = n
-		}
-		of[i] = n
-	}
-	return of
-}
+func (p *program) usedAt() []int32 { return numbered(p.rec.sites, Site.user) }
 
 // inferServers finds goroutines that serve any others, have no spans of their own, and wait each for itself: those that read
 // and write connections, say. Together they are a pool of servers.
@@ -190,11 +170,11 @@ func (p *program) handovers() []handover {
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(h handover) bool { return h.waiter.list < 0 || h.waker.list < 0 })
+	all = slices.DeleteFunc(all, func(h handover) bool { return h.waiter.list < 0 || h.waker.list < 0 || p.siteOf(h.waiter) == 0 })
 	for i := range all {
 		h := &all[i]
 		if p.lists[h.waiter.list].ops[h.waiter.op].reason == waitSelect {
-			switch p.direction(p.siteOf(h.waker)) {
+			switch p.rec.direction(p.siteOf(h.waker)) {
 			case opReceive:
 				h.taken = true
 			case opSend:
@@ -209,8 +189,8 @@ func (p *program) handovers() []handover {
 }
 
 // direction tells what a waker did with a channel: send or receive; opWake if that is neither or not known.
-func (p *program) direction(site int32) opKind {
-	for i, f := range p.rec.sites[site].Frames {
+func (r *Recording) direction(site int32) opKind {
+	for i, f := range r.sites[site].Frames {
 		switch {
 		case i > 2:
 			return opWake
@@ -225,7 +205,7 @@ func (p *program) direction(site int32) opKind {
 	return opWake
 }
 
-// shared reports whether handovers are as those of one object: who waits longest is served first.
+// shared reports whether handovers are as those of one object: the one that waits longest is served first.
 func (p *program) shared(all []handover, part []int32) bool {
 	if len(part) < leastHandovers {
 		return false
@@ -237,42 +217,56 @@ func (p *program) shared(all []handover, part []int32) bool {
 		}
 		waiters[all[i].waiter.list] = true
 	}
-	fair, judged := 0, 0
-	var waiting []int32
-	// part is in the order of the ends of the waits; a goroutine that waits longer and is passed over contradicts.
-	begins := slices.Clone(part)
-	slices.SortFunc(begins, func(a, b int32) int { return cmp.Compare(all[a].from, all[b].from) })
-	next := 0
-	for _, i := range part {
-		h := &all[i]
-		for next < len(begins) && all[begins[next]].from < h.at {
-			waiting = append(waiting, begins[next])
-			next++
-		}
-		same := 0
-		firstOf := int32(-1)
-		for _, w := range waiting {
-			if all[w].taken == h.taken {
-				if same == 0 {
-					firstOf = w
-				}
-				same++
-			}
-		}
-		if same > 1 {
-			judged++
-			if firstOf == i {
-				fair++
-			}
-		}
-		if k := slices.Index(waiting, i); k >= 0 {
-			waiting = slices.Delete(waiting, k, k+1)
-		}
-	}
+	fair, judged := inTurn(all, part)
 	return len(waiters) == 1 || judged >= leastHandovers/2 && float64(fair) >= fairness*float64(judged)
 }
 
-// share makes one object of handovers. Who waits there serves, or goes on with its own work.
+// inTurn counts the handovers, in the order of the ends of the waits, for which several have waited, and those of them in which
+// the first to wait was served. It takes n log n.
+func inTurn(all []handover, part []int32) (fair, judged int) {
+	// part is in the order of the ends of the waits; a goroutine that waits longer and is passed over contradicts.
+	begins := slices.Clone(part)
+	slices.SortFunc(begins, func(a, b int32) int { return cmp.Compare(all[a].from, all[b].from) })
+	over := make([]bool, len(all))
+	var waiting [2][]int32 // by what is waited for, in order, with those whose waits are over until they are the first
+	var waits [2]int
+	next := 0
+	for _, i := range part {
+		h := &all[i]
+		for ; next < len(begins) && all[begins[next]].from < h.at; next++ {
+			if w := begins[next]; !over[w] {
+				kind := all[w].kind()
+				waiting[kind] = append(waiting[kind], w)
+				waits[kind]++
+			}
+		}
+		kind := h.kind()
+		for len(waiting[kind]) > 0 && over[waiting[kind][0]] {
+			waiting[kind] = waiting[kind][1:]
+		}
+		if waits[kind] > 1 {
+			judged++
+			if waiting[kind][0] == i {
+				fair++
+			}
+		}
+		over[i] = true
+		if h.from < h.at {
+			waits[kind]--
+		}
+	}
+	return fair, judged
+}
+
+// kind is 1 for a wait to send, else 0.
+func (h *handover) kind() int {
+	if h.taken {
+		return 1
+	}
+	return 0
+}
+
+// share makes one object of handovers. A goroutine that waits there serves, or goes on with its own work.
 func (p *program) share(all []handover, part []int32, serves bool) {
 	object := int32(len(p.objects))
 	info := objectInfo{kind: objectChan, capacity: unlimited, inferred: true, site: p.siteOf(all[part[0]].waiter)}

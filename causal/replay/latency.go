@@ -17,6 +17,7 @@ type lateness struct {
 type survival struct {
 	at     []int64
 	shares []float64
+	seen   int // how many are not censored
 }
 
 // leastLater is how many must be later than a time, to tell how much.
@@ -33,7 +34,7 @@ func survivalOf(all []lateness) survival {
 				seen++
 			}
 		}
-		if seen > 0 {
+		if v.seen += seen; seen > 0 {
 			share *= 1 - float64(seen)/float64(len(all)-i)
 			v.at, v.shares = append(v.at, all[i].ns), append(v.shares, share)
 		}
@@ -70,6 +71,7 @@ func (b *builder) settle() {
 		otherwise = b.p.outside
 	}
 	b.p.cross = cross.median(-1, otherwise)
+	b.p.lags = cross.quantiles(lagsKept, b.p.cross)
 	for i := range b.p.lists {
 		for k := range b.p.lists[i].ops {
 			if o := &b.p.lists[i].ops[k]; o.late < lateUnknown {

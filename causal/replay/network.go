@@ -1,6 +1,9 @@
 package replay
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // connect joins what goes through the network within the process: a client's span and the server's span whose remote parent
 // it is. The server's goroutine cannot have the request before the client has sent it, and the client not the answer before
@@ -10,22 +13,16 @@ func (p *program) connect() {
 	for i := range c.opened {
 		c.opened[i], c.closed[i] = place{-1, -1}, place{-1, -1}
 	}
-	byID := map[uint64]int32{}
-	remote := false
-	for i, s := range p.rec.spans {
-		if s.id != 0 {
-			byID[s.id] = int32(i)
-		}
-		remote = remote || s.remote != 0
-	}
-	if !remote {
-		return
-	}
-	c.wakers = make([]place, p.tokens)
+	parents := p.rec.remoteParents()
+	c.wakers, c.spanned = slices.Repeat([]place{{-1, -1}}, int(p.tokens)), make([]bool, len(p.lists))
+	writes := false
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
+			case opWrite:
+				writes = true
 			case opOpen:
+				c.spanned[l] = true
 				c.opened[o.arg] = place{int32(l), int32(k)}
 			case opClose:
 				c.closed[o.arg] = place{int32(l), int32(k)}
@@ -34,9 +31,15 @@ func (p *program) connect() {
 			}
 		}
 	}
+	if len(parents) == 0 && !writes {
+		return
+	}
 	for i, s := range p.rec.spans {
-		client, ok := byID[s.remote]
-		if s.remote == 0 || !ok || c.opened[client].list < 0 || c.opened[i].list < 0 {
+		if s.remote == 0 || parents[s.remote] < 0 {
+			continue
+		}
+		client := parents[s.remote]
+		if c.opened[client].list < 0 || c.opened[i].list < 0 {
 			continue
 		}
 		c.request(c.opened[client], c.opened[i])
@@ -44,7 +47,15 @@ func (p *program) connect() {
 			c.answer(c.opened[client], c.opened[i], c.closed[i])
 		}
 	}
+	c.wire()
 	c.apply()
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWrite {
+				o.kind = opRun
+			}
+		}
+	}
 }
 
 // A connector joins the ends of connections.
@@ -52,6 +63,7 @@ type connector struct {
 	p              *program
 	opened, closed []place // of spans
 	wakers         []place // of tokens
+	spanned        []bool  // lists in which spans begin
 	pools          map[string]int32
 	insert         map[int32][]insertion
 	inside         map[int32]bool // segments whose work begins with an op that is inserted
@@ -86,7 +98,7 @@ func (c *connector) request(client, server place) {
 				c.join(client, place{at.list, k})
 				return
 			}
-			if o.kind == opWait && o.reason != waitMutex && o.at > sent && hops == 0 { // a reader hands it over
+			if o.kind == opWait && o.reason != waitMutex && o.at > sent && hops == 0 && c.wakers[o.arg].list >= 0 { // a reader hands it over
 				at = c.wakers[o.arg]
 				found = true
 				break
@@ -124,21 +136,24 @@ func (c *connector) joinAt(client, server place) {
 // sent returns behind which op something was sent that arrived at a time, and for how long it was on its way.
 func (c *connector) sent(from place, at int64) (place, int64) {
 	ops := c.p.lists[from.list].ops
-	for int(from.op)+1 < len(ops) && ops[from.op+1].at <= at && ops[from.op+1].kind == opRun {
+	for int(from.op)+1 < len(ops) && ops[from.op+1].at <= at && (ops[from.op+1].kind == opRun || ops[from.op+1].kind == opWrite) {
 		from.op++
 	}
 	return from, max(0, at-ops[from.op].at)
+}
+
+// firstAt returns how far behind an op the first one is that was over at a time or later.
+func (l *list) firstAt(from int32, at int64) int32 {
+	n, _ := slices.BinarySearchFunc(l.ops[from:], at, func(o op, at int64) int { return cmp.Compare(o.at, at) })
+	return int32(n)
 }
 
 // answer joins the client's wait for an answer with the end of the server's span.
 func (c *connector) answer(client, opened, closed place) {
 	done := c.op(closed).at
 	l := &c.p.lists[client.list]
-	for k := client.op + 1; int(k) < len(l.ops); k++ {
+	for k := client.op + 1 + l.firstAt(client.op+1, done-flush); int(k) < len(l.ops); k++ {
 		o := &l.ops[k]
-		if o.at < done-flush {
-			continue
-		}
 		switch {
 		case o.kind == opOut && o.reason == waitNetwork:
 			c.join(c.before(opened, closed, o.at), place{client.list, k})
@@ -148,6 +163,9 @@ func (c *connector) answer(client, opened, closed place) {
 				return
 			}
 			w := c.wakers[o.arg]
+			if w.list < 0 {
+				return
+			}
 			r := &c.p.lists[w.list]
 			for j := w.op - 1; j >= max(0, w.op-within); j-- {
 				q := &r.ops[j]

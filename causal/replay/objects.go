@@ -1,6 +1,6 @@
 package replay
 
-// starving is after which wait for a lock it is handed over, ns. It is that of sync.Mutex.
+// starving is after which wait for a lock it is handed over, ns: the starvation mode of sync.Mutex.
 const starving = 1_000_000
 
 // An object is a lock, a wait group or a channel in a simulation.
@@ -12,10 +12,15 @@ type object struct {
 	readers int32
 	count   int32 // of a wait group, or elements in a buffer
 	cap     int32
+	owed    int32 // elements that have been taken before they were sent
 	queue   queue // that wait for the lock, to write, to join, to send
 	others  queue // that wait to read, to receive
 	// elements are those in the buffer, each by the segment where its work is.
 	elements queue
+	pace     pace
+	// lasts and since are those of a store, and filled is how often others' loads have been done for it.
+	lasts, since int64
+	filled       int
 }
 
 func (b *object) begin(o *objectInfo) {
@@ -23,16 +28,19 @@ func (b *object) begin(o *objectInfo) {
 	b.others.reset()
 	b.elements.reset()
 	*b = object{
-		held: o.held, readers: o.readers, count: o.count, cap: o.capacity,
-		queue: b.queue, others: b.others, elements: b.elements,
+		held: o.held, readers: o.readers, count: o.count, owed: o.owed, cap: o.capacity,
+		queue: b.queue, others: b.others, elements: b.elements, pace: o.pace, lasts: o.lasts, since: o.since,
 	}
-	b.elements.all = append(b.elements.all, o.elements...)
+	b.elements.all = append(append(b.elements.all, o.elements...), o.tickets...)
 }
 
+// channel returns an object, or the one that is used in its place.
+func (s *simulation) channel(i int32) *object { return &s.objects[s.standIn[i]] }
+
 // operate does the operation that runner i is at, or reports that it must wait.
-func (s *simulation) operate(i, proc int32, o *op) bool {
+func (s *simulation) operate(i, proc int32, o *instruction) bool {
 	r := &s.runners[i]
-	b := &s.objects[o.arg]
+	b := s.channel(o.arg)
 	if r.granted {
 		s.goOn(r, o)
 		return true
@@ -67,24 +75,46 @@ func (s *simulation) operate(i, proc int32, o *op) bool {
 		if done = b.count <= 0; !done {
 			b.queue.push(i)
 		}
+	case opMeet:
+		done = s.meet(b, i, proc)
+	case opTicket:
+		b.elements.push(i)
+	case opTurn:
+		done = s.turn(b, i)
+	case opNext:
+		s.nextTurn(b, i, proc)
 	case opSend:
-		if o.answers > 0 {
+		if o.answers() {
 			other := s.answer(o)
 			if other == nil { // its work is not in the recording
 				break
 			}
-			o, b = other, &s.objects[other.arg]
+			o, b = other, s.channel(other.arg)
 		}
+		if s.outdated(r, o.arg) {
+			break
+		}
+		s.request(o.segment)
 		if o.d > 0 {
 			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
 			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
 			break
 		}
-		if done = s.send(b, o.segment, proc) || o.tries; !done {
+		if done = s.send(b, o.segment, proc); !done && o.tries { // there was room
+			b.count++
+			b.elements.push(o.segment)
+			done = true
+		}
+		if !done {
 			b.queue.push(i)
 		}
 	case opReceive:
-		if r.element, done = s.receive(b, proc); !done && o.tries {
+		if o.head && o.ref > 0 {
+			done = s.attend(i, proc, o.ref)
+			break
+		}
+		if r.element, done = s.receive(b, proc); !done && o.tries { // there was one, which is yet to come
+			b.owed++
 			r.pc++
 			return true
 		}
@@ -109,10 +139,11 @@ func (s *simulation) grant(i, proc int32) {
 	s.ready(i, proc)
 }
 
-// lock follows sync.Mutex: who comes while the lock is free gets it, also before one that is about to wake up, until one
+// lock follows sync.Mutex: one that comes while the lock is free gets it (barging), also before one that is about to wake up, until one
 // has waited for too long; then it is handed over.
 func (s *simulation) lock(b *object, i int32) bool {
 	r := &s.runners[i]
+	b.rests(r)
 	if !r.retrying {
 		if !b.held && !b.starved {
 			b.held = true
@@ -160,6 +191,19 @@ func (s *simulation) unlock(b *object, proc int32) {
 	}
 }
 
+// meet has the last goroutine that arrives let the others go on (a barrier).
+func (s *simulation) meet(b *object, i, proc int32) bool {
+	if b.count++; b.count < b.cap {
+		b.queue.push(i)
+		return false
+	}
+	b.count = 0
+	for b.queue.len() > 0 {
+		s.grant(b.queue.pop(), proc)
+	}
+	return true
+}
+
 // writeLock follows sync.RWMutex: a writer keeps new readers out and waits for those that are in.
 func (s *simulation) writeLock(b *object, i int32) bool {
 	if b.held || b.writer {
@@ -203,9 +247,12 @@ func (s *simulation) readUnlock(b *object, proc int32) {
 }
 
 // goOn goes on behind an op, or with the work of the element that was received.
-func (s *simulation) goOn(r *runner, o *op) {
+func (s *simulation) goOn(r *runner, o *instruction) {
 	r.granted = false
 	r.pc++
+	if o.row {
+		r.burst = s.now
+	}
 	if o.kind == opReceive && o.segment > 0 {
 		s.took[o.segment] = r.element
 	}
@@ -214,26 +261,32 @@ func (s *simulation) goOn(r *runner, o *op) {
 			r.pc--
 			return
 		}
-		at := s.p.segments[r.element]
-		r.list, r.pc = at.list, at.op+1
+		s.works(r, r.element)
+		r.pc = s.x.behind[r.element]
 	}
 	r.element = 0
 }
 
 // serveOn has a goroutine whose list is over take the next element, or reports that it must wait for one.
-func (s *simulation) serveOn(i, object int32) bool {
+func (s *simulation) serveOn(i int32, o *instruction) bool {
 	r := &s.runners[i]
 	done := r.granted
-	if !done {
-		if r.element, done = s.receive(&s.objects[object], -1); !done {
-			s.objects[object].others.push(i)
-			return false
+	switch b := s.channel(o.arg); {
+	case done:
+	case o.ref > 0:
+		done = s.attend(i, -1, o.ref)
+	default:
+		if r.element, done = s.receive(b, -1); !done {
+			b.others.push(i)
 		}
+	}
+	if !done {
+		return false
 	}
 	r.granted = false
 	if r.element > 0 {
-		at := s.p.segments[r.element]
-		r.list, r.pc = at.list, at.op+1
+		s.works(r, r.element)
+		r.pc = s.x.behind[r.element]
 	}
 	r.element = 0
 	return true
@@ -242,9 +295,12 @@ func (s *simulation) serveOn(i, object int32) bool {
 // send gives an element to the first that waits for one, or to the buffer, or reports that there is no room.
 func (s *simulation) send(b *object, element, proc int32) bool {
 	switch {
+	case b.owed > 0:
+		b.owed--
 	case b.others.len() > 0:
 		i := b.others.pop()
 		s.runners[i].element = element
+		s.chosen(i, b)
 		s.grant(i, proc)
 	case b.count < b.cap:
 		b.count++
@@ -279,9 +335,8 @@ func (s *simulation) receive(b *object, proc int32) (element int32, ok bool) {
 
 // sentBy returns the element of a runner that waits to send.
 func (s *simulation) sentBy(i int32) int32 {
-	r := &s.runners[i]
-	o := &s.p.lists[r.list].ops[r.pc]
-	if o.answers > 0 {
+	o := &s.code[s.runners[i].pc]
+	if o.answers() {
 		o = s.answer(o)
 	}
 	return o.segment
@@ -289,13 +344,13 @@ func (s *simulation) sentBy(i int32) int32 {
 
 // answer returns the send in place of one that answers an element: that of the element which was received in its place, nil
 // for none.
-func (s *simulation) answer(o *op) *op {
-	e := s.took[o.answers]
+func (s *simulation) answer(o *instruction) *instruction {
+	e := s.took[o.ref]
 	if e == 0 {
 		return o
 	}
-	if at := s.p.answers[e]; at.list >= 0 {
-		return s.p.op(at)
+	if at := s.x.answers[e]; at >= 0 {
+		return &s.code[at]
 	}
 	return nil
 }

@@ -11,8 +11,22 @@ func (b *builder) operate(g int32, e *event) {
 		f.open = -1 // a select that took a case whose channel has no marks
 	}
 	if begins {
+		if what == 'Y' && f.open >= 0 && f.letter == 'Y' {
+			if !b.waitedSince(g, f.open) { // another case
+				b.told(g, e.ref)
+				return
+			}
+			f.open = -1
+		}
 		if f.open < 0 {
+			if what == 'Y' {
+				b.p.told = append(b.p.told, nil)
+				b.emit(g, op{kind: opChoose, arg: b.objectOf(e.ref), at: e.at, late: -1, nth: int32(len(b.p.told))})
+			}
 			f.open, f.letter, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.ref), e.at
+			if what == 'Y' {
+				b.told(g, e.ref)
+			}
 			if what == 'S' { // it has sent, as far as others can tell
 				f.found = b.levels[f.object].now
 				b.levels[f.object].take(1)
@@ -33,7 +47,7 @@ func (b *builder) operate(g int32, e *event) {
 	case slow:
 		w = b.fold(g, f.open)
 		w.begun, f.open = f.begun, -1
-	case f.first && acquires(what): // it has waited since before the window
+	case f.first && acquires(what) && !b.p.lists[g].born: // it has waited since before the window
 		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && slices.ContainsFunc(b.p.lists[g].ops, func(o op) bool { return o.kind == opWait }) {
 			w = b.fold(g, 0)
 			w.begun = b.p.rec.Start
@@ -41,6 +55,18 @@ func (b *builder) operate(g int32, e *event) {
 	}
 	f.first = false
 	b.perform(g, e, slow && f.letter == 'S', w)
+}
+
+// told notes a channel that the select statement which a goroutine has come to may receive from, or send to.
+func (b *builder) told(g, ref int32) {
+	begins := &b.p.lists[g].ops[b.g[g].open-1]
+	cases := &b.p.told[begins.nth-1]
+	*cases = append(*cases, b.objectOf(ref))
+}
+
+// waitedSince reports whether a goroutine has waited behind an op.
+func (b *builder) waitedSince(g, from int32) bool {
+	return slices.ContainsFunc(b.p.lists[g].ops[from:], func(o op) bool { return o.kind == opWait || o.kind == opOut })
 }
 
 func acquires(what byte) bool {
@@ -153,8 +179,13 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		kind, object = opReceive, objectChan
 	case 'k':
 		b.again(g, w)
+		b.emit(g, op{kind: opAwait, arg: b.objectOf(e.ref), at: e.at})
 		return
-	default: // a close, a signal: who waits for it is woken by it
+	case 'n', 'm':
+		b.keep(g, w)
+		b.emit(g, op{kind: opSignal, arg: b.objectOf(e.ref), at: e.at})
+		return
+	default: // a close: receivers that wait are woken by it
 		b.keep(g, w)
 		return
 	}
@@ -172,16 +203,20 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	}
 	switch kind {
 	case opLock, opWriteLock:
+		lv.busy.locked(e.at)
 		lv.writers++
 		lv.heldEvents++
 	case opUnlock, opWriteUnlock:
+		lv.busy.unlocked(e.at, b.p.rec.Start)
 		if lv.heldEvents == 0 {
 			o.held, lv.released = true, e.at
 		}
 		lv.heldEvents++
 	case opReadLock:
+		lv.busy.locked(e.at)
 		lv.take(1)
 	case opReadUnlock:
+		lv.busy.unlocked(e.at, b.p.rec.Start)
 		lv.take(-1)
 	case opAdd:
 		lv.take(e.arg)
@@ -206,6 +241,12 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		x.d = int64(e.arg)
 	case opSend, opReceive:
 		x.d = w.begun
+	case opLock, opWriteLock, opReadLock:
+		x.d = w.d
+		lv.busy.waited += w.d
+		if w.waited {
+			lv.busy.waits++
+		}
 	}
 	if k := b.emit(g, x); !timed {
 		f.woken = k
@@ -240,9 +281,9 @@ func (b *builder) again(g int32, w wait) {
 		if i >= 0 && l.ops[i].kind == opRun && l.ops[i].d < shortSyscall {
 			i--
 		}
-		if i >= 1 && l.ops[i].kind == opLock && l.ops[i].arg == lock && l.ops[i-1].kind == opWait && l.ops[i-1].d >= 0 && l.ops[i-1].reason == waitSignal {
-			b.dead[l.ops[i-1].arg] = true
-			l.ops = l.ops[:i-1]
+		if i >= 2 && l.ops[i].kind == opLock && l.ops[i].arg == lock && l.ops[i-1].kind == opAwait && l.ops[i-2].kind == opWait && l.ops[i-2].reason == waitSignal {
+			b.dead[l.ops[i-2].arg] = true
+			l.ops = l.ops[:i-2]
 		}
 	}
 	for i := range w.ops {
@@ -251,8 +292,11 @@ func (b *builder) again(g int32, w wait) {
 	b.keep(g, w)
 }
 
-// waitSignal is the reason of a wait for a condition variable.
-const waitSignal = 64
+// The reasons of waits for condition variables: without a known rule for when goroutines have to, and for what is done once for all.
+const (
+	waitSignal = 64 + iota
+	waitBusy
+)
 
 // objectOf returns the program's number of an object, by the recording's.
 func (b *builder) objectOf(number int32) int32 {

@@ -18,7 +18,7 @@ func (b *builder) outsiders(g int32, e *event) bool {
 	return b.has(f.site, ofRuntime) || b.has(e.site, ofRuntime)
 }
 
-// fromOutside deals with goroutines that nothing in the program has started: what timers call. Whoever is woken by one has
+// fromOutside deals with goroutines that nothing in the program has started: what timers call. A goroutine that is woken by one has
 // waited for the timer. One that does more, such as to open a span, comes when it came.
 func (b *builder) fromOutside() {
 	timers := make([]bool, b.p.tokens)
@@ -55,6 +55,7 @@ func (b *builder) fromOutside() {
 // The frames that b.has looks for.
 const (
 	pollWaker = iota // a wait for the network is cut short
+	netWriter        // something is written to the network
 	ofRuntime        // a goroutine of the runtime waits, or one that the garbage collector holds up
 	frameClasses
 )
@@ -72,6 +73,8 @@ func classify(s Site) (is [frameClasses]bool) {
 		switch {
 		case strings.HasPrefix(f.Func, "internal/poll."):
 			is[pollWaker] = true
+		case strings.HasPrefix(f.Func, "net.(*netFD).Write"), strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers"), f.Func == "net.sendFile":
+			is[netWriter] = true
 		case strings.HasPrefix(f.Func, "runtime.gc"), strings.HasPrefix(f.Func, "runtime.mallocgc"), strings.HasPrefix(f.Func, "runtime.stopTheWorld"),
 			strings.HasPrefix(f.Func, "runtime.asyncPreempt"), strings.HasPrefix(f.Func, "runtime.traceAdvance"):
 			is[ofRuntime] = true

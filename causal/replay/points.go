@@ -13,6 +13,8 @@ type Rest struct {
 	// Visits are those recorded in all windows, and Windows those in which the replay of nothing changed met the recorded period
 	// within [MaxDeviation].
 	Visits, Windows int
+	// Loop is how work comes there.
+	Loop Loop
 	// Deviation is by which part it missed the period in these, in the median.
 	Deviation float64
 }
@@ -24,14 +26,14 @@ func (s *Study) rests() []Rest {
 	for _, w := range s.windows {
 		for point, c := range w.checks {
 			visits[point] += c.Visits
-			if d := math.Abs(c.Deviation); !c.Stuck && d <= MaxDeviation {
-				deviations[point] = append(deviations[point], d)
+			if c.met() {
+				deviations[point] = append(deviations[point], c.miss())
 			}
 		}
 	}
 	all := make([]Rest, 0, len(visits))
 	for point, n := range visits {
-		r := Rest{Point: point, Visits: n, Windows: len(deviations[point])}
+		r := Rest{Point: point, Visits: n, Windows: len(deviations[point]), Loop: s.loopAt(point)}
 		if d := deviations[point]; len(d) > 0 {
 			slices.Sort(d)
 			r.Deviation = d[len(d)/2]
@@ -41,6 +43,35 @@ func (s *Study) rests() []Rest {
 	slices.SortFunc(all, func(a, b Rest) int { return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.Point, b.Point)) })
 	return all
 }
+
+// met reports whether the replay of nothing changed met what was recorded.
+func (c *Check) met() bool { return !c.Stuck && c.miss() <= MaxDeviation }
+
+// miss returns by which part it missed that, infinite where that is not known.
+func (c *Check) miss() float64 {
+	if math.IsNaN(c.Deviation) {
+		return math.Inf(1)
+	}
+	return math.Abs(c.Deviation)
+}
+
+// Missed reports whether the replay of nothing changed missed what the latest window recorded of the progress point that it visits
+// most: then that window has no part in the answers about it.
+func (s *Study) Missed() bool {
+	if len(s.windows) == 0 {
+		return false
+	}
+	var most Check
+	for _, c := range s.windows[len(s.windows)-1].checks {
+		if c.Visits > most.Visits || c.Visits == most.Visits && c.Point < most.Point {
+			most = c
+		}
+	}
+	return most.Visits > 0 && !most.met()
+}
+
+// Enough reports whether there are as many windows as a number takes, at the progress point with the most visits.
+func (r *Result) Enough() bool { return len(r.Rests) > 0 && r.Rests[0].Windows >= LeastWindows }
 
 // length returns how long the windows are together.
 func (s *Study) length() (d time.Duration) {

@@ -1,6 +1,7 @@
 package replay
 
-// slice is for how long a goroutine keeps its processor while others want it, ns. It is that of Go.
+// slice is for how long a goroutine keeps its processor while others want it, ns, unless the recording shows that: see slices.go.
+// It is Go's.
 const slice = 10_000_000
 
 type processor struct {
@@ -22,18 +23,22 @@ func (s *simulation) ready(i, proc int32) {
 			s.queue.push(p.next)
 		}
 		p.next = i
-		if late < 0 {
-			late = s.p.cross
-		}
 	default:
 		s.queue.push(i)
-		if late < 0 {
-			late = s.p.outside
-		}
 	}
 	for q := range s.procs {
 		if p := &s.procs[q]; p.current < 0 && !p.waking {
 			p.waking = true
+			switch {
+			case proc < 0 && late < 0:
+				late = s.p.outside
+			case proc >= 0:
+				if late < 0 {
+					late = s.lag()
+					s.out.lagged += late
+				}
+				s.out.roused++
+			}
 			s.at(late, happenAwake, int32(q))
 			return
 		}
@@ -45,7 +50,7 @@ func (s *simulation) ready(i, proc int32) {
 func (s *simulation) take(proc int32, after int64) {
 	p := &s.procs[proc]
 	inherit := p.slice
-	p.current, p.slice = -1, slice
+	p.current, p.slice = -1, s.slice()
 	i := int32(-1)
 	switch {
 	case p.next >= 0:

@@ -6,6 +6,7 @@ type opKind uint8
 const (
 	opRun   opKind = iota // compute for d, on a processor
 	opOut                 // wait for d for something outside: a timer, the network, a system call
+	opDue                 // wait until the next time of timetable arg; d is for how long in the recording
 	opWait                // wait for token arg
 	opWake                // give token arg
 	opSpawn               // start list arg
@@ -22,7 +23,18 @@ const (
 	opJoin
 	opSend    // gives an element, after d
 	opReceive // takes one
+	opMeet    // wait until as many are there as the object has room for
+	opChoose  // comes to a select statement, see choice
+	opAwait   // marks a wait for condition variable arg, behind it
+	opSignal  // marks a signal to condition variable arg
+	opPace    // ask rate limiter arg
+	opWrite   // marks that something is written to the network
 	opGather  // wait until the goroutines that this one has started are over
+	opTicket  // take a number, see sequence.go
+	opTurn    // wait until those with lower numbers have gone on
+	opNext    // have the next number go on
+	opUse     // use what is in a store, or load it, see refill.go
+	opFill    // the store is loaded
 )
 
 // An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
@@ -39,7 +51,8 @@ type op struct {
 	segment int32
 	// answers is, of a send, which element it answers that was received before; 0 for none.
 	answers int32
-	// nth is the number of an op that is done once, see simulation.passed.
+	// nth is the number of an op that is done once, see simulation.passed, and of a select statement's channels, see program.told;
+	// 0 for none.
 	nth  int32
 	set  uint16
 	kind opKind
@@ -51,11 +64,13 @@ type op struct {
 	free bool
 	// loose tells the same but that spans may be open.
 	loose bool
-	// timed tells of a receive that something outside has ended: a timer, unless others send there.
-	timed bool
+	// arrives tells of a wait for something outside that it ends when it did, and not so long after it began; see loop.go.
+	arrives bool
 	// once tells that the token comes only the first time round, never that it does not come at all.
 	once, never bool
-	reason      uint8 // of a wait
+	// row tells of a receive that select statements follow at once, as where a batch is made.
+	row    bool
+	reason uint8 // of a wait
 }
 
 // A list is what one goroutine did, in order.
@@ -64,17 +79,21 @@ type list struct {
 	visits bool // progress points, and begins anew
 	// serves is the object whose elements it works on; -1 for none.
 	serves int32
-	site   int32 // where it was created, 0 where that is not known
-	born   bool  // in the window
-	begins beginning
-	ended  bool
-	gc     bool
+	// station is where it works on those of others, too; 0 for none.
+	station int32
+	site    int32 // where it was created, 0 where that is not known
+	born    bool  // in the window
+	begins  beginning
+	ended   bool
+	gc      bool
 	// gathered tells that the goroutine that starts this one waits for its end.
 	gathered bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
-	spawned  place // by which op
-	created  int64 // when
+	// rounds are the ops like op to-1, in order: behind each it does the same again.
+	rounds  []int32
+	spawned place // by which op
+	created int64 // when
 }
 
 type place struct{ list, op int32 }
@@ -95,22 +114,32 @@ const (
 	objectRWMutex
 	objectWaitGroup
 	objectChan
+	objectBarrier
+	objectPace
+	objectSequence
+	objectStore
 )
 
 // An object is a lock, a channel or the like, and its state when the window begins.
 type objectInfo struct {
 	kind     objectKind
 	capacity int32
-	held     bool    // by a writer
-	readers  int32   // that hold it
-	count    int32   // of a wait group, or elements
-	site     int32   // where goroutines wait for it
-	inferred bool    // from who woke whom
+	held     bool  // by a writer
+	readers  int32 // that hold it
+	count    int32 // of a wait group, or elements
+	owed     int32 // elements that are taken out of it at first
+	site     int32 // where goroutines wait for it
+	inferred bool  // from which goroutine woke which
+	pace     pace
 	elements []int32 // segments of those there at first
+	tickets  []int32 // of a sequence, in order: those that are taken at first
+	// lasts is for how long what is in a store is good, 0 where uses are counted, and since is when it was loaded.
+	lasts, since int64
 }
 
 // A program is a recording as lists that can be replayed.
 type program struct {
+	limited bool // what condition variables count is not known to have an end, see condition.countUnseen
 	rec     *Recording
 	lists   []list
 	tokens  int32
@@ -119,22 +148,40 @@ type program struct {
 	shares  [][]share // of functions, by set
 	samples []sampled
 	// segments are where the work of elements begins. The first one is none.
-	segments []place
-	answers  []place // by segment: the send that answers it, in list -1 if there is none
-	points   []pointInfo
-	visited  [][]int64 // by progress point, in the recording
-	pointOf  []int32   // by region: the point that its spans' ends visit, -1 for none
+	segments   []place
+	answers    []place // by segment: the send that answers it, in list -1 if there is none
+	points     []pointInfo
+	tables     []timetable
+	choices    []choice
+	statements []statement
+	cases      map[int32]bool // channels that select statements receive from
+	told       [][]int32      // by select statement: the channels in its marks
+	stations   []station      // that serve more than one channel; the first one is none
+	// preferences are those among channels that one select statement receives from.
+	preferences map[preference]bool
+	asks        []int32 // by segment: the channel for the answer to its element, from 1; nil if there is none
+	fillings    []filling
+	lent        map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
+	visited     [][]int64         // by progress point, in the recording
+	pointOf     []int32           // by span: the point that its end visits, -1 for none
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
 	// wakes it, and when a processor goes on with the next one.
 	cross, outside, swap int64
+	lags                 []int64 // those of cross at even parts of all, nil where these are too few
+	tardy                int64   // how late timers are, ns
+	slices               []int64 // how long goroutines were let run while others waited, in order; see slices.go
 	// travelling tells that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
 	// the first of them is.
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
-	onces    int32       // ops that are done once
-	ops      int         // all of them
-	spare    *simulation // whose memory the next one takes
+	onces    int32 // ops that are done once
+	// schedules are of work per time, and marks are where in lists it begins and ends, in order; see spare.go.
+	schedules []schedule
+	marks     map[int32][]workMark
+	ops       int         // all of them
+	compiled  *executable // once it is simulated
+	spare     *simulation // whose memory the next one takes
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.
@@ -148,39 +195,54 @@ func newProgram(rec *Recording, infer bool) *program {
 	b := newBuilder(rec)
 	b.p.findPoints()
 	for i := range rec.events {
+		before := b.running
 		b.event(&rec.events[i])
+		b.full(before, rec.events[i].at)
 	}
 	b.finish(infer)
 	b.p.attribute()
 	return b.p
 }
 
-// findPoints takes what the program counts itself, and the spans without a parent here.
+// findPoints takes what the program counts itself, and the spans without a parent here, with the others of their regions if these are
+// fewer. Where all regions of theirs have more others, as those of all calls of HTTP together, it takes the spans without a parent alone, of
+// the region that has most.
 func (p *program) findPoints() {
 	for _, name := range p.rec.points {
 		p.points = append(p.points, pointInfo{name, -1})
 	}
-	p.pointOf = make([]int32, len(p.rec.regions))
-	for i := range p.pointOf {
-		p.pointOf[i] = -1
-	}
-	here := map[uint64]bool{}
-	for _, s := range p.rec.spans {
-		if s.id != 0 {
-			here[s.id] = true
-		}
-	}
+	parents := p.rec.remoteParents()
+	isRoot := func(s *span) bool { return s.root && (s.remote == 0 || parents[s.remote] < 0) }
 	roots, all := make([]int, len(p.rec.regions)), make([]int, len(p.rec.regions))
-	for _, s := range p.rec.spans {
+	for i := range p.rec.spans {
+		s := &p.rec.spans[i]
 		all[s.region]++
-		if s.root && !here[s.remote] {
+		if isRoot(s) {
 			roots[s.region]++
 		}
 	}
+	most := int32(none)
+	taken := false
 	for r, n := range roots {
-		if n > 0 && 2*n > all[r] {
-			p.pointOf[r] = int32(len(p.points))
+		taken = taken || n > 0 && 2*n > all[r]
+		if n > 0 && (most < 0 || n > roots[most]) {
+			most = int32(r)
+		}
+	}
+	of := make([]int32, len(p.rec.regions))
+	for r, n := range roots {
+		of[r] = none
+		if n > 0 && 2*n > all[r] || !taken && int32(r) == most {
+			of[r] = int32(len(p.points))
 			p.points = append(p.points, pointInfo{p.rec.regions[r].Name, int32(r)})
+		}
+	}
+	p.pointOf = make([]int32, len(p.rec.spans))
+	for i := range p.rec.spans {
+		s := &p.rec.spans[i]
+		p.pointOf[i] = of[s.region]
+		if !taken && !isRoot(s) {
+			p.pointOf[i] = none
 		}
 	}
 }

@@ -23,10 +23,11 @@ type Question struct {
 	Procs int
 	// Free names locks for which nothing waits any more, as if each goroutine had its own.
 	Free string
-	// Split names locks that become Into locks each, taken evenly. Each operation on them must be in the recording.
+	// Split names locks that become Into locks each, of which an operation takes any. Each operation on them must be in the recording.
 	Split string
 	Into  int
-	// Capacity names channels that have room for Room elements. Each operation on them must be in the recording.
+	// Capacity names channels that have room for Room elements. Where the elements are what goroutines take and give back, as
+	// connections of a pool, there are so many. Each operation on them must be in the recording.
 	Capacity string
 	Room     int
 }
@@ -124,7 +125,7 @@ func (p *program) objectsAt(pattern string) map[int32]bool {
 // rewritten returns a copy of the program whose ops may be changed.
 func (p *program) rewritten() *program {
 	x := *p
-	x.spare = nil
+	x.compiled, x.spare = nil, nil
 	x.lists = slices.Clone(p.lists)
 	for i := range x.lists {
 		x.lists[i].ops = slices.Clone(x.lists[i].ops)
@@ -173,59 +174,6 @@ func (p *program) freed(pattern string) (*program, bool) {
 			if o := &x.lists[i].ops[k]; o.kind == opWake && tokens[o.arg] {
 				o.nothing()
 			}
-		}
-	}
-	return x, found
-}
-
-// split has goroutines take one of several locks in the place of one, in turn.
-func (p *program) split(pattern string, into int) (*program, bool) {
-	x := p.rewritten()
-	parts := map[int32][]int32{}
-	for object := range p.objectsAt(pattern) {
-		o := p.objects[object]
-		if o.kind != objectMutex && o.kind != objectRWMutex {
-			continue
-		}
-		o.held, o.readers = false, 0
-		parts[object] = []int32{object}
-		for range into - 1 {
-			parts[object] = append(parts[object], int32(len(x.objects)))
-			x.objects = append(x.objects, o)
-		}
-	}
-	turn := 0
-	for i := range x.lists {
-		held := map[int32]int32{} // the part that the goroutine has taken, by lock
-		for k := range x.lists[i].ops {
-			o := &x.lists[i].ops[k]
-			all, ok := parts[o.arg]
-			switch o.kind {
-			case opLock, opWriteLock, opReadLock:
-				if ok {
-					held[o.arg] = all[turn%len(all)]
-					turn++
-					o.arg = held[o.arg]
-				}
-			case opUnlock, opWriteUnlock, opReadUnlock:
-				if part, taken := held[o.arg]; ok && taken {
-					delete(held, o.arg)
-					o.arg = part
-				}
-			}
-		}
-	}
-	return x, len(parts) > 0
-}
-
-// roomier gives channels another capacity.
-func (p *program) roomier(pattern string, room int) (*program, bool) {
-	x := p.rewritten()
-	found := false
-	for object := range p.objectsAt(pattern) {
-		if o := &x.objects[object]; o.kind == objectChan && !o.inferred {
-			o.capacity = int32(min(room, unlimited))
-			found = true
 		}
 	}
 	return x, found

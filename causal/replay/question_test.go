@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of it: every 2 ms there is a
@@ -49,11 +51,7 @@ func contended(t *testing.T) *Recording {
 		b.Open(at, other, uint64(i+2), 0, Region{Name: "locked"})
 		b.Wait(at, other, 1)
 	}
-	r, err := b.Recording(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return recorded(t, b, at)
 }
 
 func TestQuestion(t *testing.T) {
@@ -96,6 +94,51 @@ func TestQuestion(t *testing.T) {
 		again := simulate(p, change{}, r.End-r.Start)
 		if got := period(again.visits[0], r.End-r.Start) / 1e6; math.Abs(got-2) > 0.02 {
 			t.Errorf("%s has changed the program: period %.3f ms, want 2", tt.q, got)
+		}
+	}
+}
+
+func TestWaited(t *testing.T) {
+	if diff := cmp.Diff([]string{"main.work:7"}, contended(t).Waited()); diff != "" {
+		t.Errorf("names differ, -want +got:\n%s", diff)
+	}
+}
+
+// TestPools has three clients of a pool of two, which is then larger and smaller.
+func TestPools(t *testing.T) {
+	for _, tt := range []struct {
+		room     int
+		count    int32 // that are free at first: one is taken
+		owed     int32
+		producer bool // a goroutine that only gives, so that it is no pool
+	}{
+		{room: 5, count: 4},
+		{room: 2, count: 1},
+		{room: 1, count: 0},
+		{room: 0, count: 0, owed: 1},
+		{room: 5, count: 1, producer: true},
+	} {
+		p := &program{
+			rec:     &Recording{sites: []Site{{}, {[]Frame{{Func: "main.client", Line: 3}}}}},
+			objects: []objectInfo{{kind: objectChan, capacity: unlimited, count: 1}}, // of two elements
+		}
+		take, run, give := op{kind: opReceive, site: 1}, op{kind: opRun, d: 1}, op{kind: opSend}
+		p.lists = append(p.lists, list{ops: []op{run, give, take, run, give, take}}) // it has one at first
+		for range 2 {
+			p.lists = append(p.lists, list{ops: []op{take, run, give}})
+		}
+		if tt.producer {
+			p.lists = append(p.lists, list{ops: []op{{kind: opSend}, {kind: opSend}}})
+		}
+		x, ok := p.roomier("main.client", tt.room)
+		if !ok {
+			t.Fatal("no channel found")
+		}
+		if o := x.objects[0]; o.capacity != int32(tt.room) || o.count != tt.count || o.owed != tt.owed {
+			t.Errorf("with room for %d: %+v, want %d and %d owed", tt.room, o, tt.count, tt.owed)
+		}
+		if p.objects[0].capacity != unlimited || p.objects[0].count != 1 {
+			t.Error("the program itself has changed")
 		}
 	}
 }

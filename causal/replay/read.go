@@ -54,6 +54,7 @@ func Read(r io.Reader) (_ *Recording, err error) {
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}
+	rec.sampled()
 	return rec, nil
 }
 
@@ -180,7 +181,7 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 		x.kind, x.site = evWait, t.site(s.Stack)
 		x.arg = reasonOf(s.Reason)
 	case to == trace.GoSyscall:
-		x.kind = evSyscall
+		x.kind, x.site = evSyscall, t.site(s.Stack)
 	case from == trace.GoSyscall && to == trace.GoRunning:
 		x.kind, x.arg = evReturn, int32(p)
 	case to == trace.GoRunning:
@@ -191,6 +192,8 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 		x.kind = evReady
 		if from == trace.GoSyscall {
 			x.by = noWaker
+		} else if x.by < 0 && p != trace.NoProc {
+			x.arg = int32(p) + 1
 		} else if x.by >= 0 {
 			x.site = t.site(e.Stack())
 		}

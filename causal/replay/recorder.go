@@ -2,13 +2,13 @@ package replay
 
 // Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the caller's, objects not 0.
 
-// Running tells of a goroutine that is there and runs when the recording begins.
+// Running records a goroutine that is there and runs when the recording begins.
 func (b *Recorder) Running(at, g int64) { b.exists(at, g, stateRunning) }
 
-// Runnable tells of a goroutine that is there when the recording begins and is ready to run.
+// Runnable records a goroutine that is there when the recording begins and is ready to run.
 func (b *Recorder) Runnable(at, g int64) { b.exists(at, g, stateRunnable) }
 
-// Waiting tells of a goroutine that is there and waits when the recording begins.
+// Waiting records a goroutine that is there and waits when the recording begins.
 func (b *Recorder) Waiting(at, g int64) { b.exists(at, g, stateWaiting) }
 
 func (b *Recorder) exists(at, g int64, state int32) {
@@ -33,6 +33,11 @@ func (b *Recorder) Yield(at, g int64) {
 // Wait tells that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
 func (b *Recorder) Wait(at, g, place int64) {
 	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: b.place(place)})
+}
+
+// Choose is Wait in a select statement.
+func (b *Recorder) Choose(at, g, place int64) {
+	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: b.place(place), arg: waitSelect})
 }
 
 // Ready tells that a goroutine need not wait any more: another one has woken it or, with by < 0, something outside, such as
@@ -72,7 +77,7 @@ func (b *Recorder) Visit(at, g int64, point string) {
 	b.add(event{kind: evVisit, at: at, g: b.goroutine(g), by: noWaker, ref: b.pointOf(point)})
 }
 
-// Operate tells of an operation on an object, by the letters that execution traces have, see package mark.
+// Operate records an operation on an object, by the letters that execution traces have, see package mark.
 func (b *Recorder) Operate(at, g int64, letter byte, object uint64, arg int64) {
 	b.operated(at, b.goroutine(g), letter, object, arg)
 }

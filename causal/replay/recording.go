@@ -23,13 +23,20 @@ type Recording struct {
 	points    []string
 	functions []function
 	idleGC    map[int32]bool // goroutines that only collect garbage
-	count     int32          // goroutines
-	objects   int32
+	conditions
+	count   int32 // goroutines
+	objects int32
+	told    bool // the operations on these are inferred from a trace that does not show each
+	// endless tells that what condition variables count may become any number.
+	endless bool
 }
 
 // A Region is a piece of the program that may be made faster: the spans of one instrumentation scope and name, a region of
 // runtime/trace, or a function.
-type Region struct{ Scope, Name string }
+type Region struct {
+	Scope string `json:"scope"`
+	Name  string `json:"span"`
+}
 
 // String returns the name.
 func (r Region) String() string { return r.Name }
@@ -68,11 +75,11 @@ type eventKind uint8
 const (
 	evExists  eventKind = iota + 1 // at the beginning of the window; arg is a state; of one that waits, site is where and ref a reason
 	evCreate                       // by creates g; site is where
-	evReady                        // g need not wait any more: by woke it, or something outside
+	evReady                        // g need not wait any more: by woke it, or something outside, on processor arg-1 if arg is not 0
 	evStart                        // g runs on processor arg
 	evYield                        // g no longer runs, though it could
 	evWait                         // g waits at site; arg is a reason
-	evSyscall                      // g enters a system call
+	evSyscall                      // g enters a system call at site
 	evReturn                       // g is back from one, and runs
 	evEnd                          // g ends
 	evOpen                         // span ref begins on g
@@ -122,6 +129,25 @@ type span struct {
 	root   bool
 }
 
+// remoteParents returns the spans that are remote parents of others, by their IDs, -1 for those of other processes.
+func (r *Recording) remoteParents() map[uint64]int32 {
+	parents := map[uint64]int32{}
+	for i := range r.spans {
+		if id := r.spans[i].remote; id != 0 {
+			parents[id] = -1
+		}
+	}
+	if len(parents) == 0 {
+		return nil
+	}
+	for i := range r.spans {
+		if _, ok := parents[r.spans[i].id]; ok {
+			parents[r.spans[i].id] = int32(i)
+		}
+	}
+	return parents
+}
+
 // maxEvents bounds what one window may hold: 32 bytes each.
 const maxEvents = 4 << 20
 
@@ -131,7 +157,7 @@ type Recorder struct {
 	r        Recording
 	g        map[int64]int32
 	open     map[uint64]int32 // spans by the caller's number
-	object   map[uint64]int32 // objects by the caller's number
+	object   map[objectKey]int32
 	region   map[Region]int32
 	point    map[string]int32
 	overflow bool
@@ -141,7 +167,7 @@ type Recorder struct {
 func NewRecorder(start int64, procs int) *Recorder {
 	return &Recorder{
 		r: Recording{Start: start, End: start, Procs: procs, sites: []Site{{}}, idleGC: map[int32]bool{}},
-		g: map[int64]int32{}, open: map[uint64]int32{}, object: map[uint64]int32{}, region: map[Region]int32{}, point: map[string]int32{},
+		g: map[int64]int32{}, open: map[uint64]int32{}, object: map[objectKey]int32{}, region: map[Region]int32{}, point: map[string]int32{},
 	}
 }
 
@@ -175,13 +201,39 @@ func (b *Recorder) add(e event) {
 	b.r.events = append(b.r.events, e)
 }
 
+// An objectKey is an object by the caller's number. That may be an address, where there are objects of several kinds: a struct and
+// its first field, or one after another.
+type objectKey struct {
+	number uint64
+	kind   byte
+}
+
+func keyOf(letter byte, number uint64) objectKey {
+	switch letter {
+	case 'L', 'l', 'u':
+		return objectKey{number, 'l'}
+	case 'W', 'w', 'x', 'A', 'a', 'b':
+		return objectKey{number, 'w'}
+	case 'g', 'V', 'v':
+		return objectKey{number, 'g'}
+	case 'K', 'k', 'n', 'm':
+		return objectKey{number, 'k'}
+	}
+	return objectKey{number, 'c'}
+}
+
 // operated adds an operation on an object.
 func (b *Recorder) operated(at int64, g int32, letter byte, object uint64, arg int64) {
-	i, ok := b.object[object]
+	key := keyOf(letter, object)
+	if letter == 'c' { // what was there before is gone
+		delete(b.object, key)
+		return
+	}
+	i, ok := b.object[key]
 	if !ok {
 		i = b.r.objects
 		b.r.objects++
-		b.object[object] = i
+		b.object[key] = i
 	}
 	b.add(event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: i, arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
 }

@@ -110,8 +110,8 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 // recur marks the waits, and what ends them, that are done less often than the other side is.
 func (p *program) recur() {
 	t := newTide(p)
-	none := place{-1, -1} // where one side is not in the recording, or has become an object's
-	wakes, waits := slices.Repeat([]place{none}, int(p.tokens)), slices.Repeat([]place{none}, int(p.tokens))
+	nowhere := place{-1, -1} // where one side is not in the recording, or has become an object's
+	wakes, waits := slices.Repeat([]place{nowhere}, int(p.tokens)), slices.Repeat([]place{nowhere}, int(p.tokens))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
@@ -130,7 +130,7 @@ func (p *program) recur() {
 		}
 	}
 	for token, at := range waits {
-		if at != none && wakes[token] != none {
+		if at != nowhere && wakes[token] != nowhere {
 			mark(p.op(at), t.of(wakes[token]))
 			mark(p.op(wakes[token]), t.of(at))
 		}

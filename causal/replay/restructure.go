@@ -6,7 +6,7 @@ import (
 )
 
 // restructure asks a window about the program built in other ways.
-func (s *Study) restructure(ctx context.Context, w *window, p *program, base *outcome, kept *alternative) error {
+func (s *Study) restructure(ctx context.Context, w *window, p *program, base *outcome, others []alternative) error {
 	d := p.rec.End - p.rec.Start
 	all := s.config.Questions
 	if s.config.Structure {
@@ -23,12 +23,16 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		region := Region{QuestionScope, q.String()}
 		w.asked[ask{region, 0}] = true
 		o := simulate(x, c, d)
-		var other outcome
-		bounded := false
-		if kept != nil {
+		varied, _ := w.vary(x, c, base, &o, d)
+		bounds := make([]outcome, len(others))
+		bounded := make([]bool, len(others))
+		for i := range others {
+			if others[i].most { // it has no locks
+				continue
+			}
 			var y *program
-			if y, c, bounded = q.on(kept.p); bounded {
-				other = simulate(y, c, d)
+			if y, c, bounded[i] = q.on(others[i].p); bounded[i] {
+				bounds[i] = simulate(y, c, d)
 			}
 		}
 		for i := range p.points {
@@ -38,8 +42,11 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 			}
 			asked := question{region: region, point: name}
 			w.sample(asked, base, &o, i, d)
-			if bounded {
-				w.bound(asked, &kept.base, &other, i, d)
+			w.widen(asked, base, varied, i, d)
+			for k := range others {
+				if bounded[k] {
+					w.bound(asked, &others[k], &bounds[k], i, d)
+				}
 			}
 		}
 	}

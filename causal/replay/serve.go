@@ -7,7 +7,7 @@ import (
 
 // Work travels with the request. A goroutine that serves comes back to the same receive again and again, and what it does
 // until the next one belongs to the element that it received: in the replay it goes on with the work of the element that it
-// gets there, in whatever list that was recorded.
+// gets there, in any list that was recorded.
 
 // match tells of the channels whose operations are in the recording which receive got the element of which send: they are
 // first in, first out.
@@ -34,21 +34,16 @@ func (p *program) match() {
 	}
 	for i := range sends {
 		s, r := sends[i], receives[i]
-		for _, e := range r {
-			switch o := p.op(e.at); {
-			case len(s) == 0: // a timer sends, or what is not seen
-				o.kind = opRun
-			case o.timed && e.at.op > 0: // what it waited for was something else
-				if before := p.op(place{e.at.list, e.at.op - 1}); before.kind == opOut {
-					before.kind, before.d = opRun, 0
-				}
+		if len(s) == 0 { // a timer sends, or what is not seen
+			for _, e := range r {
+				p.op(e.at).kind = opRun
 			}
-		}
-		if len(s) == 0 {
 			continue
 		}
 		for _, all := range [][]end{s, r} {
-			slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(a.begun, b.begun) })
+			slices.SortStableFunc(all, func(a, b end) int {
+				return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(p.op(a.at).at, p.op(b.at).at))
+			})
 		}
 		there := min(len(r), int(p.objects[i].count))
 		for _, e := range r[:there] {
@@ -69,6 +64,14 @@ func (p *program) op(at place) *op { return &p.lists[at.list].ops[at.op] }
 // evidence is which part of the elements must show that their work is theirs.
 const evidence = 0.5
 
+// proof is the same of elements that so many goroutines send: to answer any of them is to answer the sender by chance.
+func proof(senders int) float64 {
+	if senders < 2 {
+		return evidence
+	}
+	return evidence + (1-evidence)/float64(senders)
+}
+
 // serve finds the receives whose goroutines serve.
 func (p *program) serve() {
 	sent := make([]place, len(p.segments)) // by segment
@@ -88,7 +91,7 @@ func (p *program) serve() {
 			}
 		}
 	}
-	type tally struct{ all, free, theirs int }
+	type tally struct{ all, free, theirs, untold int }
 	tallies := map[int32]*tally{}
 	from, to := map[int32]map[int32]bool{}, map[int32]map[int32]bool{}
 	for i := 1; i < len(p.segments); i++ {
@@ -110,8 +113,11 @@ func (p *program) serve() {
 			t.free++
 		}
 		from[o.arg][sent[i].list], to[o.arg][at.list] = true, true
-		if p.travels(at, sent[i], opened) {
+		switch theirs, told := p.travels(at, sent[i], opened); {
+		case theirs:
 			t.theirs++
+		case !told:
+			t.untold++
 		}
 	}
 	for l := range p.lists {
@@ -120,7 +126,7 @@ func (p *program) serve() {
 			if o.kind != opReceive || o.head {
 				continue
 			}
-			if t := tallies[o.arg]; t != nil && (len(from[o.arg]) > 1 || len(to[o.arg]) > 1) && 10*t.free >= 9*t.all && float64(t.theirs) >= evidence*float64(t.all) && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg) {
+			if t := tallies[o.arg]; t != nil && (len(from[o.arg]) > 1 || len(to[o.arg]) > 1) && 10*t.free >= 9*t.all && float64(t.theirs) >= proof(len(from[o.arg]))*float64(t.all-t.untold) && t.theirs >= t.untold && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg || p.servesBoth(&p.lists[l], o.arg)) {
 				o.head = true
 				p.lists[l].serves = o.arg
 				if p.objects[o.arg].inferred {
@@ -129,11 +135,13 @@ func (p *program) serve() {
 			}
 		}
 	}
+	p.openStations()
 }
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
-// answers the sender.
-func (p *program) travels(at, sender place, opened []int32) bool {
+// answers the sender. That is not told by an answer that nothing received, since it came too late.
+func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) {
+	told = true
 	l := &p.lists[at.list]
 	object := l.ops[at.op].arg
 	for k := at.op + 1; int(k) < len(l.ops) && k < at.op+400; k++ {
@@ -141,25 +149,26 @@ func (p *program) travels(at, sender place, opened []int32) bool {
 		switch o.kind {
 		case opReceive:
 			if o.arg == object {
-				return false
+				return false, told
 			}
 		case opOpen:
 			s := p.rec.spans[o.arg]
 			if s.parent >= 0 {
 				if opened[s.parent] == sender.list {
-					return true
+					return true, true
 				}
 				if opened[s.parent] != at.list {
-					return false
+					return false, true
 				}
 			}
 		case opSend:
 			if o.segment > 0 && p.segments[o.segment].list == sender.list {
-				return true
+				return true, true
 			}
+			told = told && o.segment > 0
 		case opWake:
 			// to the sender
 		}
 	}
-	return false
+	return false, told
 }

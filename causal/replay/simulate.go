@@ -6,96 +6,6 @@ import (
 	"slices"
 )
 
-// A change is what a simulation has otherwise than the recording.
-type change struct {
-	// factors are what is left of a region's time, by region; nil for all of it.
-	factors map[int32]float64
-	procs   int // 0 for those of the recording
-}
-
-// An outcome is what a simulation came to.
-type outcome struct {
-	visits    [][]int64 // by progress point, when
-	durations [][]int64 // by progress point, of its spans, ns
-	ended     int64     // when the simulation ended
-	stuck     bool      // nothing could go on any more
-	steps     int
-	work      int // what that took: the ops that were done, and the times that one was come back to
-	broken    int // waits that were given up since nothing went on
-}
-
-// The states of a goroutine in a simulation.
-const (
-	asleep = iota // not started, or over
-	ready
-	onProc
-	blocked
-	away // outside
-)
-
-// A runner is a goroutine that follows a list.
-type runner struct {
-	list, pc int32
-	left     int64 // of the op that computes, -1 before it begins
-	state    uint8
-	granted  bool // what it waits for has been given to it
-	retrying bool // for a lock, after a wait
-	asked    int64
-	late     int64
-	element  int32 // that it was given
-	gathers  int32 // the goroutines that it waits for the end of, see simulation.gathered; 0 for none
-	of       int32 // the same of the goroutine that waits for its end
-	next     int32 // that waits for the same token, -1
-}
-
-const (
-	happenStep  = iota // the current runner of processor id goes on
-	happenBack         // runner id comes back from outside
-	happenAwake        // processor id looks for a goroutine
-	happenSent         // the element of delivery id is there
-)
-
-// A simulation replays a program.
-type simulation struct {
-	p          *program
-	change     change
-	factors    []float64 // of each set of regions
-	now, until int64
-	n          uint32
-	heap       heap
-	procs      []processor
-	queue      queue // runners that are ready, in order
-	runners    []runner
-	free       []int32 // runners that are over
-	tokens     []token
-	objects    []object
-	began      []int64 // of spans
-	started    []bool  // lists that come back to something, once they run
-	out        outcome
-	deliveries []delivery
-	took       []int32     // by the element that a receive got: the one it got here
-	gathered   []gathering // the first is none
-	over       bool
-	passed     []bool // ops that can be done once, by number: have been
-	patience   int64  // when to break a wait, without progress until then
-	limit      int    // of out.work
-}
-
-// A delivery is an element on its way.
-type delivery struct{ object, element int32 }
-
-// What a simulation may do is bounded by how much is in the recording: it does that once if nothing is changed, and up to twenty
-// times if all that takes time is faster by 95 %.
-const (
-	leastWork = 1 << 20
-	workPerOp = 40
-	// maxRunners bounds the goroutines that there are at a time.
-	maxRunners = 1 << 20
-)
-
-// maxAtOnce bounds the ops that a goroutine does without time passing.
-const maxAtOnce = 100_000
-
 // simulate replays the program for so long, ns.
 func simulate(p *program, c change, until int64) outcome {
 	if p.spare == nil {
@@ -106,58 +16,6 @@ func simulate(p *program, c change, until int64) outcome {
 	s.begin()
 	s.run(until)
 	return s.out
-}
-
-// reset makes a simulation new, in the memory that it has.
-func (s *simulation) reset(c change) {
-	p := s.p
-	procs := max(1, p.rec.Procs)
-	if c.procs > 0 {
-		procs = c.procs
-	}
-	*s = simulation{
-		p: p, change: c, until: -1,
-		factors:  filled(s.factors, len(p.sets), 1),
-		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
-		tokens:   filled(s.tokens, int(p.tokens), token{wait: -1}),
-		began:    filled(s.began, len(p.rec.spans), -1),
-		started:  filled(s.started, len(p.lists), false),
-		passed:   filled(s.passed, int(p.onces), false),
-		took:     filled(s.took, len(p.segments), 0),
-		gathered: append(s.gathered[:0], gathering{}),
-		heap:     s.heap[:0], queue: s.queue, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
-		objects:  slices.Grow(s.objects[:0], len(p.objects))[:len(p.objects)],
-		patience: p.patience, limit: leastWork + workPerOp*p.ops,
-	}
-	s.queue.reset()
-	for i := range p.objects {
-		s.objects[i].begin(&p.objects[i])
-	}
-	for i, set := range p.sets {
-		for _, r := range set {
-			if f, ok := c.factors[r]; ok {
-				s.factors[i] = min(s.factors[i], f)
-				if f > 1 {
-					s.factors[i] = f
-				}
-			}
-		}
-		for _, x := range p.sharesOf(i) {
-			if f, ok := c.factors[x.region]; ok {
-				s.factors[i] *= 1 - (1-f)*x.part
-			}
-		}
-	}
-	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
-}
-
-// filled returns n times x, in the memory of v if that is enough.
-func filled[T any](v []T, n int, x T) []T {
-	v = slices.Grow(v[:0], n)[:n]
-	for i := range v {
-		v[i] = x
-	}
-	return v
 }
 
 // begin has goroutines do what they did when the window began: those that wait go on with that, those that run have
@@ -190,9 +48,9 @@ func (s *simulation) begin() {
 			continue
 		}
 		p := &s.procs[q]
-		p.slice = slice
+		p.slice = s.slice()
 		if left := s.p.lists[i].begins.slice; left > 0 {
-			p.slice = min(left, slice)
+			p.slice = min(left, p.slice)
 		}
 		p.current = s.admit(i)
 		s.runners[p.current].state = onProc
@@ -220,10 +78,10 @@ func (s *simulation) run(until int64) {
 		case happenStep:
 			s.step(e.id())
 		case happenBack:
-			s.ready(e.id(), -1)
+			s.back(e.id())
 		case happenSent:
 			d := s.deliveries[e.id()]
-			s.send(&s.objects[d.object], d.element, -1)
+			s.send(s.channel(d.object), d.element, -1)
 		case happenAwake:
 			p := &s.procs[e.id()]
 			p.waking = false
@@ -249,17 +107,15 @@ func (s *simulation) at(d int64, kind uint8, id int32) {
 
 // spawn starts a list, on a processor if another goroutine does so.
 func (s *simulation) spawn(list, proc, by int32) {
-	l := &s.p.lists[list]
-	if len(l.ops) == 0 {
+	e := &s.x.entries[list]
+	if e.at < 0 || e.once && s.started[list] {
 		return
 	}
-	if l.to > 0 || l.serves >= 0 {
-		if s.started[list] {
-			return
-		}
-	}
 	i := s.admit(list)
-	if l.gathered && by >= 0 {
+	if by >= 0 && s.runners[by].spares != spends {
+		s.runners[i].spares = sparesAll
+	}
+	if e.gathered && by >= 0 {
 		r := &s.runners[by]
 		if r.gathers == 0 {
 			s.gathered = append(s.gathered, gathering{waiter: -1})
@@ -282,19 +138,20 @@ func (s *simulation) admit(list int32) int32 {
 		i = int32(len(s.runners))
 		s.runners = append(s.runners, runner{})
 	}
-	s.runners[i] = runner{list: list, left: -1, next: -1, late: -1}
+	s.runners[i] = runner{list: list, pc: s.x.entries[list].at, left: -1, next: -1, late: -1}
 	return i
 }
 
 // longest bounds how long anything takes, ns: thirty years, so that times can be added.
 const longest = 1 << 60
 
-func (s *simulation) scaled(o *op) int64 {
-	f := s.factors[o.set]
+// scaled returns what is left of a time.
+func (s *simulation) scaled(d int64, set uint16) int64 {
+	f := s.factors[set]
 	if f == 1 {
-		return o.d
+		return d
 	}
-	return int64(min(math.Round(float64(o.d)*f), longest))
+	return int64(min(math.Round(float64(d)*f), longest))
 }
 
 // step runs the current goroutine of a processor until time passes.
@@ -308,30 +165,22 @@ func (s *simulation) step(proc int32) {
 			return
 		}
 		r := &s.runners[i]
-		l := &s.p.lists[r.list]
-		if l.to > 0 && r.pc >= l.to {
-			if r.pc = l.from; l.visits && s.p.travelling {
-				s.over = true
-			}
+		if r.until > 0 && r.pc == r.until {
+			s.comeBack(r)
 		}
-		if int(r.pc) >= len(l.ops) {
-			if l.serves >= 0 && s.serveOn(i, l.serves) {
-				continue
-			}
-			if l.serves >= 0 {
-				s.leave(proc, blocked)
-				return
-			}
-			s.finished(i, proc)
-			s.leave(proc, asleep)
-			s.free = append(s.free, i)
-			return
-		}
-		o := &l.ops[r.pc]
+		o := &s.code[r.pc]
 		switch o.kind {
-		case opRun:
+		case opRun, opRunOn:
 			if r.left < 0 {
-				r.left = s.scaled(o)
+				r.left = s.scaled(o.d, o.set)
+				for o.kind == opRunOn {
+					r.pc++
+					o = &s.code[r.pc]
+					r.left = min(r.left+s.scaled(o.d, o.set), longest)
+				}
+				if r.spares != spends {
+					r.left = 0
+				}
 			}
 			if r.left == 0 {
 				r.left = -1
@@ -339,7 +188,7 @@ func (s *simulation) step(proc int32) {
 				continue
 			}
 			if p.slice <= 0 {
-				p.slice = slice
+				p.slice = s.slice()
 				if s.queue.len() > 0 || p.next >= 0 {
 					s.queue.push(i)
 					s.leave(proc, ready)
@@ -347,8 +196,11 @@ func (s *simulation) step(proc int32) {
 				}
 			}
 			d := min(r.left, p.slice)
-			r.left -= d
 			p.slice -= d
+			if r.left -= d; r.left == 0 {
+				r.left = -1
+				r.pc++
+			}
 			if s.passes(d) {
 				n = 0
 				continue
@@ -357,8 +209,33 @@ func (s *simulation) step(proc int32) {
 			return
 		case opOut:
 			r.pc++
+			if r.spares != spends {
+				continue
+			}
 			r.late = int64(o.late)
-			s.at(s.scaled(o), happenBack, i)
+			s.backIn(i, s.shortened(o))
+			s.leave(proc, away)
+			return
+		case opArrive:
+			r.pc++
+			r.late = int64(o.late)
+			s.backIn(i, s.arrives(r, o))
+			s.leave(proc, away)
+			return
+		case opDue:
+			r.pc++
+			r.late = int64(o.late)
+			s.backIn(i, s.due(o))
+			s.leave(proc, away)
+			return
+		case opPace:
+			r.pc++
+			d := s.objects[o.arg].pace.ask(s.now) - s.now
+			if d == 0 {
+				continue
+			}
+			r.late = int64(o.late)
+			s.backIn(i, d)
 			s.leave(proc, away)
 			return
 		case opWait:
@@ -381,24 +258,60 @@ func (s *simulation) step(proc int32) {
 				s.leave(proc, blocked)
 				return
 			}
+		case opChoose:
+			if !s.choose(i, o) {
+				s.leave(proc, blocked)
+				return
+			}
+		case opUse:
+			if !s.use(i, o) {
+				s.leave(proc, blocked)
+				return
+			}
+		case opFill:
+			s.fill(i, proc, o)
 		case opVisit:
 			r.pc++
 			s.visited(o.arg)
 		case opOpen:
 			r.pc++
-			s.began[o.arg] = s.now
+			s.began[o.arg] = s.now + 1
 		case opClose:
 			r.pc++
-			if k := s.p.pointOf[s.p.rec.spans[o.arg].region]; k >= 0 {
-				s.visited(k)
-				if began := s.began[o.arg]; began >= 0 {
-					s.out.durations[k] = append(s.out.durations[k], s.now-began)
-				}
+			s.visited(o.ref)
+			if began := s.began[o.arg]; began > 0 {
+				s.out.durations[o.ref] = append(s.out.durations[o.ref], s.now+1-began)
+			}
+		case opOver:
+			r.pc++
+			s.over = true
+		case opAgain:
+			r.pc = o.arg
+			r.laps++
+		case opBegin:
+			r.pc++
+			s.takeUp(r, o.arg, o.head)
+		case opDone:
+			r.pc++
+			s.putDown(r, o.arg)
+		case opEnd:
+			switch {
+			case o.arg < 0:
+				s.finished(i, proc)
+				s.leave(proc, asleep)
+				s.free = append(s.free, i)
+				return
+			case !s.serveOn(i, o): // what it does next is up to the next element
+				s.leave(proc, blocked)
+				return
 			}
 		default:
 			if !r.granted && !r.retrying && s.skips(o) {
 				r.pc++
 				continue
+			}
+			if s.spins(i, proc, o) {
+				return
 			}
 			if !s.operate(i, proc, o) {
 				s.leave(proc, blocked)

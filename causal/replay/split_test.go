@@ -25,11 +25,7 @@ func loops(t *testing.T, n int) *Recording {
 		b.Ready(at, 1, -1)
 		b.Start(at, 1, 0)
 	}
-	r, err := b.Recording(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return recorded(t, b, at)
 }
 
 func TestSplit(t *testing.T) {
@@ -72,10 +68,7 @@ func TestSplitInside(t *testing.T) {
 	b.Open(10, 1, 1, 0, Region{Name: "whole"})
 	b.Visit(900, 1, "done")
 	b.Close(990, 1, 1)
-	r, err := b.Recording(1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := recorded(t, b, 1000)
 	for i, w := range r.Split(2) {
 		p := newProgram(w, true)
 		var own int64
@@ -102,10 +95,7 @@ func TestTasksOfSpans(t *testing.T) {
 		b.Visit(at+3, 1, "done")
 		b.Close(at+4, 1, 1)
 	}
-	r, err := b.Recording(300)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := recorded(t, b, 300)
 	r.dropTasks(map[int32]bool{0: true, 1: true})
 	if diff := cmp.Diff([]string{"task", "done"}, r.points); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)

@@ -81,9 +81,22 @@ type window struct {
 	effects  map[question]sample
 	asked    map[ask]bool
 	regions  []Region
+	stock    bool // it is of a program that marks no operations on locks and channels
 	inferred bool
+	whole    bool // the operations that the trace does not show were told
+	conditions
+	stalled time.Duration // in which the program stood still, and which is left out
 	// ordered is which part of the time goroutines waited in an order that is kept.
 	ordered float64
+	harm    map[string]float64 // by progress point: by which part of the period any region that is faster makes it longer, at most
+	loops   map[string]float64 // by progress point: by which part the time between visits shrinks if all is faster
+	// unhurried are those of nothing changed in which processors that are woken up come back sooner, and later; see vary.
+	unhurried []outcome
+	// unruled is which part of the time they waited for condition variables without a rule for when they have to.
+	unruled float64
+	// undecided is, by progress point, which part of the time goroutines waited for a timer or another goroutine, whichever was
+	// first; of a stock program.
+	undecided map[string]float64
 }
 
 // A question is a cell of the table of answers.
@@ -95,12 +108,21 @@ type question struct {
 }
 
 // A sample is one window's answer: the mean time between visits or the quantile of durations, before and after the change, ns,
-// and how many visits that is. Kept is the reduction with the recorded order of all waits kept, where locks and channels are
-// only inferred, or NaN.
+// and how many visits that is. Least and most are what the alternatives say, or NaN.
 type sample struct {
 	before, after float64
-	kept          float64
+	least, most   float64
 	visits        int
+	// strayed is which part of the select statements ended in ways of which the recording has no example, more or less than with
+	// nothing changed.
+	strayed float64
+	// later is by how much the part of the select statements is larger that timers ended: what is done then is known from fewer examples.
+	later float64
+	// roused is by how many more processors were woken up for each visit than with nothing changed.
+	roused float64
+	// soon and late are the largest and the smallest reduction if processors that are woken up come back sooner or later; NaN where that
+	// does not matter.
+	soon, late float64
 	// broken tells that the replay went on only since waits were given up, more than with nothing changed.
 	broken bool
 }
@@ -124,7 +146,7 @@ var quantiles = []struct {
 	least  int
 }{{LatencyP50, 0.5, 20}, {LatencyP90, 0.9, 50}, {LatencyP99, 0.99, 200}}
 
-// A Check is how well the replay of nothing changed meets the recording at a progress point.
+// A Check is how well the replay of nothing changed meets the recording at a progress point: an A/A test.
 type Check struct {
 	Point     string
 	Visits    int     // in the recording
@@ -150,11 +172,18 @@ func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 }
 
 func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
-	d := rec.End - rec.Start
-	w := &window{length: time.Duration(d), checks: map[string]Check{}, effects: map[question]sample{}, asked: map[ask]bool{}, goes: int(rec.count)}
-	p, base := faithful(rec, w)
-	w.ordered = p.ordered()
-	kept := keptOrder(rec, w)
+	w := &window{stock: !rec.operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.count)}
+	whole := rec.completed()
+	p, base := faithful(rec, whole, w)
+	w.conditions = p.rec.conditions
+	d := p.rec.End - p.rec.Start
+	w.ordered, w.loops = p.ordered(), p.loops(&base, d)
+	w.unruled = p.unruled()
+	if w.stock {
+		w.undecided = p.undecided()
+	}
+	others := alternatives(rec, whole, p, w)
+	p, base, others = p.bothWays(base, others)
 	for i, v := range p.recorded() {
 		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= leastVisits {
 			w.checks[c.Point] = c
@@ -163,30 +192,55 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		w.regions = append(w.regions, rec.regions[r])
 	}
-	if err := s.simulate(ctx, w, p, &base, kept); err != nil {
+	if err := s.simulate(ctx, w, p, &base, others); err != nil {
 		return nil, err
 	}
-	return w, s.restructure(ctx, w, p, &base, kept)
+	return w, s.restructure(ctx, w, p, &base, others)
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
-// inferred from who woke whom, or without.
-func faithful(rec *Recording, w *window) (*program, outcome) {
-	d := rec.End - rec.Start
-	p := newProgram(rec, true)
-	o := simulate(p, change{}, d)
-	w.inferred = true
-	missed := p.misses(&o, d)
-	if missed <= MaxDeviation {
-		return p, o
+// inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still.
+func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) {
+	if whole != nil {
+		d := rec.End - rec.Start
+		for _, r := range append([]*Recording{whole.likely}, whole.others...) {
+			p := newProgram(r, true)
+			if o := simulate(p, change{}, d); p.misses(&o, d) <= MaxDeviation {
+				w.inferred, w.whole = true, true
+				return p, o
+			}
+		}
 	}
-	p = newProgram(rec, false) // one at a time: they are large
-	if other := simulate(p, change{}, d); p.misses(&other, d) < missed {
-		w.inferred = false
-		return p, other
+	best := math.Inf(1)
+	var chosen *Recording
+	for _, r := range []func() *Recording{func() *Recording { return rec }, rec.moving} {
+		r := r()
+		if r == nil {
+			break
+		}
+		for _, infer := range []bool{true, false} { // one at a time: they are large
+			p := newProgram(r, infer)
+			o := simulate(p, change{}, r.End-r.Start)
+			missed := p.misses(&o, r.End-r.Start)
+			if !infer && p.ordered() > mostOrdered { // an order is met in any case
+				continue
+			}
+			if missed < best || chosen == nil {
+				best, chosen, w.inferred = missed, r, infer
+			}
+			if missed <= MaxDeviation {
+				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
+				return p, o
+			}
+		}
 	}
-	return newProgram(rec, true), o
+	w.stalled = time.Duration((rec.End - rec.Start) - (chosen.End - chosen.Start))
+	p := newProgram(chosen, w.inferred)
+	return p, simulate(p, change{}, chosen.End-chosen.Start)
 }
+
+// mostOrdered is which part of the window goroutines may wait in an order that is kept since nothing else met the recording.
+const mostOrdered = 0.1
 
 // misses returns by which part an outcome of nothing changed misses the recording, at the progress point where that is most.
 func (p *program) misses(o *outcome, d int64) float64 {
@@ -219,7 +273,7 @@ func (p *program) recorded() [][]int64 {
 			case evVisit:
 				k = e.ref
 			case evClose:
-				k = p.pointOf[p.rec.spans[e.ref].region]
+				k = p.pointOf[e.ref]
 			}
 			if k >= 0 {
 				p.visited[k] = append(p.visited[k], e.at-p.rec.Start)
@@ -229,71 +283,25 @@ func (p *program) recorded() [][]int64 {
 	return p.visited
 }
 
-// An alternative is another translation of the same recording, and its replay of nothing changed.
-type alternative struct {
-	p    *program
-	base outcome
-}
-
-// keptOrder returns the translation that keeps the order of all waits, if locks and channels are only inferred and it meets the
-// recording as well; else nil. The truth lies between what the two say, mostly.
-func keptOrder(rec *Recording, w *window) *alternative {
-	if !w.inferred || rec.operated() {
-		return nil
-	}
-	p := newProgram(rec, false)
-	base := simulate(p, change{}, rec.End-rec.Start)
-	if p.misses(&base, rec.End-rec.Start) > MaxDeviation {
-		return nil
-	}
-	return &alternative{p, base}
-}
-
 // operated reports whether operations on locks and channels are in the recording.
 func (r *Recording) operated() bool {
 	return slices.ContainsFunc(r.events, func(e event) bool { return e.kind == evOperate })
 }
 
-// ordered returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
-func (p *program) ordered() float64 {
-	var total int64
-	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWait && (o.reason == waitMutex || o.reason == waitSend || o.reason == waitReceive || o.reason == waitSelect) {
-				total += o.d
-			}
-		}
-	}
-	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
-}
-
 func (w *window) sample(q question, base, o *outcome, i int, d int64) {
+	strayed := o.straying(base)
 	q.metric = Throughput
-	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), kept: math.NaN(), visits: len(base.visits[i]), broken: o.broken > base.broken}
+	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.visits[i]), strayed: strayed, later: o.later(base), roused: o.rousing(base, i), broken: o.broken > base.broken}
+	if x := w.effects[q]; q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.crowdsOut(base) {
+		w.harm[q.point] = max(w.harm[q.point], -x.reduction()-max(0, o.lagging(i)-base.lagging(i))/x.before)
+	}
 	before, after := base.settled(i), o.settled(i)
 	for _, l := range quantiles {
 		if len(base.durations[i]) < l.least {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{before: quantile(before, l.at), after: quantile(after, l.at), kept: math.NaN(), visits: len(base.durations[i]), broken: o.broken > base.broken}
-	}
-}
-
-// bound adds what the translation with kept order says.
-func (w *window) bound(q question, base, o *outcome, i int, d int64) {
-	q.metric = Throughput
-	if x, ok := w.effects[q]; ok {
-		x.kept = 1 - period(o.visits[i], d)/period(base.visits[i], d)
-		w.effects[q] = x
-	}
-	before, after := base.settled(i), o.settled(i)
-	for _, l := range quantiles {
-		q.metric = l.metric
-		if x, ok := w.effects[q]; ok {
-			x.kept = 1 - quantile(after, l.at)/quantile(before, l.at)
-			w.effects[q] = x
-		}
+		w.effects[q] = sample{before: quantile(before, l.at), after: quantile(after, l.at), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.durations[i]), strayed: strayed, later: o.later(base), broken: o.broken > base.broken}
 	}
 }
 
@@ -308,21 +316,9 @@ func period(v []int64, d int64) float64 {
 	return float64(v[len(v)-1]-v[0]) / float64(len(v)-1)
 }
 
-// settled returns the durations at a progress point but for the first tenth of them, shortest first.
+// settled returns the durations at a progress point but for the first tenth of them.
 func (o *outcome) settled(point int) []int64 {
-	v := o.durations[point][len(o.durations[point])/10:]
-	if !slices.IsSorted(v) {
-		slices.Sort(v)
-	}
-	return v
-}
-
-// quantile of durations, shortest first.
-func quantile(v []int64, at float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	return float64(v[min(len(v)-1, int(at*float64(len(v))))])
+	return o.durations[point][len(o.durations[point])/10:]
 }
 
 // busiest returns the regions with the most time of their own.

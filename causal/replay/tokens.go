@@ -4,10 +4,18 @@ import (
 	"math"
 )
 
-// A token is what goroutines wait for that another one wakes.
-type token struct {
-	given int32
-	wait  int32 // first runner that waits for it, -1
+// A token is what goroutines wait for that another one wakes: how often it has been given, or, below 0, the first runner that waits
+// for it, see waitedBy.
+type token int32
+
+func waitedBy(runner int32) token { return token(^runner) }
+
+// waits returns the first runner that waits for the token, -1 for none.
+func (t token) waits() int32 {
+	if t >= 0 {
+		return -1
+	}
+	return int32(^t)
 }
 
 // breakOne ends the wait for another goroutine that was the shortest in the recording, after there has been no progress for
@@ -22,22 +30,22 @@ func (s *simulation) breakOne() {
 		if r.state != blocked {
 			continue
 		}
-		l := &s.p.lists[r.list]
-		if int(r.pc) >= len(l.ops) {
-			continue
-		}
-		if o := &l.ops[r.pc]; o.kind == opWait && o.d < least {
+		if o := &s.code[r.pc]; o.kind == opWait && o.d < least {
 			best, least = int32(i), o.d
 		}
 	}
 	if best < 0 {
 		return
 	}
-	o := &s.p.lists[s.runners[best].list].ops[s.runners[best].pc]
-	for at := &s.tokens[o.arg].wait; *at >= 0; at = &s.runners[*at].next {
-		if *at == best {
-			*at = s.runners[best].next
-			break
+	t := &s.tokens[s.code[s.runners[best].pc].arg]
+	if t.waits() == best {
+		*t = s.after(best)
+	} else {
+		for i := t.waits(); i >= 0; i = s.runners[i].next {
+			if s.runners[i].next == best {
+				s.runners[i].next = s.runners[best].next
+				break
+			}
 		}
 	}
 	s.out.broken++
@@ -73,19 +81,19 @@ func (s *simulation) gather(i int32) bool {
 }
 
 // skips reports whether the other side of an op is not done, or not any more.
-func (s *simulation) skips(o *op) bool {
+func (s *simulation) skips(o *instruction) bool {
 	if !o.once {
 		return o.never
 	}
-	if s.passed[o.nth] {
+	if s.passed[o.ref] {
 		return true
 	}
-	s.passed[o.nth] = true
+	s.passed[o.ref] = true
 	return false
 }
 
 // await takes a token, or reports that the runner must wait for it.
-func (s *simulation) await(i int32, o *op) bool {
+func (s *simulation) await(i int32, o *instruction) bool {
 	r := &s.runners[i]
 	if r.granted {
 		r.granted = false
@@ -93,23 +101,31 @@ func (s *simulation) await(i int32, o *op) bool {
 		return true
 	}
 	t := &s.tokens[o.arg]
-	if t.given > 0 {
-		t.given--
+	if *t > 0 {
+		*t--
 		r.pc++
 		return true
 	}
-	r.next = t.wait
+	r.next = t.waits()
 	r.late = int64(o.late)
-	t.wait = i
+	*t = waitedBy(i)
 	return false
 }
 
+// after returns a token as it is without the first runner that waits for it.
+func (s *simulation) after(first int32) token {
+	if next := s.runners[first].next; next >= 0 {
+		return waitedBy(next)
+	}
+	return 0
+}
+
 // wake gives a token.
-func (s *simulation) wake(i, proc int32, o *op) {
+func (s *simulation) wake(i, proc int32, o *instruction) {
 	r := &s.runners[i]
 	t := &s.tokens[o.arg]
-	if w := t.wait; w >= 0 {
-		t.wait = s.runners[w].next
+	if w := t.waits(); w >= 0 {
+		*t = s.after(w)
 		s.runners[w].granted = true
 		s.ready(w, proc)
 		r.pc++
@@ -119,6 +135,6 @@ func (s *simulation) wake(i, proc int32, o *op) {
 		r.pc++
 		return
 	}
-	t.given++
+	*t++
 	r.pc++
 }

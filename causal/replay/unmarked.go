@@ -16,7 +16,7 @@ func (r *Recording) skipUnmarked(mark int64) {
 	if first < 0 {
 		return
 	}
-	if e := &r.events[first]; e.kind == evOperate && acquires(e.what) { // it was done, for who gave it, too, before
+	if e := &r.events[first]; e.kind == evOperate && acquires(e.what) { // it was done, for the giver, too, before
 		first++
 	}
 	state := make([]event, r.count)

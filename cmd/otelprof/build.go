@@ -42,8 +42,8 @@ func goCommand(verb, short string) *command {
 	}
 }
 
-// exitStatus is the status of a command that was run in place of this one. It has said what there is
-// to say.
+// exitStatus is the status of a command that was run in place of this one. It has printed what there
+// is to say.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelprof/otelprof/pmuattrs"
+	"github.com/otelprof/otelprof/pmuattrs/doctor"
 )
 
 var doctorCommand = &command{
@@ -18,19 +19,30 @@ var doctorCommand = &command{
 	long: `
 The exit status is 0 if spans can have counters of any source and, with -require, if all
 checks named there are ok or limited; it is 1 otherwise. docs/doctor.md explains the checks.
+
+With -check it also runs work of which it is known what a CPU counts in it: additions that
+wait for each other, branches at random, and a walk through memory. It prints what was
+counted beside what was expected, and the exit status is 1 if that is off, or if there are
+no counters. That takes up to some seconds of one processor, and up to 256 MiB.
 `,
 	run: func(c *call) error {
 		asJSON := c.Bool("json", false, "print JSON")
+		check := c.Bool("check", false, "run known work and hold the counters against it")
 		require := c.String("require", "", "comma-separated `checks` that have to work, such as hw or rusage,samples")
 		if err := c.parse(0, 0); err != nil {
 			return err
 		}
-		return c.doctor(pmuattrs.Probe(), *asJSON, *require)
+		report := doctor.Probe()
+		var errCheck error
+		if *check {
+			report.Counts, errCheck = doctor.CheckCounters()
+		}
+		return errors.Join(c.doctor(report, *asJSON, *require), errCheck)
 	},
 }
 
 // doctor prints the report and returns an error if what is required does not work.
-func (c *call) doctor(r pmuattrs.Report, asJSON bool, require string) error {
+func (c *call) doctor(r doctor.Report, asJSON bool, require string) error {
 	var missing []string
 	for name := range strings.SplitSeq(require, ",") {
 		if name == "" {
@@ -47,10 +59,18 @@ func (c *call) doctor(r pmuattrs.Report, asJSON bool, require string) error {
 	if err := c.printReport(r, asJSON); err != nil {
 		return err
 	}
+	var off []string
+	for _, k := range r.Counts {
+		if k.Status == doctor.StatusOff {
+			off = append(off, k.Event+" of "+k.Work)
+		}
+	}
 	switch {
+	case len(off) > 0:
+		return fmt.Errorf("doctor: not counted as expected: %s", strings.Join(off, ", "))
 	case len(missing) > 0:
 		return fmt.Errorf("doctor: %s: required, but missing here", strings.Join(missing, ", "))
-	case r.Source == pmuattrs.SourceNone:
+	case r.Source == doctor.SourceNone:
 		return fmt.Errorf("doctor: spans can have no counters here")
 	}
 	return nil
@@ -62,7 +82,7 @@ var doctorChecks = []string{
 	"pmu", "perf_event_open", "perf_event_paranoid", "open_files", "locked_memory", "timerfd", "cpu_quota",
 }
 
-func (c *call) printReport(r pmuattrs.Report, asJSON bool) error {
+func (c *call) printReport(r doctor.Report, asJSON bool) error {
 	if !asJSON {
 		return r.WriteTable(c.stdout, wantsColour(c.stdout, os.Getenv))
 	}

@@ -11,21 +11,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/pmuattrs"
+	"github.com/otelprof/otelprof/pmuattrs/doctor"
 )
 
 func TestDoctorRequire(t *testing.T) {
-	linux := pmuattrs.Report{
+	linux := doctor.Report{
 		Source: pmuattrs.SourceUsage,
-		Abilities: []pmuattrs.Check{
-			{Name: "hw", Status: pmuattrs.StatusMissing},
-			{Name: "rusage", Status: pmuattrs.StatusOK},
-			{Name: "rdpmc", Status: pmuattrs.StatusUntried},
+		Abilities: []doctor.Check{
+			{Name: "hw", Status: doctor.StatusMissing},
+			{Name: "rusage", Status: doctor.StatusOK},
+			{Name: "rdpmc", Status: doctor.StatusUntried},
 		},
-		Conditions: []pmuattrs.Check{{Name: "open_files", Status: pmuattrs.StatusLimited}},
+		Conditions: []doctor.Check{{Name: "open_files", Status: doctor.StatusLimited}},
 	}
-	other := pmuattrs.Report{Source: pmuattrs.SourceNone}
+	other := doctor.Report{Source: doctor.SourceNone}
+	off := linux
+	off.Counts = []doctor.KnownCount{
+		{Work: "random branches", Event: "instructions", Status: doctor.StatusOK},
+		{Work: "random branches", Event: "branch_misses", Status: doctor.StatusOff},
+	}
 	for _, test := range []struct {
-		report        pmuattrs.Report
+		report        doctor.Report
 		require, want string
 		usage         bool
 	}{
@@ -33,6 +39,7 @@ func TestDoctorRequire(t *testing.T) {
 		{report: linux, require: "rusage,open_files"},
 		{report: linux, require: "hw", want: "doctor: hw: required, but missing here"},
 		{report: linux, require: "rusage,hw,rdpmc", want: "doctor: hw, rdpmc: required, but missing here"},
+		{report: off, want: "doctor: not counted as expected: branch_misses of random branches"},
 		{report: linux, require: "hardware", usage: true},
 		{report: other, want: "doctor: spans can have no counters here"},
 		{report: other, require: "timerfd", want: "doctor: timerfd: required, but missing here"},
@@ -55,10 +62,10 @@ func TestDoctorRequire(t *testing.T) {
 // TestDoctorChecks checks that all that can be required is there.
 func TestDoctorChecks(t *testing.T) {
 	var out bytes.Buffer
-	if err := (&call{stdout: &out}).printReport(pmuattrs.Probe(), true); err != nil {
+	if err := (&call{stdout: &out}).printReport(doctor.Probe(), true); err != nil {
 		t.Fatal(err)
 	}
-	var r pmuattrs.Report
+	var r doctor.Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}

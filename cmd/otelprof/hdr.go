@@ -58,7 +58,7 @@ func (c *call) readFile(name string, scale float64) ([]hdrlog.Interval, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		// The name is said once.
+		// The error has the name once.
 		if path, ok := errors.AsType[*os.PathError](err); ok {
 			err = path.Err
 		}

@@ -147,8 +147,8 @@ func readCSV(r io.Reader) (*otelhdr.Snapshot, error) {
 	}
 }
 
-// fromBuckets returns a snapshot of buckets whose layout nobody told. It follows from their widths: in a layout with
-// blocks of 2^k, a bucket is at most 2^-k as wide as its values are great, and the first one of a block exactly that.
+// fromBuckets returns a snapshot of buckets of unknown layout. It follows from their widths: in a layout with blocks
+// of 2^k, a bucket is at most 2^-k as wide as its values are great, and the first one of a block exactly that.
 func fromBuckets(buckets []otelhdr.Bucket) (*otelhdr.Snapshot, error) {
 	scale := 3 // the coarsest
 	for _, b := range buckets {

@@ -113,7 +113,7 @@ func (c *command) list(full string, w io.Writer) {
 	for _, s := range c.sub {
 		fmt.Fprintf(t, "  %s\t%s\n", s.name, s.short)
 	}
-	_ = t.Flush() // w has nobody to tell either
+	_ = t.Flush() // an error of w has no recipient
 }
 
 // usage writes what there is to know about a command.

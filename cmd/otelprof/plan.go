@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 var planCommand = &command{
@@ -22,9 +22,9 @@ var planCommand = &command{
 // readPlan reads a document, - for standard input, no matter what is in it.
 func (c *call) readPlan(name string) ([]byte, error) {
 	if name == "-" {
-		return limited(name, c.stdin, causal.MaxPlanBytes)
+		return limited(name, c.stdin, plan.MaxBytes)
 	}
-	return readLimited(name, causal.MaxPlanBytes)
+	return readLimited(name, plan.MaxBytes)
 }
 
 // readLimited reads a file that has at most so many bytes.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/explain"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 var planCheckCommand = &command{
@@ -18,27 +19,33 @@ A FILE - is standard input. The exit status is 1 if the plan is not valid; what 
 warnings. What it costs at most depends on the caps of the programs, too: tell them by -cap-….
 `,
 	run: func(c *call) error {
-		caps := causal.DefaultLimits()
+		all := explain.DefaultCaps()
+		caps, breaker := &all.Limits, &all.Breaker
 		c.TextVar(&caps.PerSpan, "cap-per-span", caps.PerSpan, "`cap` of the programs on the delay at the end of one span")
 		c.TextVar(&caps.PerTrace, "cap-per-trace", caps.PerTrace, "`cap` on the delay in one session")
 		c.TextVar(&caps.Duty, "cap-duty", caps.Duty, "`cap` on the delay per second and processor")
 		c.TextVar(&caps.Total, "cap-total", caps.Total, "`cap` on the delay altogether")
+		c.Float64Var(&breaker.P99Ratio, "cap-p99-ratio", breaker.P99Ratio, "`cap` on abort.p99_ratio")
+		c.TextVar(&breaker.P99, "cap-p99", breaker.P99, "`cap` on abort.p99, 0s for none")
+		c.TextVar(&breaker.ErrDelta, "cap-err-delta", breaker.ErrDelta, "`cap` on abort.err_delta")
+		c.TextVar(&breaker.Window, "cap-window", breaker.Window, "`cap` on abort.window")
+		c.IntVar(&breaker.MinSamples, "cap-min-samples", breaker.MinSamples, "`cap` on abort.min_samples")
 		asJSON := c.Bool("json", false, "print JSON")
 		if err := c.parse(1, 1); err != nil {
 			return err
 		}
-		if err := checkCaps(caps); err != nil {
+		if err := checkCaps(all); err != nil {
 			return err
 		}
 		document, err := c.readPlan(c.Arg(0))
 		if err != nil {
 			return err
 		}
-		plan, err := causal.ParsePlan(document)
+		plan, err := plan.Parse(document)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Arg(0), err)
 		}
-		e := explain.Plan(plan, caps, time.Now())
+		e := explain.Plan(plan, all, time.Now())
 		if !*asJSON {
 			return e.Write(c.stdout)
 		}
@@ -50,8 +57,8 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 }
 
 // checkCaps lets a controller judge: its ranges are the ones that count.
-func checkCaps(caps causal.Limits) error {
-	controller, err := causal.New(causal.WithExperiments(caps))
+func checkCaps(caps explain.Caps) error {
+	controller, err := causal.New(causal.WithExperiments(caps.Limits), causal.WithBreaker(caps.Breaker))
 	if err != nil {
 		return usagef("caps: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 // A fileTarget is a file that programs read, with the signature beside it.
@@ -17,14 +17,14 @@ type fileTarget string
 func (t fileTarget) String() string { return "file " + string(t) }
 
 func (t fileTarget) generation(context.Context) (uint64, error) {
-	document, err := readLimited(string(t), causal.MaxPlanBytes)
+	document, err := readLimited(string(t), plan.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	return generationOf(document), err
 }
 
-// push replaces the signature first: who reads between the two finds one that does not fit, and
+// push replaces the signature first: a reader between the two finds one that does not fit, and
 // looks again.
 func (t fileTarget) push(_ context.Context, document, signature []byte, _ bool) error {
 	if signature == nil {
@@ -42,14 +42,14 @@ func (t fileTarget) stop(context.Context) error {
 }
 
 func (t fileTarget) status(context.Context) (status, error) {
-	document, err := readLimited(string(t), causal.MaxPlanBytes)
+	document, err := readLimited(string(t), plan.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fileStatus{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	plan, err := causal.ParsePlan(document)
+	plan, err := plan.Parse(document)
 	if err != nil {
 		return fileStatus{Error: err.Error()}, nil
 	}
@@ -63,8 +63,8 @@ func remove(name string) error {
 	return nil
 }
 
-// replaceFile puts a file in the place of another as a whole: who reads meanwhile gets the one or
-// the other. Others may read it, unless that was not so before.
+// replaceFile puts a file in the place of another as a whole: a reader meanwhile gets the one or
+// the other. Other users may read it, unless they could not before.
 func replaceFile(name string, content []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(name); err == nil {

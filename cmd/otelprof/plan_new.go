@@ -2,13 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/template"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 var planNewCommand = &command{
@@ -20,7 +22,7 @@ so that it is above that of any plan made so before. By default it examines the 
 take most time themselves, and counts the spans of an HTTP server as work done.
 `,
 	run: func(c *call) error {
-		p := newPlan{Mode: string(causal.ModeOverlap)}
+		p := newPlan{Mode: string(profile.ModeOverlap)}
 		c.Var(&p.Regions, "region", "`pattern` of a span to examine, as in 'SELECT *'; may be repeated")
 		c.IntVar(&p.Auto, "auto", 0, "`number` of regions to examine besides, those with the most self time")
 		c.Var(&p.Progress, "progress", "`pattern` of a span that counts as work done; may be repeated")
@@ -32,7 +34,7 @@ take most time themselves, and counts the spans of an HTTP server as work done.
 		c.StringVar(&p.ID, "id", "", "`id` of the plan; by default one with the time")
 		c.StringVar(&p.Author, "author", "", "`who` asks for it, for the audit")
 		c.StringVar(&p.Reason, "reason", "", "`why`, for the audit")
-		lasts := c.Duration("for", causal.MaxPlanLife, "`time` until it ends")
+		lasts := c.Duration("for", plan.MaxLife, "`time` until it ends")
 		out := c.String("o", "-", "`file` to write, - for standard output")
 		if err := c.parse(0, 0); err != nil {
 			return err
@@ -51,7 +53,7 @@ take most time themselves, and counts the spans of an HTTP server as work done.
 type newPlan struct {
 	ID, Author, Reason, Mode string
 	Generation               int64
-	ExpiresAt                string
+	IssuedAt, ExpiresAt      string
 	Service, Env             string
 	Percent                  float64
 	Regions                  list
@@ -64,6 +66,7 @@ func (p newPlan) document(now time.Time, lasts time.Duration) ([]byte, error) {
 		p.ID = now.UTC().Format("plan-20060102-150405")
 	}
 	p.Generation = now.Unix()
+	p.IssuedAt = now.UTC().Format(time.RFC3339)
 	p.ExpiresAt = now.Add(lasts).UTC().Format(time.RFC3339)
 	if len(p.Regions) == 0 && p.Auto == 0 {
 		p.Auto = 4
@@ -76,10 +79,22 @@ func (p newPlan) document(now time.Time, lasts time.Duration) ([]byte, error) {
 		return nil, err
 	}
 	document := []byte(b.String())
-	if _, err := causal.ParsePlan(document); err != nil {
-		return nil, fmt.Errorf("plan new: %w", err)
+	if _, err := plan.Parse(document); err != nil {
+		return nil, fmt.Errorf("plan new: %w", withoutLines(err))
 	}
 	return document, nil
+}
+
+// withoutLines leaves out the lines of a document that is not shown.
+func withoutLines(err error) error {
+	errs, ok := errors.AsType[plan.Errors](err)
+	if !ok {
+		return err
+	}
+	for i := range errs {
+		errs[i].Line = 0
+	}
+	return errs
 }
 
 // planTemplate quotes texts as JSON does, which YAML reads.
@@ -100,6 +115,8 @@ reason: {{quote .Reason}}
 {{- else}}
 # reason: why, for the audit
 {{- end}}
+issued_at: {{.IssuedAt}}
+# restart: true  # begin it again in a process that is younger than it is
 expires_at: {{.ExpiresAt}}  # at most an hour ahead
 {{- if or .Service .Env .Percent}}
 target:  # which processes; the rest leave it alone

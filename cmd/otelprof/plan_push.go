@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 var planPushCommand = &command{
@@ -53,7 +53,7 @@ func (c *call) push(ctx context.Context, t target, p pushed) error {
 	if err != nil {
 		return err
 	}
-	plan, err := causal.ParsePlan(document)
+	plan, err := plan.Parse(document)
 	if err != nil && !p.force {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -71,7 +71,7 @@ func (c *call) push(ctx context.Context, t target, p pushed) error {
 			return fmt.Errorf("%s: generation %d: must be above %d, that of the last plan at %s; -bump raises it", p.name, plan.Generation, last, t)
 		}
 	}
-	signature, err := p.signature(document)
+	signature, err := c.signature(p, document)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,12 @@ func (c *call) push(ctx context.Context, t target, p pushed) error {
 	return nil
 }
 
-func (p pushed) signature(document []byte) ([]byte, error) {
-	if p.key != "" {
+func (c *call) signature(p pushed, document []byte) ([]byte, error) {
+	switch {
+	case p.key != "" && p.force:
 		return signWith(p.key, document)
+	case p.key != "":
+		return c.sign(p.name, p.key, document)
 	}
 	signature, err := readSignature(p.name)
 	if err == nil && signature != nil && p.bump {
@@ -106,13 +109,13 @@ var generationLine = regexp.MustCompile(`(?m)^([ \t]*"?generation"?[ \t]*:[ \t]*
 
 // bumped gives a plan a generation that is the clock's, and above the last one. All else stays as it
 // is, comments included.
-func bumped(document []byte, last uint64, now time.Time) ([]byte, *causal.Plan, error) {
+func bumped(document []byte, last uint64, now time.Time) ([]byte, *plan.Plan, error) {
 	next := strconv.FormatUint(max(last+1, uint64(now.Unix())), 10)
 	out := generationLine.ReplaceAll(document, []byte("${1}"+next))
 	if !generationLine.Match(document) {
 		out = append([]byte("generation: "+next+"\n"), document...)
 	}
-	plan, err := causal.ParsePlan(out)
+	plan, err := plan.Parse(out)
 	if err != nil || strconv.FormatUint(plan.Generation, 10) != next {
 		return nil, nil, errors.New("generation: must be on a line of its own, or missing in YAML, to be raised")
 	}

@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/remote/planserver"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
 )
 
 var planServeCommand = &command{
@@ -24,19 +24,23 @@ var planServeCommand = &command{
 	short: "Serve plans over HTTP and OpAMP",
 	long: `
 Programs ask it with OTELPROF_PLAN_URL=http://ADDRESS/v1/plan, or with
-OTELPROF_OPAMP_ENDPOINT=ws://ADDRESS/v1/opamp. The audit goes to standard error. An address that
-is not loopback takes TLS, and a token or client certificates.
+OTELPROF_OPAMP_ENDPOINT=ws://ADDRESS/v1/opamp. The audit goes to standard error.
+
+To push and stop plans is a right of its own: that of the token, or of the names given by -admin. Without
+both the plan can only come from -plan. Programs show the instance token or a client certificate; on
+loopback they need none. An address that is not loopback takes TLS and one of the two.
 `,
 	run: func(c *call) error {
 		f := serveFlags{
 			listen:    c.String("listen", "127.0.0.1:4320", "`address` to listen on; port 0 takes a free one"),
 			plan:      c.String("plan", "", "`file` with the plan, and FILE.sig beside it; it is looked at every second, and push is refused"),
-			token:     c.String("token-file", "", "`file` with the bearer token; by default OTELPROF_TOKEN is the token"),
+			token:     c.String("token-file", "", "`file` with the bearer token of those who push; by default OTELPROF_TOKEN is the token"),
 			instances: c.String("instance-token-file", "", "`file` with a token for programs, with which nothing can be pushed"),
 			cert:      c.String("tls-cert", "", "PEM `file` with the certificate"),
 			key:       c.String("tls-key", "", "PEM `file` with its key"),
 			ca:        c.String("client-ca", "", "PEM `file` with the authorities whose clients alone are served"),
 		}
+		c.Var(&f.admins, "admin", "`name` in the client certificate of one who may push; may be repeated")
 		c.Var(&f.hosts, "host", "`name`, or name:port, by which the server is reached, beside those in its certificate; may be repeated")
 		if err := c.parse(0, 0); err != nil {
 			return err
@@ -54,11 +58,11 @@ is not loopback takes TLS, and a token or client certificates.
 
 type serveFlags struct {
 	listen, plan, token, instances, cert, key, ca *string
-	hosts                                         list
+	hosts, admins                                 list
 }
 
 func (f serveFlags) options() ([]planserver.Option, error) {
-	opts := []planserver.Option{planserver.WithHosts(f.hosts...)}
+	opts := []planserver.Option{planserver.WithHosts(f.hosts...), planserver.WithAdmins(f.admins...)}
 	if *f.plan != "" {
 		opts = append(opts, planserver.WithFixedPlan(*f.plan))
 	}
@@ -123,7 +127,7 @@ func (c *call) serve(ctx context.Context, addr, plan string, opts []planserver.O
 }
 
 // followPlan pushes what a file has, whenever that changes. A file that is gone, or has no plan, ends
-// the plan before. One that can not be read changes nothing.
+// the plan before. One that cannot be read changes nothing.
 func followPlan(ctx context.Context, s *planserver.Server, name string, log *slog.Logger) {
 	from := "file " + name
 	none := sha256.Sum256(nil)
@@ -164,7 +168,7 @@ func wait(ctx context.Context, tick <-chan time.Time) {
 
 // readSigned reads a plan and what stands beside it, nothing if there is no file.
 func readSigned(name string) (document, signature []byte, err error) {
-	document, err = readLimited(name, causal.MaxPlanBytes+1) // one more, which the server refuses
+	document, err = readLimited(name, plan.MaxBytes+1) // one more, which the server refuses
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}

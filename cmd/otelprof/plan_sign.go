@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 )
 
@@ -62,8 +63,9 @@ var planSignCommand = &command{
 	args:  "FILE",
 	short: "Sign a plan: writes FILE.sig",
 	long: `
-The plan must be valid. Programs that have the public key refuse plans without a signature, and plans that
-were changed after it was made.
+The plan must be valid and say for whom it is: generation and target.service must be set, and target.env
+for programs that have an environment (deployment.environment.name). Programs that have the public key refuse
+all others, plans without a signature, and plans that were changed after it was made.
 `,
 	run: func(c *call) error {
 		keyFile := c.String("key", "", "`file` with the private key, as keygen makes it")
@@ -71,19 +73,32 @@ were changed after it was made.
 			return err
 		}
 		name := c.Arg(0)
-		document, err := readLimited(name, causal.MaxPlanBytes)
+		document, err := readLimited(name, plan.MaxBytes)
 		if err != nil {
 			return err
 		}
-		if _, err := causal.ParsePlan(document); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		signature, err := signWith(*keyFile, document)
+		signature, err := c.sign(name, *keyFile, document)
 		if err != nil {
 			return err
 		}
 		return replaceFile(name+".sig", signature)
 	},
+}
+
+// sign signs what programs would take, with the private key in a file.
+func (c *call) sign(name, keyFile string, document []byte) ([]byte, error) {
+	plan, err := plan.Parse(document)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case plan.Generation == 0:
+		return nil, fmt.Errorf("%s: %w: generation: must be above 0 in a signed plan", name, causal.ErrAudience)
+	case plan.Target.Service == "":
+		return nil, fmt.Errorf("%s: %w: target.service: must be given in a signed plan", name, causal.ErrAudience)
+	case plan.Target.Env == "":
+		fmt.Fprintf(c.stderr, "%s: target.env is not set: programs with an environment will refuse it\n", name)
+	}
+	return signWith(keyFile, document)
 }
 
 // signWith signs with the private key in a file.
@@ -123,7 +138,7 @@ var planVerifyCommand = &command{
 			return err
 		}
 		name := c.Arg(0)
-		document, err := readLimited(name, causal.MaxPlanBytes)
+		document, err := readLimited(name, plan.MaxBytes)
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/remote/planserver"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
 )
 
 var planStatusCommand = &command{
@@ -41,11 +41,11 @@ var planStatusCommand = &command{
 	},
 }
 
-// fileStatus is what can be said of a file: not who reads it.
+// fileStatus is what is known of a file, without the processes that read it.
 type fileStatus struct {
-	Plan  *causal.Plan `json:"plan"`
-	Hash  string       `json:"hash,omitempty"`
-	Error string       `json:"error,omitempty"`
+	Plan  *plan.Plan `json:"plan"`
+	Hash  string     `json:"hash,omitempty"`
+	Error string     `json:"error,omitempty"`
 }
 
 func (s fileStatus) write(c *call) error {
@@ -67,7 +67,7 @@ func planLine(id string, generation uint64, expires time.Time) string {
 func (s viewerStatus) write(c *call) error {
 	status := s.Status
 	fmt.Fprintf(c.stdout, "%s%s\n", status.State, said(": ", status.Reason))
-	if plan := new(causal.Plan); json.Unmarshal(s.Plan, plan) == nil && plan.ID != "" {
+	if plan := new(plan.Plan); json.Unmarshal(s.Plan, plan) == nil && plan.ID != "" {
 		fmt.Fprintf(c.stdout, "%s, from %s\n", planLine(plan.ID, plan.Generation, plan.ExpiresAt), status.Source)
 		fmt.Fprintf(c.stdout, "spent %v of %v\n", status.Spent, status.Limits.Total)
 	}

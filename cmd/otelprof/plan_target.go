@@ -17,14 +17,14 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/causal/remote/planserver"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
 )
 
 // A target is where plans are pushed to.
 type target interface {
 	// String names the target in what is printed.
 	String() string
-	// generation returns that of the last plan there, 0 if it is not known.
+	// generation returns the generation of the last plan there, 0 if it is not known.
 	generation(ctx context.Context) (uint64, error)
 	push(ctx context.Context, document, signature []byte, force bool) error
 	stop(ctx context.Context) error
@@ -34,7 +34,7 @@ type target interface {
 // A status is what is printed about a target, or given as JSON.
 type status interface{ write(c *call) error }
 
-// targetFlags are those of all commands that speak to a target.
+// targetFlags are the flags of all commands that speak to a target.
 type targetFlags struct {
 	to, tokenFile, ca, cert, key *string
 	timeout                      *time.Duration
@@ -137,7 +137,7 @@ func (f targetFlags) options() ([]remote.EndpointOption, error) {
 	return append(opts, remote.WithTLS(c)), nil
 }
 
-// envToken is in place of a flag, which everybody on the machine could read.
+// envToken is in place of a flag, which every user of the machine could read.
 const envToken = "OTELPROF_TOKEN"
 
 func readPool(name string) (*x509.CertPool, error) {
@@ -254,17 +254,22 @@ func (t viewerTarget) status(ctx context.Context) (status, error) { return t.ask
 
 // ask sends a request, and makes an error of an answer that is none of success.
 func ask(ctx context.Context, e *remote.Endpoint, method string, body, signature []byte) (remote.Answer, error) {
+	return askFor(ctx, e, method, body, signature, maxAnswer)
+}
+
+// askFor is ask for an answer of at most limit bytes.
+func askFor(ctx context.Context, e *remote.Endpoint, method string, body, signature []byte, limit int64) (remote.Answer, error) {
 	defer e.Close()
 	header := http.Header{}
 	if text := strings.TrimSpace(string(signature)); text != "" {
 		header.Set(remote.HeaderSignature, text)
 	}
-	a, err := e.Do(ctx, method, header, body, maxAnswer)
+	a, err := e.Do(ctx, method, header, body, limit)
 	switch {
 	case err != nil:
 		return a, fmt.Errorf("%s: %w", e, err)
-	case len(a.Body) > maxAnswer:
-		return a, fmt.Errorf("%s: answer: must have at most %d bytes", e, maxAnswer)
+	case int64(len(a.Body)) > limit:
+		return a, fmt.Errorf("%s: answer: must have at most %d bytes", e, limit)
 	case a.Status < 200 || a.Status > 299:
 		return a, fmt.Errorf("%s: %w", e, refusal{a.Status, reasonOf(a)})
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // TestPlanScripts runs the plan commands against servers and programs on loopback.
@@ -71,7 +71,7 @@ func TestBumped(t *testing.T) {
 	}
 }
 
-// freeport sets variables to ports that nobody listens on.
+// freeport sets variables to ports on which no server listens.
 func freeport(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,14 +100,14 @@ func shop() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	opts := []otelprof.Option{
-		otelprof.WithExperiments(causal.DefaultLimits()),
+		otelprof.WithExperiments(plan.DefaultLimits()),
 		otelprof.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
 	}
-	if url := os.Getenv(otelprof.EnvPlanURL); url != "" {
+	if url := os.Getenv("OTELPROF_PLAN_URL"); url != "" {
 		opts = append(opts, otelprof.WithPlanURL(url, remote.WithInterval(2*time.Second)))
 	}
 	if token := os.Getenv(envToken); token != "" {
-		opts = append(opts, otelprof.WithViewer(os.Getenv(otelprof.EnvViewer), viewer.WithToken(token)))
+		opts = append(opts, otelprof.WithViewer(os.Getenv("OTELPROF_VIEWER"), viewer.WithToken(token)))
 	}
 	p, err := otelprof.Setup(ctx, opts...)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 var reportCommand = &command{
@@ -50,7 +50,7 @@ squares of their intervals.
 		if err != nil {
 			return err
 		}
-		var p causal.Profile
+		var p profile.Profile
 		if *prometheus != "" {
 			p, err = promServer{url: *prometheus, match: *match, at: *at, timeout: *timeout}.profile()
 		} else {
@@ -64,16 +64,16 @@ squares of their intervals.
 }
 
 // profileFormats are the renderings, by name.
-var profileFormats = map[string]func(causal.Profile, io.Writer) error{
-	"table": causal.Profile.WriteTable,
-	"json":  causal.Profile.WriteJSON,
-	"svg":   causal.Profile.WriteSVG,
-	"coz":   causal.Profile.WriteCoz,
+var profileFormats = map[string]func(profile.Profile, io.Writer) error{
+	"table": profile.Profile.WriteTable,
+	"json":  profile.Profile.WriteJSON,
+	"svg":   profile.Profile.WriteSVG,
+	"coz":   profile.Profile.WriteCoz,
 }
 
 // profileFormat returns the rendering that is asked for by name or, without one, by the
 // extension of a file.
-func profileFormat(name, file string) (func(causal.Profile, io.Writer) error, error) {
+func profileFormat(name, file string) (func(profile.Profile, io.Writer) error, error) {
 	if name == "" {
 		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
 	}
@@ -88,33 +88,33 @@ func profileFormat(name, file string) (func(causal.Profile, io.Writer) error, er
 }
 
 // readProfiles reads and merges profiles.
-func (c *call) readProfiles(names []string, timeout time.Duration) (causal.Profile, error) {
+func (c *call) readProfiles(names []string, timeout time.Duration) (profile.Profile, error) {
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
-		return causal.Profile{}, usagef("-: must be given once")
+		return profile.Profile{}, usagef("-: must be given once")
 	}
-	profiles := make([]causal.Profile, len(names))
+	profiles := make([]profile.Profile, len(names))
 	for i, name := range names {
 		p, err := c.readProfile(name, timeout)
 		if err != nil {
-			return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 		}
 		profiles[i] = p
 	}
-	return causal.Merge(profiles...), nil
+	return profile.Merge(profiles...), nil
 }
 
-func (c *call) readProfile(name string, timeout time.Duration) (causal.Profile, error) {
+func (c *call) readProfile(name string, timeout time.Duration) (profile.Profile, error) {
 	switch {
 	case name == "-":
-		return causal.ReadProfile(c.stdin)
+		return profile.Read(c.stdin)
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return fetchProfile(name, timeout)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return causal.Profile{}, withoutPath(err)
+		return profile.Profile{}, withoutPath(err)
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
-	p, err := causal.ReadProfile(f)
+	p, err := profile.Read(f)
 	return p, withoutPath(err)
 }

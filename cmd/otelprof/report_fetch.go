@@ -10,18 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // profilePath is where a viewer has its profile.
 const profilePath = "api/v1/causal/profile"
 
 // fetchProfile reads the profile of a viewer at a URL, whose last part may be left out. It asks
-// for the samples, without which profiles can not be merged.
-func fetchProfile(address string, timeout time.Duration) (causal.Profile, error) {
+// for the samples, without which profiles cannot be merged.
+func fetchProfile(address string, timeout time.Duration) (profile.Profile, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return causal.Profile{}, withoutPath(err)
+		return profile.Profile{}, withoutPath(err)
 	}
 	if !strings.HasSuffix(u.Path, "/"+profilePath) && !strings.HasSuffix(u.Path, ".json") {
 		u = u.JoinPath(profilePath)
@@ -34,18 +34,18 @@ func fetchProfile(address string, timeout time.Duration) (causal.Profile, error)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return causal.Profile{}, withoutPath(err)
+		return profile.Profile{}, withoutPath(err)
 	}
 	request.Header.Set("Accept", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return causal.Profile{}, tooSlow(err, timeout)
+		return profile.Profile{}, tooSlow(err, timeout)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return causal.Profile{}, fmt.Errorf("answer %s: must be 200", response.Status)
+		return profile.Profile{}, fmt.Errorf("answer %s: must be 200", response.Status)
 	}
-	p, err := causal.ReadProfile(response.Body)
+	p, err := profile.Read(response.Body)
 	return p, tooSlow(err, timeout)
 }
 

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // The causal metrics as Prometheus calls them, with its default translation of names.
@@ -55,35 +55,35 @@ type promSeries struct {
 
 // profile makes a profile of what the instances of a program have exported: effects are those that the instances have
 // computed themselves, tallies the sums of theirs.
-func (s promServer) profile() (causal.Profile, error) {
+func (s promServer) profile() (profile.Profile, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
 	names := strings.Join([]string{promProgress, promEffective, promDelay, promEffect, promEffectLow, promEffectHigh}, "|")
 	all, err := s.query(ctx, s.selector(`__name__=~"`+names+`"`))
 	if err != nil {
-		return causal.Profile{}, tooSlow(err, s.timeout)
+		return profile.Profile{}, tooSlow(err, s.timeout)
 	}
 	if len(all) == 0 {
-		return causal.Profile{}, fmt.Errorf("no series %s: must have been exported in the 5 minutes before; -at looks further back", s.selector(`__name__=~"otelprof_causal_.*"`))
+		return profile.Profile{}, fmt.Errorf("no series %s: must have been exported in the 5 minutes before; -at looks further back", s.selector(`__name__=~"otelprof_causal_.*"`))
 	}
 	newest, err := s.query(ctx, "timestamp("+s.selector(`__name__="`+promProgress+`",`+promPlan+`!=""`)+")")
 	if err != nil {
-		return causal.Profile{}, tooSlow(err, s.timeout)
+		return profile.Profile{}, tooSlow(err, s.timeout)
 	}
 	b := profileBuilder{
-		tallies: map[cell]*causal.Tally{},
+		tallies: map[cell]*profile.Tally{},
 		effects: map[cell][]*interval{},
 		bases:   map[cell]time.Duration{},
 	}
 	b.choosePlan(newest)
 	for _, one := range all {
 		if err := b.add(one); err != nil {
-			return causal.Profile{}, err
+			return profile.Profile{}, err
 		}
 	}
 	for _, metric := range b.latencies() {
 		if err := s.latencyBases(ctx, &b, metric); err != nil {
-			return causal.Profile{}, tooSlow(err, s.timeout)
+			return profile.Profile{}, tooSlow(err, s.timeout)
 		}
 	}
 	return b.profile()
@@ -98,7 +98,7 @@ func (s promServer) selector(matchers string) string {
 }
 
 // latencyBases asks for a quantile of the latencies with nothing changed.
-func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric causal.Metric) error {
+func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric profile.Metric) error {
 	percent, err := strconv.ParseFloat(strings.TrimPrefix(string(metric), "latency_p"), 64)
 	if err != nil || percent < 0 || percent > 100 {
 		return fmt.Errorf("label %s=%q: must be throughput or latency_p and a percentage", promMetric, metric)
@@ -110,7 +110,7 @@ func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric 
 	}
 	for _, one := range answer {
 		if b.ofPlan(one) && !math.IsNaN(one.value) {
-			b.bases[cell{mode: causal.Mode(one.labels[promMode]), progress: one.labels[promPoint], metric: metric}] = seconds(one.value)
+			b.bases[cell{mode: profile.Mode(one.labels[promMode]), progress: one.labels[promPoint], metric: metric}] = seconds(one.value)
 		}
 	}
 	return nil
@@ -136,12 +136,12 @@ func (s promServer) query(ctx context.Context, expression string) ([]promSeries,
 		return nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, causal.MaxProfileBytes+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, profile.MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > causal.MaxProfileBytes {
-		return nil, fmt.Errorf("answer: must have at most %d bytes; -match asks for less", causal.MaxProfileBytes)
+	if len(text) > profile.MaxBytes {
+		return nil, fmt.Errorf("answer: must have at most %d bytes; -match asks for less", profile.MaxBytes)
 	}
 	list, err := parseProm(text)
 	switch {
@@ -194,11 +194,11 @@ func parseProm(text []byte) ([]promSeries, error) {
 
 // A cell is what one number is about. Of tallies the metric is empty, of bases the region and the speed-up.
 type cell struct {
-	mode     causal.Mode
-	region   causal.RegionKey
+	mode     profile.Mode
+	region   profile.Region
 	progress string
 	speedup  float64
-	metric   causal.Metric
+	metric   profile.Metric
 }
 
 // An interval is what one instance says about an effect.
@@ -211,7 +211,7 @@ type interval struct {
 type profileBuilder struct {
 	plan    string
 	others  []string // plans left out
-	tallies map[cell]*causal.Tally
+	tallies map[cell]*profile.Tally
 	effects map[cell][]*interval
 	bases   map[cell]time.Duration
 }
@@ -251,11 +251,11 @@ func (b *profileBuilder) add(s promSeries) error {
 		return fmt.Errorf("label %s=%q: must be a number", promSpeedup, s.labels[promSpeedup])
 	}
 	c := cell{
-		mode:     causal.Mode(s.labels[promMode]),
-		region:   causal.RegionKey{Scope: s.labels[promScope], Span: s.labels[promRegion]},
+		mode:     profile.Mode(s.labels[promMode]),
+		region:   profile.Region{Scope: s.labels[promScope], Name: s.labels[promRegion]},
 		progress: s.labels[promPoint],
 		speedup:  speedup,
-		metric:   causal.Metric(s.labels[promMetric]),
+		metric:   profile.Metric(s.labels[promMetric]),
 	}
 	switch s.labels["__name__"] {
 	case promProgress:
@@ -276,9 +276,9 @@ func (b *profileBuilder) add(s promSeries) error {
 
 func seconds(v float64) time.Duration { return time.Duration(math.Round(v * float64(time.Second))) }
 
-func (b *profileBuilder) tally(c cell) *causal.Tally {
+func (b *profileBuilder) tally(c cell) *profile.Tally {
 	if b.tallies[c] == nil {
-		b.tallies[c] = &causal.Tally{Mode: c.mode, Region: c.region, Speedup: c.speedup, Progress: c.progress}
+		b.tallies[c] = &profile.Tally{Mode: c.mode, Region: c.region, Speedup: c.speedup, Progress: c.progress}
 	}
 	return b.tallies[c]
 }
@@ -296,9 +296,9 @@ func (b *profileBuilder) effect(c cell, s promSeries) *interval {
 }
 
 // latencies are the metrics of the effects but throughput.
-func (b *profileBuilder) latencies() (list []causal.Metric) {
+func (b *profileBuilder) latencies() (list []profile.Metric) {
 	for c := range b.effects {
-		if c.metric != causal.MetricThroughput && !slices.Contains(list, c.metric) {
+		if c.metric != profile.MetricThroughput && !slices.Contains(list, c.metric) {
 			list = append(list, c.metric)
 		}
 	}
@@ -306,8 +306,8 @@ func (b *profileBuilder) latencies() (list []causal.Metric) {
 }
 
 // profile goes by way of the saved form, whose reader checks all values and draws the conclusions.
-func (b *profileBuilder) profile() (causal.Profile, error) {
-	p := causal.Profile{PlanHash: b.plan, PlanID: b.plan[:min(len(b.plan), 12)]}
+func (b *profileBuilder) profile() (profile.Profile, error) {
+	p := profile.Profile{PlanHash: b.plan, PlanID: b.plan[:min(len(b.plan), 12)]}
 	p.Notes = append(p.Notes, "from metrics: numbers of samples and reasons for withheld effects are not among them")
 	for _, plan := range b.others {
 		p.Notes = append(p.Notes, fmt.Sprintf("plan %.12s, heard of earlier, is left out", plan))
@@ -321,19 +321,19 @@ func (b *profileBuilder) profile() (causal.Profile, error) {
 			p.Delay = max(p.Delay, delays[t.Progress])
 		}
 		if t.Speedup == 0 && t.Visits > 0 {
-			b.bases[cell{mode: t.Mode, progress: t.Progress, metric: causal.MetricThroughput}] = t.Effective / time.Duration(t.Visits)
+			b.bases[cell{mode: t.Mode, progress: t.Progress, metric: profile.MetricThroughput}] = t.Effective / time.Duration(t.Visits)
 		}
 	}
-	slices.SortFunc(p.Tallies, func(a, b causal.Tally) int {
+	slices.SortFunc(p.Tallies, func(a, b profile.Tally) int {
 		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Progress, b.Progress),
-			cmp.Compare(a.Region.Span, b.Region.Span), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Speedup, b.Speedup))
+			cmp.Compare(a.Region.Name, b.Region.Name), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Speedup, b.Speedup))
 	})
-	curves := map[cell]*causal.Curve{}
+	curves := map[cell]*profile.Curve{}
 	for c, parts := range b.effects {
 		key := c
 		key.speedup = 0
 		if curves[key] == nil {
-			curves[key] = &causal.Curve{
+			curves[key] = &profile.Curve{
 				Mode: c.mode, Region: c.region, Progress: c.progress, Metric: c.metric,
 				BasePeriod: b.bases[cell{mode: c.mode, progress: c.progress, metric: c.metric}],
 			}
@@ -345,13 +345,13 @@ func (b *profileBuilder) profile() (causal.Profile, error) {
 	}
 	var saved bytes.Buffer
 	if err := p.WriteJSON(&saved); err != nil {
-		return causal.Profile{}, err
+		return profile.Profile{}, err
 	}
-	return causal.ReadProfile(&saved)
+	return profile.Read(&saved)
 }
 
 // pooled is the mean of what the instances say, weighted by the inverse squares of their intervals.
-func pooled(c cell, parts []*interval) causal.Effect {
+func pooled(c cell, parts []*interval) profile.Effect {
 	var weights, sum float64
 	lowest, highest := math.Inf(1), math.Inf(-1) // upper bound and lower bound
 	var known []*interval
@@ -365,10 +365,10 @@ func pooled(c cell, parts []*interval) causal.Effect {
 		weights, sum = weights+w, sum+w*e.value
 		lowest, highest = min(lowest, e.hi), max(highest, e.lo)
 	}
-	e := causal.Effect{Speedup: c.speedup}
+	e := profile.Effect{Speedup: c.speedup}
 	switch len(known) {
 	case 0:
-		e.Withheld = "its bounds are not among the metrics"
+		e.Withheld = profile.Withheld{Code: profile.WithheldBounds}
 		return e
 	case 1:
 		e.Reduction, e.Lo, e.Hi = known[0].value, known[0].lo, known[0].hi
@@ -380,7 +380,7 @@ func pooled(c cell, parts []*interval) causal.Effect {
 			e.Warnings = []string{fmt.Sprintf("instances differ about %s by more than their intervals", c.region)}
 		}
 	}
-	if c.metric == causal.MetricThroughput {
+	if c.metric == profile.MetricThroughput {
 		e.ThroughputGain = 1/(1-min(e.Reduction, 0.99)) - 1
 	}
 	return e

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // promLine is a series in short: name, value, then labels and their values.
@@ -81,16 +81,16 @@ func instance(name, plan string, effect, half float64) []promSeries {
 	}
 }
 
-func profileFrom(t *testing.T, f *fakePrometheus, args ...string) (causal.Profile, string) {
+func profileFrom(t *testing.T, f *fakePrometheus, args ...string) (profile.Profile, string) {
 	t.Helper()
 	server := httptest.NewServer(f)
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	var out, errout bytes.Buffer
 	if status := run(append([]string{"report", "-format", "json", "-prometheus", server.URL}, args...), strings.NewReader(""), &out, &errout); status != 0 {
-		return causal.Profile{}, strings.TrimSpace(errout.String())
+		return profile.Profile{}, strings.TrimSpace(errout.String())
 	}
-	p, err := causal.ReadProfile(&out)
+	p, err := profile.Read(&out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,15 +107,15 @@ func TestPrometheusOneInstance(t *testing.T) {
 	if errout != "" {
 		t.Fatal(errout)
 	}
-	price := causal.RegionKey{Scope: "shop", Span: "price"}
-	wantTallies := []causal.Tally{
-		{Mode: causal.ModeOverlap, Progress: "checkout", Visits: 100, Effective: 2 * time.Second},
-		{Mode: causal.ModeOverlap, Region: price, Speedup: 0.25, Progress: "checkout", Visits: 90, Effective: 1500 * time.Millisecond, Delay: 400 * time.Millisecond},
+	price := profile.Region{Scope: "shop", Name: "price"}
+	wantTallies := []profile.Tally{
+		{Mode: profile.ModeOverlap, Progress: "checkout", Visits: 100, Effective: 2 * time.Second},
+		{Mode: profile.ModeOverlap, Region: price, Speedup: 0.25, Progress: "checkout", Visits: 90, Effective: 1500 * time.Millisecond, Delay: 400 * time.Millisecond},
 	}
 	if diff := cmp.Diff(wantTallies, p.Tallies); diff != "" {
 		t.Errorf("tallies (-want +got):\n%s", diff)
 	}
-	if p.PlanHash != "0123456789abcdef" || p.PlanID != "0123456789ab" || p.Mode != causal.ModeOverlap || p.Delay != 400*time.Millisecond {
+	if p.PlanHash != "0123456789abcdef" || p.PlanID != "0123456789ab" || p.Mode != profile.ModeOverlap || p.Delay != 400*time.Millisecond {
 		t.Errorf("plan %s, hash %s, mode %s, delay %v", p.PlanID, p.PlanHash, p.Mode, p.Delay)
 	}
 	var got []string
@@ -235,7 +235,7 @@ func FuzzPrometheusAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b := profileBuilder{tallies: map[cell]*causal.Tally{}, effects: map[cell][]*interval{}, bases: map[cell]time.Duration{}}
+		b := profileBuilder{tallies: map[cell]*profile.Tally{}, effects: map[cell][]*interval{}, bases: map[cell]time.Duration{}}
 		b.choosePlan(list)
 		for _, s := range list {
 			if b.add(s) != nil {

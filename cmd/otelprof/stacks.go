@@ -68,16 +68,29 @@ var stacksShowCommand = &command{
 	name:  "show",
 	args:  "FILE|URL",
 	short: "Print the call-stack tree of a recording, or draw it",
-	long:  stacksFiles,
+	long: stacksFiles + `
+With -goroutines it prints where all goroutines of this moment are, merged by what they wait
+for: the first thing to look at in a program that hangs. The URL is then that of a viewer,
+or one that ends in /goroutine, such as /debug/pprof/goroutine, and a FILE is what that
+answers with ?debug=2, or the log of a program that has crashed.
+`,
 	run: func(c *call) error {
 		region := c.String("region", "", "only the regions with this `name`; without it the whole process")
 		format := c.String("format", "", "`format`: text, folded, svg, pprof or speedscope; by default that of the file's extension, or text")
 		out := c.String("o", "-", "`file` to write, - for standard output")
 		lines := c.Bool("lines", false, "keep calls from different lines of a function apart")
+		all := c.Bool("goroutines", false, "show all goroutines of this moment instead, by what they wait for; with -o and -least only")
+		least := c.Int("least", 1, "leave out what fewer than this `number` of goroutines do; with -goroutines only")
 		smallest := c.Float64("min", 0.5, "leave out calls below this part of the time, in `percent`; text only")
 		seconds := c.secondsFlag()
 		if err := c.parse(1, 1); err != nil {
 			return err
+		}
+		if *least < 1 {
+			return usagef("least %d: must be at least 1", *least)
+		}
+		if *all {
+			return c.showGoroutines(c.Arg(0), *out, *least)
 		}
 		if !(*smallest >= 0 && *smallest <= 100) {
 			return usagef("min %v: must be in [0, 100]", *smallest)
@@ -182,7 +195,7 @@ func stacksFormat(name, file string) (func(stacksView, io.Writer) error, error) 
 
 // writeText adds a list of the regions to the tree of a process.
 func (v stacksView) writeText(w io.Writer) error {
-	o := stacks.TextOptions{Title: v.title() + v.when(), Color: v.color, MinShare: v.min}
+	o := stacks.TextOptions{Title: v.title() + v.of() + v.when(), Color: v.color, MinShare: v.min}
 	if err := v.tree().WriteText(w, o); err != nil || v.region != "" || regionCount(v.Recording) == 0 {
 		return err
 	}
@@ -202,6 +215,14 @@ func (v stacksView) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "%8d samples  %10v  %s%s\n", total.Samples, time.Duration(total.Nanos).Round(10*time.Microsecond), name, few)
 	}
 	return nil
+}
+
+// of says of which process the recording is.
+func (v stacksView) of() string {
+	if of := v.Origin.String(); of != "" {
+		return " of " + of
+	}
+	return ""
 }
 
 func (v stacksView) when() string {

@@ -71,7 +71,11 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 	timeout := time.Duration(seconds)*time.Second + patience
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	method := http.MethodGet
+	if strings.HasSuffix(u.Path, "/"+highRatePath) {
+		method = http.MethodPost // it has the program sample itself
+	}
+	request, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
 	if err != nil {
 		return nil, withoutPath(err)
 	}

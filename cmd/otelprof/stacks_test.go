@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
+	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
@@ -37,8 +38,8 @@ func testRecording(discount int64) *stacks.Recording {
 	return &stacks.Recording{
 		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Duration: 10 * time.Second, Hz: 100, Lost: 2,
 		Regions: []stacks.RegionTree{
-			{Region: stacks.Region{Scope: instrumentation.Scope{Name: "pricing"}, Name: "price"}, Number: 1, Tree: price},
-			{Region: stacks.Region{Name: "store"}, Number: 2, Tree: store},
+			{Region: spans.Region{Scope: instrumentation.Scope{Name: "pricing"}, Name: "price"}, Number: 1, Tree: price},
+			{Region: spans.Region{Name: "store"}, Number: 2, Tree: store},
 			{Tree: rest},
 		},
 	}
@@ -112,6 +113,24 @@ func TestStacksShow(t *testing.T) {
 	}
 }
 
+// The first line says of which process a recording is.
+func TestStacksShowOrigin(t *testing.T) {
+	r := testRecording(60)
+	r.Origin = stacks.Origin{Service: "shop", Host: "web-1", PID: 4711}
+	for want, args := range map[string][]string{
+		"process of shop (PID 4711 on web-1), 10s at 100 Hz, 2 samples lost\n":          {"show", "-"},
+		"region \"price\" of shop (PID 4711 on web-1), 10s at 100 Hz, 2 samples lost\n": {"show", "-region", "price", "-"},
+	} {
+		var b bytes.Buffer
+		if err := r.WritePprof(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := stacksRun(t, &b, args...); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %v, %.200q; want %q first", args, err, got, want)
+		}
+	}
+}
+
 // What is written as pprof is a recording again, and the extension tells the format.
 func TestStacksShowToFiles(t *testing.T) {
 	file, dir := writeRecording(t, "a.pprof", 60), t.TempDir()
@@ -164,7 +183,7 @@ func stacksServer(t *testing.T) *httptest.Server {
 	})
 	mux.HandleFunc("/text/profile", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) })
 	mux.HandleFunc("/busy/profile", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "somebody else takes one", http.StatusConflict)
+		http.Error(w, "another request takes one", http.StatusConflict)
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -218,7 +237,7 @@ func TestStacksRefuses(t *testing.T) {
 		{[]string{"show", "-region", "pric", good}, `region "pric": must be one of ["price" "store"]`, false},
 		{[]string{"diff", good, half}, half + ": stacks: recording: gzip: truncated", false},
 		{[]string{"show", s.URL + "/text/profile"}, "must be a profile in pprof's format", false},
-		{[]string{"record", "-url", s.URL + "/busy/profile", "-o", filepath.Join(dir, "none")}, "answer 409 Conflict: must be 200: somebody else takes one", false},
+		{[]string{"record", "-url", s.URL + "/busy/profile", "-o", filepath.Join(dir, "none")}, "answer 409 Conflict: must be 200: another request takes one", false},
 		{[]string{"show", s.URL + "/nothing"}, "answer 404 Not Found: must be 200", false},
 		{[]string{"show", "-format", "png", good}, `format "png": must be one of [text folded svg pprof speedscope]`, true},
 		{[]string{"show", "-o", "x.docx", good}, `format "docx"`, true},

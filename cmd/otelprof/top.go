@@ -155,7 +155,7 @@ func (c *call) watchTop(ctx context.Context, client *topClient, f topFlags) (err
 	}
 }
 
-// readKeys ends with the program: a read from a terminal can not be called off.
+// readKeys ends with the program: a read from a terminal cannot be cancelled.
 func readKeys(ctx context.Context, in *os.File, keys chan<- byte) {
 	var b [1]byte
 	for {

@@ -14,57 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A topColumn is one column of the table, as wide as its widest cell.
-type topColumn struct {
-	title string
-	sort  string
-	cell  func(topRow) string
-}
-
-// topColumns stand behind the name.
-var topColumns = []topColumn{
-	{"rate/s", "rate", func(r topRow) string { return rateText(r.rate) }},
-	{"count", "count", func(r topRow) string { return strconv.FormatUint(r.Count, 10) }},
-	{"errors", "errors", func(r topRow) string { return strconv.FormatUint(r.Errors, 10) }},
-	{"p50", "p50", func(r topRow) string { return r.nanos(r.P50) }},
-	{"p90", "p90", func(r topRow) string { return r.nanos(r.P90) }},
-	{"p99", "p99", func(r topRow) string { return r.nanos(r.P99) }},
-	{"max", "max", func(r topRow) string { return r.nanos(r.Max) }},
-	{"self%", "self", func(r topRow) string { return fmt.Sprintf("%.1f", 100*r.window) }},
-	{"ipc", "ipc", func(r topRow) string { return r.ipcText() }},
-	{"effect", "effect", func(r topRow) string { return r.effectText() }},
-}
-
-// mostNeeded are the columns in the order in which they get a place in a narrow table, behind the
-// one that is sorted by.
-var mostNeeded = []string{"p99", "self", "rate", "effect", "ipc", "count", "p50", "errors", "max", "p90"}
-
 // leastName is how much of the names is shown before columns are left out.
 const leastName = 16
-
-// effectText is the reduction with its interval, at the speed-up that it is for.
-func (r topRow) effectText() string {
-	if r.effect == nil {
-		return ""
-	}
-	e := r.effect
-	return fmt.Sprintf("%+.1f%% (%.1f..%.1f) at %.0f%%", 100*e.Reduction, 100*e.Lo, 100*e.Hi, 100*e.Speedup)
-}
-
-// nanos is a duration, where there has been any, and the viewer tells its distribution.
-func (r topRow) nanos(ns uint64) string {
-	if r.Count == 0 || ns == 0 {
-		return "-"
-	}
-	return nanosText(ns)
-}
-
-func (r topRow) ipcText() string {
-	if r.Pmu.IPC == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", *r.Pmu.IPC)
-}
 
 // A topTable is what is drawn.
 type topTable struct {
@@ -118,19 +69,18 @@ func (t topTable) lines(width int) []string {
 	return out
 }
 
-// columns returns those that there is room for, in their order. Without a causal profile there are
-// no effects, and without a PMU no instructions.
+// columns returns those that some row has a figure for and that there is room for, in their order. Without a
+// causal profile there are no effects, and without a PMU no instructions.
 func (t topTable) columns(rows []topRow, width int) []topColumn {
-	lacks := map[string]bool{
-		"effect": !slices.ContainsFunc(rows, func(r topRow) bool { return r.effect != nil }),
-		"ipc":    !slices.ContainsFunc(rows, func(r topRow) bool { return r.Pmu.IPC != nil }),
-	}
 	_, widths := t.cells(rows, topColumns)
 	room := width - leastName
 	kept := map[string]bool{}
 	for _, sort := range append([]string{t.sort}, mostNeeded...) {
 		i := slices.IndexFunc(topColumns, func(c topColumn) bool { return c.sort == sort })
-		if i < 0 || kept[sort] || width > 0 && widths[i] > room || lacks[sort] {
+		if i < 0 || kept[sort] || width > 0 && widths[i] > room {
+			continue
+		}
+		if known := topColumns[i].known; known != nil && !slices.ContainsFunc(rows, known) {
 			continue
 		}
 		kept[sort] = true
@@ -213,7 +163,7 @@ func nanosText(ns uint64) string {
 	return strconv.FormatUint(ns, 10) + "ns"
 }
 
-// topWidth is that of the terminal, or what COLUMNS says, or else the default.
+// topWidth is the width of the terminal, or COLUMNS, or else the default.
 func topWidth(out io.Writer, byDefault int) int {
 	if f, ok := out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

@@ -48,7 +48,7 @@ func newTerminal(t *testing.T) *terminal {
 		for {
 			n, err := user.Read(b)
 			if err != nil {
-				return // nobody has the other end any more
+				return // the other end is closed
 			}
 			x.mu.Lock()
 			x.screen.Write(b[:n])
@@ -56,7 +56,7 @@ func newTerminal(t *testing.T) *terminal {
 		}
 	}()
 	t.Cleanup(func() {
-		_, _ = user.WriteString("\n") // wakes whoever still reads keys, and would hold the file open
+		_, _ = user.WriteString("\n") // wakes a goroutine that still reads keys, and would hold the file open
 		_ = program.Close()
 		<-read
 		_ = user.Close()
@@ -100,7 +100,7 @@ func (x *terminal) types(t *testing.T, keys, text string) {
 	}
 }
 
-// TestTopTerminal uses the program as somebody at a terminal does: while the viewer is there, while
+// TestTopTerminal uses the program as a user at a terminal does: while the viewer is there, while
 // it is away, and when it is back.
 func TestTopTerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")

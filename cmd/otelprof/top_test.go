@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func topRegions(prices uint64) []topRegion {
@@ -35,9 +36,9 @@ func topPolls() (before, after topPoll) {
 	at := time.Unix(1_700_000_000, 0)
 	before = topPoll{at: at, Regions: topRegions(100)}
 	after = topPoll{at: at.Add(2 * time.Second), Regions: topRegions(150)}
-	after.effects = effectsOf(causal.Profile{Curves: []causal.Curve{{
-		Region: causal.RegionKey{Scope: "shop", Span: "ship"}, Progress: "order",
-		Effects: []causal.Effect{{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12}, {Speedup: 0.5, Reduction: 0.2, Lo: 0.18, Hi: 0.22}, {Speedup: 0.75, Withheld: "too few"}},
+	after.effects = effectsOf(profile.Profile{Curves: []profile.Curve{{
+		Region: profile.Region{Scope: "shop", Name: "ship"}, Progress: "order",
+		Effects: []profile.Effect{{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12}, {Speedup: 0.5, Reduction: 0.2, Lo: 0.18, Hi: 0.22}, {Speedup: 0.75, Withheld: profile.Withheld{Code: profile.WithheldIterations, Count: 2, Need: 5}}},
 	}}})
 	return before, after
 }
@@ -82,6 +83,23 @@ func TestTopTable(t *testing.T) {
 	}
 	if len(topSorts) != 11 {
 		t.Errorf("%d columns, the test knows 11", len(topSorts))
+	}
+}
+
+// TestTopColumns checks that the keys reach every column, and that each has its turn in a narrow table.
+func TestTopColumns(t *testing.T) {
+	var columns []string
+	for _, c := range topColumns {
+		columns = append(columns, c.sort)
+	}
+	slices.Sort(columns)
+	if diff := cmp.Diff(columns, slices.Sorted(slices.Values(mostNeeded))); diff != "" {
+		t.Errorf("mostNeeded (-columns +mostNeeded):\n%s", diff)
+	}
+	columns = append(columns, "name")
+	slices.Sort(columns)
+	if diff := cmp.Diff(columns, slices.Sorted(slices.Values(topSorts))); diff != "" {
+		t.Errorf("topSorts (-columns +topSorts):\n%s", diff)
 	}
 }
 

@@ -28,7 +28,7 @@ func topWindowNamed(name string) (topWindow, bool) {
 type topHistory []topPoll
 
 // add appends a poll and forgets those that no window needs. Of old ones those stay that are a
-// twentieth of a window apart: some forty in all, whatever the interval, and a window is at most a
+// twentieth of a window apart: some forty in all with any interval, and a window is at most a
 // fifteenth and two intervals longer than it should be.
 func (h *topHistory) add(p topPoll) {
 	if n := len(*h); n > 0 && p.begunAnew((*h)[n-1]) {
@@ -46,7 +46,7 @@ func (h *topHistory) add(p topPoll) {
 		if p.at.Sub(old.at) <= recent {
 			apart = short / 20
 		}
-		// From the oldest on: whatever stays now is what later ones are measured by.
+		// From the oldest on: a poll that stays now is the base of later ones.
 		if i >= len(all)-3 || old.at.Sub(kept[len(kept)-1].at) >= apart {
 			kept = append(kept, old)
 		}
@@ -78,7 +78,7 @@ func (p topPoll) begunAnew(before topPoll) bool {
 	return slices.ContainsFunc(before.Regions, func(r topRegion) bool { return now[r.key()] < r.Count })
 }
 
-// topBuckets are those of a distribution, the shortest first: the first and the last value, and how many.
+// topBuckets are the buckets of a distribution, the shortest first: the first and the last value, and how many.
 type topBuckets [][3]uint64
 
 // since returns what has come since an earlier distribution.
@@ -115,17 +115,5 @@ func (b topBuckets) percentile(p float64, most uint64) uint64 {
 	return 0
 }
 
-// coarseError bounds that of a percentile of a window, whose buckets are 64 to an octave.
+// coarseError bounds the relative error of a window's percentile, whose buckets are 64 to an octave.
 const coarseError = 1.0 / 128
-
-// over returns the region as it was between an earlier poll and this one.
-func (r topRegion) over(before topRegion) topRegion {
-	out := r
-	out.Count -= before.Count
-	out.Errors -= min(out.Errors, before.Errors)
-	out.Self -= before.Self
-	d := r.Cumulative.Buckets.since(before.Cumulative.Buckets)
-	out.P50, out.P90, out.P99 = d.percentile(50, r.Max), d.percentile(90, r.Max), d.percentile(99, r.Max)
-	out.Max = d.percentile(100, r.Max)
-	return out
-}

@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/otelprof/otelprof/exporter/saved"
-	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/pmuattrs"
+	"github.com/otelprof/otelprof/saved"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // maxRuns is how many runs can be compared.
@@ -91,7 +91,7 @@ made of them. Ctrl-C ends it.
 		<-ctx.Done()
 		ended, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = server.Shutdown(ended) // whoever still reads is cut off
+		_ = server.Shutdown(ended) // open requests are cut off
 		return nil
 	},
 }
@@ -165,11 +165,11 @@ func openPage(url string) {
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
 	if cmd := exec.Command(name, args...); cmd.Start() == nil {
-		go cmd.Wait() //nolint:errcheck // There is nobody to tell.
+		go cmd.Wait() //nolint:errcheck // The page opens or not; the program goes on.
 	}
 }
 
-// isTerminal reports whether somebody sits before standard output.
+// isTerminal reports whether standard output is a terminal.
 func (c *call) isTerminal() bool {
 	f, ok := c.stdout.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/exporter/saved"
+	"github.com/otelprof/otelprof/saved"
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/stacks/schedule"
+	"github.com/otelprof/otelprof/spans/schedule"
 )
 
 // savedData is what files hold: what the reader makes of them, and what an execution trace says.
@@ -33,8 +33,8 @@ type savedReader struct {
 	scheduleFile string
 }
 
-// readSaved reads all files, those of one run if it has a name. What can not be read is said; only
-// if nothing is left, that is an error.
+// readSaved reads all files, those of one run if it has a name. Unreadable input is reported on
+// stderr; it is an error only if nothing could be read.
 func (c *call) readSaved(ctx context.Context, reader *saved.Reader, run string, args []string) (savedData, error) {
 	began := time.Now()
 	r := &savedReader{Reader: reader}

@@ -28,11 +28,11 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/exporter/saved"
-	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/pmuattrs"
+	"github.com/otelprof/otelprof/saved"
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/stacks/schedule"
+	"github.com/otelprof/otelprof/spans/schedule"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // savedShop is a program that has measured itself: the sessions and regions that it knew, and the
@@ -198,7 +198,7 @@ func checkRegions(t *testing.T, d *saved.Data, want []spans.RegionStats) {
 	}
 }
 
-// TestReadSaved checks what is said about what.
+// TestReadSaved checks the report of each kind of input.
 func TestReadSaved(t *testing.T) {
 	shop := openShop(t)
 	traces, err := os.ReadFile(filepath.Join(shop.dir, "traces.jsonl"))
@@ -334,7 +334,7 @@ func TestViewExecutionTrace(t *testing.T) {
 	if err := rtrace.Start(&events); err != nil {
 		t.Fatal(err)
 	}
-	tracer := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(recorder)).Tracer("shop")
+	tracer := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(recorder.Hook())).Tracer("shop")
 	for range 3 {
 		_, s := tracer.Start(t.Context(), "pay")
 		s.End()

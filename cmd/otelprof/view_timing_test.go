@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/exporter/saved"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/saved"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // load makes the lines of sessions that are 200 spans long, one line at a time.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/internal/glob"
 )
@@ -28,10 +28,12 @@ Functions are regions by -function: what they compute is known where a CPU profi
 go test -trace trace.out -cpuprofile cpu.out, and what they wait for from the stacks of waits.
 
 A URL is that of a program's viewer. A program that has no answer yet is asked to record at once, which takes the
-viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records of its own accord, since somebody looks.
+viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records on its own, since the page is being read.
+Questions that the program does not ask itself, by -function or about other builds, have it record and hand out the trace,
+up to three times, with the token; the trace is simulated here.
 
 Three lines tell what helps most, by how much, and what that rests on; a table has all regions. A
-number that may be wrong is withheld, and the reason is said. docs/causal.md tells more.
+number that may be wrong is withheld, and the reason is printed. docs/causal.md tells more.
 
 The progress point is what should happen more often: one that the program counts, or a span without a
 parent. -progress takes any region too, the function that goroutines begin with, or a function that waits:
@@ -41,10 +43,10 @@ its ends, or waits, are then the visits.
 		w := whatif{call: c}
 		c.StringVar(&w.progress, "progress", "", "`name` of the progress point; by default the one with the most visits")
 		c.StringVar(&w.region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
-		c.StringVar(&w.function, "function", "", "`pattern` of functions to ask about in traces, calls included, in place of regions, as in 'math/rand.(*Rand).*'")
+		c.StringVar(&w.function, "function", "", "`pattern` of functions to ask about, calls included, in place of regions, as in 'math/rand.(*Rand).*'")
 		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.readSpeedups)
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
-		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program without an answer is asked to record, in [100ms, 10s]")
+		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program is asked to record, in [100ms, 10s]")
 		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
 		w.questionFlags()
 		w.target = c.targetFlags()
@@ -81,19 +83,20 @@ func (w *whatif) readSpeedups(text string) error {
 }
 
 func (w *whatif) answer(ctx context.Context) error {
-	var p causal.Profile
+	var p profile.Profile
 	var err error
 	if w.function != "" && w.region != "" {
 		return usagef("function: must not be beside -region")
 	}
 	if isURL(w.Arg(0)) {
-		if w.function != "" || w.asked.any() {
-			return usagef("function, procs, free, split, capacity, together, slower: must be beside traces, not a URL")
-		}
 		if w.NArg() > 1 {
 			return usagef("argument %q: must not be beside a URL", w.Arg(1))
 		}
-		p, err = w.ask(ctx, w.Arg(0))
+		if w.function != "" || w.asked.any() {
+			p, err = w.replayLive(ctx, w.Arg(0))
+		} else {
+			p, err = w.ask(ctx, w.Arg(0))
+		}
 	} else {
 		p, err = w.replay(ctx, w.Args())
 	}
@@ -103,13 +106,13 @@ func (w *whatif) answer(ctx context.Context) error {
 	return w.write(p)
 }
 
-func (w *whatif) write(p causal.Profile) error {
-	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c causal.Curve) bool {
+func (w *whatif) write(p profile.Profile) error {
+	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c profile.Curve) bool {
 		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(c.Region)
 	})
 	if len(w.speedups) > 0 {
 		for i := range p.Curves {
-			p.Curves[i].Effects = slices.DeleteFunc(slices.Clone(p.Curves[i].Effects), func(e causal.Effect) bool {
+			p.Curves[i].Effects = slices.DeleteFunc(slices.Clone(p.Curves[i].Effects), func(e profile.Effect) bool {
 				return !slices.Contains(w.speedups, e.Speedup)
 			})
 		}
@@ -122,9 +125,9 @@ func (w *whatif) write(p causal.Profile) error {
 	})
 }
 
-func (w *whatif) asksAbout(r causal.RegionKey) bool {
+func (w *whatif) asksAbout(r profile.Region) bool {
 	if w.function != "" {
 		return r.Scope == replay.FunctionScope
 	}
-	return w.region == "" || glob.Match(w.region, r.Span)
+	return w.region == "" || glob.Match(w.region, r.Name)
 }

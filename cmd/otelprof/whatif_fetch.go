@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,33 +13,33 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/causal/replay"
 )
 
 const (
-	// recordPath is where a viewer is asked to record.
+	// recordPath is where a viewer is asked to record, and tracePath to hand out what was recorded.
 	recordPath = "api/v1/causal/record"
+	tracePath  = "api/v1/causal/trace"
 	// pollInterval is how often a program is asked that records of its own accord.
 	pollInterval = 2 * time.Second
 )
 
 // ask reads the curves of mode replay from a viewer. A program that has no number yet is asked to record, or, if that takes a
-// token that is not there, it records of its own accord once somebody looks; both may take as long as wait says.
-func (w *whatif) ask(ctx context.Context, address string) (causal.Profile, error) {
-	switch {
-	case w.record < causal.MinWindow || w.record > mostRecord:
-		return causal.Profile{}, usagef("record %v: must be in [%v, %v]", w.record, causal.MinWindow, mostRecord)
-	case w.wait < 0:
-		return causal.Profile{}, usagef("wait %v: must not be negative", w.wait)
+// token that is not there, it records of its own accord once a page or command asks; both may take as long as wait says.
+func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, error) {
+	if err := w.checkTimes(); err != nil {
+		return profile.Profile{}, err
 	}
 	deadline := time.Now().Add(w.wait)
 	waiting := false
 	for {
 		p, err := fetchProfile(address, *w.target.timeout)
 		if err != nil {
-			return causal.Profile{}, fmt.Errorf("%s: %w", address, err)
+			return profile.Profile{}, fmt.Errorf("%s: %w", address, err)
 		}
-		p.Curves = slices.DeleteFunc(p.Curves, func(c causal.Curve) bool { return c.Mode != causal.ModeReplay })
+		p.Curves = slices.DeleteFunc(p.Curves, func(c profile.Curve) bool { return c.Mode != profile.ModeReplay })
 		if slices.ContainsFunc(p.Curves, hasNumber) || time.Now().After(deadline) {
 			return p, nil
 		}
@@ -47,7 +49,7 @@ func (w *whatif) ask(ctx context.Context, address string) (causal.Profile, error
 				continue
 			}
 			if refused, ok := errors.AsType[refusal](err); !ok || refused.status < 400 || refused.status >= 500 {
-				return causal.Profile{}, err
+				return profile.Profile{}, err
 			}
 			waiting = true
 			fmt.Fprintf(w.stderr, "waiting for the program's own recordings, for %v at most: %v\n", w.wait, err)
@@ -59,28 +61,70 @@ func (w *whatif) ask(ctx context.Context, address string) (causal.Profile, error
 // mostRecord is the longest recording that a viewer takes.
 const mostRecord = 10 * time.Second
 
-func hasNumber(c causal.Curve) bool {
-	return slices.ContainsFunc(c.Effects, func(e causal.Effect) bool { return e.Withheld == "" })
+func hasNumber(c profile.Curve) bool {
+	return slices.ContainsFunc(c.Effects, profile.Effect.Known)
+}
+
+// checkTimes checks the flags about a program that runs.
+func (w *whatif) checkTimes() error {
+	switch {
+	case w.record < causal.MinWindow || w.record > mostRecord:
+		return usagef("record %v: must be in [%v, %v]", w.record, causal.MinWindow, mostRecord)
+	case w.wait < 0:
+		return usagef("wait %v: must not be negative", w.wait)
+	}
+	return nil
 }
 
 // haveRecorded asks the program to record once, and waits until that is analysed.
 func (w *whatif) haveRecorded(ctx context.Context, address string) error {
+	_, err := w.post(ctx, address, recordPath, url.Values{}, maxAnswer)
+	return err
+}
+
+// mostTrace is how large a trace may be: a viewer's is cut at 64 MiB, and has an end behind that.
+const mostTrace = 80 << 20
+
+// fetchTrace has the program recorded, and reads the trace. Questions about functions take samples of a CPU profile.
+func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Recording, error) {
+	query := url.Values{}
+	if w.function != "" {
+		query.Set("samples", "1")
+	}
+	a, err := w.post(ctx, address, tracePath, query, mostTrace)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := replay.Read(bytes.NewReader(a.Body))
+	if err != nil {
+		return nil, err
+	}
+	var machine replay.Machine
+	if err := json.Unmarshal([]byte(a.Header.Get(causal.HeaderMachine)), &machine); err != nil {
+		return nil, fmt.Errorf("header %s: %w", causal.HeaderMachine, err)
+	}
+	rec.Ran(machine)
+	return rec, nil
+}
+
+// post asks a viewer for a recording as long as -record says.
+func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (remote.Answer, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return withoutPath(err)
+		return remote.Answer{}, withoutPath(err)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/"+profilePath)
-	u = u.JoinPath(recordPath)
-	u.RawQuery = url.Values{"duration": {w.record.String()}}.Encode()
+	u = u.JoinPath(path)
+	query.Set("duration", w.record.String())
+	u.RawQuery = query.Encode()
 	opts, err := w.target.options()
 	if err != nil {
-		return err
+		return remote.Answer{}, err
 	}
 	// Analysis takes some time, too.
 	e, err := remote.NewEndpoint(u.String(), schemes, append(opts, remote.WithTimeout(*w.target.timeout+2*w.record))...)
 	if err != nil {
-		return err
+		return remote.Answer{}, err
 	}
-	_, err = ask(ctx, e, http.MethodPost, nil, nil)
-	return err
+	return askFor(ctx, e, http.MethodPost, nil, nil, limit)
 }

@@ -17,12 +17,12 @@ type asked struct {
 }
 
 const questionHelp = `
-Traces also tell what would be if the program were built in another way: by -procs, -free, -split, -capacity,
+Traces, and programs that run, also tell what would be if the program were built in another way: by -procs, -free, -split, -capacity,
 -together and -slower. Locks and channels are named by where goroutines wait for them, as function, function:line or
 file.go:line, in which * stands for any characters.
 `
 
-// questionFlags are those of the questions.
+// questionFlags are the flags of the questions.
 func (w *whatif) questionFlags() {
 	add := func(name, usage string, read func(string) (replay.Question, error)) {
 		w.Func(name, usage, func(text string) error {

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"runtime/trace"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // traced is a program of the scripts: six goroutines share a lock for 2 ms of each request, 8 ms of which are their own. It
@@ -29,36 +35,114 @@ func traced() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	tracer := spans.Wrap(nil).Tracer("shop")
-	withSpan := func(ctx context.Context, name string, f func(context.Context)) {
-		ctx, span := tracer.Start(ctx, name)
-		defer span.End()
-		f(ctx)
-	}
+	withSpan := inSpans(spans.Wrap(nil))
 	if len(os.Args) > 2 {
 		withSpan = func(ctx context.Context, name string, f func(context.Context)) {
 			trace.WithRegion(ctx, name, func() { f(ctx) })
 		}
 	}
+	shareLock(ctx, withSpan)
+	trace.Stop()
+	if err := f.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// inSpans runs functions in spans of this provider.
+func inSpans(tp *spans.TracerProvider) func(context.Context, string, func(context.Context)) {
+	tracer := tp.Tracer("shop")
+	return func(ctx context.Context, name string, f func(context.Context)) {
+		ctx, span := tracer.Start(ctx, name)
+		defer span.End()
+		f(ctx)
+	}
+}
+
+// shareLock is the program until ctx ends.
+func shareLock(ctx context.Context, in func(context.Context, string, func(context.Context))) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	for range 6 {
 		workers.Go(func() {
 			for ctx.Err() == nil {
-				withSpan(context.Background(), "request", func(ctx context.Context) {
-					withSpan(ctx, "own", func(context.Context) { time.Sleep(8 * time.Millisecond) })
+				in(context.Background(), "request", func(ctx context.Context) {
+					in(ctx, "own", func(context.Context) { time.Sleep(8 * time.Millisecond) })
 					mu.Lock()
-					withSpan(ctx, "locked", func(context.Context) { time.Sleep(2 * time.Millisecond) })
+					in(ctx, "locked", func(context.Context) { time.Sleep(2 * time.Millisecond) })
 					mu.Unlock()
 				})
 			}
 		})
 	}
 	workers.Wait()
-	trace.Stop()
-	if err := f.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+}
+
+// TestWhatifLive asks a program that runs what it would be if it were built in another way, and about a function.
+func TestWhatifLive(t *testing.T) {
+	c, err := causal.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "the-token-of-the-tests"
+	tp := spans.Wrap(nil, spans.WithHook(c.Hook()))
+	h, err := viewer.New(viewer.Sources{Regions: tp.Regions, Store: tp.Store(), Causal: c}, viewer.WithToken(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { shareLock(ctx, inSpans(tp)) })
+	t.Cleanup(func() {
+		s.Close()
+		stop()
+		running.Wait()
+		if err := errors.Join(tp.Shutdown(context.Background()), c.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	whatif := func(args ...string) (string, error) {
+		var out, errs bytes.Buffer
+		err := whatifCommand.execute([]string{"otelprof"}, append(args, s.URL), nil, &out, &errs)
+		return out.String() + errs.String(), err
+	}
+	if out, err := whatif("-procs", "8"); err == nil || !strings.Contains(err.Error(), "refused, 401") {
+		t.Errorf("without the token: %v, %s", err, out)
+	}
+	t.Setenv(envToken, token)
+	for _, args := range [][]string{
+		{"-procs", "8", "-free", "*shareLock*", "-slower", "own", "-speedup", "50", "-json"},
+		{"-function", "*shareLock*", "-json", "-progress", "request"},
+	} {
+		out, err := whatif(append(args, "-record", "1500ms")...)
+		if err != nil && strings.Contains(err.Error(), causal.ErrTraced.Error()) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Read(strings.NewReader(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Recorded == nil || p.Recorded.CPU <= 0 || p.Recorded.Windows < 5 {
+			t.Errorf("%s: recorded %+v, want windows, and what the machine did", args, p.Recorded)
+		}
+		if args[0] == "-function" {
+			if !slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Region.Scope == "function" }) {
+				t.Errorf("no curve of the function: %+v", p.Curves)
+			}
+			continue
+		}
+		for _, want := range []string{"8 processors", "no wait for the lock at *shareLock*", "own 50 % slower"} {
+			if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == want }) {
+				t.Errorf("no answer about %s: %+v", want, p.Changes)
+			}
+		}
+	}
+	if out, err := whatif("-split", "main.nothing=4", "-record", "200ms"); err == nil || !strings.Contains(err.Error(), "there is no such thing in what was recorded") {
+		t.Errorf("of a lock that is not there: %v, %s", err, out)
 	}
 }
 
@@ -75,14 +159,14 @@ func TestReadSpeedups(t *testing.T) {
 }
 
 func TestWhatifWrites(t *testing.T) {
-	curve := func(region string) causal.Curve {
-		c := causal.Curve{Mode: causal.ModeReplay, Region: causal.RegionKey{Span: region}, Progress: "request", Metric: causal.MetricThroughput}
+	curve := func(region string) profile.Curve {
+		c := profile.Curve{Mode: profile.ModeReplay, Region: profile.Region{Name: region}, Progress: "request", Metric: profile.MetricThroughput}
 		for _, s := range []float64{0.25, 0.5} {
-			c.Effects = append(c.Effects, causal.Effect{Speedup: s, Reduction: s / 2, Lo: s/2 - 0.01, Hi: s/2 + 0.01, Samples: 5})
+			c.Effects = append(c.Effects, profile.Effect{Speedup: s, Reduction: s / 2, Lo: s/2 - 0.01, Hi: s/2 + 0.01, Samples: 5})
 		}
 		return c
 	}
-	p := causal.Profile{Curves: []causal.Curve{curve("own"), curve("locked")}}
+	p := profile.Profile{Curves: []profile.Curve{curve("own"), curve("locked")}}
 	var out strings.Builder
 	w := whatif{call: &call{stdout: &out}, region: "l*", speedups: []float64{0.5}}
 	if err := w.write(p); err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/replay"
 )
 
@@ -25,45 +25,85 @@ const (
 )
 
 // replay simulates what traces have recorded.
-func (w *whatif) replay(ctx context.Context, names []string) (causal.Profile, error) {
+func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, error) {
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
-		return causal.Profile{}, usagef("-: must be given once")
+		return profile.Profile{}, usagef("-: must be given once")
 	}
+	traces := make([]traceSource, len(names))
+	for i, name := range names {
+		traces[i] = traceSource{name, func() (*replay.Recording, error) { return w.readTrace(name) }}
+	}
+	return w.simulate(ctx, traces, len(names))
+}
+
+// mostLive is how many traces a program that runs is asked for at most, until there are windows enough that can be simulated.
+const mostLive = 3
+
+// replayLive simulates what a program that runs is asked to record.
+func (w *whatif) replayLive(ctx context.Context, address string) (profile.Profile, error) {
+	if err := w.checkTimes(); err != nil {
+		return profile.Profile{}, err
+	}
+	live := traceSource{address, func() (*replay.Recording, error) { return w.fetchTrace(ctx, address) }}
+	return w.simulate(ctx, slices.Repeat([]traceSource{live}, mostLive), 1)
+}
+
+// A traceSource is where a trace comes from.
+type traceSource struct {
+	name string
+	read func() (*replay.Recording, error)
+}
+
+// simulate asks as many traces as are needed, and any others until there are windows enough.
+func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
-	for _, name := range names {
-		rec, err := w.readTrace(name)
+	var waited []string
+	for i, from := range traces {
+		if i >= needed {
+			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
+				break
+			}
+		}
+		name := from.name
+		rec, err := from.read()
 		if err == nil {
 			err = w.prepare(rec)
 		}
 		if err != nil {
-			return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 		}
 		if study == nil {
-			if study, err = w.study(rec, len(names)); err != nil {
-				return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+			if study, err = w.study(rec, len(traces)); err != nil {
+				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) })
-		for _, window := range rec.Split(parts(rec, len(names))) {
+		waited = append(waited, rec.Waited()...)
+		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(r) })
+		for _, window := range rec.Split(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
-				return causal.Profile{}, fmt.Errorf("%s: %w", name, err)
+				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 			}
 		}
 		if !found && w.region != "" {
-			return causal.Profile{}, fmt.Errorf("%s: region %q: must match one of %s", name, w.region, some(regionNames(rec)))
+			return profile.Profile{}, fmt.Errorf("%s: region %q: must match one of %s", name, w.region, some(regionNames(rec)))
 		}
 	}
 	if !found {
-		return causal.Profile{}, errors.New("regions: there are none; -function asks about functions")
+		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
-	p := causal.ReplayProfile(study.Result())
+	p := profile.OfReplay(study.Result())
 	for _, q := range w.asked.questions { // those about regions have been looked up
-		if !slices.ContainsFunc(p.Changes, func(c causal.Change) bool { return c.Change == q.String() }) {
-			return causal.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all", q)
+		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
+			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all; goroutines wait for locks and channels at %s", q, some(waited))
 		}
 	}
 	return p, nil
+}
+
+// asksMore reports whether an answer about another build takes more windows.
+func asksMore(a replay.Answer) bool {
+	return a.Region.Scope == replay.QuestionScope && a.Metric == replay.Throughput && a.Withheld == replay.WithheldWindows
 }
 
 // study asks what the command line does.
@@ -73,8 +113,8 @@ func (w *whatif) study(rec *replay.Recording, traces int) (*replay.Study, error)
 		return nil, err
 	}
 	return replay.NewStudy(replay.StudyConfig{
-		Speedups: w.speedups, Windows: mostParts + traces, Steps: math.MaxInt, Questions: questions, Structure: !w.asked.any() && w.region == "" && w.function == "",
-		Only: func(r replay.Region) bool { return w.asksAbout(causal.RegionKey{Scope: r.Scope, Span: r.Name}) },
+		Speedups: w.speedups, Windows: mostParts * traces, Steps: math.MaxInt, Questions: questions, Structure: !w.asked.any() && w.region == "" && w.function == "",
+		Only: w.asksAbout,
 	})
 }
 

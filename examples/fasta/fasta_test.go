@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/goleak"
+
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,22 +50,32 @@ func TestOutputInOrder(t *testing.T) {
 	}
 }
 
+// Recordings, or in runtime mode overlap, and dilation each say that select matters.
 func TestSelectMatters(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 9 s")
+		t.Skip("takes 16 s")
 	}
-	got, err := program.Profile(t.Context(), 9*time.Second, false)
+	got, err := program.Profile(t.Context(), 8*time.Second, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	share := got.CPU.Share(program.Function) // less under the race detector, whose own code has no callers
-	e, reason := program.Predicted(got.Causal, 0.5)
-	t.Logf("CPU %.1f %%, causal %.1f %% (%.1f .. %.1f) %s", 100*share, 100*e.Reduction, 100*e.Lo, 100*e.Hi, reason)
 	if share < 0.05 {
 		t.Errorf("CPU profile: %.0f %% in %s, want more than 5 %%", 100*share, program.Function)
 	}
-	// On a machine that does other things too there may be no number, with a reason.
-	if reason == "" && (e.Reduction < 0.1 || e.Reduction > 0.5) {
-		t.Errorf("causal profile: 50 %% faster gives %.0f %%, want 10 to 50 %%", 100*e.Reduction)
+	modes := map[profile.Mode]bool{}
+	for _, c := range got.Causal.Curves {
+		modes[c.Mode] = true
+	}
+	if !modes[profile.ModeDilation] || len(modes) != 2 {
+		t.Errorf("answers by %v, want by dilation and another mode", modes)
+	}
+	for mode := range modes {
+		e, reason := program.Predicted(got.Causal, mode, 0.5)
+		t.Logf("CPU %.1f %%, %s %.1f ±%.1f %% (%.1f .. %.1f) %s", 100*share, mode, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, reason)
+		// On a machine that does other things too there may be no number, with a reason.
+		if reason == "" && (e.Reduction < 0.1 || e.Reduction > 0.5) {
+			t.Errorf("%s: 50 %% faster gives %.0f %%, want 10 to 50 %%", mode, 100*e.Reduction)
+		}
 	}
 }

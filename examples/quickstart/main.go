@@ -4,20 +4,28 @@ package main
 import (
 	"context"
 	"log"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/otelprof/otelprof"
 )
 
 func main() {
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	prof, err := otelprof.Setup(ctx, otelprof.WithServiceName("quickstart"), otelprof.WithViewer("127.0.0.1:8080"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer prof.Shutdown(ctx)
+	defer func() {
+		last, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = prof.Shutdown(last)
+	}()
 	tracer := prof.TracerProvider().Tracer("quickstart")
-	for i := range 1000 {
+	for i := 0; i < 1000 && ctx.Err() == nil; i++ {
 		_, span := tracer.Start(ctx, "compute")
 		time.Sleep(time.Duration(i%10) * time.Millisecond) // your code here
 		span.End()

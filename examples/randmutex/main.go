@@ -3,7 +3,7 @@
 //
 //	go run ./randmutex
 //
-// The CPU profile shows next to nothing there, for who waits needs no processor. The causal
+// The CPU profile shows next to nothing there, for a goroutine that waits needs no processor. The causal
 // profile shows that hardly anything else matters. Then the optimised variant, in which the
 // source reads half as many bytes for each number, shows that this is so.
 package main
@@ -77,7 +77,7 @@ func render(ctx context.Context, tracer trace.Tracer) []byte {
 	return page
 }
 
-// A source gives random numbers to everybody, one at a time.
+// A source gives random numbers to all workers, one at a time.
 type source struct {
 	tracer  trace.Tracer
 	entropy int // bytes that it reads for each number

@@ -39,7 +39,7 @@ func TestSmallInOneAndLargeInTheOther(t *testing.T) {
 			return err
 		}
 		share := got.CPU.Share(program.Function)
-		e, reason := program.Predicted(got.Causal, 0.5)
+		e, reason := program.Predicted(got.Causal, "", 0.5)
 		t.Logf("CPU %.1f %%, causal %.1f %% (%.1f .. %.1f) %s", 100*share, 100*e.Reduction, 100*e.Lo, 100*e.Hi, reason)
 		if share > 0.2 {
 			return fmt.Errorf("CPU profile: %.0f %% in %s: must be at most 20 %%", 100*share, program.Function)

@@ -18,7 +18,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
-// maxClients is more connections than are ever wanted at once, so that nobody waits
+// maxClients is more connections than are ever wanted at once, so that no request waits
 // for the pool: a wait that no span shows would only blur the picture.
 const maxClients = 64
 

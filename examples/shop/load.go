@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 const loadSeed = 42
@@ -24,15 +26,21 @@ type load struct {
 	http    *http.Client
 	started time.Time
 
-	Orders     atomic.Int64 // taken
-	OutOfStock atomic.Int64 // refused with 409
-	Reads      atomic.Int64 // lists of products and of orders
+	Orders     atomic.Int64        // taken
+	OutOfStock atomic.Int64        // refused with 409
+	Reads      atomic.Int64        // lists of products and of orders
+	Latencies  *otelhdr.Concurrent // of all requests, ns
 }
 
 func newLoad(url string, clients int) *load {
+	latencies, err := otelhdr.NewConcurrent()
+	if err != nil {
+		panic(err) // the defaults are in range
+	}
 	return &load{
-		url:     url,
-		clients: clients,
+		Latencies: latencies,
+		url:       url,
+		clients:   clients,
 		http: &http.Client{
 			Transport: &http.Transport{MaxIdleConnsPerHost: clients},
 			Timeout:   30 * time.Second,
@@ -68,6 +76,7 @@ func (l *load) runClient(ctx context.Context, client int) error {
 	random := rand.New(rand.NewPCG(loadSeed, uint64(client)))
 	for n := client * 13; ctx.Err() == nil; n++ {
 		var err error
+		began := time.Now()
 		switch {
 		case n%400 == 399:
 			err = l.read("/orders?last=150") // the rare slow request
@@ -81,6 +90,7 @@ func (l *load) runClient(ctx context.Context, client int) error {
 		if err != nil {
 			return fmt.Errorf("client %d: %w", client, err)
 		}
+		l.Latencies.Record(uint64(time.Since(began)))
 	}
 	return nil
 }

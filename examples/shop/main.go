@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/pmuattrs"
 )
 
@@ -41,6 +41,7 @@ type settings struct {
 	plan     string
 	data     string
 	clients  int
+	measure  string // side, with -for; "" for the demo
 }
 
 func parseFlags(args []string, stderr io.Writer) (settings, error) {
@@ -52,6 +53,7 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&s.plan, "plan", "", "causal plan `file`, written if it is missing (default plan.yaml beside the sources); "+noPlan+" for recordings alone")
 	flags.StringVar(&s.data, "data", "", "`folder` of the database and the OTLP-JSON files (default in the user's cache folder)")
 	flags.IntVar(&s.clients, "clients", 8, "closed-loop clients of the load generator")
+	flags.StringVar(&s.measure, "measure", "", "print what requests take, and nothing else, on `side` "+sideOtelprof+", with all of the demo but experiments, or "+sideSDK+", the OpenTelemetry SDK alone; with -for")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -62,6 +64,10 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("-for %v: must not be negative", s.duration)
 	case s.clients < 1 || s.clients > 1000:
 		return s, fmt.Errorf("-clients %d: must be in [1, 1000]", s.clients)
+	case s.measure != "" && s.measure != sideOtelprof && s.measure != sideSDK:
+		return s, fmt.Errorf("-measure %q: must be %s or %s", s.measure, sideOtelprof, sideSDK)
+	case s.measure != "" && s.duration == 0:
+		return s, fmt.Errorf("-measure %s: must come with -for", s.measure)
 	}
 	if s.data == "" {
 		s.data = defaultDataDir()
@@ -87,32 +93,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return err
 	}
-	plan, err := preparePlan(cfg.plan, cfg.data, time.Now())
+	if cfg.measure != "" {
+		return measure(ctx, cfg, files, stdout, stderr)
+	}
+	p, err := preparePlan(cfg.plan, cfg.data, time.Now())
 	if err != nil {
 		return err
 	}
 
 	// What must outlive ctx, ending in good order, gets a context without its end.
 	background := context.WithoutCancel(ctx)
-	options := []otelprof.Option{
-		otelprof.WithServiceName("shop"),
-		otelprof.WithViewer(cfg.listen), // if the port is in use, the log says so, and the shop runs on
-		otelprof.WithDataDir(files),
-		// Experiments insert delays, so a program opts in and caps them. A plan can
-		// tighten these limits, never loosen them.
-		otelprof.WithExperiments(causal.Limits{
-			PerSpan:  causal.Duration(100 * time.Millisecond),
-			PerTrace: causal.Duration(time.Second),
-			Duty:     1,
-			Total:    causal.Duration(time.Hour),
-		}),
-		countOwnSpans(),
-		otelprof.WithStacks(),
-		otelprof.WithSchedule(),
-		otelprof.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
-	}
-	if plan != "" && plan != noPlan {
-		options = append(options, otelprof.WithPlanFile(plan))
+	options := everything(cfg, files, stderr)
+	if p != "" && p != noPlan {
+		options = append(options, otelprof.WithPlanFile(p))
 	}
 	prof, err := otelprof.Setup(background, options...)
 	if err != nil {
@@ -131,7 +124,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	printStart(stdout, prof.ViewerURL(), shop.URL(), plan, cfg.data)
+	printStart(stdout, prof.ViewerURL(), shop.URL(), p, cfg.data)
 
 	if cfg.duration > 0 {
 		var cancel context.CancelFunc
@@ -139,7 +132,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		defer cancel()
 	}
 	load := newLoad(shop.URL(), cfg.clients)
-	_ = prof.Causal().Profile() // somebody will look: the first recordings are made at once
+	_ = prof.Causal().Profile() // a first read, so that the first recordings are made at once
 	done := showProgress(stderr, cfg.duration, load, prof.Causal())
 	// End the experiments while the load is still there: an arm measured while the
 	// clients leave one by one would be worth nothing.
@@ -154,6 +147,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	err = errors.Join(err, shop.Close(background))
 	return errors.Join(err, report(stdout, load, prof.TracerProvider().Regions(), prof.Causal().Profile()))
+}
+
+// everything are the options of the demo, but for the plan.
+func everything(cfg settings, files string, stderr io.Writer) []otelprof.Option {
+	return []otelprof.Option{
+		otelprof.WithServiceName("shop"),
+		otelprof.WithViewer(cfg.listen), // if the port is in use, that is logged, and the shop runs on
+		otelprof.WithDataDir(files),
+		// Experiments insert delays, so a program opts in and caps them. A plan can
+		// tighten these limits, never loosen them.
+		otelprof.WithExperiments(plan.Limits{
+			PerSpan:  plan.Duration(100 * time.Millisecond),
+			PerTrace: plan.Duration(time.Second),
+			Duty:     1,
+			Total:    plan.Duration(time.Hour),
+		}),
+		otelprof.WithBreaker(plan.Abort{P99Ratio: 100, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}),
+		countOwnSpans(),
+		otelprof.WithStacks(),
+		otelprof.WithSchedule(),
+		otelprof.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	}
 }
 
 // countOwnSpans counts cycles and the like, or CPU time where there is no PMU, in 1 of 4 spans
@@ -175,7 +190,7 @@ func printStart(w io.Writer, viewer, shop, plan, data string) {
 	case plan != "":
 		fmt.Fprintf(w, "plan    %s  edit it while this runs\n", plan)
 	default:
-		fmt.Fprintf(w, "plan    from %s\n", cmp.Or(os.Getenv(otelprof.EnvOpAMP), os.Getenv(otelprof.EnvPlanURL)))
+		fmt.Fprintf(w, "plan    from %s\n", cmp.Or(os.Getenv("OTELPROF_OPAMP_ENDPOINT"), os.Getenv("OTELPROF_PLAN_URL")))
 	}
 	fmt.Fprintf(w, "data    %s\n", data)
 	if endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint != "" {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	"github.com/otelprof/otelprof"
 )
 
 //go:embed plan.tmpl.yaml
@@ -34,7 +32,7 @@ func preparePlan(given, dataDir string, now time.Time) (string, error) {
 		return noPlan, nil
 	}
 	path := given
-	if path == "" && (os.Getenv(otelprof.EnvPlanURL) != "" || os.Getenv(otelprof.EnvOpAMP) != "") {
+	if path == "" && (os.Getenv("OTELPROF_PLAN_URL") != "" || os.Getenv("OTELPROF_OPAMP_ENDPOINT") != "") {
 		return "", nil
 	}
 	if path == "" {

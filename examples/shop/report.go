@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -16,7 +16,7 @@ import (
 const goal = "POST /orders"
 
 // report writes what the run has shown: the load, a line for each region, and what would help most.
-func report(w io.Writer, l *load, regions []spans.RegionStats, profile causal.Profile) error {
+func report(w io.Writer, l *load, regions []spans.RegionStats, p profile.Profile) error {
 	elapsed := time.Since(l.started)
 	fmt.Fprintf(w, "\n%d orders in %v (%.0f/s), %d refused for lack of stock, %d reads\n\n",
 		l.Orders.Load(), elapsed.Round(time.Second), float64(l.Orders.Load())/elapsed.Seconds(),
@@ -26,10 +26,10 @@ func report(w io.Writer, l *load, regions []spans.RegionStats, profile causal.Pr
 	}
 	fmt.Fprintln(w)
 	progress := goal
-	if !slices.ContainsFunc(profile.Curves, func(c causal.Curve) bool { return c.Progress == goal }) {
+	if !slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == goal }) {
 		progress = "" // it was too short for that
 	}
-	return profile.WriteAnswer(w, progress)
+	return p.WriteAnswer(w, progress)
 }
 
 // writeRegions writes the regions, those with most self time first.

@@ -209,7 +209,7 @@ func answerErrors(handler func(http.ResponseWriter, *http.Request) error) http.H
 func answer(w http.ResponseWriter, status int, body any) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The status is out: if the customer is gone, there is nobody left to tell.
+	// The status is out: if the client is gone, the error cannot be reported.
 	_ = json.NewEncoder(w).Encode(body)
 	return nil
 }

@@ -18,7 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -232,15 +233,15 @@ func TestPlanTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := causal.ParsePlan([]byte(text))
+	plan, err := plan.Parse([]byte(text))
 	if err != nil {
 		t.Fatalf("ParsePlan: %v\n%s", err, text)
 	}
 	if life := plan.ExpiresAt.Sub(now); life <= 50*time.Minute || life > time.Hour {
 		t.Errorf("plan expires after %v, want at most an hour and not much less", life)
 	}
-	if plan.Mode != causal.ModeOverlap {
-		t.Errorf("mode %q, want %q", plan.Mode, causal.ModeOverlap)
+	if plan.Mode != profile.ModeOverlap {
+		t.Errorf("mode %q, want %q", plan.Mode, profile.ModeOverlap)
 	}
 	if diff := cmp.Diff([]float64{0, 25, 50}, plan.Grid.Speedups); diff != "" {
 		t.Errorf("speedups (-want +got):\n%s", diff)

@@ -31,7 +31,7 @@ type stockroom struct {
 	tracer trace.Tracer
 	db     *sql.DB
 
-	mu causal.Mutex // a sync.Mutex that tells experiments and recordings who waits for whom
+	mu causal.Mutex // a sync.Mutex that tells experiments and recordings which goroutine waits for which
 	// seal is the last entry of the stock journal. Each entry is a hash over the one
 	// before, so that no past entry can be changed unseen, and so entries can only be
 	// made one after the other.
@@ -94,8 +94,8 @@ func (s *stockroom) restock(ctx context.Context) error {
 	return err
 }
 
-// sealEntry appends cart to the journal and has the notary sign it, who is far away: the
-// processor has nothing to do meanwhile, and yet nobody else gets the lock.
+// sealEntry appends cart to the journal and has the notary sign it, over the network: the
+// processor has nothing to do meanwhile, and yet no other goroutine gets the lock.
 func (s *stockroom) sealEntry(cart cart) {
 	entry := append(s.entry[:0], s.seal[:]...)
 	for _, line := range cart {

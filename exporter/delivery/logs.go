@@ -20,9 +20,9 @@ func WrapLogs(inner sdklog.Exporter, m *Monitor) *LogExporter {
 	return &LogExporter{inner: inner, monitor: m}
 }
 
-// Export exports records. It returns nil even if that fails, since the monitor has said what
-// there is to say and the SDK would say it again: [LogExporter.ForceFlush] and
-// [LogExporter.Shutdown] return the failure.
+// Export exports records. It returns nil even if that fails, since the monitor has logged the
+// failure and the SDK would log it again: [LogExporter.ForceFlush] and [LogExporter.Shutdown]
+// return the failure.
 func (e *LogExporter) Export(ctx context.Context, records []sdklog.Record) error {
 	if len(records) > 0 {
 		e.monitor.Observe(ctx, len(records), e.inner.Export(ctx, records))
@@ -42,6 +42,7 @@ func (e *LogExporter) Shutdown(ctx context.Context) error {
 	var err error
 	e.once.Do(func() {
 		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
+		e.monitor.messages.wait(ctx)
 	})
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -31,14 +32,44 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 	return e.inner.Aggregation(k)
 }
 
-// Export exports rm. It returns nil even if that fails, since the monitor has said what
-// there is to say and the SDK would say it again: [MetricExporter.ForceFlush] and
-// [MetricExporter.Shutdown] return the failure.
+// Export exports rm, with more than 256 data points in pieces, 32 at most, between which it rests: to encode thousands of points at
+// once takes a processor for ten milliseconds and more, in which requests wait for it. After a piece that fails the others are not
+// tried, and count as failed with it.
+//
+// It returns nil even if that fails, since the monitor has logged the failure and the SDK would log it again:
+// [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
 func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	if n := DataPoints(rm); n > 0 {
-		e.monitor.Observe(ctx, n, e.inner.Export(ctx, rm))
+	left, rested := DataPoints(rm), time.Duration(0)
+	for piece, n := range pieces(rm, left) {
+		begun := time.Now()
+		err := e.inner.Export(ctx, piece)
+		if _, taken := e.monitor.rejected(err); err != nil && !taken {
+			e.monitor.Observe(ctx, left, err)
+			break
+		}
+		e.monitor.Observe(ctx, n, err)
+		if left -= n; left > 0 && rested < mostRest {
+			rested += rest(ctx, time.Since(begun))
+		}
 	}
 	return nil
+}
+
+const (
+	// longestRest is long enough for what a piece takes of a processor. What takes longer waits for an answer.
+	longestRest = 2 * time.Millisecond
+	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
+	mostRest = 100 * time.Millisecond
+)
+
+// rest leaves the processor to the application, for as long as a piece took. It returns how long that was.
+func rest(ctx context.Context, took time.Duration) time.Duration {
+	begun := time.Now()
+	select {
+	case <-time.After(min(took, longestRest)):
+	case <-ctx.Done():
+	}
+	return time.Since(begun)
 }
 
 // ForceFlush flushes the inner exporter. The error tells how many data points have not
@@ -53,41 +84,10 @@ func (e *MetricExporter) Shutdown(ctx context.Context) error {
 	var err error
 	e.once.Do(func() {
 		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
+		e.monitor.messages.wait(ctx)
 	})
 	return err
 }
 
 // Stats returns the counts so far.
 func (e *MetricExporter) Stats() Stats { return e.monitor.Stats() }
-
-// DataPoints is the number of data points of rm; a metric of an unknown kind counts as one.
-func DataPoints(rm *metricdata.ResourceMetrics) int {
-	n := 0
-	for _, sm := range rm.ScopeMetrics {
-		for _, m := range sm.Metrics {
-			switch d := m.Data.(type) {
-			case metricdata.Gauge[int64]:
-				n += len(d.DataPoints)
-			case metricdata.Gauge[float64]:
-				n += len(d.DataPoints)
-			case metricdata.Sum[int64]:
-				n += len(d.DataPoints)
-			case metricdata.Sum[float64]:
-				n += len(d.DataPoints)
-			case metricdata.Histogram[int64]:
-				n += len(d.DataPoints)
-			case metricdata.Histogram[float64]:
-				n += len(d.DataPoints)
-			case metricdata.ExponentialHistogram[int64]:
-				n += len(d.DataPoints)
-			case metricdata.ExponentialHistogram[float64]:
-				n += len(d.DataPoints)
-			case metricdata.Summary:
-				n += len(d.DataPoints)
-			default:
-				n++ // not zero, or the exporter would not be asked and refuse it
-			}
-		}
-	}
-	return n
-}

@@ -46,15 +46,16 @@ func (s Stats) Ended() uint64 {
 type Config struct {
 	// Name begins every message, Unit ends the counts in it: "spans".
 	Name, Unit string
-	// Cause maps an error to its cause: errors of the same cause are said once. Nil
-	// takes the text of the error, without its digits.
+	// Cause maps an error to its cause: errors of the same cause are logged once. Nil takes the
+	// text of the error, without its digits.
 	Cause func(error) string
 	// Rejected tells how many items an error says were refused in an export that was
 	// otherwise accepted. Nil takes every error as a failed export.
 	Rejected func(error) (items int, ok bool)
 	// Explain makes the error of a failed export readable; it wraps it. Nil leaves it.
 	Explain func(error) error
-	// Logger is told of failures (Warn) and recoveries (Info). Nil stands for otel.Handle.
+	// Logger gets failures (Warn) and recoveries (Info), on a goroutine that no export waits for. Nil
+	// stands for otel.Handle.
 	Logger *slog.Logger
 }
 
@@ -62,7 +63,8 @@ type Config struct {
 // cause, counts those that follow, and says when exports succeed again. Any goroutine may
 // use it.
 type Monitor struct {
-	cfg Config
+	cfg      Config
+	messages messages
 
 	mu     sync.Mutex
 	stats  Stats // without the queue's part
@@ -85,7 +87,9 @@ func NewMonitor(cfg Config) *Monitor {
 	if cfg.Cause == nil {
 		cfg.Cause = func(err error) string { return causes.Of(err.Error()) }
 	}
-	return &Monitor{cfg: cfg, stats: Stats{Name: cfg.Name}}
+	m := &Monitor{cfg: cfg, stats: Stats{Name: cfg.Name}}
+	m.messages = newMessages(m.log)
+	return m
 }
 
 // Stats returns the counts so far.
@@ -116,16 +120,22 @@ func (m *Monitor) Observe(ctx context.Context, items int, err error) {
 		m.succeeded(ctx, uint64(items), 0, nil)
 		return
 	}
-	if m.cfg.Rejected != nil {
-		if n, ok := m.cfg.Rejected(err); ok {
-			m.succeeded(ctx, uint64(items), uint64(min(max(n, 0), items)), err)
-			return
-		}
+	if n, ok := m.rejected(err); ok {
+		m.succeeded(ctx, uint64(items), uint64(min(max(n, 0), items)), err)
+		return
 	}
 	if m.cfg.Explain != nil {
 		err = m.cfg.Explain(err)
 	}
 	m.failed(ctx, uint64(items), err)
+}
+
+// rejected returns how many items the other side refused, if it took the others.
+func (m *Monitor) rejected(err error) (items int, ok bool) {
+	if m.cfg.Rejected == nil {
+		return 0, false
+	}
+	return m.cfg.Rejected(err)
 }
 
 func (m *Monitor) succeeded(ctx context.Context, items, rejected uint64, err error) {
@@ -154,7 +164,7 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	m.stats.Failed += items
 	m.stats.FailedExports++
 	if ctx.Err() == context.Canceled {
-		// Whoever cancelled knows; that says nothing about the other side.
+		// The caller has cancelled; that says nothing about the endpoint.
 		m.mu.Unlock()
 		return
 	}
@@ -179,11 +189,23 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	}
 }
 
+// warn tells of what is no export's outcome, nil of nothing.
+func (m *Monitor) warn(err error) {
+	if err != nil {
+		m.report(context.Background(), slog.LevelWarn, fmt.Errorf("%s: %w", m.cfg.Name, err))
+	}
+}
+
+// report returns at once. A message must not be lost with the context of the export that failed; one that has no room
+// is: the same is in [Monitor.Stats].
 func (m *Monitor) report(ctx context.Context, level slog.Level, err error) {
+	m.messages.Tell(message{context.WithoutCancel(ctx), level, err})
+}
+
+func (m *Monitor) log(ctx context.Context, level slog.Level, err error) {
 	if m.cfg.Logger == nil {
 		otel.Handle(err)
 		return
 	}
-	// A log record must not be lost with the context of the export that failed.
-	m.cfg.Logger.Log(context.WithoutCancel(ctx), level, err.Error())
+	m.cfg.Logger.Log(ctx, level, err.Error())
 }

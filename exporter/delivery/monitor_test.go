@@ -36,6 +36,12 @@ func newLogger() (*slog.Logger, func() []string) {
 	}
 }
 
+// toldBy waits for the monitor's goroutine that logs.
+func toldBy(m *Monitor, lines func() []string) []string {
+	m.messages.wait(context.Background())
+	return lines()
+}
+
 func TestMonitorSaysOncePerCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, lines := newLogger()
@@ -51,7 +57,7 @@ func TestMonitorSaysOncePerCause(t *testing.T) {
 			`level=WARN msg="x: 2 spans not delivered, more of this kind are only counted: port 1000 refused"`,
 			`level=WARN msg="x: 2 spans not delivered, more of this kind are only counted: unauthorized"`,
 		}
-		if diff := cmp.Diff(want, lines()); diff != "" {
+		if diff := cmp.Diff(want, toldBy(m, lines)); diff != "" {
 			t.Errorf("lines during the outage (-want +got):\n%s", diff)
 		}
 		if got, want := m.Err().Error(), "x: 104 spans not delivered: port 1 refused"; got != want {
@@ -61,7 +67,7 @@ func TestMonitorSaysOncePerCause(t *testing.T) {
 		m.Observe(ctx, 7, nil)
 		m.Observe(ctx, 7, nil)
 		want = []string{`level=INFO msg="x: delivering again after 50m0s, 52 exports and 104 spans lost"`}
-		if diff := cmp.Diff(want, lines()); diff != "" {
+		if diff := cmp.Diff(want, toldBy(m, lines)); diff != "" {
 			t.Errorf("lines after the outage (-want +got):\n%s", diff)
 		}
 		if err := m.Err(); err != nil {
@@ -83,12 +89,12 @@ func TestMonitorFlappingIsNotRepeated(t *testing.T) {
 			m.Observe(t.Context(), 1, nil)
 			time.Sleep(time.Second)
 		}
-		if said = len(lines()); said != 2 {
+		if said = len(toldBy(m, lines)); said != 2 {
 			t.Errorf("%d lines from a flapping endpoint, want 2: its first failure and return", said)
 		}
 		time.Sleep(causes.RepeatAfter)
 		m.Observe(t.Context(), 1, errors.New("refused"))
-		if said = len(lines()); said != 1 {
+		if said = len(toldBy(m, lines)); said != 1 {
 			t.Errorf("%d lines from a failure %v later, want 1", said, causes.RepeatAfter)
 		}
 	})
@@ -100,7 +106,7 @@ func TestMonitorBoundsCauses(t *testing.T) {
 	for i := range 1000 {
 		m.Observe(t.Context(), 1, fmt.Errorf("cause %d", i))
 	}
-	if got := len(lines()); got > causes.Max+1 {
+	if got := len(toldBy(m, lines)); got > causes.Max+1 {
 		t.Errorf("%d lines from 1000 causes, want at most %d", got, causes.Max+1)
 	}
 	for i := range 1000 {
@@ -117,10 +123,10 @@ func TestMonitorRejected(t *testing.T) {
 		Rejected: func(err error) (int, bool) { return 3, errors.Is(err, refused) },
 	})
 	m.Observe(t.Context(), 1, errors.New("down"))
-	lines()
+	_ = toldBy(m, lines)
 	m.Observe(t.Context(), 10, refused)
 	m.Observe(t.Context(), 2, refused)
-	if got := len(lines()); got != 2 {
+	if got := len(toldBy(m, lines)); got != 2 {
 		t.Errorf("%d lines, want 2: the end of the outage, the first refusal", got)
 	}
 	want := Stats{Name: "x", Exported: 7, Rejected: 5, Failed: 1, FailedExports: 1}
@@ -138,7 +144,7 @@ func TestMonitorCancelIsNoOutage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m.Observe(ctx, 4, context.Canceled)
-	if got := lines(); got != nil {
+	if got := toldBy(m, lines); got != nil {
 		t.Errorf("said %q about an export that was cancelled", got)
 	}
 	if diff := cmp.Diff(Stats{Name: "x", Failed: 4, FailedExports: 1}, m.Stats()); diff != "" {

@@ -25,8 +25,8 @@ func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
 	return &SpanExporter{inner: inner, monitor: m}
 }
 
-// ExportSpans exports spans. It returns nil even if that fails, since the monitor has said
-// what there is to say and the SDK would say it again: [SpanExporter.ForceFlush] and
+// ExportSpans exports spans. It returns nil even if that fails, since the monitor has logged
+// the failure and the SDK would log it again: [SpanExporter.ForceFlush] and
 // [SpanExporter.Shutdown] return the failure.
 func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) > 0 {
@@ -51,6 +51,7 @@ func (e *SpanExporter) Shutdown(ctx context.Context) error {
 	var err error
 	e.once.Do(func() {
 		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
+		e.monitor.messages.wait(ctx)
 	})
 	return err
 }

@@ -10,11 +10,13 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/otelprof/otelprof/internal/causes"
 )
 
-// unreachable is the one cause for everything that means that nobody answers. A dead
-// endpoint shows as refused, timed out or unavailable in turn, as the connection's back-off
-// goes, and is to be said once.
+// unreachable is the one cause for everything that means that the endpoint does not answer. A
+// dead endpoint shows as refused, timed out or unavailable in turn, as the connection's
+// back-off goes, and is to be logged once.
 const unreachable = "unreachable"
 
 var httpStatus = regexp.MustCompile(`: (\d{3}) `)
@@ -42,8 +44,7 @@ func cause(err error) string {
 	if m := httpStatus.FindStringSubmatch(err.Error()); m != nil {
 		return "status " + m[1]
 	}
-	text := err.Error()
-	return text[:min(len(text), 256)]
+	return causes.Of(err.Error()) // an expired certificate's has the time
 }
 
 // answered tells a server that answers, but not as it should, from one that does not: an
@@ -55,7 +56,7 @@ func answered(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return false
 	}
-	// Every *url.Error is a net.Error, whatever is inside.
+	// Every *url.Error is a net.Error, whichever error it wraps.
 	var netErr net.Error
 	return errors.As(err, &netErr) && !netErr.Timeout()
 }

@@ -5,7 +5,7 @@
 // else, from headers and TLS to compression, timeouts and the temporality of metrics, is read by
 // the SDK's own exporters, which these wrap.
 //
-// An endpoint that can not be reached is said once, and so is its return; the application
+// An endpoint that cannot be reached is logged once, and so is its return; the application
 // runs on, and what is lost is counted, see [delivery.Stats].
 //
 // This is the only package of the module's exporters that compiles gRPC.

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrConfig is wrapped by errors about the environment.
-var ErrConfig = errors.New("otlp: config")
+var ErrConfig = errors.New("otlp: configuration")
 
 // Protocol is how OTLP is sent.
 type Protocol string
@@ -53,9 +53,11 @@ var (
 // FromEnv reads from the environment whether and how to export. A signal is exported if
 // OTEL_TRACES_EXPORTER (OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER) is "otlp", or is not set while
 // OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (…_METRICS_ENDPOINT,
-// …_LOGS_ENDPOINT) is; "none" switches it off. OTEL_SDK_DISABLED=true switches off all. Unlike the SDK, which falls back to a
-// default, FromEnv returns an error that wraps [ErrConfig] for an exporter, a protocol or an
-// endpoint that is not known, and names the variable.
+// …_LOGS_ENDPOINT) is; "none" switches it off. OTEL_SDK_DISABLED=true switches off all.
+//
+// The Env can be used even if there is an error, which wraps [ErrConfig] and names each variable that was not
+// understood, and what was made of it: an exporter that is not known is left out, in place of a protocol that is not
+// known it is http/protobuf, and a signal whose endpoint is no URL is not exported.
 func FromEnv() (Env, error) {
 	// The specification takes every other text as false.
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") {
@@ -64,45 +66,63 @@ func FromEnv() (Env, error) {
 	t, errTraces := pipelineFromEnv(traces)
 	m, errMetrics := pipelineFromEnv(metrics)
 	l, errLogs := pipelineFromEnv(logs)
-	if err := errors.Join(errTraces, errMetrics, errLogs); err != nil {
-		return Env{}, err
-	}
-	return Env{Traces: t, Metrics: m, Logs: l}, nil
+	return Env{Traces: t, Metrics: m, Logs: l}, errors.Join(errTraces, errMetrics, errLogs)
 }
 
 func pipelineFromEnv(s signal) (Pipeline, error) {
 	variable, value := lookup("OTEL_EXPORTER_OTLP_"+s.upper+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-	enabled := value != ""
-	name := "OTEL_" + s.upper + "_EXPORTER"
-	switch exporter := strings.TrimSpace(os.Getenv(name)); exporter {
-	case "":
-	case "otlp":
-		enabled = true
-	case "none":
-		enabled = false
-	default:
-		return Pipeline{}, fmt.Errorf("%w: %s %q: must be otlp or none", ErrConfig, name, exporter)
-	}
+	enabled, errExporter := chosenByEnv("OTEL_"+s.upper+"_EXPORTER", value != "")
 	if !enabled {
-		return Pipeline{}, nil
+		return Pipeline{}, errExporter
 	}
 	protocol, errProtocol := protocolFromEnv(s)
 	endpoint, errEndpoint := describe(s, protocol, variable, value)
-	if err := errors.Join(errProtocol, errEndpoint); err != nil {
+	err := errors.Join(errExporter, errProtocol, errEndpoint)
+	if errEndpoint != nil {
 		return Pipeline{}, err
 	}
-	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, chosen: value == ""}, nil
+	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, chosen: value == ""}, err
+}
+
+// chosenByEnv reports whether a list of exporters, which may be meant for programs in all languages, has ours. A
+// list without it is for others alone.
+func chosenByEnv(variable string, byDefault bool) (enabled bool, err error) {
+	list := strings.TrimSpace(os.Getenv(variable))
+	if list == "" {
+		return byDefault, nil
+	}
+	none := false
+	var unknown []string
+	for name := range strings.SplitSeq(list, ",") {
+		switch name = strings.TrimSpace(name); strings.ToLower(name) {
+		case "":
+		case "otlp":
+			enabled = true
+		case "none":
+			none = true
+		default:
+			unknown = append(unknown, name)
+		}
+	}
+	var errs []error
+	if len(unknown) > 0 {
+		errs = append(errs, fmt.Errorf("%w: %s %q: must be otlp or none, %q left out", ErrConfig, variable, list, unknown))
+	}
+	if none && enabled {
+		errs = append(errs, fmt.Errorf("%w: %s %q: must be otlp or none, none is taken", ErrConfig, variable, list))
+	}
+	return enabled && !none, errors.Join(errs...)
 }
 
 func protocolFromEnv(s signal) (Protocol, error) {
 	variable, value := lookup("OTEL_EXPORTER_OTLP_"+s.upper+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-	switch p := Protocol(value); p {
+	switch p := Protocol(strings.ToLower(value)); p {
 	case "":
 		return ProtocolHTTPProtobuf, nil
 	case ProtocolGRPC, ProtocolHTTPProtobuf:
 		return p, nil
 	default:
-		return "", fmt.Errorf("%w: %s %q: must be %s or %s", ErrConfig, variable, value, ProtocolGRPC, ProtocolHTTPProtobuf)
+		return ProtocolHTTPProtobuf, fmt.Errorf("%w: %s %q: must be %s or %s, the latter is taken", ErrConfig, variable, value, ProtocolGRPC, ProtocolHTTPProtobuf)
 	}
 }
 

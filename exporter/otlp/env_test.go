@@ -131,9 +131,9 @@ func TestFromEnvErrors(t *testing.T) {
 		"protocol of one signal": {
 			env: map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT":         "http://c:4318",
-				"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "GRPC",
+				"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "smoke",
 			},
-			want: []string{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", `"GRPC"`},
+			want: []string{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", `"smoke"`},
 		},
 		"exporter": {
 			env:  map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"},
@@ -176,6 +176,42 @@ func TestFromEnvErrors(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("error %q tells the password", err)
+			}
+		})
+	}
+}
+
+// Values that the specification allows, or that a cluster sets for programs in all languages, leave the rest as it is.
+func TestFromEnvLeavesOut(t *testing.T) {
+	const base = "http://c:4318"
+	traces := Pipeline{Enabled: true, Protocol: ProtocolHTTPProtobuf, Endpoint: base + "/v1/traces"}
+	metrics := Pipeline{Enabled: true, Protocol: ProtocolHTTPProtobuf, Endpoint: base + "/v1/metrics"}
+	logs := Pipeline{Enabled: true, Protocol: ProtocolHTTPProtobuf, Endpoint: base + "/v1/logs"}
+	for name, tt := range map[string]struct {
+		variable, value string
+		want            Env
+		silent          bool
+	}{
+		"exporter of others":    {"OTEL_METRICS_EXPORTER", "prometheus", Env{Traces: traces, Logs: logs}, false},
+		"exporters":             {"OTEL_METRICS_EXPORTER", "otlp, console", Env{Traces: traces, Metrics: metrics, Logs: logs}, false},
+		"none and otlp":         {"OTEL_METRICS_EXPORTER", "otlp,none", Env{Traces: traces, Logs: logs}, false},
+		"exporter in capitals":  {"OTEL_METRICS_EXPORTER", "OTLP", Env{Traces: traces, Metrics: metrics, Logs: logs}, true},
+		"none in capitals":      {"OTEL_METRICS_EXPORTER", "None", Env{Traces: traces, Logs: logs}, true},
+		"JSON":                  {"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", Env{Traces: traces, Metrics: metrics, Logs: logs}, false},
+		"protocol in capitals":  {"OTEL_EXPORTER_OTLP_PROTOCOL", "HTTP/protobuf", Env{Traces: traces, Metrics: metrics, Logs: logs}, true},
+		"endpoint of one":       {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "localhost", Env{Traces: traces, Logs: logs}, false},
+		"exporter with a typo":  {"OTEL_LOGS_EXPORTER", "oltp", Env{Traces: traces, Metrics: metrics}, false},
+		"protocol that is none": {"OTEL_EXPORTER_OTLP_PROTOCOL", "smoke", Env{Traces: traces, Metrics: metrics, Logs: logs}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", base)
+			t.Setenv(tt.variable, tt.value)
+			got, err := FromEnv()
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(Pipeline{})); diff != "" {
+				t.Errorf("FromEnv (-want +got):\n%s", diff)
+			}
+			if tt.silent != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.variable) {
+				t.Errorf("FromEnv = %v, want it to name %s, if anything", err, tt.variable)
 			}
 		})
 	}

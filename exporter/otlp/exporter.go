@@ -48,14 +48,14 @@ func newConfig(opts []Option) config {
 	return c
 }
 
-// WithLogger sets who is told of an endpoint that can not be reached or refuses data, and
-// of its return. By default, if this option is not used, it is otel.Handle.
+// WithLogger sets the logger of an endpoint that cannot be reached or refuses data, and of its
+// return. Default: otel.Handle.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c config) config { c.logger = l; return c })
 }
 
-// NewSpanExporter returns an exporter for spans. It does not wait for the endpoint: that
-// none listens is said at the first export. The exporter has no queue; give it to
+// NewSpanExporter returns an exporter for spans. It does not wait for the endpoint: that none
+// listens is logged at the first export. The exporter has no queue; give it to
 // [delivery.NewBatcher] or to one of the SDK's processors. An error wraps [ErrNotConfigured]
 // unless p, from [FromEnv], is enabled.
 //

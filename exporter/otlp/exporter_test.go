@@ -33,10 +33,7 @@ func newTraces(t *testing.T, l *testutil.Log) (*sdktrace.TracerProvider, *delive
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := delivery.NewBatcher(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := delivery.NewBatcher(e)
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(b)), b
 }
 
@@ -151,7 +148,7 @@ func TestExportersDeliver(t *testing.T) {
 	}
 }
 
-// closedPort returns a URL on which nobody listens.
+// closedPort returns a URL on which no server listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -183,8 +180,8 @@ func TestDeadEndpointIsSaidOnce(t *testing.T) {
 					t.Errorf("MeterProvider.ForceFlush = %v, want the failure", err)
 				}
 			}
-			lines := l.Lines()
-			if len(lines) != 2 || !strings.Contains(lines[0], "otlp: traces to "+url) || !strings.Contains(lines[1], "otlp: metrics to "+url) {
+			lines := l.Await(2)
+			if said := strings.Join(lines, "\n"); len(lines) != 2 || !strings.Contains(said, "otlp: traces to "+url) || !strings.Contains(said, "otlp: metrics to "+url) {
 				t.Errorf("%d lines said, want one for traces and one for metrics:\n%s", len(lines), strings.Join(lines, "\n"))
 			}
 			if s := b.Stats(); s.Failed != rounds || s.Ended() != rounds {
@@ -309,7 +306,7 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 			if s := le.Stats(); s.Exported != 0 || s.Rejected != 1 || s.Failed != 0 {
 				t.Errorf("log Stats = %+v, want 1 rejected", s)
 			}
-			if lines := l.Lines(); len(lines) != 3 {
+			if lines := l.Await(3); len(lines) != 3 {
 				t.Errorf("%d lines said, want one a signal:\n%s", len(lines), strings.Join(lines, "\n"))
 			}
 		})

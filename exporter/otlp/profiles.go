@@ -68,11 +68,11 @@ func NewProfileExporter(p Pipeline, r *resource.Resource, opts ...Option) (*Prof
 	return e, nil
 }
 
-// Export converts a profile, see [ConvertProfile], and sends it, unless it has no samples. It tries again while the other side is
+// Export converts a profile, see convertProfile, and sends it, unless it has no samples. It tries again while the other side is
 // not ready, and takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most, by default 10 s, or until ctx ends. The monitor
 // says the first failure of a kind, as it does for the other signals, so the error need not be logged.
 func (e *ProfileExporter) Export(ctx context.Context, p *profile.Profile) error {
-	data, err := ConvertProfile(p, e.resource)
+	data, err := convertProfile(p, e.resource)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (e *ProfileExporter) Shutdown(ctx context.Context) error {
 // type of its samples.
 func (e *ProfileExporter) Stats() delivery.Stats { return e.monitor.Stats() }
 
-// retryable is an error that a further try may cure, after some time if the other side has said so.
+// retryable is an error that a further try may cure, after some time if the endpoint asks for that.
 type retryable struct {
 	err   error
 	after time.Duration
@@ -144,7 +144,7 @@ type retryable struct {
 
 func (r *retryable) Error() string { return r.err.Error() }
 
-// Unwrap returns the error, and the time in the way in which package backoff wants to be told.
+// Unwrap returns the error, and the time in the way that package backoff expects.
 func (r *retryable) Unwrap() []error {
 	if r.after <= 0 {
 		return []error{r.err}

@@ -8,28 +8,37 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/resource"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+
+	"github.com/otelprof/otelprof/internal/otlppb"
+	"github.com/otelprof/otelprof/spans/stacks"
 )
 
 // The labels of a sample that become its link to a span. Their values are hexadecimal.
 const (
-	TraceIDLabel = "trace_id"
-	SpanIDLabel  = "span_id"
+	traceIDLabel = stacks.TraceIDLabel
+	spanIDLabel  = stacks.SpanIDLabel
 )
 
 // profileScope is the instrumentation scope of all profiles.
 const profileScope = "github.com/otelprof/otelprof/spans/stacks"
 
-// ConvertProfile makes the ProfilesData of OTLP v1development of a pprof profile: one Profile for each
-// type of sample, with stacks, functions and strings in common tables. Samples with both of the labels
-// [TraceIDLabel] and [SpanIDLabel] get a link to that span; other labels become attributes. Samples
-// that are alike but for their value are added up, and those of the value 0 left out.
+// convertProfile makes the ProfilesData of OTLP v1development of a pprof profile: one Profile for each
+// type of sample, with stacks, functions and strings in common tables. The profile's default type, or the last one, is the
+// first, which is what backends show. A sample is what has the same stack, attributes and link; the values of those
+// that are alike are added up, and 0 is left out.
 //
-// Functions, the base names of their files, and lines leave the process; addresses, mappings, comments
-// and directories do not.
-func ConvertProfile(p *profile.Profile, r *resource.Resource) (*profilepb.ProfilesData, error) {
+// Samples with both of the labels traceIDLabel and spanIDLabel get a link to that span. The labels that recordings
+// have for regions become otelprof.region.name and otelprof.region.scope, and their number, which only its own process
+// knows, is left out. Other labels become attributes of the same name. Frames have a profile.frame.type where their file
+// tells which. What pprof has beyond OTLP becomes pprof.* attributes, as semantic conventions say.
+//
+// Functions, the base names of their files, and lines leave the process, and comments that are not recordings' own;
+// addresses, mappings and directories do not.
+func convertProfile(p *profile.Profile, r *resource.Resource) (*profilepb.ProfilesData, error) {
 	if p == nil {
 		return nil, fmt.Errorf("otlp: profile nil: must not be nil")
 	}
@@ -42,17 +51,25 @@ func ConvertProfile(p *profile.Profile, r *resource.Resource) (*profilepb.Profil
 	d := newDictionary()
 	samples := make([]sampleIdentity, len(p.Sample))
 	for i, s := range p.Sample {
-		samples[i] = d.identity(s)
+		if slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 }) { // of others the tables would have orphans
+			samples[i] = d.identity(s)
+		}
 	}
-	scope := &profilepb.ScopeProfiles{Scope: &commonpb.InstrumentationScope{Name: profileScope}}
-	for i, kind := range p.SampleType {
+	order := sampleTypeOrder(p)
+	scope := &profilepb.ScopeProfiles{
+		Scope:     &commonpb.InstrumentationScope{Name: profileScope, Attributes: scopeAttributes(p, order)},
+		SchemaUrl: semconv.SchemaURL,
+	}
+	attributes := d.profileAttributes(p)
+	for _, i := range order {
 		out := &profilepb.Profile{
-			SampleType:   d.valueType(kind),
-			TimeUnixNano: uint64(max(0, p.TimeNanos)),
-			DurationNano: uint64(max(0, p.DurationNanos)),
-			PeriodType:   d.valueType(p.PeriodType),
-			Period:       p.Period,
-			ProfileId:    make([]byte, 16),
+			SampleType:       d.valueType(p.SampleType[i]),
+			TimeUnixNano:     uint64(max(0, p.TimeNanos)),
+			DurationNano:     uint64(max(0, p.DurationNanos)),
+			PeriodType:       d.valueType(p.PeriodType),
+			Period:           p.Period,
+			ProfileId:        make([]byte, 16),
+			AttributeIndices: attributes,
 		}
 		_, _ = rand.Read(out.ProfileId) // it never fails
 		out.Samples = sum(p.Sample, samples, i)
@@ -60,7 +77,7 @@ func ConvertProfile(p *profile.Profile, r *resource.Resource) (*profilepb.Profil
 	}
 	return &profilepb.ProfilesData{
 		ResourceProfiles: []*profilepb.ResourceProfiles{{
-			Resource:      &resourcepb.Resource{Attributes: keyValues(r.Attributes())},
+			Resource:      &resourcepb.Resource{Attributes: otlppb.KeyValues(r.Attributes())},
 			SchemaUrl:     r.SchemaURL(),
 			ScopeProfiles: []*profilepb.ScopeProfiles{scope},
 		}},
@@ -105,30 +122,37 @@ func (d *dictionary) identity(s *profile.Sample) sampleIdentity {
 		locations = append(locations, d.location(l))
 	}
 	id := sampleIdentity{stack: d.stack(locations), link: d.link(s)}
-	for _, label := range sortedKeys(s.Label) {
-		if id.link != 0 && (label == TraceIDLabel || label == SpanIDLabel) {
-			continue
+	seen := map[string]bool{} // the keys of a sample are different
+	if id.link != 0 {
+		seen[traceIDLabel], seen[spanIDLabel] = true, true
+	}
+	named := len(s.Label[stacks.NameLabel]) > 0
+	add := func(label, unit string, value *commonpb.AnyValue) {
+		key, internal := attributeKey(label, named)
+		if internal || seen[key] {
+			return
 		}
-		values := s.Label[label]
-		id.attributes = append(id.attributes, d.attribute(label, "", list(values, stringValue)))
+		seen[key] = true
+		id.attributes = append(id.attributes, d.attribute(key, unit, value))
+	}
+	for _, label := range sortedKeys(s.Label) {
+		add(label, "", list(s.Label[label], otlppb.String))
 	}
 	for _, label := range sortedKeys(s.NumLabel) {
-		if _, taken := s.Label[label]; taken {
-			continue // the keys of a sample are different
-		}
 		unit := ""
 		if units := s.NumUnit[label]; len(units) > 0 {
 			unit = units[0]
 		}
-		id.attributes = append(id.attributes, d.attribute(label, unit, list(s.NumLabel[label], intValue)))
+		add(label, unit, list(s.NumLabel[label], otlppb.Int))
 	}
+	slices.Sort(id.attributes)
 	id.key = indexes(id.attributes)
 	return id
 }
 
 // link returns the link of a sample whose labels name a span, 0 for any other.
 func (d *dictionary) link(s *profile.Sample) int32 {
-	trace, span := hexLabel(s, TraceIDLabel, 16), hexLabel(s, SpanIDLabel, 8)
+	trace, span := hexLabel(s, traceIDLabel, 16), hexLabel(s, spanIDLabel, 8)
 	if trace == nil || span == nil {
 		return 0
 	}

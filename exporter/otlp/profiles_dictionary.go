@@ -12,10 +12,12 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/otelprof/otelprof/internal/otlppb"
 )
 
 // A dictionary has the tables that the profiles of one message share. The first entry of each is the
-// zero value, which stands for "none".
+// zero value, which stands for "none". All other entries are there once, and used.
 type dictionary struct {
 	tables                                          profilepb.ProfilesDictionary
 	strings                                         map[string]int32
@@ -73,30 +75,52 @@ func (d *dictionary) location(l *profile.Location) int32 {
 	if at, ok := d.known[l]; ok {
 		return at
 	}
-	lines := make([]*profilepb.Line, 0, len(l.Line))
+	out := &profilepb.Location{Lines: make([]*profilepb.Line, 0, len(l.Line))}
 	var key []byte
 	for _, line := range l.Line {
-		out := &profilepb.Line{Line: line.Line, Column: line.Column}
+		to := &profilepb.Line{Line: max(0, line.Line), Column: max(0, line.Column)}
 		if line.Function != nil {
-			out.FunctionIndex = d.function(line.Function)
+			to.FunctionIndex = d.function(line.Function)
 		}
-		lines = append(lines, out)
-		key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(key, int64(out.FunctionIndex)), out.Line), out.Column)
+		out.Lines = append(out.Lines, to)
+		key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(key, int64(to.FunctionIndex)), to.Line), to.Column)
 	}
-	at := intern(&d.tables.LocationTable, d.locations, string(key), func() *profilepb.Location {
-		return &profilepb.Location{Lines: lines}
-	})
+	// Frames that are inlined in each other are of one kind.
+	if kind := locationType(l); kind != "" {
+		out.AttributeIndices = []int32{d.attribute(frameTypeKey, "", otlppb.String(kind))}
+	}
+	if l.IsFolded {
+		out.AttributeIndices = append(out.AttributeIndices, d.attribute(isFoldedKey, "", otlppb.Bool(true)))
+	}
+	key = append(append(key, '/'), indexes(out.AttributeIndices)...)
+	if len(l.Line) == 0 && len(out.AttributeIndices) == 0 {
+		return 0 // not known, which is what the first entry stands for
+	}
+	at := intern(&d.tables.LocationTable, d.locations, string(key), func() *profilepb.Location { return out })
 	d.known[l] = at
 	return at
 }
 
+// locationType is the type of the frames at a location.
+func locationType(l *profile.Location) string {
+	for _, line := range l.Line {
+		if line.Function != nil {
+			return frameType(line.Function)
+		}
+	}
+	return ""
+}
+
 func (d *dictionary) function(f *profile.Function) int32 {
-	out := &profilepb.Function{NameStrindex: d.string(f.Name), StartLine: f.StartLine}
+	out := &profilepb.Function{NameStrindex: d.string(f.Name), StartLine: max(0, f.StartLine)}
 	if f.SystemName != f.Name {
 		out.SystemNameStrindex = d.string(f.SystemName)
 	}
 	if f.Filename != "" {
 		out.FilenameStrindex = d.string(path.Base(strings.ReplaceAll(f.Filename, `\`, "/")))
+	}
+	if out.NameStrindex == 0 && out.SystemNameStrindex == 0 && out.FilenameStrindex == 0 {
+		return 0 // one of them must be there
 	}
 	key := indexes([]int32{out.NameStrindex, out.SystemNameStrindex, out.FilenameStrindex})
 	key += strconv.FormatInt(out.StartLine, 16)

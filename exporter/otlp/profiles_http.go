@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// The Collector wants to be told which of the alpha's versions this is.
+	// The Collector requires the version of the alpha.
 	profilesVersionHeader = "Otlp-Profiles-Development-Version"
 	profilesVersion       = "1"
 
@@ -47,13 +47,19 @@ func newProfileHTTP(endpoint string, t transport) (*profileHTTP, error) {
 			target.User = u.User
 		}
 	}
-	own := http.DefaultTransport.(*http.Transport).Clone()
+	own := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if base, ok := http.DefaultTransport.(*http.Transport); ok { // programs wrap it
+		own = base.Clone()
+	}
 	own.TLSClientConfig = t.tls
 	return &profileHTTP{
-		client: &http.Client{Transport: own}, transport: own,
+		client: &http.Client{Transport: own, CheckRedirect: asItIs}, transport: own,
 		url: target, headers: t.headers, gzip: t.gzip,
 	}, nil
 }
+
+// asItIs follows no redirect: the headers, which may have a key, are for the endpoint alone.
+func asItIs(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesServiceRequest) (*colprofilepb.ExportProfilesServiceResponse, error) {
 	body, err := proto.Marshal(in)
@@ -100,10 +106,13 @@ func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesS
 func (h *profileHTTP) outcome(r *http.Response, answer []byte) (*colprofilepb.ExportProfilesServiceResponse, error) {
 	if r.StatusCode/100 == 2 {
 		out := &colprofilepb.ExportProfilesServiceResponse{}
-		if strings.HasPrefix(r.Header.Get("Content-Type"), protobufType) {
-			if err := proto.Unmarshal(answer, out); err != nil {
-				return nil, fmt.Errorf("answer of %d bytes: must be an ExportProfilesServiceResponse: %w", len(answer), err)
-			}
+		kind := r.Header.Get("Content-Type")
+		if len(answer) > 0 && !strings.HasPrefix(kind, protobufType) {
+			return nil, fmt.Errorf("answer: %d %s with Content-Type %.64q: must be empty or %s: is the URL that of an OTLP endpoint?",
+				r.StatusCode, http.StatusText(r.StatusCode), kind, protobufType)
+		}
+		if err := proto.Unmarshal(answer, out); err != nil {
+			return nil, fmt.Errorf("answer of %d bytes: must be an ExportProfilesServiceResponse: %w", len(answer), err)
 		}
 		return out, nil
 	}

@@ -45,7 +45,7 @@ func testProfile() *profile.Profile {
 			{Location: []*profile.Location{inner, outer}, Value: []int64{3, 3_000_000}},
 			{
 				Location: []*profile.Location{outer}, Value: []int64{2, 2_000_000},
-				Label:    map[string][]string{TraceIDLabel: {testTrace}, SpanIDLabel: {testSpan}},
+				Label:    map[string][]string{traceIDLabel: {testTrace}, spanIDLabel: {testSpan}},
 				NumLabel: map[string][]int64{"bytes": {64}}, NumUnit: map[string][]string{"bytes": {"bytes"}},
 			},
 		},
@@ -126,8 +126,8 @@ func stacksOfPprof(p *profile.Profile) map[string]int64 {
 			}
 			text.WriteString(";")
 		}
-		if len(s.Label[TraceIDLabel]) > 0 {
-			fmt.Fprintf(&text, " link %s %s", s.Label[TraceIDLabel][0], s.Label[SpanIDLabel][0])
+		if len(s.Label[traceIDLabel]) > 0 {
+			fmt.Fprintf(&text, " link %s %s", s.Label[traceIDLabel][0], s.Label[spanIDLabel][0])
 		}
 		for i, kind := range p.SampleType {
 			if s.Value[i] != 0 {
@@ -142,17 +142,7 @@ func stacksOfPprof(p *profile.Profile) map[string]int64 {
 func stacksOfOTLP(t *testing.T, in *colprofilepb.ExportProfilesServiceRequest) map[string]int64 {
 	t.Helper()
 	d := in.Dictionary
-	if d.StringTable[0] != "" || len(d.LocationTable[0].Lines) != 0 || len(d.StackTable[0].LocationIndices) != 0 ||
-		len(d.LinkTable[0].TraceId) != 0 || d.FunctionTable[0].NameStrindex != 0 || d.AttributeTable[0].KeyStrindex != 0 || len(d.MappingTable) != 1 {
-		t.Errorf("dictionary %v: the first entry of each table must be the zero value", d)
-	}
-	seen := map[string]bool{}
-	for _, s := range d.StringTable {
-		if seen[s] {
-			t.Errorf("string table has %q twice", s)
-		}
-		seen[s] = true
-	}
+	holdRules(t, &profilepb.ProfilesData{ResourceProfiles: in.ResourceProfiles, Dictionary: d})
 	out := map[string]int64{}
 	for _, p := range in.ResourceProfiles[0].ScopeProfiles[0].Profiles {
 		for _, s := range p.Samples {
@@ -178,7 +168,7 @@ func stacksOfOTLP(t *testing.T, in *colprofilepb.ExportProfilesServiceRequest) m
 }
 
 func TestProfileMetadata(t *testing.T) {
-	data, err := ConvertProfile(testProfile(), resource.NewSchemaless(
+	data, err := convertProfile(testProfile(), resource.NewSchemaless(
 		attribute.String("service.name", "shop"), attribute.Int64Slice("ids", []int64{1, 2}), attribute.Bool("b", true), attribute.Float64("f", 0.5)))
 	if err != nil {
 		t.Fatal(err)
@@ -215,8 +205,10 @@ func TestProfileMetadata(t *testing.T) {
 	}
 }
 
-// TestRealProfile converts what package runtime/pprof writes.
-func TestRealProfile(t *testing.T) {
+// runtimeProfiles are some that package runtime/pprof writes, by name.
+func runtimeProfiles(t *testing.T) map[string]*profile.Profile {
+	t.Helper()
+	all := map[string]*profile.Profile{}
 	for _, name := range []string{"goroutine", "heap", "threadcreate"} {
 		var b bytes.Buffer
 		if err := pprof.Lookup(name).WriteTo(&b, 0); err != nil {
@@ -226,7 +218,15 @@ func TestRealProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := ConvertProfile(p, nil)
+		all[name] = p
+	}
+	return all
+}
+
+// TestRealProfile converts what package runtime/pprof writes.
+func TestRealProfile(t *testing.T) {
+	for name, p := range runtimeProfiles(t) {
+		data, err := convertProfile(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestConvertProfileRefuses(t *testing.T) {
 	broken := testProfile()
 	broken.Sample[0].Value = nil
 	for name, p := range map[string]*profile.Profile{"nil": nil, "broken": broken, "empty": {}} {
-		if data, err := ConvertProfile(p, nil); err == nil || !strings.HasPrefix(err.Error(), "otlp: profile") {
+		if data, err := convertProfile(p, nil); err == nil || !strings.HasPrefix(err.Error(), "otlp: profile") {
 			t.Errorf("%s: ConvertProfile = %v, %v: want an error", name, data, err)
 		}
 	}
@@ -250,16 +250,16 @@ func TestConvertProfileRefuses(t *testing.T) {
 // TestLinkNeedsBothIDs keeps labels that name no span as attributes.
 func TestLinkNeedsBothIDs(t *testing.T) {
 	for name, labels := range map[string]map[string][]string{
-		"no span":   {TraceIDLabel: {testTrace}},
-		"no trace":  {SpanIDLabel: {testSpan}},
-		"short":     {TraceIDLabel: {"01"}, SpanIDLabel: {testSpan}},
-		"zeros":     {TraceIDLabel: {strings.Repeat("0", 32)}, SpanIDLabel: {testSpan}},
-		"not hex":   {TraceIDLabel: {strings.Repeat("x", 32)}, SpanIDLabel: {testSpan}},
-		"two spans": {TraceIDLabel: {testTrace}, SpanIDLabel: {testSpan, testSpan}},
+		"no span":   {traceIDLabel: {testTrace}},
+		"no trace":  {spanIDLabel: {testSpan}},
+		"short":     {traceIDLabel: {"01"}, spanIDLabel: {testSpan}},
+		"zeros":     {traceIDLabel: {strings.Repeat("0", 32)}, spanIDLabel: {testSpan}},
+		"not hex":   {traceIDLabel: {strings.Repeat("x", 32)}, spanIDLabel: {testSpan}},
+		"two spans": {traceIDLabel: {testTrace}, spanIDLabel: {testSpan, testSpan}},
 	} {
 		p := testProfile()
 		p.Sample[1].Label = labels
-		data, err := ConvertProfile(p, nil)
+		data, err := convertProfile(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,13 +273,13 @@ func TestLinkNeedsBothIDs(t *testing.T) {
 func TestEqualSamplesAreOne(t *testing.T) {
 	p := testProfile()
 	p.Sample = append(p.Sample, p.Sample[0], &profile.Sample{Location: p.Sample[1].Location, Value: []int64{0, 0}})
-	data, err := ConvertProfile(p, nil)
+	data, err := convertProfile(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	samples := data.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].Samples
-	if len(samples) != 2 || samples[0].Values[0] != 6 {
-		t.Errorf("samples %v, want two, the first of 6", samples)
+	if len(samples) != 2 || samples[0].Values[0] != 6_000_000 {
+		t.Errorf("samples %v, want two, the first of 6 ms", samples)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestProfilesAreRefused(t *testing.T) {
 			if s := e.Stats(); s.Failed != 4 || s.FailedExports != 2 || s.Exported != 0 {
 				t.Errorf("Stats = %+v, want 4 failed in 2 exports", s)
 			}
-			if lines := l.Lines(); len(lines) != 1 || !strings.Contains(lines[0], "profiles not delivered") {
+			if lines := l.Await(1); len(lines) != 1 || !strings.Contains(lines[0], "profiles not delivered") {
 				t.Errorf("said %q, want it once", lines)
 			}
 			if err := e.Shutdown(t.Context()); err == nil {
@@ -363,7 +363,7 @@ func TestProfilesDeadEndpoint(t *testing.T) {
 					t.Error("Export = nil, want an error")
 				}
 			}
-			if lines := l.Lines(); len(lines) != 1 {
+			if lines := l.Await(1); len(lines) != 1 {
 				t.Errorf("said %q, want it once", lines)
 			}
 			if s := e.Stats(); s.Failed != 4 || s.Outage == "" {
@@ -478,7 +478,7 @@ func BenchmarkConvertProfile(b *testing.B) {
 	b.ReportAllocs()
 	var data *profilepb.ProfilesData
 	for b.Loop() {
-		data, _ = ConvertProfile(p, nil)
+		data, _ = convertProfile(p, nil)
 	}
 	_ = data
 }

@@ -12,8 +12,8 @@ import (
 // maxSaid bounds what is repeated of a refusal, in bytes.
 const maxSaid = 256
 
-// said is what the body of a refusal tells people: the message of the google.rpc.Status that
-// OTLP asks for, or a text. Of anything else it is the size.
+// said is the text in the body of a refusal: the message of the google.rpc.Status that OTLP
+// asks for, or a text. Of anything else it is the size.
 func said(body string) string {
 	text := body
 	if !isText(text) {

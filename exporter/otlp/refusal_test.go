@@ -26,7 +26,7 @@ func statusBody(t *testing.T, message string) []byte {
 	return body
 }
 
-// What is said of a refusal is readable, whatever the body of the answer.
+// The text of a refusal is readable with any body of the answer.
 func TestRefusalIsReadable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body []byte
@@ -83,7 +83,7 @@ func TestExplainKeepsTheError(t *testing.T) {
 	}
 }
 
-// No body makes reading it fail, nor what is said of it long.
+// No body makes reading it fail, nor the text of the refusal long.
 func FuzzSaid(f *testing.F) {
 	f.Add([]byte("text"))
 	f.Add([]byte{8, 3, 0x12, 4, 'a', 'b'})

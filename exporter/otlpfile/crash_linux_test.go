@@ -60,8 +60,7 @@ func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
 		written := killWriter(t, dir)
 		torn := round == kills-1
 		if torn {
-			// Where the write itself is atomic, a kill can not tear it; a crash of the
-			// machine can.
+			// Where the write itself is atomic, a kill cannot tear it; a crash of the machine can.
 			tear(t, filepath.Join(dir, "traces.jsonl"))
 		}
 		e, err := NewSpanExporter(dir)
@@ -87,7 +86,7 @@ func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
 }
 
 // killWriter kills a process at some point while it writes, and returns how many batches it had
-// said to be written.
+// reported as written.
 func killWriter(t *testing.T, dir string) (written int) {
 	t.Helper()
 	cmd := child(t, "write", dir)
@@ -149,11 +148,15 @@ func fillDisk(dir string) error {
 	if stats.Failed == 0 || stats.Exported == 0 || stats.Exported+stats.Failed != 100 {
 		return fmt.Errorf("stats %+v: want some exported, some failed, 100 in all", stats)
 	}
-	if lines := l.Lines(); len(lines) != 1 {
-		return fmt.Errorf("said %q: want one line", lines)
-	}
 	if err := e.Shutdown(ctx); !errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("shutdown: %w, want EFBIG", err)
+	}
+	// The line is logged on a goroutine of its own.
+	for until := time.Now().Add(10 * time.Second); len(l.Lines()) == 0 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+	if lines := l.Lines(); len(lines) != 1 {
+		return fmt.Errorf("logged %q: want one line", lines)
 	}
 	fmt.Println(stats.Exported)
 	return nil

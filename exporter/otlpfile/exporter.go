@@ -32,9 +32,9 @@ type SpanExporter struct {
 	file *file
 }
 
-// NewSpanExporter opens traces.jsonl in the folder, which must exist. A folder that can not
-// be written to, or that another process or exporter writes to, is an error. A write that fails
-// later is said once and counted; the next one tries again.
+// NewSpanExporter opens traces.jsonl in the folder, which must exist. A folder that cannot be written to, or
+// that another process or exporter writes to, is an error, see [WithWait]. A write that fails later is
+// logged once and counted; the next one tries again. The owner alone may read the files.
 func NewSpanExporter(dir string, opts ...Option) (*SpanExporter, error) {
 	f, m, err := open(dir, "traces", "spans", opts)
 	if err != nil {
@@ -92,9 +92,9 @@ func open(dir, base, unit string, opts []Option) (*file, *delivery.Monitor, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.stats.Torn > 0 {
+	if n := f.counts(); n.Torn > 0 {
 		notice := fmt.Sprintf("otlpfile: %s: %d torn lines, %d bytes, cut off: the process before did not end in order",
-			f.path(), f.stats.Torn, f.stats.TornBytes)
+			f.path(), n.Torn, n.TornBytes)
 		if c.logger == nil {
 			otel.Handle(errors.New(notice))
 		} else {
@@ -137,9 +137,9 @@ func (w spanWriter) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan
 	return w.file.append(append(line, '\n'))
 }
 
-func (w spanWriter) ForceFlush(context.Context) error { return w.file.sync() }
+func (w spanWriter) ForceFlush(ctx context.Context) error { return w.file.within(ctx, w.file.sync) }
 
-func (w spanWriter) Shutdown(context.Context) error { return w.file.close() }
+func (w spanWriter) Shutdown(ctx context.Context) error { return w.file.within(ctx, w.file.close) }
 
 // A refusedError is about data points that OTLP has no words for; the others are written.
 type refusedError struct {
@@ -162,7 +162,7 @@ func (metricWriter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregatio
 	return sdkmetric.DefaultAggregationSelector(k)
 }
 
-func (w metricWriter) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
+func (w metricWriter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	metrics, err := metricsOf(rm)
 	if err != nil {
 		err = &refusedError{delivery.DataPoints(rm) - metrics.DataPointCount(), err}
@@ -174,15 +174,16 @@ func (w metricWriter) Export(_ context.Context, rm *metricdata.ResourceMetrics) 
 	if errEncode != nil {
 		return fmt.Errorf("otlpfile: encode metrics: %w", errEncode)
 	}
-	if errWrite := w.file.append(append(line, '\n')); errWrite != nil {
+	// Also on the goroutine that shuts the SDK's provider down.
+	if errWrite := w.file.within(ctx, func() error { return w.file.append(append(line, '\n')) }); errWrite != nil {
 		return errWrite
 	}
 	return err
 }
 
-func (w metricWriter) ForceFlush(context.Context) error { return w.file.sync() }
+func (w metricWriter) ForceFlush(ctx context.Context) error { return w.file.within(ctx, w.file.sync) }
 
-func (w metricWriter) Shutdown(context.Context) error { return w.file.close() }
+func (w metricWriter) Shutdown(ctx context.Context) error { return w.file.within(ctx, w.file.close) }
 
 // logWriter is spanWriter for log records.
 type logWriter struct{ file *file }
@@ -195,6 +196,6 @@ func (w logWriter) Export(_ context.Context, records []sdklog.Record) error {
 	return w.file.append(append(line, '\n'))
 }
 
-func (w logWriter) ForceFlush(context.Context) error { return w.file.sync() }
+func (w logWriter) ForceFlush(ctx context.Context) error { return w.file.within(ctx, w.file.sync) }
 
-func (w logWriter) Shutdown(context.Context) error { return w.file.close() }
+func (w logWriter) Shutdown(ctx context.Context) error { return w.file.within(ctx, w.file.close) }

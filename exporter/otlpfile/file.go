@@ -1,6 +1,7 @@
 package otlpfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,9 @@ const (
 	stamp     = "20060102T150405.000000000Z"
 )
 
+// lockEvery is how often a lock that another process holds is tried.
+const lockEvery = time.Second
+
 // errInUse is the outcome of a lock that another process, or another exporter, holds.
 var errInUse = errors.New("in use by another process or exporter: must be the only one")
 
@@ -41,18 +45,23 @@ type file struct {
 	dir, base string // base is "traces"
 	maxBytes  int64
 	backups   int
-	unlock    func()
+	rename    func(from, to string) error
+	calls     chan struct{} // of one, see within
 
 	mu     sync.Mutex
-	f      *os.File // nil after a failure, until the next write
-	size   int64    // of f, whole lines only
-	torn   bool     // f is longer than size
+	unlock func()    // nil while another has the lock
+	tried  time.Time // to get it
+	f      *os.File  // nil after a failure, until the next write
+	size   int64     // of f, whole lines only
+	torn   bool      // f is longer than size
 	closed bool
-	stats  FileStats
+
+	counting sync.Mutex // apart: a reader of the counts waits for no disk
+	stats    FileStats
 }
 
 // openFile opens the file of one signal, and cuts off what a killed process left at its
-// end. Another open file of this signal in the folder, in whatever process, is an error.
+// end. Another open file of this signal in the folder, in any process, is an error, unless that is waited for.
 func openFile(dir, base string, c config) (*file, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -61,15 +70,35 @@ func openFile(dir, base string, c config) (*file, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("otlpfile: folder %s: must be a folder", dir)
 	}
-	w := &file{dir: dir, base: base, maxBytes: c.maxBytes, backups: c.backups}
-	if w.unlock, err = lock(filepath.Join(dir, base+".lock")); err != nil {
-		return nil, fmt.Errorf("otlpfile: lock %s: %w", filepath.Join(dir, base+".lock"), cause(err))
+	w := &file{dir: dir, base: base, maxBytes: c.maxBytes, backups: c.backups, rename: os.Rename, calls: make(chan struct{}, 1)}
+	if err := w.lock(); err != nil {
+		if c.waits && errors.Is(err, errInUse) {
+			return w, nil
+		}
+		return nil, err
 	}
 	if err := w.open(); err != nil {
 		w.unlock()
 		return nil, err
 	}
 	return w, nil
+}
+
+// lock makes sure that no other process or exporter writes. w.mu is held, or w is not shared yet.
+func (w *file) lock() error {
+	if w.unlock != nil {
+		return nil
+	}
+	path := filepath.Join(w.dir, w.base+".lock")
+	err := errInUse
+	if now := time.Now(); now.Sub(w.tried) >= lockEvery {
+		w.tried = now
+		w.unlock, err = lock(path)
+	}
+	if err != nil {
+		return fmt.Errorf("otlpfile: lock %s: %w", path, cause(err))
+	}
+	return nil
 }
 
 func (w *file) path() string { return filepath.Join(w.dir, w.base+extension) }
@@ -85,7 +114,7 @@ func (w *file) open() (err error) {
 	if info, err := os.Stat(w.path()); err == nil && !info.Mode().IsRegular() {
 		return errors.New("must be a regular file")
 	}
-	f, err := os.OpenFile(w.path(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(w.path(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -93,8 +122,7 @@ func (w *file) open() (err error) {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.stats.Torn += t.lines
-	w.stats.TornBytes += t.bytes
+	w.count(FileStats{Torn: t.lines, TornBytes: t.bytes})
 	w.f, w.size, w.torn = f, size, false
 	return nil
 }
@@ -121,13 +149,18 @@ func (w *file) append(line []byte) error {
 
 // ready makes sure that w.f is the file of that name, ends with a whole line and has room.
 func (w *file) ready(room int64) error {
+	if err := w.lock(); err != nil {
+		return err
+	}
 	if w.f != nil {
-		// Somebody may have removed or moved the file; writes to it would still succeed.
+		// The file may have been removed or moved; writes to it would still succeed.
 		opened, err := w.f.Stat()
 		named, errNamed := os.Stat(w.path())
 		if err != nil || errNamed != nil || !os.SameFile(opened, named) {
 			_ = w.f.Close()
 			w.f = nil
+		} else if size := opened.Size(); size < w.size {
+			w.size, w.torn = size, false // copied and truncated from outside: to mend it would let it grow
 		}
 	}
 	if w.f == nil {
@@ -170,23 +203,42 @@ func (w *file) rotate() error {
 			return fmt.Errorf("otlpfile: cut %s: %w", w.path(), cause(err))
 		}
 		w.size = 0
-		w.stats.Rotated++
-		w.stats.Removed++
+		w.count(FileStats{Rotated: 1, Removed: 1})
 		return nil
 	}
-	full := filepath.Join(w.dir, w.base+"-"+time.Now().UTC().Format(stamp)+extension)
+	full := filepath.Join(w.dir, w.base+"-"+w.stamp(time.Now())+extension)
 	if _, err := os.Lstat(full); err == nil {
-		// A clock that was set back must not cost a file.
 		return fmt.Errorf("otlpfile: rotate %s: %w", full, fs.ErrExist)
 	}
-	if err := os.Rename(w.path(), full); err != nil {
+	_ = w.f.Close() // synced above, nothing is left to fail; Windows renames no open file
+	w.f = nil
+	if err := w.rename(w.path(), full); err != nil {
 		return fmt.Errorf("otlpfile: rotate %s: %w", w.path(), cause(err))
 	}
-	w.stats.Rotated++
-	_ = w.f.Close() // synced above, nothing is left to fail
-	w.f = nil
+	w.count(FileStats{Rotated: 1})
 	_ = syncDir(w.dir) // after a crash the file may have its old name, its lines are safe
 	return w.open()
+}
+
+// stamp returns the time in the name of a file that is full now. It is later than all others', also after
+// the clock was set back: the order of the names is that in which they were written.
+func (w *file) stamp(now time.Time) string {
+	now = now.UTC()
+	if names, err := w.full(); err == nil && len(names) > 0 {
+		newest, _ := w.stampOf(names[len(names)-1])
+		if next := newest.Add(1); next.After(now) {
+			now = next
+		}
+	}
+	return now.Format(stamp)
+}
+
+// stampOf returns the time in the name of a full file.
+func (w *file) stampOf(name string) (t time.Time, ok bool) {
+	text, ok := strings.CutPrefix(name, w.base+"-")
+	text, isLog := strings.CutSuffix(text, extension)
+	t, err := time.Parse(stamp, text)
+	return t, ok && isLog && err == nil
 }
 
 // prune removes the oldest full files, until keep are left.
@@ -200,7 +252,7 @@ func (w *file) prune(keep int) error {
 		if err := os.Remove(filepath.Join(w.dir, names[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("otlpfile: remove %s: %w", names[0], cause(err)))
 		} else {
-			w.stats.Removed++
+			w.count(FileStats{Removed: 1})
 		}
 		names = names[1:]
 	}
@@ -216,9 +268,7 @@ func (w *file) full() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		t, ok := strings.CutPrefix(e.Name(), w.base+"-")
-		t, isLog := strings.CutSuffix(t, extension)
-		if _, err := time.Parse(stamp, t); ok && isLog && err == nil && e.Type().IsRegular() {
+		if _, ok := w.stampOf(e.Name()); ok && e.Type().IsRegular() {
 			names = append(names, e.Name())
 		}
 	}
@@ -247,7 +297,9 @@ func (w *file) close() error {
 		return nil
 	}
 	w.closed = true
-	defer w.unlock()
+	if w.unlock != nil {
+		defer w.unlock()
+	}
 	if w.f == nil {
 		return nil
 	}
@@ -259,9 +311,44 @@ func (w *file) close() error {
 	return nil
 }
 
+// within calls f, which may wait for a disk that hangs, and returns when ctx ends, at the latest: f goes on
+// then, and so long no other begins.
+func (w *file) within(ctx context.Context, f func() error) error {
+	select {
+	case w.calls <- struct{}{}: // also if ctx has ended: a file is to be closed
+	default:
+		select {
+		case w.calls <- struct{}{}:
+		case <-ctx.Done():
+			return fmt.Errorf("otlpfile: %s: %w", w.path(), ctx.Err())
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := f()
+		<-w.calls
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("otlpfile: %s: %w", w.path(), ctx.Err())
+	}
+}
+
+func (w *file) count(more FileStats) {
+	w.counting.Lock()
+	defer w.counting.Unlock()
+	w.stats.Torn += more.Torn
+	w.stats.TornBytes += more.TornBytes
+	w.stats.Rotated += more.Rotated
+	w.stats.Removed += more.Removed
+}
+
 func (w *file) counts() FileStats {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.counting.Lock()
+	defer w.counting.Unlock()
 	return w.stats
 }
 

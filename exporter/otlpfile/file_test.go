@@ -277,14 +277,14 @@ func TestFailureIsSaidOnce(t *testing.T) {
 			t.Error("ForceFlush = nil, want the failure")
 		}
 	}
-	if lines := l.Lines(); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
+	if lines := l.Await(1); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
 		t.Errorf("said %q, want the failure once", lines)
 	}
 	if err := os.Rename(dir+".away", dir); err != nil {
 		t.Fatal(err)
 	}
 	export(t, e, stub("a", 1, 1))
-	if lines := l.Lines(); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
+	if lines := l.Await(2); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
 		t.Errorf("said %q, want the return once", lines)
 	}
 	if s := e.Stats(); s.Exported != 2 || s.Failed != 5 {

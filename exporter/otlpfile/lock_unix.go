@@ -12,7 +12,7 @@ import (
 // process ends, however that comes about. Two processes that cut and rotate the same file
 // would lose each other's lines.
 func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrConfig is wrapped by errors about options.
-var ErrConfig = errors.New("otlpfile: config")
+var ErrConfig = errors.New("otlpfile: configuration")
 
 // An Option sets how files are written.
 type Option interface{ apply(config) config }
@@ -19,6 +19,7 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	maxBytes int64
 	backups  int
+	waits    bool
 	logger   *slog.Logger
 }
 
@@ -38,21 +39,26 @@ func newConfig(opts []Option) (config, error) {
 }
 
 // WithMaxSize sets the size in bytes, at least 1, past which a file is not written on; a
-// line that is longer gets a file of its own. By default, if this option is not used, it is
-// 64 MiB.
+// line that is longer gets a file of its own. Default: 64 MiB.
 func WithMaxSize(bytes int64) Option {
 	return optionFunc(func(c config) config { c.maxBytes = bytes; return c })
 }
 
 // WithBackups sets how many full files of each signal are kept, in [0, 10000]; with the one
-// being written, n+1 times the size is what a signal takes. By default, if this option is not
-// used, it is 4.
+// being written, n+1 times the size is what a signal takes. Default: 4.
 func WithBackups(n int) Option {
 	return optionFunc(func(c config) config { c.backups = n; return c })
 }
 
-// WithLogger sets who is told of writes that fail, of their return and of torn lines that
-// were cut. By default, if this option is not used, it is otel.Handle.
+// WithWait takes a folder that another process writes to: it is tried at writes, each second at most, until the
+// other has ended, as in a rolling restart on one volume. Till then writes fail, which is logged once and counted.
+// Default: such a folder is an error.
+func WithWait() Option {
+	return optionFunc(func(c config) config { c.waits = true; return c })
+}
+
+// WithLogger sets the logger of writes that fail, of their recovery and of torn lines that
+// were cut. Default: otel.Handle.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c config) config { c.logger = l; return c })
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,11 +15,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "-"+peerFlag { // of TestServe
+	if len(os.Args) == 3 && (os.Args[1] == "-"+peerFlag || os.Args[1] == "-"+webPeerFlag) { // of TestServe and TestWorkloads
 		main()
 		return
 	}
@@ -28,36 +30,71 @@ func TestMain(m *testing.M) {
 func TestSummarize(t *testing.T) {
 	around := func(v float64) span { return span{v, v - 0.5, v + 0.5} }
 	cells := []cell{
-		{Mode: causal.ModeOverlap, Predicted: 10, Lo: 9, Hi: 11, Actual: around(10.5)},
-		{Mode: causal.ModeOverlap, Predicted: 20, Lo: 19, Hi: 21, Actual: span{21.3, 20.4, 22.2}}, // not covered, but agrees: 1.3 < √(1²+0.9²)
-		{Mode: causal.ModeOverlap, Predicted: 30, Lo: 29, Hi: 31, Actual: around(27)},             // no
-		{Mode: causal.ModeOverlap, Withheld: "too little"},
-		{Mode: causal.ModeOverlap, Predicted: 90, Unclaimed: true},
-		{Mode: causal.ModeDilation, Predicted: 80},
+		{Mode: profile.ModeOverlap, Predicted: 10, Lo: 9, Hi: 11, Actual: around(10.5)},
+		{Mode: profile.ModeOverlap, Predicted: 20, Lo: 19, Hi: 21, Actual: span{21.3, 20.4, 22.2}}, // not covered, but agrees: 1.3 < √(1²+0.9²)
+		{Mode: profile.ModeOverlap, Predicted: 30, Lo: 29, Hi: 31, Actual: around(27)},             // no
+		{Mode: profile.ModeOverlap, Withheld: "too little"},
+		{Mode: profile.ModeOverlap, Predicted: 90, Unclaimed: true},
+		{Mode: profile.ModeDilation, Predicted: 80},
 	}
 	want := summary{cells: 4, withheld: 1, meanAbsError: (0.5 + 1.3 + 3) / 3, worst: 3, coverage: 1. / 3, agreement: 2. / 3}
-	got := summarize(cells, causal.ModeOverlap)
+	got := summarize(cells, profile.ModeOverlap)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(summary{}), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("summarize differs, -want +got:\n%s", diff)
 	}
 	line := "accuracy SUMMARY mode=overlap cells=4 mean_abs_error=1.60 worst=3.00 coverage=0.33 withheld=1"
-	if got := got.line(causal.ModeOverlap); got != line {
+	if got := got.line("mode=overlap"); got != line {
 		t.Errorf("line = %q, want %q", got, line)
 	}
 }
 
 func TestSummarizeNothing(t *testing.T) {
-	got := summarize([]cell{{Mode: causal.ModeOverlap, Withheld: "no"}}, causal.ModeOverlap)
+	got := summarize([]cell{{Mode: profile.ModeOverlap, Withheld: "no"}}, profile.ModeOverlap)
 	if got.cells != 1 || got.withheld != 1 || !math.IsNaN(got.meanAbsError) || !math.IsNaN(got.worst) || !math.IsNaN(got.coverage) {
 		t.Errorf("summarize = %+v, want NaN without a number", got)
 	}
 }
 
+// TestModes has each mode claim what it is right for, and each class of programs summed up.
+func TestModes(t *testing.T) {
+	for _, w := range append(workloads(), plainWorkloads()...) {
+		l := newLab(w, thorough())
+		if l.unclaimed(profile.ModeDilation) || l.unclaimed(profile.ModeReplay) || l.unclaimed(modeRuntime) || l.unclaimed(profile.ModeOverlap) != w.withholds {
+			t.Errorf("%s: only overlap may leave a program out", w.name)
+		}
+		if !slices.Contains(classes, w.class) {
+			t.Errorf("%s: class %q: must be one of %q", w.name, w.class, classes)
+		}
+	}
+	var out strings.Builder
+	o := options{settings: settings{modes: []profile.Mode{profile.ModeDilation}}}
+	o.sumUp(&out, []cell{
+		{Mode: profile.ModeDilation, Class: outside, Predicted: 10, Lo: 9, Hi: 11, Actual: span{12, 11, 13}},
+		{Mode: profile.ModeDilation, Class: crowded, Predicted: 20, Lo: 19, Hi: 21, Actual: span{20, 19, 21}},
+		{Mode: profile.ModeDilation, Class: crowded, Withheld: "too little"},
+		{Mode: profile.ModeDilation, Class: contended, Predicted: 90, Unclaimed: true},
+	})
+	want := []string{
+		"accuracy SUMMARY mode=dilation cells=3 mean_abs_error=1.00 worst=2.00 coverage=0.50 withheld=1",
+		"accuracy SUMMARY mode=dilation class=outside cells=1 mean_abs_error=2.00 worst=2.00 coverage=0.00 withheld=0",
+		"accuracy SUMMARY mode=dilation class=saturated cells=2 mean_abs_error=0.00 worst=0.00 coverage=1.00 withheld=1",
+		"# dilation: coverage is 0.50 if the interval of the actual value is allowed for",
+	}
+	if diff := cmp.Diff(want, strings.Split(out.String(), "\n")[:len(want)]); diff != "" {
+		t.Errorf("the summary differs, -want +got:\n%s", diff)
+	}
+}
+
 func TestCellLine(t *testing.T) {
-	c := cell{Workload: "join", Mode: causal.ModeOverlap, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{Value: 25}}
+	c := cell{Workload: "join", Mode: profile.ModeOverlap, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{Value: 25}}
 	want := "accuracy join mode=overlap region=a speedup=0.25 predicted=24.90 lo=24.70 hi=25.10 actual=25.00 error=-0.10"
 	if got := c.line(); got != want {
 		t.Errorf("line = %q, want %q", got, want)
+	}
+	about := cell{Workload: "pool", Mode: profile.ModeReplay, Program: "build=go types=plain", Question: "pool to=6", Predicted: 18, Lo: 17, Hi: 19, Actual: span{Value: 17.5}}
+	other := "accuracy pool mode=replay build=go types=plain question=pool to=6 predicted=18.00 lo=17.00 hi=19.00 actual=17.50 error=+0.50"
+	if got := about.line(); got != other {
+		t.Errorf("line = %q, want %q", got, other)
 	}
 	c.Withheld = `too "few"`
 	want = `accuracy join mode=overlap region=a speedup=0.25 withheld="too \"few\""`
@@ -121,13 +158,13 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}, {"-types", "plain"}, {"-mode", "replay", "-types", "none"}, {"-corpus", "x"}} {
+	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}, {"-types", "plain"}, {"-mode", "replay", "-types", "none"}, {"-corpus", "x"}, {"-structure"}, {"-mode", "replay", "-structure", "-corpus", "x"}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("run(%q) = nil, want an error", args)
 		}
 	}
 	o, err := parseFlags([]string{"-quick", "-mode", "overlap", "-only", "join"}, &bytes.Buffer{})
-	if err != nil || len(o.modes) != 1 || o.modes[0] != causal.ModeOverlap || len(o.speedups) >= len(thorough().speedups) {
+	if err != nil || len(o.modes) != 1 || o.modes[0] != profile.ModeOverlap || len(o.speedups) >= len(thorough().speedups) {
 		t.Errorf("parseFlags = %+v, %v; want overlap only, and fewer speed-ups", o, err)
 	}
 }
@@ -158,7 +195,7 @@ func idle(t *testing.T) spans.Hook {
 	return c.Hook()
 }
 
-// TestFail has a workload that cannot work: whoever ends the program is told.
+// TestFail has a workload that cannot work: the error reaches the end of the program.
 func TestFail(t *testing.T) {
 	want := errors.New("no")
 	p := start(workload{run: func(_ context.Context, p *program) { p.fail(want) }}, idle(t))

@@ -13,7 +13,7 @@ var perSecond float64
 var sink atomic.Uint64
 
 // burn computes for as long as an undisturbed processor takes for that many seconds. While
-// somebody else has the processor, nothing is done.
+// another thread has the processor, nothing is done.
 func burn(seconds float64) { steps(int(seconds * perSecond)) }
 
 func steps(n int) {

@@ -5,17 +5,18 @@ import (
 	"math"
 	"slices"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // A cell is one question, and what the real thing answered. All numbers but the speed-up are in
 // percent.
 type cell struct {
 	Workload string
-	Mode     causal.Mode
+	Mode     profile.Mode
 	Region   string
-	Metric   causal.Metric // "" for throughput
-	Speedup  float64       // in [0, 1)
+	Metric   profile.Metric // "" for throughput
+	Speedup  float64        // in [0, 1)
+	Question string         // about how the program is built, in place of a region: "capacity to=8"
 
 	Program string // how the program was made, for mode replay: "build=go types=plain"
 	Class   class
@@ -47,11 +48,17 @@ func (c cell) line() string {
 	if c.Program != "" {
 		head += c.Program + " "
 	}
-	head += fmt.Sprintf("region=%s ", c.Region)
+	if c.Question == "" {
+		head += fmt.Sprintf("region=%s ", c.Region)
+	}
 	if c.Metric != "" {
 		head += fmt.Sprintf("metric=%s ", c.Metric)
 	}
-	head += fmt.Sprintf("speedup=%.2f ", c.Speedup)
+	if c.Question == "" {
+		head += fmt.Sprintf("speedup=%.2f ", c.Speedup)
+	} else {
+		head += fmt.Sprintf("question=%s ", c.Question)
+	}
 	if c.Withheld != "" {
 		return head + fmt.Sprintf("withheld=%q", c.Withheld)
 	}
@@ -69,7 +76,7 @@ type summary struct {
 }
 
 // summarize sums up the cells of a mode that count. Without a number, all but the counts are NaN.
-func summarize(cells []cell, mode causal.Mode) summary {
+func summarize(cells []cell, mode profile.Mode) summary {
 	var s summary
 	covered, agreed := 0, 0
 	for _, c := range cells {
@@ -100,8 +107,9 @@ func summarize(cells []cell, mode causal.Mode) summary {
 	return s
 }
 
-func (s summary) line(mode causal.Mode) string {
-	return fmt.Sprintf("accuracy SUMMARY mode=%s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f withheld=%d", mode, s.cells, s.meanAbsError, s.worst, s.coverage, s.withheld)
+// line is how a summary is printed; what names the mode, and the class if it is one's.
+func (s summary) line(what string) string {
+	return fmt.Sprintf("accuracy SUMMARY %s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f withheld=%d", what, s.cells, s.meanAbsError, s.worst, s.coverage, s.withheld)
 }
 
 // median returns the value in the middle, or the mean of the two; of nothing it is NaN.

@@ -22,13 +22,14 @@ func join(a, b time.Duration) func(context.Context, *program) {
 func mutexes(n int, work func(*program, context.Context, string, time.Duration), private, critical time.Duration) func(context.Context, *program) {
 	return func(ctx context.Context, p *program) {
 		var wg sync.WaitGroup
-		lock := p.mutex()
+		locks := p.locks(p.types)
 		for range n {
 			wg.Go(func() {
 				for ctx.Err() == nil {
 					work(p, ctx, "private", private)
 					_, span := p.tracer.Start(ctx, "nothing")
 					span.End()
+					lock := locks.any()
 					lock.Lock()
 					work(p, ctx, "critical", critical)
 					lock.Unlock()
@@ -43,7 +44,7 @@ func mutexes(n int, work func(*program, context.Context, string, time.Duration),
 // pipeline makes things and uses them up. A part of each duration is random: vary of it up or down.
 func pipeline(produce, consume time.Duration, vary float64) func(context.Context, *program) {
 	return func(ctx context.Context, p *program) {
-		items := newChannel[int](p.types, 2) // soon empty again, when the producer is slow again
+		items := newChannel[int](p.types, p.room(2)) // soon empty again, when the producer is slow again
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			defer items.Close()
@@ -90,7 +91,7 @@ func serial(ctx context.Context, p *program) {
 
 func serialAndAside(ctx context.Context, p *program) {
 	var wg sync.WaitGroup
-	wg.Go(func() { // nobody waits for this one
+	wg.Go(func() { // no goroutine waits for this one
 		for ctx.Err() == nil {
 			p.io(ctx, "aside", 3*ms)
 		}

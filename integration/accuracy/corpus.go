@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/sched"
 )
 
@@ -94,16 +95,16 @@ func (l *lab) writeTruth(name string, t *tally, loud []float64) (err error) {
 		out.printf("latency %s\n", l.request)
 	}
 	out.printf("# while recording, other processes took of a processor: %.2f\n# windows: %s\n", loud, t)
-	for _, m := range l.metrics(causal.ModeReplay) {
+	for _, m := range l.metrics(profile.ModeReplay) {
 		same := l.real(question{}, m)
 		out.printf("# a/a %s %.2f %.2f %.2f, %d pairs of %v\n", m, same.Value, same.Lo, same.Hi, len(l.null), l.window)
 	}
-	for _, m := range l.metrics(causal.ModeReplay) {
+	for _, m := range l.metrics(profile.ModeReplay) {
 		for _, region := range l.regions {
 			for _, s := range l.speedups {
 				v := l.real(question{region, s}, m)
 				out.printf("%s %.2f %.2f %.2f %.2f", region, s, v.Value, v.Lo, v.Hi)
-				if m != causal.MetricThroughput {
+				if m != profile.MetricThroughput {
 					out.printf(" %s", m)
 				}
 				out.printf("\n")

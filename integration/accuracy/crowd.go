@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// crowd is saturated, in requests of some 10 ms. Whoever has lost the processor waits for all others, a third
+// crowd is saturated, in requests of some 10 ms. A goroutine that has lost the processor waits for all others, a third
 // of a second: one unit in a hundred does, so that the 99th percentile of units is either that or half a
 // millisecond, and the breaker opens when it changes. Of requests each third one waits.
 func crowd(n int) func(context.Context, *program) {

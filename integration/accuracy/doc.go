@@ -20,9 +20,11 @@
 //	                    itself measured: a comment gives the coverage with the error of both allowed for
 //	withheld            how many were not answered
 //
-// Controls have lines of their own, and no part in the summary: two arms that are alike (a/a), a
-// region in which nothing is done (noop), one that nobody waits for (aside) and one that ends before
-// what is waited for (slack) have no effect; where a mode can not be right, it says so (withholds).
+// and one more each class of programs, with class=outside, contended, computing or saturated behind the mode.
+//
+// Controls have lines of their own, and no part in the summary: two arms that are alike (a/a, an A/A test), a
+// region in which nothing is done (noop), one that no goroutine waits for (aside) and one that ends before
+// what is waited for (slack) have no effect; where overlap cannot be right, it withholds the number (withholds).
 //
 // # How it is measured
 //

@@ -5,16 +5,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // judge holds the predictions of a mode against what was measured.
-func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
+func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 	withheld, asked := 0, 0
 	for _, metric := range l.metrics(mode) {
 		for _, region := range l.regions {
 			for _, s := range l.speedups {
-				c := l.cell(mode, metric, question{region, s}, profile)
+				c := l.cell(mode, metric, question{region, s}, p)
 				l.result.Cells = append(l.result.Cells, c)
 				asked++
 				if c.Withheld != "" {
@@ -23,31 +23,26 @@ func (l *lab) judge(mode causal.Mode, profile causal.Profile) {
 			}
 		}
 	}
-	if l.withholds {
+	if l.unclaimed(mode) {
 		l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=withholds workload=%s mode=%s withheld=%d of=%d holds=%s", l.name, mode, withheld, asked, yes(withheld == asked)))
 	}
 	if l.control != "" {
 		s := l.speedups[len(l.speedups)-1]
-		e := l.effect(profile, mode, causal.MetricThroughput, question{l.control, s})
+		e := l.effect(p, mode, profile.MetricThroughput, question{l.control, s})
 		head := fmt.Sprintf("accuracy CONTROL name=%s workload=%s mode=%s region=%s speedup=%.2f ", l.kind, l.name, mode, l.control, s)
-		if e.Withheld != "" {
+		if !e.Known() {
 			l.result.Controls = append(l.result.Controls, head+fmt.Sprintf("withheld=%q", e.Withheld))
 		} else {
 			l.result.Controls = append(l.result.Controls, head+nullLine("predicted", span{100 * e.Reduction, 100 * e.Lo, 100 * e.Hi}))
 		}
 	}
-	if l.withholds {
+	if l.unclaimed(mode) {
 		return
 	}
-	for _, note := range profile.Notes {
-		if !slices.Contains(expected, note) {
-			l.comment("%s: %s", mode, note)
-		}
+	for _, note := range p.Notes {
+		l.comment("%s: %s", mode, note)
 	}
 }
-
-// expected are the notes of profiles that are made here.
-var expected = []string{"no plan has run yet", "merged from 2 profiles", causal.NoteRuntime}
 
 // aa is the control of the measurement itself: two arms that are alike.
 func (l *lab) aa() {
@@ -69,30 +64,30 @@ func yes(ok bool) string {
 }
 
 // cell is the answer to a question, with what is true.
-func (l *lab) cell(mode causal.Mode, metric causal.Metric, q question, profile causal.Profile) cell {
-	c := cell{Workload: l.name, Mode: mode, Region: q.region, Speedup: q.speedup, Unclaimed: l.withholds, Actual: l.real(q, metric)}
-	if metric != causal.MetricThroughput {
+func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profile.Profile) cell {
+	c := cell{Workload: l.name, Mode: mode, Region: q.region, Speedup: q.speedup, Class: l.class, Unclaimed: l.unclaimed(mode), Actual: l.real(q, metric)}
+	if metric != profile.MetricThroughput {
 		c.Metric = metric
 	}
-	if mode == causal.ModeReplay {
-		c.Program, c.Class = l.made(), l.class
+	if mode == profile.ModeReplay {
+		c.Program = l.made()
 	}
-	e := l.effect(profile, mode, metric, q)
-	c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld
+	e := l.effect(p, mode, metric, q)
+	c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld.String()
 	return c
 }
 
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
-func (l *lab) effect(p causal.Profile, mode causal.Mode, metric causal.Metric, q question) causal.Effect {
+func (l *lab) effect(p profile.Profile, mode profile.Mode, metric profile.Metric, q question) profile.Effect {
 	for _, c := range p.Curves {
-		if c.Mode != planned(mode) || c.Region.Span != q.region || c.Progress != l.progressOf(metric) || c.Metric != metric {
+		if c.Mode != planned(mode) || c.Region.Name != q.region || c.Progress != l.progressOf(metric) || c.Metric != metric {
 			continue
 		}
-		if i := slices.IndexFunc(c.Effects, func(e causal.Effect) bool { return math.Abs(e.Speedup-q.speedup) < 1e-9 }); i >= 0 {
+		if i := slices.IndexFunc(c.Effects, func(e profile.Effect) bool { return math.Abs(e.Speedup-q.speedup) < 1e-9 }); i >= 0 {
 			return c.Effects[i]
 		}
 	}
-	return causal.Effect{Speedup: q.speedup, Withheld: "the profile has no such curve"}
+	return profile.Effect{Speedup: q.speedup, Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "the profile has no such curve"}}
 }
 
 func (l *lab) comment(format string, args ...any) {

@@ -6,34 +6,34 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // metrics are what is asked about a program: throughput, and in mode replay, where it has requests, their
 // latency.
-func (w workload) metrics(mode causal.Mode) []causal.Metric {
-	all := []causal.Metric{causal.MetricThroughput}
-	if w.request != "" && mode == causal.ModeReplay {
-		all = append(all, causal.MetricLatencyP50, causal.MetricLatencyP90, causal.MetricLatencyP99)
+func (w workload) metrics(mode profile.Mode) []profile.Metric {
+	all := []profile.Metric{profile.MetricThroughput}
+	if w.request != "" && mode == profile.ModeReplay {
+		all = append(all, profile.MetricLatencyP50, profile.MetricLatencyP90, profile.MetricLatencyP99)
 	}
 	return all
 }
 
 // progressOf is the progress point that a metric is of.
-func (w workload) progressOf(m causal.Metric) string {
-	if m == causal.MetricThroughput {
+func (w workload) progressOf(m profile.Metric) string {
+	if m == profile.MetricThroughput {
 		return done
 	}
 	return w.request
 }
 
 // quantiles are those of the metrics of latency.
-var quantiles = map[causal.Metric]float64{causal.MetricLatencyP50: 0.5, causal.MetricLatencyP90: 0.9, causal.MetricLatencyP99: 0.99}
+var quantiles = map[profile.Metric]float64{profile.MetricLatencyP50: 0.5, profile.MetricLatencyP90: 0.9, profile.MetricLatencyP99: 0.99}
 
 // real returns what was measured when a region was faster, and of no region what two windows that are alike
 // differ by, in percent.
-func (l *lab) real(q question, m causal.Metric) span {
-	if m == causal.MetricThroughput {
+func (l *lab) real(q question, m profile.Metric) span {
+	if m == profile.MetricThroughput {
 		if q.region == "" {
 			return spanOf(l.null)
 		}

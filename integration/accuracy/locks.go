@@ -33,7 +33,7 @@ func tinyLock(ctx context.Context, p *program) {
 	other.Wait()
 }
 
-// transfers is 6 clients who hold two of four locks at a time.
+// transfers is 6 clients that hold two of four locks at a time.
 func transfers(ctx context.Context, p *program) {
 	var accounts [4]sync.Locker
 	for i := range accounts {
@@ -77,7 +77,7 @@ func lru(ctx context.Context, p *program) {
 	})
 }
 
-// singleFlight is 5 clients of a value that is good for 8 uses: one of those who find it used up loads it, and
+// singleFlight is 5 clients of a value that is good for 8 uses: one of those that find it used up loads it, and
 // the others wait for that one.
 func singleFlight(ctx context.Context, p *program) {
 	var (
@@ -139,6 +139,79 @@ func oversubscribed(ctx context.Context, p *program) {
 			p.cpu(ctx, "c", 1200*us)
 			p.cpu(ctx, "w", 800*us)
 			p.io(ctx, "rest", 3*ms)
+			p.progress(ctx)
+		}
+	})
+}
+
+// reload is six readers of what a goroutine replaces each 12 ms, under an RWMutex.
+func reload(ctx context.Context, p *program) {
+	config := p.rwMutex()
+	var reloader sync.WaitGroup
+	reloader.Go(func() {
+		for length := p.lengths(6, 0.3); ctx.Err() == nil; {
+			time.Sleep(length.of(12 * ms))
+			config.Lock()
+			p.io(ctx, "reload", length.of(3*ms))
+			config.Unlock()
+		}
+	})
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
+			config.RLock()
+			p.io(ctx, "read", length.of(2*ms))
+			config.RUnlock()
+			p.io(ctx, "answer", length.of(3*ms))
+			p.progress(ctx)
+		}
+	})
+	reloader.Wait()
+}
+
+// sharded is six clients of a cache in four shards, and a goroutine that goes through all of them, again and again.
+func sharded(ctx context.Context, p *program) {
+	var shards [4]sync.Locker
+	for i := range shards {
+		shards[i] = p.mutex()
+	}
+	var refresher sync.WaitGroup
+	refresher.Go(func() {
+		for length := p.lengths(6, 0.3); ctx.Err() == nil; time.Sleep(length.of(8 * ms)) {
+			for _, shard := range shards {
+				shard.Lock()
+				p.io(ctx, "refresh", length.of(2*ms))
+				shard.Unlock()
+			}
+		}
+	})
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
+			p.io(ctx, "outside", length.of(3*ms))
+			shard := shards[length.IntN(4)]
+			shard.Lock()
+			p.io(ctx, "look up", length.of(ms))
+			shard.Unlock()
+			p.progress(ctx)
+		}
+	})
+	refresher.Wait()
+}
+
+// someLock is eight clients, a third of whose requests need a lock.
+func someLock(ctx context.Context, p *program) {
+	locks := p.locks(p.types)
+	each(8, func(i int) {
+		length := p.lengths(i, 0.4)
+		for n := i; ctx.Err() == nil; n++ {
+			p.io(ctx, "common", length.of(5*ms))
+			if n%3 == 0 {
+				lock := locks.any()
+				lock.Lock()
+				p.io(ctx, "locked", length.of(3*ms))
+				lock.Unlock()
+			} else {
+				p.io(ctx, "free", length.of(2*ms))
+			}
 			p.progress(ctx)
 		}
 	})

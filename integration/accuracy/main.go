@@ -16,7 +16,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func main() {
@@ -36,6 +36,7 @@ type options struct {
 	quick bool
 	lab   string // the workload to measure in this process
 	peer  string // the address of a server, to be the clients of
+	web   string // the address of an HTTP server, the same
 	types types
 	// corpus is the folder that execution traces and what is true of them are written to, "" for none.
 	corpus string
@@ -49,41 +50,46 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
 	flags.StringVar(&o.peer, peerFlag, "", "be the clients of the server at this `address`, for the command itself")
+	flags.StringVar(&o.web, webPeerFlag, "", "be the clients of the HTTP server at this `address`, for the command itself")
 	flags.StringVar((*string)(&o.types), "types", string(causalTypes), "make the programs of replay from these `types`: causal or plain")
 	flags.StringVar(&o.corpus, "corpus", "", "record programs of replay into this `folder`, and what faster regions bring in truth, and predict nothing")
+	structure := flags.Bool("structure", false, "with -mode replay: ask only what other builds would be: channels with more room, larger pools, split locks, other numbers of processors")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("argument %q: unexpected", flags.Arg(0))
 	}
-	if err := o.settle(causal.Mode(*mode)); err != nil {
+	if err := o.settle(profile.Mode(*mode)); err != nil {
 		return o, err
+	}
+	if o.structure = *structure; o.structure && (profile.Mode(*mode) != profile.ModeReplay || o.corpus != "") {
+		return o, errors.New("-structure: must be with -mode replay, without -corpus")
 	}
 	o.only, err = regexp.Compile(*only)
 	return o, err
 }
 
 // settle decides how much is measured.
-func (o *options) settle(mode causal.Mode) error {
+func (o *options) settle(mode profile.Mode) error {
 	o.settings = thorough()
 	if o.quick {
 		o.settings = quick()
 	}
 	switch mode {
 	case "":
-	case causal.ModeOverlap, causal.ModeDilation:
-		o.modes = []causal.Mode{mode}
+	case profile.ModeOverlap, profile.ModeDilation:
+		o.modes = []profile.Mode{mode}
 	case modeRuntime:
-		o.modes = []causal.Mode{mode}
+		o.modes = []profile.Mode{mode}
 		if !o.quick {
 			o.settings = o.shorter()
 		}
 		if err := runtimeKnown(); err != nil {
 			return err
 		}
-	case causal.ModeReplay:
-		o.modes = []causal.Mode{mode}
+	case profile.ModeReplay:
+		o.modes = []profile.Mode{mode}
 		o.settings = o.replayed(o.quick)
 		if o.corpus != "" {
 			o.settings = o.thoroughly()
@@ -94,7 +100,7 @@ func (o *options) settle(mode causal.Mode) error {
 	if o.types != causalTypes && o.types != plainTypes {
 		return fmt.Errorf("-types %q: must be causal or plain", o.types)
 	}
-	if mode != causal.ModeReplay && (o.corpus != "" || o.types != causalTypes) {
+	if mode != profile.ModeReplay && (o.corpus != "" || o.types != causalTypes) {
 		return errors.New("-types and -corpus: must be with -mode replay")
 	}
 	return nil
@@ -108,7 +114,7 @@ func (o *options) workloads() []workload {
 	switch o.modes[0] {
 	case modeRuntime:
 		return plainWorkloads()
-	case causal.ModeReplay:
+	case profile.ModeReplay:
 		return replayedWorkloads(o.types)
 	}
 	return workloads()
@@ -123,25 +129,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if o.peer != "" {
 		return beClients(ctx, o.peer)
 	}
+	if o.web != "" {
+		return beVisitors(ctx, o.web)
+	}
 	if o.lab != "" {
 		return measureHere(o, stdout)
 	}
 	began := time.Now()
 	fmt.Fprintf(stdout, "# %s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	var cells []cell
+	var cells, rebuilt []cell
 	for _, w := range o.workloads() {
-		if !o.only.MatchString(w.name) || o.quick && !w.short && o.only.String() == "" {
+		if !o.only.MatchString(w.name) || o.structure && len(rebuilds[w.name]) == 0 || o.quick && !w.short && o.only.String() == "" {
 			continue
 		}
 		r, err := measureElsewhere(ctx, w.name, args, stderr)
 		if err != nil {
 			return err
 		}
-		cells = append(cells, r.Cells...)
+		cells, rebuilt = append(cells, r.Cells...), append(rebuilt, r.Rebuilt...)
 		r.print(stdout, w)
 	}
 	if o.corpus == "" {
 		o.sumUp(stdout, cells)
+		sumUpRebuilt(stdout, rebuilt)
 	}
 	fmt.Fprintf(stdout, "# %v\n", time.Since(began).Round(time.Second))
 	return nil
@@ -150,12 +160,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // sumUp prints what all cells amount to.
 func (o *options) sumUp(out io.Writer, cells []cell) {
 	for _, mode := range o.modes {
-		if mode == causal.ModeReplay {
+		if mode == profile.ModeReplay {
 			sumUpReplay(out, cells)
 			continue
 		}
 		s := summarize(cells, mode)
-		fmt.Fprintln(out, s.line(mode))
+		fmt.Fprintln(out, s.line(fmt.Sprintf("mode=%s", mode)))
+		for _, class := range classes {
+			if of := summarize(ofClass(class, cells), mode); of.cells > 0 {
+				fmt.Fprintln(out, of.line(fmt.Sprintf("mode=%s class=%s", mode, class)))
+			}
+		}
 		fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", mode, s.agreement)
 	}
 	printPeer(out)
@@ -200,7 +215,7 @@ func measureElsewhere(ctx context.Context, name string, args []string, stderr io
 
 func (r result) print(out io.Writer, w workload) {
 	fmt.Fprintf(out, "\n# %s\n", w.about)
-	for _, c := range r.Cells {
+	for _, c := range slices.Concat(r.Cells, r.Rebuilt) {
 		fmt.Fprintln(out, c.line())
 	}
 	for _, line := range r.Controls {

@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // settings say how much is measured.
 type settings struct {
-	modes    []causal.Mode
+	modes    []profile.Mode
 	speedups []float64
 	rounds   int           // of predictions and of what is held against them
 	overlap  int           // iterations of overlap in a block
@@ -22,11 +25,16 @@ type settings struct {
 	// recordings of that length are what replay takes.
 	recordings int
 	recording  time.Duration
+	// builds is how often a program that is built in another way runs for as long as built.
+	builds int
+	built  time.Duration
+	// structure tells that only other builds are asked about.
+	structure bool
 }
 
 func thorough() settings {
 	return settings{
-		modes: []causal.Mode{causal.ModeOverlap}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
+		modes: []profile.Mode{profile.ModeOverlap}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
 		rounds: 2, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
 	}
 }
@@ -61,6 +69,7 @@ type question struct {
 // A result is what a process hands back.
 type result struct {
 	Cells    []cell
+	Rebuilt  []cell // answers about other builds
 	Comments []string
 	Controls []string
 }
@@ -83,6 +92,11 @@ func newLab(w workload, s settings) *lab {
 	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}}
 }
 
+// unclaimed reports whether modes do not claim to be right about the program.
+func (l *lab) unclaimed(modes ...profile.Mode) bool {
+	return l.withholds && !slices.ContainsFunc(modes, func(m profile.Mode) bool { return m != profile.ModeOverlap })
+}
+
 // again reports whether what has taken since began may be measured again.
 func (l *lab) again(t *tally, began time.Time) bool {
 	if l.wasted >= l.patience {
@@ -96,14 +110,17 @@ func (l *lab) again(t *tally, began time.Time) bool {
 // measure runs all rounds.
 func (l *lab) measure() (result, error) {
 	calibrate()
-	profiles := map[causal.Mode][]causal.Profile{}
+	profiles := map[profile.Mode][]profile.Profile{}
 	blocks := map[string]*tally{"predictions": {}, "windows": {}}
-	if l.withholds {
+	if l.unclaimed(l.modes...) {
 		l.rounds = 1 // one answer is enough to see that there is none
+	}
+	if l.structure {
+		l.rounds = 0 // of questions about regions
 	}
 	for range l.rounds {
 		for _, mode := range l.modes {
-			p, err := l.undisturbed(blocks["predictions"], func() (causal.Profile, error) { return l.predict(mode) })
+			p, err := l.undisturbed(blocks["predictions"], func() (profile.Profile, error) { return l.predict(mode) })
 			if err != nil {
 				return result{}, fmt.Errorf("%s: %s: %w", l.name, mode, err)
 			}
@@ -113,10 +130,17 @@ func (l *lab) measure() (result, error) {
 			return result{}, fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
-	for _, mode := range l.modes {
-		l.judge(mode, causal.Merge(profiles[mode]...))
+	for mode, of := range profiles {
+		l.judge(mode, profile.Merge(of...))
 	}
-	l.aa()
+	if len(profiles) > 0 {
+		l.aa()
+	}
+	if slices.Contains(l.modes, profile.ModeReplay) {
+		if err := l.rebuild(blocks["windows"]); err != nil {
+			return result{}, fmt.Errorf("%s: built in another way: %w", l.name, err)
+		}
+	}
 	for _, what := range []string{"predictions", "windows"} {
 		l.comment("%s: %s", what, blocks[what])
 	}
@@ -142,7 +166,7 @@ func (t *tally) String() string {
 }
 
 // undisturbed predicts, and once more if other processes disturb it.
-func (l *lab) undisturbed(t *tally, predict func() (causal.Profile, error)) (causal.Profile, error) {
+func (l *lab) undisturbed(t *tally, predict func() (profile.Profile, error)) (profile.Profile, error) {
 	t.taken++
 	for try := 0; ; try++ {
 		noise := listen()
@@ -159,17 +183,17 @@ func (l *lab) undisturbed(t *tally, predict func() (causal.Profile, error)) (cau
 }
 
 // predict runs the program under a mode, and returns the profile.
-func (l *lab) predict(mode causal.Mode) (causal.Profile, error) {
-	if mode == causal.ModeReplay {
+func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
+	if mode == profile.ModeReplay {
 		return l.predictReplay()
 	}
-	c, err := causal.New(causal.WithExperiments(caps))
+	c, err := causal.New(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
 	if err != nil {
-		return causal.Profile{}, err
+		return profile.Profile{}, err
 	}
 	p := start(l.workload, c.Hook())
 	if err := l.experiment(c, mode); err != nil {
-		return causal.Profile{}, err
+		return profile.Profile{}, err
 	}
 	profile := c.Profile()
 	if err := p.end(); err != nil {
@@ -178,11 +202,11 @@ func (l *lab) predict(mode causal.Mode) (causal.Profile, error) {
 	return profile, c.Close()
 }
 
-// caps are the limits of experiments: here they harm nobody.
-var caps = causal.Limits{PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute), Duty: 1, Total: causal.Duration(time.Hour)}
+// caps are the limits of experiments, wide, since this is no service.
+var caps = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(time.Hour)}
 
 // experiment lets a plan run until it has made its iterations, or for as long as it may take.
-func (l *lab) experiment(c *causal.Controller, mode causal.Mode) error {
+func (l *lab) experiment(c *causal.Controller, mode profile.Mode) error {
 	plan, err := l.plan(mode)
 	if err != nil {
 		return err
@@ -201,7 +225,7 @@ func (l *lab) experiment(c *causal.Controller, mode causal.Mode) error {
 }
 
 // plan asks about the workload's regions, and its control.
-func (l *lab) plan(mode causal.Mode) (*causal.Plan, error) {
+func (l *lab) plan(mode profile.Mode) (*plan.Plan, error) {
 	regions := []map[string]string{}
 	for _, r := range l.regions {
 		regions = append(regions, map[string]string{"span": r})
@@ -214,9 +238,9 @@ func (l *lab) plan(mode causal.Mode) (*causal.Plan, error) {
 		percents = append(percents, 100*s)
 	}
 	document, err := json.Marshal(map[string]any{
-		"api": causal.API, "id": "accuracy-" + l.name, "expires_at": time.Now().Add(30 * time.Minute), "mode": planned(mode),
+		"api": plan.API, "id": "accuracy-" + l.name, "expires_at": time.Now().Add(30 * time.Minute), "mode": planned(mode),
 		"regions":  regions,
-		"progress": []map[string]string{{"span": done, "type": causal.TypeThroughput}},
+		"progress": []map[string]string{{"span": done, "type": plan.TypeThroughput}},
 		"grid":     map[string]any{"speedups": percents},
 		"timing":   map[string]string{"warmup": "300ms", "experiment": l.window.String(), "cooloff": l.settle.String(), "max_experiment": "2s"},
 		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},
@@ -225,5 +249,5 @@ func (l *lab) plan(mode causal.Mode) (*causal.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return causal.ParsePlan(document)
+	return plan.Parse(document)
 }

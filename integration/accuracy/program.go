@@ -21,6 +21,7 @@ const done = "done"
 // A program is a workload that runs.
 type program struct {
 	types
+	shape
 	tracer    trace.Tracer
 	left      map[string]*factor // by region
 	visits    visits
@@ -38,7 +39,7 @@ type program struct {
 func start(w workload, hook spans.Hook) *program {
 	tp := spans.Wrap(nil, spans.WithHook(hook))
 	ctx, stop := context.WithCancel(context.Background())
-	p := &program{types: w.types, tracer: tp.Tracer("accuracy"), left: map[string]*factor{}, stop: stop, tp: tp}
+	p := &program{types: w.types, shape: w.shape, tracer: tp.Tracer("accuracy"), left: map[string]*factor{}, stop: stop, tp: tp}
 	for _, region := range w.regions {
 		p.left[region] = &factor{}
 		p.left[region].set(1)
@@ -80,11 +81,19 @@ const late = 60 * us
 // io is a span that waits for something outside, for d unless it is made faster. It looks at the
 // clock for the last bit: what a sleep takes longer than asked would not get shorter with d.
 func (p *program) io(ctx context.Context, region string, d time.Duration) {
-	_, span := p.tracer.Start(ctx, region)
+	p.ioAs(ctx, region, region, d)
+}
+
+// ioAs is io by a span that is started with another name.
+func (p *program) ioAs(ctx context.Context, first, region string, d time.Duration) {
+	_, span := p.tracer.Start(ctx, first)
 	began, took := clock.Now(), time.Duration(p.share(region, float64(d)))
 	always := func() bool { return true }
 	clock.Sleep(began, took-late, always)
 	clock.Spin(began, took, always)
+	if first != region {
+		span.SetName(region)
+	}
 	span.End()
 }
 

@@ -15,9 +15,9 @@ func each(n int, run func(i int)) {
 	wg.Wait()
 }
 
-// fanIn is three sources and one consumer, for whom the sources wait when the channel between them is full.
+// fanIn is three sources and one consumer, which the sources wait for when the channel between them is full (backpressure).
 func fanIn(ctx context.Context, p *program) {
-	items := newChannel[int](p.types, 4)
+	items := newChannel[int](p.types, p.room(4))
 	var consumer sync.WaitGroup
 	consumer.Go(func() {
 		length := p.lengths(3, 0.2)
@@ -37,10 +37,10 @@ func fanIn(ctx context.Context, p *program) {
 	consumer.Wait()
 }
 
-// pool is 8 clients who share 3 connections.
+// pool is 8 clients that share 3 connections.
 func pool(ctx context.Context, p *program) {
-	free := newChannel[int](p.types, 3)
-	for connection := range 3 {
+	free := newChannel[int](p.types, p.room(3))
+	for connection := range p.room(3) {
 		free.Send(connection)
 	}
 	each(8, func(i int) {
@@ -101,7 +101,7 @@ func threeAtATime(ctx context.Context, p *program) {
 	}
 }
 
-// batches is 6 clients who wait until a batch with their item is written: four items, or what has come in 4 ms.
+// batches is 6 clients that wait until a batch with their item is written: four items, or what has come in 4 ms.
 func batches(ctx context.Context, p *program) {
 	type item struct{ written channel[int] }
 	items := newChannel[item](p.types, 6)
@@ -139,7 +139,7 @@ func batches(ctx context.Context, p *program) {
 
 // heterogeneous is 8 clients of three servers: a fifth of the requests is six times as long.
 func heterogeneous(ctx context.Context, p *program) {
-	places := newChannel[int](p.types, 3)
+	places := newChannel[int](p.types, p.room(3))
 	each(8, func(i int) {
 		length := p.lengths(i, 0.3)
 		for n := i; ctx.Err() == nil; n++ {
@@ -244,4 +244,65 @@ func actor(ctx context.Context, p *program) {
 	})
 	inbox.Close()
 	server.Wait()
+}
+
+// weighted is seven clients of a semaphore of four tokens. A third of the requests needs two of them.
+func weighted(ctx context.Context, p *program) {
+	tokens, several := newChannel[int](p.types, 4), p.mutex()
+	each(7, func(i int) {
+		length := p.lengths(i, 0.4)
+		for n := i; ctx.Err() == nil; n++ {
+			p.io(ctx, "think", length.of(3*ms))
+			if n%3 == 0 {
+				several.Lock() // else two could have one each
+				tokens.Send(i)
+				tokens.Send(i)
+				several.Unlock()
+				p.io(ctx, "large", length.of(6*ms))
+				tokens.Receive()
+			} else {
+				tokens.Send(i)
+				p.io(ctx, "small", length.of(3*ms))
+			}
+			tokens.Receive()
+			p.progress(ctx)
+		}
+	})
+}
+
+// handlers is four clients, whose requests have a goroutine each, which starts three more. Of those two at a time use
+// what all share.
+func handlers(ctx context.Context, p *program) {
+	shared := newChannel[int](p.types, 2)
+	each(4, func(i int) {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
+			answered := newChannel[int](p.types, 0)
+			go func() {
+				in, request := p.tracer.Start(ctx, "request")
+				parts, in := p.group(in)
+				for range 2 {
+					alone, together := length.of(4*ms), length.of(2*ms)
+					parts.Go(func() error {
+						p.io(in, "alone", alone)
+						shared.Send(i)
+						p.io(in, "together", together)
+						shared.Receive()
+						return nil
+					})
+				}
+				beside := length.of(6 * ms)
+				parts.Go(func() error {
+					p.io(in, "beside", beside)
+					return nil
+				})
+				err := parts.Wait()
+				request.End()
+				if err == nil {
+					p.progress(ctx)
+				}
+				answered.Send(1)
+			}()
+			answered.Receive()
+		}
+	})
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // classes are all of them, in the order of the summary.
@@ -19,30 +20,30 @@ func sumUpReplay(out io.Writer, cells []cell) {
 	program := cells[0].Program
 	fmt.Fprintln(out, replayLine(cells, program))
 	for _, class := range classes {
-		var of []cell
-		for _, c := range cells {
-			if c.Class == class {
-				of = append(of, c)
-			}
-		}
+		of := ofClass(class, cells)
 		if len(of) == 0 { // left out by -only
 			continue
 		}
 		fmt.Fprintln(out, replayLine(of, fmt.Sprintf("%s class=%s", program, class)))
 	}
-	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", causal.ModeReplay, summarize(cells, causal.ModeReplay).agreement)
+	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", profile.ModeReplay, summarize(cells, profile.ModeReplay).agreement)
+}
+
+// ofClass returns the cells of the programs of a class.
+func ofClass(of class, cells []cell) []cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Class != of })
 }
 
 // replayLine sums cells up, with how wide intervals are, and in how many of the programs the region to make faster
 // is named first.
 func replayLine(cells []cell, program string) string {
-	s := summarize(cells, causal.ModeReplay)
+	s := summarize(cells, profile.ModeReplay)
 	first, of := ranked(cells)
 	return fmt.Sprintf("accuracy SUMMARY mode=%s %s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f withheld=%d first_ranked=%d/%d",
-		causal.ModeReplay, program, s.cells, s.meanAbsError, s.worst, s.coverage, medianWidth(cells), s.withheld, first, of)
+		profile.ModeReplay, program, s.cells, s.meanAbsError, s.worst, s.coverage, medianWidth(cells), s.withheld, first, of)
 }
 
-// medianWidth is that of the intervals, in percentage points, NaN if there are none.
+// medianWidth is the median width of the intervals, in percentage points, NaN if there are none.
 func medianWidth(cells []cell) float64 {
 	var widths []float64
 	for _, c := range cells {

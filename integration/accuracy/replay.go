@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/sched"
 )
 
@@ -18,6 +19,7 @@ const leastWindows = 5
 func (s settings) replayed(quick bool) settings {
 	s.speedups, s.rounds, s.pairs, s.patience = []float64{0.25, 0.5, 0.75, 0.95}, 1, 2, 5*time.Second
 	s.recordings, s.recording = leastWindows, 2*time.Second
+	s.builds, s.built = 4, time.Second
 	if quick {
 		s.speedups, s.patience = []float64{0.5, 0.95}, 0
 	}
@@ -40,18 +42,22 @@ func (l *lab) made() string {
 }
 
 // predictReplay records the program while it runs, and returns the profile.
-func (l *lab) predictReplay() (causal.Profile, error) {
+func (l *lab) predictReplay() (profile.Profile, error) {
 	c, err := causal.New()
 	if err != nil {
-		return causal.Profile{}, err
+		return profile.Profile{}, err
 	}
 	p := start(l.workload, c.Hook())
 	time.Sleep(warmUp)
-	for range l.recordings {
-		if err = c.Record(context.Background(), l.recording); err != nil {
-			break
-		}
+	var profile profile.Profile
+	for i := 0; err == nil && (i < l.recordings || i < 2*l.recordings && !enough(profile)); i++ {
+		err = c.Record(context.Background(), l.recording)
+		profile = c.Profile()
 	}
-	profile := c.Profile()
 	return profile, errors.Join(err, p.end(), c.Close())
+}
+
+// enough reports whether a verdict has as many windows as it takes.
+func enough(p profile.Profile) bool {
+	return p.Recorded != nil && len(p.Recorded.Progress) > 0 && p.Recorded.Progress[0].Windows >= leastWindows
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/exp/trace"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestReplayFlags(t *testing.T) {
@@ -47,12 +47,12 @@ func TestReplayLines(t *testing.T) {
 	const program = "build=go types=plain"
 	ask := func(class class, workload, region string, predicted, lo, hi, actual float64) cell {
 		return cell{
-			Workload: workload, Mode: causal.ModeReplay, Program: program, Class: class, Region: region, Speedup: 0.5,
+			Workload: workload, Mode: profile.ModeReplay, Program: program, Class: class, Region: region, Speedup: 0.5,
 			Predicted: predicted, Lo: lo, Hi: hi, Actual: span{actual, actual - 1, actual + 1},
 		}
 	}
 	latency := ask(outside, "a", "x", 8, 6, 12, 10)
-	latency.Metric = causal.MetricLatencyP90
+	latency.Metric = profile.MetricLatencyP90
 	unknown := ask(contended, "b", "y", 0, 0, 0, 40)
 	unknown.Withheld = "too few"
 	cells := []cell{
@@ -103,12 +103,12 @@ func TestShrunk(t *testing.T) {
 	}
 	faster[98] = 99 * ms // the 99th percentile, and no other, is as it was
 	pairs := []requests{{before, faster}, {before, faster}}
-	got := map[causal.Metric]span{}
+	got := map[profile.Metric]span{}
 	for m, q := range quantiles {
 		got[m] = shrunk(pairs, q)
 	}
-	want := map[causal.Metric]span{causal.MetricLatencyP50: {50, 50, 50}, causal.MetricLatencyP90: {50, 50, 50}, causal.MetricLatencyP99: {50, 50, 50}}
-	want[causal.MetricLatencyP99] = span{100 - 100*50./99, 100 - 100*50./99, 100 - 100*50./99}
+	want := map[profile.Metric]span{profile.MetricLatencyP50: {50, 50, 50}, profile.MetricLatencyP90: {50, 50, 50}, profile.MetricLatencyP99: {50, 50, 50}}
+	want[profile.MetricLatencyP99] = span{100 - 100*50./99, 100 - 100*50./99, 100 - 100*50./99}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("shrunk differs, -want +got:\n%s", diff)
 	}
@@ -146,7 +146,7 @@ func TestRewind(t *testing.T) {
 
 // A small round of one workload. What comes out is not judged, see TestMeasure.
 func TestMeasureReplay(t *testing.T) {
-	s := settings{modes: []causal.Mode{causal.ModeReplay}}.replayed(true)
+	s := settings{modes: []profile.Mode{profile.ModeReplay}}.replayed(true)
 	s.speedups, s.pairs, s.window, s.settle, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 100*ms
 	i := slices.IndexFunc(replayedWorkloads(causalTypes), func(w workload) bool { return w.request != "" })
 	r, err := newLab(replayedWorkloads(causalTypes)[i], s).measure()

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // A class is what a program's time is spent on, and so what a prediction has to know.
 type class string
 
@@ -91,7 +93,7 @@ func replayedWorkloads(t types) []workload {
 			regions: []string{"critical", "fetch"}, run: openLoop, varies: true, request: "request",
 		},
 	}
-	return of(t, append(all, untuned()...))
+	return of(t, slices.Concat(all, untuned(), services()))
 }
 
 // untuned are programs that nothing in replay was made for.
@@ -104,6 +106,10 @@ func untuned() []workload {
 		{
 			name: "pipeline_57", about: "5 ms, a channel of 2, 7 ms, each up to a third longer or shorter", class: outside,
 			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 7*ms, 0.33), varies: true,
+		},
+		{
+			name: "pipeline_even", about: "6 ms, a channel of 2, 6 ms, each up to 0.9 of that longer or shorter", class: outside,
+			regions: []string{"produce", "consume"}, run: pipeline(6*ms, 6*ms, 0.9), varies: true,
 		},
 		{
 			name: "bursty", about: "twelve jobs of 4 ms at once for four workers, then 8 ms of nothing", class: outside,
@@ -128,6 +134,62 @@ func untuned() []workload {
 		{
 			name: "once", about: "rounds of four: 2 ms, 4 ms that only the first of them has, 4 ms", class: outside,
 			regions: []string{"make", "after"}, run: onceEach, varies: true,
+		},
+		{
+			name: "weighted", about: "7 clients of 4 places, each 3 ms; a third of the requests takes two places for 6 ms; 3 ms to think", class: contended,
+			regions: []string{"large", "small"}, run: weighted, varies: true,
+		},
+		{
+			name: "handlers", about: "a goroutine for each of 4 clients' requests, which starts three: 4 ms, and 2 ms two at a time, twice; 6 ms", class: contended,
+			regions: []string{"together", "alone", "beside"}, run: handlers, varies: true,
+		},
+		{
+			name: "ticking", about: "4 workers, 7 ms each, and a ticker that lets one of them go on each 3 ms", class: outside,
+			regions: []string{"work"}, run: ticking, varies: true,
+		},
+		{
+			name: "paced", about: "3 loops that take a turn each 8 ms: 4 ms, and 1 ms under a lock", class: outside,
+			regions: []string{"work", "note"}, run: paced, varies: true,
+		},
+		{
+			name: "bounded", about: "2 producers of 5 ms and 2 consumers of 7 ms, a queue of three places by condition variables", class: contended,
+			regions: []string{"consume", "produce"}, run: bounded, varies: true,
+		},
+		{
+			name: "pubsub", about: "a publisher of 4 ms, and 4 subscribers of 5 ms, who take the latest issue", class: contended,
+			regions: []string{"publish", "read"}, run: pubSub, varies: true,
+		},
+		{
+			name: "barrier", about: "rounds of four that wait for each other: 5 ms, and three of 4 ms", class: outside,
+			regions: []string{"longer", "equal"}, run: barrier, varies: true,
+		},
+		{
+			name: "collecting", about: "3 workers, 6 ms each; of their results 2 ms each, and 4 ms for a report each 25 ms, by one goroutine", class: contended,
+			regions: []string{"work", "collect", "report"}, run: collecting, varies: true,
+		},
+		{
+			name: "retried", about: "4 clients, 8 ms each, and 2 servers of 3 ms, each sixth time 14 ms; asked again after 10 ms", class: contended,
+			regions: []string{"serve", "think"}, run: retried, varies: true,
+		},
+		{
+			name: "hedged", about: "4 clients of a replica of 6 ms, and of another one as well if it takes 5 ms", class: outside,
+			regions: []string{"replica", "use"}, run: hedged, varies: true,
+		},
+		{
+			name: "priority", about: "2 workers who take urgent jobs of 2 ms of 3 clients first, and then those of 3 ms of 4 others", class: contended,
+			regions: []string{"urgent", "other"}, run: priority, varies: true,
+		},
+		{
+			name: "reload", about: "6 readers, 2 ms under an RWMutex and 3 ms without, and 3 ms to write each 12 ms", class: contended,
+			regions: []string{"reload", "read", "answer"}, run: reload, varies: true,
+		},
+		{
+			name: "sharded", about: "6 clients, 3 ms each and 1 ms under one of four locks, of which a goroutine holds one after the other for 2 ms", class: contended,
+			regions: []string{"look up", "refresh", "outside"}, run: sharded, varies: true,
+		},
+		{
+			name: "some_lock", about: "8 clients, 5 ms each, and 3 ms under a lock each third time, else 2 ms", class: contended,
+			regions: []string{"common", "locked", "free"}, run: someLock, varies: true,
 		},
 	}
 }

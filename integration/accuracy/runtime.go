@@ -4,19 +4,19 @@ import (
 	"errors"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/sched"
 )
 
-// modeRuntime is causal.ModeOverlap in a program that the scheduler takes part in.
-const modeRuntime causal.Mode = "runtime"
+// modeRuntime is profile.ModeOverlap in a program that the scheduler takes part in.
+const modeRuntime profile.Mode = "runtime"
 
 var errNotRuntime = errors.New("-mode runtime: must be run by otelprof run, which builds the scheduler in")
 
 // planned is the mode that a plan asks for, and that curves have.
-func planned(mode causal.Mode) causal.Mode {
+func planned(mode profile.Mode) profile.Mode {
 	if mode == modeRuntime {
-		return causal.ModeOverlap
+		return profile.ModeOverlap
 	}
 	return mode
 }
@@ -42,55 +42,55 @@ func (s settings) shorter() settings {
 func plainWorkloads() []workload {
 	return of(plainTypes, []workload{
 		{
-			name: "join", about: "1: 5 ms and 3 ms side by side, and a sync.WaitGroup",
+			name: "join", about: "1: 5 ms and 3 ms side by side, and a sync.WaitGroup", class: outside,
 			regions: []string{"a", "b"}, run: join(5*ms, 3*ms), short: true,
 		},
 		{
-			name: "mutex_io", about: "2: 8 goroutines, 5 ms each and 1 ms under a sync.Mutex",
+			name: "mutex_io", about: "2: 8 goroutines, 5 ms each and 1 ms under a sync.Mutex", class: contended,
 			regions: []string{"critical"}, run: mutexes(8, (*program).io, 5*ms, ms), short: true, control: "nothing", kind: "noop",
 		},
 		{
-			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing",
+			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing", class: computing,
 			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us), computes: true, control: "nothing", kind: "noop",
 		},
 		{
-			name: "pipeline", about: "3: 5 ms, a chan of 2, 3.5 ms",
+			name: "pipeline", about: "3: 5 ms, a chan of 2, 3.5 ms", class: outside,
 			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 3500*us, 0),
 		},
 		{
-			name: "fanout", about: "4: 1 ms, then 5 ms and 3.5 ms side by side, then 1 ms",
+			name: "fanout", about: "4: 1 ms, then 5 ms and 3.5 ms side by side, then 1 ms", class: outside,
 			regions: []string{"b1", "b2"}, run: fanOut(ms, 5*ms, 3500*us),
 		},
 		{
-			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside",
+			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside", class: computing,
 			regions: []string{"c"}, run: serialAndAside, computes: true, short: true, control: "aside", kind: "aside",
 		},
 		{
-			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a sync.Mutex",
+			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a sync.Mutex", class: contended,
 			regions: []string{"draw"}, run: randMutex, control: "fetch", kind: "slack",
 		},
 		{
-			name: "fasta", about: "8: 2 workers; random numbers under a sync.Mutex, looked up side by side, written in order",
+			name: "fasta", about: "8: 2 workers; random numbers under a sync.Mutex, looked up side by side, written in order", class: computing,
 			regions: []string{"random", "select"}, run: fasta, computes: true,
 		},
 		{
-			name: "errgroup", about: "an errgroup of two at a time: 5 ms, and twice 2 ms",
+			name: "errgroup", about: "an errgroup of two at a time: 5 ms, and twice 2 ms", class: outside,
 			regions: []string{"long", "short"}, run: grouped,
 		},
 		{
-			name: "netpoll", about: "2: 8 connections of another process, which thinks for 5 ms, and 1 ms under a sync.Mutex",
+			name: "netpoll", about: "2: 8 connections of another process, which thinks for 5 ms, and 1 ms under a sync.Mutex", class: contended,
 			regions: []string{"critical"}, run: serve, short: true, control: "nothing", kind: "noop",
 		},
 		{
-			name: "saturated", about: "5: 8 goroutines that compute on all processors",
+			name: "saturated", about: "5: 8 goroutines that compute on all processors", class: crowded,
 			regions: []string{"c"}, run: saturated(8), computes: true, short: true,
 		},
 		{
-			name: "saturated_64", about: "5: 64 goroutines that compute on all processors",
+			name: "saturated_64", about: "5: 64 goroutines that compute on all processors", class: crowded,
 			regions: []string{"c"}, run: crowd(64),
 		},
 		{
-			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans",
+			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans", class: crowded,
 			regions: []string{"c"}, run: background, long: true,
 		},
 	})

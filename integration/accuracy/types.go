@@ -34,6 +34,7 @@ type waitGroup interface {
 // A condition is what a sync.Cond and a causal.Cond have in common.
 type condition interface {
 	Wait()
+	Signal()
 	Broadcast()
 }
 
@@ -94,6 +95,8 @@ type channel[T any] interface {
 	Receive() (v T, ok bool)
 	// ReceiveWithin is Receive for d at most; late tells that nothing came until then.
 	ReceiveWithin(d time.Duration) (v T, ok, late bool)
+	// TryReceive is Receive if there is an element; ok is false as well if there is none yet.
+	TryReceive() (v T, ok bool)
 	Close()
 }
 
@@ -115,6 +118,14 @@ func (c plainChannel[T]) Receive() (v T, ok bool) {
 	return v, ok
 }
 
+func (c plainChannel[T]) TryReceive() (v T, ok bool) {
+	select {
+	case v, ok = <-c:
+	default:
+	}
+	return v, ok
+}
+
 func (c plainChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -133,4 +144,25 @@ func (c causalChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
 	defer cancel()
 	v, ok, err := c.ReceiveContext(ctx)
 	return v, ok, err != nil
+}
+
+// receiveEither receives from one of two channels, and tells from which. Ok is false if that one is closed and empty.
+func receiveEither[T any](t types, a, b channel[T]) (v T, first, ok bool) {
+	if t == plainTypes {
+		select {
+		case v, ok = <-a.(plainChannel[T]):
+			return v, true, ok
+		case v, ok = <-b.(plainChannel[T]):
+			return v, false, ok
+		}
+	}
+	from, or := a.(causalChannel[T]), b.(causalChannel[T])
+	select {
+	case it := <-from.Receiving():
+		v, ok = from.Received(it)
+		return v, true, ok
+	case it := <-or.Receiving():
+		v, ok = or.Received(it)
+		return v, false, ok
+	}
 }

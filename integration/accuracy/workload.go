@@ -18,7 +18,7 @@ type workload struct {
 	run     func(context.Context, *program)
 	// control is the region without an effect, and kind which control it is.
 	control, kind string
-	// withholds tells that no mode claims to be right here: all say so.
+	// withholds tells that overlap does not claim to be right here, and says so.
 	withholds bool
 	// computes tells that it needs the processors, whose speed changes from one moment to the
 	// next, and has no queues that take long to fill: many short windows tell more than a few.
@@ -31,8 +31,10 @@ type workload struct {
 	varies bool
 	// short tells that it is part of a quick run.
 	short bool
-	// types are whose locks and channels it has, causal's if that is not said.
+	// types are whose locks and channels it has. Default: causal's.
 	types types
+	// shape is how it is built. Default: the usual way.
+	shape shape
 	// class is what it spends its time on, for the summary.
 	class class
 	// request is the span whose latency is asked about as well, "" for none.
@@ -43,43 +45,51 @@ type workload struct {
 func workloads() []workload {
 	return []workload{
 		{
-			name: "join", about: "1: 10 ms and 6 ms side by side, and a join",
+			name: "join", about: "1: 10 ms and 6 ms side by side, and a join", class: outside,
 			regions: []string{"a", "b"}, run: join(10*ms, 6*ms), short: true,
 		},
 		{
-			name: "mutex_io", about: "2: 8 goroutines, 10 ms each and 2 ms under a lock",
+			name: "mutex_io", about: "2: 8 goroutines, 10 ms each and 2 ms under a lock", class: contended,
 			regions: []string{"critical"}, run: mutexes(8, (*program).io, 10*ms, 2*ms), short: true, control: "nothing", kind: "noop",
 		},
 		{
-			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a lock, all computing",
+			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a lock, all computing", class: computing,
 			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us), computes: true,
 		},
 		{
-			name: "pipeline", about: "3: 10 ms, a channel of 2, 7 ms",
+			name: "pipeline", about: "3: 10 ms, a channel of 2, 7 ms", class: outside,
 			regions: []string{"produce", "consume"}, run: pipeline(10*ms, 7*ms, 0),
 		},
 		{
-			name: "fanout", about: "4: 2 ms, then 10 ms and 7 ms side by side, then 2 ms",
+			name: "fanout", about: "4: 2 ms, then 10 ms and 7 ms side by side, then 2 ms", class: outside,
 			regions: []string{"b1", "b2"}, run: fanOut(2*ms, 10*ms, 7*ms),
 		},
 		{
-			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside",
+			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside", class: computing,
 			regions: []string{"c"}, run: serialAndAside, computes: true, short: true, control: "aside", kind: "aside",
 		},
 		{
-			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a lock",
+			name: "renamed", about: "two routes in turn, 10 ms and 6 ms, whose spans start as GET and are renamed", class: outside,
+			regions: []string{"GET /orders/{id}", "GET /carts/{id}"}, run: routes(10*ms, 6*ms), short: true,
+		},
+		{
+			name: "bursts", about: "4 ms, and in each fifth 200 ms 4 ms more, which is a half then", class: outside,
+			regions: []string{"burst"}, run: bursts(4*ms, 4*ms), short: true, varies: true, long: true,
+		},
+		{
+			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a lock", class: contended,
 			regions: []string{"draw"}, run: randMutex,
 		},
 		{
-			name: "fasta", about: "8: 2 workers; random numbers under a lock, looked up side by side, written in order",
+			name: "fasta", about: "8: 2 workers; random numbers under a lock, looked up side by side, written in order", class: computing,
 			regions: []string{"random", "select"}, run: fasta, computes: true,
 		},
 		{
-			name: "saturated", about: "5: 8 goroutines that compute on all processors",
-			regions: []string{"c"}, run: saturated(8), withholds: true, short: true,
+			name: "saturated", about: "5: 8 goroutines that compute on all processors", class: crowded,
+			regions: []string{"c"}, run: saturated(8), computes: true, withholds: true, short: true,
 		},
 		{
-			name: "plain_mutex", about: "mutex_io with a lock of package sync, which nobody sees",
+			name: "plain_mutex", about: "mutex_io with a lock of package sync, which is not seen", class: contended,
 			regions: []string{"critical"}, run: mutexes(8, (*program).io, 10*ms, 2*ms), types: plainTypes, withholds: true,
 		},
 	}

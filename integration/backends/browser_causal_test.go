@@ -13,7 +13,7 @@ func (p *page) click(t testing.TB, selector string) {
 	eval[bool](t, p, fmt.Sprintf("document.querySelector(%q).click(), true", selector))
 }
 
-// write replaces what stands in a field, as if somebody had typed it.
+// write replaces the text of a field, as if a user had typed it.
 func (p *page) write(t testing.TB, selector, text string) {
 	t.Helper()
 	p.until(t, "has "+selector, fmt.Sprintf("document.querySelector(%q)", selector))
@@ -53,7 +53,7 @@ func (p *page) plan(t *testing.T, a *app) {
 		fmt.Sprintf(planText, time.Now().UnixNano(), time.Now().Add(10*time.Minute).UTC().Format(time.RFC3339)))
 	p.write(t, text, strings.Replace(document, "duty: 100%", "duty: 150%", 1))
 	p.until(t, "says what is wrong", `document.querySelector(".plan-problems")?.innerText.includes("limits.duty 150%: must be in (0%, 100%]")`)
-	p.until(t, "can not apply that", fmt.Sprintf(`!(%s) && document.querySelector(%q).getAttribute("aria-invalid") === "true"`, enabled, text))
+	p.until(t, "cannot apply that", fmt.Sprintf(`!(%s) && document.querySelector(%q).getAttribute("aria-invalid") === "true"`, enabled, text))
 	p.accessible(t, "plan-problem")
 	p.click(t, ".plan-problems button")
 	if selected := eval[string](t, p, fmt.Sprintf("(() => { const e = document.querySelector(%q); return e.value.slice(e.selectionStart, e.selectionEnd); })()", text)); !strings.Contains(selected, "duty: 150%") {

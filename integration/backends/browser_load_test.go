@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // manySessions are n of 200 spans each, the newest first; they share their spans.
@@ -80,7 +80,7 @@ func TestBrowserEmpty(t *testing.T) {
 }
 
 // TestBrowserLoad shows 10,000 sessions of 200 spans and 300 regions that change all the time: the page
-// draws a bounded number of elements, and leaves alone what somebody is at.
+// draws a bounded number of elements, and leaves alone the element that has the focus.
 func TestBrowserLoad(t *testing.T) {
 	needs(t)
 	names := make([]string, 300)
@@ -150,7 +150,7 @@ func TestBrowserLoad(t *testing.T) {
 		p.until(t, "draws the row's details again, as open as they were and with the focus there", `before !== document.querySelector("#main figure") &&
 			document.querySelector("#main figure details").open && document.activeElement === document.querySelector("#main figure summary")`)
 
-		// Nobody is asked for what nobody sees.
+		// A hidden page sends no requests.
 		eval[bool](t, p, `(() => {
 			Object.defineProperty(document, "hidden", { get: () => window.unseen, configurable: true });
 			window.unseen = true;

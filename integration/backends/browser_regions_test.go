@@ -9,10 +9,10 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
-	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/stacks/schedule"
+	"github.com/otelprof/otelprof/spans/schedule"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 var shopScope = instrumentation.Scope{Name: "shop", Version: "1"}

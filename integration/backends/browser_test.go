@@ -18,9 +18,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 const token = "a token of the tests"
@@ -222,7 +222,7 @@ func TestBrowser(t *testing.T) {
 	a := newApp(t, "browser", nil, "",
 		otelprof.WithViewer("127.0.0.1:0", viewer.WithToken(token)),
 		otelprof.WithCounters(), otelprof.WithStacks(),
-		otelprof.WithExperiments(causal.Limits{PerSpan: causal.Duration(50 * time.Millisecond), PerTrace: causal.Duration(time.Second), Duty: 1, Total: causal.Duration(time.Hour)}))
+		otelprof.WithExperiments(plan.Limits{PerSpan: plan.Duration(50 * time.Millisecond), PerTrace: plan.Duration(time.Second), Duty: 1, Total: plan.Duration(time.Hour)}))
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() { // some 100 requests a second
 		defer close(ended)

@@ -28,6 +28,7 @@ import (
 var combinations = [][]string{
 	{"collector.yaml"},
 	{"collector.yaml", "collector-file.yaml"},
+	{"collector.yaml", profilesConfig},
 	{"agent.yaml"},
 	{"agent.yaml", "agent-secure.yaml"},
 	{"gateway.yaml"},
@@ -41,12 +42,10 @@ func TestConfigs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, files := range combinations {
 		t.Run(strings.Join(files, "+"), func(t *testing.T) {
-			args := []string{"validate"}
 			for _, f := range files {
-				args = append(args, "--config", configs+f)
 				seen[f] = true
 			}
-			cmd := exec.CommandContext(t.Context(), program, args...)
+			cmd := exec.CommandContext(t.Context(), program, append([]string{"validate"}, configArgs(files)...)...)
 			cmd.Env = append(env, "QUEUE_DIR="+t.TempDir())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("validate: %v\n%s", err, out)

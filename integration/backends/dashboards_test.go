@@ -19,11 +19,15 @@ import (
 
 // A dashboard is what of Grafana's model is checked.
 type dashboard struct {
-	UID, Title string
-	Templating struct{ List []variable }
-	// An annotation's expression is called expr, like a target's.
-	Annotations struct{ List []dashTarget }
+	UID, Title  string
+	Templating  struct{ List []variable }
+	Annotations struct{ List []annotation }
 	Panels      []dashPanel
+}
+
+type annotation struct {
+	Name   string
+	Target dashTarget
 }
 
 type variable struct {
@@ -43,10 +47,11 @@ type dashPanel struct {
 }
 
 type dashTarget struct {
-	Name, RefID                           string
+	RefID                                 string
 	Datasource                            dashSource
 	Expr, QueryType, Service, Operation   string
 	TitleFormat, TextFormat, LegendFormat string
+	Exemplar                              bool
 }
 
 func readDashboards(t testing.TB) (all []dashboard) {
@@ -140,17 +145,24 @@ func TestDashboards(t *testing.T) {
 			variables++
 		}
 		for _, a := range d.Annotations.List {
-			ask(t, d.UID+": annotation "+a.Name, func() (int, error) { return s.prometheus.numbers(t, values.Replace(a.Expr)) })
+			ask(t, d.UID+": annotation "+a.Name, func() (int, error) { return s.prometheus.numbers(t, values.Replace(a.Target.Expr)) })
 			annotations++
 		}
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
-				ask(t, fmt.Sprintf("%s: panel %q, %s", d.UID, p.Title, target.RefID), func() (int, error) {
+				what := fmt.Sprintf("%s: panel %q, %s", d.UID, p.Title, target.RefID)
+				ask(t, what, func() (int, error) {
 					if target.Datasource.Type == "jaeger" {
 						return s.jaeger.search(t, values.Replace(target.Service), values.Replace(target.Operation))
 					}
 					return s.prometheus.numbers(t, values.Replace(target.Expr))
 				})
+				if target.Exemplar {
+					ask(t, what+": exemplars", func() (int, error) {
+						found, err := s.prometheus.exemplars(t, values.Replace(target.Expr))
+						return len(found), err
+					})
+				}
 			}
 			panels++
 		}

@@ -18,6 +18,7 @@ import (
 const planText = `
 api: causal/v1
 id: integration-%d
+restart: true
 expires_at: %s
 mode: overlap
 regions: [{span: reserve stock}, {span: price cart}]

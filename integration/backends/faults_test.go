@@ -14,7 +14,7 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// TestFaults lets an application work while the Collector is down, slow, resetting, half-open and restarting. Whatever happens,
+// TestFaults lets an application work while the Collector is down, slow, resetting, half-open and restarting. In each case
 // ending a span takes no longer, memory is bounded, and every span is accounted for. With -long the faults last a minute.
 func TestFaults(t *testing.T) {
 	outage, answer := 5*time.Second, 3*time.Second
@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 	}
 	check(t, "fault_accounts", "figure=%d spans ended = %d exported + %d failed + %d rejected + %d queue full + %d unfinished",
 		ended, end.Exported, end.Failed, end.Rejected, end.QueueFull, end.Unfinished)
-	// What was said to be exported has arrived. More may have, where the answer was lost.
+	// All spans counted as exported have arrived. More may have, where the answer was lost.
 	if arrived := len(s.jaeger.all(t, "faults", int(end.Exported))); uint64(arrived) > ended {
 		t.Errorf("%d spans in Jaeger, want at most %d", arrived, ended)
 	} else {

@@ -177,7 +177,7 @@ func text(t testing.TB, s span) string {
 	r.ScopeSpans().AppendEmpty().Scope().SetName(s.scope)
 	one := r.ScopeSpans().At(0).Spans().AppendEmpty()
 	s.CopyTo(one)
-	one.Attributes().Remove("@jaeger@warnings") // of who asked while spans were still coming in
+	one.Attributes().Remove("@jaeger@warnings") // of a query while spans were still coming in
 	sorted(r.Resource().Attributes())
 	sorted(one.Attributes())
 	for _, e := range one.Events().All() {

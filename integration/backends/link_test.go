@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/exporter/viewer"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // TestOpenTrace follows the page's link from a session to Jaeger, which has that trace, with the same spans.

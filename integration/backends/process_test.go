@@ -159,7 +159,7 @@ const firstPort, endOfPorts = 10_000, 30_000
 
 var lastPort = firstPort + rand.IntN(endOfPorts-firstPort)
 
-// freeAddress returns an address on the loopback that nobody listens at, another one each time. Tests call it
+// freeAddress returns an unused address on the loopback, another one each time. Tests call it
 // one at a time.
 func freeAddress(t testing.TB) string {
 	t.Helper()
@@ -169,7 +169,7 @@ func freeAddress(t testing.TB) string {
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lastPort))
 		if err != nil {
-			continue // somebody else has it
+			continue // it is in use
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ type fault int
 
 const (
 	passes   fault = iota
-	down           // nobody listens
+	down           // connections are refused
 	slow           // answers take a while
 	resets         // connections are reset after the first bytes of a request
 	halfOpen       // connections are accepted, and nothing ever comes of them
@@ -55,7 +55,7 @@ func (p *proxy) become(t testing.TB, f fault) {
 	defer p.mu.Unlock()
 	p.fault = f
 	for c := range p.open {
-		_ = c.Close() // whoever uses it notices
+		_ = c.Close() // its users notice
 	}
 	switch {
 	case f == down && p.listener != nil:

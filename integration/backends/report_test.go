@@ -16,13 +16,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/exporter/otlp"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // knownProfile is one of two modes, four regions and three metrics, with nothing that metrics do not tell.
-func knownProfile(t testing.TB) causal.Profile {
+func knownProfile(t testing.TB) profile.Profile {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	base := 20 * time.Millisecond
@@ -33,21 +33,21 @@ func knownProfile(t testing.TB) causal.Profile {
 	for range 10000 {
 		latencies.Record(uint64(float64(base) * math.Exp(random.NormFloat64()/4)))
 	}
-	p := causal.Profile{PlanID: "0123456789ab", PlanHash: "0123456789abcdef", Mode: causal.ModeOverlap}
-	for _, mode := range []causal.Mode{causal.ModeOverlap, causal.ModeReplay} {
-		p.Tallies = append(p.Tallies, causal.Tally{Mode: mode, Progress: "checkout", Visits: 1000, Effective: 1000 * base, Latency: latencies.Snapshot(nil)})
+	p := profile.Profile{PlanID: "0123456789ab", PlanHash: "0123456789abcdef", Mode: profile.ModeOverlap}
+	for _, mode := range []profile.Mode{profile.ModeOverlap, profile.ModeReplay} {
+		p.Tallies = append(p.Tallies, profile.Tally{Mode: mode, Progress: "checkout", Visits: 1000, Effective: 1000 * base, Latency: latencies.Snapshot(nil)})
 		for _, span := range []string{"price", "pay", "SELECT inventory", "Größe/{id}"} {
-			region := causal.RegionKey{Scope: "shop", Span: span}
-			for _, metric := range []causal.Metric{causal.MetricThroughput, causal.MetricLatencyP50, causal.MetricLatencyP99} {
-				c := causal.Curve{Mode: mode, Region: region, Progress: "checkout", Metric: metric, BasePeriod: base}
-				if metric != causal.MetricThroughput {
-					q := map[causal.Metric]float64{causal.MetricLatencyP50: 50, causal.MetricLatencyP99: 99}[metric]
+			region := profile.Region{Scope: "shop", Name: span}
+			for _, metric := range []profile.Metric{profile.MetricThroughput, profile.MetricLatencyP50, profile.MetricLatencyP99} {
+				c := profile.Curve{Mode: mode, Region: region, Progress: "checkout", Metric: metric, BasePeriod: base}
+				if metric != profile.MetricThroughput {
+					q := map[profile.Metric]float64{profile.MetricLatencyP50: 50, profile.MetricLatencyP99: 99}[metric]
 					c.BasePeriod = time.Duration(latencies.Snapshot(nil).Percentile(q))
 				}
 				for _, speedup := range []float64{0.1, 0.25, 0.5} {
 					r, half := speedup*random.Float64(), 0.01+0.02*random.Float64()
-					e := causal.Effect{Speedup: speedup, Reduction: r, Lo: r - half, Hi: r + half}
-					if metric == causal.MetricThroughput {
+					e := profile.Effect{Speedup: speedup, Reduction: r, Lo: r - half, Hi: r + half}
+					if metric == profile.MetricThroughput {
 						e.ThroughputGain = 1/(1-r) - 1
 					}
 					c.Effects = append(c.Effects, e)
@@ -55,8 +55,8 @@ func knownProfile(t testing.TB) causal.Profile {
 				p.Curves = append(p.Curves, c)
 			}
 			for _, speedup := range []float64{0.1, 0.25, 0.5} {
-				tally := causal.Tally{Mode: mode, Region: region, Speedup: speedup, Progress: "checkout", Visits: 100 + random.Uint64N(900), Effective: time.Duration(random.Int64N(1e10)) * 1000}
-				if mode == causal.ModeOverlap {
+				tally := profile.Tally{Mode: mode, Region: region, Speedup: speedup, Progress: "checkout", Visits: 100 + random.Uint64N(900), Effective: time.Duration(random.Int64N(1e10)) * 1000}
+				if mode == profile.ModeOverlap {
 					tally.Delay = time.Duration(random.Int64N(1e9))
 					p.Delay += tally.Delay
 				}
@@ -68,13 +68,13 @@ func knownProfile(t testing.TB) causal.Profile {
 }
 
 // read brings a profile into the order and to the conclusions of every saved one.
-func read(t testing.TB, p causal.Profile) causal.Profile {
+func read(t testing.TB, p profile.Profile) profile.Profile {
 	t.Helper()
 	var text bytes.Buffer
 	if err := p.WriteJSON(&text); err != nil {
 		t.Fatal(err)
 	}
-	p, err := causal.ReadProfile(&text)
+	p, err := profile.Read(&text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestReport(t *testing.T) {
 	known.Started = time.Now().Add(-time.Minute)
 	provider := sdkmetric.NewMeterProvider(
 		sdkmetric.WithResource(resource.NewSchemaless(semconv.ServiceName("known"), semconv.ServiceInstanceID("one"))),
-		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(causal.NewProducer(func() causal.Profile { return known })))))
+		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(profile.NewProducer(func() profile.Profile { return known })))))
 	if err := provider.Shutdown(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -110,17 +110,17 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := causal.ReadProfile(bytes.NewReader(out))
+	got, err := profile.Read(bytes.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := read(t, known)
 	near := cmp.Options{
-		cmpopts.IgnoreFields(causal.Profile{}, "Started", "Notes"),
+		cmpopts.IgnoreFields(profile.Profile{}, "Started", "Notes"),
 		// Of an effect everything is equal; the quantile of latency that it is part of is one of buckets.
 		cmp.Comparer(func(a, b time.Duration) bool { return math.Abs(float64(a-b)) <= quantileError*float64(a) }),
-		cmpopts.SortSlices(func(a, b causal.Tally) bool {
-			return a.Mode < b.Mode || a.Mode == b.Mode && (a.Region.Span < b.Region.Span || a.Region.Span == b.Region.Span && a.Speedup < b.Speedup)
+		cmpopts.SortSlices(func(a, b profile.Tally) bool {
+			return a.Mode < b.Mode || a.Mode == b.Mode && (a.Region.Name < b.Region.Name || a.Region.Name == b.Region.Name && a.Speedup < b.Speedup)
 		}),
 	}
 	if diff := cmp.Diff(want, got, near); diff != "" {

@@ -1,6 +1,10 @@
 package backends
 
-import "testing"
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+)
 
 const configs = root + "/collector-config/"
 
@@ -8,22 +12,36 @@ const configs = root + "/collector-config/"
 type collector struct {
 	*process
 	name    string
-	configs []string
+	configs []string // arguments
 	env     []string
 
 	grpc, http, health, metrics string // addresses
 	queue                       string // folder
 }
 
-// newCollector starts the Collector with files of collector-config, one laid over the other.
+// profilesConfig asks for a signal that the Collector keeps behind a gate.
+const profilesConfig = "collector-profiles.yaml"
+
+// configArgs are the arguments for files of collector-config, or elsewhere, one laid over the other.
+func configArgs(files []string) (args []string) {
+	if slices.Contains(files, profilesConfig) {
+		args = append(args, "--feature-gates=service.profilesSupport")
+	}
+	for _, f := range files {
+		if !filepath.IsAbs(f) {
+			f = configs + f
+		}
+		args = append(args, "--config", f)
+	}
+	return args
+}
+
+// newCollector starts the Collector with files, see [configArgs].
 func newCollector(t testing.TB, name string, env []string, files ...string) *collector {
 	t.Helper()
 	c := &collector{
-		name: name, queue: t.TempDir(),
+		name: name, configs: configArgs(files), queue: t.TempDir(),
 		grpc: freeAddress(t), http: freeAddress(t), health: freeAddress(t), metrics: freeAddress(t),
-	}
-	for _, f := range files {
-		c.configs = append(c.configs, "--config", configs+f)
 	}
 	c.env = append([]string{
 		"OTLP_GRPC_ENDPOINT=" + c.grpc, "OTLP_HTTP_ENDPOINT=" + c.http, "HEALTH_ENDPOINT=" + c.health,
@@ -65,7 +83,7 @@ type prometheus struct {
 }
 
 // prometheusFlags are those that docs/backends.md names.
-var prometheusFlags = []string{"--web.enable-otlp-receiver", "--enable-feature=otlp-native-delta-ingestion"}
+var prometheusFlags = []string{"--web.enable-otlp-receiver", "--enable-feature=otlp-native-delta-ingestion,exemplar-storage"}
 
 func newPrometheus(t testing.TB) *prometheus {
 	t.Helper()

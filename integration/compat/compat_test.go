@@ -121,8 +121,8 @@ func TestExportedSpansAreTheSame(t *testing.T) {
 }
 
 func TestRegionsCountEverySpan(t *testing.T) {
-	// What the regions must say is what an SDK that samples everything exports, whatever
-	// the sampler of the provider under test leaves out.
+	// What the regions must say is what an SDK that samples everything exports, regardless of
+	// the sampler of the provider under test.
 	all := play(t, sdktrace.AlwaysSample(), false, once).exported
 	want := tallies(all)
 	for _, tc := range []struct {

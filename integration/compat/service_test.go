@@ -38,7 +38,7 @@ type service struct {
 	client *http.Client
 }
 
-// newService starts a service that reports to tp. The client is not told of tp: otelhttp
+// newService starts a service that reports to tp. The client does not get tp: otelhttp
 // has to find it through the span that is current.
 func newService(t *testing.T, tp trace.TracerProvider) *service {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 const root = "../.."
@@ -74,7 +74,7 @@ func pages(t *testing.T) []string {
 
 func TestEveryPlanKeyIsDocumented(t *testing.T) {
 	page := read(t, "docs/plans.md")
-	for _, key := range keys("", reflect.TypeFor[causal.Plan]()) {
+	for _, key := range keys("", reflect.TypeFor[plan.Plan]()) {
 		if !strings.Contains(page, "| `"+key+"` |") {
 			t.Errorf("docs/plans.md has no row for %s", key)
 		}

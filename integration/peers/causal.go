@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -103,9 +104,9 @@ func working(s *side) *side {
 // overlapping is in an experiment about a region that never runs, so that there is nothing to delay: what it costs is
 // the experiment itself.
 func overlapping() *side {
-	limits := causal.DefaultLimits()
-	s, c := controlled("otelprof-causal-overlap", causal.WithExperiments(limits))
-	plan, err := causal.ParsePlan(fmt.Appendf(nil, `{api: causal/v1, id: overlap, mode: overlap, expires_at: %q,
+	limits := plan.DefaultLimits()
+	s, c := controlled("otelprof-causal-overlap", causal.WithExperiments(limits), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
+	plan, err := plan.Parse(fmt.Appendf(nil, `{api: causal/v1, id: overlap, mode: overlap, expires_at: %q,
 		regions: [{span: never}], progress: [{span: work, type: throughput}], grid: {speedups: [50], zero_weight: 0.1},
 		timing: {warmup: 0s, experiment: 5m, cooloff: 0s, max_experiment: 5m}, abort: {p99_ratio: 1000, err_delta: 100%%, min_samples: 1}}`,
 		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339)))

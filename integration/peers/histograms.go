@@ -30,17 +30,17 @@ type histogramSide struct {
 }
 
 func histogramFigures() []histogramFigure {
-	return []histogramFigure{
-		{"hdr_record_plain", side1("otelhdr", plain), side1("hdrhistogram-go", plainPeer), 2.2},
+	return append([]histogramFigure{
+		{"hdr_record_plain", side1("otelhdr", plain), side1("hdrhistogram-go", plainPeer), 2},
 		{"hdr_record_plain_array", side1("otelhdr", plain), side1("array-increment", array), 0},
 		{"hdr_record_counter32", side1("otelhdr-counter32", plain32), side1("hdrhistogram-go", plainPeer), 0},
 		{"hdr_record_concurrent", side1("otelhdr-concurrent", concurrent), side1("hdrhistogram-go+mutex", mutexPeer), 0},
 		{"hdr_record_concurrent_2g", side2("otelhdr-concurrent", concurrent), waiting(side2("hdrhistogram-go+mutex", mutexPeer)), 8},
 		{"hdr_record_concurrent_2g_prometheus", side2("otelhdr-concurrent", concurrent), side2("prometheus-native", prometheusPeer), 20},
-		{"hdr_recorder_2g", side2("otelhdr-recorder", recorder), side1("otelhdr", plain), 0.9},
+		{"hdr_recorder_2g", side2("otelhdr-recorder", recorder), side1("otelhdr", plain), 0.95},
 		{"hdr_summary", side1("otelhdr", summary), side1("hdrhistogram-go", summaryPeer), 3},
-		{"hdr_percentiles", side1("otelhdr", percentiles), side1("hdrhistogram-go", percentilesPeer), 0},
-	}
+		{"hdr_percentiles", side1("otelhdr", percentiles), side1("hdrhistogram-go", percentilesPeer), 1.5},
+	}, rangeFigures()...)
 }
 
 func side1(name string, create func() (func(int), func())) histogramSide {
@@ -112,7 +112,7 @@ func plainPeer() (op func(int), keep func()) {
 	}, func() { h.TotalCount() }
 }
 
-// arrayScale is that of 3 significant digits.
+// arrayScale is the scale that has 3 significant digits.
 const arrayScale = 10
 
 // array is the least that counting in buckets can cost: the index, and an increment.

@@ -47,6 +47,9 @@ func runHistograms(w io.Writer, match *regexp.Regexp, rounds int, arm time.Durat
 func (f histogramFigure) measure(rounds int, arm time.Duration) (string, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(f.ours.goroutines, f.peer.goroutines)))
 	samples() // which belong to neither side
+	for _, r := range valueRanges {
+		r.values()
+	}
 	clock := f.clock()
 	ours, err := f.ours.start(arm, clock)
 	if err != nil {
@@ -111,7 +114,7 @@ type running struct {
 
 // start makes a side and finds out how many operations take about arm, which warms it up too.
 func (s histogramSide) start(arm time.Duration, clock string) (*running, error) {
-	before := heapBytes()
+	before := settledHeap()
 	r := &running{goroutines: s.goroutines, clock: clock, n: 1}
 	r.op, r.keep = s.create()
 	for {
@@ -125,7 +128,7 @@ func (s histogramSide) start(arm time.Duration, clock string) (*running, error) 
 		}
 		r.n *= 2
 	}
-	r.bytes = heapBytes() - before
+	r.bytes = settledHeap() - before
 	return r, nil
 }
 

@@ -21,15 +21,16 @@ func main() {
 	rounds := flag.Int("rounds", 25, "`number` of times both sides of a figure are measured")
 	arm := flag.Duration("arm", 100*time.Millisecond, "`time` that each side takes in a round")
 	only := flag.String("only", "", "measure only the figures whose names match this `regexp`")
+	shop := flag.String("shop", "", "`program` of the demo's shop, for its figure")
 	flag.Parse()
-	if err := run(os.Stdout, *rounds, *arm, *only); err != nil {
+	if err := run(os.Stdout, *rounds, *arm, *only, *shop); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
 // run writes one line for each figure. A target that is missed is no error.
-func run(w io.Writer, rounds int, arm time.Duration, only string) error {
+func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -56,7 +57,10 @@ func run(w io.Writer, rounds int, arm time.Duration, only string) error {
 			return err
 		}
 	}
-	return errors.Join(runHistograms(w, match, rounds, arm), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm))
+	part := min(1, arm.Seconds()*10) // of what is not measured by time
+	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm),
+		runShop(w, match, shop, rounds),
+		runShopBeside(w, match, shop, rounds, arm), runGrowth(w, match, rounds, arm))
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

@@ -61,11 +61,15 @@ func TestTargetHolds(t *testing.T) {
 // TestEveryFigureRuns measures too briefly for the numbers to mean anything.
 func TestEveryFigureRuns(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(&out, 2, time.Millisecond, ""); err != nil {
+	if err := run(&out, 2, time.Millisecond, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if want := 1 + len(figures()) + len(histogramFigures()) + len(conversionErrors) + 2*len(runtimeFigures) + 2; len(lines) != want {
+	sizes := 0
+	for _, g := range growths {
+		sizes += len(g.sizes)
+	}
+	if want := 1 + len(figures()) + len(histogramFigures()) + len(seriesFigures()) + len(conversionErrors) + 2*len(runtimeFigures) + 4 + 1 + sizes; len(lines) != want {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), want, out.String())
 	}
 	for i, f := range figures() {

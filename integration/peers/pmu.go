@@ -12,7 +12,7 @@ import (
 )
 
 // pmuFigures compare reading counters to reading them one by one, and spans with a hook that reads them to spans without.
-// What the machine or the user can not have is left out: the first without perf_event_open, all on systems other than
+// What the machine or the user cannot have is left out: the first without perf_event_open, all on systems other than
 // Linux.
 func pmuFigures() []figure {
 	var list []figure

@@ -43,7 +43,7 @@ func recordFigures() []figure {
 // A call makes, of a histogram, what records one value.
 type call func(metric.Float64Histogram) func(v float64)
 
-// requestAttributes returns those of one HTTP request.
+// requestAttributes returns the attributes of one HTTP request.
 func requestAttributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("http.request.method", "GET"),
@@ -95,7 +95,12 @@ func hdrHistogram() metric.Float64Histogram {
 }
 
 func sdkHistogram() metric.Float64Histogram {
-	reader := sdkmetric.NewManualReader(
+	return newHistogram(sdkmetric.NewMeterProvider(sdkmetric.WithReader(exponentialReader())))
+}
+
+// exponentialReader has the SDK make exponential histograms, cumulative ones.
+func exponentialReader() *sdkmetric.ManualReader {
+	return sdkmetric.NewManualReader(
 		sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.CumulativeTemporality }),
 		sdkmetric.WithAggregationSelector(func(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 			if k == sdkmetric.InstrumentKindHistogram {
@@ -103,7 +108,6 @@ func sdkHistogram() metric.Float64Histogram {
 			}
 			return sdkmetric.DefaultAggregationSelector(k)
 		}))
-	return newHistogram(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 }
 
 // newHistogram returns a histogram that already has series.

@@ -23,7 +23,7 @@ import (
 func replayFigures() []figure {
 	without := func() (*side, *causal.Controller) { return controlled("otelprof-without-replay") }
 	with := func() (*side, *causal.Controller) {
-		s, c := controlled("otelprof-replay", causal.WithReplay(true))
+		s, c := controlled("otelprof-replay", causal.WithReplay())
 		// Without a look at the profile the next one begins five minutes after this one.
 		if err := c.Record(context.Background(), causal.MinWindow); err != nil {
 			panic(err)
@@ -64,7 +64,7 @@ func runReplay(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := writeRatios(w, name, x, 0.85); err != nil {
+		if err := writeRatios(w, name, x, 0.85, "cpu"); err != nil {
 			return err
 		}
 	}
@@ -73,16 +73,19 @@ func runReplay(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		return writeRatios(w, name, x, 0.99)
+		if err := writeRatios(w, name, x, 0.99, "cpu"); err != nil {
+			return err
+		}
 	}
-	return nil
+	return runAnalysis(w, match, rounds, arm)
 }
 
 // A ratio is the throughput with a recording beside that without: for each second of processor time, which is what
 // the recording changes, and for each second on the wall, which is that on a machine that does nothing else.
 type ratio struct{ cpu, wall, perSecond float64 }
 
-func writeRatios(w io.Writer, name string, x []ratio, least float64) error {
+// writeRatios writes what a clock, "cpu" or "wall", tells.
+func writeRatios(w io.Writer, name string, x []ratio, least float64, clock string) error {
 	of := func(value func(ratio) float64, q float64) float64 {
 		all := make([]float64, len(x))
 		for i := range x {
@@ -90,17 +93,21 @@ func writeRatios(w io.Writer, name string, x []ratio, least float64) error {
 		}
 		return quantile(all, q)
 	}
-	cpu, wall := func(r ratio) float64 { return r.cpu }, func(r ratio) float64 { return r.wall }
+	wall := func(r ratio) float64 { return r.wall }
+	told := wall
+	if clock == "cpu" {
+		told = func(r ratio) float64 { return r.cpu }
+	}
 	holds := "no"
-	if of(cpu, 0.5) >= least {
+	if of(told, 0.5) >= least {
 		holds = "yes"
 	}
-	_, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f x_wall=%.3f requests_per_second=%.0f rounds=%d clock=cpu target=x>=%v holds=%s\n",
-		name, of(cpu, 0.5), of(cpu, 0.25), of(cpu, 0.75), of(wall, 0.5), of(func(r ratio) float64 { return r.perSecond }, 0.5), len(x), least, holds)
+	_, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f x_wall=%.3f requests_per_second=%.0f rounds=%d clock=%s target=x>=%v holds=%s\n",
+		name, of(told, 0.5), of(told, 0.25), of(told, 0.75), of(wall, 0.5), of(func(r ratio) float64 { return r.perSecond }, 0.5), len(x), clock, least, holds)
 	return err
 }
 
-// A service answers requests that take 100 µs of a processor each, in a span and over HTTP, to clients who ask again at
+// A service answers requests that take 100 µs of a processor each, in a span and over HTTP, to clients that ask again at
 // once.
 type service struct {
 	controller *causal.Controller
@@ -147,7 +154,7 @@ func withService(do func(*service) ([]ratio, error)) (x []ratio, err error) {
 	return x, err
 }
 
-// burn computes for so many steps, whoever else has the processor meanwhile.
+// burn computes for so many steps, independently of the time without a processor.
 func burn(steps int) (x uint64) {
 	for i := range steps {
 		x = x*6364136223846793005 + uint64(i)
@@ -155,7 +162,7 @@ func burn(steps int) (x uint64) {
 	return x
 }
 
-// stepsOf returns how many steps take d on a processor that nobody else has.
+// stepsOf returns how many steps take d on an idle processor.
 func stepsOf(d time.Duration) int {
 	const some = 100_000
 	best := time.Hour

@@ -84,7 +84,7 @@ func grafana(s sdktrace.Sampler) *side {
 
 // idle is our wrapper with recording switched off.
 func idle(s sdktrace.Sampler) *side {
-	p := spans.Wrap(newSDK(s), spans.WithRecording(false))
+	p := spans.Wrap(newSDK(s), spans.WithoutRecording())
 	return &side{
 		name:   "otelprof-idle",
 		tracer: p.Tracer("peers"),

@@ -40,7 +40,7 @@ if ! [ -f "$home/vmlinuz" ]; then
 	apt-get -qq update || lacks "$need (apt-get update has failed)"
 	package=$(apt-cache depends linux-image-arm64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
 	[ -n "$package" ] || lacks "$need (the package sources of this machine have no linux-image-arm64)"
-	(cd "$apt" && apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb root) || lacks "$need ($package can not be fetched)"
+	(cd "$apt" && apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb root) || lacks "$need ($package cannot be fetched)"
 	cp "$apt"/root/boot/vmlinuz-* "$home/vmlinuz"
 	rm -rf "$apt"
 fi

@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // A cell is one question, and what the real thing answered. All numbers but the speed-up are in percent.
 type cell struct {
 	program string
+	mode    profile.Mode
 	build   build
+	limits  string // of the plan, "" where there is none
 	question
 	predicted, lo, hi float64
 	withheld          string // why there is no prediction
@@ -23,13 +25,13 @@ type cell struct {
 }
 
 // judge holds a profile against what was measured.
-func judge(p program, b build, profile causal.Profile, actual map[question][]float64, speedups []float64) (cells []cell) {
+func judge(p program, b build, mode profile.Mode, profile profile.Profile, actual map[question][]float64, speedups []float64) (cells []cell) {
 	for _, r := range p.regions {
 		for _, s := range speedups {
 			q := question{r, s}
-			c := cell{program: p.name, build: b, question: q}
-			e := effect(profile, p.progress, r.span, s)
-			c.predicted, c.lo, c.hi, c.withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld
+			c := cell{program: p.name, mode: mode, build: b, question: q}
+			e := effect(profile, mode, p.progress, r.span, s)
+			c.predicted, c.lo, c.hi, c.withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld.String()
 			c.actual, c.actualLo, c.actualHi = median(actual[q])
 			cells = append(cells, c)
 		}
@@ -38,16 +40,16 @@ func judge(p program, b build, profile causal.Profile, actual map[question][]flo
 }
 
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
-func effect(p causal.Profile, progress, span string, speedup float64) causal.Effect {
+func effect(p profile.Profile, mode profile.Mode, progress, span string, speedup float64) profile.Effect {
 	for _, c := range p.Curves {
-		if c.Mode != causal.ModeReplay || c.Region.Span != span || c.Progress != progress || c.Metric != causal.MetricThroughput {
+		if c.Mode != mode || c.Region.Name != span || c.Progress != progress || c.Metric != profile.MetricThroughput {
 			continue
 		}
-		if i := slices.IndexFunc(c.Effects, func(e causal.Effect) bool { return math.Abs(e.Speedup-speedup) < 1e-9 }); i >= 0 {
+		if i := slices.IndexFunc(c.Effects, func(e profile.Effect) bool { return math.Abs(e.Speedup-speedup) < 1e-9 }); i >= 0 {
 			return c.Effects[i]
 		}
 	}
-	return causal.Effect{Speedup: speedup, Withheld: "the profile has no such curve"}
+	return profile.Effect{Speedup: speedup, Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "the profile has no such curve"}}
 }
 
 func (c cell) error() float64 { return c.predicted - c.actual }
@@ -57,7 +59,11 @@ func (c cell) holds() bool { return c.lo <= c.actual && c.actual <= c.hi }
 
 // line is how a cell is printed.
 func (c cell) line() string {
-	head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=1 region=%s speedup=%.2f ", c.program, causal.ModeReplay, c.build, word(c.region.span), c.speedup)
+	head := fmt.Sprintf("accuracy %s mode=%s build=%s ", c.program, c.mode, c.build)
+	if c.limits != "" {
+		head += "limits=" + c.limits + " "
+	}
+	head += fmt.Sprintf("processes=1 region=%s speedup=%.2f ", word(c.region.span), c.speedup)
 	if c.withheld != "" {
 		return head + fmt.Sprintf("withheld=%q actual=%.2f", c.withheld, c.actual)
 	}
@@ -72,7 +78,7 @@ func word(s string) string {
 	return s
 }
 
-// summary sums up the cells of a build.
+// summary sums up the cells of a build, of which there is one at least.
 func summary(program string, b build, cells []cell) string {
 	var sum, worst float64
 	withheld, held := 0, 0
@@ -87,7 +93,11 @@ func summary(program string, b build, cells []cell) string {
 			held++
 		}
 	}
-	head := fmt.Sprintf("accuracy SUMMARY %s mode=%s build=%s cells=%d withheld=%d", program, causal.ModeReplay, b, len(cells), withheld)
+	head := fmt.Sprintf("accuracy SUMMARY %s mode=%s build=%s ", program, cells[0].mode, b)
+	if limits := cells[0].limits; limits != "" {
+		head += "limits=" + limits + " "
+	}
+	head += fmt.Sprintf("cells=%d withheld=%d", len(cells), withheld)
 	answered := float64(len(cells) - withheld)
 	if answered == 0 {
 		return head

@@ -6,27 +6,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestJudge(t *testing.T) {
 	p := program{name: "p", progress: "root", regions: []region{{span: "SQL SELECT", delay: "d"}, {span: "GetDriver", delay: "e"}}}
-	curve := func(span, progress string, metric causal.Metric) causal.Curve {
-		return causal.Curve{
-			Mode: causal.ModeReplay, Region: causal.RegionKey{Span: span}, Progress: progress, Metric: metric,
-			Effects: []causal.Effect{{Speedup: 0.25, Reduction: 0.24, Lo: 0.22, Hi: 0.26}, {Speedup: 0.5, Withheld: "too few"}},
+	curve := func(span, progress string, metric profile.Metric) profile.Curve {
+		return profile.Curve{
+			Mode: profile.ModeReplay, Region: profile.Region{Name: span}, Progress: progress, Metric: metric,
+			Effects: []profile.Effect{{Speedup: 0.25, Reduction: 0.24, Lo: 0.22, Hi: 0.26}, {Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "too few"}}},
 		}
 	}
-	profile := causal.Profile{Curves: []causal.Curve{
-		curve("SQL SELECT", "another", causal.MetricThroughput), curve("SQL SELECT", "root", causal.MetricLatencyP50),
-		curve("SQL SELECT", "root", causal.MetricThroughput),
+	prof := profile.Profile{Curves: []profile.Curve{
+		curve("SQL SELECT", "another", profile.MetricThroughput), curve("SQL SELECT", "root", profile.MetricLatencyP50),
+		curve("SQL SELECT", "root", profile.MetricThroughput),
 	}}
-	profile.Curves[0].Effects[0].Reduction = 1
+	prof.Curves[0].Effects[0].Reduction = 1
 	actual := map[question][]float64{
 		{p.regions[0], 0.25}: {24, 26, 25}, {p.regions[0], 0.5}: {30},
 		{p.regions[1], 0.25}: {0, 1}, {p.regions[1], 0.5}: {-1},
 	}
-	cells := judge(p, stock, profile, actual, []float64{0.25, 0.5})
+	cells := judge(p, stock, profile.ModeReplay, prof, actual, []float64{0.25, 0.5})
 	var lines []string
 	for _, c := range cells {
 		lines = append(lines, c.line())

@@ -28,12 +28,13 @@
 //     delays stand where it calls its storage.
 //   - What does not compile, or start, with the newer versions of OpenTelemetry that otelprof needs.
 //
-// A place that is not as expected is an error. The module's go.mod is told to take otelprof from this checkout.
+// A place that is not as expected is an error. The module's go.mod is made to take otelprof from this checkout.
 //
 // # How it is measured
 //
 // The program has a process of its own, and eight clients another; each of these sends its next request when the last one is
-// answered. All of it is on the loopback. Replay records some windows (-windows, -record). Then windows of 3 s with and
+// answered. All of it is on the loopback. Replay records some windows (-windows, -record), and up to as many
+// more while fewer than five can be simulated. Then windows of 3 s with and
 // without a faster region take turns, in random order of the questions, and each is compared with the mean of the
 // windows before and after it; a window begins half a second after the change, and lasts from one answer to another.
 // Actual is the median of four such pairs. A comment gives the least and the most, and what two windows differ by that are alike.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // A lab builds programs, runs them, and prints what comes out.
@@ -49,7 +49,11 @@ func (l lab) try(ctx context.Context, p program) error {
 
 // tryBuild does it with one build.
 func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (err error) {
-	running, err := start(ctx, p, binary)
+	experiments := "off"
+	if l.mode == profile.ModeOverlap {
+		experiments = "on"
+	}
+	running, err := start(ctx, p, binary, experiments)
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,10 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	if l.traces != "" {
 		return l.writeTraces(ctx, running)
 	}
-	var profile causal.Profile
+	if l.mode == profile.ModeOverlap && !l.truth {
+		return l.tryOverlap(ctx, p, b, running)
+	}
+	var profile profile.Profile
 	if !l.truth {
 		text := []byte(nil)
 		var t *tally
@@ -73,7 +80,7 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 			return err
 		}
 		fmt.Fprintf(l.out, "# %s: recordings: %s\n", p.name, t)
-		if err := os.WriteFile(binary+".profile.json", text, 0o644); err != nil {
+		if err := keep(binary+".profile.json", text); err != nil {
 			return err
 		}
 	}
@@ -93,11 +100,14 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	return nil
 }
 
+// keep writes what may be looked at later.
+func keep(path string, text []byte) error { return os.WriteFile(path, text, 0o644) }
+
 // vague is by how many percentage points windows that are alike may differ.
 const vague = 3
 
-func (l lab) print(p program, b build, profile causal.Profile, actual map[question][]float64) {
-	cells := judge(p, b, profile, actual, l.speedups)
+func (l lab) print(p program, b build, prof profile.Profile, actual map[question][]float64) {
+	cells := judge(p, b, profile.ModeReplay, prof, actual, l.speedups)
 	for _, c := range cells {
 		if l.truth {
 			fmt.Fprintf(l.out, "# truth %s build=%s region=%s speedup=%.2f actual=%.2f from %.2f to %.2f\n", p.name, b, word(c.region.span), c.speedup, c.actual, c.actualLo, c.actualHi)
@@ -114,7 +124,7 @@ func (l lab) print(p program, b build, profile causal.Profile, actual map[questi
 	if l.truth {
 		return
 	}
-	for _, note := range profile.Notes {
+	for _, note := range prof.Notes {
 		fmt.Fprintf(l.out, "# %s: %s\n", p.name, note)
 	}
 	fmt.Fprintln(l.out, summary(p.name, b, cells))

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func main() {
@@ -34,6 +36,8 @@ type options struct {
 	settings
 	only    *regexp.Regexp
 	builds  []build
+	mode    profile.Mode
+	overlap overlapping
 	truth   bool
 	traces  string
 	clients string   // the program whose clients to be
@@ -46,7 +50,13 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	o.settings = thorough()
 	only := flags.String("only", "", "only the programs whose names match this `regexp`")
 	by := flags.String("build", "", "only this `build`: go or otelprof")
-	flags.BoolFunc("quick", "one speed-up and fewer, shorter windows; flags after it count", func(string) error { o.settings = quick(); return nil })
+	mode := flags.String("mode", string(profile.ModeReplay), "the `mode` to hold against what really happens: replay or overlap")
+	o.overlap.duration = 4 * time.Minute
+	flags.BoolFunc("quick", "one speed-up and fewer, shorter windows; flags after it count", func(string) error {
+		o.settings, o.overlap.duration = quick(), time.Minute
+		return nil
+	})
+	flags.DurationVar(&o.overlap.duration, "plan", o.overlap.duration, "how long each plan of mode overlap runs")
 	flags.BoolVar(&o.truth, "truth", false, "measure what really happens, and do not ask replay")
 	flags.StringVar(&o.traces, "traces", "", "write execution traces to this `folder`, and measure nothing")
 	flags.IntVar(&o.windows, "windows", o.windows, "the number of windows to record")
@@ -64,6 +74,14 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		o.builds = []build{b}
 	default:
 		return o, fmt.Errorf("-build %q: must be go or otelprof", b)
+	}
+	switch o.mode = profile.Mode(*mode); o.mode {
+	case profile.ModeReplay, profile.ModeOverlap:
+	default:
+		return o, fmt.Errorf("-mode %q: must be replay or overlap", o.mode)
+	}
+	if o.overlap.duration < time.Second {
+		return o, errors.New("-plan: must be a second or more")
 	}
 	if o.windows < 1 || o.pairs < 1 || o.record <= 0 {
 		return o, errors.New("-windows, -record and -pairs: must be above 0")

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // settings say how much is measured.
@@ -41,17 +41,28 @@ type question struct {
 	speedup float64 // 0 for the control: two windows that are alike
 }
 
-// predict has replay record all windows, and returns the profile, also as it was sent. A window that was disturbed
-// is in the profile all the same, as it is for anybody who asks replay; the tally tells.
-func (s *process) predict(ctx context.Context, o settings) (causal.Profile, []byte, *tally, error) {
-	t := &tally{}
-	for range o.windows {
+// predict has replay record all windows, and further ones while those do not give numbers, up to twice as many. It returns the
+// profile, also as it was sent. A window that was disturbed is in the profile all the same, as it is for any user of replay;
+// the tally tells.
+func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
+	t = &tally{}
+	for i := 0; i < o.windows || i < 2*o.windows && !enough(p); i++ {
 		if err := s.undisturbed(t, func() error { return s.record(ctx, o.record) }); err != nil {
-			return causal.Profile{}, nil, nil, err
+			return profile.Profile{}, nil, nil, err
+		}
+		if p, text, err = s.profile(ctx); err != nil {
+			return profile.Profile{}, nil, nil, err
 		}
 	}
-	p, text, err := s.profile(ctx)
-	return p, text, t, err
+	return p, text, t, nil
+}
+
+// leastWindows is how many windows a number takes.
+const leastWindows = 5
+
+// enough reports whether there are as many in which nothing changed, simulated, meets what was recorded.
+func enough(p profile.Profile) bool {
+	return p.Recorded != nil && len(p.Recorded.Progress) > 0 && p.Recorded.Progress[0].Windows >= leastWindows
 }
 
 // realize makes each region faster for real. It returns by how many percent the time between answers shrank, each time

@@ -29,7 +29,7 @@ func processTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The second field is the name in parentheses, with whatever is in it.
+	// The second field is the name in parentheses, which may contain any character.
 	return jiffies(path, strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])), 11, 12)
 }
 

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
@@ -38,9 +38,10 @@ const (
 	patience = 2 * time.Minute
 )
 
-// start starts a program's binary and its clients, and returns when requests are answered. What the program writes to
+// start starts a program's binary and its clients, and returns when requests are answered. It takes plans if experiments are
+// "on". What the program writes to
 // standard error goes into a file beside the binary.
-func start(ctx context.Context, p program, binary string) (_ *process, err error) {
+func start(ctx context.Context, p program, binary, experiments string) (_ *process, err error) {
 	ports, err := freePorts(p.ports + 1)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func start(ctx context.Context, p program, binary string) (_ *process, err error
 	}
 	s.cmd = exec.CommandContext(ctx, binary, args...)
 	s.cmd.Dir = dir
-	s.cmd.Env = append(append(os.Environ(), p.env...), control.EnvAddress+"="+own)
+	s.cmd.Env = append(append(os.Environ(), p.env...), control.EnvAddress+"="+own, control.EnvExperiments+"="+experiments)
 	if s.log, err = os.Create(binary + ".log"); err != nil {
 		return nil, err
 	}
@@ -139,12 +140,12 @@ func (s *process) trace(ctx context.Context, d time.Duration) ([]byte, error) {
 }
 
 // profile returns what was found out until now, and as what it was sent.
-func (s *process) profile(ctx context.Context) (causal.Profile, []byte, error) {
+func (s *process) profile(ctx context.Context) (profile.Profile, []byte, error) {
 	text, err := s.ask(ctx, http.MethodGet, "/profile", nil)
 	if err != nil {
-		return causal.Profile{}, nil, err
+		return profile.Profile{}, nil, err
 	}
-	p, err := causal.ReadProfile(bytes.NewReader(text))
+	p, err := profile.Read(bytes.NewReader(text))
 	return p, text, err
 }
 

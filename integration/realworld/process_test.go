@@ -23,7 +23,7 @@ func startSmall(t *testing.T) *process {
 	if err := os.Symlink(self, binary); err != nil {
 		t.Fatal(err)
 	}
-	s, err := start(context.WithoutCancel(t.Context()), small, binary) // the clean-up ends it, after the test's context
+	s, err := start(context.WithoutCancel(t.Context()), small, binary, "on") // the clean-up ends it, after the test's context
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestStartSaysWhyNot(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "none")
-	if _, err := start(t.Context(), small, binary); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := start(t.Context(), small, binary, "on"); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("start = %v, want an error that names the binary", err)
 	}
 }

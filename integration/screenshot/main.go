@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// The shop ends by itself even if nobody is left to end it.
+	// The shop ends by itself even if this process is gone.
 	s, err := startShop(ctx, dir, cfg.limit+5*time.Minute)
 	if err != nil {
 		return err

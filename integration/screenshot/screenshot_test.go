@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -41,23 +41,23 @@ func TestViewerIn(t *testing.T) {
 
 // The picture waits for both ways to an answer, and for the largest speed-up of each experiment.
 func TestLacks(t *testing.T) {
-	curve := func(mode causal.Mode, withheld string) causal.Curve {
-		return causal.Curve{Mode: mode, Metric: causal.MetricThroughput, Effects: []causal.Effect{{Speedup: 0.25}, {Speedup: 0.5, Withheld: withheld}}}
+	curve := func(mode profile.Mode, withheld profile.WithheldCode) profile.Curve {
+		return profile.Curve{Mode: mode, Metric: profile.MetricThroughput, Effects: []profile.Effect{{Speedup: 0.25}, {Speedup: 0.5, Withheld: profile.Withheld{Code: withheld}}}}
 	}
-	latency := curve(causal.ModeReplay, "")
-	latency.Metric = causal.MetricLatencyP50
+	latency := curve(profile.ModeReplay, "")
+	latency.Metric = profile.MetricLatencyP50
 	for _, tt := range []struct {
-		curves []causal.Curve
+		curves []profile.Curve
 		want   string
 	}{
 		{nil, "0 of 0 experiments"},
-		{[]causal.Curve{curve(causal.ModeReplay, "")}, "0 of 0 experiments"},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeOverlap, "few"), curve(causal.ModeReplay, "")}, "1 of 2 experiments"},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), latency}, "recordings"},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeReplay, "")}, ""},
-		{[]causal.Curve{curve(causal.ModeOverlap, ""), curve(causal.ModeReplay, ""), curve(causal.ModeReplay, "few")}, ""},
+		{[]profile.Curve{curve(profile.ModeReplay, "")}, "0 of 0 experiments"},
+		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeOverlap, profile.WithheldIterations), curve(profile.ModeReplay, "")}, "1 of 2 experiments"},
+		{[]profile.Curve{curve(profile.ModeOverlap, ""), latency}, "recordings"},
+		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, "")}, ""},
+		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, ""), curve(profile.ModeReplay, profile.WithheldIterations)}, ""},
 	} {
-		if got := lacks(causal.Profile{Curves: tt.curves}); got != tt.want {
+		if got := lacks(profile.Profile{Curves: tt.curves}); got != tt.want {
 			t.Errorf("%d curves: %q, want %q", len(tt.curves), got, tt.want)
 		}
 	}
@@ -78,6 +78,6 @@ func TestShots(t *testing.T) {
 func TestMeasuredGivesUp(t *testing.T) {
 	s := &shop{program: &program{url: "http://127.0.0.1:0/"}, started: time.Now()}
 	if err := s.measured(t.Context(), 0, time.Millisecond); err == nil || !strings.Contains(err.Error(), `the profile lacks everything`) {
-		t.Errorf("nobody answers: %v", err)
+		t.Errorf("no answer: %v", err)
 	}
 }

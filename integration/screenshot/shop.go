@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // A shop is the demo, running.
@@ -55,27 +55,27 @@ func (s *shop) measured(ctx context.Context, after, limit time.Duration) error {
 
 // lacks says what the profile has no number of: each experiment must have answered at its
 // largest speed-up, and recordings about some region; "" if they have.
-func lacks(p causal.Profile) string {
-	curves, answered := map[causal.Mode]int{}, map[causal.Mode]int{}
+func lacks(p profile.Profile) string {
+	curves, answered := map[profile.Mode]int{}, map[profile.Mode]int{}
 	for _, c := range p.Curves {
-		if c.Metric != causal.MetricThroughput {
+		if c.Metric != profile.MetricThroughput {
 			continue
 		}
 		curves[c.Mode]++
-		if n := len(c.Effects); n > 0 && c.Effects[n-1].Withheld == "" {
+		if n := len(c.Effects); n > 0 && c.Effects[n-1].Known() {
 			answered[c.Mode]++
 		}
 	}
-	if done, all := answered[causal.ModeOverlap], curves[causal.ModeOverlap]; all == 0 || done < all {
+	if done, all := answered[profile.ModeOverlap], curves[profile.ModeOverlap]; all == 0 || done < all {
 		return fmt.Sprintf("%d of %d experiments", all-done, all)
 	}
-	if answered[causal.ModeReplay] == 0 {
+	if answered[profile.ModeReplay] == 0 {
 		return "recordings"
 	}
 	return ""
 }
 
-func (s *shop) profile(ctx context.Context) (p causal.Profile, err error) {
+func (s *shop) profile(ctx context.Context) (p profile.Profile, err error) {
 	text, err := s.get(ctx, "api/v1/causal/profile")
 	if err != nil {
 		return p, err

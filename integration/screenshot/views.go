@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/exporter/viewer"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // A page is a viewer, and what is to be seen of it.
@@ -35,6 +35,9 @@ var (
 	session = shot{"session", "#/sessions", `document.querySelector(".timeline .row") || (document.querySelector("#main .session-row a")?.click(), false)`}
 )
 
+// goroutines are all of one moment.
+var goroutines = shot{"goroutines", "#/goroutines", `document.querySelectorAll(".flame-box").length > 2`}
+
 const openEditor = `(document.querySelector(".plan-editor").open = true)`
 
 var ofShop = []shot{
@@ -55,10 +58,13 @@ var ofShop = []shot{
 	{"experiments", "#/causal", `(document.querySelector(".experiments details").open = true)`},
 	{name: "stacks", hash: "#/stacks"},
 	{name: "stacks-region", hash: "#/stacks/reserve%20stock"},
+	{"stacks-highrate", "#/stacks", `document.querySelector("#main").innerText.includes("at 1,000 Hz") || document.querySelector(".flame-notice")?.innerText.startsWith("No samples") ||
+		void [...document.querySelectorAll("#main button")].find((b) => b.textContent.startsWith("1,000 samples"))?.click()`},
+	goroutines,
 	{"keys", "#/regions", `document.querySelector("#keys").open || document.querySelector("#help").click()`},
 }
 
-// views takes pictures of the shop, of what it has saved, and of what has nothing to show.
+// views takes pictures of the shop, of what it has saved, of a page under a prefix, and of what has nothing to show.
 func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Writer) (err error) {
 	before := filepath.Join(dir, "before")
 	if err := os.CopyFS(before, os.DirFS(s.data)); err != nil {
@@ -98,6 +104,9 @@ func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Wr
 		if err := errors.Join(b.everything(into, page{saved.name, p.url, saved.shots}, out), p.stop()); err != nil {
 			return err
 		}
+	}
+	if err := prefixed(ctx, b, into, out); err != nil {
+		return err
 	}
 	return empty(ctx, b, into, out)
 }

@@ -1,6 +1,6 @@
-// Package access tells which requests a server may answer that a page in somebody's browser could reach
-// as well: by the Host header, since such a page can have its own name resolve to the server, and by a
-// token.
+// Package access tells which requests a server may answer that a web page in a user's browser could reach
+// as well: by the Host header, since such a page can have its own name resolve to the server (DNS
+// rebinding), and by a token.
 package access
 
 import (

@@ -1,4 +1,4 @@
-// Package causes keeps a log from being filled by one trouble: it tells which cause is new enough to be said.
+// Package causes rate-limits log messages: each cause is logged at most once in [RepeatAfter], 10 minutes.
 package causes
 
 import (
@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// RepeatAfter is how long a cause that has been said is not said again, even if all was well in between: what
-	// comes and goes must not fill the log.
+	// RepeatAfter is how long a cause that has been logged is not logged again, even if it was gone in between: a cause
+	// that comes and goes must not fill the log.
 	RepeatAfter = 10 * time.Minute
 	// Max bounds the causes that are remembered; further ones are taken as one.
 	Max = 32
 )
 
-// A Log knows what has been said. The zero Log is ready. It is for one goroutine at a time.
+// A Log holds the causes that have been logged. The zero Log is ready. It is for one goroutine at a time.
 type Log struct{ said map[string]time.Time }
 
-// Due tells whether a cause is to be said now, and notes that it is.
+// Due reports whether a cause is to be logged now, and notes that it is.
 func (l *Log) Due(cause string, now time.Time) bool {
 	if l.said == nil {
 		l.said = map[string]time.Time{}

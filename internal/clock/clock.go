@@ -26,7 +26,7 @@ const nap = 5 * time.Millisecond
 
 // Sleep waits until d has passed since start, a time of [Now], or until valid turns false, which is
 // seen within 5 ms. It takes about 25 µs longer than asked on Linux, see [Precise], and up to 1 ms
-// elsewhere. It returns the time spent.
+// elsewhere, or where 64 goroutines sleep so already. It returns the time spent.
 func Sleep(start int64, d time.Duration, valid func() bool) time.Duration {
 	s := takeSleeper()
 	defer s.giveBack()

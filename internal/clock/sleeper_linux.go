@@ -2,6 +2,7 @@ package clock
 
 import (
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +21,15 @@ type sleeper struct {
 	ticks [8]byte
 }
 
-// spare are sleepers nobody uses. Those that find no room are closed.
-var spare = make(chan *sleeper, 64)
+// mostTimers bounds the timers, and so the files that they take: the application needs files, too. A caller that finds none
+// sleeps up to 1 ms longer.
+const mostTimers = 64
+
+var (
+	spare  = make(chan *sleeper, mostTimers) // not in use
+	timers atomic.Int64
+	plain  = &sleeper{} // has none
+)
 
 func takeSleeper() *sleeper {
 	select {
@@ -29,9 +37,14 @@ func takeSleeper() *sleeper {
 		return s
 	default:
 	}
+	if timers.Add(1) > mostTimers {
+		timers.Add(-1)
+		return plain
+	}
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
-	if err != nil {
-		return &sleeper{} // out of files: time.Sleep is good enough
+	if err != nil { // out of files
+		timers.Add(-1)
+		return plain
 	}
 	return &sleeper{timer: os.NewFile(uintptr(fd), "timerfd"), fd: fd}
 }
@@ -40,11 +53,7 @@ func (s *sleeper) giveBack() {
 	if s.timer == nil {
 		return
 	}
-	select {
-	case spare <- s:
-	default:
-		_ = s.timer.Close() // nothing was written
-	}
+	spare <- s // has room for all that there are
 }
 
 func (s *sleeper) sleep(d time.Duration) {

@@ -67,3 +67,20 @@ func BenchmarkCurrent(b *testing.B) {
 		sink = Current()
 	}
 }
+
+// A program that imports this package and asks for nothing pays nothing: the place is learned by the first call, by
+// however many goroutines at once.
+func TestPlaceIsLearnedByTheFirstCall(t *testing.T) {
+	place.Store(0)
+	learned = sync.Once{}
+	defer Known()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if shown, ok := fromStack(); hasRecord && (!ok || Current() != ID(shown)) {
+				t.Errorf("Current() = %d, stack traces say %d", Current(), shown)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -18,6 +18,9 @@ var writers = []struct {
 	{"start", func() {
 		mark.LogStart("scope", mark.Span{ID: 0xc00012a000, Parent: 0xc00012b000, SpanID: 1 << 63, Name: "GET /cart"})
 	}},
+	{"start of a sampled one", func() {
+		mark.LogStart("scope", mark.Span{ID: 0xc00012a000, Parent: 0xc00012b000, SpanID: 1 << 63, Trace: [16]byte{1}, Name: "GET /cart"})
+	}},
 	{"end", func() { mark.LogEnd("scope", 0xc00012a000, "") }},
 	{"renamed", func() { mark.LogEnd("scope", 0xc00012a000, "GET /basket") }},
 	{"progress", func() { mark.LogProgress("order placed") }},

@@ -5,14 +5,15 @@
 //
 // The message of a span's event begins with otelprof, and its category is the instrumentation scope:
 //
-//	otelprof+ID PARENT SPAN REMOTE NAME  a span starts
-//	otelprof-ID                          it ends
-//	otelprof-ID NAME                     it ends, and has been renamed
+//	otelprof+ID PARENT SPAN REMOTE NAME        a span starts
+//	otelprof+ID PARENT SPAN-TRACE REMOTE NAME  the same, if it is sampled
+//	otelprof-ID                                it ends
+//	otelprof-ID NAME                           it ends, and has been renamed
 //
-// The first four are hexadecimal: where the span and its local parent are in memory, which tells
-// spans apart that are open at the same time, the span's ID, and that of a parent in another process; 0
-// for what there is not. The trace's own regions would not do: it takes one that ends on another
-// goroutine, or not in the order of a stack, for damage.
+// All but the name are hexadecimal: where the span and its local parent are in memory, which tells
+// spans apart that are open at the same time, the span's ID, that of its trace in 32 digits, and that of a parent in another
+// process; 0 for what there is not. The trace's own regions would not do: it counts one that ends on another
+// goroutine, or not in the order of a stack, as damage.
 //
 // A visit of a progress point has the category otelprof and the message otelprof!NAME. An operation has
 // a category of one letter, see [Op], the object as the event's task, and as message a decimal argument
@@ -20,6 +21,7 @@
 package mark
 
 import (
+	enc "encoding/hex"
 	"strconv"
 	"strings"
 )
@@ -29,7 +31,7 @@ type Kind uint8
 
 // The kinds of marks.
 const (
-	// Start and End are those of a span.
+	// Start and End are the start and the end of a span.
 	Start Kind = iota + 1
 	End
 	// Progress is one visit of a progress point.
@@ -45,7 +47,7 @@ type Mark struct {
 	// Span is a span that starts. At an end only ID and Name are known, and Name is empty
 	// unless the span was renamed.
 	Span Span
-	// Name is that of a progress point.
+	// Name is the name of a progress point.
 	Name string
 	// Op is an operation on Object with the argument Arg.
 	Op     Op
@@ -57,6 +59,7 @@ type Mark struct {
 type Span struct {
 	ID, Parent     uint64
 	SpanID, Remote uint64
+	Trace          [16]byte // zeros unless the span is sampled
 	Name           string
 }
 
@@ -111,13 +114,30 @@ func Parse(category, message string, task uint64) (m Mark, ok bool) {
 func (s *Span) parse(text string) bool {
 	for _, to := range []*uint64{&s.ID, &s.Parent, &s.SpanID, &s.Remote} {
 		number, rest, found := strings.Cut(text, " ")
-		if !found || !hex(to, number) {
+		if !found {
+			return false
+		}
+		if to == &s.SpanID {
+			var trace string
+			if number, trace, found = strings.Cut(number, "-"); found && !s.parseTrace(trace) {
+				return false
+			}
+		}
+		if !hex(to, number) {
 			return false
 		}
 		text = rest
 	}
 	s.Name = text
 	return true
+}
+
+func (s *Span) parseTrace(digits string) bool {
+	if len(digits) != 2*len(s.Trace) {
+		return false
+	}
+	_, err := enc.Decode(s.Trace[:], []byte(digits))
+	return err == nil
 }
 
 func hex(to *uint64, digits string) bool {

@@ -28,7 +28,7 @@ func record(t *testing.T, f func()) (marks []mark.Mark) {
 func TestWrittenIsRead(t *testing.T) {
 	long := strings.Repeat("ä", mark.MaxName)
 	whole := mark.Span{ID: 0xc00012a000, Parent: 1, SpanID: 1<<64 - 1, Remote: 0x0102030405060708, Name: "GET /a b"}
-	longest := mark.Span{ID: 1<<64 - 1, Parent: 1<<64 - 1, SpanID: 1<<64 - 1, Remote: 1<<64 - 1, Name: long}
+	longest := mark.Span{ID: 1<<64 - 1, Parent: 1<<64 - 1, SpanID: 1<<64 - 1, Remote: 1<<64 - 1, Trace: [16]byte{0: 0xab, 15: 1}, Name: long}
 	cut := longest
 	cut.Name = long[:mark.MaxName]
 	got := record(t, func() {
@@ -111,6 +111,7 @@ func TestParseForeign(t *testing.T) {
 // FuzzParse looks for marks that are misread: what was read is written again, and must read the same.
 func FuzzParse(f *testing.F) {
 	f.Add("scope", "otelprof+c000 0 1 2 a name", uint64(0))
+	f.Add("scope", "otelprof+c000 0 1-000102030405060708090a0b0c0d0e0f 2 a name", uint64(0))
 	f.Add("scope", "otelprof-c000", uint64(0))
 	f.Add("scope", "otelprof-c000 new name", uint64(0))
 	f.Add("otelprof", "otelprof!done", uint64(0))
@@ -124,7 +125,11 @@ func FuzzParse(f *testing.F) {
 		switch m.Kind {
 		case mark.Start:
 			s := m.Span
-			message = fmt.Sprintf("otelprof+%x %x %x %x %s", s.ID, s.Parent, s.SpanID, s.Remote, s.Name)
+			span := fmt.Sprintf("%x", s.SpanID)
+			if s.Trace != [16]byte{} {
+				span += fmt.Sprintf("-%x", s.Trace)
+			}
+			message = fmt.Sprintf("otelprof+%x %x %s %x %s", s.ID, s.Parent, span, s.Remote, s.Name)
 		case mark.End:
 			message = fmt.Sprintf("otelprof-%x %s", m.Span.ID, m.Span.Name)
 		case mark.Progress:

@@ -27,6 +27,7 @@ const (
 	Await       Op = 'k' // of a Cond: the wait for the signal alone, without L
 	Signal      Op = 'n'
 	Broadcast   Op = 'm'
+	Make        Op = 'c' // of a channel, which is new, even if its address was in use before; the argument is its capacity
 	Send        Op = 's' // of a channel; the argument is its capacity
 	Receive     Op = 'r' // likewise
 	TrySend     Op = 'q' // of a channel, by what would have gone on without, as in a select with a default
@@ -40,7 +41,7 @@ const (
 
 func (o Op) valid() bool {
 	switch o {
-	case Lock, Unlock, WriteLock, WriteUnlock, ReadLock, ReadUnlock, Add, Wait, Await, Signal, Broadcast, Send, Receive, TrySend, TryReceive, Closed, Close, Select:
+	case Lock, Unlock, WriteLock, WriteUnlock, ReadLock, ReadUnlock, Add, Wait, Await, Signal, Broadcast, Make, Send, Receive, TrySend, TryReceive, Closed, Close, Select:
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package mark
 
 import (
 	"context"
+	enc "encoding/hex"
 	"runtime/trace"
 	"strconv"
 	"sync"
@@ -9,7 +10,7 @@ import (
 )
 
 // longest is how long a message can be.
-const longest = len(startMark) + 4*(16+1) + MaxName
+const longest = len(startMark) + 4*(16+1) + (1 + 32) + MaxName
 
 // buffers are for messages that are put together. The runtime has copied one when Log returns.
 var buffers = sync.Pool{New: func() any { return new([longest]byte) }}
@@ -23,7 +24,11 @@ func LogStart(scope string, s Span) {
 	text := append(buffer[:0], startMark...)
 	text = append(strconv.AppendUint(text, s.ID, 16), ' ')
 	text = append(strconv.AppendUint(text, s.Parent, 16), ' ')
-	text = append(strconv.AppendUint(text, s.SpanID, 16), ' ')
+	text = strconv.AppendUint(text, s.SpanID, 16)
+	if s.Trace != [16]byte{} {
+		text = enc.AppendEncode(append(text, '-'), s.Trace[:])
+	}
+	text = append(text, ' ')
 	text = append(strconv.AppendUint(text, s.Remote, 16), ' ')
 	text = append(text, cut(s.Name)...)
 	log(context.Background(), scope, text)

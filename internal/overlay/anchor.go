@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"strings"
@@ -144,19 +143,11 @@ func settleSleeps(s *source) error {
 	return nil
 }
 
-// bubbled returns the function that says whether a goroutine is in a bubble of testing/synctest, whose sleeps take
-// no time. The field for that has another name in other versions.
-func bubbled(runtime2 []byte) (string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), "runtime2.go", runtime2, parser.SkipObjectResolution)
-	if err != nil {
-		return "", err
-	}
-	s := &source{node: declaration(file, "type g")}
-	f, err := one(s, "a field bubble or syncGroup", func(f *ast.Field) bool {
-		return len(f.Names) == 1 && (f.Names[0].Name == "bubble" || f.Names[0].Name == "syncGroup")
+// bubbled makes sure of the field that says whether a goroutine is in a bubble of testing/synctest, whose sleeps take no
+// time.
+func bubbled(s *source) error {
+	_, err := one(s, "field bubble *synctestBubble", func(f *ast.Field) bool {
+		return len(f.Names) == 1 && f.Names[0].Name == "bubble" && types.ExprString(f.Type) == "*synctestBubble"
 	})
-	if err != nil {
-		return "", err
-	}
-	return "func otelprofBubbled(gp *g) bool { return gp." + f.Names[0].Name + " != nil }\n", nil
+	return err
 }

@@ -11,6 +11,16 @@ import (
 // Operations on channels are written while the channel's lock is held, so that they stand in the order in which they take
 // effect. Each insertion is behind a load of otelprofTracing.
 
+// tellMakes has makechan write that there is a new channel where another one may have been.
+func tellMakes(s *source) error {
+	last, err := s.returns("c")
+	if err != nil {
+		return err
+	}
+	s.tell(last.Pos(), "otelprofPrepare(c); otelprofChannel('c', c)")
+	return nil
+}
+
 // tellSends has chansend write its operations.
 func tellSends(s *source) error {
 	if err := errors.Join(s.declines(), s.beforeLock(), s.beforeWait('S')); err != nil {
@@ -98,7 +108,7 @@ func tellSelects(s *source) error {
 	s.tell(received.End(), "otelprofReceived(c, recvOK)")
 	return errors.Join(
 		s.atStart("otelprofDefault()", "!block"),
-		s.before("otelprofTell('Y', 0, 0)", "gp.waiting != nil"),
+		s.before("otelprofSelect("+p[0]+", "+p[3]+", "+p[4]+")", "gp.waiting != nil"),
 		s.atStart("otelprofChannel('e', c)", "!caseSuccess"), // it panics
 	)
 }

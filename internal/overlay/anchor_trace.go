@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -38,28 +39,31 @@ func registerStrings(s *source) error {
 	return nil
 }
 
-// logging returns the function that writes a log, whose constants have other names in other versions.
-func logging(traceruntime []byte) (string, error) {
+// logging returns a file with a function that writes a log as runtime/trace.Log does, but takes strings by their numbers.
+func logging(traceruntime []byte) ([]byte, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), "traceruntime.go", traceruntime, parser.SkipObjectResolution)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	s := &source{node: declaration(file, "func trace_userLog")}
+	const function = "func trace_userLog"
+	s := &source{node: declaration(file, function)}
 	if s.node == nil {
-		return "", errMissing
+		return nil, fmt.Errorf("%s: %w", function, errMissing)
 	}
 	event, err := one(s, "tl.eventWriter(…).event(…, traceArg(id), tl.string(category), tl.uniqueString(message), tl.stack(…))", func(c *ast.CallExpr) bool {
 		return strings.HasPrefix(types.ExprString(c.Fun), "tl.eventWriter(") && strings.HasSuffix(types.ExprString(c.Fun), ").event") && len(c.Args) == 5 &&
 			list(c.Args[1:4]) == "traceArg(id), tl.string(category), tl.uniqueString(message)"
 	})
 	if err != nil {
-		return "", err
+		return nil, fmt.Errorf("%s: %w", function, err)
 	}
-	imports := ""
-	kind := types.ExprString(event.Args[0])
-	if strings.HasPrefix(kind, "tracev2.") {
-		imports = "import \"internal/trace/tracev2\"\n\n"
-	}
-	return imports + "func otelprofLog(tl traceLocker, object, category, message traceArg) {\n\t" +
-		types.ExprString(event.Fun) + "(" + kind + ", object, category, message, 0)\n}\n", nil
+	const text = `package runtime
+
+import "internal/trace/tracev2"
+
+func otelprofLog(tl traceLocker, object, category, message traceArg) {
+	%s(%s, object, category, message, 0)
+}
+`
+	return fmt.Appendf(nil, text, types.ExprString(event.Fun), types.ExprString(event.Args[0])), nil
 }

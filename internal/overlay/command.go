@@ -103,9 +103,13 @@ func (t toolchain) reachable(cache string) (string, error) {
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return "", unwritable(err)
 	}
-	// The name tells where it leads, so another build that is faster makes the same one.
+	// The name tells where it leads, so another build that is faster makes the same one. A cache that others
+	// write to, or that was restored, may have it lead elsewhere.
 	if err := os.Symlink(t.GOROOT, link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("overlay: %s was downloaded, and must be reached by another path: %w", t.GOVERSION, err)
+	}
+	if leads, err := os.Readlink(link); err != nil || leads != t.GOROOT {
+		return "", fmt.Errorf("overlay: %s: must be a link to %s, not %q: remove it", link, t.GOROOT, leads)
 	}
 	return link, nil
 }

@@ -23,6 +23,7 @@ type edit struct {
 // insert it, so that stack traces keep their line numbers.
 var edits = []edit{
 	{"runtime/runtime2.go", "type g", field("otelprof otelprofG")},
+	{"runtime/runtime2.go", "type g", bubbled},
 	{"runtime/runtime2.go", "type p", field("otelprof otelprofP")},
 	{"runtime/proc.go", "func casgstatus", seeSwitches},
 	{"runtime/proc.go", "func casGToPreemptScan", seePreemptions},
@@ -34,6 +35,7 @@ var edits = []edit{
 	{"runtime/trace.go", "func traceAdvance", seeTraces("false")},
 	{"runtime/trace.go", "func traceRegisterLabelsAndReasons", registerStrings},
 	{"runtime/tracetime.go", "const traceTimeDiv", sharpenClock},
+	{"runtime/chan.go", "func makechan", tellMakes},
 	{"runtime/chan.go", "func chansend", tellSends},
 	{"runtime/chan.go", "func chanrecv", tellReceives},
 	{"runtime/chan.go", "func chanrecv", settle("true, success")},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// flags are those of a go command that runtime mode has an opinion about, and the rest.
+// flags are the flags of a go command that runtime mode reads or changes, and the rest.
 type flags struct {
 	dir      string // of -C
 	tags     []string
@@ -64,7 +64,7 @@ func parse(verb string, args []string, goflags string) (flags, error) {
 		case name == "":
 			listed, listing = true, listing || !listed
 			f.rest = append(f.rest, arg)
-		case given || !wantsValue || i+1 == len(args): // of one without value the go command says so
+		case given || !wantsValue || i+1 == len(args): // a missing value is the go command's error
 			if !given || !f.take(name, value) {
 				f.rest = append(f.rest, arg)
 			}
@@ -93,7 +93,7 @@ func cut(arg string) (name, value string, given bool) {
 	return name, value, given
 }
 
-// check refuses what can not be built.
+// check refuses what cannot be built.
 func (f *flags) check() error {
 	if f.compiler != "" && f.compiler != "gc" {
 		return fmt.Errorf("overlay: -compiler %s: must be gc, whose package runtime is the one that is known", f.compiler)

@@ -79,7 +79,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The lists hold the flags that this machine's go command tells of, and know which of them have a value.
+// The lists hold the flags that this machine's go command lists, and know which of them have a value.
 func TestListsComplete(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^\s+-([a-z]+)( \S.*)?$`)
 	for _, topic := range []string{"build", "test", "testflag"} {
@@ -99,7 +99,7 @@ func TestListsComplete(t *testing.T) {
 	}
 }
 
-// Whatever the arguments are: what is not ours goes on in its order, ours comes once, and the go command reads
+// For any arguments: flags of others stay in their order, ours comes once, and the go command reads
 // what was read here.
 func FuzzJoin(f *testing.F) {
 	f.Add("test", "-run\n-tags\n./...\n-tags=a\n-args\n-tags\nb", "-tags=c")

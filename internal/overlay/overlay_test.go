@@ -45,7 +45,7 @@ func TestFilesOfThisGo(t *testing.T) {
 			t.Errorf("%s: not rewritten, or twice", e.file)
 		}
 	}
-	for _, added := range []string{"runtime/otelprof.go", "runtime/otelprof_switch.go", "runtime/otelprof_pay.go", "runtime/otelprof_watch.go", "runtime/otelprof_api.go", "runtime/otelprof_objects.go", "runtime/otelprof_version.go", "sync/otelprof.go", "internal/sync/otelprof.go"} {
+	for _, added := range []string{"runtime/otelprof.go", "runtime/otelprof_switch.go", "runtime/otelprof_pay.go", "runtime/otelprof_watch.go", "runtime/otelprof_api.go", "runtime/otelprof_objects.go", "runtime/otelprof_log.go", "sync/otelprof.go", "internal/sync/otelprof.go"} {
 		if files[added] == nil {
 			t.Errorf("%s is missing", added)
 		}
@@ -91,6 +91,7 @@ func TestMissingAnchors(t *testing.T) {
 		{"runtime/chan.go", "return true, success", "return success, true", "func chanrecv"},
 		{"runtime/select.go", "return casi, recvOK", "return casi, true", "func selectgo"},
 		{"runtime/runtime2.go", "type g struct", "type gg struct", "type g: missing"},
+		{"runtime/runtime2.go", "*synctestBubble", "*bubble", "type g: field bubble *synctestBubble: found 0 times"},
 		{"runtime/runtime2.go", "type p struct", "type p []struct", "type p: must be a struct"},
 		{"runtime/runtime2.go", "package runtime", "package", "runtime/runtime2.go:"},
 		{"runtime/trace.go", "trace.enabled = true", "trace.enabled = !false", "func StartTrace: trace.enabled = true: found 0 times"},
@@ -98,6 +99,7 @@ func TestMissingAnchors(t *testing.T) {
 		{"runtime/trace.go", "func traceRegisterLabelsAndReasons(gen uintptr)", "func traceRegisterLabelsAndReasons(gen int)", "func traceRegisterLabelsAndReasons: parameters (int): must be (uintptr)"},
 		{"runtime/tracetime.go", "const traceTimeDiv", "var traceTimeDiv", "const traceTimeDiv: missing"},
 		{"runtime/traceruntime.go", "tl.uniqueString(message), tl.stack(3)", "tl.stack(3), tl.uniqueString(message)", "runtime/traceruntime.go: func trace_userLog: tl.eventWriter(…)"},
+		{"runtime/chan.go", "	return c\n", "	return (c)\n", "func makechan: return c"},
 		{"runtime/chan.go", "if c.qcount < c.dataqsiz", "if c.dataqsiz > c.qcount", "func chansend: if c.qcount < c.dataqsiz: found 0 times"},
 		{"runtime/chan.go", "if sg := c.recvq.dequeue(); sg", "if sg := c.recvq.first; sg", "func chansend: if sg := c.recvq.dequeue(); sg != nil"},
 		{"runtime/chan.go", "if sg := c.sendq.dequeue(); sg", "if sg := c.sendq.first; sg", "func chanrecv: if sg := c.sendq.dequeue(); sg != nil"},
@@ -136,15 +138,44 @@ func TestMissingAnchors(t *testing.T) {
 
 func TestOtherVersions(t *testing.T) {
 	root := goRoot(t).GOROOT
-	for _, version := range []string{"go1.23.9", "go1.27rc1", "go1.9", "devel go1.27-abcdef", ""} {
-		if _, err := Files(root, version); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "must be go1.24 to go1.26") {
+	t.Setenv(Untested, "")
+	for version, why := range map[string]string{
+		"go1.25.11": "", "go1.9": "", "devel go1.28-abcdef": "", "": "",
+		"go1.28rc1": "; all functions are as they should be there, but", "go1.30.1": "; all functions",
+	} {
+		if _, err := Files(root, version); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "must be go1.26 to go1.27"+why) {
 			t.Errorf("Files(%q) = %v, want %v", version, err, ErrUnsupported)
 		}
 	}
-	for _, version := range []string{"go1.24", "go1.25rc2", "go1.26.8", "go1.26.8 X:nogreenteagc", "go1.26-company"} {
+	for _, version := range []string{"go1.26", "go1.26rc2", "go1.26.8", "go1.26.8-X:nogreenteagc", "go1.26.8 X:nogreenteagc", "go1.26-company", "go1.27.4"} {
 		if _, err := Files(root, version); err != nil {
 			t.Errorf("Files(%q) = %v", version, err)
 		}
+	}
+}
+
+// A later version may be tried, but not with a runtime that is not as it should be, nor an older one.
+func TestUntestedVersions(t *testing.T) {
+	t.Setenv(Untested, "1")
+	if _, err := Files(goRoot(t).GOROOT, "go1.28rc1"); err != nil {
+		t.Errorf("Files(go1.28rc1) with %s = %v", Untested, err)
+	}
+	if _, err := Files(goRoot(t).GOROOT, "go1.25.11"); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("Files(go1.25.11) with %s = %v, want %v", Untested, err, ErrUnsupported)
+	}
+	if _, err := Files(t.TempDir(), "go1.28rc1"); !errors.Is(err, ErrUnsupported) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Files(go1.28rc1) of an empty folder with %s = %v, want %v and %v", Untested, err, ErrUnsupported, os.ErrNotExist)
+	}
+}
+
+// What go.mod admits, otelprof build takes.
+func TestOldestIsOfThisModule(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\ngo " + strings.TrimPrefix(oldest, "go") + ".0\n"; !strings.Contains(string(text), want) {
+		t.Errorf("go.mod has no line %q", want)
 	}
 }
 
@@ -215,7 +246,7 @@ func TestWriteRepairs(t *testing.T) {
 		t.Errorf("%q, %v, %v, want it whole", text, err, readErr)
 	}
 	if _, err := store(filepath.Join(path, "below"), "a.go", nil); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "must be writable, or $") {
-		t.Errorf("a folder that can not be: %v, want an error that names it and the variable to set", err)
+		t.Errorf("a folder that cannot be: %v, want an error that names it and the variable to set", err)
 	}
 }
 
@@ -236,6 +267,17 @@ func TestReachable(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(got, "src")); err != nil {
 			t.Error(err)
 		}
+	}
+	// A link that leads elsewhere, in a cache of others, would have another go run.
+	links, err := filepath.Glob(filepath.Join(cache, "goroot-*"))
+	if err != nil || len(links) != 1 {
+		t.Fatalf("links %q, %v, want one", links, err)
+	}
+	if err := errors.Join(os.Remove(links[0]), os.Symlink(t.TempDir(), links[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (toolchain{GOROOT: downloaded, GOMODCACHE: modules}).reachable(cache); err == nil || !strings.Contains(err.Error(), "must be a link to") {
+		t.Errorf("reachable = %q, %v with a link that leads elsewhere, want an error", got, err)
 	}
 	for _, outside := range []string{t.TempDir(), modules + "-not"} {
 		if got, err := (toolchain{GOROOT: outside, GOMODCACHE: modules}).reachable(cache); got != outside || err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // childVariable names what a child process of these tests does in place of the tests. What
-// it takes from itself, permissions above all, a process can not get back.
+// it takes from itself, permissions above all, a process cannot get back.
 const childVariable = "OTELPROF_PERF_CHILD"
 
 // children are entered by the tests that use them.

@@ -18,7 +18,7 @@ type surroundings struct {
 func explain(errno unix.Errno, index int, e Event) *Error {
 	s := surroundings{limit: FileLimit()}
 	// Where files are short none must be opened: if it is a program's first, the Go runtime
-	// wants one more for epoll, and ends the program if it can not have it.
+	// wants one more for epoll, and ends the program if it cannot have it.
 	if errno != unix.EMFILE && errno != unix.ENFILE {
 		s.Files, s.pmu = ReadFiles(os.DirFS("/")), hasPMU()
 	}
@@ -70,7 +70,7 @@ func cause(errno unix.Errno, index int, kernel bool, s *surroundings) *Error {
 	case unix.EINVAL, unix.ENOSPC:
 		if index > 0 {
 			return &Error{
-				Kind: ErrGroupTooLarge, Cause: fmt.Sprintf("the PMU can not count %d such events at the same time", index+1),
+				Kind: ErrGroupTooLarge, Cause: fmt.Sprintf("the PMU cannot count %d such events at the same time", index+1),
 				Remedy: "count fewer events",
 			}
 		}

@@ -13,6 +13,23 @@ const (
 	TypeRaw      uint32 = 4
 )
 
+// What hardware counts, PERF_COUNT_HW_* in linux/perf_event.h: the Config of events of [TypeHardware].
+const (
+	Cycles uint64 = iota
+	Instructions
+	CacheReferences // of the last level, mostly
+	CacheMisses
+	BranchInstructions
+	BranchMisses
+	BusCycles
+	StalledCyclesFrontend
+	StalledCyclesBackend
+	RefCycles // at a fixed frequency
+)
+
+// L1DReadMisses is the Config of an event of [TypeCache].
+const L1DReadMisses uint64 = 1 << 16
+
 // An Event is what one counter counts, in the terms of struct perf_event_attr.
 type Event struct {
 	Type                     uint32

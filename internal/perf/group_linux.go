@@ -39,7 +39,7 @@ type groupBuffer struct {
 func Open(events []Event) (*Group, error) { return open(events, unix.PerfBitPinned) }
 
 // open opens a group whose leader has the given bits of struct perf_event_attr. Open's is
-// pinned: it has its counters whenever the thread runs, and is given up where it can not.
+// pinned: it has its counters whenever the thread runs, and is given up where it cannot.
 func open(events []Event, bits uint64) (*Group, error) {
 	if len(events) == 0 || len(events) > MaxEvents {
 		return nil, &Error{Kind: ErrGroupTooLarge, Event: -1, Cause: fmt.Sprintf("%d events: must be in [1, %d]", len(events), MaxEvents)}
@@ -70,7 +70,7 @@ func (g *Group) begin() error {
 	if err := unix.IoctlSetInt(g.files[0], unix.PERF_EVENT_IOC_ENABLE, unix.PERF_IOC_FLAG_GROUP); err != nil {
 		return err
 	}
-	return g.readKernel(new(Values))
+	return g.ReadKernel(new(Values))
 }
 
 // openEvent opens one event, on arm64 with the most of userAccess that the PMU grants.
@@ -106,14 +106,14 @@ func openEvent(e Event, bits uint64, leader int) (int, unix.Errno) {
 // In user space it takes some ten nanoseconds an event; where [Group.UserSpace] is false, a
 // system call, 0.5 to 1 µs.
 func (g *Group) Read(v *Values) error {
-	if g.user && g.readUser(v) {
+	if g.user && g.ReadUser(v) {
 		return nil
 	}
-	return g.readKernel(v)
+	return g.ReadKernel(v)
 }
 
-// readKernel reads all counters with one read().
-func (g *Group) readKernel(v *Values) error {
+// ReadKernel is Read by a system call, even if [Group.UserSpace] is true.
+func (g *Group) ReadKernel(v *Values) error {
 	if len(g.files) == 0 {
 		return ErrClosed
 	}

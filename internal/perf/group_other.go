@@ -4,7 +4,7 @@ package perf
 
 import "runtime"
 
-// A Group can not be opened on this system.
+// A Group cannot be opened on this system.
 type Group struct{}
 
 // Open returns [ErrNotSupported].
@@ -14,6 +14,12 @@ func Open([]Event) (*Group, error) {
 
 // Read returns [ErrNotSupported].
 func (*Group) Read(*Values) error { return ErrNotSupported }
+
+// ReadKernel returns [ErrNotSupported].
+func (*Group) ReadKernel(*Values) error { return ErrNotSupported }
+
+// ReadUser returns false.
+func (*Group) ReadUser(*Values) bool { return false }
 
 // UserSpace returns false.
 func (*Group) UserSpace() bool { return false }

@@ -29,7 +29,7 @@ func needsPMU(t testing.TB) {
 	t.Helper()
 	g, err := open([]Event{instructions}, 0)
 	if err != nil {
-		testutil.Lacks(t, "PMU", fmt.Sprintf("instructions can not be counted: %v", err))
+		testutil.Lacks(t, "PMU", fmt.Sprintf("instructions cannot be counted: %v", err))
 	}
 	g.Close()
 }
@@ -68,10 +68,10 @@ func spinsCounted(t *testing.T, read func(*Values) error, n uint64) uint64 {
 // userOnly reads in user space, if need be again and again.
 func (g *Group) userOnly(v *Values) error {
 	for range 1000 {
-		if g.readUser(v) {
+		if g.ReadUser(v) {
 			return nil
 		}
-		if err := g.readKernel(v); err != nil {
+		if err := g.ReadKernel(v); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func TestInstructionsOfLoop(t *testing.T) {
 	g := needsUserSpace(t, instructions)
 	const rounds = 1_000_000
 	const want = rounds * perftest.SpinInstructions
-	for name, read := range map[string]func(*Values) error{"read()": g.readKernel, "the register": g.userOnly} {
+	for name, read := range map[string]func(*Values) error{"read()": g.ReadKernel, "the register": g.userOnly} {
 		got := spinsCounted(t, read, rounds)
 		if off := math.Abs(float64(got)/want - 1); off > 0.001 {
 			t.Errorf("%d instructions counted by %s, want %d to 0.1 %%", got, name, want)
@@ -100,13 +100,13 @@ func TestUserAgreesWithKernel(t *testing.T) {
 	agreed := 0
 	for range 1000 {
 		var before, user, after Values
-		if err := g.readKernel(&before); err != nil {
+		if err := g.ReadKernel(&before); err != nil {
 			t.Fatal(err)
 		}
-		if !g.readUser(&user) {
+		if !g.ReadUser(&user) {
 			continue
 		}
-		if err := g.readKernel(&after); err != nil {
+		if err := g.ReadKernel(&after); err != nil {
 			t.Fatal(err)
 		}
 		agreed++
@@ -185,9 +185,9 @@ func TestLongCount(t *testing.T) {
 	const rounds = 1<<31 + 1<<19
 	const want = rounds * perftest.SpinInstructions
 	var before, between, after Values
-	err := g.readKernel(&before)
+	err := g.ReadKernel(&before)
 	perftest.Spin(rounds)
-	if err := errors.Join(err, g.userOnly(&between), g.readKernel(&after)); err != nil {
+	if err := errors.Join(err, g.userOnly(&between), g.ReadKernel(&after)); err != nil {
 		t.Fatal(err)
 	}
 	user, kernel := between.Counts[0]-before.Counts[0], after.Counts[0]-before.Counts[0]
@@ -374,7 +374,7 @@ func TestInstructionsOfRead(t *testing.T) {
 				for range 100 {
 					var v Values
 					before, after := Values{}, Values{}
-					err := errors.Join(g.userOnly(&before), read(&v), read(&v), read(&v), read(&v), g.readKernel(&after))
+					err := errors.Join(g.userOnly(&before), read(&v), read(&v), read(&v), read(&v), g.ReadKernel(&after))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -383,8 +383,8 @@ func TestInstructionsOfRead(t *testing.T) {
 				return least
 			}
 			nothing := cost(func(*Values) error { return nil })
-			user := (cost(func(v *Values) error { g.readUser(v); return nil }) - nothing) / 4
-			kernel := (cost(g.readKernel) - nothing) / 4
+			user := (cost(func(v *Values) error { g.ReadUser(v); return nil }) - nothing) / 4
+			kernel := (cost(g.ReadKernel) - nothing) / 4
 			t.Logf("%d events: %d instructions in user space, %d by read(): %.0f times", n, user, kernel, float64(kernel)/float64(user))
 			if user*8 > kernel { // in time it is more: a system call also stops the pipeline
 				t.Errorf("%d instructions in user space, %d by read(): want at most an eighth", user, kernel)
@@ -396,8 +396,8 @@ func TestInstructionsOfRead(t *testing.T) {
 func TestUserReadAllocs(t *testing.T) {
 	g := needsUserSpace(t, instructions, cycles)
 	var v Values
-	if n := testing.AllocsPerRun(1000, func() { g.readUser(&v) }); n != 0 {
-		t.Errorf("readUser allocates %v times, want 0", n)
+	if n := testing.AllocsPerRun(1000, func() { g.ReadUser(&v) }); n != 0 {
+		t.Errorf("ReadUser allocates %v times, want 0", n)
 	}
 }
 

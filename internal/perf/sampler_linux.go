@@ -136,7 +136,7 @@ func samplerAttr(period time.Duration, kernel bool) *unix.PerfEventAttr {
 func (s *Sampler) follow(attr *unix.PerfEventAttr, thread, cpu int) error {
 	file, errno := openSamples(attr, thread, cpu)
 	if errno == unix.EINVAL && attr.Bits&inheritThread != 0 {
-		attr.Bits &^= inheritThread // older kernels; what children do is told by their process
+		attr.Bits &^= inheritThread // older kernels; what children do is known from their process
 		file, errno = openSamples(attr, thread, cpu)
 	}
 	switch errno {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Sampler can not be opened on this system.
+// A Sampler cannot be opened on this system.
 type Sampler struct{}
 
 // OpenSampler returns [ErrNotSupported].

@@ -38,7 +38,7 @@ type Files struct {
 type PMU struct {
 	Name  string
 	Model string // caps/pmu_name
-	RDPMC *int   // on x86: 0 forbids reading in user space, 1 allows it to who has mapped a counter, 2 to everyone
+	RDPMC *int   // on x86: 0 forbids reading in user space, 1 allows it with a mapped counter, 2 always
 }
 
 // ReadFiles reads what is below /proc and /sys in root, which stands for /.
@@ -167,39 +167,51 @@ func (r files) pmus() []PMU {
 // quota returns the least CPU quota among the cgroups that the process is in, of version 2 or 1, or 0.
 func (r files) quota() float64 {
 	least := 0.0
-	note := func(quota, period string) {
+	for dir, version := range r.cgroups() {
+		var quota, period string
+		if version == 1 {
+			quota, period = r.text(path.Join(dir, "cpu.cfs_quota_us")), r.text(path.Join(dir, "cpu.cfs_period_us"))
+		} else {
+			quota, period, _ = strings.Cut(r.text(path.Join(dir, "cpu.max")), " ")
+		}
 		q, err := strconv.ParseFloat(quota, 64)
 		p := number(period)
 		if err != nil || p == nil || !(q > 0) || *p <= 0 || math.IsInf(q, 0) {
-			return // "max" and -1 are no limits
+			continue // "max" and -1 are no limits
 		}
 		if cpus := q / float64(*p); least == 0 || cpus < least {
 			least = cpus
 		}
 	}
-	for line := range strings.Lines(r.text("proc/self/cgroup")) {
-		// 0::/path, or 4:cpu,cpuacct:/path of version 1.
-		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
-		controllers, group, _ := strings.Cut(rest, ":")
-		isCPU := slices.Contains(strings.Split(controllers, ","), "cpu")
-		if id != "0" && !isCPU {
-			continue
-		}
-		// Inside a container the path may be the host's, and the group itself is mounted as the root: all that exist count.
-		for dir := path.Join("/", group); ; dir = path.Dir(dir) {
-			if isCPU {
-				v1 := path.Join("sys/fs/cgroup", cmp.Or(r.mounted(controllers), "cpu"), dir)
-				note(r.text(path.Join(v1, "cpu.cfs_quota_us")), r.text(path.Join(v1, "cpu.cfs_period_us")))
-			} else {
-				quota, period, _ := strings.Cut(r.text(path.Join("sys/fs/cgroup", dir, "cpu.max")), " ")
-				note(quota, period)
+	return least
+}
+
+// cgroups iterates over the folders of the cgroups that the process is in, with those above, and says of which version each is:
+// those that share out processors. Inside a container the path may be the host's, and the group itself is mounted as the
+// root: all that exist count.
+func (r files) cgroups() iter.Seq2[string, int] {
+	return func(yield func(dir string, version int) bool) {
+		for line := range strings.Lines(r.text("proc/self/cgroup")) {
+			// 0::/path, or 4:cpu,cpuacct:/path of version 1.
+			id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+			controllers, group, _ := strings.Cut(rest, ":")
+			root, version := "sys/fs/cgroup", 2
+			switch {
+			case slices.Contains(strings.Split(controllers, ","), "cpu"):
+				root, version = path.Join(root, cmp.Or(r.mounted(controllers), "cpu")), 1
+			case id != "0":
+				continue
 			}
-			if dir == "/" {
-				break
+			for dir := path.Join("/", group); ; dir = path.Dir(dir) {
+				if !yield(path.Join(root, dir), version) {
+					return
+				}
+				if dir == "/" {
+					break
+				}
 			}
 		}
 	}
-	return least
 }
 
 // mounted returns the folder of a hierarchy of version 1 if it bears the name of its controllers.

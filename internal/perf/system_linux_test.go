@@ -104,7 +104,7 @@ func TestReadSystemFiltered(t *testing.T) {
 	}
 }
 
-// TestReadSystemNobody checks that whoever may do nothing can still ask, and has the thread's usage.
+// TestReadSystemNobody checks that a process of user nobody can still ask, and has the thread's usage.
 func TestReadSystemNobody(t *testing.T) {
 	if os.Getuid() != 0 && os.Getenv("OTELPROF_TEST_CHILD") == "" {
 		testutil.Lacks(t, "ROOT", "needs root to become nobody")

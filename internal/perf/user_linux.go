@@ -34,14 +34,15 @@ func (g *Group) mapPages() {
 func (g *Group) unmapPages() {
 	for i, page := range g.pages {
 		if page != nil {
-			_ = unix.MunmapPtr(unsafe.Pointer(page), uintptr(unix.Getpagesize())) // it was mapped, so it can not fail
+			_ = unix.MunmapPtr(unsafe.Pointer(page), uintptr(unix.Getpagesize())) // it was mapped, so it cannot fail
 			g.pages[i] = nil
 		}
 	}
 }
 
-// readUser reads all counters without a system call. It returns false if read() is needed.
-func (g *Group) readUser(v *Values) bool {
+// ReadUser reads all counters without a system call. It returns false if read() is needed, and always where
+// [Group.UserSpace] is false.
+func (g *Group) ReadUser(v *Values) bool {
 	n := len(g.files)
 	if readPages(&g.pages, n, &g.samples) < n {
 		return false
@@ -87,12 +88,12 @@ func (g *Group) compare(rounds int) (kernel, user time.Duration, ok bool) {
 	var before, between, after Values
 	for range rounds {
 		start := time.Now()
-		err := g.readKernel(&before)
+		err := g.ReadKernel(&before)
 		kernel = min(kernel, time.Since(start))
 		start = time.Now()
-		read := g.readUser(&between)
+		read := g.ReadUser(&between)
 		user = min(user, time.Since(start))
-		if err != nil || !read || g.readKernel(&after) != nil {
+		if err != nil || !read || g.ReadKernel(&after) != nil {
 			return 0, 0, false
 		}
 		for i := range g.files {

@@ -27,11 +27,11 @@ func bear() newborn {
 	return <-c
 }
 
-// A goroutine is born with the debt of its parent, and pays it before it runs.
+// A new goroutine has the debt of its parent, and pays it before it runs.
 func TestBirthOfDebt(t *testing.T) {
 	// With a P to spare the child is not held up by what the parent has left on its own.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
-	for range 50 { // who has to queue for a processor pays, and has nothing to leave
+	for range 50 { // a goroutine that has to queue for a processor pays, and has nothing to leave
 		begin(t, 0.5)
 		var inside, over atomic.Bool
 		go func() {
@@ -54,7 +54,7 @@ func TestBirthOfDebt(t *testing.T) {
 	t.Error("the parent owed nothing in 50 tries")
 }
 
-// One that was born by somebody who owes nothing owes nothing for the time before.
+// A goroutine started by one that owes nothing owes nothing for the time before.
 func TestBirthOfCredit(t *testing.T) {
 	var child newborn
 	for range 50 { // another goroutine's debt may be on the processor

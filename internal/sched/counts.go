@@ -8,7 +8,9 @@ type Counts struct {
 	// waits for the network were made longer, Delays how many of both there were.
 	Paid, Slept time.Duration
 	Delays      int64
-	// Points is how often somebody paid at a point of the program, Left the sum of what they
+	// Spent is what the limits have booked: both of these, and what is being paid now.
+	Spent time.Duration
+	// Points is how often a goroutine paid at a point of the program, Left the sum of what was
 	// still owed then.
 	Points int64
 	Left   time.Duration

@@ -20,6 +20,6 @@ func TestObjectsClosed(t *testing.T) {
 			close(c)
 			end()
 			return c
-		}, "1Y 2Az 1A~e"},
+		}, "1Az 2A~e"},
 	})
 }

@@ -210,7 +210,7 @@ func TestObjectsDates(t *testing.T) {
 	}
 }
 
-// A transfer is an element of a channel: who sent it, and as which of its own.
+// A transfer is an element of a channel: its sender, and its number there.
 type transfer struct{ sender, index int }
 
 // The k-th send that begins on a channel is what the k-th receive that begins gets.
@@ -275,7 +275,7 @@ func channelOrder(t *testing.T, capacity int, selects bool) {
 			starts[i] = at
 			delete(open, op.goroutine)
 		}
-		if op.letter < 'a' && (op.object == addressOf(c) || op.object == 0) {
+		if op.letter < 'a' && (op.object == addressOf(c) || op.letter == 'Y') { // which may be of another case
 			open[op.goroutine] = i
 		}
 	}

@@ -74,7 +74,7 @@ func record(t testing.TB, f func()) (all []operation) {
 					t.Errorf("%s has message %q, want a number other than 0, or none", l.Category, l.Message)
 				}
 			}
-			if len(letter) != 1 || ev.Stack() != xtrace.NoStack || (op.object == 0) != (letter == "Y" || letter == "y") {
+			if len(letter) != 1 || ev.Stack() != xtrace.NoStack || letter != "Y" && (op.object == 0) != (letter == "y") {
 				t.Errorf("log %+v with stack %v, want a letter, an object, and no stack", l, ev.Stack())
 			}
 			all = append(all, op)
@@ -86,7 +86,7 @@ func record(t testing.TB, f func()) (all []operation) {
 func addressOf(object any) uintptr { return reflect.ValueOf(object).Pointer() }
 
 // told are the operations on some objects and of selects, as text: the goroutine, in the order in which they appear, the
-// object's letter, the operation's, its number, and ~ if it ends a wait.
+// object's letter, the operation's, its number, and ~ if it ends a wait. That a channel is made is left out.
 func told(all []operation, objects ...any) string {
 	names := map[uintptr]string{}
 	for i, o := range objects {
@@ -99,7 +99,7 @@ func told(all []operation, objects ...any) string {
 	var text []string
 	for _, op := range all {
 		name := names[op.object]
-		if name == "" && (op.object != 0 || !mine[op.goroutine]) {
+		if op.letter == 'c' || name == "" && (op.object != 0 || !mine[op.goroutine]) {
 			continue
 		}
 		if goroutines[op.goroutine] == 0 {
@@ -252,6 +252,20 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+func TestMake(t *testing.T) {
+	var small, large chan int
+	all := record(t, func() { small, large = make(chan int), make(chan int, 12345) })
+	var got []string
+	for _, op := range all {
+		if op.letter == 'c' && (op.object == addressOf(small) || op.object == addressOf(large)) {
+			got = append(got, fmt.Sprint(op.n))
+		}
+	}
+	if diff := cmp.Diff([]string{"0", "12345"}, got); diff != "" {
+		t.Errorf("capacities of the channels made, -want +got:\n%s", diff)
+	}
+}
+
 // onceMutex is the one inside.
 func onceMutex(o *sync.Once) *sync.Mutex {
 	m, _ := reflect.TypeFor[sync.Once]().FieldByName("m")
@@ -370,21 +384,33 @@ func TestObjectsWaiting(t *testing.T) {
 			c <- 1
 			end()
 			return c
-		}, "1Y 2As 1A~r"},
+		}, "1AY 2As 1A~r"},
 		"select that sends": {func(t *testing.T) any {
 			c, d := make(chan int), make(chan int)
 			end := waiting(t, func() { wait(c, d) })
 			<-c
 			end()
 			return c
-		}, "1Y 2Ar 1A~s"},
+		}, "1Ar 2A~s"},
 		"select, closed": {func(t *testing.T) any {
 			c, d := make(chan int), make(chan int)
 			end := waiting(t, func() { wait(d, c) })
 			close(c)
 			end()
 			return c
-		}, "1Y 2Az 1A~e"},
+		}, "1AY 2Az 1A~e"},
+		"select of a timer": {func(t *testing.T) any {
+			timer, c := time.NewTimer(time.Hour), make(chan int)
+			end := waiting(t, func() {
+				select {
+				case <-timer.C:
+				case <-c:
+				}
+			})
+			c <- 1
+			end()
+			return c
+		}, "1AY 2As 1A~r"},
 		"timer": {func(t *testing.T) any {
 			timer := time.NewTimer(time.Hour)
 			end := waiting(t, func() { <-timer.C })

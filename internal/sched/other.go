@@ -10,7 +10,7 @@ import "time"
 const Present = false
 
 // Start does nothing.
-func Start(float64, time.Duration, time.Duration) {}
+func Start(float64, Limits) {}
 
 // Stop does nothing.
 func Stop() {}
@@ -38,6 +38,36 @@ func Books() (credit, spent time.Duration) { return 0, 0 }
 
 // Exempt does nothing.
 func Exempt() (end func()) { return func() {} }
+
+// A Request is nothing here.
+type Request struct{}
+
+// Open does nothing.
+func Open(bool) Request { return Request{} }
+
+// Close does nothing.
+func (Request) Close() (spent time.Duration) { return 0 }
+
+// Join does nothing.
+func (r Request) Join(bool) (before Request) { return r }
+
+// A Goroutine is nothing here.
+type Goroutine struct{}
+
+// Here does nothing.
+func Here() Goroutine { return Goroutine{} }
+
+// Served does nothing.
+func (Goroutine) Served(bool) {}
+
+// Late returns zero.
+func Late() time.Duration { return 0 }
+
+// LateHere returns zero.
+func LateHere() time.Duration { return 0 }
+
+// Refused returns zeros.
+func Refused() Refusals { return Refusals{} }
 
 // A Watch is nothing here.
 type Watch struct{}

@@ -14,11 +14,16 @@ func TestNothingIsThere(t *testing.T) {
 	if sched.Present {
 		t.Fatal("Present is true")
 	}
-	sched.Start(0.5, time.Second, time.Second)
+	sched.Start(0.5, sched.Limits{PerSpan: time.Second, Total: time.Second})
 	defer sched.Stop()
 	defer sched.Exempt()()
 	v := sched.Enter()
 	v.Leave()
+	sched.Here().Served(true)
+	request := sched.Open(false)
+	if before := request.Join(false); before != (sched.Request{}) || request.Close() != 0 || sched.Refused() != (sched.Refusals{}) || sched.Late() != 0 {
+		t.Error("there is a request")
+	}
 	var w sched.Watch
 	w.Begin()
 	if times, ok := w.End(); ok || times != (sched.Times{}) || sched.Watching() != 0 {

@@ -1,8 +1,8 @@
 //go:build otelprof_runtime
 
 // Package sched tells Go's scheduler about regions, in programs that were built by "otelprof
-// build": it hands delays over from goroutine to goroutine, and lets time pass for what they owe.
-// What it does is in internal/overlay/_runtime.
+// build": it hands delays over from goroutine to goroutine, along each happens-before edge that the
+// scheduler sees, and inserts what they owe. The work is done in internal/overlay/_runtime.
 //
 // In other programs nothing is there, see [Present], and all functions do nothing.
 package sched
@@ -20,7 +20,7 @@ const Present = true
 // file in the package.
 
 //go:linkname runtimeStart runtime.otelprofStart
-func runtimeStart(speedupPermille, longest, budget int64)
+func runtimeStart(speedupPermille, longest, perSpan, perTrace, duty, budget int64)
 
 //go:linkname runtimeStop runtime.otelprofStop
 func runtimeStop()
@@ -29,7 +29,7 @@ func runtimeStop()
 func runtimeGrowth() (growth int64, inForce bool)
 
 //go:linkname runtimeCounts runtime.otelprofCounts
-func runtimeCounts() (paid, slept, delays, points, left, foreign int64)
+func runtimeCounts() (paid, slept, delays, spent, points, left, foreign int64)
 
 //go:linkname runtimeEnter runtime.otelprofEnter
 func runtimeEnter() (gp unsafe.Pointer, goid uint64)
@@ -55,11 +55,10 @@ func runtimeEndWatch(gp unsafe.Pointer, goid uint64, life uint32) (now, runnable
 //go:linkname runtimeWatching runtime.otelprofWatching
 func runtimeWatching() uint32
 
-// Start begins an experiment: everybody is to be delayed by what the region would save if it took
-// speedup less of its time, in [0, 1]. One payment takes longest at most, and when all together have taken
-// budget the experiment is over. Calls of Start must not overlap.
-func Start(speedup float64, longest, budget time.Duration) {
-	runtimeStart(int64(math.Round(1000*speedup)), int64(longest), int64(budget))
+// Start begins an experiment: all other goroutines are delayed by what the region would save if it took
+// speedup less of its time, in [0, 1], within limits. Calls of Start must not overlap.
+func Start(speedup float64, l Limits) {
+	runtimeStart(int64(math.Round(1000*speedup)), int64(min(l.Longest, l.PerSpan)), int64(l.PerSpan), int64(l.PerTrace), int64(l.Duty), int64(l.Total))
 }
 
 // Stop ends the experiment. Delays in flight end within microseconds, sleeps that were made longer within
@@ -75,8 +74,8 @@ func Growth() (growth time.Duration, inForce bool) {
 
 // Read returns the counters of the latest experiment.
 func Read() Counts {
-	paid, slept, delays, points, left, foreign := runtimeCounts()
-	return Counts{time.Duration(paid), time.Duration(slept), delays, points, time.Duration(left), foreign}
+	paid, slept, delays, spent, points, left, foreign := runtimeCounts()
+	return Counts{time.Duration(paid), time.Duration(slept), delays, time.Duration(spent), points, time.Duration(left), foreign}
 }
 
 // A Visit is a span of the region, on the goroutine that began it.

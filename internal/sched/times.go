@@ -13,6 +13,6 @@ type Times struct {
 	// Blocked is the time for which it waited: for a channel, a lock, a timer, the network.
 	Blocked time.Duration
 	// Stops is how often it stopped running, by itself or preempted. With none, it has been on one thread, where
-	// nobody else ran meanwhile.
+	// no other goroutine ran meanwhile.
 	Stops uint64
 }

@@ -85,7 +85,7 @@ func TestWatchBlocked(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// It may have begun to wait late, for it was somebody else's turn.
+			// It may have begun to wait late, for it was another goroutine's turn.
 			var times sched.Times
 			for range 50 {
 				if times = watch(t, wait); times.Blocked > pause/2 && times.Stops > 0 {
@@ -131,7 +131,7 @@ func TestWatchSystemCall(t *testing.T) {
 	t.Errorf("%+v, want more than %v running, in the last of 50 tries", times, pause/2)
 }
 
-// On one processor who runs is what the others wait for.
+// On one processor the others wait for the one that runs.
 func TestWatchRunnable(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const goroutines, turns = 4, 100

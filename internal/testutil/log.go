@@ -2,9 +2,15 @@ package testutil
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	otellog "go.opentelemetry.io/otel/log"
 )
 
 // A Log keeps what is logged to it, by any goroutine. The zero Log is ready.
@@ -37,4 +43,39 @@ func (l *Log) Lines() []string {
 		return nil
 	}
 	return strings.Split(text, "\n")
+}
+
+// Await returns its lines as soon as there are n, or after five seconds: the logging may happen on goroutines of
+// their own.
+func (l *Log) Await(n int) []string {
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		if lines := l.Lines(); len(lines) >= n || time.Now().After(end) {
+			return lines
+		}
+	}
+}
+
+// A Bridge is a handler that does what otelslog does: records become OpenTelemetry's, as soon as there is a logger for
+// them.
+type Bridge struct {
+	To *atomic.Pointer[otellog.Logger]
+}
+
+// Enabled implements slog.Handler.
+func (b Bridge) Enabled(context.Context, slog.Level) bool { return true }
+
+// WithAttrs implements slog.Handler; attributes are lost.
+func (b Bridge) WithAttrs([]slog.Attr) slog.Handler { return b }
+
+// WithGroup implements slog.Handler.
+func (b Bridge) WithGroup(string) slog.Handler { return b }
+
+// Handle implements slog.Handler.
+func (b Bridge) Handle(ctx context.Context, r slog.Record) error {
+	if l := b.To.Load(); l != nil {
+		var out otellog.Record
+		out.SetBody(attribute.StringValue(r.Message))
+		(*l).Emit(ctx, out)
+	}
+	return nil
 }

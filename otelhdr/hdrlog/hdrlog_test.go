@@ -427,3 +427,31 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// FuzzPercentiles checks that no distribution does any harm, and that what can be read survives being written.
+func FuzzPercentiles(f *testing.F) {
+	var text strings.Builder
+	if err := WritePercentiles(&text, snapshotOf(f, values(100)), 5, 1); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text.String(), 1.0)
+	f.Add("Value Percentile TotalCount 1/(1-Percentile)\n\n1.5 0.5 1 2\n9e15 1.0 18\n#[Buckets = 26, SubBuckets = 16]", 1e6)
+	f.Fuzz(func(t *testing.T, text string, scale float64) {
+		s, err := ReadPercentiles(strings.NewReader(text), scale)
+		if err != nil {
+			return
+		}
+		var again strings.Builder
+		err = WritePercentiles(&again, s, 1, 1)
+		if errors.Is(err, ErrValue) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadPercentiles(strings.NewReader(again.String()), 1)
+		if err != nil || back.Count() != s.Count() {
+			t.Fatalf("read again: %v; %d values of %d", err, back.Count(), s.Count())
+		}
+	})
+}

@@ -90,7 +90,7 @@ func WriteDiff(w io.Writer, before, after *Tree, most int) error {
 		total := side.tree.Total()
 		fmt.Fprintf(out, "%-7s %s, %v of processor time", side.name, plural(total.Samples, "sample"), roughly(total.Nanos))
 		if side.tree.TooFew() {
-			fmt.Fprintf(out, ": too few samples, shares mean little below %d", MinSamples)
+			fmt.Fprintf(out, ": too few samples, shares mean little below %d", minSamples)
 		}
 		fmt.Fprintln(out)
 	}

@@ -2,11 +2,13 @@ package stacks
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/internal/registry"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -17,17 +19,19 @@ var _ spans.Hook = (*hook)(nil)
 type hook struct {
 	on        atomic.Bool // while samples are taken
 	unsampled bool
-	labels    labels
-	sessions  sessions
-	owed      debts
+	// spans is set if sampled spans have labels of their own, whether or not samples are taken.
+	spans    bool
+	labels   labels
+	sessions sessions
+	owed     debts
 
 	// Spans that end as they should are not counted: a counter that all processors write is slow.
 	elsewhere, foreign atomic.Uint64
 }
 
-func newHook(unsampled bool) *hook {
-	h := &hook{unsampled: unsampled}
-	h.labels.byRegion = map[Region]*label{}
+func newHook(unsampled, spans bool) *hook {
+	h := &hook{unsampled: unsampled, spans: spans}
+	h.labels.regions = registry.New(0, hashOf, func(number int) *label { return h.newLabel(number, otherRegion) })
 	return h
 }
 
@@ -45,17 +49,23 @@ var (
 )
 
 // OnStart implements [spans.Hook].
-func (h *hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
-	h.owed.pay()
-	if !h.on.Load() || !h.unsampled && !r.IsRecording() {
+func (h *hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
+	h.owed.pay(&h.labels)
+	if !h.spans && !h.on.Load() || !h.unsampled && !r.IsRecording() {
 		return ctx
 	}
 	l := h.labelInSession(ctx, r, h.labelOf(r))
 	before, set := profLabels(), l.labels
-	if before != nil && !hasLabel(r.Parent(), before) && !h.labels.ours(before) {
-		set = l.beside(before)
-		ctx = withLabels(ctx, set)
-	} else if l.reset.Load() {
+	others := before
+	if before != nil && (hasLabel(r.Parent(), before) || h.labels.ours(before)) {
+		others = nil
+	}
+	if h.spans && r.SpanContext().IsSampled() {
+		set = l.inSpan(r.SpanContext(), others)
+	} else if others != nil {
+		set = l.beside(others)
+	}
+	if others != nil || l.reset.Load() {
 		ctx = withLabels(ctx, set)
 	}
 	setProfLabels(set)
@@ -65,9 +75,9 @@ func (h *hook) OnStart(ctx context.Context, r *spans.Region) context.Context {
 	return ctx
 }
 
-// hasLabel reports whether labels are those of a region, which is the quick way to know that they
+// hasLabel reports whether labels belong to a region, which is the quick way to know that they
 // are ours.
-func hasLabel(r *spans.Region, labels unsafe.Pointer) bool {
+func hasLabel(r *spans.Span, labels unsafe.Pointer) bool {
 	if r == nil {
 		return false
 	}
@@ -76,61 +86,83 @@ func hasLabel(r *spans.Region, labels unsafe.Pointer) bool {
 }
 
 // OnEnd implements [spans.Hook].
-func (h *hook) OnEnd(r *spans.Region) {
+func (h *hook) OnEnd(r *spans.Span) {
 	if m := marks.Get(r); m != nil && m.label.hook == h {
 		marks.Set(r, nil)
 		h.endSession(r, m.label)
-		h.restore(m)
+		h.restore(r, m)
 		markPool.Put(m)
 	}
-	h.owed.pay()
+	h.owed.pay(&h.labels)
 }
 
 // restore gives the goroutine what it had before the span, if it is the same one.
-func (h *hook) restore(m *mark) {
+func (h *hook) restore(r *spans.Span, m *mark) {
 	if m.goroutine != goroutine.Current() {
 		h.elsewhere.Add(1)
-		h.owed.add(m, h.labels.ours)
+		h.owed.add(m)
 		return
 	}
+	before := m.before
 	switch now := profLabels(); {
 	case now == m.set:
+		if before == m.set && outlived(r, before) { // all three are spans of one name
+			before = nil
+		}
 	case !goroutine.Known():
 		return // it may be another goroutine
+	case now == nil && outlived(r, before):
+		return // the parent has ended, and put back what was before both
 	case now == nil:
 		// A pprof.Do has put back the labels of its context, which had none.
 		m.label.reset.Store(true)
 	case !h.labels.ours(now):
 		h.foreign.Add(1) // the application has set labels to stay
 		return
+	default: // a span below is open: it has its label until it ends, and then this one is not to come back
+		h.owed.add(m)
+		return
 	}
-	setProfLabels(m.before)
+	setProfLabels(before)
 }
 
-// debts are labels that goroutines still have from spans that ended elsewhere. Only a goroutine
-// itself can change its labels, so it does when it comes by here again. A place that is taken over
+// outlived reports whether the labels from before a span are those of its parent, which has ended.
+func outlived(r *spans.Span, before unsafe.Pointer) bool {
+	p := r.Parent()
+	return p != nil && before != nil && marks.Get(p) == nil && hasLabel(p, before)
+}
+
+// debts are labels that goroutines still have, or will have again, from spans that ended elsewhere or before spans below them. Only a
+// goroutine itself can change its labels, so it does when it comes by here again. A place that is taken over
 // belonged most likely to a goroutine that has ended.
 type debts struct {
 	any    atomic.Bool // from the first one on
 	places [256]atomic.Pointer[debt]
 }
 
+// A debt is that a goroutine which has the labels set is to have those from before.
 type debt struct {
 	goroutine   goroutine.ID
 	set, before unsafe.Pointer
+	next        *debt // of the same goroutine, older
+	length      int   // of the list from here
 }
+
+// mostDebts bounds those of one goroutine. The oldest are forgotten.
+const mostDebts = 16
 
 func (d *debts) place(id goroutine.ID) *atomic.Pointer[debt] { return &d.places[int(id)%len(d.places)] }
 
-// add notes that the mark's goroutine has to put back what it had. Of several debts of one, the one
-// that leads back to where no span was counts.
-func (d *debts) add(m *mark, ours func(unsafe.Pointer) bool) {
-	next := &debt{m.goroutine, m.set, m.before}
-	place := d.place(m.goroutine)
+// add notes that the mark's goroutine has to put back what it had.
+func (d *debts) add(m *mark) { d.push(m.goroutine, m.set, m.before) }
+
+func (d *debts) push(id goroutine.ID, set, before unsafe.Pointer) {
+	place := d.place(id)
 	for {
 		old := place.Load()
-		if old != nil && old.goroutine == next.goroutine && next.before != nil && ours(next.before) {
-			next.before = old.before
+		next := &debt{goroutine: id, set: set, before: before, length: 1}
+		if old != nil && old.goroutine == id && old.length < mostDebts {
+			next.next, next.length = old, old.length+1
 		}
 		if place.CompareAndSwap(old, next) {
 			d.any.Store(true)
@@ -141,16 +173,39 @@ func (d *debts) add(m *mark, ours func(unsafe.Pointer) bool) {
 
 // pay gives the calling goroutine its labels back. One load as long as there never were debts, a
 // few nanoseconds later on.
-func (d *debts) pay() {
+func (d *debts) pay(l *labels) {
 	if d.any.Load() {
-		d.payNow()
+		d.payNow(l)
 	}
 }
 
-func (d *debts) payNow() {
+func (d *debts) payNow(l *labels) {
 	id := goroutine.Current()
 	place := d.place(id)
-	if owed := place.Load(); owed != nil && owed.goroutine == id && place.CompareAndSwap(owed, nil) && profLabels() == owed.set {
-		setProfLabels(owed.before)
+	owed := place.Load()
+	if owed == nil || owed.goroutine != id || !place.CompareAndSwap(owed, nil) {
+		return
+	}
+	var left []*debt // oldest last
+	for o := owed; o != nil; o = o.next {
+		left = append(left, o)
+	}
+	has := profLabels()
+	paid := has
+	for i := 0; i < len(left); i++ {
+		if left[i].set == paid {
+			paid = left[i].before
+			left = slices.Delete(left, i, i+1)
+			i = -1 // any of the others may follow
+		}
+	}
+	if paid != has {
+		setProfLabels(paid)
+	}
+	if paid == nil || !l.ours(paid) {
+		return // no span is open here whose end would lead to one of the others
+	}
+	for _, o := range slices.Backward(left) {
+		d.push(id, o.set, o.before)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // testHook labels as if samples were taken.
 func testHook(t testing.TB, unsampled bool) *hook {
 	t.Helper()
-	h := newHook(unsampled)
+	h := newHook(unsampled, false)
 	h.on.Store(true)
 	return h
 }
@@ -38,7 +38,7 @@ func testTracer(t testing.TB, h spans.Hook, opts ...sdktrace.TracerProviderOptio
 func current(h *hook) map[string]string {
 	out := map[string]string{}
 	pprof.ForLabels(withLabels(context.Background(), profLabels()), func(key, value string) bool {
-		if key == regionLabel {
+		if key == RegionLabel {
 			n, _ := strconv.Atoi(value)
 			r, _ := h.labels.region(n)
 			key, value = "region", r.Name
@@ -83,8 +83,8 @@ func TestLabelIsANumber(t *testing.T) {
 	_, span := testTracer(t, h).Start(context.Background(), "GET /users/{name}")
 	defer span.End()
 	pprof.ForLabels(withLabels(context.Background(), profLabels()), func(key, value string) bool {
-		if _, err := strconv.Atoi(value); err != nil || key != regionLabel {
-			t.Errorf("label %s = %q, want %s with a number", key, value, regionLabel)
+		if _, err := strconv.Atoi(value); err != nil || key != RegionLabel {
+			t.Errorf("label %s = %q, want %s with a number", key, value, RegionLabel)
 		}
 		return true
 	})
@@ -165,7 +165,7 @@ func TestLabelsSetToStay(t *testing.T) {
 func needGoroutines(t *testing.T) {
 	t.Helper()
 	if !goroutine.Known() {
-		testutil.Lacks(t, "GOROUTINE", "goroutines can not be told apart on this machine")
+		testutil.Lacks(t, "GOROUTINE", "goroutines cannot be told apart on this machine")
 	}
 }
 
@@ -196,7 +196,7 @@ func TestEndElsewhere(t *testing.T) {
 	}
 }
 
-// A loop that hands its spans over does not keep a label, whatever the order in which they end.
+// A loop that hands its spans over does not keep a label, in whichever order they end.
 func TestAcceptLoop(t *testing.T) {
 	needGoroutines(t)
 	h := testHook(t, false)
@@ -217,6 +217,37 @@ func TestAcceptLoop(t *testing.T) {
 	_, span := tr.Start(context.Background(), "other")
 	span.End()
 	check(t, h, "after the loop", set{})
+}
+
+// Spans that end before those below them, on one goroutine, leave no label behind.
+func TestParentEndsFirst(t *testing.T) {
+	needGoroutines(t)
+	for _, names := range [][3]string{{"a", "b", "c"}, {"a", "a", "a"}} {
+		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			h := testHook(t, false)
+			tr := testTracer(t, h)
+			ctx := context.Background()
+			var open [3]trace.Span
+			for i, name := range names {
+				ctx, open[i] = tr.Start(ctx, name)
+			}
+			for _, i := range order {
+				open[i].End()
+			}
+			check(t, h, fmt.Sprint(names, " ended in the order ", order), set{})
+			for _, name := range names {
+				_, span := tr.Start(context.Background(), name)
+				check(t, h, "in "+name, set{"region": name})
+				span.End()
+			}
+			check(t, h, "afterwards", set{})
+			for _, l := range h.labels.regions.All() {
+				if names[0] != names[1] && l.reset.Load() {
+					t.Errorf("%v ended in the order %v: taken for a pprof.Do", names, order)
+				}
+			}
+		}
+	}
 }
 
 func TestUnsampledSpans(t *testing.T) {
@@ -247,28 +278,27 @@ func TestOffInBetween(t *testing.T) {
 	check(t, h, "after", set{})
 }
 
-func TestRegionsBeyondTheLimit(t *testing.T) {
-	h := testHook(t, false)
-	for i := range maxRegions {
-		h.labels.add(h, Region{Name: fmt.Sprint("r", i)})
-	}
-	one := h.labels.add(h, Region{Name: "one more"})
-	if two := h.labels.add(h, Region{Name: "and another"}); one != two || one.region.Name != "other" {
-		t.Errorf("beyond the limit: %v and %v, want both the region other", one.region, two.region)
-	}
-}
-
-// The provider's own limit makes names share a place.
-func TestNamesThatShareAPlace(t *testing.T) {
-	h := testHook(t, false)
-	p := spans.Wrap(nil, spans.WithHook(h), spans.WithMaxRegions(1))
-	defer p.Shutdown(context.Background())
-	h.unsampled = true
-	tr := p.Tracer("test")
-	for _, tc := range []struct{ name, want string }{{"first", "first"}, {"second", "second"}, {"third", "other"}} {
-		_, span := tr.Start(context.Background(), tc.name)
-		check(t, h, tc.name, set{"region": tc.want})
-		span.End()
+// The provider's cardinality limit decides which names are told apart.
+func TestRegionsFollowTheProvidersLimit(t *testing.T) {
+	for _, limit := range []int{1, 3000} {
+		h := testHook(t, false)
+		p := spans.Wrap(nil, spans.WithHook(h), spans.WithMaxRegions(limit))
+		defer p.Shutdown(context.Background())
+		h.unsampled = true
+		tr := p.Tracer("test")
+		for i := range limit + 3 {
+			name := fmt.Sprint("name ", i)
+			want := name
+			if i >= limit {
+				want = "other"
+			}
+			_, span := tr.Start(context.Background(), name)
+			check(t, h, name, set{"region": want})
+			span.End()
+		}
+		if got := len(h.labels.regions.All()); got != limit+1 {
+			t.Errorf("%d labels, want %d and one for the others", got, limit)
+		}
 	}
 }
 
@@ -320,17 +350,20 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// allocsOfSpan is how many allocations a span makes.
+func allocsOfSpan(t *testing.T, h *hook) float64 {
+	t.Helper()
+	tr := testTracer(t, h)
+	ctx, root := tr.Start(context.Background(), "root")
+	defer root.End()
+	return testing.AllocsPerRun(500, func() {
+		_, span := tr.Start(ctx, "op")
+		span.End()
+	})
+}
+
 func TestHookAllocs(t *testing.T) {
-	run := func(h *hook) float64 {
-		tr := testTracer(t, h)
-		ctx, root := tr.Start(context.Background(), "root")
-		defer root.End()
-		return testing.AllocsPerRun(500, func() {
-			_, span := tr.Start(ctx, "op")
-			span.End()
-		})
-	}
-	if with, without := run(testHook(t, false)), run(newHook(false)); with != without {
+	if with, without := allocsOfSpan(t, testHook(t, false)), allocsOfSpan(t, newHook(false, false)); with != without {
 		t.Errorf("a labeled span makes %v allocations, one without a label %v: want as many", with, without)
 	}
 }
@@ -340,7 +373,7 @@ func BenchmarkHook(b *testing.B) {
 	defer runtime.KeepAlive(ballast)
 	for _, on := range []bool{false, true} {
 		b.Run(fmt.Sprintf("on=%v", on), func(b *testing.B) {
-			h := newHook(true)
+			h := newHook(true, false)
 			h.on.Store(on)
 			p := spans.Wrap(nil, spans.WithHook(h), spans.WithSessionFilter(func(context.Context, string) bool { return false }))
 			defer p.Shutdown(context.Background())

@@ -38,7 +38,7 @@ func (t *Tree) MarshalJSON() ([]byte, error) {
 	out := jsonTree{
 		Samples: root.whole.Samples, CPUNs: root.whole.Nanos,
 		SelfSamples: root.asLeaf.Samples, SelfNs: root.asLeaf.Nanos,
-		TooFew: t.TooFew(), MinSamples: MinSamples, Folded: t.folded.Samples, Nodes: t.Len(), Children: []*jsonNode{},
+		TooFew: t.TooFew(), MinSamples: minSamples, Folded: t.folded.Samples, Nodes: t.Len(), Children: []*jsonNode{},
 	}
 	lists := []*[]*jsonNode{&out.Children}
 	t.Visit(each(func(n Node) bool {

@@ -9,15 +9,15 @@ import (
 var (
 	// ErrConfig is wrapped by errors about options and parameters.
 	ErrConfig = errors.New("stacks: configuration")
-	// ErrBusy is returned while somebody else in this process has the CPU profile.
-	ErrBusy = errors.New("stacks: cpu profile: somebody else in this process has it")
+	// ErrBusy is returned while other code in this process holds the CPU profile.
+	ErrBusy = errors.New("stacks: cpu profile: already taken in this process")
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("stacks: profiler: closed")
 )
 
-// MaxRate is the highest rate, in Hz. Kernels count time in ticks, of 4 ms most often: of
+// maxRate is the highest rate, in Hz. Kernels count time in ticks, of 4 ms most often: of
 // samples asked for more often than every fifth of a hundredth, some never come.
-const MaxRate = 200
+const maxRate = 200
 
 // An Option sets how a [Profiler] samples.
 type Option interface{ apply(config) config }
@@ -31,7 +31,9 @@ type config struct {
 	window    time.Duration
 	history   time.Duration
 	unsampled bool
+	spans     bool
 	paused    bool
+	service   string
 	source    source
 }
 
@@ -44,8 +46,8 @@ func newConfig(opts []Option) (config, error) {
 	reject := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
 	}
-	if c.hz < 1 || c.hz > MaxRate {
-		reject("rate %d Hz: must be in [1, %d]", c.hz, MaxRate)
+	if c.hz < 1 || c.hz > maxRate {
+		reject("rate %d Hz: must be in [1, %d]", c.hz, maxRate)
 	}
 	if c.window < time.Second || c.window > time.Minute {
 		reject("window %v: must be in [1s, 1m]", c.window)
@@ -56,34 +58,50 @@ func newConfig(opts []Option) (config, error) {
 	return c, errors.Join(errs...)
 }
 
-// WithRate sets how many samples are taken in a second of processor time, in [1, 200]. By
-// default, if this option is not used, it is 100.
+// WithRate sets how many samples are taken in a second of processor time, in [1, 200].
+// Default: 100.
 func WithRate(hz int) Option {
 	return optionFunc(func(c config) config { c.hz = hz; return c })
 }
 
 // WithWindow sets how long samples are gathered until they are scaled to the processor time
-// that the process took, and how often the profiler tries again when somebody else
-// has the CPU profile; in [1s, 1m]. By default, if this option is not used, it is 5 s.
+// that the process took, and how often the profiler tries again while other code holds the CPU
+// profile; in [1s, 1m]. Default: 5 s.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config { c.window = d; return c })
 }
 
-// WithHistory sets for how long samples are kept, from one window to an hour. By default, if
-// this option is not used, it is 5 minutes.
+// WithHistory sets for how long samples are kept, from one window to an hour. Default: 5
+// minutes.
 func WithHistory(d time.Duration) Option {
 	return optionFunc(func(c config) config { c.history = d; return c })
 }
 
 // WithUnsampled also labels spans that do not record since the sampler left them out, which costs as
-// much for them as for the others. By default, if this option is not used, what they do counts for
-// the recording span around them, or for none.
+// much for them as for the others. Default: their samples count for the recording span around them,
+// or for none.
 func WithUnsampled() Option {
 	return optionFunc(func(c config) config { c.unsampled = true; return c })
 }
 
-// WithPaused waits for [Profiler.Resume] before it takes samples. By default, if this option is
-// not used, sampling begins at once.
+// WithSpanLabels labels goroutines in sampled spans with the span's name and its IDs as well, see [NameLabel],
+// [TraceIDLabel] and [SpanIDLabel], whether or not this profiler takes samples: samples of [Profiler.Profile] and of
+// [Profiler.ServeHTTP] are then those of single spans, and profilers outside of the process can tell which span a stack is
+// in. It takes one allocation of 240 bytes for each sampled span. The name of the span stands in crash traces of programs
+// that show labels. Labels of the application's own with these keys are out of sight until the span ends; all others stay.
+// Default: a goroutine's label is the number of its region.
+func WithSpanLabels() Option {
+	return optionFunc(func(c config) config { c.spans = true; return c })
+}
+
+// WithService sets the name of the service, which recordings have beside the PID and the host, see [Origin]. Default: they have
+// those two only.
+func WithService(name string) Option {
+	return optionFunc(func(c config) config { c.service = name; return c })
+}
+
+// WithPaused waits for [Profiler.Resume] before it takes samples. Default: sampling begins at
+// once.
 func WithPaused() Option {
 	return optionFunc(func(c config) config { c.paused = true; return c })
 }

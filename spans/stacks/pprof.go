@@ -9,37 +9,29 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
-)
 
-// Comments of a profile that is a recording.
-const (
-	regionComment = "otelprof region " // number, name and scope
-	lostComment   = "otelprof lost samples "
-	cpuComment    = "otelprof cpu ns "
+	"github.com/otelprof/otelprof/internal/pprofbuild"
+	"github.com/otelprof/otelprof/spans"
 )
 
 // WritePprof writes the recording as a gzipped profile in pprof's format, symbols included: any
-// pprof reads it, on any machine, and [Read] gives the recording back. The samples of a region have
-// its number as the label otelprof_region; which name that is stands in the comments. There are
-// no addresses, no directories, and no labels of the application's.
+// pprof reads it, on any machine, and [Read] gives the recording back. The samples of a region have its name and scope as
+// the labels [NameLabel] and [ScopeLabel], so that pprof's -tagfocus and -tagroot=span_name work, and its number as
+// [RegionLabel]. Comments say the [Origin]. There are no addresses, no directories, and no labels of the application's.
 func (r *Recording) WritePprof(w io.Writer) error { return r.profile().Write(w) }
 
 func (r *Recording) profile() *profile.Profile {
 	b := newProfileBuilder(r)
 	for _, region := range r.Regions {
-		if region.Number != 0 {
-			b.name(region.Number, region.Region)
-		}
-		b.add(region.Tree, region.Number, nil)
+		b.add(region.Tree, region.Number, region.Region, nil)
 	}
-	return b.profile
+	return b.Profile
 }
 
 // profileBuilder makes a profile of trees.
 type profileBuilder struct {
-	profile   *profile.Profile
-	functions map[Frame]*profile.Function // line 0
-	locations map[Frame]*profile.Location
+	*pprofbuild.Builder
+	named map[int]bool
 }
 
 func newProfileBuilder(r *Recording) *profileBuilder {
@@ -58,49 +50,57 @@ func newProfileBuilder(r *Recording) *profileBuilder {
 	if r.Lost > 0 {
 		p.Comments = append(p.Comments, lostComment+strconv.FormatInt(r.Lost, 10))
 	}
-	return &profileBuilder{profile: p, functions: map[Frame]*profile.Function{}, locations: map[Frame]*profile.Location{}}
+	p.Comments = append(p.Comments, originComments(r.Origin)...)
+	return &profileBuilder{pprofbuild.New(p), map[int]bool{}}
 }
 
-func (b *profileBuilder) name(number int, r Region) {
-	b.profile.Comments = append(b.profile.Comments, fmt.Sprintf("%s%d %q %q", regionComment, number, r.Name, r.Scope.Name))
+// name puts the name of a region into the comments, once.
+func (b *profileBuilder) name(number int, r spans.Region) {
+	if !b.named[number] {
+		b.named[number] = true
+		b.Profile.Comments = append(b.Profile.Comments, fmt.Sprintf("%s%d %q %q", regionComment, number, r.Name, r.Scope.Name))
+	}
 }
 
-// add adds the stacks of a tree.
-func (b *profileBuilder) add(t *Tree, number int, labels map[string][]string) {
+func withDefaults(labels, defaults map[string]string) map[string]string {
+	out := maps.Clone(defaults)
+	maps.Copy(out, labels)
+	return out
+}
+
+// add adds the stacks of a tree. Labels are others than those of the region, whose number is 0 if there is none.
+func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[string]string) {
 	var numbers map[string][]int64
+	texts := map[string][]string{}
 	if number != 0 {
-		numbers = map[string][]int64{regionLabel: {int64(number)}}
+		b.name(number, r)
+		numbers = map[string][]int64{RegionLabel: {int64(number)}}
+		labels = withDefaults(labels, map[string]string{NameLabel: r.Name, ScopeLabel: r.Scope.Name})
+	}
+	for key, value := range labels {
+		if value != "" { // which pprof has no way to write
+			texts[key] = []string{value}
+		}
 	}
 	t.Leaves(func(stack []Frame, w Weight) {
-		s := &profile.Sample{Value: []int64{w.Samples, w.Nanos}, Label: maps.Clone(labels), NumLabel: maps.Clone(numbers)}
+		s := &profile.Sample{Value: []int64{w.Samples, w.Nanos}, Label: maps.Clone(texts), NumLabel: maps.Clone(numbers)}
 		for _, f := range stack {
-			s.Location = append(s.Location, b.location(f))
+			s.Location = append(s.Location, b.Location(pprofbuild.Frame(f)))
 		}
-		b.profile.Sample = append(b.profile.Sample, s)
+		b.Profile.Sample = append(b.Profile.Sample, s)
 	})
 }
 
-func (b *profileBuilder) location(f Frame) *profile.Location {
-	if l := b.locations[f]; l != nil {
-		return l
+// regionNames reads the labels and, since they say all, the comments.
+func regionNames(p *profile.Profile) map[int]spans.Region {
+	names := map[int]spans.Region{}
+	for _, s := range p.Sample {
+		if name := s.Label[NameLabel]; len(name) == 1 {
+			scope := strings.Join(s.Label[ScopeLabel], " ")
+			names[numberOf(s)] = spans.Region{Scope: instrumentation.Scope{Name: scope}, Name: name[0]}
+		}
 	}
-	function := Frame{Func: f.Func, File: f.File}
-	fn := b.functions[function]
-	if fn == nil {
-		fn = &profile.Function{ID: uint64(len(b.profile.Function) + 1), Name: f.Func, SystemName: f.Func, Filename: f.File}
-		b.functions[function] = fn
-		b.profile.Function = append(b.profile.Function, fn)
-	}
-	l := &profile.Location{ID: uint64(len(b.profile.Location) + 1), Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
-	b.locations[f] = l
-	b.profile.Location = append(b.profile.Location, l)
-	return l
-}
-
-// regionNames reads the comments.
-func regionNames(comments []string) map[int]Region {
-	names := map[int]Region{}
-	for _, c := range comments {
+	for _, c := range p.Comments {
 		rest, ok := strings.CutPrefix(c, regionComment)
 		if !ok {
 			continue
@@ -108,7 +108,7 @@ func regionNames(comments []string) map[int]Region {
 		var number int
 		var name, scope string
 		if n, err := fmt.Sscanf(rest, "%d %q %q", &number, &name, &scope); err == nil && n == 3 && number > 0 {
-			names[number] = Region{Scope: instrumentation.Scope{Name: scope}, Name: name}
+			names[number] = spans.Region{Scope: instrumentation.Scope{Name: scope}, Name: name}
 		}
 	}
 	return names

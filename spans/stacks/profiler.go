@@ -21,27 +21,29 @@ import (
 //	defer p.Close()
 //	tp := spans.Wrap(base, spans.WithHook(p.Hook()))
 //
-// A process has one CPU profile. While the profiler has it, others who ask for it are told that it
-// is in use; mount [Profiler.ServeHTTP] as /debug/pprof/profile in place of theirs. While somebody
-// else has it, the profiler waits, [Profiler.Status] says so, and it tries again with every window.
+// A process has one CPU profile. While the profiler has it, runtime/pprof and net/http/pprof answer
+// that it is in use; mount [Profiler.ServeHTTP] as /debug/pprof/profile in place of
+// net/http/pprof's. While other code holds the profile, the profiler waits, [Profiler.Status]
+// reports [Busy], and it tries again with every window.
 //
 // At 100 Hz a sample takes some ten microseconds in each 10 ms of processor time, so about a
 // thousandth. Methods may be called by any goroutine.
 type Profiler struct {
 	config config
+	origin Origin // of its recordings
 	hook   *hook
 	stop   chan struct{} // closed by Close
 	done   chan struct{} // closed when run has returned
 
 	// control is held while sampling is switched on or off, and mu while samples are added or
-	// looked at. Whoever needs both takes control first.
+	// looked at. A goroutine that needs both locks control first.
 	control sync.Mutex
 	closed  bool
 	paused  bool
 	guests  int           // who need samples although it may be paused
 	reading chan struct{} // closed when no more samples come, nil while it is off
 	broken  sync.Once
-	// refreshed is when samples were last got for somebody who looks.
+	// refreshed is when samples were last got for a reader.
 	refreshed time.Time
 
 	mu      sync.Mutex
@@ -58,7 +60,7 @@ const (
 	Running State = "running"
 	// Paused is the state after [Profiler.Pause].
 	Paused State = "paused"
-	// Busy is the state while somebody else has the CPU profile.
+	// Busy is the state while other code in the process holds the CPU profile.
 	Busy State = "busy"
 	// Closed is the state after [Profiler.Close].
 	Closed State = "closed"
@@ -79,7 +81,7 @@ type Status struct {
 	// stand for when each counts as its period. CPU is 0 where it is not known.
 	CPU     time.Duration `json:"cpu_ns"`
 	Sampled time.Duration `json:"sampled_ns"`
-	// Pauses is how often somebody else had the CPU profile.
+	// Pauses is how often other code held the CPU profile.
 	Pauses uint64 `json:"pauses"`
 	// Elsewhere is how many spans ended on another goroutine than they began, Foreign how many
 	// found labels of the application's in place of their own, and left them.
@@ -90,15 +92,16 @@ type Status struct {
 }
 
 // New starts a profiler, with one goroutine and, while samples are taken, another. The error wraps
-// [ErrConfig]. That somebody else has the CPU profile is no error.
+// [ErrConfig]. A CPU profile that other code holds is no error.
 func New(opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
 	}
-	h := newHook(c.unsampled)
+	h := newHook(c.unsampled, c.spans)
 	p := &Profiler{
 		config:  c,
+		origin:  ThisProcess(c.service),
 		hook:    h,
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
@@ -193,7 +196,7 @@ func (p *Profiler) flush() bool {
 // finish takes the last samples. It reports false if there was nothing to end.
 func (p *Profiler) finish() bool {
 	select {
-	case <-p.reading: // somebody else ended it, and may have begun a profile of their own
+	case <-p.reading: // other code ended it, and may have begun a profile of its own
 		p.lose()
 	default:
 	}
@@ -215,7 +218,7 @@ func (p *Profiler) end(next State) {
 	p.become(next, "")
 }
 
-// lose takes note that somebody else has ended our profile.
+// lose takes note that other code has ended our profile.
 func (p *Profiler) lose() {
 	p.hook.on.Store(false)
 	p.ended()
@@ -278,7 +281,7 @@ func (p *Profiler) Pause() {
 	}
 }
 
-// Resume begins to sample again. The error wraps [ErrBusy] if somebody else has the CPU profile: the
+// Resume begins to sample again. The error wraps [ErrBusy] if other code holds the CPU profile: the
 // profiler then tries again by itself.
 func (p *Profiler) Resume() error {
 	p.control.Lock()

@@ -83,7 +83,7 @@ func (s *fakeSource) lose(n int) {
 	s.records, s.tags = append(s.records, 4, 0, 0, uint64(n)), append(s.tags, nil)
 }
 
-// steal is somebody else who stops the profile and takes it.
+// steal stands for other code that stops the profile and takes it.
 func (s *fakeSource) steal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func TestWindowsAndHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t, WithWindow(5*time.Second), WithHistory(10*time.Second))
 		defer p.Close()
-		l := p.hook.labels.add(p.hook, Region{Name: "op"})
+		l := p.hook.add(spans.Region{Name: "op"})
 		for i := range 4 {
 			src.sample(10*(i+1), l.labels, here())
 			src.sample(1, nil, here())
@@ -194,7 +194,7 @@ func TestSomebodyElseProfiles(t *testing.T) {
 		if s := p.Status(); s.State != Busy || !strings.Contains(s.Reason, "already in use") || s.Pauses != 1 {
 			t.Errorf("status %+v", s)
 		}
-		const want = "stacks: cpu profile: somebody else in this process has it: cpu profiling already in use"
+		const want = "stacks: cpu profile: already taken in this process: cpu profiling already in use"
 		if err := p.Resume(); !errors.Is(err, ErrBusy) || err.Error() != want {
 			t.Errorf("resume: %v, want %s", err, want)
 		}
@@ -212,7 +212,7 @@ func TestSomebodyElseProfiles(t *testing.T) {
 	})
 }
 
-// Who stops our profile, as a careless defer does, gets it, and we wait.
+// Other code that stops our profile, as a careless defer does, gets it, and the profiler waits.
 func TestSomebodyElseStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t)
@@ -222,11 +222,11 @@ func TestSomebodyElseStops(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		if s := p.Status(); s.State != Busy || s.Samples != 5 || p.hook.on.Load() {
-			t.Errorf("stopped by somebody else: %+v", s)
+			t.Errorf("stopped by another: %+v", s)
 		}
 		p.Pause()
 		if src.taken {
-			t.Error("pausing has taken somebody else's profile")
+			t.Error("pausing has ended a profile that is not ours")
 		}
 		src.busy = false
 		if err := p.Resume(); err != nil {
@@ -239,7 +239,7 @@ func TestRecordingWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t, WithPaused())
 		defer p.Close()
-		l := p.hook.labels.add(p.hook, Region{Name: "op"})
+		l := p.hook.add(spans.Region{Name: "op"})
 		go func() {
 			time.Sleep(time.Second)
 			src.sample(7, l.labels, here())
@@ -353,7 +353,7 @@ func TestHandlerRefuses(t *testing.T) {
 
 // Data that is not in the runtime's format is left out.
 func TestOddRecords(t *testing.T) {
-	h := newHook(false)
+	h := newHook(false, false)
 	s := newSampler(100, h)
 	s.current = newWindow()
 	tags := make([]unsafe.Pointer, 4)

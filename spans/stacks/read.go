@@ -20,9 +20,9 @@ var ErrFormat = errors.New("stacks: recording")
 const maxProfileBytes = 128 << 20
 
 // Read reads a recording, or any other CPU profile in pprof's format, gzipped or not. Of frames it
-// keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by whatever
-// tool, has its regions, but without their names. The error wraps [ErrFormat] for what is not a CPU
-// profile.
+// keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by any tool, has
+// its regions, but without their names unless they are among the labels. The error wraps [ErrFormat]
+// for what is not a CPU profile.
 func Read(r io.Reader) (*Recording, error) {
 	data, err := readProfileBytes(r)
 	if err != nil {
@@ -83,6 +83,7 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 		Duration: time.Duration(max(0, p.DurationNanos)),
 		CPU:      time.Duration(numberComment(p.Comments, cpuComment)),
 		Lost:     numberComment(p.Comments, lostComment),
+		Origin:   originOf(p.Comments),
 	}
 	if p.TimeNanos != 0 {
 		r.Start = time.Unix(0, p.TimeNanos).UTC()
@@ -118,7 +119,7 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 		}
 		trees[number].AddInterned(stack, w)
 	}
-	names := regionNames(p.Comments)
+	names := regionNames(p)
 	for number, tree := range trees {
 		region, ok := names[number]
 		if !ok && number != 0 {
@@ -152,10 +153,10 @@ func sampleColumns(p *profile.Profile) (samples, nanos int, err error) {
 // numberOf returns the region of a sample: recordings have it as a number, and the runtime's own
 // profiles as text.
 func numberOf(s *profile.Sample) int {
-	if n := s.NumLabel[regionLabel]; len(n) > 0 && n[0] > 0 {
+	if n := s.NumLabel[RegionLabel]; len(n) > 0 && n[0] > 0 {
 		return int(n[0])
 	}
-	if text := s.Label[regionLabel]; len(text) > 0 {
+	if text := s.Label[RegionLabel]; len(text) > 0 {
 		if n, err := strconv.Atoi(text[0]); err == nil && n > 0 {
 			return n
 		}

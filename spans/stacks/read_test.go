@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/otelprof/otelprof/spans"
 )
 
 // recorded is a recording of two regions and what is outside.
@@ -22,8 +24,8 @@ func recorded() *Recording {
 	r := &Recording{
 		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Duration: 10 * time.Second, Hz: 100, CPU: 1500 * time.Millisecond, Lost: 3,
 		Regions: []RegionTree{
-			{Region: Region{Scope: instrumentation.Scope{Name: "shop"}, Name: `GET "/x" ü` + "\n"}, Number: 2, Tree: example()},
-			{Region: Region{Name: "GET /x"}, Number: 7, Tree: example().WithoutLines()},
+			{Region: spans.Region{Scope: instrumentation.Scope{Name: "shop"}, Name: `GET "/x" ü` + "\n"}, Number: 2, Tree: example()},
+			{Region: spans.Region{Name: "GET /x"}, Number: 7, Tree: example().WithoutLines()},
 			{Tree: outside},
 		},
 	}
@@ -76,6 +78,32 @@ func pprofOf(t testing.TB, change func(*profile.Profile)) []byte {
 	return b.Bytes()
 }
 
+// The names of regions are labels, for all tools that know no comments of ours, and enough for Read.
+func TestRegionsAreNamed(t *testing.T) {
+	doc := pprofOf(t, func(p *profile.Profile) {
+		p.Comments = nil
+		for _, s := range p.Sample {
+			want := map[int64][]string{2: {`GET "/x" ü` + "\n", "shop"}, 7: {"GET /x"}}[append(s.NumLabel[RegionLabel], 0)[0]]
+			if got := slices.Concat(s.Label[NameLabel], s.Label[ScopeLabel]); !slices.Equal(got, want) {
+				t.Errorf("sample of region %v has the labels %v, want %q", s.NumLabel, s.Label, want)
+			}
+		}
+	})
+	r, err := Read(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[int]spans.Region{0: {}}
+	for _, region := range recorded().Regions {
+		want[region.Number] = region.Region
+	}
+	for _, region := range r.Regions {
+		if region.Region != want[region.Number] {
+			t.Errorf("region %d is %+v, want %+v", region.Number, region.Region, want[region.Number])
+		}
+	}
+}
+
 // The runtime's own profiles have the label as text, absolute paths, and calls that were inlined.
 func TestReadForeignProfile(t *testing.T) {
 	doc := pprofOf(t, func(p *profile.Profile) {
@@ -86,7 +114,7 @@ func TestReadForeignProfile(t *testing.T) {
 		bare := &profile.Location{ID: 2, Address: 77}
 		p.Function, p.Location = []*profile.Function{f, g}, []*profile.Location{l, bare}
 		p.Sample = []*profile.Sample{{
-			Value: []int64{4, 4e7}, Location: []*profile.Location{bare, l}, Label: map[string][]string{regionLabel: {"9"}, "user": {"u"}},
+			Value: []int64{4, 4e7}, Location: []*profile.Location{bare, l}, Label: map[string][]string{RegionLabel: {"9"}, "user": {"u"}},
 		}}
 	})
 	r, err := Read(bytes.NewReader(doc))
@@ -153,7 +181,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Whatever was accepted can be written, and read again as the same.
+		// An accepted recording can be written, and read again as the same.
 		again, err := Read(bytes.NewReader(written(t, r)))
 		if err != nil {
 			t.Fatalf("written, and not read again: %v", err)

@@ -38,7 +38,7 @@ func start(t *testing.T, opts ...stacks.Option) (*stacks.Profiler, trace.Tracer)
 	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))
 	t.Cleanup(func() { p.Close(); tp.Shutdown(context.Background()) })
 	if s := p.Status(); s.State == stacks.Busy {
-		testutil.Lacks(t, "CPUPROFILE", "somebody else has the CPU profile, as with -cpuprofile: "+s.Reason)
+		testutil.Lacks(t, "CPUPROFILE", "the CPU profile is already taken, as with -cpuprofile: "+s.Reason)
 	}
 	return p, tp.Tracer("test")
 }
@@ -210,8 +210,10 @@ func TestNothingPersonalLeaves(t *testing.T) {
 		}
 	}
 	for _, s := range parsed.Sample {
-		if len(s.Label) != 0 {
-			t.Errorf("sample has labels of text: %v", s.Label)
+		for label := range s.Label {
+			if label != stacks.NameLabel && label != stacks.ScopeLabel {
+				t.Errorf("sample has the label %s: %v", label, s.Label)
+			}
 		}
 	}
 	for _, l := range parsed.Location {
@@ -229,7 +231,8 @@ func stacksProfile(r *stacks.Recording) (*profile.Profile, error) {
 	return profile.Parse(&b)
 }
 
-// Who asks our handler gets a profile although we have it, with their own labels.
+// A request to the handler gets a profile, with the application's labels, although the profiler holds the CPU
+// profile.
 func TestHandlerTees(t *testing.T) {
 	p, tr := start(t)
 	srv := httptest.NewServer(p)
@@ -292,19 +295,19 @@ func TestHandlerMindsTheWriteTimeout(t *testing.T) {
 	}
 }
 
-// Others are told that the profile is in use, get it while we are paused, and may even stop ours.
+// Other code gets the error that the profile is in use, gets it while the profiler is paused, and may even stop ours.
 func TestTurnsWithOthers(t *testing.T) {
 	p, _ := start(t, stacks.WithWindow(time.Second))
 	if err := pprof.StartCPUProfile(io.Discard); err == nil {
 		pprof.StopCPUProfile()
-		t.Error("somebody else could start a profile while ours runs")
+		t.Error("another profile could start while ours runs")
 	}
 	p.Pause()
 	if err := pprof.StartCPUProfile(io.Discard); err != nil {
 		t.Fatalf("while paused: %v", err)
 	}
 	if err := p.Resume(); !errors.Is(err, stacks.ErrBusy) {
-		t.Errorf("resume while somebody else profiles: %v, want ErrBusy", err)
+		t.Errorf("resume while another profile runs: %v, want ErrBusy", err)
 	}
 	pprof.StopCPUProfile()
 	if err := p.Resume(); err != nil {

@@ -1,15 +1,19 @@
 package stacks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"runtime/pprof"
 	"slices"
 	"strconv"
 	"time"
 	"unsafe"
+
+	"github.com/google/pprof/profile"
 )
 
 // maxRecording bounds a recording.
@@ -17,7 +21,7 @@ const maxRecording = time.Hour
 
 // Record takes samples for d, in (0, 1h], and writes a recording, see [Recording.WritePprof]. It
 // takes part in the sampling that is under way, or begins it and ends it again. The error wraps
-// [ErrBusy] while somebody else has the CPU profile.
+// [ErrBusy] while other code holds the CPU profile.
 func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) error {
 	c, got, err := p.collect(ctx, d)
 	if err != nil {
@@ -33,6 +37,17 @@ func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) err
 	}
 	got.trees = trees
 	return p.record([]*window{got}).WritePprof(w)
+}
+
+// Profile takes samples for d, in (0, 1h], as Record does, and returns them with the links to spans that goroutines had, see
+// [WithSpanLabels], as the labels [TraceIDLabel] and [SpanIDLabel]. It has no other labels of the application's. If it ends
+// early, with ctx, the error says so and the profile has the samples up to then.
+func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profile, error) {
+	c, got, err := p.collect(ctx, d)
+	if c == nil {
+		return nil, err
+	}
+	return p.linked(c, got, func(key string) bool { return key == TraceIDLabel || key == SpanIDLabel }), err
 }
 
 // Record is [Profiler.Record] for a process that has no profiler: it makes one for the time.
@@ -110,8 +125,7 @@ func (p *Profiler) leave(c *collector, w *window) *window {
 // seconds are in [1, 3600], 30 if there are none. Other than a recording, the profile also has the
 // labels that the application itself has set; like one it has no addresses and no directories.
 //
-// Who can reach it is the server's to decide. The status is 409 while somebody else has the
-// CPU profile.
+// Access control is the server's. The status is 409 while other code holds the CPU profile.
 func (p *Profiler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d, err := seconds(r)
 	if err != nil {
@@ -123,22 +137,12 @@ func (p *Profiler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
-	b := newProfileBuilder(p.record([]*window{got}))
-	named := map[int]bool{}
-	for _, g := range p.groups(c) {
-		if region, ok := p.hook.labels.region(g.number); ok && !named[g.number] {
-			named[g.number] = true
-			b.name(g.number, region)
-		}
-		t := NewTree()
-		t.merge(g.tree, sameFrame, got.scale(p.config.hz))
-		b.add(t, g.number, g.labels)
-	}
+	out := p.linked(c, got, func(string) bool { return true })
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", `attachment; filename="profile"`)
 	h.Set("X-Content-Type-Options", "nosniff")
-	_ = b.profile.Write(w) // the client has gone: there is nobody to tell
+	_ = out.Write(w) // the client has gone, so the error has no recipient
 }
 
 // seconds reads the duration, which must be shorter than the server may take for an answer.
@@ -157,34 +161,27 @@ func seconds(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// A group is what was sampled with the same labels.
-type group struct {
-	number int
-	labels map[string][]string // the application's
-	tree   *Tree
-}
-
-// groups are ordered by region.
-func (p *Profiler) groups(c *collector) []group {
-	var all []group
-	for tag, t := range c.trees {
-		g := group{tree: t}
-		g.number, _ = p.hook.labels.find(tag)
-		g.labels = applicationLabels(tag)
-		all = append(all, g)
+// linked makes the profile of what was collected, with the labels that are wanted beside those of regions.
+func (p *Profiler) linked(c *collector, got *window, wanted func(key string) bool) *profile.Profile {
+	b := newProfileBuilder(p.record([]*window{got}))
+	tags := slices.Collect(maps.Keys(c.trees))
+	number := func(tag unsafe.Pointer) int { n, _ := p.hook.labels.find(tag); return n }
+	slices.SortFunc(tags, func(x, y unsafe.Pointer) int { return cmp.Compare(number(x), number(y)) })
+	for _, tag := range tags {
+		t := NewTree()
+		t.merge(c.trees[tag], sameFrame, got.scale(p.config.hz))
+		region, _ := p.hook.labels.region(number(tag))
+		b.add(t, number(tag), region, otherLabels(tag, wanted))
 	}
-	slices.SortStableFunc(all, func(a, b group) int { return a.number - b.number })
-	return all
+	return b.Profile
 }
 
-func applicationLabels(tag unsafe.Pointer) map[string][]string {
-	var out map[string][]string
+// otherLabels are those of a goroutine that are wanted, less the numbers of ours.
+func otherLabels(tag unsafe.Pointer, wanted func(key string) bool) map[string]string {
+	out := map[string]string{}
 	pprof.ForLabels(withLabels(context.Background(), tag), func(key, value string) bool {
-		if key != regionLabel && key != sessionLabel {
-			if out == nil {
-				out = map[string][]string{}
-			}
-			out[key] = []string{value}
+		if key != RegionLabel && key != SessionLabel && wanted(key) {
+			out[key] = value
 		}
 		return true
 	})

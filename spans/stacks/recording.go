@@ -23,6 +23,8 @@ type Recording struct {
 	CPU time.Duration
 	// Lost is how many samples could not be kept.
 	Lost int64
+	// Origin is the process that was sampled.
+	Origin Origin
 	// Regions are ordered by their time, the longest first. One without a number has what was done
 	// outside of all regions: garbage collection, for one.
 	Regions []RegionTree
@@ -30,7 +32,7 @@ type Recording struct {
 
 // A RegionTree is what was sampled in one region.
 type RegionTree struct {
-	Region
+	spans.Region
 	// Number is the region's label, and 0 for what has none.
 	Number int
 	Tree   *Tree
@@ -106,7 +108,7 @@ func (p *Profiler) refresh() {
 
 // record merges windows.
 func (p *Profiler) record(windows []*window) *Recording {
-	r := &Recording{Hz: p.config.hz}
+	r := &Recording{Hz: p.config.hz, Origin: p.origin}
 	trees := map[int]*Tree{}
 	for i, w := range windows {
 		if i == 0 {

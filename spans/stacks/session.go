@@ -12,9 +12,9 @@ type sessionKey struct{}
 
 // ContextWithSession asks for a call-stack tree of one session: the one whose local root span is
 // started with the returned context. The samples of its spans are then counted for the session
-// too, see [Profiler.Session]. It is for single requests that somebody wants to look into: such a
-// session costs some allocations for each name in it, and at 100 Hz it takes a second of
-// processor time until its shares mean something. The trees of the last 64 are kept.
+// too, see [Profiler.Session]. It is for single requests under investigation: such a session
+// costs some allocations for each name in it, and at 100 Hz it takes a second of processor time
+// until its shares mean something. The trees of the last 64 are kept.
 func ContextWithSession(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionKey{}, true)
 }
@@ -28,7 +28,7 @@ type session struct {
 	id     spans.SessionID
 
 	mu     sync.Mutex
-	labels map[*label]*label // by that of the region
+	labels map[*label]*label // by the region's label
 
 	// tree is guarded by the profiler.
 	tree *Tree
@@ -46,7 +46,7 @@ type sessions struct {
 }
 
 // labelInSession returns l, or the label in its place in a session that was asked for.
-func (h *hook) labelInSession(ctx context.Context, r *spans.Region, l *label) *label {
+func (h *hook) labelInSession(ctx context.Context, r *spans.Span, l *label) *label {
 	s := &h.sessions
 	if r.Parent() == nil && r.Session() != nil && ctx.Value(sessionKey{}) != nil {
 		h.beginSession(r.Session())
@@ -81,7 +81,7 @@ func (h *hook) beginSession(of *spans.Session) {
 }
 
 // endSession is called for every span with a label of ours.
-func (h *hook) endSession(r *spans.Region, l *label) {
+func (h *hook) endSession(r *spans.Span, l *label) {
 	if l.session == nil || r.Parent() != nil {
 		return
 	}
@@ -95,7 +95,7 @@ func (s *session) label(h *hook, of *label) *label {
 	defer s.mu.Unlock()
 	l := s.labels[of]
 	if l == nil {
-		l = &label{hook: h, id: of.id, region: of.region, session: s}
+		l = &label{hook: h, id: of.id, number: of.number, region: of.region, session: s}
 		l.labels = l.beside(nil)
 		s.labels[of] = l
 		h.labels.known.Store(l.labels, l)

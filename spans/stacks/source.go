@@ -12,8 +12,8 @@ import (
 // A source takes samples of the whole process. Start, stop and release are not called at the
 // same time.
 type source interface {
-	// take keeps others from the CPU profile, until release. It is an error that somebody else
-	// has it.
+	// take keeps others from the CPU profile, until release. It is an error if other code holds
+	// it.
 	take() error
 	release()
 	// start begins to sample, and stop ends it.
@@ -27,10 +27,10 @@ type source interface {
 // runtimeSource is the runtime's CPU profile.
 type runtimeSource struct{}
 
-// take takes the CPU profile in the way that everybody does, so that others who want it are told
-// that it is in use. What package pprof begins then, at its fixed 100 Hz, ends at once: it has
-// read to the end when it writes its empty profile, and waits for StopCPUProfile. In between
-// the runtime's profile can be had at any rate, and read here.
+// take takes the CPU profile by runtime/pprof, so that other code that asks for it gets the
+// error that it is in use. What package pprof begins then, at its fixed 100 Hz, ends at once:
+// it has read to the end when it writes its empty profile, and waits for StopCPUProfile. In
+// between the runtime's profile can be had at any rate, and read here.
 func (runtimeSource) take() error {
 	empty := &firstWrite{done: make(chan struct{})}
 	if err := pprof.StartCPUProfile(empty); err != nil {

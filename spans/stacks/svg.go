@@ -34,7 +34,7 @@ func (t *Tree) WriteSVG(w io.Writer, title string) error {
 	fmt.Fprintf(out, `<rect width="100%%" height="100%%" fill="#fff"/><text x="6" y="18" font-size="14">%s</text>`+"\n", escape(title))
 	note := fmt.Sprintf("%s, %v of processor time", plural(t.Total().Samples, "sample"), roughly(v.total))
 	if t.TooFew() {
-		note += fmt.Sprintf(": too few samples, shares mean little below %d", MinSamples)
+		note += fmt.Sprintf(": too few samples, shares mean little below %d", minSamples)
 	}
 	fmt.Fprintf(out, `<text x="6" y="36" fill="#555">%s</text>`+"\n", escape(note))
 	out.WriteString(v.boxes.String())

@@ -30,7 +30,7 @@ func (t *Tree) WriteText(w io.Writer, o TextOptions) error {
 	total := t.Total()
 	fmt.Fprintf(out, "%s, %v of processor time, %s\n", plural(total.Samples, "sample"), roughly(total.Nanos), plural(int64(t.Len()), "node"))
 	if t.TooFew() {
-		fmt.Fprintf(out, "too few samples: %d, shares mean little below %d\n", total.Samples, MinSamples)
+		fmt.Fprintf(out, "too few samples: %d, shares mean little below %d\n", total.Samples, minSamples)
 	}
 	if n := t.folded.Samples; n > 0 {
 		fmt.Fprintf(out, "%s cut short: the tree was full\n", plural(n, "stack"))

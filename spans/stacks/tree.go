@@ -44,9 +44,9 @@ func (w *Weight) add(o Weight) {
 	w.Nanos += o.Nanos
 }
 
-// MinSamples is how many samples a tree needs before its shares mean much: with 100, a part
+// minSamples is how many samples a tree needs before its shares mean much: with 100, a part
 // that takes half of the time is seen as 40 to 60 % in 95 of 100 cases.
-const MinSamples = 100
+const minSamples = 100
 
 // maxNodes bounds a tree, at about 60 bytes a node.
 const maxNodes = 1 << 17
@@ -56,7 +56,7 @@ type FrameID int32
 
 // A Tree is a number of call stacks merged from their outermost calls on: stacks that begin
 // alike share a trunk and part where they differ. The zero value is not ready, see [NewTree].
-// A Tree may be read by any number of goroutines while nobody changes it.
+// A Tree may be read by any number of goroutines while no goroutine changes it.
 //
 // Adding a stack whose frames are interned and have been seen before takes some nanoseconds a
 // frame and allocates nothing.
@@ -141,7 +141,7 @@ func (t *Tree) enter(w Weight) int32 {
 }
 
 // step goes to a child and adds the weight to it. In a full tree the stack ends at the parent,
-// which is said by -1.
+// and step returns -1.
 func (t *Tree) step(parent int32, f FrameID, w Weight) int32 {
 	at := t.child(parent, f)
 	if at < 0 {
@@ -197,8 +197,8 @@ func (t *Tree) widen(parent, at int32) {
 	}
 }
 
-// Merge adds all stacks of o. Whatever the order in which trees are merged, the result is the
-// same, as long as none of them is full.
+// Merge adds all stacks of o. In whichever order trees are merged, the result is the same, as
+// long as none of them is full.
 func (t *Tree) Merge(o *Tree) {
 	t.merge(o, sameFrame, sameWeight)
 }
@@ -265,8 +265,8 @@ func (t *Tree) Folded() Weight { return t.folded }
 // Len returns the number of nodes, without the root.
 func (t *Tree) Len() int { return len(t.nodes) - 1 }
 
-// TooFew reports whether there are less than [MinSamples] samples.
-func (t *Tree) TooFew() bool { return t.Total().Samples < MinSamples }
+// TooFew reports whether there are less than minSamples samples.
+func (t *Tree) TooFew() bool { return t.Total().Samples < minSamples }
 
 // sorted returns the children of a node, the heaviest first.
 func (t *Tree) sorted(parent int32) []int32 {

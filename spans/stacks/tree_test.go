@@ -3,38 +3,17 @@ package stacks
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/otelprof/otelprof/internal/testutil/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output in testdata")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
 
 // stack makes frames of names, the outermost first: "main:3" is line 3 of main.go.
 func stack(names ...string) []Frame {
@@ -115,8 +94,8 @@ func TestFrameKeepsTheBaseNameOnly(t *testing.T) {
 	}
 }
 
-// A tree is what its stacks are, in whatever order and through whatever trees they come, also
-// where nodes have many children.
+// A tree is what its stacks are, in any order and through any trees, also where nodes have
+// many children.
 func TestMergeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frame := rapid.Custom(func(t *rapid.T) string {
@@ -198,7 +177,7 @@ func TestTreeJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "tree.json", append(got, '\n'))
+	golden.Check(t, "tree.json", append(got, '\n'))
 	deep := NewTree()
 	deep.Add(make([]Frame, 5000), weight(1))
 	doc, err := json.Marshal(deep)
@@ -236,7 +215,7 @@ func TestRenderings(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Check(t, name, b.Bytes())
 	}
 	for _, write := range []func(*bytes.Buffer) error{
 		func(b *bytes.Buffer) error { return NewTree().WriteSVG(b, "") },

@@ -7,8 +7,8 @@ type Node struct {
 	Frame
 	// Depth is 0 for an outermost call.
 	Depth int
-	// Whole is the weight of the stacks that go through the node, AsLeaf that of those that
-	// end in it.
+	// Whole is the weight of the stacks that go through the node, AsLeaf the weight of the stacks
+	// that end in it.
 	Whole, AsLeaf Weight
 	// Children is the number of different calls that it makes.
 	Children int

@@ -1,12 +1,12 @@
 package ledger
 
 // A span whose children run on other goroutines waits for them, as a rule, but in a way that
-// nobody told us of: a WaitGroup of package sync, say. What can be seen is that the last
-// child ends, and that the parent gives its next sign of life after that. So if, at that sign,
+// is not reported: a WaitGroup of package sync, say. What can be seen is that the last
+// child ends, and that the parent has its next event after that. So if, at that event,
 // no child is open any more, the parent is taken to have waited since the one before.
 //
 // A parent that has gone on working meanwhile, without a span, is credited with what it has not
-// saved; so this is counted, and a wait that is told of takes its place.
+// saved; so this is counted, and a reported wait takes its place.
 
 // adopt notes that a span has begun below f, on another goroutine. It returns whether the region
 // is open around it: what is within a region is part of it, wherever it runs.
@@ -15,12 +15,40 @@ func (f *Frame) adopt(s *Setting, t int64) (inside bool, turn uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !f.used {
-		return false, f.turn - 1 // it has ended before its child began: nobody's turn
+		return false, f.turn - 1 // it has ended before its child began: no frame's turn
+	}
+	if l.gone.Load() {
+		return l.within(s), f.turn - 1
 	}
 	l.sync(s, t)
 	f.children++
 	l.children++
 	return l.depth > 0, f.turn
+}
+
+// TakeOver tells that the goroutine has waited, since its last event, for what the goroutine of a span has sent it: a
+// request to a server in the same process. It goes on, at t, at the virtual time of that one.
+func (l *Ledger) TakeOver(s *Setting, t int64, from *Frame) {
+	if l == nil || l.gone.Load() || l == from.ledger {
+		return
+	}
+	st := from.sent(s, t)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.event(s, l.last)
+	if st.of(l.setting) && l.depth == 0 {
+		l.join(min(l.last, t), t, &st)
+	}
+	l.last = t
+}
+
+// sent is the stamp of what the span's goroutine has sent, which has waited for the answer since.
+func (f *Frame) sent(s *Setting, t int64) Stamp {
+	l := f.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sync(s, t)
+	return Stamp{l.setting.serial, t, t - l.creditAt(t)}
 }
 
 // childEnded takes what a child of f has left.
@@ -33,7 +61,7 @@ func (f *Frame) childEnded(turn uint32, st *Stamp) {
 	}
 	f.children--
 	l.children--
-	if st.setting != l.setting {
+	if !st.of(l.setting) {
 		return
 	}
 	if !l.pending {
@@ -57,7 +85,7 @@ func (l *Ledger) joinChildren(t int64) {
 }
 
 // paidSince lets the parent of the span that has ended last know that its goroutine has paid for
-// it until t: whoever waits for the one waits for the other.
+// it until t: a goroutine that waits for the one waits for the other.
 func (l *Ledger) paidSince(s *Setting, t int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +104,7 @@ func (f *Frame) childPaid(turn uint32, st *Stamp) {
 	l := f.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.turn == turn && l.pending && l.setting == st.setting {
+	if f.turn == turn && l.pending && st.of(l.setting) {
 		l.left.Merge(st)
 	}
 }
@@ -86,7 +114,7 @@ func (f *Frame) childPaid(turn uint32, st *Stamp) {
 // of one over there.
 func (l *Ledger) leave(parent *Frame, turn uint32, st *Stamp, paid bool) {
 	l.mu.Unlock()
-	defer l.mu.Lock() // also after a panic: whoever called will release it
+	defer l.mu.Lock() // also after a panic: the caller will release it
 	if paid {
 		parent.childPaid(turn, st)
 	} else {

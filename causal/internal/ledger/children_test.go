@@ -90,7 +90,7 @@ func TestChildThatIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Who waits for a child waits for its payment as well.
+// A goroutine that waits for a child waits for its payment as well.
 func TestChildThatPays(t *testing.T) {
 	s := paid(t, .5)
 	l := New()

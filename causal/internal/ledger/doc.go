@@ -7,7 +7,7 @@
 // when one goroutine waits for another, it takes over the other's virtual time with a [Stamp]. The
 // rest of the time L stays as it is.
 //
-// Nothing here reads a clock, waits, or knows how goroutines are told apart: times are
+// Nothing here reads a clock, waits, or knows how goroutines are distinguished: times are
 // arguments, in nanoseconds since any fixed moment. So the simulator of the tests runs this very
 // code. A ledger's methods may be called by any goroutine; none but [Ledger.Pay] waits
 // for anything but the ledger's own short lock.

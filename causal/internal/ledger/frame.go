@@ -15,9 +15,11 @@ type Frame struct {
 	parentTurn uint32
 	children   int32 // on other goroutines
 
-	timed  bool // start and credit are of the setting in force
+	timed  bool // what follows is of the setting in force
 	start  int64
 	credit int64
+	base   int64 // the part of credit that no other ledger owes
+	aside  int64 // the ledger's
 }
 
 // Ledger returns the ledger that the span was begun on.
@@ -25,8 +27,11 @@ func (f *Frame) Ledger() *Ledger { return f.ledger }
 
 // Begin tells that a span of the region starts at t on the goroutine. Parent is the frame of
 // its parent span if that was begun on another goroutine, and nil otherwise. Timed spans
-// can be asked what they took.
+// can be asked what they took. A nil Ledger has no frame for it.
 func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bool) *Frame {
+	if l == nil {
+		return nil
+	}
 	inherited, turn := false, uint32(0)
 	if parent != nil {
 		inherited, turn = parent.adopt(s, t)
@@ -42,7 +47,10 @@ func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bo
 		l.grow(t)
 	}
 	if f.timed = timed; timed {
-		f.start, f.credit = t, l.credit
+		f.start, f.credit, f.base, f.aside = t, l.credit, l.credit, l.aside
+		if g := l.setting.growth; g != nil {
+			f.base = min(l.credit, g.At(t))
+		}
 	}
 	return f
 }
@@ -60,6 +68,9 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {
 	l := f.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !f.used {
+		return d // it has been given up
+	}
 	if onlooker {
 		l.sync(s, t)
 		l.settle(t)
@@ -72,7 +83,7 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {
 	if f.timed {
 		d = Duration{l.setting, t - f.start, l.credit - f.credit}
 	}
-	l.children -= f.children // whoever is still running is not waited for
+	l.children -= f.children // children that are still running are not waited for
 	parent, turn := f.parent, f.parentTurn
 	f.used, f.parent, f.inside, f.children = false, nil, false, 0
 	f.turn++
@@ -89,7 +100,11 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {
 	return d
 }
 
-// frame returns one that is free.
+// mostSpare is how many spans are open on one ledger at most, beside those in line. There are more only where
+// spans are never ended, or where they are nested as deep.
+const mostSpare = 18
+
+// frame returns one that is free. If all are in use, the span that has been open longest is given up.
 func (l *Ledger) frame() *Frame {
 	for i := range l.frames {
 		if f := &l.frames[i]; !f.used {
@@ -104,8 +119,26 @@ func (l *Ledger) frame() *Frame {
 		}
 	}
 	f := &Frame{ledger: l, used: true}
-	l.spare = append(l.spare, f)
+	if len(l.spare) < mostSpare {
+		l.spare = append(l.spare, f)
+		return f
+	}
+	l.giveUp(l.spare[l.oldest])
+	l.spare[l.oldest] = f // and the old one is its span's alone, which may still end
+	l.oldest = (l.oldest + 1) % mostSpare
 	return f
+}
+
+// giveUp books a span as ended, though it is not.
+func (l *Ledger) giveUp(f *Frame) {
+	if f.inside {
+		l.setting.Lose()
+		l.exit(true)
+		l.grow(l.last)
+	}
+	l.children -= f.children
+	f.used, f.parent, f.inside, f.timed, f.children = false, nil, false, false, 0
+	f.turn++
 }
 
 // inUse yields the spans that are open.

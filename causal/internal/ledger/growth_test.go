@@ -103,7 +103,7 @@ func TestPay(t *testing.T) {
 		t.Errorf("Pay = %d, want %d: 5 ms owed, 1 ms too long", got, 6*ms)
 	}
 	checkSaved(t, poor, s, p.now, 6*ms)
-	checkGrowth(t, s, p.now, 5*ms) // that it was too long is nobody's debt
+	checkGrowth(t, s, p.now, 5*ms) // an overlong payment is no other ledger's debt
 	if c := s.Counts(); c.Owed != 5*ms || c.Paid != 6*ms {
 		t.Errorf("Counts() = %+v, want 5 ms owed and 6 ms paid", c)
 	}
@@ -119,7 +119,7 @@ func TestPay(t *testing.T) {
 	}
 }
 
-// The growth goes on while somebody pays. That is paid too, until it is not worth it.
+// The growth goes on while a goroutine pays. That is paid too, until it is not worth it.
 func TestPayGrowing(t *testing.T) {
 	const ms = 1_000_000
 	s := paid(t, .5)
@@ -134,7 +134,7 @@ func TestPayGrowing(t *testing.T) {
 	}
 }
 
-// Where a wait was for somebody unknown, what has grown meanwhile is forgiven.
+// Where a wait was for an unknown goroutine, what has grown meanwhile is forgiven.
 func TestResumeForgives(t *testing.T) {
 	const ms = 1_000_000
 	s := paid(t, .5)

@@ -137,7 +137,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestWaitInRegion waits within the region, for one who has earned nothing.
+// TestWaitInRegion waits within the region, for a goroutine that has earned nothing.
 func TestWaitInRegion(t *testing.T) {
 	s, l := half(t), New()
 	var st Stamp
@@ -225,8 +225,8 @@ func TestSettingChange(t *testing.T) {
 	if got := s2.Counts(); got.Unattributed != 0 || got.Attributed != 0 {
 		t.Errorf("Counts() = %+v, want no wait: it began and ended at 140", got)
 	}
-	l.Stamp(s1, 160, &st) // by one who has not seen the new setting
-	if st.setting != s2 {
+	l.Stamp(s1, 160, &st) // by one that has not seen the new setting
+	if st.serial != s2.serial {
 		t.Error("a stamp of the setting before")
 	}
 	d := f.End(nil, 180, false)

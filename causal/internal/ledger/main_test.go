@@ -35,7 +35,7 @@ func paid(tb testing.TB, speedup float64) *Setting {
 	return setting(tb, Hypothesis{Region: 0, Speedup: speedup})
 }
 
-// alive is a sign of life of the ledger's goroutine.
+// alive is an event of the ledger's goroutine.
 func alive(l *Ledger, s *Setting, t int64) { l.Stamp(s, t, new(Stamp)) }
 
 // checkSaved compares what a ledger has saved.

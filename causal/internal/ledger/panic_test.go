@@ -2,7 +2,7 @@ package ledger
 
 import "testing"
 
-// A panic of ours, which whoever called recovers, leaves no ledger locked: the application's goroutine
+// A panic in this package, which the caller recovers, leaves no ledger locked: the application's goroutine
 // would wait for it in its next span.
 func TestPanicReleasesTheLock(t *testing.T) {
 	s := half(t)

@@ -2,7 +2,7 @@ package ledger
 
 // leastDebt is not worth paying, ns: it is carried until it has grown. Delays that are not much
 // longer than the region's own time come in bunches if it is larger, which is as good as
-// jitter. Who waits in a way that cannot be so short carries more, see [Ledger.Pay].
+// jitter. A goroutine whose waits cannot be so short carries more, see [Ledger.Pay].
 const leastDebt = 5_000
 
 // turns is how often Pay goes on, since the growth may go on while it pays.
@@ -10,12 +10,12 @@ const turns = 20
 
 // Pay makes up for what the goroutine owes: it calls wait with a time, in ns, which waits
 // about as long and returns how long it really was; zero if it will not, and then the debt is
-// carried. Whoever is within the region does not pay. Pay returns
+// carried. A goroutine within the region does not pay. Pay returns
 // the time that it has paid.
 //
 // A wait that takes too long is prepayment: it counts against what is owed later.
 func (l *Ledger) Pay(s *Setting, now func() int64, wait func(ns int64) int64) (paid int64) {
-	if s.growth == nil {
+	if l == nil || s.growth == nil {
 		return 0
 	}
 	defer func() { l.paidSince(s, now()) }()
@@ -47,12 +47,16 @@ func (l *Ledger) book(s *Setting, took, t int64) {
 	defer l.mu.Unlock()
 	if l.setting == s {
 		l.credit += took
+		l.aside += took
 		l.last = t
 	}
 }
 
 // Debt returns what the goroutine must pay at t, ns; zero while it need not.
 func (l *Ledger) Debt(s *Setting, t int64) int64 {
+	if l == nil {
+		return 0
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sync(s, t)

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is some goroutines that do whatever they may, in an order that rapid draws, and what
-// must hold of all of them after each step.
+// model is some goroutines that do all they may, in an order that rapid draws, and the
+// invariants of all of them after each step.
 type model struct {
 	s       *Setting
 	begin   int64 // of the setting
@@ -168,7 +168,7 @@ func TestMergeProperties(t *testing.T) {
 	stamp := rapid.Custom(func(t *rapid.T) Stamp {
 		var st Stamp
 		if s := rapid.SampledFrom(settings).Draw(t, "setting"); s != nil {
-			st.setting, st.t = s, rapid.Int64Range(0, 100).Draw(t, "t")
+			st.serial, st.t = s.serial, rapid.Int64Range(0, 100).Draw(t, "t")
 			st.v = rapid.Int64Range(-100, 100).Draw(t, "v")
 		}
 		return st

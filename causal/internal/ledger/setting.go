@@ -35,6 +35,9 @@ type Setting struct {
 	counts    counts
 }
 
+// nothing is the setting of a ledger that has seen none, or has been given up.
+var nothing = &Setting{region: NoRegion}
+
 // NewSetting returns a setting without a hypothesis, in which no ledger saves or owes anything. It has
 // so many progress points.
 func NewSetting(points int) *Setting {
@@ -52,7 +55,7 @@ func NewPaidSetting(h Hypothesis, points int) (*Setting, error) {
 	return s, nil
 }
 
-// Growth returns what goroutines owe, nil if nobody pays.
+// Growth returns what goroutines owe, nil if debts are not paid.
 func (s *Setting) Growth() *Growth { return s.growth }
 
 // Points returns the number of progress points.
@@ -61,25 +64,31 @@ func (s *Setting) Points() int { return len(s.latencies) }
 // about reports whether the hypothesis is about the region.
 func (s *Setting) about(id RegionID) bool { return id >= 0 && id == s.region }
 
+// Lose counts what could not be booked.
+func (s *Setting) Lose() { s.counts.lost.Add(1) }
+
 // counts are what a setting learns about its own quality.
 type counts struct {
 	unattributed, attributed, implied atomic.Int64
 	implications                      atomic.Int64
-	foreign                           atomic.Int64
+	foreign, lost                     atomic.Int64
 	owed, paid, carried               atomic.Int64
 	pays, left                        atomic.Int64
 }
 
 // Counts tells how far a setting's figures can be trusted.
 type Counts struct {
-	// Unattributed is the time that goroutines waited for somebody in this process of whom
-	// no virtual time is known, Attributed that of waits with a stamp, ns.
+	// Unattributed is the time that goroutines waited for others in this process whose virtual time
+	// is not known, Attributed that of waits with a stamp, ns.
 	Unattributed, Attributed int64
 	// Implied is the part of Attributed that is guessed from the spans: a parent is taken
 	// to have waited for its children on other goroutines. Implications is how often.
 	Implied, Implications int64
 	// Foreign is the number of spans that ended on another goroutine.
 	Foreign int64
+	// Lost is how often something was not booked since there was no room for it, or no longer: a
+	// goroutine without a ledger, or a span of the region that was given up.
+	Lost int64
 	// Owed is what was paid for, and Paid the delays that were inserted, which are a little longer, ns. Carried is how often a
 	// debt was left for later. Left is the sum of the debts that goroutines still had when they
 	// had paid what they could, Pays how often that was.
@@ -93,8 +102,8 @@ func (s *Setting) Counts() Counts {
 	return Counts{
 		Unattributed: c.unattributed.Load(), Attributed: c.attributed.Load(),
 		Implied: c.implied.Load(), Implications: c.implications.Load(),
-		Foreign: c.foreign.Load(),
-		Owed:    c.owed.Load(), Paid: c.paid.Load(), Carried: c.carried.Load(),
+		Foreign: c.foreign.Load(), Lost: c.lost.Load(),
+		Owed: c.owed.Load(), Paid: c.paid.Load(), Carried: c.carried.Load(),
 		Left: c.left.Load(), Pays: c.pays.Load(),
 	}
 }

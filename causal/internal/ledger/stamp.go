@@ -1,22 +1,23 @@
 package ledger
 
-// A Stamp is what one goroutine leaves for the next where they meet: a released lock, a sent
-// value, a closed channel. It holds the real time and the virtual one. The zero Stamp says
-// nothing. It is a plain value; whoever keeps it guards it, with the very lock for example.
+// A Stamp is the sending side of a happens-before edge: what one goroutine leaves for the next at a
+// released lock, a sent value, a closed channel. It holds the real time and the virtual one. The zero
+// Stamp has neither. It is a plain value; its holder guards it, with the very lock for example.
 type Stamp struct {
-	setting *Setting
-	t       int64
-	v       int64
+	serial uint64 // of the setting, 0 for none: a stamp keeps no setting in memory
+	t      int64
+	v      int64
 }
+
+// of reports whether the stamp was left in the setting.
+func (s *Stamp) of(in *Setting) bool { return s.serial != 0 && s.serial == in.serial }
 
 // Merge makes s the stamp of both having happened: the later of each time.
 func (s *Stamp) Merge(other *Stamp) {
 	switch {
-	case other.setting == nil:
-	case s.setting != other.setting:
-		if s.setting == nil || s.setting.serial < other.setting.serial {
-			*s = *other
-		}
+	case other.serial < s.serial:
+	case other.serial > s.serial:
+		*s = *other
 	default:
 		s.t = max(s.t, other.t)
 		s.v = max(s.v, other.v)
@@ -26,6 +27,10 @@ func (s *Stamp) Merge(other *Stamp) {
 // Stamp writes the ledger's times to st: call it just before the lock is released or the
 // value sent.
 func (l *Ledger) Stamp(s *Setting, t int64, st *Stamp) {
+	if l == nil {
+		*st = Stamp{}
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.event(s, t)
@@ -34,11 +39,14 @@ func (l *Ledger) Stamp(s *Setting, t int64, st *Stamp) {
 
 // stamp is Stamp for a ledger that is settled at t.
 func (l *Ledger) stamp(t int64, st *Stamp) {
-	st.setting, st.t, st.v = l.setting, t, t-l.credit
+	st.serial, st.t, st.v = l.setting.serial, t, t-l.credit
 }
 
 // Arrive tells that the goroutine is about to wait for another one. Acquire or Resume follows.
 func (l *Ledger) Arrive(s *Setting, t int64) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.event(s, t)
@@ -53,12 +61,18 @@ func (l *Ledger) Arrive(s *Setting, t int64) {
 // wait or not, and that st was left there. It takes over the virtual time at which that
 // was to be had. The time that it took to wake up counts as time, not as credit.
 func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.arrived(s, ta)
+	if l.waiting {
+		l.aside += max(0, t-ta)
+	}
 	c := &l.setting.counts
 	switch {
-	case st.setting == l.setting:
+	case st.of(l.setting):
 		if l.waiting {
 			c.attributed.Add(t - ta)
 		}
@@ -69,14 +83,20 @@ func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
 	l.resume(t)
 }
 
-// Resume tells that a wait which began at ta is over at t, and that nobody knows for whom it
-// was. The virtual time goes on as the real one. Delays of the meantime are
-// forgiven: whoever was waited for has paid them.
+// Resume tells that a wait which began at ta is over at t, and that it is unknown which goroutine
+// ended it. The virtual time goes on as the real one. Delays of the meantime are
+// forgiven: that goroutine has paid them.
 func (l *Ledger) Resume(s *Setting, ta, t int64) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.arrived(s, ta)
-	if l.waiting { // or else somebody was met meanwhile
+	if l.waiting {
+		l.aside += max(0, t-ta)
+	}
+	if l.waiting { // or else the goroutine has met another one meanwhile
 		l.setting.counts.unattributed.Add(t - ta)
 		if g := l.setting.growth; g != nil {
 			l.credit += g.At(t) - l.grown
@@ -109,6 +129,6 @@ func (l *Ledger) join(ta, t int64, st *Stamp) {
 	if l.setting.growth == nil {
 		return // what saves nothing has nothing to hand over
 	}
-	late := max(0, t-max(ta, st.t)) // who asks for children, or meets at a channel, has read the clock before
+	late := max(0, t-max(ta, st.t)) // a caller that asks for children, or meets at a channel, has read the clock before
 	l.credit = t - (max(ta-l.credit, st.v) + late)
 }

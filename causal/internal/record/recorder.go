@@ -13,15 +13,16 @@ const (
 	settle   = 2 * time.Second // after the first span, so that the program has started
 	longest  = 3 * time.Second
 	shortest = 500 * time.Millisecond
-	enough   = 16 << 20        // bytes in a window
-	often    = time.Minute     // from one to the next, while somebody looks
+	enough   = 8 << 20         // bytes in a window
+	often    = time.Minute     // from one to the next, while the profile is read
 	rarely   = 5 * time.Minute // otherwise
 	interest = 5 * time.Minute // after a look
 	again    = 10 * time.Second
 
-	// While somebody looks who has not seen a number, since an interval takes several windows, these come
+	// While a reader has not got a number, since an interval takes several windows, these come
 	// one after the other, unless it takes long to analyse them.
 	first      = 5
+	most       = 10                     // if the first do not give numbers
 	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
 	firstTake  = 1500 * time.Millisecond
 	firstCost  = 5 * time.Second // of processor time for all analyses
@@ -30,18 +31,19 @@ const (
 	coreShare = 0.05
 )
 
-// A Recorder records windows, when it is told to or of its own accord, and has them analysed. Any
+// A Recorder records windows, on request or of its own accord, and has them analysed. Any
 // goroutine may call its methods.
 type Recorder struct {
 	add      func(ctx context.Context, w *Window) error
 	keepAway func() string
+	enough   func() bool
 	take     func(ctx context.Context, d time.Duration, limit int) (*Window, error)
 	meter    func() (stop func() time.Duration) // of processor time
 
 	// idle is set until a span ends after the last window began, if windows are recorded of
 	// its own accord.
 	idle    atomic.Bool
-	looked  atomic.Int64  // when somebody last looked, in Unix ns
+	looked  atomic.Int64  // when the profile was last read, in Unix ns
 	changed chan struct{} // wakes Run
 
 	turn chan struct{} // held while a window is recorded and analysed
@@ -53,7 +55,8 @@ type Recorder struct {
 	over      time.Time // when its analysis had ended
 	spent     time.Duration
 	notBefore time.Time // the next window, for what the last have cost
-	retry     time.Time // the next window, after a failure
+	retry     time.Time // the next window, after a failure, or where the world was stopped for too long
+	away      string    // why that is, "" for a failure
 }
 
 // Status is what a Recorder is doing.
@@ -80,31 +83,33 @@ type Info struct {
 	Begun              time.Time
 	Length             time.Duration
 	Bytes              int
-	Cut                bool
+	Cut, Shared        bool
 	Goroutines         int
 	Starting, Stopping time.Duration
+	Stopped            time.Duration
 	Analysis, CPU      time.Duration
 }
 
 // New returns a recorder that gives its windows to add, one after the other. KeepAway says why no
-// window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are.
-func New(add func(ctx context.Context, w *Window) error, keepAway func() string) *Recorder {
+// window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are. Enough
+// reports whether the windows so far give numbers.
+func New(add func(ctx context.Context, w *Window) error, keepAway func() string, enough func() bool) *Recorder {
 	r := &Recorder{
-		add: add, keepAway: keepAway, take: Take, meter: threadTime,
+		add: add, keepAway: keepAway, enough: enough, take: Take, meter: threadTime,
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},
 	}
 	r.idle.Store(keepAway != nil) // from now on, since spans may end before Run is called
 	return r
 }
 
-// SawSpan is told of each span that has ended. It is one atomic load, as a rule.
+// SawSpan is called for each span that has ended. It is one atomic load, as a rule.
 func (r *Recorder) SawSpan() {
 	if r.idle.Load() && r.idle.CompareAndSwap(true, false) {
 		r.wake()
 	}
 }
 
-// SawLook is told that somebody has looked at what was found.
+// SawLook is called when the profile has been read.
 func (r *Recorder) SawLook() {
 	if before := r.looked.Swap(time.Now().UnixNano()); !recent(before) {
 		r.wake()
@@ -159,9 +164,10 @@ func (r *Recorder) next() time.Time {
 	return r.status.Next
 }
 
-// hurries reports whether somebody waits for the first numbers.
+// hurries reports whether a reader waits for the first numbers.
 func (r *Recorder) hurries() bool {
-	return r.status.Recordings < first && r.spent < firstCost && recent(r.looked.Load())
+	n := r.status.Recordings
+	return (n < first || n < most && !r.enough()) && r.spent < firstCost && recent(r.looked.Load())
 }
 
 func latest(a, b time.Time) time.Time {
@@ -203,7 +209,7 @@ func (r *Recorder) length() time.Duration {
 	return min(max(fits, shortest), usual)
 }
 
-// Record records a window of this length, whatever speaks against it, and has it analysed. It waits while
+// Record records a window of this length, even where periodic recording would not, and has it analysed. It waits while
 // another one is, and ends with ctx.
 func (r *Recorder) Record(ctx context.Context, d time.Duration) error {
 	return r.record(ctx, d, MaxBytes)
@@ -234,6 +240,19 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 	return r.add(ctx, w)
 }
 
+// Window records a window of this length, as [Recorder.Record] does, and returns it in place of an analysis. It counts as no recording.
+func (r *Recorder) Window(ctx context.Context, d time.Duration) (*Window, error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	r.enter(Recording)
+	defer r.enter(Waiting)
+	return r.take(ctx, d, MaxBytes)
+}
+
 func (r *Recorder) enter(p Phase) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,8 +267,12 @@ func (r *Recorder) done(w *Window, analysis, cpu time.Duration) {
 	r.spent += cpu
 	r.notBefore = latest(r.notBefore, w.Begun).Add(time.Duration(float64(cpu) / coreShare))
 	r.status.Last = &Info{
-		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Goroutines: w.Goroutines,
-		Starting: w.Starting, Stopping: w.Stopping, Analysis: analysis, CPU: cpu,
+		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Shared: w.Shared, Goroutines: w.Goroutines,
+		Starting: w.Starting, Stopping: w.Stopping, Stopped: w.Stopped, Analysis: analysis, CPU: cpu,
+	}
+	if r.away = ""; w.Stopped > MaxPause {
+		r.away = fmt.Sprintf("the last recording stopped the world for %v: those of its own accord may for %v at most, and there is none for %v", w.Stopped, MaxPause, avoid)
+		r.retry = time.Now().Add(avoid)
 	}
 }
 
@@ -257,14 +280,14 @@ func (r *Recorder) done(w *Window, analysis, cpu time.Duration) {
 func (r *Recorder) ended(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status.Phase, r.status.Reason = Waiting, ""
+	r.status.Phase, r.status.Reason = Waiting, r.away
 	if err == nil {
 		r.status.Recordings++
 		return
 	}
 	r.status.Failed++
 	r.status.Reason = err.Error()
-	r.retry = time.Now().Add(again)
+	r.retry = latest(r.retry, time.Now().Add(again))
 }
 
 // Status returns what the recorder is doing.

@@ -26,6 +26,8 @@ type fake struct {
 	adding    error
 	panics    any
 	away      string
+	stopped   time.Duration
+	wanting   bool // there are no numbers
 }
 
 // set changes what the fake does.
@@ -51,6 +53,10 @@ func run(t *testing.T, test func(t *testing.T, f *fake)) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			return f.away
+		}, func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return !f.wanting
 		})
 		f.meter = func() func() time.Duration {
 			begin := time.Now()
@@ -64,7 +70,7 @@ func run(t *testing.T, test func(t *testing.T, f *fake)) {
 			}
 			f.windows = append(f.windows, time.Since(f.begun))
 			f.lengths = append(f.lengths, d)
-			w := &Window{Begun: time.Now(), Length: d, recorded: &buffer{n: int(d.Seconds() * float64(f.perSecond))}}
+			w := &Window{Begun: time.Now(), Length: d, Stopped: f.stopped, recorded: &buffer{n: int(d.Seconds() * float64(f.perSecond))}}
 			f.mu.Unlock()
 			defer f.mu.Lock()
 			select {
@@ -84,7 +90,7 @@ func run(t *testing.T, test func(t *testing.T, f *fake)) {
 	})
 }
 
-// pass lets so much time pass, with a span each second, and a look each half minute if somebody looks.
+// pass lets so much time pass, with a span each second and, if looks is true, a look each half minute.
 func (f *fake) pass(d time.Duration, looks bool) {
 	for i := range int(d / time.Second) {
 		f.SawSpan()
@@ -144,7 +150,7 @@ func TestWindowsWhileSomebodyLooks(t *testing.T) {
 	})
 }
 
-// TestFirstNumbers has somebody who looks from the beginning: five windows within 15 s of the first span.
+// TestFirstNumbers reads the profile from the beginning: five windows within 15 s of the first span.
 func TestFirstNumbers(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
 		f.set(func() { f.analysis = 500 * time.Millisecond })
@@ -162,6 +168,29 @@ func TestFirstNumbers(t *testing.T) {
 		// 5 % of a core are five times 10 s, but a minute must pass anyhow.
 		check(t, f, 2, 4, 7, 9, 12, 72, 132)
 	})
+}
+
+// TestFurtherWindows has windows of which too few give numbers: there are up to ten, and then one a minute.
+func TestFurtherWindows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		after int // windows there are numbers
+		want  []int
+	}{
+		"never":  {100, []int{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 80}},
+		"at six": {6, []int{2, 4, 6, 8, 10, 12, 72}},
+		"at two": {2, []int{2, 4, 6, 8, 10, 70}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, f *fake) {
+				f.set(func() { f.wanting = true })
+				for range 90 {
+					f.pass(time.Second, true)
+					f.set(func() { f.wanting = len(f.windows) < tc.after })
+				}
+				check(t, f, tc.want...)
+			})
+		})
+	}
 }
 
 func TestAnalysisIsBounded(t *testing.T) {
@@ -260,7 +289,7 @@ func TestRecord(t *testing.T) {
 }
 
 func BenchmarkSawSpan(b *testing.B) {
-	r := New(nil, nil)
+	r := New(nil, nil, nil)
 	for b.Loop() {
 		r.SawSpan()
 	}

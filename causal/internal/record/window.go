@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrTraced is returned while somebody else takes an execution trace: the process can have one.
+// ErrTraced is returned while others take an execution trace and have a flight recorder on: the process can have one of each.
 var ErrTraced = errors.New("the program is being traced by others")
 
 const (
@@ -29,14 +29,25 @@ type Window struct {
 	Length time.Duration
 	// Cut is true if the window was ended early, since it had become too large.
 	Cut bool
+	// Shared is true if others traced the process meanwhile, so that the window is from a flight recorder. One that
+	// becomes too large is then without its beginning.
+	Shared bool
 	// Goroutines is how many there were at the beginning.
 	Goroutines int
 	// Starting and Stopping are how long it took to switch the trace on and off. The rest of the
 	// program runs on for most of it.
 	Starting, Stopping time.Duration
+	// Stopped is the longest time for which the world was stopped meanwhile, or a little longer; 0 for not at all.
+	Stopped time.Duration
+
+	// Load is what became of processor time meanwhile.
+	Load Load
 
 	recorded *buffer
 }
+
+// A Load is what became of processor time; what the system does not tell is zero.
+type Load struct{ CPU, Others, Stolen, Throttled time.Duration }
 
 // Bytes returns the size of the trace.
 func (w *Window) Bytes() int { return w.recorded.n }
@@ -44,11 +55,12 @@ func (w *Window) Bytes() int { return w.recorded.n }
 // Reader returns a reader of the trace, from its beginning.
 func (w *Window) Reader() io.Reader { return w.recorded.reader() }
 
-// turn is held by who records.
+// turn is held by the goroutine that records.
 var turn = make(chan struct{}, 1)
 
 // Take records for so long, or until there are as many bytes, at most [MaxBytes]. It waits while
-// another call records, and returns [ErrTraced] if somebody else does. When ctx ends before, nothing is
+// another call records. While others take an execution trace it records beside them, by a flight recorder; while they have one of
+// these on, too, it returns [ErrTraced]. When ctx ends before, nothing is
 // recorded, and Take returns its cause.
 func Take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	select {
@@ -59,15 +71,16 @@ func Take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	defer func() { <-turn }()
 	full := make(chan struct{})
 	w := &Window{Goroutines: runtime.NumGoroutine(), recorded: &buffer{limit: min(limit, MaxBytes), full: full}}
-	begin := time.Now()
-	if err := trace.Start(w.recorded); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTraced, err)
+	begin, stopped := time.Now(), pausesSince()
+	stop, err := w.start(d)
+	if err != nil {
+		return nil, err
 	}
 	w.Begun = time.Now()
-	w.Starting = w.Begun.Sub(begin)
+	w.Starting, w.Stopped = w.Begun.Sub(begin), stopped()
+	loaded := loadSince(root)
 	over := time.NewTimer(d)
 	defer over.Stop()
-	var err error
 	select {
 	case <-over.C:
 	case <-full:
@@ -77,8 +90,12 @@ func Take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	}
 	end := time.Now()
 	w.Length = end.Sub(w.Begun)
-	trace.Stop() // returns when all has been written
-	w.Stopping = time.Since(end)
+	w.Load = loaded()
+	stopped = pausesSince()
+	if e := stop(); err == nil {
+		err = e
+	}
+	w.Stopping, w.Stopped = time.Since(end), max(w.Stopped, stopped())
 	if err == nil && w.recorded.lost {
 		err = fmt.Errorf("trace: more than %d bytes before it had stopped: must be fewer", w.recorded.limit+reserve)
 	}
@@ -87,6 +104,27 @@ func Take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	}
 	return w, nil
 }
+
+// start switches a trace on, or beside that of others a flight recorder. What stop returns has been written.
+func (w *Window) start(d time.Duration) (stop func() error, err error) {
+	taken := trace.Start(w.recorded)
+	if taken == nil {
+		return func() error { trace.Stop(); return nil }, nil
+	}
+	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: d + flightReserve, MaxBytes: uint64(w.recorded.limit)})
+	if err := flight.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %w; %w", ErrTraced, taken, err)
+	}
+	w.Shared = true
+	return func() error {
+		_, err := flight.WriteTo(w.recorded)
+		flight.Stop()
+		return err
+	}, nil
+}
+
+// flightReserve is for how much longer than the window a flight recorder keeps what it has seen.
+const flightReserve = 5 * time.Second
 
 // A buffer takes what the runtime writes. It says when it has become as large as it should, and takes
 // a reserve more: a trace that ends in the middle cannot be read.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime/trace"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,18 +118,45 @@ func TestTakeEndsWithContext(t *testing.T) {
 	}
 }
 
+// A counter counts the bytes that are written, by a goroutine of the runtime's.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// TestTakeWhileTraced records beside the trace of others, which goes on, as long as these have no flight recorder, too.
 func TestTakeWhileTraced(t *testing.T) {
-	var others bytes.Buffer
+	var others counter
 	if err := trace.Start(&others); err != nil {
 		t.Skipf("this process is being traced: %v", err)
 	}
+	defer trace.Stop()
+	defer work(time.Millisecond)()
+	w := take(t, 50*time.Millisecond, MaxBytes)
+	if !w.Shared || w.Length < 50*time.Millisecond {
+		t.Errorf("window %+v, want one of 50 ms that is shared", w)
+	}
+	if n := progress(t, w); n == 0 {
+		t.Error("the window is empty")
+	}
+	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: time.Second})
+	if err := flight.Start(); err != nil {
+		t.Fatalf("the window's flight recorder is still on: %v", err)
+	}
+	defer flight.Stop()
 	if w, err := Take(t.Context(), time.Millisecond, MaxBytes); !errors.Is(err, ErrTraced) {
 		t.Errorf("Take = %+v, %v: want ErrTraced", w, err)
 	}
-	if !trace.IsEnabled() {
+	before := others.Load()
+	trace.Stop()
+	if !flight.Enabled() || others.Load() == before {
 		t.Error("the trace of others has been ended")
 	}
-	trace.Stop()
+	if w := take(t, time.Millisecond, MaxBytes); w.Shared {
+		t.Error("the window is shared though nothing but a flight recorder is on")
+	}
 }
 
 // TestTakeBesideFlightRecorder has a flight recorder on before, which goes on as before.

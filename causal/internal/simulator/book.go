@@ -7,11 +7,11 @@ type Rules uint
 
 // The rules that a world can go without.
 const (
-	// Handover: ledgers are told who waits for whom. They are not told by package sync.
+	// Handover: ledgers learn which goroutine waits for which, but not from package sync.
 	Handover Rules = 1 << iota
-	// Stamps: whoever waits takes over the virtual time of whom it waited for.
+	// Stamps: a goroutine that waits takes over the virtual time of the one that it waited for.
 	Stamps
-	// FreeHandover: so does who gets a lock or an element without waiting.
+	// FreeHandover: so does a goroutine that gets a lock or an element without waiting.
 	FreeHandover
 	// Slots: a freed place in a queue carries a stamp, as an element does.
 	Slots
@@ -37,7 +37,7 @@ func (g *Goroutine) books() *ledger.Ledger {
 	return g.ledger
 }
 
-// told returns what ledgers are kept for, nil if they are not told of waits.
+// told returns what ledgers are kept for, nil if waits are not reported to them.
 func (w *World) told() *ledger.Setting {
 	if w.without(Handover) {
 		return nil

@@ -28,6 +28,7 @@ type party[T any] struct {
 	element[T]
 	from   *Chan[T]     // nil while the wait goes on
 	closed bool         // the wait is over since the channel was closed
+	late   bool         // the wait is over since it took too long
 	taken  ledger.Stamp // for a sender: of the place, or of the receiver
 }
 
@@ -51,7 +52,7 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 			slot.Merge(&r.stamp)
 			c.slots = append(c.slots[1:], *slot)
 		} else {
-			g.stamp(&r.stamp) // of the arrival: who of the two comes later need not wait
+			g.stamp(&r.stamp) // of the arrival: the later of the two need not wait
 			c.acquireSlot(g, at, &r.here, false)
 		}
 		r.value, r.from = value, c
@@ -137,10 +138,10 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 	}
 	if len(chans) == 1 {
 		chans[0].operate(g, 'R')
+		g.park()
 	} else {
-		chans[0].operate(g, 'Y')
+		choose(g, chans...)
 	}
-	g.park()
 	g.acquire(at, &self.stamp, true)
 	for i, c := range chans {
 		if c == self.from {
@@ -153,6 +154,50 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 		}
 	}
 	panic("simulator: select: woken by nobody")
+}
+
+// choose waits in a select statement.
+func choose[T any](g *Goroutine, chans ...*Chan[T]) {
+	for _, c := range chans {
+		c.operate(g, 'Y')
+	}
+	g.chooses = true
+	g.park()
+	g.chooses = false
+}
+
+// TryReceive takes a value if that need not wait. Otherwise, and if the channel is closed and empty, it returns false.
+func (c *Chan[T]) TryReceive(g *Goroutine) (value T, ok bool) {
+	if len(c.buffer) == 0 && len(c.senders) == 0 {
+		return value, false
+	}
+	return c.Receive(g)
+}
+
+// ReceiveWithin takes a value unless none comes for so long; late tells that. The channel must never be closed.
+func (c *Chan[T]) ReceiveWithin(g *Goroutine, ns int64) (value T, late bool) {
+	if value, ok := c.TryReceive(g); ok {
+		return value, false
+	}
+	at := g.Now()
+	self := &party[T]{g: g}
+	g.stamp(&self.here)
+	g.arrive(at)
+	c.receivers = append(c.receivers, self)
+	g.world.after(ns, func() {
+		if self.from == nil {
+			self.from, self.late = c, true
+			g.world.ready(g)
+		}
+	})
+	choose(g, c)
+	if self.late {
+		c.operate(g, 'y')
+		return value, true
+	}
+	g.acquire(at, &self.stamp, true)
+	c.operate(g, 'r')
+	return self.value, false
 }
 
 // take takes a value that is there.

@@ -2,11 +2,30 @@ package simulator
 
 import "math"
 
-// slice is how long a goroutine keeps its CPU while others want it, ns. It is that of Go.
+// slice is how long a goroutine keeps its CPU while others want it, ns, as in Go.
 const slice = 10 * Millisecond
 
 // switching is how long a CPU takes to go on with another goroutine, ns, if [Config.Go].
 const switching = 300
+
+// A goroutine looks so many times at a lock before it waits, each for so long, ns, if [Config.Go].
+const (
+	spins = 4
+	pause = 750
+)
+
+// canSpin reports whether another CPU runs a goroutine, and none waits for that of g.
+func (w *World) canSpin(g *Goroutine) bool {
+	if len(w.queue) > 0 || w.cpus.all[g.cpu].next != nil {
+		return false
+	}
+	for i := range w.cpus.all {
+		if int64(i) != g.cpu && w.cpus.all[i].busy {
+			return true
+		}
+	}
+	return false
+}
 
 // A state is what a goroutine is doing.
 type state uint8
@@ -141,7 +160,7 @@ func (w *World) proceed(n, left, after int64) {
 	w.after(after, func() { w.begin(g, n, share) })
 }
 
-// dispatch gives CPUs that are idle to those who want one.
+// dispatch gives CPUs that are idle to goroutines that want one.
 func (w *World) dispatch() {
 	for len(w.queue) > 0 {
 		g := w.queue[0]
@@ -193,7 +212,7 @@ func (w *World) release(g *Goroutine) {
 	}
 }
 
-// park waits, without a CPU, until somebody makes g ready.
+// park waits, without a CPU, until another goroutine makes g ready.
 func (g *Goroutine) park() {
 	g.state = waiting
 	g.world.tape.wait(g)

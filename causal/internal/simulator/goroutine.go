@@ -22,6 +22,8 @@ type Goroutine struct {
 	state state
 	at    int // where in the program it is, for programs whose code does not tell
 
+	chooses bool // it waits in a select statement
+
 	ledger *ledger.Ledger // nil until it is needed
 	spans  []*Span        // open ones that it started
 	inside int            // how many of them are within the region that is really shorter
@@ -65,7 +67,7 @@ func (w *World) start(f func(g *Goroutine), l *ledger.Ledger, seed1, seed2 uint6
 	w.arises(g)
 }
 
-// switchAway lets others run until somebody resumes g.
+// switchAway lets others run until g is resumed.
 func (g *Goroutine) switchAway() {
 	if !g.yield(struct{}{}) {
 		panic(errStopped)
@@ -73,7 +75,7 @@ func (g *Goroutine) switchAway() {
 }
 
 // Rand is for durations. It is the goroutine's own, so the n-th number is the same in
-// all worlds of one seed, whatever the others do.
+// all worlds of one seed, independently of the others.
 func (g *Goroutine) Rand() *rand.Rand { return g.rand }
 
 // Now returns the time.

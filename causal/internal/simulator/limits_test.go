@@ -131,7 +131,7 @@ func selects(consume int64) func(w *World) {
 	}
 }
 
-// busyParent works while its children do, and tells of neither that nor the wait.
+// busyParent works while its children do, and reports neither that nor the wait.
 func busyParent(w *World) {
 	w.Go(func(g *Goroutine) {
 		for {

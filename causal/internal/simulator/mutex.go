@@ -8,8 +8,8 @@ import (
 
 // A Mutex is a lock for one.
 type Mutex struct {
-	// Barging is true if whoever comes when the lock is free gets it, before those who are
-	// still waking up; otherwise the lock goes from hand to hand.
+	// Barging is true if a goroutine that comes when the lock is free gets it, before those that are
+	// still waking up; otherwise the lock is handed over to the first that waits.
 	Barging bool
 
 	starved bool // the lock is handed over
@@ -27,12 +27,15 @@ type mutexWaiter struct {
 
 // Lock waits until the goroutine has the lock.
 func (m *Mutex) Lock(g *Goroutine) {
+	if g.world.config.Go {
+		m.spin(g, true)
+	}
 	at, waited := g.Now(), m.owner != nil || m.starved
 	if waited {
 		g.arrive(at)
 		g.world.tape.operate(g, 'L', &m.number, 0)
 		m.waiters = append(m.waiters, mutexWaiter{g, at})
-		for g.park(); m.owner != nil && m.owner != g; g.park() {
+		for m.wait(g); m.owner != nil && m.owner != g; m.wait(g) {
 			m.woken = false
 			m.starved = m.starved || g.world.config.Go && g.Now()-at > Millisecond
 			m.waiters = slices.Insert(m.waiters, 0, mutexWaiter{g, at})
@@ -42,6 +45,27 @@ func (m *Mutex) Lock(g *Goroutine) {
 	g.world.tape.operate(g, 'l', &m.number, 0)
 	m.owner = g
 	g.acquire(at, &m.stamp, waited)
+}
+
+// wait waits to be woken up, and looks at the lock for a while then.
+func (m *Mutex) wait(g *Goroutine) {
+	if g.park(); g.world.config.Go && m.owner != g {
+		m.spin(g, false)
+	}
+}
+
+// spin looks at a lock that another goroutine has a few times, as in Go. A goroutine that comes, and has not been woken up, keeps others from that.
+func (m *Mutex) spin(g *Goroutine, comes bool) {
+	kept := false
+	for n := 0; n < spins && m.owner != nil && !m.starved && g.world.canSpin(g); n++ {
+		if comes && !m.woken && len(m.waiters) > 0 {
+			m.woken, kept = true, true
+		}
+		g.busy(pause)
+	}
+	if kept {
+		m.woken = false
+	}
 }
 
 // Unlock gives the lock back.

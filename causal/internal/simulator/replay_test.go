@@ -108,6 +108,9 @@ func table(all []replayed) string {
 	slices.Sort(errors)
 	slices.Sort(bases)
 	n := len(errors)
+	if n == 0 {
+		return fmt.Sprintf("%s%d programs, %d numbers withheld, none given\n", b.String(), len(all), withheld)
+	}
 	fmt.Fprintf(&b, "%d programs, %d numbers withheld; error: mean %.2f, 95th percentile %.2f, worst %.2f points; nothing changed: 95th percentile %.2f, worst %.2f %%\n",
 		len(all), withheld, mean(errors), errors[n*95/100], errors[n-1], bases[len(bases)*95/100], bases[len(bases)-1])
 	return b.String()
@@ -147,7 +150,7 @@ func TestReplay(t *testing.T) {
 	t.Log("\n" + table(all))
 }
 
-var randomPrograms = flag.Int("random", 3, "how many random programs of each kind are replayed")
+var randomPrograms = flag.Int("random", perKind, "how many random programs of each kind are replayed")
 
 // randomKinds are kinds of random programs, and how far replay may be off in one of them, points.
 var randomKinds = []struct {
@@ -185,7 +188,10 @@ func TestReplayRandom(t *testing.T) {
 			for seed := range uint64(*randomPrograms) {
 				if x := randomExperiment(kind, seed); x != nil {
 					r := replayOf(t, fmt.Sprint(k.name, " ", seed), x, false)
-					check(t, r.name, r.worst(), k.worst)
+					// On few processors a region that is faster may take them from others: such numbers are withheld.
+					if w := r.worst(); !k.shape.Work || !math.IsNaN(w) {
+						check(t, r.name, w, k.worst)
+					}
 					all = append(all, r)
 				}
 			}

@@ -59,7 +59,7 @@ func longRegion(w *World) {
 }
 
 // TestLateness has goroutines that are late whenever they wake up, and timers that are late.
-// That is nobody's merit.
+// No region is the cause of that.
 func TestLateness(t *testing.T) {
 	for _, p := range []program{programs[2], programs[4], programs[6], programs[10], programs[12]} {
 		t.Run(p.name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import "github.com/otelprof/otelprof/causal/internal/ledger"
 
 // A WaitGroup waits for some to be done.
 type WaitGroup struct {
-	// Plain is true if no ledger is told, as with that of package sync.
+	// Plain is true if it reports to no ledger, as that of package sync.
 	Plain bool
 
 	left    int
@@ -78,7 +78,7 @@ func (c *Cond) Wait(g *Goroutine) {
 	c.L.Lock(g)
 }
 
-// Signal lets one of those who wait go on.
+// Signal lets one of the goroutines that wait go on.
 func (c *Cond) Signal(g *Goroutine) {
 	g.world.tape.operate(g, 'n', &c.number, 0)
 	c.signal(g, min(1, len(c.waiters)))
@@ -100,7 +100,7 @@ func (c *Cond) signal(g *Goroutine, n int) {
 	c.waiters = c.waiters[n:]
 }
 
-// A Once runs a function for the first who asks. Others wait until that has ended.
+// A Once runs a function for the first caller. Others wait until that has ended.
 type Once struct {
 	begun, done bool
 	waiters     []*Goroutine

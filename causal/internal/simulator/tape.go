@@ -69,7 +69,7 @@ func (w *World) Recorded() (*replay.Recording, error) {
 	return rec, err
 }
 
-// by returns who does what happens now, -1 for something outside.
+// by returns the goroutine that does what happens now, -1 for something outside.
 func (t *tape) by() int64 {
 	if g := t.w.current; g != nil {
 		return g.id
@@ -97,7 +97,11 @@ func (t *tape) yield(g *Goroutine) {
 }
 
 func (t *tape) wait(g *Goroutine) {
-	if t != nil {
+	switch {
+	case t == nil:
+	case g.chooses:
+		t.to.Choose(t.w.now, g.id, t.place(g))
+	default:
 		t.to.Wait(t.w.now, g.id, t.place(g))
 	}
 }
@@ -139,7 +143,7 @@ func (t *tape) visit() {
 	}
 }
 
-// operate tells of an operation on an object, which has a number from its first one on.
+// operate records an operation on an object, which has a number from its first one on.
 func (t *tape) operate(g *Goroutine, letter byte, object *uint64, arg int64) {
 	if t == nil || t.stock {
 		return

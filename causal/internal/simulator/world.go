@@ -14,8 +14,8 @@ const (
 	Second      = 1_000_000_000
 )
 
-// A Config says what kind of world it is. The zero Config is the program as it is: nobody
-// keeps ledgers, every goroutine has a CPU, and nothing is random.
+// A Config says what kind of world it is. The zero Config is the program as it is: there are
+// no ledgers, every goroutine has a CPU, and nothing is random.
 type Config struct {
 	Seed   uint64
 	Jitter float64 // in [0, 1]; work takes 1±Jitter of its time, evenly distributed
@@ -33,7 +33,7 @@ type Config struct {
 
 	// Setting is what ledgers are kept for, nil for none.
 	Setting *ledger.Setting
-	// Pay is how delays are paid, if the setting wants that.
+	// Pay is how delays are paid, if the setting has them paid.
 	Pay Payment
 	// Without are rules of virtual time that are not kept, to see what for they are there.
 	Without Rules

@@ -127,7 +127,7 @@ func Close[T any](c *Chan, ch chan<- T) {
 }
 
 // Select is called before a select statement with an operation on the channel. One that
-// another of its cases ends needs no end: whatever the goroutine writes next ends it.
+// another of its cases ends needs no end: the goroutine's next event ends it.
 func (c *Chan) Select() {
 	if c.traced() {
 		c.object.Begin(mark.Select, 0)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pairs are operations that belong together, on objects that nobody else uses.
+// pairs are operations that belong together, on uncontended objects.
 func pairs() map[string]func() {
 	var (
 		m  Mutex

@@ -13,7 +13,7 @@ type WaitGroup struct {
 	object mark.Object
 }
 
-// Add adds delta to the number of those who are not done.
+// Add adds delta to the number of goroutines that are not done.
 func (wg *WaitGroup) Add(delta int) {
 	if enabled() {
 		wg.object.Done(mark.Add, delta)

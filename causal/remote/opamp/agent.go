@@ -25,7 +25,7 @@ const capabilities = uint64(protobufs.AgentCapabilities_AgentCapabilities_Report
 	protobufs.AgentCapabilities_AgentCapabilities_ReportsHealth |
 	protobufs.AgentCapabilities_AgentCapabilities_ReportsHeartbeat)
 
-// An agent is our side of the protocol without its transport: what to tell the server, and
+// An agent is the client's side of the protocol without its transport: what to tell the server, and
 // what its messages mean. It is for one goroutine.
 type agent struct {
 	to          *remote.Sink
@@ -39,7 +39,7 @@ type agent struct {
 	plan     bool
 	outcome  error
 
-	known *protobufs.AgentToServer // what the server was told
+	known *protobufs.AgentToServer // what was reported to the server
 }
 
 func newAgent(r *resource.Resource, to *remote.Sink, now time.Time) *agent {
@@ -82,14 +82,14 @@ func (a *agent) next() *protobufs.AgentToServer {
 	return m
 }
 
-// last returns the message with which we leave.
+// last returns the message with which the client leaves.
 func (a *agent) last() *protobufs.AgentToServer {
 	m := a.next()
 	m.AgentDisconnect = &protobufs.AgentDisconnect{}
 	return m
 }
 
-// state is all that the server is told, as it is now.
+// state is all that is reported to the server, as it is now.
 func (a *agent) state() *protobufs.AgentToServer {
 	s := a.to.Status()
 	return &protobufs.AgentToServer{
@@ -125,7 +125,7 @@ func effective(s causal.Status) *protobufs.EffectiveConfig {
 	if s.State == causal.StateRunning || s.State == causal.StateWaiting {
 		plan := *s.Plan
 		plan.Limits = s.Limits
-		// A plan has nothing that JSON can not have.
+		// A plan has nothing that JSON cannot have.
 		if body, err := json.Marshal(&plan); err == nil {
 			files[KeyPlan] = &protobufs.AgentConfigFile{Body: body, ContentType: "application/json"}
 		}
@@ -213,7 +213,7 @@ func refused(e *protobufs.ServerErrorResponse) *refusal {
 	return r
 }
 
-// configure puts the plan of a configuration in force. Of its other entries none is ours.
+// configure puts the plan of a configuration in force. It ignores the other entries.
 func (a *agent) configure(c *protobufs.AgentRemoteConfig) {
 	files := c.GetConfig().GetConfigMap()
 	a.received, a.hash = true, c.ConfigHash
@@ -226,7 +226,7 @@ func (a *agent) configure(c *protobufs.AgentRemoteConfig) {
 	a.outcome = a.to.Document(document, files[KeySignature].GetBody())
 }
 
-// identify takes the ID that the server has given us.
+// identify takes the ID that the server has given the client.
 func (a *agent) identify(uid []byte) {
 	id, err := uuid.FromBytes(uid)
 	if err != nil || id == uuid.Nil {
@@ -239,7 +239,7 @@ func (a *agent) identify(uid []byte) {
 	}
 }
 
-// decline says what was offered in spite of our capabilities.
+// decline logs what was offered in spite of the client's capabilities.
 func (a *agent) decline(m *protobufs.ServerToAgent) {
 	for what, offered := range map[string]bool{
 		"a command":           m.Command != nil,

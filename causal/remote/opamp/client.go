@@ -6,11 +6,11 @@
 //
 // The plan is the body of the remote configuration's entry [KeyPlan], and its signature, if
 // there is one, of [KeySignature]. A configuration without a plan ends experiments. The server is
-// told what became of it (RemoteConfigStatus, with its hash), the plan in force with the
-// limits of this process (EffectiveConfig), what the controller does (ComponentHealth), and who
-// we are, from the resource.
+// sent the outcome (RemoteConfigStatus, with its hash), the plan in force with the
+// limits of this process (EffectiveConfig), what the controller does (ComponentHealth), and the
+// identity of this process, from the resource.
 //
-// Offers of packages, of connection settings and of commands are declined by our capabilities,
+// Offers of packages, of connection settings and of commands are declined by the client's capabilities,
 // and ignored.
 //
 // This package speaks the protocol itself, on opamp-go's messages: opamp-go's client reads bodies
@@ -34,8 +34,10 @@ const (
 const maxMessageBytes = 128 << 10
 
 // A Client is a source of plans. Over HTTP it asks once in an interval; over WebSocket the
-// server speaks when it likes, and once in an interval there is a heartbeat, with a ping. What it
-// says waits while a message of ours is written, [remote.WithTimeout] at most.
+// server may send at any time, and once in an interval there is a heartbeat, with a ping. A message
+// from it waits while one of ours is written, [remote.WithTimeout] at most. Servers need not answer heartbeats. One that has
+// answered three in a row on a connection has to go on, and is given up when it has not for three. For one that has not, the answer to a
+// ping keeps a plan in force: a proxy that answers pings itself can keep that of such a server, which is gone, until it expires.
 type Client struct{ server *remote.Endpoint }
 
 var _ remote.Source = (*Client)(nil)

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 	"github.com/otelprof/otelprof/causal/remote/opamp"
@@ -92,7 +93,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("health %v, want it healthy", known.Health)
 		}
 		files := known.EffectiveConfig.GetConfigMap().GetConfigMap()
-		p, err := causal.ParsePlan(files[opamp.KeyPlan].GetBody())
+		p, err := plan.Parse(files[opamp.KeyPlan].GetBody())
 		if err != nil || len(files) != 1 {
 			t.Fatalf("the effective configuration %v is no plan: %v", known.EffectiveConfig, err)
 		}
@@ -145,7 +146,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// What the server is told of us, once, and again if it asks.
+// What the client reports to the server, once, and again if it asks.
 func TestAgent(t *testing.T) {
 	res := resource.NewSchemaless(
 		attribute.String("service.name", "checkout"), attribute.String("service.version", "1.2"),
@@ -223,7 +224,7 @@ func TestServerRestarts(t *testing.T) {
 		s.awaitStatus("1", applied)
 		s.stop()
 		s.start()
-		s.awaitHealth("running") // it is told all again
+		s.awaitHealth("running") // all is reported again
 		s.awaitStatus("1", applied)
 		awaitPlan(t, c, "plan-1")
 		s.push(config("2", opamp.KeyPlan, remotetest.Document("plan-2", "a")))
@@ -243,7 +244,7 @@ func TestSigned(t *testing.T) {
 	overBoth(t, func(t *testing.T, s *fleet, client func(...remote.EndpointOption) *opamp.Client) {
 		c := remotetest.Controller(t)
 		remotetest.Follow(t, c, client(), remote.WithPublicKeys(public))
-		document := remotetest.Document("plan-1", "a")
+		document := remotetest.Signable("plan-1", "a", 1)
 		s.push(config("1", opamp.KeyPlan, document))
 		if got := s.awaitStatus("1", failed).RemoteConfigStatus.ErrorMessage; !strings.Contains(got, "signature: none: must be there") {
 			t.Errorf("the server is told %q, want that there is no signature", got)
@@ -257,7 +258,7 @@ func TestSigned(t *testing.T) {
 	})
 }
 
-// What is dangerous is offered in vain, and said once.
+// Dangerous offers are declined, and logged once.
 func TestOffersAreDeclined(t *testing.T) {
 	overBoth(t, func(t *testing.T, s *fleet, client func(...remote.EndpointOption) *opamp.Client) {
 		c, l := remotetest.Controller(t), newLog()

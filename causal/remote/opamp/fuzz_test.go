@@ -23,8 +23,7 @@ func acceptKey(key string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Whatever a message says, it is taken without a panic over both transports, and what we answer
-// to it can be sent.
+// Any message is taken without a panic over both transports, and the answer to it can be sent.
 func FuzzServerToAgent(f *testing.F) {
 	for _, m := range []*protobufs.ServerToAgent{
 		{},

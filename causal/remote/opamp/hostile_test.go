@@ -104,7 +104,7 @@ func TestSilence(t *testing.T) {
 			conn.SetPingHandler(func(string) error { return nil })
 			_ = conn.WriteMessage(websocket.BinaryMessage, first(t))
 			go drain(conn)
-			// That it lives is not that it answers.
+			// An open connection is not an answer.
 			for conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second)) == nil {
 				time.Sleep(time.Second)
 			}
@@ -143,6 +143,51 @@ func TestSilence(t *testing.T) {
 				synctest.Wait()
 				if s := c.Status(); (s.State == causal.StateStopped) != tt.loses {
 					t.Errorf("Status() = %s, %q after the lease, log %q", s.State, s.Reason, l.lines)
+				}
+			})
+		})
+	}
+}
+
+// A server that has answered heartbeats is given up when it does so no more, though a proxy answers pings; one that never has is not. It
+// may come back.
+func TestProxyThatAnswersPings(t *testing.T) {
+	const answers = 5 * time.Minute
+	for _, tt := range []struct {
+		name    string
+		answers bool
+		loses   bool
+	}{{"the server has answered heartbeats", true, true}, {"the server has never answered one", false, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			var connections atomic.Int32
+			handler := upgraded(func(conn *websocket.Conn) {
+				if connections.Add(1) > 1 { // nothing is behind the proxy any more
+					drain(conn)
+					return
+				}
+				began := time.Now()
+				plan := frame(t, &protobufs.ServerToAgent{RemoteConfig: config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a"))})
+				_ = conn.WriteMessage(websocket.BinaryMessage, plan)
+				for tt.answers && time.Since(began) < answers {
+					if _, _, err := conn.ReadMessage(); err != nil {
+						return
+					}
+					_ = conn.WriteMessage(websocket.BinaryMessage, frame(t, &protobufs.ServerToAgent{}))
+				}
+				drain(conn)
+			})
+			inBubble(t, "ws", handler, func(t *testing.T, c *causal.Controller, l *log) {
+				time.Sleep(answers)
+				if s := c.Status(); s.State != causal.StateRunning {
+					t.Fatalf("Status() = %s, %q while the server answers", s.State, s.Reason)
+				}
+				time.Sleep(lease + 2*remote.DefaultServerInterval)
+				synctest.Wait()
+				if s := c.Status(); (s.State == causal.StateStopped) != tt.loses {
+					t.Errorf("Status() = %s, %q after the lease, log %q", s.State, s.Reason, l.lines)
+				}
+				if n := connections.Load(); (n > 1) != tt.loses {
+					t.Errorf("%d connections", n)
 				}
 			})
 		})
@@ -258,7 +303,7 @@ func TestNotAnAnswer(t *testing.T) {
 		{"not protobuf", binary([]byte("<html>")), "message of 6 bytes: must be a ServerToAgent"},
 		{"for another", binary(frame(t, &protobufs.ServerToAgent{InstanceUid: []byte("another")})), "message for instance 616e6f74686572: must be for"},
 		{"too large", binary(frame(t, &protobufs.ServerToAgent{RemoteConfig: largest})), "websocket: read limit exceeded"},
-		{"closed", func(*websocket.Conn) {}, "closed pipe"},
+		{"closed", func(conn *websocket.Conn) { _, _, _ = conn.ReadMessage() }, "unexpected EOF"},
 		{"closed for a reason", func(conn *websocket.Conn) {
 			_, _, _ = conn.ReadMessage()
 			_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.ClosePolicyViolation, "not on the list"), time.Now().Add(time.Second))
@@ -308,7 +353,7 @@ func hijacked(header string, f func(conn net.Conn) int) http.HandlerFunc {
 // head is that of a frame with a payload of n bytes.
 func head(first byte, n uint64) []byte { return binary.BigEndian.AppendUint64([]byte{first, 127}, n) }
 
-// What a server sends costs the same whatever its size. Not parallel: it measures the process.
+// A message of any size costs the same memory. Not parallel: it measures the process.
 func TestMemory(t *testing.T) {
 	const size, most = 200 << 20, 1 << 20
 	var bomb bytes.Buffer // 200 MiB as one compressed message

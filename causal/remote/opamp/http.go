@@ -28,15 +28,15 @@ func (c *Client) poll(ctx context.Context, a *agent) {
 		began := time.Now()
 		err := c.ask(ctx, a)
 		if err == nil && a.changed() {
-			// What became of a plan is told at once; after that, whatever the server
-			// answers, it has to wait.
+			// The outcome of a plan is reported at once; after that, the next message has to wait, regardless
+			// of the server's answer.
 			err = c.ask(ctx, a)
 		}
 		if err != nil {
 			a.forget() // the server may have been told, or not
 		}
 		if ctx.Err() != nil {
-			continue // that we were cut off says nothing about the server
+			continue // that the request was cut off says nothing about the server
 		}
 		if answered = err == nil; !answered {
 			a.to.Missed(err)

@@ -38,7 +38,7 @@ type fleet struct {
 	offer    func(*protobufs.ServerToAgent) // what else is in answers
 	header   http.Header
 	messages []*protobufs.AgentToServer
-	known    *protobufs.AgentToServer // all that was told
+	known    *protobufs.AgentToServer // all that was reported
 	conns    map[types.Connection]bool
 }
 
@@ -166,7 +166,7 @@ func (f *fleet) told() (*protobufs.AgentToServer, []*protobufs.AgentToServer) {
 	return proto.Clone(f.known).(*protobufs.AgentToServer), f.messages
 }
 
-// awaitStatus waits until the server was told this of the configuration with this hash.
+// awaitStatus waits until this status was reported of the configuration with this hash.
 func (f *fleet) awaitStatus(hash string, want protobufs.RemoteConfigStatuses) *protobufs.AgentToServer {
 	f.Helper()
 	var known *protobufs.AgentToServer

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -19,7 +20,9 @@ import (
 const (
 	// missedBeats is how many heartbeats a connection may be silent.
 	missedBeats = 3
-	// leastGap is the least time between two messages of ours, whatever the server asks for.
+	// answeredBeats is how many in a row a server has answered that answers all of them.
+	answeredBeats = 3
+	// leastGap is the least time between two messages to the server, even if it asks for more.
 	leastGap = 100 * time.Millisecond
 	// firstRetry doubles with each connection that fails, up to lastRetry.
 	firstRetry = time.Second
@@ -53,7 +56,7 @@ func (c *Client) converse(ctx context.Context, a *agent) {
 }
 
 // connect opens a connection and serves it until it fails or ctx ends. It reports whether the
-// server has said anything.
+// server has sent anything.
 func (c *Client) connect(ctx context.Context, a *agent) (answered bool, err error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -79,9 +82,10 @@ type session struct {
 	conn     *websocket.Conn
 	answered bool
 	sent     time.Time
+	beats    beats
 
 	heard chan heard
-	ended chan struct{} // nobody hears any more
+	ended chan struct{} // heard is not read any more
 	read  chan struct{} // listen has returned
 }
 
@@ -120,6 +124,7 @@ func (s *session) run(ctx context.Context) error {
 			}
 		case <-beat.C:
 			beat.Reset(s.server.Wait(0))
+			s.beats.sent()
 			if err := s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.server.Timeout())); err != nil {
 				return unsent{err}
 			}
@@ -137,12 +142,42 @@ func (s *session) take(h heard) error {
 	case h.err != nil:
 		return h.err
 	case h.pong:
-		s.agent.to.Unchanged()
+		if !s.beats.expected.Load() {
+			s.agent.to.Unchanged()
+		}
 		return nil
 	}
 	err := s.agent.decode(h.message)
-	s.answered = s.answered || err == nil
+	if err == nil {
+		s.answered = true
+		s.beats.answered()
+	}
 	return err
+}
+
+// beats are the heartbeats of one connection. Servers need not answer them: then answers to pings, which can be a proxy's, tell that the
+// server is there. One that has answered some in a row is expected to go on.
+type beats struct {
+	due      bool // one has no answer yet
+	row      int  // so many had
+	expected atomic.Bool
+}
+
+func (b *beats) sent() {
+	if b.due {
+		b.row = 0
+	}
+	b.due = true
+}
+
+func (b *beats) answered() {
+	if !b.due {
+		return
+	}
+	b.due = false
+	if b.row++; b.row >= answeredBeats {
+		b.expected.Store(true)
+	}
 }
 
 // send writes the next message. It takes as long as the timeout at most.
@@ -170,7 +205,7 @@ type unsent struct{ error }
 func (e unsent) Unwrap() error { return e.error }
 
 // whyUnsent returns what listen has come upon, if anything, rather than that a connection
-// which ended thereby can not be written to.
+// which ended thereby cannot be written to.
 func (s *session) whyUnsent(err error) error {
 	_ = s.conn.Close() // so that listen ends
 	for {
@@ -207,6 +242,9 @@ func (s *session) listen() {
 	s.conn.SetReadLimit(maxMessageBytes + 1) // and the header
 	s.conn.SetPongHandler(func(string) error {
 		s.hand(heard{pong: true})
+		if s.beats.expected.Load() {
+			return nil
+		}
 		return alive()
 	})
 	for {

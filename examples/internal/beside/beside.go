@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -29,6 +30,9 @@ type Program struct {
 	Region, Function string
 	// Change says what the optimised variant does differently.
 	Change string
+	// Dilation has experiments by dilation asked as well, in a second run, to be held beside the other answers: it is right only
+	// for a program that computes, and marks its waits by causal.Blocked.
+	Dilation bool
 	// Run works until ctx is over.
 	Run func(ctx context.Context, tracer trace.Tracer, optimized bool)
 }
@@ -54,7 +58,7 @@ func (p Program) run(ctx context.Context, args []string, stdout, stderr io.Write
 	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	optimized := flags.Bool("optimized", false, "profile the optimised variant, and compare nothing")
-	length := flags.Duration("for", 18*time.Second, "how long to profile, at least 8s")
+	length := flags.Duration("for", 18*time.Second, "how long to profile, at least 8s, each way")
 	file := flags.String("trace", "", "write an execution trace to a `file`, for otelprof whatif, and do nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -87,16 +91,27 @@ func (p Program) run(ctx context.Context, args []string, stdout, stderr io.Write
 // Profiles are two views of the same run.
 type Profiles struct {
 	CPU    CPU
-	Causal causal.Profile
+	Causal profile.Profile
 }
 
-// Profile runs the program for a while under both profilers.
+// Profile runs the program for a while under both profilers, and again where dilation is asked as well.
 func (p Program) Profile(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
+	both, err := p.measured(ctx, length, optimized)
+	if err != nil || !p.Dilation {
+		return both, err
+	}
+	dilated, err := p.dilated(ctx, length, optimized)
+	both.Causal = profile.Merge(both.Causal, dilated)
+	return both, err
+}
+
+// measured is both views of one run: recordings answer, or, in runtime mode, an experiment by overlap.
+func (p Program) measured(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
 	c, err := p.newController(length)
 	if err != nil {
 		return Profiles{}, err
 	}
-	var profile causal.Profile
+	var profile profile.Profile
 	cpu, err := profileCPU(p, func() error {
 		recorded := make(chan error, 1)
 		go func() { recorded <- record(ctx, c, length) }()
@@ -122,6 +137,6 @@ func (r Profiles) write(w io.Writer, p Program) error {
 	r.CPU.write(w, p)
 	fmt.Fprintln(w)
 	throughput := r.Causal
-	throughput.Curves = slices.DeleteFunc(slices.Clone(r.Causal.Curves), func(c causal.Curve) bool { return c.Metric != causal.MetricThroughput })
+	throughput.Curves = slices.DeleteFunc(slices.Clone(r.Causal.Curves), func(c profile.Curve) bool { return c.Metric != profile.MetricThroughput })
 	return throughput.WriteTable(w)
 }

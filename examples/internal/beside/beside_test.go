@@ -9,23 +9,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
-	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestByFunction(t *testing.T) {
-	at := func(names ...string) (stack []*profile.Location) {
+	at := func(names ...string) (stack []*pprof.Location) {
 		for _, name := range names {
-			stack = append(stack, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
+			stack = append(stack, &pprof.Location{Line: []pprof.Line{{Function: &pprof.Function{Name: name}}}})
 		}
 		return stack
 	}
-	got, err := byFunction(&profile.Profile{Sample: []*profile.Sample{
+	got, err := byFunction(&pprof.Profile{Sample: []*pprof.Sample{
 		{Value: []int64{3, 30}, Location: at("main.leaf", "main.root", "runtime.goexit")},
 		{Value: []int64{5, 50}, Location: at("main.root", "main.root.func1", "main.root")}, // recursive
 		{Value: []int64{2, 20}, Location: at("runtime.mcall")},
@@ -37,7 +37,7 @@ func TestByFunction(t *testing.T) {
 	if got.Share("leaf") != 0.3 || got.Share("none") != 0 {
 		t.Errorf("Share(leaf) = %v, Share(none) = %v; want 0.3 and 0", got.Share("leaf"), got.Share("none"))
 	}
-	if _, err := byFunction(&profile.Profile{}, "main."); err == nil {
+	if _, err := byFunction(&pprof.Profile{}, "main."); err == nil {
 		t.Error("byFunction of nothing = nil, want an error")
 	}
 }
@@ -50,12 +50,15 @@ func TestPackageOf(t *testing.T) {
 
 func TestPredicted(t *testing.T) {
 	p := Program{Unit: "block", Region: "select"}
-	profile := causal.Profile{Curves: []causal.Curve{{
-		Region: causal.RegionKey{Span: "select"}, Progress: "block", Metric: causal.MetricThroughput,
-		Effects: []causal.Effect{
+	prof := profile.Profile{Curves: []profile.Curve{{
+		Mode: profile.ModeReplay, Region: profile.Region{Name: "select"}, Progress: "block", Metric: profile.MetricThroughput,
+		Effects: []profile.Effect{
 			{Speedup: 0.2, Reduction: 0.1, Lo: 0.08, Hi: 0.12},
 			{Speedup: 0.4, Reduction: 0.3, Lo: 0.26, Hi: 0.34},
 		},
+	}, {
+		Mode: profile.ModeDilation, Region: profile.Region{Name: "select"}, Progress: "block", Metric: profile.MetricThroughput,
+		Effects: []profile.Effect{{Speedup: 0.4, Reduction: 0.2, Lo: 0.1, Hi: 0.25}},
 	}}}
 	for speedup, want := range map[float64][3]float64{
 		0.1: {0.05, 0.04, 0.06},
@@ -63,21 +66,32 @@ func TestPredicted(t *testing.T) {
 		0.3: {0.2, 0.17, 0.23},
 		0.4: {0.3, 0.26, 0.34},
 	} {
-		e, reason := p.Predicted(profile, speedup)
+		e, reason := p.Predicted(prof, profile.ModeReplay, speedup)
 		if diff := cmp.Diff(want, [3]float64{e.Reduction, e.Lo, e.Hi}, cmpopts.EquateApprox(0, 1e-9)); diff != "" || reason != "" {
 			t.Errorf("Predicted(%v): %q, -want +got:\n%s", speedup, reason, diff)
 		}
 	}
-	if _, reason := p.Predicted(profile, 0.5); !strings.Contains(reason, "40 %") {
+	if _, reason := p.Predicted(prof, profile.ModeReplay, 0.5); !strings.Contains(reason, "40 %") {
 		t.Errorf("Predicted(0.5): reason %q, want that 40 %% is the largest", reason)
 	}
-	if _, reason := p.Predicted(causal.Profile{}, 0.5); reason == "" {
+	if _, reason := p.Predicted(profile.Profile{}, profile.ModeReplay, 0.5); reason == "" {
 		t.Error("Predicted of an empty profile: no reason")
+	}
+	// What was gained is held against each mode.
+	var out strings.Builder
+	Gain{Speedup: 0.4, Reduction: 0.31, Lo: 0.3, Hi: 0.32}.write(&out, p, prof)
+	for _, want := range []string{
+		"foretold 30.0 % (26.0 .. 34.0) by replay: what was gained is within the interval",
+		"foretold 20.0 % (10.0 .. 25.0) by dilation: what was gained is 6.0 points above the interval",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, &out)
+		}
 	}
 }
 
 func TestVerdict(t *testing.T) {
-	e := causal.Effect{Lo: 0.3, Hi: 0.4}
+	e := profile.Effect{Lo: 0.3, Hi: 0.4}
 	for _, tc := range []struct {
 		gain Gain
 		want string

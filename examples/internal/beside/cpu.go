@@ -115,7 +115,7 @@ func (c CPU) write(w io.Writer, p Program) {
 		}
 		fmt.Fprintf(t, "  %.1f %%\t  %s%s\n", 100*f.Share, f.Name, mark)
 	}
-	_ = t.Flush() // what can not be printed here can not be elsewhere
+	_ = t.Flush() // what cannot be printed here cannot be elsewhere
 }
 
 // inserts reports whether the scheduler delays the goroutine there, in an experiment: that is no work of

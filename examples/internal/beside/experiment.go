@@ -3,29 +3,56 @@ package beside
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// caps bound the experiments, which harm nobody here.
-var caps = causal.Limits{PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute), Duty: 1, Total: causal.Duration(time.Hour)}
+// caps bound the experiments, wide, since this is no service.
+var caps = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(time.Hour)}
 
-// inRuntime reports whether "otelprof run" has built this program: then the scheduler sees who waits for whom, and an
+// inRuntime reports whether "otelprof run" has built this program: then the scheduler sees which goroutine waits for which, and an
 // experiment answers in place of recordings.
-func inRuntime(c *causal.Controller) bool { return c.Status().Handover == causal.HandoverRuntime }
+func inRuntime(c *causal.Controller) bool { return c.Status().Handover == profile.HandoverRuntime }
 
-// newController returns one for recordings, or, in runtime mode, with an experiment that has begun.
+// newController returns one for recordings, or, in runtime mode, with an experiment by overlap that has begun.
 func (p Program) newController(length time.Duration) (*causal.Controller, error) {
-	c, err := causal.New(causal.WithExperiments(caps))
+	c, err := permitted()
 	if err != nil || !inRuntime(c) {
 		return c, err
 	}
-	plan, err := p.plan(length)
+	return c, p.begin(c, profile.ModeOverlap, length)
+}
+
+// permitted returns a controller that takes plans.
+func permitted() (*causal.Controller, error) {
+	return causal.New(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
+}
+
+// begin begins an experiment.
+func (p Program) begin(c *causal.Controller, mode profile.Mode, length time.Duration) error {
+	plan, err := p.plan(mode, length)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return c, c.Apply(plan)
+	return c.Apply(plan)
+}
+
+// dilated runs the program under experiments by dilation, and returns what they say.
+func (p Program) dilated(ctx context.Context, length time.Duration, optimized bool) (profile.Profile, error) {
+	c, err := permitted()
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	if err := p.begin(c, profile.ModeDilation, length); err != nil {
+		return profile.Profile{}, errors.Join(err, c.Close())
+	}
+	_, err = p.during(ctx, c, length, optimized)
+	prof := c.Profile()
+	return prof, errors.Join(err, c.Close())
 }
 
 // recordings is how many it takes for an interval.
@@ -50,19 +77,25 @@ func record(ctx context.Context, c *causal.Controller, length time.Duration) err
 	return nil
 }
 
-// plan asks about the region and the one with the most self time, in short experiments that follow each other closely.
-func (p Program) plan(length time.Duration) (*causal.Plan, error) {
+// timing is of short experiments that follow each other closely. Those of dilation are shorter: it has no debts that must be paid.
+var timing = map[profile.Mode]map[string]string{
+	profile.ModeOverlap:  {"warmup": "500ms", "experiment": "200ms", "cooloff": "50ms"},
+	profile.ModeDilation: {"warmup": "500ms", "experiment": "100ms", "cooloff": "30ms"},
+}
+
+// plan asks about the region and the one with the most self time.
+func (p Program) plan(mode profile.Mode, length time.Duration) (*plan.Plan, error) {
 	document, err := json.Marshal(map[string]any{
-		"api": causal.API, "id": p.Name, "mode": causal.ModeOverlap, "expires_at": time.Now().Add(length + time.Minute),
+		"api": plan.API, "id": p.Name + "-" + string(mode), "mode": mode, "expires_at": time.Now().Add(length + time.Minute),
 		"regions":  []map[string]any{{"span": p.Region}, {"auto": 1}},
-		"progress": []map[string]string{{"span": p.Unit, "type": causal.TypeThroughput}},
+		"progress": []map[string]string{{"span": p.Unit, "type": plan.TypeThroughput}},
 		"grid":     map[string]any{"speedups": []int{0, 25, 50}},
-		"timing":   map[string]string{"warmup": "500ms", "experiment": "200ms", "cooloff": "50ms"},
+		"timing":   timing[mode],
 		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},
 		"abort":    map[string]any{"p99_ratio": 1000, "err_delta": "100%", "min_samples": 1},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return causal.ParsePlan(document)
+	return plan.Parse(document)
 }

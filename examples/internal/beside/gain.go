@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // A Gain is what the optimised variant really brings.
@@ -77,17 +78,32 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Predicted returns what the causal profile says of a speed-up: on the line between the two
-// next to it that were asked. Reason says why it says nothing.
-func (p Program) Predicted(profile causal.Profile, speedup float64) (e causal.Effect, reason string) {
-	for _, c := range profile.Curves {
-		if c.Region.Span != p.Region || c.Progress != p.Unit || c.Metric != causal.MetricThroughput {
+// modes are those that have a curve of the region.
+func (p Program) modes(prof profile.Profile) (modes []profile.Mode) {
+	for _, c := range prof.Curves {
+		if p.answers(c) && !slices.Contains(modes, c.Mode) {
+			modes = append(modes, c.Mode)
+		}
+	}
+	return modes
+}
+
+// answers reports whether a curve tells what the program asks.
+func (p Program) answers(c profile.Curve) bool {
+	return c.Region.Name == p.Region && c.Progress == p.Unit && c.Metric == profile.MetricThroughput
+}
+
+// Predicted returns what a mode of the causal profile, "" for the first that has a curve, says of a speed-up: on the line
+// between the two next to it that were asked. Reason says why it says nothing.
+func (p Program) Predicted(prof profile.Profile, mode profile.Mode, speedup float64) (e profile.Effect, reason string) {
+	for _, c := range prof.Curves {
+		if !p.answers(c) || mode != "" && c.Mode != mode {
 			continue
 		}
-		var before causal.Effect // nothing faster, nothing gained
+		var before profile.Effect // nothing faster, nothing gained
 		for _, e := range c.Effects {
-			if e.Withheld != "" {
-				reason = e.Withheld
+			if !e.Known() {
+				reason = e.Withheld.String()
 				continue
 			}
 			if e.Speedup >= speedup {
@@ -98,31 +114,37 @@ func (p Program) Predicted(profile causal.Profile, speedup float64) (e causal.Ef
 		if reason == "" {
 			reason = fmt.Sprintf("the largest speed-up asked is %.0f %%", 100*before.Speedup)
 		}
-		return causal.Effect{}, reason
+		return profile.Effect{}, reason
 	}
-	return causal.Effect{}, fmt.Sprintf("it has no curve of %s yet", p.Region)
+	return profile.Effect{}, fmt.Sprintf("it has no curve of %s yet", p.Region)
 }
 
-func between(a, b causal.Effect, speedup float64) causal.Effect {
+func between(a, b profile.Effect, speedup float64) profile.Effect {
 	at := (speedup - a.Speedup) / (b.Speedup - a.Speedup)
 	on := func(x, y float64) float64 { return x + at*(y-x) }
-	return causal.Effect{Speedup: speedup, Reduction: on(a.Reduction, b.Reduction), Lo: on(a.Lo, b.Lo), Hi: on(a.Hi, b.Hi)}
+	return profile.Effect{Speedup: speedup, Reduction: on(a.Reduction, b.Reduction), Lo: on(a.Lo, b.Lo), Hi: on(a.Hi, b.Hi)}
 }
 
-func (g Gain) write(w io.Writer, p Program, profile causal.Profile) {
+func (g Gain) write(w io.Writer, p Program, profile profile.Profile) {
 	fmt.Fprintf(w, "  %s takes %.0f %% less time.\n", p.Region, 100*g.Speedup)
 	fmt.Fprintf(w, "  each %s: %v -> %v, %.1f %% less (%.1f .. %.1f in turns).\n", p.Unit,
 		g.Before.Round(time.Microsecond), g.After.Round(time.Microsecond), 100*g.Reduction, 100*g.Lo, 100*g.Hi)
-	e, reason := p.Predicted(profile, g.Speedup)
-	if reason != "" {
-		fmt.Fprintf(w, "  The causal profile does not tell: %s.\n", reason)
-		return
+	modes := p.modes(profile)
+	if len(modes) == 0 {
+		fmt.Fprintf(w, "  The causal profile does not tell: it has no curve of %s yet.\n", p.Region)
 	}
-	fmt.Fprintf(w, "  The causal profile foretold %.1f %% (%.1f .. %.1f): %s.\n", 100*e.Reduction, 100*e.Lo, 100*e.Hi, g.verdict(e))
+	for _, mode := range modes {
+		e, reason := p.Predicted(profile, mode, g.Speedup)
+		if reason != "" {
+			fmt.Fprintf(w, "  The causal profile does not tell by %s: %s.\n", mode, reason)
+			continue
+		}
+		fmt.Fprintf(w, "  The causal profile foretold %.1f %% (%.1f .. %.1f) by %s: %s.\n", 100*e.Reduction, 100*e.Lo, 100*e.Hi, mode, g.verdict(e))
+	}
 }
 
 // verdict says how what was gained lies to what was foretold.
-func (g Gain) verdict(e causal.Effect) string {
+func (g Gain) verdict(e profile.Effect) string {
 	switch {
 	case e.Lo <= g.Reduction && g.Reduction <= e.Hi:
 		return "what was gained is within the interval"

@@ -31,7 +31,7 @@ import (
 
 func main() {
 	cmd := otelcol.NewCommand(otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "OpenTelemetry Collector for otelprof", Version: "0.140.0"},
+		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "OpenTelemetry Collector for otelprof", Version: "0.161.0"},
 		Factories: components,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
 			ResolverSettings: confmap.ResolverSettings{

@@ -1,5 +1,5 @@
-// Setup builds the Collector, Prometheus and Jaeger into .tools, and fetches what the tests of the page need: Chromium,
-// by apt-get where that is there and root runs this, and axe-core. It does nothing twice.
+// Setup builds the Collector, Prometheus and Jaeger into .tools, and fetches what the tests of the page need, which is Chromium, by
+// apt-get where that is there and root runs this, and axe-core, and what dashboards are checked against. It does nothing twice.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	return errors.Join(fetchAxe(ctx, source, tools, w), installChromium(ctx, w))
+	return errors.Join(fetch(ctx, source, tools, "axe", w), fetch(ctx, source, tools, "grafana", w), installChromium(ctx, w))
 }
 
 // repository returns the root of the one that has the working folder.
@@ -54,40 +54,41 @@ func repository(ctx context.Context) (string, error) {
 	return filepath.Dir(dir), nil
 }
 
-// fetchAxe fetches axe-core as the lock file says. Without npm the browser's tests say what is missing.
-func fetchAxe(ctx context.Context, source, tools string, w io.Writer) error {
-	to := filepath.Join(tools, "axe")
-	lock, err := os.ReadFile(filepath.Join(source, "axe", "package-lock.json"))
+// fetch fetches the npm packages that a folder's lock file names. Without npm the tests that want them say what is missing.
+func fetch(ctx context.Context, source, tools, name string, w io.Writer) error {
+	from, to := filepath.Join(source, name), filepath.Join(tools, name)
+	const lockFile = "package-lock.json"
+	lock, err := os.ReadFile(filepath.Join(from, lockFile))
 	if err != nil {
 		return err
 	}
-	if have, err := os.ReadFile(filepath.Join(to, "package-lock.json")); err == nil && string(have) == string(lock) {
-		if _, err := os.Stat(filepath.Join(to, "node_modules", "axe-core", "axe.min.js")); err == nil {
-			fmt.Fprintln(w, "axe-core: fetched,", to)
+	if have, err := os.ReadFile(filepath.Join(to, lockFile)); err == nil && string(have) == string(lock) {
+		if _, err := os.Stat(filepath.Join(to, "node_modules", ".package-lock.json")); err == nil { // what npm writes last
+			fmt.Fprintf(w, "%s: fetched, %s\n", name, to)
 			return nil
 		}
 	}
 	if !has("npm") {
-		fmt.Fprintln(w, "axe-core: not fetched, npm is not installed")
+		fmt.Fprintf(w, "%s: not fetched, npm is not installed\n", name)
 		return nil
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join(source, "axe", name))
+	for _, file := range []string{"package.json", lockFile} {
+		text, err := os.ReadFile(filepath.Join(from, file))
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(to, file), text, 0o644); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(w, "axe-core: fetching")
+	fmt.Fprintf(w, "%s: fetching\n", name)
 	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = to, w, w
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("axe-core: npm ci: %w", err)
+		return fmt.Errorf("%s: npm ci: %w", name, err)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func spawn(n int) {
 	}
 }
 
-// lock locks and unlocks what nobody else wants.
+// lock locks and unlocks an uncontended mutex.
 func lock(n int) {
 	var mu sync.Mutex
 	for range n {

@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/schedtimes"
+	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 )
 
 // operations do something n times, on one processor, in spans of a provider that times them or does not.

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command init is the first and only process of a guest that run.sh boots: it mounts the file systems, allows counters
+// Command init is the first and only process of a guest that run.sh boots: it mounts the file systems, brings the loopback interface up, allows counters
 // to be read in user space, runs the program, prints its exit status and powers the guest off.
 package main
 
@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 func main() {
@@ -42,7 +43,29 @@ func prepare() error {
 			return fmt.Errorf("mount %s: %w", m.folder, err)
 		}
 	}
+	if err := loopback(); err != nil {
+		return err
+	}
 	return os.WriteFile("/proc/sys/kernel/perf_user_access", []byte("1"), 0o644)
+}
+
+// loopback has the network interface lo take packets.
+func loopback() error {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
+	if err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	defer func() { _ = syscall.Close(socket) }()
+	request := struct { // struct ifreq
+		name  [syscall.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{flags: syscall.IFF_UP}
+	copy(request.name[:], "lo")
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(socket), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); errno != 0 {
+		return fmt.Errorf("interface lo: %w", errno)
+	}
+	return nil
 }
 
 // lines returns the lines of a file, none if it is empty.

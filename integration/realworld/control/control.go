@@ -5,7 +5,9 @@
 //
 //	POST /speed?delay=NAME&speedup=0.25   shortens the delays of that name by a part in [0, 1)
 //	POST /record?for=3s                   has replay record and analyse one window now
-//	GET  /profile                         what was found out until now, as causal.ReadProfile reads it
+//	POST /plan?plan=TEXT                  puts a plan in force, if [EnvExperiments] is set
+//	POST /stop                            ends it
+//	GET  /profile                         what was found out until now, as profile.Read reads it
 //	GET  /trace?for=3s                    an execution trace of that long
 //
 // It ends the program when standard input ends, so that the program does not outlive the command.
@@ -32,15 +34,26 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // EnvAddress is the environment variable with the address of the server.
 const EnvAddress = "REALWORLD_CONTROL"
 
-// controller is that of all providers of the program. With the first of them the server starts.
+// EnvExperiments is the environment variable that opts in to plans, within any limits, if it is "on".
+const EnvExperiments = "REALWORLD_EXPERIMENTS"
+
+// caps are wider than any plan's limits.
+var caps = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(time.Hour)}
+
+// controller is the controller of all providers of the program. With the first of them the server starts.
 var controller = sync.OnceValue(func() *causal.Controller {
-	c, err := causal.New()
+	var options []causal.Option
+	if os.Getenv(EnvExperiments) == "on" {
+		options = append(options, causal.WithExperiments(caps))
+	}
+	c, err := causal.New(options...)
 	if err != nil {
 		fail(err)
 	}
@@ -121,6 +134,14 @@ func handler(c *causal.Controller) http.Handler {
 		}
 		return c.Record(r.Context(), d)
 	})
+	handle("POST /plan", func(_ http.ResponseWriter, r *http.Request) error {
+		p, err := plan.Parse([]byte(r.FormValue("plan")))
+		if err != nil {
+			return fmt.Errorf("%w: %w", errRequest, err)
+		}
+		return c.Apply(p)
+	})
+	handle("POST /stop", func(http.ResponseWriter, *http.Request) error { c.Stop("enough"); return nil })
 	handle("GET /profile", func(w http.ResponseWriter, _ *http.Request) error { return json.NewEncoder(w).Encode(c.Profile()) })
 	handle("GET /trace", sendTrace)
 	return mux

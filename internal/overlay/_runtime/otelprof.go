@@ -2,19 +2,19 @@ package runtime
 
 import "internal/runtime/atomic"
 
-// An experiment asks what would be if one region of the program took less time. Everybody else
-// is delayed by what the region would save: its growth. Each goroutine has a ledger, a field of
-// its g, which says how much it still owes; each P has one too. Virtual time is the real one less
-// the growth.
+// An experiment asks what would be if one region of the program took less time (virtual speedup,
+// as in Coz). Every other goroutine is delayed by what the region would save: its growth. Each
+// goroutine has a ledger, a field of its g, which says how much it still owes; each P has one too.
+// Virtual time is the real one less the growth.
 //
-// Who may touch a goroutine's ledger: the goroutine itself while it runs, on the system stack;
-// whoever wakes it while it waits; the M that is about to run it while it is runnable. The
+// A goroutine's ledger may be touched by the goroutine itself while it runs, on the system stack;
+// by the one that wakes it while it waits; by the M that is about to run it while it is runnable. The
 // scheduler's own rules see to it that this is one thread at a time, and its atomic changes of
 // the status order what they write. There are no pointers in ledgers, so no write barriers: hooks
 // also run where there is no P.
 
 // otelprofEpoch is the number of the experiment in force, 0 if there is none. Hooks read it
-// without more ado: one that sees it late misses the first or the last event of an experiment.
+// without a lock: one that sees it late misses the first or the last event of an experiment.
 var otelprofEpoch uint32
 
 // otelprofExperiments are the latest ones. A thread that is late books on the one it began with,
@@ -24,7 +24,7 @@ var otelprofExperiments [8]otelprofExperiment
 
 type otelprofExperiment struct {
 	// growth holds how many goroutines run the region in its low bits. The bits above are the
-	// growth, in ns; while somebody runs the region it is what the growth would have been at
+	// growth, in ns; while a goroutine runs the region it is what the growth would have been at
 	// start, so that it need not be written as time passes. One word makes the region's
 	// beginning and end on all Ps one compare-and-swap each, with no lock.
 	growth atomic.Uint64
@@ -33,8 +33,14 @@ type otelprofExperiment struct {
 	epoch   uint32
 	start   int64 // by nanotime
 	speedup int64 // permille
-	longest int64 // that one payment may take, ns
-	budget  int64 // that all may take, ns
+	longest int64 // that one payment may take for which a processor is held, ns
+
+	// The limits, ns; see otelprof_limits.go.
+	perSpan, perTrace, duty, budget int64
+	refused                         [otelprofReasons]atomic.Int64
+	dutyFull                        atomic.Uint64 // the slot in which duty was last used up, in which nothing more is granted
+	spent                           atomic.Int64
+	arrivals                        atomic.Int64 // of guests that began to work for a request
 
 	paid    atomic.Int64 // by spinning, ns
 	slept   atomic.Int64 // by longer sleeps, ns
@@ -58,7 +64,7 @@ func otelprofCurrent() *otelprofExperiment {
 	return &otelprofExperiments[epoch%uint32(len(otelprofExperiments))]
 }
 
-// earned is by how much the growth rises until t if somebody runs the region from start on.
+// earned is by how much the growth rises until t if a goroutine runs the region from start on.
 // Differences of it are rounded up as often as down.
 func (x *otelprofExperiment) earned(t int64) int64 { return (t - x.start) * x.speedup / 1000 }
 
@@ -112,6 +118,11 @@ func (x *otelprofExperiment) leave() (now, growth int64) {
 		word := x.growth.Load()
 		growth, active := otelprofSplit(word)
 		now = nanotime()
+		if active == 0 {
+			// The thread stood still for so long that its experiment's place was given to
+			// another one, which it never entered.
+			return now, growth
+		}
 		if active == 1 {
 			growth += x.earned(now)
 		}
@@ -134,6 +145,13 @@ type otelprofG struct {
 	exemptID uint64        // the goroutine that exempt is about: records of g are used again
 	ended    atomic.Uint32 // ends of the region on other goroutines that are not booked here yet
 
+	// The request that it works for. The second is the goroutine that this is about, the third whether it began to by itself, and
+	// has not just been started by one that did.
+	account, accountID uint64
+	own                bool
+
+	served atomic.Uint32 // the experiment in which what it waits for is known to be done in this process
+
 	// Those of one experiment.
 	epoch    uint32
 	in       uint32 // open spans of the region
@@ -143,11 +161,14 @@ type otelprofG struct {
 	extended bool   // it pays by a sleep
 	settles  bool   // it pays when its wait returns
 	napping  bool   // it pays by a nap, and goes on when that is over
+	between  bool   // it has worked for a request, which is over; of its whole life
 	debt     int64  // ns, negative if it has paid in advance
 	charged  int64  // growth up to which debt is right
 	since    int64  // virtual time when it stopped or became runnable
 	entered  int64  // when it became active
 	spent    int64  // ns that it has been delayed
+	stretch  int64  // of these since it last stopped, or since its last point
+	guest    int64  // how long it had waited for the network when it came as a guest, else 0
 }
 
 // otelprofP is the ledger of a P.
@@ -168,8 +189,9 @@ func otelprofLedger(x *otelprofExperiment, gp *g, now, growth int64) *otelprofG 
 		o.ended.Store(0)
 		o.epoch, o.in = x.epoch, 0
 		o.active, o.running, o.extended, o.settles, o.napping = false, false, false, false, false
+		o.between = o.between && o.accountID == gp.goid // the time between two requests goes on
 		o.spared = o.exempt > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
-		o.debt, o.spent = 0, 0
+		o.debt, o.spent, o.stretch, o.guest = 0, 0, 0, 0
 		o.charged, o.since, o.entered = growth, now-growth, now
 	}
 	return o

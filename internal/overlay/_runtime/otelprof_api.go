@@ -10,22 +10,32 @@ import (
 // otelprofSerial is the number of the latest experiment.
 var otelprofSerial uint32
 
+func otelprofLatest() *otelprofExperiment {
+	return &otelprofExperiments[atomic.Load(&otelprofSerial)%uint32(len(otelprofExperiments))]
+}
+
 // otelprofStart puts an experiment in force. Calls must not overlap.
 //
 //go:linkname otelprofStart
-func otelprofStart(speedupPermille, longest, budget int64) {
+func otelprofStart(speedupPermille, longest, perSpan, perTrace, duty, budget int64) {
 	atomic.Store(&otelprofEpoch, 0)
-	otelprofSerial++
-	if otelprofSerial == 0 {
-		otelprofSerial++
+	serial := otelprofSerial + 1
+	if serial == 0 {
+		serial++
 	}
-	x := &otelprofExperiments[otelprofSerial%uint32(len(otelprofExperiments))]
+	x := &otelprofExperiments[serial%uint32(len(otelprofExperiments))]
 	x.growth.Store(0)
-	x.epoch, x.start = otelprofSerial, nanotime()
-	x.speedup, x.longest, x.budget = speedupPermille, longest, budget
-	for _, counter := range []*atomic.Int64{&x.paid, &x.slept, &x.delays, &x.points, &x.left, &x.foreign} {
+	x.dutyFull.Store(1<<64 - 1) // none
+	x.epoch, x.start = serial, nanotime()
+	x.speedup, x.longest = speedupPermille, longest
+	x.perSpan, x.perTrace, x.duty, x.budget = perSpan, perTrace, duty, budget
+	for _, counter := range []*atomic.Int64{&x.paid, &x.slept, &x.delays, &x.points, &x.left, &x.foreign, &x.spent, &x.arrivals} {
 		counter.Store(0)
 	}
+	for i := range x.refused {
+		x.refused[i].Store(0)
+	}
+	atomic.Store(&otelprofSerial, serial) // a reader of counters finds those of the one before, or zeros
 	atomic.Store(&otelprofEpoch, x.epoch)
 	atomic.Or(&otelprofOn, otelprofInForce)
 }
@@ -46,7 +56,7 @@ func otelprofStop() {
 //
 //go:linkname otelprofGrowth
 func otelprofGrowth() (growth int64, inForce bool) {
-	x := &otelprofExperiments[otelprofSerial%uint32(len(otelprofExperiments))]
+	x := otelprofLatest()
 	if x.epoch != 0 {
 		_, growth = x.now()
 	}
@@ -56,9 +66,44 @@ func otelprofGrowth() (growth int64, inForce bool) {
 // otelprofCounts returns the latest experiment's counters.
 //
 //go:linkname otelprofCounts
-func otelprofCounts() (paid, slept, delays, points, left, foreign int64) {
-	x := &otelprofExperiments[otelprofSerial%uint32(len(otelprofExperiments))]
-	return x.paid.Load(), x.slept.Load(), x.delays.Load(), x.points.Load(), x.left.Load(), x.foreign.Load()
+func otelprofCounts() (paid, slept, delays, spent, points, left, foreign int64) {
+	x := otelprofLatest()
+	return x.paid.Load(), x.slept.Load(), x.delays.Load(), x.spent.Load(), x.points.Load(), x.left.Load(), x.foreign.Load()
+}
+
+// otelprofRefusals returns how many delays were refused or cut, by reason, and how many guests began to work.
+//
+//go:linkname otelprofRefusals
+func otelprofRefusals() (refused [otelprofReasons]int64, arrivals int64) {
+	x := otelprofLatest()
+	for i := range refused {
+		refused[i] = x.refused[i].Load()
+	}
+	return refused, x.arrivals.Load()
+}
+
+// otelprofLateness returns by how much all delays of all experiments were longer than granted, ns.
+//
+//go:linkname otelprofLateness
+func otelprofLateness() int64 { return otelprofTooLong.Load() }
+
+// otelprofLateHere returns by how much those of the request that the calling goroutine works for were, ns.
+//
+//go:linkname otelprofLateHere
+func otelprofLateHere() int64 {
+	me := getg()
+	if a := me.otelprof.request(me.goid); a != nil {
+		return a.late.Load()
+	}
+	return 0
+}
+
+// otelprofHere returns the calling goroutine, for otelprofServed.
+//
+//go:linkname otelprofHere
+func otelprofHere() (gp unsafe.Pointer, goid uint64) {
+	me := getg()
+	return unsafe.Pointer(me), me.goid
 }
 
 // otelprofEnter begins the region on the calling goroutine. What it returns is for otelprofLeave;
@@ -120,8 +165,8 @@ func otelprofLeave(gp unsafe.Pointer, goid uint64) {
 }
 
 // otelprofPoint pays what the calling goroutine owes, unless it runs the region, and returns how long
-// that took, in ns. It spins, as if it worked: who sleeps would give its P away. Only what takes long is
-// slept while Ps are idle, so that whoever runs the region finds one.
+// that took, in ns. It spins, as if it worked: a sleep would give its P away. Only what takes long is
+// slept while Ps are idle, so that the goroutine that runs the region finds one.
 //
 //go:linkname otelprofPoint
 func otelprofPoint() (paid int64) {
@@ -140,16 +185,20 @@ func otelprofPoint() (paid int64) {
 			now, growth := x.now()
 			o := otelprofLedger(x, me, now, growth)
 			_, growth = o.settleEnds(x, now, growth)
-			if o.in > 0 || o.spared {
+			if o.in > 0 || o.free(me) {
 				return
 			}
 			o.charge(growth)
+			if paid == 0 {
+				o.settleArrival(x, false)
+				o.stretch, o.between = 0, false
+			}
 			before := o.spent
 			if o.debt >= otelprofLate && sched.npidle.Load() > 0 && paid < x.longest {
-				nap = o.lieDown(x, min(o.debt, x.longest))
+				nap = o.lieDown(x, me, now, min(o.debt, x.longest))
 			}
 			if again = nap > 0; !again {
-				o.pay(x, growth, x.longest, &me.preempt)
+				o.pay(x, me, growth, &me.preempt)
 				x.points.Add(1)
 				x.left.Add(max(0, o.debt))
 			}
@@ -198,6 +247,11 @@ func otelprofExempt(yes bool) {
 			o.exempt++
 		} else if o.exempt > 0 {
 			o.exempt--
+			if x := otelprofCurrent(); x != nil && o.exempt == 0 {
+				now, growth := x.now()
+				otelprofLedger(x, me, now, growth).charge(growth)
+				o.debt = min(o.debt, 0) // what grew meanwhile is not owed
+			}
 		}
 		o.spared = o.exempt > 0 || isSystemGoroutine(me, false)
 	})

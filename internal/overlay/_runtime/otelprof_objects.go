@@ -6,7 +6,7 @@ import "unsafe"
 // logs of runtime/trace: the category is otelprof. and the operation's letter, the task the object's address, the message a
 // number. Letters and their order are those of docs/design/0006-runtime-mode.md.
 
-// otelprofTracing says that a trace is on. It is read without more ado: who sees a change late looks again, before anything
+// otelprofTracing says that a trace is on. It is read without a lock: a goroutine that sees a change late looks again, before anything
 // is written.
 //
 //go:linkname otelprofTracing
@@ -17,7 +17,7 @@ var otelprofTracing bool
 const otelprofTick = 1
 
 // otelprofLetters are the operations.
-const otelprofLetters = "LluWwxAabgVvKknmSsRrqpezYy"
+const otelprofLetters = "LluWwxAabgVvKknmcSsRrqpezYy"
 
 // The numbers that have a string from the beginning of each generation on.
 const (
@@ -126,6 +126,24 @@ func otelprofReceived(c *hchan, received bool) {
 
 // otelprofDefault writes that a select has taken its default.
 func otelprofDefault() { otelprofTell('y', 0, 0) }
+
+// otelprofMostCases is how many cases of a select are written.
+const otelprofMostCases = 8
+
+// otelprofSelect writes that a select is going to wait, once for each channel that it may receive from. Those that it may send to
+// come first, and timers belong to no goroutine.
+func otelprofSelect(first *scase, sends, receives int) {
+	told := 0
+	for i := sends; i < sends+receives && told < otelprofMostCases; i++ {
+		if c := (*scase)(add(unsafe.Pointer(first), uintptr(i)*unsafe.Sizeof(*first))).c; c != nil && c.timer == nil {
+			otelprofTell('Y', uintptr(unsafe.Pointer(c)), 0)
+			told++
+		}
+	}
+	if told == 0 {
+		otelprofTell('Y', 0, 0)
+	}
+}
 
 // otelprofPrepare has the string of a capacity be there before a channel's lock is taken.
 func otelprofPrepare(c *hchan) {

@@ -10,7 +10,7 @@ const (
 	// By so much may a timer be late while Ps are idle, ns: it waits for the poller, whose time
 	// is in milliseconds.
 	otelprofLate = 1_000_000
-	// The longest sleep at a time, ns: so soon everybody sees that an experiment is over.
+	// The longest sleep at a time, ns: within it each goroutine sees that an experiment is over.
 	otelprofLongestSleep = 5_000_000
 	// The longest slice, ns, which is a whole one of virtual time up to a speed-up of 0.9.
 	otelprofLongestSlice = 100_000_000
@@ -18,40 +18,42 @@ const (
 	otelprofMostNapping = 64
 )
 
-// pay lets time pass on this thread until nothing is owed, for longest ns at most, and returns the
-// growth then. The debt must be charged up to growth; it is so in the end. It ends at once if the
-// world is to stop, the P is to run a safe-point function, the experiment is over, or preempt, if
+// pay lets time pass on this thread until gp owes nothing, for as long as the limits grant and x.longest
+// at most, and returns the growth then. The debt must be charged up to growth; it is so in the end. It ends at
+// once if the world is to stop, the P is to run a safe-point function, the experiment is over, or preempt, if
 // there is one, turns true.
-func (o *otelprofG) pay(x *otelprofExperiment, growth, longest int64, preempt *bool) int64 {
-	if o.debt <= otelprofLeastDebt {
-		return growth
-	}
+func (o *otelprofG) pay(x *otelprofExperiment, gp *g, growth int64, preempt *bool) int64 {
 	pp := getg().m.p.ptr()
-	debt, at := o.debt, growth
-	began := nanotime()
-	now := began
-	for {
-		now, growth = x.now()
-		o.debt = debt + (growth - at) - (now - began)
-		if o.debt <= 0 || now-began > longest || otelprofEpoch != x.epoch ||
-			sched.gcwaiting.Load() || pp.runSafePointFn != 0 || preempt != nil && *preempt {
+	for left := x.longest; o.debt > otelprofLeastDebt && left > otelprofLeastDebt; {
+		debt, at := o.debt, growth
+		began := nanotime()
+		granted := o.grant(x, gp, began, min(debt, left))
+		if granted == 0 {
 			break
 		}
-		procyield(5)
+		now, stop := began, false
+		for !stop && o.debt > 0 && now-began < granted {
+			procyield(5)
+			now, growth = x.now()
+			o.debt = debt + (growth - at) - (now - began)
+			stop = otelprofEpoch != x.epoch || sched.gcwaiting.Load() || pp.runSafePointFn != 0 || preempt != nil && *preempt
+		}
+		o.correct(x, gp, began, now-began-granted)
+		o.charged = growth
+		pp.otelprof.ahead += now - began // the slice goes on
+		o.book(x, &x.paid, now-began)
+		if left -= now - began; stop {
+			break
+		}
 	}
-	o.charged = growth
-	pp.otelprof.ahead += now - began // the slice goes on
-	o.book(x, &x.paid, now-began)
 	return growth
 }
 
-// book counts a delay, and ends the experiment if that was the last one it may make.
+// book counts a delay.
 func (o *otelprofG) book(x *otelprofExperiment, kind *atomic.Int64, ns int64) {
 	o.spent += ns
 	x.delays.Add(1)
-	if kind.Add(ns) > x.budget && kind == &x.paid {
-		atomic.Cas(&otelprofEpoch, x.epoch, 0)
-	}
+	kind.Add(ns)
 }
 
 // otelprofExtend is asked by the timer that ends a time.Sleep of gp. The sleep ends when virtual
@@ -64,7 +66,7 @@ func otelprofExtend(gp *g) bool {
 	}
 	now, growth := x.now()
 	o := otelprofLedger(x, gp, now, growth)
-	if o.in > 0 || o.spared {
+	if o.in > 0 || o.free(gp) {
 		return false
 	}
 	if !o.extended {
@@ -75,6 +77,9 @@ func otelprofExtend(gp *g) bool {
 	// Too short rather than too long: the goroutine pays the rest when it has woken up.
 	rest := min(o.debt-(now-growth-o.since)-otelprofLate, otelprofLongestSleep)
 	if rest < otelprofLeastSleep {
+		return false
+	}
+	if rest = o.grant(x, gp, now, rest); rest == 0 {
 		return false
 	}
 	o.book(x, &x.slept, rest)
@@ -105,23 +110,24 @@ func otelprofOwedToWorld(first bool) (sleep, nap int64) {
 	systemstack(func() {
 		x := otelprofCurrent()
 		gp := getg().m.curg
-		if x == nil || otelprofBubbled(gp) {
+		if x == nil || gp.bubble != nil {
 			return
 		}
 		now, growth := x.now()
 		o := otelprofLedger(x, gp, now, growth)
-		if first && !o.settles || o.in > 0 || o.spared {
+		if first && !o.settles || o.in > 0 || o.free(gp) {
 			return
 		}
 		o.settles = false
 		o.charge(growth)
 		switch {
 		case o.debt-otelprofLate >= otelprofLeastSleep:
-			sleep = min(o.debt-otelprofLate, otelprofLongestSleep)
-			o.extended = true // so otelprofExtend goes on with it
-			o.book(x, &x.slept, sleep)
+			if sleep = o.grant(x, gp, now, min(o.debt-otelprofLate, otelprofLongestSleep)); sleep > 0 {
+				o.extended = true // so otelprofExtend goes on with it
+				o.book(x, &x.slept, sleep)
+			}
 		case o.debt >= otelprofLeastSleep:
-			nap = o.lieDown(x, o.debt)
+			nap = o.lieDown(x, gp, now, o.debt)
 		}
 	})
 	return sleep, nap
@@ -130,9 +136,14 @@ func otelprofOwedToWorld(first bool) (sleep, nap int64) {
 // otelprofNapping is how many threads are.
 var otelprofNapping atomic.Int32
 
-// lieDown prepares a nap of ns that pays, and returns its length, 0 if too many threads nap.
-func (o *otelprofG) lieDown(x *otelprofExperiment, ns int64) int64 {
+// lieDown prepares a nap of ns that pays, and returns its length, 0 if too many threads nap or a limit
+// forbids it.
+func (o *otelprofG) lieDown(x *otelprofExperiment, gp *g, now, ns int64) int64 {
 	if otelprofNapping.Add(1) > otelprofMostNapping {
+		otelprofNapping.Add(-1)
+		return 0
+	}
+	if ns = o.grant(x, gp, now, ns); ns == 0 {
 		otelprofNapping.Add(-1)
 		return 0
 	}
@@ -156,8 +167,10 @@ func otelprofNap(ns int64) {
 		}
 		now, growth := x.now()
 		// The experiment may be another one by now; then a few microseconds are booked there.
-		o := otelprofLedger(x, getg().m.curg, now, growth)
+		gp := getg().m.curg
+		o := otelprofLedger(x, gp, now, growth)
 		o.debt -= late
+		o.correct(x, gp, 0, late)
 		o.napping = false
 	})
 }

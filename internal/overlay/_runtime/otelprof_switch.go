@@ -21,7 +21,7 @@ func otelprofSees(gp *g, before, after uint32) bool {
 	return false
 }
 
-// otelprofSwitch is told, on the system stack, that the status of gp is about to change. There may
+// otelprofSwitch is called, on the system stack, when the status of gp is about to change. There may
 // be no P.
 //
 //go:nowritebarrierrec
@@ -38,7 +38,7 @@ func otelprofSwitch(gp *g, before, after uint32) {
 func otelprofTake(x *otelprofExperiment, gp *g, before, after uint32) {
 	switch before {
 	case _Grunning, _Gsyscall:
-		// Who stops for the garbage collector only goes on without being made runnable.
+		// A goroutine that stops for the garbage collector only goes on without being made runnable.
 		if after != _Gwaiting || !gp.waitreason.isWaitingForSuspendG() {
 			otelprofStops(x, gp, after == _Gwaiting && otelprofElsewhere(gp.waitreason))
 		}
@@ -71,9 +71,13 @@ func otelprofStops(x *otelprofExperiment, gp *g, regionGoesOn bool) {
 		o.charged = growth
 	}
 	o.since, o.running, o.settles = now-growth, false, false
-	// The P, if it is still there, goes on from where the goroutine leaves it: whoever runs there
-	// next begins no earlier in virtual time. Who stops to pay by a sleep has not begun its work.
-	if mp := getg().m; mp.curg == gp && mp.p != 0 && !o.extended {
+	// The P, if it is still there, goes on from where the goroutine leaves it: the next one there
+	// begins no earlier in virtual time. One that stops to pay by a sleep has not begun its work, and what a
+	// guest owes is not passed on.
+	if !o.extended {
+		o.stretch = 0
+	}
+	if mp := getg().m; mp.curg == gp && mp.p != 0 && !o.extended && o.guest == 0 {
 		pp := mp.p.ptr()
 		pp.otelprof.epoch, pp.otelprof.debt, pp.otelprof.since = x.epoch, o.debt, o.since
 	}
@@ -99,32 +103,65 @@ func otelprofWakes(x *otelprofExperiment, gp *g) {
 		// The P comes from the goroutine that has just switched to this one.
 		o.debt = max(o.debt-(now-growth-o.since), otelprofOwedByP(x, mp.p.ptr(), now-growth))
 	case waker != nil && waker != gp:
-		o.debt -= now - growth - o.since
-		w := otelprofLedger(x, waker, now, growth)
-		if w.spared {
-			break
-		}
-		w.charge(growth)
-		// What the waker owes is paid before the signal: then whoever is woken is delayed by it,
-		// too, and need not pay it again. With a lock of the runtime's in hand nothing is paid.
-		if w.in == 0 && mp.p != 0 && mp.locks <= 1 {
-			growth = w.pay(x, growth, x.longest, &waker.preempt)
-			now = nanotime()
-		}
-		o.debt = max(o.debt, w.debt)
+		growth = otelprofHandsOver(x, gp, waker, now, growth)
+		now = nanotime()
 	case o.extended:
 		o.debt -= now - growth - o.since // what was too much is prepaid
 		o.settles = true
 	default:
 		// A timer or the network: the world outside does not know of any delay.
-		o.charge(growth)
-		o.settles = o.in == 0 && otelprofReturns(gp.waitreason)
+		network := gp.waitreason == waitReasonIOWait
+		switch {
+		case network && o.served.Load() == x.epoch:
+			o.debt = max(0, o.debt-(now-growth-o.since)) // this process has paid
+		case network && o.in == 0 && !o.works(gp):
+			o.arrives(now, growth)
+		default:
+			o.departs()
+			o.charge(growth)
+			o.settles = o.in == 0 && !o.between && otelprofReturns(gp.waitreason)
+		}
 	}
 	o.extended = false
 	if o.active {
 		now, growth = o.deactivate(x)
 	}
 	o.since, o.charged = now-growth, growth
+}
+
+// otelprofHandsOver books what gp takes over from its waker, and returns the growth then.
+func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) int64 {
+	o, w := &gp.otelprof, otelprofLedger(x, waker, now, growth)
+	works := o.works(gp)
+	switch {
+	case w.free(waker):
+		o.debt -= now - growth - o.since
+		return growth
+	case w.guest != 0 && works && o.served.Load() != x.epoch:
+		// The guest brings what gp has waited for, from the world outside.
+		o.charge(growth)
+		o.settles = o.in == 0 && otelprofReturns(gp.waitreason)
+		return growth
+	case w.guest != 0 && works:
+		o.debt = max(0, o.debt-(now-growth-o.since)) // this process has paid
+		return growth
+	}
+	if w.guest == 0 {
+		o.departs()
+	}
+	o.debt -= now - growth - o.since
+	w.charge(growth)
+	// What the waker owes is paid before the signal: then the goroutine that is woken is delayed by it,
+	// too, and need not pay it again. With a lock of the runtime's in hand nothing is paid, nor while
+	// one that must not be delayed waits for it.
+	if mp := getg().m; w.in == 0 && w.guest == 0 && !w.between && mp.p != 0 && mp.locks <= 1 && !o.free(gp) {
+		growth = w.pay(x, waker, growth, &waker.preempt)
+	}
+	o.debt = max(o.debt, w.debt)
+	if !works {
+		o.guest = w.guest
+	}
+	return growth
 }
 
 // otelprofRuns books that gp is about to run on this P. The thread is on g0, and gp still is
@@ -146,11 +183,11 @@ func otelprofRuns(x *otelprofExperiment, gp *g) {
 	}
 	o.charged = growth
 	switch {
-	case o.spared:
+	case o.free(gp):
 		// It has nothing to pay, but what the P owes is not forgotten.
 		o.debt = max(0, otelprofOwedByP(x, mp.p.ptr(), now-growth))
-	case !o.settles && !o.napping:
-		growth = o.pay(x, growth, x.longest, nil)
+	case !o.settles && !o.napping && !o.between && o.guest == 0:
+		growth = o.pay(x, gp, growth, nil)
 	}
 	o.charged, o.running = growth, true
 	if o.in > 0 && !o.active {
@@ -166,7 +203,7 @@ func otelprofOwedByP(x *otelprofExperiment, pp *p, virtual int64) int64 {
 	return pp.otelprof.debt - (virtual - pp.otelprof.since)
 }
 
-// otelprofBegins books that gp is born: at the virtual time of its parent.
+// otelprofBegins books that gp is created: at the virtual time of its parent (happens-before).
 func otelprofBegins(x *otelprofExperiment, gp *g) {
 	now, growth := x.now()
 	gp.otelprof.epoch = 0
@@ -174,6 +211,9 @@ func otelprofBegins(x *otelprofExperiment, gp *g) {
 	if parent := getg().m.curg; parent != nil && parent != gp {
 		p := otelprofLedger(x, parent, now, growth)
 		p.charge(growth)
-		o.debt = p.debt
+		o.debt, o.guest = p.debt, p.guest
+		if p.request(parent.goid) != nil {
+			o.account, o.accountID, o.own = p.account, gp.goid, false
+		}
 	}
 }

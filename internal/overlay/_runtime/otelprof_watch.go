@@ -5,16 +5,16 @@ import (
 	"unsafe"
 )
 
-// How long a goroutine runs, waits for a P and is blocked is kept while somebody watches it: while one
+// How long a goroutine runs, waits for a P and is blocked is kept while it is watched: while one
 // of its timed spans is open. A system call is part of running.
 //
-// Who may touch what: the numbers belong to whoever may touch the ledger, see otelprofEpoch. Only
-// watches may be changed by anybody, for a span can end on another goroutine.
+// The numbers may be touched by those that may touch the ledger, see otelprofEpoch. Only
+// watches may be changed by any goroutine, for a span can end on another one.
 
 // otelprofOn is what the hooks look at first. The lower bits count the goroutines that are watched,
 // otelprofInForce is set while there is an experiment; one that its budget has ended leaves it to
 // otelprofStop. A goroutine is counted by itself, while it runs, so
-// whoever changes its status later sees that: its status was changed by atomic operations in between.
+// the one that changes its status later sees that: its status was changed by atomic operations in between.
 var otelprofOn uint32
 
 const otelprofInForce = 1 << 31
@@ -106,7 +106,7 @@ func (o *otelprofWatched) release(life uint32) bool {
 	}
 }
 
-// die ends all watches: whoever uses the record next has none of them.
+// die ends all watches: the next user of the record has none of them.
 func (o *otelprofWatched) die() {
 	for {
 		word := o.watches.Load()
@@ -142,7 +142,7 @@ func otelprofBook(gp *g, before, after uint32) {
 			o.die()
 		}
 	case _Gwaiting:
-		// Who was preempted for the garbage collector has been able to run all the time.
+		// A goroutine preempted for the garbage collector has been able to run all the time.
 		if gp.waitreason != waitReasonPreempted {
 			now := nanotime()
 			o.blocked += now - o.since
@@ -158,7 +158,7 @@ func (o *otelprofWatched) stop() {
 	o.since = nanotime()
 }
 
-// otelprofPreempted is told, on the system stack, that gp is about to stop for the garbage collector. No other
+// otelprofPreempted is called, on the system stack, when gp is about to stop for the garbage collector. No other
 // hook sees that.
 //
 //go:nowritebarrierrec

@@ -18,7 +18,8 @@ func (rw *RWMutex) otelprofTell(letter byte) { otelprofTell(letter, uintptr(unsa
 func (c *Cond) otelprofTell(letter byte)     { otelprofTell(letter, uintptr(unsafe.Pointer(c)), 0) }
 
 func (wg *WaitGroup) otelprofTell(letter byte) { otelprofTell(letter, uintptr(unsafe.Pointer(wg)), 0) }
-func (wg *WaitGroup) otelprofAdd(delta int)    { otelprofTell('g', uintptr(unsafe.Pointer(wg)), delta) }
+
+func (wg *WaitGroup) otelprofAdd(delta int) { otelprofTell('g', uintptr(unsafe.Pointer(wg)), delta) }
 
 // otelprofLater is a count of readers that no RWMutex has: it has not been changed yet.
 const otelprofLater = -1 << 31

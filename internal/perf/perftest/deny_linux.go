@@ -31,7 +31,7 @@ func DenyPerf(errno syscall.Errno) error {
 		return fmt.Errorf("seccomp: %w", e)
 	}
 	if thread != 0 {
-		return fmt.Errorf("seccomp: thread %d can not be filtered", thread)
+		return fmt.Errorf("seccomp: thread %d cannot be filtered", thread)
 	}
 	return nil
 }

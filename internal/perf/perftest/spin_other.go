@@ -2,7 +2,7 @@
 
 package perftest
 
-// SpinInstructions is 0: nobody knows.
+// SpinInstructions is 0: unknown.
 const SpinInstructions = 0
 
 // Spin goes n times through a loop.

@@ -11,7 +11,7 @@ import (
 // What stands in the way of sampling. The errors that wrap these say what would help.
 var (
 	// ErrConfig is wrapped by errors about options.
-	ErrConfig = errors.New("highrate: config")
+	ErrConfig = errors.New("highrate: configuration")
 	// ErrNotSupported: this system has no perf events.
 	ErrNotSupported = perf.ErrNotSupported
 	// ErrPermission: the kernel, a seccomp filter or a limit of locked memory does not permit it.
@@ -46,8 +46,8 @@ func newConfig(opts []Option) (config, error) {
 
 func (c config) period() time.Duration { return time.Second / time.Duration(c.rate) }
 
-// WithRate sets the number of samples taken in a second of CPU time, in [10, 10000]. By default,
-// if this option is not used, it is 1000.
+// WithRate sets the number of samples taken in a second of CPU time, in [10, 10000]. Default:
+// 1000.
 func WithRate(hz int) Option {
 	return optionFunc(func(c config) config { c.rate = hz; return c })
 }

@@ -38,8 +38,8 @@ func newSymbols(period time.Duration) *symbols {
 	return &symbols{
 		tree:   tree,
 		weight: stacks.Weight{Samples: 1, Nanos: int64(period)},
-		kernel: tree.Intern(stacks.NewFrame("[kernel]", "", 0)),
-		notGo:  tree.Intern(stacks.NewFrame("[not Go]", "", 0)),
+		kernel: tree.Intern(stacks.NewFrame(stacks.KernelFrame, "", 0)),
+		notGo:  tree.Intern(stacks.NewFrame(stacks.NotGoFrame, "", 0)),
 		known:  map[uint64][]stacks.FrameID{},
 		words:  map[uint64]word{},
 	}

@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -29,17 +33,26 @@ func Document(id, region string, lines ...string) string {
 		fmt.Sprintf("regions: [{span: %s}]", region),
 		"progress: [{span: root, type: throughput}]",
 	}
-	return strings.Join(append(doc, lines...), "\n") + "\n"
+	// Most tests have the plan before its source begins.
+	return strings.Join(append(append(doc, lines...), "restart: true"), "\n") + "\n"
 }
+
+// Signable returns a plan as it must be to be signed: for the service of [Controller], with a generation.
+func Signable(id, region string, generation int) string {
+	return Document(id, region, "target: {service: "+service+"}", fmt.Sprint("generation: ", generation))
+}
+
+const service = "remotetest"
 
 // Controller returns a controller whose caps let tests see delays at once.
 func Controller(t testing.TB) *causal.Controller {
 	t.Helper()
-	caps := causal.Limits{
-		PerSpan: causal.Duration(time.Second), PerTrace: causal.Duration(time.Minute),
-		Duty: 1, Total: causal.Duration(time.Hour),
+	caps := plan.Limits{
+		PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute),
+		Duty: 1, Total: plan.Duration(time.Hour),
 	}
-	c, err := causal.New(causal.WithExperiments(caps))
+	r := resource.NewSchemaless(attribute.String("service.name", service))
+	c, err := causal.New(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}), causal.WithResource(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +96,7 @@ type Pipe struct {
 	once   sync.Once
 }
 
-// NewPipe returns a listener that nobody has dialed.
+// NewPipe returns a listener without connections.
 func NewPipe() *Pipe { return &Pipe{conns: make(chan net.Conn), closed: make(chan struct{})} }
 
 // Accept waits for a Dial.
@@ -96,7 +109,7 @@ func (p *Pipe) Accept() (net.Conn, error) {
 	}
 }
 
-// Dial connects to the listener, whatever the address.
+// Dial connects to the listener; it ignores the address.
 func (p *Pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {

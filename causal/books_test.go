@@ -1,0 +1,124 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/replay"
+)
+
+// An hour of experiments, as short as they may be, takes what the plan's books say.
+func TestExperimentsTakeWhatBooksSay(t *testing.T) {
+	p := mustParse(t, "mode: overlap", idle, "progress: [{span: a, type: throughput}, {span: b, type: latency}]", `regions: [{span: x}]`,
+		"expires_at: "+time.Now().Add(plan.MaxLife-time.Minute).UTC().Format(time.RFC3339), calm)
+	says, _ := p.Books(time.Now())
+	c := newController(t, unloaded)
+	r := force(t, c, p)
+	before := heap()
+	n := int(plan.MaxLife / time.Duration(p.Timing.Experiment+p.Timing.Cooloff))
+	const times = 20 // so that it can be measured
+	for range times * n {
+		e := experiment{arm: arm{0.5, 0}, passages: make([]passage, 2), quantiles: make([][]float64, 2)}
+		e.quantiles[1] = make([]float64, 3)
+		r.add(e, nil)
+	}
+	took := (heap() - before) / times
+	t.Logf("%d experiments take %.2f MiB, by the books %.2f", n, took, says/(1<<20))
+	if took > 1.5*says/(1<<20) {
+		t.Errorf("%d experiments take %.2f MiB, by the books %.2f", n, took, says/(1<<20))
+	}
+}
+
+// The breaker keeps as much however long its window is, and looks as far back as it should.
+func TestBreakerReadingsAreBounded(t *testing.T) {
+	a := rules()
+	a.Window = plan.Duration(10 * time.Minute)
+	b := newBreakerTest(t, a)
+	for range 20_000 { // 33 minutes
+		b.pass(tick)
+		b.closed("all the time")
+	}
+	if got := len(b.window); got > windowParts+2 {
+		t.Errorf("%d readings, want about %d", got, windowParts)
+	}
+	if back := b.now.Sub(b.window[0].at); back < 10*time.Minute || back > 10*time.Minute+31*time.Second {
+		t.Errorf("it looks back %v, want 10m and a reading more at most", back)
+	}
+}
+
+// Where all is settled, nothing is judged again until there is something new.
+func TestSettledRoundsCostNothing(t *testing.T) {
+	c := newController(t, unloaded)
+	r := force(t, c, mustParse(t, "mode: overlap", idle, "regions: [{span: a}]", "progress: [{span: a, type: throughput}]", "grid: {speedups: [50]}", calm))
+	tr := newProvider(t, c).Tracer("t")
+	_, s := tr.Start(context.Background(), "a")
+	s.End()
+	for i := range 200 {
+		for _, a := range []arm{{0.5, 0}, {0, 0}} {
+			r.add(experiment{arm: a, passages: []passage{{100, time.Second + time.Duration(i%3)}}}, nil)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for len(r.round([]float64{0.5}, rng)) > 0 { // refinements, perhaps
+		for _, a := range r.round([]float64{0.5}, rng) {
+			for i := range 200 {
+				r.add(experiment{arm: a, passages: []passage{{100, time.Second + time.Duration(i%3)}}}, nil)
+			}
+		}
+	}
+	if got := testing.AllocsPerRun(10, func() { r.round([]float64{0.5}, rng) }); got > 20 {
+		t.Errorf("a round in which nothing is new allocates %v times", got)
+	}
+}
+
+// What recordings say takes no more after an hour in which the program's names change than after some minutes.
+func TestChangingNamesDoNotAddUp(t *testing.T) {
+	study, err := replay.NewStudy(replay.StudyConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[int]int{}
+	last := thoroughly(60, 30)
+	for minute := 1; minute <= last; minute++ {
+		if err := study.Add(context.Background(), recordingOf(t, minute)); err != nil {
+			t.Fatal(err)
+		}
+		answers[minute] = len(study.Result().Answers)
+	}
+	t.Logf("answers after 5, 20 and %d recordings: %d, %d, %d", last, answers[5], answers[20], answers[last])
+	if answers[20] == 0 || answers[last] > answers[20] {
+		t.Errorf("%d answers after 20 recordings, and %d after %d", answers[20], answers[last], last)
+	}
+}
+
+// recordingOf is one of a program that runs spans of sixteen names of its own, one after the other.
+func recordingOf(t *testing.T, minute int) *replay.Recording {
+	t.Helper()
+	r := replay.NewRecorder(0, 2)
+	at := int64(1)
+	r.Running(at, 1)
+	number := uint64(0)
+	for range 30 {
+		number++
+		root := number
+		r.Open(at, 1, root, 0, replay.Region{Scope: "s", Name: "root"})
+		for i := range 16 {
+			number++
+			at += 1000
+			r.Open(at, 1, number, root, replay.Region{Scope: "s", Name: fmt.Sprintf("minute %d region %d", minute, i)})
+			at += 50_000
+			r.Close(at, 1, number)
+		}
+		at += 1000
+		r.Close(at, 1, root)
+	}
+	rec, err := r.Recording(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}

@@ -1,0 +1,51 @@
+package causal
+
+import "github.com/otelprof/otelprof/causal/profile"
+
+// A plan is futile if all of its numbers will be withheld regardless of its experiments. That is known before the first of them where
+// the warm-up has shown waits of unknown cause, or calls of the process to itself. Such a plan ends before it delays anything, unless
+// it sets force.
+
+// futileError is why a run ended that could not have come to a number.
+type futileError struct{ why profile.Withheld }
+
+func (e futileError) Error() string { return e.why.String() }
+
+const (
+	// leastCallsOfItself, and twice the share that is too much, are no chance.
+	leastCallsOfItself = 10
+	surelyTooMany      = 2
+)
+
+// ownCalls are the calls that the process has answered itself since the run began, if those are surely too many for its visits.
+func (run *run) ownCalls() (calls, visits uint64) {
+	for _, v := range run.visits() {
+		visits = max(visits, v.count)
+	}
+	calls = live.answered.Load() - run.answered
+	if visits == 0 || calls < leastCallsOfItself || float64(calls) < surelyTooMany*mostCallsOfItself*float64(visits) {
+		return 0, 0
+	}
+	return calls, visits
+}
+
+// givesUp ends the run if it is futile, and reports whether it did.
+func (run *run) givesUp() bool {
+	if run.plan.Mode != profile.ModeOverlap || run.plan.Force {
+		return false
+	}
+	run.mu.Lock()
+	known := evidence{recorded: run.warmed.waits}
+	run.mu.Unlock()
+	known.calls, known.visits = run.ownCalls()
+	why := known.withheld()
+	if why.Code == "" {
+		return false
+	}
+	run.pick() // for the regions of the report
+	run.mu.Lock()
+	run.futile = why
+	run.mu.Unlock()
+	run.endFor(futileError{why})
+	return true
+}

@@ -1,0 +1,111 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// After a recording that stopped the world for too long there is none for an hour, even while a reader waits for one.
+func TestRecordingsKeepAwayFromLongPauses(t *testing.T) {
+	run(t, func(t *testing.T, f *fake) {
+		f.set(func() { f.stopped = MaxPause + time.Millisecond })
+		for range 50 {
+			f.pass(time.Minute, true)
+		}
+		check(t, f, 2)
+		if got := f.Status().Reason; !strings.Contains(got, "stopped the world for 6ms") {
+			t.Errorf("Reason = %q, want why there is none", got)
+		}
+		f.set(func() { f.stopped = MaxPause })
+		for range 20 {
+			f.pass(time.Minute, true)
+		}
+		if len(f.windows) < 5 {
+			t.Errorf("%d windows in 70 minutes, want further ones after an hour", len(f.windows))
+		}
+	})
+}
+
+// The world that is stopped for a profile of all goroutines is seen to be.
+func TestPausesSince(t *testing.T) {
+	longest := pausesSince()
+	if got := longest(); got != 0 {
+		t.Logf("%v: others stopped the world", got)
+	}
+	longest = pausesSince()
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - 1)
+	if got := longest(); got <= 0 || got > time.Second {
+		t.Errorf("the world was stopped for %v, want a short time", got)
+	}
+}
+
+func TestLeft(t *testing.T) {
+	group := func(limit, current string, inactive int) fstest.MapFS {
+		return fstest.MapFS{
+			"proc/self/cgroup":                 {Data: []byte("0::/pod/app\n")},
+			"sys/fs/cgroup/pod/app/memory.max": {Data: []byte(limit + "\n")}, "sys/fs/cgroup/pod/app/memory.current": {Data: []byte(current + "\n")},
+			"sys/fs/cgroup/pod/app/memory.stat": {Data: fmt.Appendf(nil, "anon 5\ninactive_file %d\nactive_file 7\n", inactive)},
+		}
+	}
+	for name, tc := range map[string]struct {
+		root fstest.MapFS
+		want int64
+	}{
+		"no limit":       {group("max", "5", 0), math.MaxInt64},
+		"no group":       {fstest.MapFS{}, math.MaxInt64},
+		"limit":          {group("1000", "400", 0), 600},
+		"files that go":  {group("1000", "990", 300), 310},
+		"what is no sum": {group("x", "y", 0), math.MaxInt64},
+	} {
+		if got := left(tc.root); got != tc.want {
+			t.Errorf("%s: left = %d, want %d", name, got, tc.want)
+		}
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	debug.SetMemoryLimit(1 << 40)
+	if got := left(fstest.MapFS{}); got >= 1<<40 || got < 1<<39 {
+		t.Errorf("left = %d with GOMEMLIMIT of 1 TiB, want a little less", got)
+	}
+	debug.SetMemoryLimit(1 << 20)
+	if got := left(fstest.MapFS{}); got >= Room {
+		t.Errorf("left = %d with GOMEMLIMIT of 1 MiB, want less than a recording takes", got)
+	}
+}
+
+// A window takes as much memory as it may, among very many goroutines too. GOROUTINES says among how many.
+func TestWindowIsBoundedAmongManyGoroutines(t *testing.T) {
+	n := 50_000
+	if text := os.Getenv("GOROUTINES"); text != "" {
+		n, _ = strconv.Atoi(text)
+	}
+	var begun, ended sync.WaitGroup
+	leave := make(chan struct{})
+	for range n {
+		begun.Add(1)
+		ended.Go(func() { begun.Done(); <-leave })
+	}
+	begun.Wait()
+	w, err := Take(t.Context(), 200*time.Millisecond, enough)
+	close(leave)
+	ended.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d goroutines: %.1f MiB, world stopped for %v at most, begin %v, end %v", n, float64(w.Bytes())/(1<<20), w.Stopped, w.Starting, w.Stopping)
+	if w.Bytes() > enough+reserve {
+		t.Errorf("%d bytes, want at most %d", w.Bytes(), enough+reserve)
+	}
+	if got := len(w.recorded.chunks) * chunk; got > w.Bytes()+2*chunk {
+		t.Errorf("%d bytes of memory for %d", got, w.Bytes())
+	}
+}

@@ -1,0 +1,160 @@
+package causal
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// ledgers are the ledgers of goroutines, [mostLedgers] at most: 64 MiB if each has as many open spans as one may
+// have, and 21 MiB otherwise. The zero value is ready for use.
+type ledgers struct{ shards [ledgerShards]ledgerShard }
+
+const (
+	// ledgerShards is a power of two: goroutines that come one after the other have different ones.
+	ledgerShards = 64
+	// mostLedgers is how many goroutines are observed at once. What others do is not booked, and an experiment
+	// with such goroutines does not count.
+	mostLedgers = 32_768
+	// candidates are looked at where there is no room, to find one to drop. They are chosen at random.
+	candidates = 8
+)
+
+type ledgerShard struct {
+	mu sync.Mutex
+	of map[goroutine.ID]*ledger.Ledger
+	_  [64 - 8 - 8]byte // a cache line
+}
+
+func (t *ledgers) shard(id goroutine.ID) *ledgerShard { return &t.shards[id%ledgerShards] }
+
+// of returns the ledger of a goroutine. The first time it is forked at t from the ledger of
+// parent, if there is a parent. It is nil if there is no room for one.
+func (t *ledgers) of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, at int64) *ledger.Ledger {
+	shard := t.shard(id)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	l := shard.of[id]
+	if l != nil {
+		return l
+	}
+	if !shard.room(s) {
+		return nil
+	}
+	if parent != nil {
+		l = parent.Ledger().Fork(s, at)
+	} else {
+		l = ledger.New()
+	}
+	shard.put(id, l)
+	return l
+}
+
+// adopt makes l the ledger of a goroutine that has just begun, if there is room.
+func (t *ledgers) adopt(id goroutine.ID, l *ledger.Ledger, s *ledger.Setting) {
+	shard := t.shard(id)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.room(s) {
+		shard.put(id, l)
+	}
+}
+
+func (shard *ledgerShard) put(id goroutine.ID, l *ledger.Ledger) {
+	if shard.of == nil {
+		shard.of = map[goroutine.ID]*ledger.Ledger{}
+	}
+	l.Owner = uint64(id)
+	shard.of[id] = l
+}
+
+// room reports whether there is room for a ledger, and makes some if it can: of some ledgers that
+// which has been inactive for longest is dropped. If that was not long ago, its goroutine may go on, and then
+// it owes what it has paid already: the setting counts that as lost.
+func (shard *ledgerShard) room(s *ledger.Setting) bool {
+	if len(shard.of) < mostLedgers/ledgerShards {
+		return true
+	}
+	at := clock.Now()
+	recent := at - int64(forgetAfter)
+	var drop goroutine.ID
+	var found *ledger.Ledger
+	oldest, seen := int64(math.MaxInt64), 0
+	for id, l := range shard.of {
+		last, idle := l.Last()
+		if (idle || last < recent) && last < oldest {
+			drop, found, oldest = id, l, last
+		}
+		if seen++; seen == candidates {
+			break
+		}
+	}
+	if found == nil {
+		s.Lose()
+		return false
+	}
+	if oldest >= recent {
+		s.Lose()
+	}
+	shard.drop(drop, found, at)
+	return true
+}
+
+func (shard *ledgerShard) drop(id goroutine.ID, l *ledger.Ledger, at int64) {
+	delete(shard.of, id)
+	l.Abandon(at)
+	l.Current.Store((*spans.Span)(nil))
+}
+
+// forget removes the ledger of a goroutine that ends. While a span of it is open, which another one may end, it
+// stays for a time, see sweep.
+func (t *ledgers) forget(id goroutine.ID) {
+	shard := t.shard(id)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if l := shard.of[id]; l != nil {
+		if _, idle := l.Last(); idle {
+			delete(shard.of, id)
+		}
+	}
+}
+
+// sweep removes the ledgers of goroutines that have been inactive for some time at a moment: most of
+// them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the time is that of whileOpen.
+// Those that stay release settings that are over.
+func (t *ledgers) sweep(at int64, forIdle, whileOpen time.Duration) {
+	var current *ledger.Setting
+	if o := live.observation.Load(); o != nil {
+		current = o.setting
+	}
+	for i := range t.shards {
+		shard := &t.shards[i]
+		shard.mu.Lock()
+		for id, l := range shard.of {
+			if last, idle := l.Last(); last < at-int64(whileOpen) || idle && last < at-int64(forIdle) {
+				shard.drop(id, l, at)
+				continue
+			}
+			l.Release(current)
+		}
+		shard.mu.Unlock()
+	}
+}
+
+// clear drops all ledgers: nothing is observed any more.
+func (t *ledgers) clear(at int64) {
+	for i := range t.shards {
+		shard := &t.shards[i]
+		shard.mu.Lock()
+		for id, l := range shard.of {
+			shard.drop(id, l, at)
+		}
+		shard.of = nil // a map keeps what it once took
+		shard.mu.Unlock()
+	}
+}

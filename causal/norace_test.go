@@ -1,5 +1,0 @@
-//go:build !race
-
-package causal
-
-const raceFactor = 1

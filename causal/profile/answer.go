@@ -1,0 +1,375 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/words"
+)
+
+// likelySpeedup is what work on a region may reach: regions are compared there, if it was asked about.
+const likelySpeedup = 0.25
+
+// WriteAnswer writes what the profile says of one progress point as text: in three lines what helps most, by how much with its
+// interval, and what that rests on, in recordings also how work comes, and then one table of the time between visits and one of
+// latencies, of three regions that change one, the best region first. In an open loop, in which throughput cannot change, the lines are about the median latency. With
+// progress "" it takes the progress point with the most visits in recordings, else the first one; a name
+// without curves is an error that wraps [ErrInvalid]. Percentages have standard errors behind ± and 95 % intervals in
+// parentheses.
+func (p Profile) WriteAnswer(w io.Writer, progress string) error {
+	a, err := p.answerAt(progress)
+	if err != nil {
+		return err
+	}
+	out := &strings.Builder{}
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "what helps most\t%s\n", a.most())
+	_, _ = fmt.Fprintf(t, "by how much\t%s\n", a.howMuch())
+	_, _ = fmt.Fprintf(t, "what it rests on\t%s\n", a.restsOn())
+	if loop := p.loopAt(a.progress).sentence(); loop != "" {
+		_, _ = fmt.Fprintf(t, "how work comes\t%s\n", loop)
+	}
+	_ = t.Flush() // a Builder takes everything
+	a.table(out)
+	a.latencies(out)
+	a.changes(out)
+	for _, note := range a.notes() {
+		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
+	}
+	_, err = io.WriteString(w, out.String())
+	return err
+}
+
+// An answerAt is what a profile says of one progress point.
+type answerAt struct {
+	p        *Profile
+	progress string
+	metric   Metric  // throughput, or in an open loop the median latency, if that is known
+	curves   []Curve // the best first; of a region that of the mode to believe first
+	rows     []Curve // those of all modes that have a number
+}
+
+func (p *Profile) answerAt(progress string) (answerAt, error) {
+	points := distinct(p.Curves, func(c Curve) []string { return []string{c.Progress} })
+	switch {
+	case progress == "" && len(points) > 0:
+		progress = p.busiestProgress(points)
+	case progress != "" && !slices.Contains(points, progress):
+		return answerAt{}, fmt.Errorf("%w: progress point %q: must be one of %q", ErrInvalid, progress, points)
+	}
+	a := answerAt{p: p, progress: progress, metric: MetricThroughput}
+	if p.loopAt(progress) == LoopOpen && p.hasLatency(progress) {
+		a.metric = MetricLatencyP50
+	}
+	place := map[question]int{}
+	for _, c := range p.Curves {
+		if c.Progress != progress || c.metric() != a.metric {
+			continue
+		}
+		i, known := place[c.question()]
+		switch {
+		case !known:
+			place[c.question()] = len(a.curves)
+			a.curves = append(a.curves, c)
+		case len(a.curves[i].measured()) == 0 && len(c.measured()) > 0:
+			a.curves[i] = c
+		}
+	}
+	rank := func(c Curve) float64 {
+		e, ok := c.likely()
+		switch {
+		case !ok:
+			return -2
+		case c.Region.Name == c.Progress: // all work is in its own spans, so that it helps by definition
+			return -1.5
+		}
+		return max(e.Reduction, -1)
+	}
+	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
+	for _, best := range a.curves {
+		for _, c := range p.Curves {
+			if c.question() == best.question() && len(c.measured()) > 0 {
+				a.rows = append(a.rows, c)
+			}
+		}
+	}
+	return a, nil
+}
+
+// busiestProgress returns the progress point to tell about where none is named: one with numbers before others, in an open loop one
+// with latencies, one that the program counts itself before spans, and then that with the most visits in recordings.
+func (p *Profile) busiestProgress(points []string) string {
+	spans, known := map[string]bool{}, map[string]bool{}
+	for _, c := range p.Curves {
+		spans[c.Region.Name] = true
+		known[c.Progress] = known[c.Progress] || len(c.measured()) > 0
+	}
+	visits := map[string]int{}
+	if p.Recorded != nil {
+		for _, r := range p.Recorded.Progress {
+			visits[r.Progress] = r.Visits
+		}
+	}
+	rank := func(point string) (n int) {
+		if !known[point] {
+			n += 2
+		}
+		switch open := p.loopAt(point) == LoopOpen; {
+		case open && !p.hasLatency(point): // which is the answer there
+			n += 2
+		case !open && spans[point]:
+			n++
+		}
+		return n
+	}
+	return slices.MinFunc(points, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(visits[b], visits[a]))
+	})
+}
+
+// hasLatency reports whether there are numbers of the median latency at a progress point.
+func (p *Profile) hasLatency(progress string) bool {
+	return slices.ContainsFunc(p.Curves, func(c Curve) bool {
+		return c.Progress == progress && c.Metric == MetricLatencyP50 && len(c.measured()) > 0
+	})
+}
+
+// likely returns the effect to compare regions by: at 25 %, or else at the largest speed-up of at most a half, or at the
+// smallest.
+func (c Curve) likely() (best Effect, ok bool) {
+	for i, e := range c.measured() {
+		if e.Speedup == likelySpeedup {
+			return e, true
+		}
+		if i == 0 || e.Speedup <= 0.5 {
+			best, ok = e, true
+		}
+	}
+	return best, ok
+}
+
+// candidates are the curves that have a number, but for those of the progress point's own spans.
+func (a answerAt) candidates() []Curve {
+	return slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool {
+		return c.Region.Name == a.progress || len(c.measured()) == 0
+	})
+}
+
+func (a answerAt) most() string {
+	all := a.candidates()
+	if len(all) == 0 {
+		return "not known yet: " + a.whyNothing()
+	}
+	best, _ := all[0].likely()
+	switch {
+	case best.Hi < noEffect:
+		return "nothing: no region brings more than " + points(max(0, best.Hi))
+	case best.Lo <= 0:
+		return fmt.Sprintf("not clear: perhaps %s", oneLine(all[0].Region.Name))
+	}
+	text := oneLine(all[0].Region.Name)
+	var rivals []string
+	for _, c := range all[1:] {
+		if e, _ := c.likely(); e.Hi > best.Lo && e.Reduction > 0 {
+			rivals = append(rivals, oneLine(c.Region.Name))
+		}
+	}
+	const named = 3
+	if n := len(rivals); n > named {
+		rivals = append(rivals[:named], fmt.Sprintf("%d others", n-named))
+	}
+	if len(rivals) > 0 {
+		text += ", by the numbers; within its interval also " + strings.Join(rivals, ", ")
+	}
+	return text
+}
+
+// howMuch describes the best region at the speed-up by which regions are compared, and where its effect ends.
+func (a answerAt) howMuch() string {
+	all := a.candidates()
+	if len(all) == 0 {
+		return "no number without a reason to believe it"
+	}
+	e, _ := all[0].likely()
+	less := fmt.Sprintf("%s less", points(e.Reduction))
+	if e.loose() {
+		less = fmt.Sprintf("between %s and %s less", points(e.Lo), points(e.Hi))
+	}
+	text := fmt.Sprintf("%.3g %% faster, %s would take %s time each", 100*e.Speedup, oneLine(a.progress), less)
+	if a.metric != MetricThroughput {
+		text = fmt.Sprintf("%.3g %% faster, the median latency of %s would be %s", 100*e.Speedup, oneLine(a.progress), less)
+	}
+	if e.loose() {
+		return text + "; " + narrower
+	}
+	text += fmt.Sprintf(" (%s to %s)", percentOf(e.Lo), points(e.Hi))
+	if a.metric == MetricThroughput && e.Reduction > 0 && e.Hi < 1 {
+		text += fmt.Sprintf(", throughput would rise by %s", points(gain(e.Reduction)))
+	}
+	if k := all[0].Knee; k > 0 {
+		text += fmt.Sprintf("; beyond %.0f %% something else is the bottleneck", 100*k)
+	}
+	return text
+}
+
+// points writes a part in percent.
+func points(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+func percentOf(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
+
+func (a answerAt) restsOn() string {
+	mode := ModeReplay
+	if all := a.candidates(); len(all) > 0 {
+		mode = all[0].Mode
+	}
+	r := a.p.Recorded
+	switch {
+	case mode == ModeReplay && r != nil:
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s of %v together, simulated; nothing was delayed", words.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond))
+		for _, x := range r.Progress {
+			if x.Progress == a.progress {
+				fmt.Fprintf(&text, "; %s; nothing changed is met within %s", words.Count(x.Visits, "visit"), points(x.Deviation))
+			}
+		}
+		return text.String()
+	case mode.Delays():
+		return fmt.Sprintf("%s of plan %s, %v of delay inserted", words.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
+	}
+	return "nothing"
+}
+
+// whyNothing says why there is no number at all.
+func (a answerAt) whyNothing() string {
+	reasons := a.p.remarks()
+	if len(a.curves) > 0 {
+		reasons = []string{a.curves[0].whyWithheld()}
+	}
+	if len(reasons) == 0 {
+		return "nothing was measured"
+	}
+	return oneLine(reasons[0])
+}
+
+// table writes one line for each region and mode that has a number.
+func (a answerAt) table(out *strings.Builder) {
+	if len(a.rows) == 0 || a.metric != MetricThroughput {
+		return
+	}
+	_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s%s shrinks if a region is faster by\n", oneLine(a.progress), now(a.rows[0]))
+	columns := columnsOf(a.rows)
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "  region\tmode\tn\t")
+	a.lines(t, columns, a.rows, func(c Curve) string {
+		return fmt.Sprintf("%s\t%s\t%d", oneLine(c.Region.Name), c.Mode, c.samples())
+	})
+}
+
+// mostLatencies is how many regions a table of latencies has at most.
+const mostLatencies = 3
+
+// latencies writes what the quantiles of the progress point's latency would be, of the regions that change one of them, in the order of
+// the other table.
+func (a answerAt) latencies(out *strings.Builder) {
+	var rows []Curve
+	regions := 0
+	for _, best := range a.rows {
+		var quantiles []Curve
+		changes := false
+		for _, c := range a.p.Curves {
+			if c.Progress == a.progress && c.Region == best.Region && c.Mode == best.Mode && c.metric() != MetricThroughput && len(c.measured()) > 0 {
+				quantiles = append(quantiles, c)
+				changes = changes || slices.ContainsFunc(c.measured(), func(e Effect) bool { return e.Lo > 0 || e.Hi < 0 })
+			}
+		}
+		if changes {
+			rows = append(rows, quantiles...)
+			regions++
+		}
+		if regions == mostLatencies {
+			break
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(out, "\nby how many %% the latency of %s shrinks if a region is faster by\n", oneLine(a.progress))
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "  region\tmode\tlatency\t")
+	a.lines(t, columnsOf(rows), rows, func(c Curve) string {
+		return fmt.Sprintf("%s\t%s\t%s%s", oneLine(c.Region.Name), c.Mode, strings.TrimPrefix(string(c.metric()), "latency_"), now(c))
+	})
+}
+
+// lines writes the rest of a table's head, and one line for each curve.
+func (a answerAt) lines(t *tabwriter.Writer, columns []float64, rows []Curve, head func(Curve) string) {
+	for _, s := range columns {
+		_, _ = fmt.Fprintf(t, "%.3g %%\t", 100*s)
+	}
+	_, _ = fmt.Fprintln(t)
+	for _, c := range rows {
+		sign := " "
+		if len(c.Disagrees) > 0 {
+			sign = "!"
+		}
+		_, _ = fmt.Fprintf(t, "%s %s\t", sign, head(c))
+		for _, s := range columns {
+			_, _ = fmt.Fprintf(t, "%s\t", c.cell(s))
+		}
+		_, _ = fmt.Fprintln(t)
+	}
+	_ = t.Flush() // a Builder takes everything
+}
+
+// now writes the time between visits or the latency with nothing changed, if that is known.
+func now(c Curve) string {
+	if c.BasePeriod <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%v)", threeDigits(c.BasePeriod))
+}
+
+// samples is how many measurements the effect with the most has.
+func (c Curve) samples() (n int) {
+	for _, e := range c.Effects {
+		n = max(n, e.Samples)
+	}
+	return n
+}
+
+// metric is the curve's; profiles of old have none where it is throughput.
+func (c Curve) metric() Metric { return cmp.Or(c.Metric, MetricThroughput) }
+
+// notes are those that are about this progress point: doubts, disagreement, and why regions have no number.
+func (a answerAt) notes() []string {
+	if len(a.curves) == 0 {
+		return nil // the first line says it
+	}
+	q := *a.p
+	q.Curves = a.rows
+	notes := q.allNotes()
+	if a.p.Recorded != nil {
+		notes = append(notes, a.p.Recorded.conditions()...)
+	}
+	var reasons []string
+	withheld := map[string][]string{}
+	for _, c := range a.curves {
+		if len(c.measured()) > 0 {
+			continue
+		}
+		why := c.whyWithheld()
+		if withheld[why] == nil {
+			reasons = append(reasons, why)
+		}
+		withheld[why] = append(withheld[why], c.Region.Name)
+	}
+	for _, why := range reasons {
+		notes = append(notes, fmt.Sprintf("no number for %s: %s", strings.Join(withheld[why], ", "), why))
+	}
+	return notes
+}

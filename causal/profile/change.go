@@ -1,0 +1,92 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/validate"
+	"github.com/otelprof/otelprof/causal/replay"
+)
+
+// A Change is what would be if the program were built in another way: with more processors, a lock in parts, a channel with more
+// room, or several regions faster at once. Only recordings tell.
+type Change struct {
+	// Change says in words what is otherwise: "4 processors".
+	Change   string `json:"change"`
+	Progress string `json:"progress"`
+	Metric   Metric `json:"metric"`
+	// BasePeriod is as in [Curve].
+	BasePeriod time.Duration `json:"base_period_ns"`
+	// Effect is the answer. Its Speedup is zero.
+	Effect Effect `json:"effect"`
+}
+
+// addChange adds an answer about the program built in another way.
+func (p *Profile) addChange(a replay.Answer) {
+	c := Change{Change: a.Region.Name, Progress: a.Point, Metric: Metric(a.Metric), Effect: replayEffect(a)}
+	if a.Withheld == replay.WithheldNone {
+		c.BasePeriod = time.Duration(a.Base)
+	}
+	p.Changes = append(p.Changes, c)
+}
+
+// orderChanges puts throughput first, and then what would change most.
+func (p *Profile) orderChanges() {
+	slices.SortStableFunc(p.Changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Metric.rank(), b.Metric.rank()), cmp.Compare(b.Effect.Reduction, a.Effect.Reduction),
+			cmp.Compare(a.Progress, b.Progress), cmp.Compare(a.Change, b.Change))
+	})
+}
+
+func (c Change) validate(v *validate.Errors, key string) {
+	v.That(c.Change != "" && c.Metric != "", key, nil, "change and metric must not be empty")
+	v.That(c.BasePeriod >= 0 && c.BasePeriod <= 24*time.Hour, key+".base_period_ns", int64(c.BasePeriod), "must be in [0, %d]", 24*time.Hour)
+	c.Effect.validate(v, key+".effect")
+}
+
+func mergeChanges(profiles []Profile) (changes []Change) {
+	type key struct {
+		change, progress string
+		metric           Metric
+	}
+	at := map[key]int{}
+	var effects [][]Effect
+	for _, p := range profiles {
+		for _, c := range p.Changes {
+			k := key{c.Change, c.Progress, c.Metric}
+			i, known := at[k]
+			if !known {
+				i = len(changes)
+				at[k] = i
+				changes = append(changes, c)
+				effects = append(effects, nil)
+			}
+			effects[i] = append(effects[i], c.Effect)
+		}
+	}
+	for i := range changes {
+		changes[i].Effect = mergeReplayed(0, effects[i])
+	}
+	return changes
+}
+
+// changes writes one line for each change at the progress point that has a number.
+func (a answerAt) changes(out *strings.Builder) {
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	first := true
+	for _, c := range a.p.Changes {
+		if c.Progress != a.progress || c.Metric != MetricThroughput || !c.Effect.Known() {
+			continue
+		}
+		if first {
+			_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s shrinks with\n", oneLine(a.progress))
+			first = false
+		}
+		_, _ = fmt.Fprintf(t, "  %s\t%s\n", oneLine(c.Change), c.Effect.withError())
+	}
+	_ = t.Flush() // a Builder takes everything
+}

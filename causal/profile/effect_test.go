@@ -1,0 +1,30 @@
+package profile
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestEffect(t *testing.T) {
+	want := Effect{Speedup: 0.25, Samples: 2, Withheld: Withheld{Code: WithheldIterations, Count: 2, Need: 5}, Reductions: []float64{0.1, 0.1}}
+	if diff := cmp.Diff(want, NewEffect(0.25, []float64{0.1, 0.1}, nil)); diff != "" {
+		t.Errorf("effect of two values differs, -want +got:\n%s", diff)
+	}
+	want = Effect{Speedup: 0.25, Samples: 6, Reduction: 0.2, Lo: 0.2 - ModelError, Hi: 0.2 + ModelError, ThroughputGain: 0.25, Reductions: []float64{.2, .2, .2, .2, .2, .2}}
+	if diff := cmp.Diff(want, NewEffect(0.25, []float64{.2, .2, .2, .2, .2, .2}, nil), cmpopts.EquateApprox(0, 1e-6)); diff != "" {
+		t.Errorf("effect of six values differs, -want +got:\n%s", diff)
+	}
+}
+
+func TestGain(t *testing.T) {
+	for _, tt := range []struct{ reduction, want float64 }{
+		{0, 0}, {0.2, 0.25}, {0.5, 1}, {-1, -0.5}, {0.99, 99}, {1, 99}, {7, 99},
+	} {
+		if got := gain(tt.reduction); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("gain(%g) = %g, want %g", tt.reduction, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/otelprof/otelprof/causal/internal/stats"
+)
+
+// Finish derives what needs all curves, once they have their effects: slopes and knees, which
+// of them are significant, where modes disagree, the verdicts and the order.
+func (p *Profile) Finish() {
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		slices.SortStableFunc(c.Effects, func(a, b Effect) int { return cmp.Compare(a.Speedup, b.Speedup) })
+		k := bendOf(c.measured())
+		c.Slope, c.Knee = k.slope, k.at
+		c.Disagrees = nil
+	}
+	p.testRegions()
+	p.compareModes()
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		c.Verdict = c.judge()
+		for k, e := range c.Effects {
+			c.Effects[k] = e.judged()
+		}
+	}
+	for i := range p.Changes {
+		p.Changes[i].Effect = p.Changes[i].Effect.judged()
+	}
+	p.order()
+	p.orderChanges()
+}
+
+// A question is what the curves of several modes answer.
+type question struct {
+	region   Region
+	progress string
+	metric   Metric
+}
+
+func (c Curve) question() question { return question{c.Region, c.Progress, c.Metric} }
+
+// testRegions compares the regions of each mode, progress point and metric.
+func (p *Profile) testRegions() {
+	type family struct {
+		mode     Mode
+		progress string
+		metric   Metric
+	}
+	families := map[family][]int{}
+	for i, c := range p.Curves {
+		f := family{c.Mode, c.Progress, c.Metric}
+		p.Curves[i].PValue, p.Curves[i].Significant = 1, false
+		if len(c.measured()) > 0 {
+			families[f] = append(families[f], i)
+		}
+	}
+	for _, members := range families {
+		values := make([]float64, len(members))
+		for k, i := range members {
+			values[k] = p.Curves[i].pValue()
+		}
+		for k, v := range stats.BenjaminiHochberg(values) {
+			c := &p.Curves[members[k]]
+			// What the model may be wrong by is no discovery either.
+			c.PValue, c.Significant = v, v <= falseDiscoveries && len(c.certain()) > 0
+		}
+	}
+}
+
+// agreeWithin is how far intervals may lie apart before it matters: 1 point.
+const agreeWithin = 0.01
+
+// compareModes notes where two modes answer the same question with intervals that lie apart.
+func (p *Profile) compareModes() {
+	byQuestion := map[question][]int{}
+	for i, c := range p.Curves {
+		byQuestion[c.question()] = append(byQuestion[c.question()], i)
+	}
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		for _, k := range byQuestion[c.question()] {
+			other := p.Curves[k]
+			if other.Mode == c.Mode || slices.Contains(c.Disagrees, other.Mode) {
+				continue
+			}
+			if _, _, ok := apart(*c, other); ok {
+				c.Disagrees = append(c.Disagrees, other.Mode)
+			}
+		}
+		slices.Sort(c.Disagrees)
+	}
+}
+
+// apart returns the first effects of one speed-up whose intervals lie apart.
+func apart(a, b Curve) (x, y Effect, found bool) {
+	for _, x := range a.measured() {
+		for _, y := range b.measured() {
+			if x.Speedup == y.Speedup && max(x.Lo-y.Hi, y.Lo-x.Hi) > agreeWithin {
+				return x, y, true
+			}
+		}
+	}
+	return Effect{}, Effect{}, false
+}
+
+// order puts throughput first, then the questions with the strongest answers, and in each the
+// experiments before what was computed.
+func (p *Profile) order() {
+	strongest := map[question]float64{}
+	for _, c := range p.Curves {
+		if s, ok := strongest[c.question()]; !ok || c.strength() > s {
+			strongest[c.question()] = c.strength()
+		}
+	}
+	slices.SortStableFunc(p.Curves, func(a, b Curve) int {
+		return cmp.Or(
+			cmp.Compare(a.Metric.rank(), b.Metric.rank()),
+			cmp.Compare(strongest[b.question()], strongest[a.question()]),
+			cmp.Compare(a.Progress, b.Progress),
+			cmp.Compare(a.Region.Name, b.Region.Name),
+			cmp.Compare(a.Region.Scope, b.Region.Scope),
+			cmp.Compare(a.Mode.rank(), b.Mode.rank()),
+		)
+	})
+}
+
+// rank orders throughput before latencies.
+func (m Metric) rank() string {
+	if m == MetricThroughput {
+		return ""
+	}
+	return string(m)
+}
+
+// strength orders curves: the reduction at the largest speed-up that has a number.
+func (c Curve) strength() float64 {
+	for _, e := range slices.Backward(c.Effects) {
+		if e.Known() {
+			return e.Reduction
+		}
+	}
+	return -1
+}
+
+// disagreement returns notes on where a curve and the curves of other modes lie apart.
+func (p Profile) disagreement(c Curve) (notes []string) {
+	for _, other := range p.Curves {
+		if other.question() != c.question() || other.Mode.rank() <= c.Mode.rank() {
+			continue
+		}
+		if x, y, ok := apart(c, other); ok {
+			notes = append(notes, fmt.Sprintf("%s → %s (%s): %.3g %% faster gives %s by %s, but %s by %s",
+				oneLine(c.Region.Name), oneLine(c.Progress), c.Metric, 100*x.Speedup, x.interval(), c.Mode, y.interval(), other.Mode))
+		}
+	}
+	return notes
+}
+
+// interval writes the reduction in percent with its bounds.
+func (e Effect) interval() string {
+	return fmt.Sprintf("%.1f (%.1f .. %.1f)", 100*e.Reduction, 100*e.Lo, 100*e.Hi)
+}

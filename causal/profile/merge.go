@@ -1,0 +1,212 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/stats"
+)
+
+// Merge returns what several profiles say together, of several runs or instances of a program:
+// the samples of each mode, region, progress point, metric and speed-up are pooled and
+// estimated anew. Plans and grids may differ. What only one profile has is taken as it is; so
+// is a single profile. Where runs differ by more than their intervals, a warning says so.
+func Merge(profiles ...Profile) Profile {
+	if len(profiles) == 1 {
+		return profiles[0]
+	}
+	profiles = slices.Clone(profiles)
+	slices.SortStableFunc(profiles, func(a, b Profile) int { return a.Started.Compare(b.Started) })
+	var m Profile
+	for i, p := range profiles {
+		m.Iterations += p.Iterations
+		m.Experiments += p.Experiments
+		m.Rejected += p.Rejected
+		m.Delay += p.Delay
+		m.Merged += max(1, p.Merged)
+		if p.Ended.After(m.Ended) {
+			m.Ended = p.Ended
+		}
+		if i == 0 {
+			m.Mode, m.Handover, m.PlanHash, m.Generation, m.Started = p.Mode, p.Handover, p.PlanHash, p.Generation, p.Started
+		}
+		if p.Handover != m.Handover {
+			m.Handover = ""
+		}
+		if p.Mode != m.Mode {
+			m.Mode = ""
+		}
+		if p.PlanHash != m.PlanHash || p.Generation != m.Generation {
+			m.PlanHash, m.Generation = "", 0
+		}
+	}
+	m.PlanID = strings.Join(distinct(profiles, func(p Profile) []string { return []string{p.PlanID} }), ", ")
+	m.Notes = distinct(profiles, func(p Profile) []string { return p.Notes })
+	m.Curves = mergeCurves(profiles)
+	m.Tallies = mergeTallies(profiles)
+	m.Waiting = mergeWaiting(profiles)
+	m.Changes = mergeChanges(profiles)
+	m.Recorded = mergeRecorded(profiles)
+	m.Finish()
+	return m
+}
+
+// distinct returns the values of all profiles but the empty ones, each once.
+func distinct[T any](from []T, values func(T) []string) (all []string) {
+	seen := map[string]bool{"": true}
+	for _, f := range from {
+		for _, v := range values(f) {
+			if !seen[v] {
+				seen[v] = true
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+func mergeWaiting(profiles []Profile) (all []Waiting) {
+	for _, p := range profiles {
+		for _, w := range p.Waiting {
+			i := slices.IndexFunc(all, func(sum Waiting) bool { return sum.Mode == w.Mode })
+			if i < 0 {
+				all = append(all, w)
+				continue
+			}
+			all[i].Attributed += w.Attributed
+			all[i].Unattributed += w.Unattributed
+		}
+	}
+	return all
+}
+
+// Answered is a question and the mode that answers it.
+type answered struct {
+	question
+	mode Mode
+}
+
+func mergeCurves(profiles []Profile) (curves []Curve) {
+	place := map[answered]int{}
+	var parts [][]Curve
+	for _, p := range profiles {
+		for _, c := range p.Curves {
+			key := answered{c.question(), c.Mode}
+			i, known := place[key]
+			if !known {
+				i = len(parts)
+				place[key] = i
+				parts = append(parts, nil)
+			}
+			parts[i] = append(parts[i], c)
+		}
+	}
+	for _, same := range parts {
+		first := same[0]
+		var periods []float64
+		bySpeedup := map[float64][]Effect{}
+		for _, c := range same {
+			if c.BasePeriod > 0 {
+				periods = append(periods, float64(c.BasePeriod))
+			}
+			for _, e := range c.Effects {
+				bySpeedup[e.Speedup] = append(bySpeedup[e.Speedup], e)
+			}
+		}
+		c := NewCurve(first.Mode, first.Region, first.Progress, first.Metric, 0)
+		if len(periods) > 0 {
+			c.BasePeriod = time.Duration(stats.Median(periods))
+		}
+		for speedup, effects := range bySpeedup {
+			if first.Mode == ModeReplay {
+				c.Effects = append(c.Effects, mergeReplayed(speedup, effects))
+				continue
+			}
+			c.Effects = append(c.Effects, mergeEffects(speedup, effects))
+		}
+		curves = append(curves, c)
+	}
+	return curves
+}
+
+// mergeEffects pools what several runs found at one speed-up.
+func mergeEffects(speedup float64, effects []Effect) Effect {
+	if len(effects) == 1 {
+		return effects[0]
+	}
+	var samples []float64
+	for _, e := range effects {
+		samples = append(samples, e.Reductions...)
+	}
+	if why := reasonsOf(effects); len(samples) == 0 && len(why) > 0 {
+		e := Effect{Speedup: speedup}.Withhold(why[0])
+		for _, w := range why[1:] {
+			e.Warnings = append(e.Warnings, "another run has no number: "+w.String())
+		}
+		return e
+	}
+	doubts := distinct(effects, func(e Effect) []string { return e.Warnings })
+	for _, e := range effects {
+		switch {
+		case !e.Known() && len(e.Reductions) == 0 && e.Samples > 0:
+			doubts = append(doubts, "a run is left out: "+e.Withheld.String())
+		case e.Known() && len(e.Reductions) == 0:
+			doubts = append(doubts, "a run is left out that was saved without its samples")
+		}
+	}
+	if a, b, differ := furthest(effects); differ {
+		doubts = append(doubts, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
+	}
+	return NewEffect(speedup, samples, doubts)
+}
+
+// reasonsOf returns why there is no number, each code once.
+func reasonsOf(effects []Effect) (all []Withheld) {
+	for _, e := range effects {
+		same := func(w Withheld) bool { return w.Code == e.Withheld.Code && w.Text == e.Withheld.Text }
+		if !e.Known() && !slices.ContainsFunc(all, same) {
+			all = append(all, e.Withheld)
+		}
+	}
+	return all
+}
+
+// furthest returns the lowest and the highest effect if their intervals lie apart.
+func furthest(effects []Effect) (lowest, highest Effect, apart bool) {
+	measured := Curve{Effects: effects}.measured()
+	if len(measured) == 0 {
+		return Effect{}, Effect{}, false
+	}
+	lowest = slices.MinFunc(measured, func(a, b Effect) int { return cmp.Compare(a.Hi, b.Hi) })
+	highest = slices.MaxFunc(measured, func(a, b Effect) int { return cmp.Compare(a.Lo, b.Lo) })
+	return lowest, highest, highest.Lo-lowest.Hi > agreeWithin
+}
+
+func mergeTallies(profiles []Profile) (tallies []Tally) {
+	type key struct {
+		mode     Mode
+		region   Region
+		speedup  float64
+		progress string
+	}
+	place := map[key]int{}
+	for _, p := range profiles {
+		for _, t := range p.Tallies {
+			t.Latency = nil
+			k := key{t.Mode, t.Region, t.Speedup, t.Progress}
+			i, known := place[k]
+			if !known {
+				place[k] = len(tallies)
+				tallies = append(tallies, t)
+				continue
+			}
+			tallies[i].Visits += t.Visits
+			tallies[i].Effective += t.Effective
+			tallies[i].Delay += t.Delay
+		}
+	}
+	return tallies
+}

@@ -1,0 +1,150 @@
+package profile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/validate"
+)
+
+const (
+	// MaxBytes is the size of the largest profile that [Read] reads.
+	MaxBytes = 64 << 20
+	// maxCurves bounds what has to be compared with each other.
+	maxCurves = 20000
+	// mostReduction bounds the absolute value of reductions, beyond all that can be measured.
+	mostReduction = 1e6
+)
+
+// ErrInvalid is returned for a saved profile that is not valid.
+var ErrInvalid = errors.New("causal: profile")
+
+// Read reads a profile as [Profile.WriteJSON] and the viewer write it, of at most
+// [MaxBytes]. It checks all values and derives order, slopes and verdicts anew. Keys
+// that it does not know are left out. Errors wrap [ErrInvalid], but for those of r.
+func Read(r io.Reader) (Profile, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return Profile{}, err
+	}
+	if len(text) > MaxBytes {
+		return Profile{}, fmt.Errorf("%w: must have at most %d bytes", ErrInvalid, MaxBytes)
+	}
+	var head struct {
+		API *string `json:"api"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return Profile{}, fmt.Errorf("%w: %s", ErrInvalid, describeJSON(err))
+	}
+	switch {
+	case head.API == nil:
+		return Profile{}, fmt.Errorf("%w: it has no key api: must be one saved by this program", ErrInvalid)
+	case *head.API != API:
+		return Profile{}, fmt.Errorf("%w: api %q: must be %q", ErrInvalid, *head.API, API)
+	}
+	var p Profile
+	if err := json.Unmarshal(text, &p); err != nil {
+		return Profile{}, fmt.Errorf("%w: %s", ErrInvalid, describeJSON(err))
+	}
+	if err := p.validate(); err != nil {
+		return Profile{}, err
+	}
+	p.Finish()
+	return p, nil
+}
+
+// describeJSON says what is wrong in terms of the document, not of Go.
+func describeJSON(err error) string {
+	var (
+		kind   *json.UnmarshalTypeError
+		syntax *json.SyntaxError
+	)
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Sprintf("%s: must be an object", kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("%s: must not be %s", kind.Field, kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("must be JSON: byte %d: %s", syntax.Offset, syntax.Error())
+	}
+	return err.Error()
+}
+
+// validate checks every value that something is computed from.
+func (p *Profile) validate() error {
+	v := &validate.Errors{}
+	v.That(len(p.Curves) <= maxCurves, "curves", nil, "must be at most %d, not %d", maxCurves, len(p.Curves))
+	v.That(p.Iterations >= 0 && p.Experiments >= 0 && p.Rejected >= 0 && p.Delay >= 0, "iterations, experiments, rejected and delay_ns", nil, "must not be negative")
+	for i, c := range p.Curves {
+		if v.Full() {
+			break
+		}
+		c.validate(v, fmt.Sprintf("curves[%d]", i))
+	}
+	v.That(len(p.Changes) <= maxCurves, "changes", nil, "must be at most %d, not %d", maxCurves, len(p.Changes))
+	for i, c := range p.Changes {
+		if v.Full() {
+			break
+		}
+		c.validate(v, fmt.Sprintf("changes[%d]", i))
+	}
+	if r := p.Recorded; r != nil {
+		v.That(min(r.Length, r.CPU, r.Others, r.Stolen, r.Throttled, r.Stalled) >= 0 && r.Windows >= 0, "recorded", nil, "must not be negative")
+		v.That(r.Starved >= 0 && r.Starved < 1, "recorded.starved", r.Starved, "must be in [0, 1)")
+		v.That(len(r.Progress) <= maxCurves, "recorded.progress", nil, "must be at most %d, not %d", maxCurves, len(r.Progress))
+		for i, x := range r.Progress {
+			if v.Full() {
+				break
+			}
+			key := fmt.Sprintf("recorded.progress[%d]", i)
+			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0 && x.Deviation <= 1, key, nil, "must be in range")
+			v.That(x.Loop == "" || x.Loop == LoopOpen || x.Loop == LoopClosed, key+".loop", x.Loop, "must be %q or %q", LoopOpen, LoopClosed)
+		}
+	}
+	for i, w := range p.Waiting {
+		v.That(w.Attributed >= 0 && w.Unattributed >= 0, fmt.Sprintf("waiting[%d]", i), nil, "must not be negative")
+		if v.Full() {
+			break
+		}
+	}
+	for i, t := range p.Tallies {
+		if v.Full() {
+			break
+		}
+		v.That(t.Speedup >= 0 && t.Speedup <= 1 && t.Effective >= 0 && t.Delay >= 0, fmt.Sprintf("tallies[%d]", i), nil, "must be in range")
+	}
+	return v.Err(ErrInvalid)
+}
+
+func (c Curve) validate(v *validate.Errors, key string) {
+	switch c.Mode {
+	case ModeOverlap, ModeDilation, ModeReplay:
+	default:
+		v.That(false, key+".mode", c.Mode, "must be %q, %q or %q", ModeOverlap, ModeDilation, ModeReplay)
+	}
+	v.That(c.Metric != "", key+".metric", nil, "must not be empty")
+	v.That(c.BasePeriod >= 0 && c.BasePeriod <= 24*time.Hour, key+".base_period_ns", int64(c.BasePeriod), "must be in [0, %d]", 24*time.Hour)
+	seen := map[float64]bool{}
+	for i, e := range c.Effects {
+		at := fmt.Sprintf("%s.effects[%d]", key, i)
+		v.That(e.Speedup > 0 && e.Speedup <= 1, at+".speedup", e.Speedup, "must be in (0, 1]")
+		v.That(!seen[e.Speedup], at+".speedup", e.Speedup, "must not be repeated")
+		seen[e.Speedup] = true
+		e.validate(v, at)
+	}
+}
+
+func (e Effect) validate(v *validate.Errors, at string) {
+	v.That(e.Samples >= 0 && e.Outliers >= 0 && len(e.Reductions) <= e.Samples, at, nil, "samples, outliers and reductions must be numbers of samples")
+	v.That(e.Lo <= e.Reduction && e.Reduction <= e.Hi, at+".reduction", e.Reduction, "must be in [lo, hi], which is [%g, %g]", e.Lo, e.Hi)
+	for _, x := range append([]float64{e.Lo, e.Hi, e.StdErr, e.ThroughputGain}, e.Reductions...) {
+		if math.Abs(x) > mostReduction {
+			v.That(false, at, x, "must be in [-%g, %g]", mostReduction, mostReduction)
+			return
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package profile
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A WithheldCode names a reason why there is no number.
+type WithheldCode string
+
+// The reasons, each with the parameters of [Withheld] that belong to it.
+const (
+	WithheldIterations   WithheldCode = "few_iterations"  // Count were measured, Need are needed; Measured
+	WithheldStartedAs    WithheldCode = "started_as"      // spans of the region start as Name, and get their name later
+	WithheldNoSpans      WithheldCode = "no_spans"        // no span of the region ended in the experiments
+	WithheldFewSpans     WithheldCode = "few_spans"       // Count of them ended in Of experiments, Need in each are needed
+	WithheldElsewhere    WithheldCode = "spans_elsewhere" // of Elapsed the region's spans took Took, and experiments saw Saved
+	WithheldOtherPath    WithheldCode = "other_path"      // Part of the visits came from other spans than without delay
+	WithheldCallsItself  WithheldCode = "calls_itself"    // the process called itself Count times for Of visits
+	WithheldUnknownWaits WithheldCode = "unknown_waits"   // Part of the waiting in the warm-up was for unknown goroutines
+	WithheldSaturated    WithheldCode = "saturated"       // processors were short for Part of the time
+	WithheldNotInserted  WithheldCode = "not_inserted"    // Part of the delays could be inserted
+	WithheldOwed         WithheldCode = "owed"            // Part of the delays was still owed at the end
+	WithheldStretched    WithheldCode = "stretched"       // the period grew by Part, above 1, of what all spans were stretched by
+	WithheldUnattributed WithheldCode = "unattributed"    // of Part of the waiting it is not known what ended it
+	WithheldSelfCheck    WithheldCode = "self_check"      // Count of Of intervals without delay leave out zero
+	WithheldWindows      WithheldCode = "few_windows"     // Count recorded windows were simulated, Need are needed
+	WithheldDeviation    WithheldCode = "deviation"       // simulated with nothing changed, it is off by more than Part
+	WithheldStuck        WithheldCode = "stuck"           // simulated, nothing could go on
+	WithheldVisits       WithheldCode = "few_visits"      // too few visits of the progress point in recordings
+	WithheldSlower       WithheldCode = "slower"          // simulated with a region faster, the program became much slower
+	WithheldStarved      WithheldCode = "starved"         // goroutines had no processor for most of the time
+	WithheldChoices      WithheldCode = "choices"         // select statements without example in the recordings decide
+	WithheldConditions   WithheldCode = "conditions"      // condition variables, of which recordings do not tell enough
+	WithheldBounds       WithheldCode = "no_bounds"       // the bounds of the effect are not among the metrics
+	WithheldOther        WithheldCode = "other"           // Text has it: a reason that has no code, or had none when it was saved
+)
+
+// A Withheld is a reason why there is no number, with the parameters that its code names; the others are zero. The zero Withheld is none.
+// In JSON it also has "text", a sentence for people.
+type Withheld struct {
+	Code WithheldCode `json:"code"`
+	// Count, Of and Need are numbers of things, Part is a share in [0, 1], or of [WithheldStretched] a factor.
+	Count int64   `json:"count,omitempty"`
+	Of    int64   `json:"of,omitempty"`
+	Need  int64   `json:"need,omitempty"`
+	Part  float64 `json:"part,omitempty"`
+	// Name is a span's.
+	Name    string        `json:"name,omitempty"`
+	Took    time.Duration `json:"took_ns,omitempty"`
+	Saved   time.Duration `json:"saved_ns,omitempty"`
+	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
+	// Measured is what there was instead.
+	Measured Measured `json:"measured,omitzero"`
+	// Text is the sentence of [WithheldOther], and that of a code of a later version.
+	Text string `json:"text,omitempty"`
+}
+
+// Measured is what was measured where that is too little for a number.
+type Measured struct {
+	// Visits are those of the progress point in Elapsed, Spans the region's; negative if that is not known.
+	Visits  uint64        `json:"visits,omitempty"`
+	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
+	Spans   int64         `json:"spans,omitempty"`
+	// Inserted is the delay inserted of what was Owed.
+	Inserted time.Duration `json:"inserted_ns,omitempty"`
+	Owed     time.Duration `json:"owed_ns,omitempty"`
+	// Rejected is how many experiments were thrown away.
+	Rejected int `json:"rejected,omitempty"`
+}
+
+// MarshalJSON adds the sentence.
+func (w Withheld) MarshalJSON() ([]byte, error) {
+	type plain Withheld // without this method
+	w.Text = w.String()
+	return json.Marshal(plain(w))
+}
+
+// UnmarshalJSON reads an object, or a string as [WithheldOther]: profiles were saved so once.
+func (w *Withheld) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		*w = Withheld{Code: WithheldOther}
+		return json.Unmarshal(text, &w.Text)
+	}
+	type plain Withheld
+	if err := json.Unmarshal(text, (*plain)(w)); err != nil {
+		return err
+	}
+	if w.Code == "" {
+		w.Code = WithheldOther
+	}
+	if w.sentence() != "" { // of a code that is known here: it is made anew
+		w.Text = ""
+	}
+	return nil
+}

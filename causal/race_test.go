@@ -1,6 +1,0 @@
-//go:build race
-
-package causal
-
-// raceFactor is by how much the race detector makes a program slower.
-const raceFactor = 10

@@ -1,0 +1,45 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/pprof"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/replay"
+)
+
+// HeaderMachine is the header in which a viewer tells [Trace.Machine], as JSON, beside a trace.
+const HeaderMachine = "Otelprof-Machine"
+
+// A Trace is an execution trace of the process, for [replay.Read].
+type Trace struct {
+	io.Reader
+	Bytes   int            // from the beginning of the trace to its end
+	Machine replay.Machine // what became of the processors meanwhile, for [replay.Recording.Ran]
+}
+
+// RecordTrace records the program as [Controller.Record] does, for d, in [MinWindow, MaxWindow], or until there are 64 MiB, and
+// returns the trace in place of an analysis, for questions about functions and about the program built in another way. The trace is in
+// memory for as long as it is referred to. It has no part in the [Controller.Profile].
+//
+// With samples a CPU profile is on meanwhile, 100 samples for each second of computing, so that functions which compute are
+// known; if others take one already, the trace has the samples of that.
+//
+// Errors are those of Record. It may be called at the same time as all other methods.
+func (c *Controller) RecordTrace(ctx context.Context, d time.Duration, samples bool) (*Trace, error) {
+	ctx, done, err := c.mayRecord(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if samples && pprof.StartCPUProfile(io.Discard) == nil {
+		defer pprof.StopCPUProfile()
+	}
+	w, err := c.recorder.Window(ctx, d)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRecording, err)
+	}
+	return &Trace{w.Reader(), w.Bytes(), replay.Machine(w.Load)}, nil
+}

@@ -1,0 +1,162 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+)
+
+// What operations are assumed must agree with when goroutines waited: a lock is free for a goroutine that does not wait, a channel has an
+// element for one that receives at once, and has always the same number of elements when a receiver waits.
+
+// An incident is an operation, or the beginning of a wait, in the order of time.
+type incident struct {
+	at     int32 // event
+	rank   float64
+	g      int32
+	letter byte // that of an operation, upper case where a wait begins
+	seen   bool
+	op     int32 // the operation: first those that are seen, then those that are inferred
+}
+
+// contradicted returns which part of the operations and waits contradict each other, 1 if they cannot be those of one object.
+func (x *explanation) contradicted() float64 {
+	if x.lock {
+		return x.locks()
+	}
+	return x.counts()
+}
+
+func (x *explanation) incidents() []incident {
+	var all []incident
+	for k, i := range x.seen {
+		a := &x.t.actions[i]
+		e := incident{at: a.from, g: a.g, letter: x.t.slots[a.slot].letter, seen: true, op: int32(k)}
+		if !a.waited {
+			all = append(all, e)
+			continue
+		}
+		if !a.since {
+			begin := e
+			begin.letter -= 'a' - 'A'
+			all = append(all, begin)
+		}
+		switch {
+		case a.given >= 0: // behind what lets it go on
+			e.at, e.rank = a.given, 0.5
+			all = append(all, e)
+		case a.to >= 0:
+			e.at = a.to
+			all = append(all, e)
+		}
+	}
+	for k, u := range x.told {
+		all = append(all, incident{u.before - 1, 1 + u.rank, u.g, u.letter, false, int32(len(x.seen) + k)})
+	}
+	slices.SortStableFunc(all, func(a, b incident) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
+	return all
+}
+
+// leastWaits is how often a channel must have been found empty for that to be known.
+const leastWaits = leastHandovers / 2
+
+// counts holds the operations against those of one channel, and finds its capacity.
+func (x *explanation) counts() float64 {
+	level := int32(0)
+	all := x.incidents()
+	lowest := int32(0)
+	empty, full := map[int32]int{}, map[int32]int{}
+	for _, e := range all {
+		switch {
+		case e.letter == 'R':
+			empty[level]++
+		case e.letter == 'S':
+			full[level]++
+		case e.seen: // it ends a wait: what one puts in, the other one takes out
+		case e.letter == 's':
+			level++
+		case e.letter == 'r':
+			level--
+		}
+		lowest = min(lowest, level)
+	}
+	nothing, waits, right := usual(empty)
+	everything, more, rightToo := usual(full)
+	wrong := waits - right + more - rightToo
+	total := waits + more
+	x.capacity = unlimited
+	if more > 0 {
+		if waits < leastWaits {
+			nothing = lowest
+		}
+		x.capacity = everything - nothing
+	}
+	if x.capacity < 0 || more > 0 && waits < leastWaits && !x.places() {
+		return 1
+	}
+	level = 0
+	for _, e := range all {
+		if e.seen {
+			continue
+		}
+		total++
+		switch e.letter {
+		case 's':
+			if more > 0 && level >= everything {
+				wrong++
+			}
+			level++
+		case 'r':
+			if waits >= leastWaits && level <= nothing {
+				wrong++
+			}
+			level--
+		}
+	}
+	return float64(wrong) / float64(max(1, total))
+}
+
+// places reports whether the elements are places that goroutines have: each is received by the goroutine that sent it, or by one that
+// this one has started. Of another channel that is never found empty it is not known how many elements it holds.
+func (x *explanation) places() bool {
+	sent, received := map[int32]int{}, map[int32]int{}
+	all := 0
+	each := func(g int32, letter byte) {
+		if letter == 's' {
+			sent[g]++
+		} else {
+			received[g]++
+			all++
+		}
+	}
+	for _, i := range x.seen {
+		each(x.t.actions[i].g, x.t.slots[x.t.actions[i].slot].letter)
+	}
+	for _, u := range x.told {
+		each(u.g, u.letter)
+	}
+	theirs := 0
+	for g, n := range received {
+		own := min(n, sent[g])
+		sent[g] -= own
+		theirs, received[g] = theirs+own, n-own
+	}
+	for g, n := range received {
+		if by := x.t.parents[g]; n > 0 && by >= 0 {
+			own := min(n, sent[by])
+			sent[by] -= own
+			theirs += own
+		}
+	}
+	return float64(theirs) >= fairness*float64(all)
+}
+
+// usual returns the number that is counted most often, the least of several, and how many were counted.
+func usual(counts map[int32]int) (number int32, all, most int) {
+	for n, c := range counts {
+		all += c
+		if c > most || c == most && n < number {
+			number, most = n, c
+		}
+	}
+	return number, all, most
+}

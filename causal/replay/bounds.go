@@ -1,0 +1,157 @@
+package replay
+
+import (
+	"math"
+	"strings"
+)
+
+// Where it is not known of which object waits are, the truth is bounded from both sides by other translations of the recording.
+
+// An alternative is another translation of the same recording, and its replay of nothing changed.
+type alternative struct {
+	p    *program
+	base outcome
+	// most tells that it bounds the truth only from above.
+	most bool
+}
+
+// alternatives returns the translations that bound what p says, of those that meet the recording as well.
+func alternatives(rec *Recording, whole *completion, p *program, w *window) []alternative {
+	if rec.operated() {
+		return nil
+	}
+	if !w.whole { // without the time that is left out
+		rec = p.rec
+	}
+	var all []alternative
+	add := func(other *program, most bool) {
+		base := simulate(other, change{}, rec.End-rec.Start)
+		if other.misses(&base, rec.End-rec.Start) <= MaxDeviation {
+			all = append(all, alternative{other, base, most})
+		}
+	}
+	if w.inferred && (!w.whole || w.ordered > incidental) {
+		add(newProgram(rec, false), false)
+	}
+	if p.limited {
+		endless := *p.rec
+		endless.endless = true
+		add(newProgram(&endless, true), true)
+	}
+	if w.whole {
+		w.ordered = max(w.ordered, whole.several)
+		for _, r := range whole.others {
+			if r != p.rec {
+				add(newProgram(r, true), false)
+			}
+		}
+	}
+	if tight := newProgram(p.rec, w.inferred); tight.confine() {
+		add(tight, false)
+	}
+	other := newProgram(p.rec, false)
+	if waited := other.unlock(); waited > incidental {
+		w.ordered = max(w.ordered, waited)
+		add(other, true)
+	}
+	return all
+}
+
+// unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine held them. In the faster program they would wait
+// for longer, since more of them are there at a time, but where the lock's holder is faster. It returns which part of the window
+// that takes, at most 1.
+func (p *program) unlock() float64 {
+	var total int64
+	given := make([]bool, p.tokens)
+	locks := map[int32]bool{}
+	isLock := func(site int32) bool {
+		is, known := locks[site]
+		if !known {
+			is = p.rec.sites[site].excludes()
+			locks[site] = is
+		}
+		return is
+	}
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWait && isLock(o.site) {
+				total += o.d
+				given[o.arg] = true
+				o.kind, o.set = opOut, 0
+			}
+		}
+	}
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWake && given[o.arg] {
+				o.kind, o.d = opRun, 0
+			}
+		}
+	}
+	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
+}
+
+// excludes reports whether a goroutine waits there for a lock or a condition variable.
+func (s Site) excludes() bool {
+	for _, f := range s.Frames {
+		if strings.HasPrefix(f.Func, "sync.(*Mutex).") || strings.HasPrefix(f.Func, "sync.(*RWMutex).") || strings.HasPrefix(f.Func, "sync.(*Cond).") {
+			return true
+		}
+	}
+	return false
+}
+
+// ordered returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
+func (p *program) ordered() float64 {
+	var total int64
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWait && (o.reason == waitMutex || o.reason == waitSend || o.reason == waitReceive || o.reason == waitSelect || o.reason == waitBusy) {
+				total += o.d
+			}
+		}
+	}
+	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
+}
+
+// bound adds what an alternative says, unless the order that it keeps comes to a contradiction.
+func (w *window) bound(q question, other *alternative, o *outcome, i int, d int64) {
+	if o.broken > other.base.broken {
+		return
+	}
+	w.extend(q, &other.base, o, i, d, func(x *sample, reduction float64) {
+		if !other.most {
+			lower(&x.least, reduction)
+		}
+		raise(&x.most, reduction)
+	})
+}
+
+// extend has each metric's sample take in another answer.
+func (w *window) extend(q question, base, o *outcome, i int, d int64, take func(x *sample, reduction float64)) {
+	each := func(m Metric, reduction float64) {
+		q.metric = m
+		if x, ok := w.effects[q]; ok && !math.IsNaN(reduction) {
+			take(&x, reduction)
+			w.effects[q] = x
+		}
+	}
+	each(Throughput, 1-period(o.visits[i], d)/period(base.visits[i], d))
+	before, after := base.settled(i), o.settled(i)
+	for _, l := range quantiles {
+		each(l.metric, 1-quantile(after, l.at)/quantile(before, l.at))
+	}
+}
+
+// lower and raise put a number in place of one that it lies beyond, or of NaN.
+func lower(x *float64, v float64) {
+	if !(*x < v) {
+		*x = v
+	}
+}
+
+func raise(x *float64, v float64) {
+	if !(*x > v) {
+		*x = v
+	}
+}

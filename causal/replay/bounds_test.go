@@ -1,0 +1,100 @@
+package replay
+
+import (
+	"math"
+	"testing"
+)
+
+// refreshed is a client that takes 3 ms, then waits 2 ms for a lock that another goroutine, which comes each 6 ms or so, has, and then
+// takes 1 ms. The trace is one of stock Go.
+func refreshed(t *testing.T) *Recording {
+	t.Helper()
+	const client, refresher, atLock, atTimer = 1, 2, 1, 2
+	b := NewRecorder(0, 2)
+	b.Running(0, client)
+	b.Waiting(0, refresher)
+	outside := Region{"shop", "outside"}
+	last := func() *event { return &b.r.events[len(b.r.events)-1] }
+	next := int64(0)
+	for turn := range int64(100) {
+		at := next
+		next = at + 6*ms + (turn*turn*7%11-5)*ms/20 // nothing is on a timetable
+		b.Open(at+1000, client, uint64(turn+1), 0, outside)
+		b.Wait(at+2000, client, atTimer)
+		last().arg = waitTimer
+		b.Ready(at+3*ms, client, -1)
+		b.Start(at+3*ms+1000, client, 0)
+		b.Close(at+3*ms+2000, client, uint64(turn+1))
+		b.Wait(at+3*ms+3000, client, atLock)
+		last().arg = waitMutex
+		b.Ready(at+5*ms, refresher, -1)
+		b.Start(at+5*ms+1000, refresher, 1)
+		b.Ready(at+5*ms+2000, client, refresher)
+		last().site = 3
+		b.Start(at+5*ms+3000, client, 0)
+		b.Wait(at+5*ms+4000, refresher, atTimer)
+		last().arg = waitTimer
+		b.Wait(at+5*ms+5000, client, atTimer)
+		last().arg = waitTimer
+		b.Ready(next-2000, client, -1)
+		b.Start(next-1000, client, 0)
+		b.Visit(next-500, client, "done")
+	}
+	b.place(3)
+	b.r.sites[atLock].Frames = []Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.client"}}
+	b.r.sites[atTimer].Frames = []Frame{{Func: "time.Sleep"}, {Func: "main.wait"}}
+	b.r.sites[3].Frames = []Frame{{Func: "sync.(*Mutex).Unlock"}, {Func: "main.refresh"}}
+	rec := recorded(t, b, next)
+	return rec
+}
+
+// TestBounds bounds an answer from both sides where it is not known which lock a goroutine waits for: with the recorded order kept
+// the client would wait for the refresher just the same; for as long as it did, it would have 1.5 of 6 ms less.
+func TestBounds(t *testing.T) {
+	study, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range LeastWindows {
+		if err := study.Add(t.Context(), refreshed(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := false
+	for _, a := range study.Result().Answers {
+		if a.Metric != Throughput || a.Point != "done" {
+			continue
+		}
+		found = true
+		if a.Withheld != WithheldNone || math.Abs(a.Reduction) > 0.02 || a.Lo > 0 || a.Hi < 0.25 || a.Hi > 0.3 {
+			t.Errorf("%+v, want about 0 between 0 and 0.25", a)
+		}
+	}
+	if !found {
+		t.Error("no answer")
+	}
+}
+
+// TestBoundsOfContradiction leaves out what an order says that was kept only since waits were given up.
+func TestBoundsOfContradiction(t *testing.T) {
+	q := question{point: "done", metric: Throughput}
+	w := &window{effects: map[question]sample{q: {before: 10, after: 5, least: math.NaN(), most: math.NaN(), visits: 20}}}
+	visits := func(period int64) [][]int64 {
+		var v []int64
+		for i := range int64(20) {
+			v = append(v, i*period)
+		}
+		return [][]int64{v}
+	}
+	other := &alternative{base: outcome{visits: visits(10), durations: [][]int64{nil}}}
+	o := outcome{visits: visits(8), durations: [][]int64{nil}, broken: 1}
+	w.bound(q, other, &o, 0, 200)
+	if x := w.effects[q]; !math.IsNaN(x.least) || !math.IsNaN(x.most) {
+		t.Errorf("%+v, want no bounds", x)
+	}
+	o.broken = 0
+	w.bound(q, other, &o, 0, 200)
+	if x := w.effects[q]; math.Abs(x.least-0.2) > 1e-9 || math.Abs(x.most-0.2) > 1e-9 {
+		t.Errorf("%+v, want bounds of 0.2", x)
+	}
+}

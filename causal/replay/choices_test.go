@@ -1,0 +1,160 @@
+package replay
+
+import (
+	"math"
+	"testing"
+)
+
+const (
+	asker  = 1
+	server = 2
+)
+
+// An asking records a goroutine that asks a server and waits for the answer in a select statement.
+type asking struct {
+	*Recorder
+	now, id int64
+}
+
+// sleeps has a goroutine wait for a timer until a time.
+func (a *asking) sleeps(g, until int64, site int32) {
+	a.waits(g, site, waitTimer)
+	a.Ready(until, g, -1)
+	a.Start(until+1, g, g-1)
+	a.now = until + 1
+}
+
+func (a *asking) waits(g int64, site, reason int32) {
+	a.now++
+	a.add(event{kind: evWait, at: a.now, g: a.goroutine(g), by: noWaker, site: site, arg: reason})
+}
+
+func (a *asking) operates(g int64, letter byte, object uint64) {
+	a.now++
+	a.Operate(a.now, g, letter, object, 1)
+}
+
+const (
+	asked    = 70
+	answered = 60
+)
+
+// asks has the server work for d. If that is longer than 5 ms, the asker does something else for 2 ms when the time is over,
+// waits for the answer and then for 2 ms more. It ends with a visit 1 ms later.
+func (a *asking) asks(d int64) {
+	began := a.now
+	a.operates(asker, 's', asked)
+	a.now++
+	a.Ready(a.now, server, asker)
+	a.operates(asker, 'Y', 0)
+	a.waits(asker, 1, waitSelect)
+	a.now++
+	a.Start(a.now, server, 1)
+	a.operates(server, 'r', asked)
+	a.id++
+	a.now++
+	a.Open(a.now, server, uint64(a.id), 0, Region{Name: "serve"})
+	a.waits(server, 2, waitTimer)
+	late := d > 5*ms
+	if late {
+		a.now = began + 5*ms
+		a.Ready(a.now, asker, -1)
+		a.now++
+		a.Start(a.now, asker, 0)
+		a.sleeps(asker, began+7*ms, 5)
+		a.operates(asker, 'R', answered)
+		a.waits(asker, 6, waitReceive)
+	}
+	a.now = began + d
+	a.Ready(a.now, server, -1)
+	a.now++
+	a.Start(a.now, server, 1)
+	a.now++
+	a.Close(a.now, server, uint64(a.id))
+	a.operates(server, 's', answered)
+	a.now++
+	a.Ready(a.now, asker, server)
+	a.operates(server, 'R', asked)
+	a.waits(server, 3, waitReceive)
+	a.now++
+	a.Start(a.now, asker, 0)
+	a.operates(asker, 'r', answered)
+	a.now++
+	if late {
+		a.sleeps(asker, a.now+2*ms, 7)
+	}
+	a.sleeps(asker, a.now+ms, 4)
+	a.now++
+	a.Visit(a.now, asker, "done")
+}
+
+func (a *asking) recording(t *testing.T) *Recording {
+	t.Helper()
+	rec := recorded(t, a.Recorder, a.now+10)
+	return rec
+}
+
+func newAsking() *asking {
+	a := &asking{Recorder: NewRecorder(0, 4)}
+	for _, f := range []string{"main.choose", "main.serve", "main.next", "main.think", "main.meanwhile", "main.late", "main.more", "main.wait", "main.help"} {
+		a.r.sites = append(a.r.sites, Site{[]Frame{{Func: f}}})
+	}
+	a.Running(0, asker)
+	a.Waiting(0, server)
+	return a
+}
+
+// faster returns by which part the time between visits shrinks if "serve" takes half as long, the outcomes of nothing changed and of
+// that.
+func faster(t *testing.T, rec *Recording) (reduction float64, base, half outcome) {
+	t.Helper()
+	p := newProgram(rec, true)
+	d := rec.End - rec.Start
+	base = simulate(p, change{}, d)
+	if missed := p.misses(&base, d); missed > MaxDeviation {
+		t.Fatalf("nothing changed misses the recording by %.1f %%", 100*missed)
+	}
+	half = simulate(p, change{factors: map[int32]float64{0: 0.5}}, d)
+	return 1 - period(half.visits[0], d)/period(base.visits[0], d), base, half
+}
+
+// A server that answered within the time has its client do what it did for answered that came in time, not what it did when the
+// time was over.
+func TestAnElementBeforeTheTimerIsTaken(t *testing.T) {
+	a := newAsking()
+	for i := range int64(60) {
+		a.asks([]int64{3, 9}[i%2] * ms)
+	}
+	got, base, half := faster(t, a.recording(t))
+	// Recorded: 4 ms and 12 ms. With half the work: 2.5 ms and 5.5 ms; with the recorded branches 2.5 ms and 10 ms.
+	if want := 1 - 8.0/16; math.Abs(got-want) > 0.02 {
+		t.Errorf("twice as fast a server: %.3f less time between visits, want %.3f", got, want)
+	}
+	if x := half.straying(&base); x != 0 {
+		t.Errorf("%.3f of the select statements had no example, want none", x)
+	}
+}
+
+// A goroutine that waits for another one by what has no marks cannot go on elsewhere: what would end otherwise is counted.
+func TestAnEndWithoutAnExampleIsCounted(t *testing.T) {
+	a := newAsking()
+	const helper = 3
+	a.Waiting(0, helper)
+	for i := range int64(60) {
+		a.asks([]int64{3, 9}[i%2] * ms)
+		a.waits(asker, 8, waitOther)
+		a.now += ms
+		a.Ready(a.now, helper, -1)
+		a.now++
+		a.Start(a.now, helper, 1)
+		a.now++
+		a.Ready(a.now, asker, helper)
+		a.waits(helper, 9, waitTimer)
+		a.now++
+		a.Start(a.now, asker, 0)
+	}
+	_, base, half := faster(t, a.recording(t))
+	if x := half.straying(&base); x < mostStrayed {
+		t.Errorf("%.3f of the select statements had no example, want more than %.3f", x, mostStrayed)
+	}
+}

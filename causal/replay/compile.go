@@ -1,0 +1,239 @@
+package replay
+
+import "slices"
+
+// A simulation goes through the ops of a program once for each question, so that they are put together for that: all lists in one
+// array, each op in half of a cache line, without those that decide nothing.
+
+// An instruction is an op as a simulation has it.
+type instruction struct {
+	d       int64
+	arg     int32 // also of opAgain where the list goes on, and of opEnd the object that is served, none if there is none
+	late    int32
+	segment int32
+	// ref is, of what is done once, its number; of a send, which element it answers; of opClose, the progress point; of opOut,
+	// how late its timer was, ns; of opArrive, its arrival, and of opUse and opFill, the
+	// number of the load, from 1.
+	ref  int32
+	set  uint16
+	kind opKind
+	// As those of an op.
+	head, tries, row, once, never bool
+}
+
+// answers reports whether it sends what answers an element.
+func (o *instruction) answers() bool { return o.kind == opSend && !o.once && o.ref > 0 }
+
+// The instructions that are not ops.
+const (
+	opRunOn  = opFill + 1 + iota // opRun, and the next one is, too
+	opArrive                     // opOut that ends at a time
+	opAgain                      // the list begins anew
+	opOver                       // here it would, which ends the replay
+	opEnd                        // the list is over
+	opBegin                      // work per time arg begins, see spare.go
+	opDone                       // it ends
+)
+
+// An executable is a program as instructions.
+type executable struct {
+	code     []instruction
+	entries  []entry // by list
+	behind   []int32 // by segment: where its work begins
+	answers  []int32 // by segment: the send that answers it, none if there is none
+	ends     []int32 // by choice: what ended it
+	rounds   []int32 // by choice: where it is over what the list does again and again; 0 where it does not
+	likeOf   []int32 // by choice: where in likes the choices are that ended as it may: for each case, and for a timer
+	likes    [][]int32
+	arrivals []arrival // of opArrive
+	fillings []filling // of stores
+}
+
+// An entry is where a list begins.
+type entry struct {
+	at       int32 // none if there is nothing to do
+	once     bool  // it comes back to something, so that it is not started again
+	gathered bool
+}
+
+// An arrival is when something from outside comes, since the window's beginning, and how much later the next time round.
+type arrival struct{ at, lap int64 }
+
+// A compiler makes an executable.
+type compiler struct {
+	p     *program
+	x     *executable
+	first []int   // by list: its first op among all
+	at    []int32 // by op: its instruction, or that of the next one which is left
+}
+
+// compile returns the program for simulations. Its ops must not change any more.
+func (p *program) compile() *executable {
+	c := compiler{p: p, x: &executable{entries: make([]entry, len(p.lists))}, first: make([]int, len(p.lists))}
+	n := 0
+	for i := range p.lists {
+		c.first[i] = n
+		n += len(p.lists[i].ops) + 1
+	}
+	c.at = make([]int32, n)
+	c.x.code = make([]instruction, 0, c.left())
+	for i := range p.lists {
+		c.list(i)
+	}
+	for k := range c.x.code {
+		if k > 0 && c.x.code[k].kind == opRun && c.x.code[k-1].kind == opRun {
+			c.x.code[k-1].kind = opRunOn
+		}
+	}
+	c.x.behind, c.x.answers, c.x.ends = make([]int32, len(p.segments)), make([]int32, len(p.segments)), make([]int32, len(p.choices))
+	for i, s := range p.segments {
+		c.x.answers[i] = none
+		if i == 0 {
+			continue
+		}
+		c.x.behind[i] = c.of(place{s.list, s.op + 1})
+		if a := p.answers[i]; a.list >= 0 {
+			c.x.answers[i] = c.of(a)
+		}
+	}
+	for _, f := range c.p.fillings {
+		c.x.fillings = append(c.x.fillings, filling{f.list, c.of(place{f.list, f.use}), c.of(place{f.list, f.fill})})
+	}
+	c.x.likeOf, c.x.rounds = make([]int32, len(p.choices)), make([]int32, len(p.choices))
+	for i := range p.choices {
+		c.x.ends[i] = c.of(place{p.choices[i].list, p.choices[i].end})
+		c.x.likeOf[i] = int32(len(c.x.likes))
+		if !c.chooses(i) {
+			continue
+		}
+		for _, object := range append(slices.Clip(p.choices[i].cases), none) {
+			c.x.likes = append(c.x.likes, p.examples(int32(i), object))
+		}
+		if l := &p.lists[p.choices[i].list]; p.statements[p.choices[i].statement].decides && p.choices[i].end < l.to {
+			at := c.of(place{p.choices[i].list, l.roundEnds(p.choices[i].end) + 1})
+			c.x.rounds[i] = at
+			if c.x.code[at-1].kind == opRunOn { // a runner may go on elsewhere there
+				c.x.code[at-1].kind = opRun
+			}
+		}
+	}
+	return c.x
+}
+
+// chooses reports whether a choice is made in a simulation.
+func (c *compiler) chooses(i int) bool {
+	x := &c.p.choices[i]
+	return c.p.lists[x.list].ops[x.op].arg == int32(i)
+}
+
+func (c *compiler) of(at place) int32 { return c.at[c.first[at.list]+int(at.op)] }
+
+// decides reports whether an op does anything in a simulation.
+func (c *compiler) decides(o *op) bool {
+	switch o.kind {
+	case opRun:
+		return o.d > 0
+	case opOpen, opClose:
+		return c.p.pointOf[o.arg] >= 0
+	case opChoose:
+		return o.arg >= 0
+	case opAwait, opSignal: // the waiter has a token, or something that decides anew
+		return false
+	}
+	return true
+}
+
+// left returns how many ops decide something, and the ends of lists.
+func (c *compiler) left() (n int) {
+	for i := range c.p.lists {
+		ops := c.p.lists[i].ops
+		for k := range ops {
+			if c.decides(&ops[k]) {
+				n++
+			}
+		}
+		n += 2
+	}
+	return n
+}
+
+func (c *compiler) emit(x instruction) { c.x.code = append(c.x.code, x) }
+
+func (c *compiler) list(i int) {
+	l := &c.p.lists[i]
+	c.x.entries[i] = entry{none, l.to > 0 || l.serves >= 0, l.gathered}
+	if len(l.ops) == 0 {
+		return
+	}
+	at := c.at[c.first[i]:]
+	c.x.entries[i].at = int32(len(c.x.code))
+	duties := c.p.marks[int32(i)]
+	for k := range l.ops {
+		at[k] = int32(len(c.x.code))
+		switch {
+		case l.to == 0 || k < int(l.to):
+		case k == int(l.to):
+			c.turn(l, at[l.from])
+		case l.serves >= 0 && l.ops[k-1].kind == opReceive: // work begins here
+			c.over(l)
+		}
+		duties = c.marks(duties, k, false)
+		c.op(l, &l.ops[k])
+		duties = c.marks(duties, k, true)
+	}
+	at[len(l.ops)] = int32(len(c.x.code))
+	switch {
+	case l.to > 0 && int(l.to) == len(l.ops):
+		c.turn(l, at[l.from])
+	case l.to > 0:
+		c.over(l)
+	}
+	c.emit(instruction{kind: opEnd, arg: l.serves, ref: l.station})
+}
+
+// turn ends what a list does again and again. What its goroutine does next is up to the next element if it serves; else it begins anew,
+// and other lists may still answer with what stands behind.
+func (c *compiler) turn(l *list, from int32) {
+	c.over(l)
+	if l.serves < 0 {
+		c.emit(instruction{kind: opAgain, arg: from})
+	}
+}
+
+// over ends the replay if a list does that here.
+func (c *compiler) over(l *list) {
+	if l.visits && c.p.travelling {
+		c.emit(instruction{kind: opOver})
+	}
+}
+
+// op adds an op, if it decides something.
+func (c *compiler) op(l *list, o *op) {
+	if !c.decides(o) {
+		return
+	}
+	x := instruction{
+		d: o.d, arg: o.arg, late: o.late, segment: o.segment, ref: o.answers, set: o.set, kind: o.kind,
+		head: o.head, tries: o.tries, row: o.row, once: o.once, never: o.never,
+	}
+	switch {
+	case o.kind == opReceive && o.head:
+		x.ref = l.station
+	case o.kind == opUse, o.kind == opFill:
+		x.ref = o.nth
+	case o.once: // which answers nothing, see reply
+		x.ref = o.nth
+	case o.kind == opClose:
+		x.ref = c.p.pointOf[o.arg]
+	case o.kind == opOut && o.arrives:
+		x.kind, x.ref = opArrive, int32(len(c.x.arrivals))
+		a := arrival{at: o.at - c.p.rec.Start}
+		if l.to > 0 {
+			a.lap = l.ops[l.to-1].at - l.ops[l.from-1].at
+		}
+		c.x.arrivals = append(c.x.arrivals, a)
+	case o.timed():
+		x.ref = int32(min(c.p.tardy, o.d))
+	}
+	c.emit(x)
+}

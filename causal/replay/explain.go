@@ -1,0 +1,338 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A part is the meetings that may be of one lock or channel, and the ends of waits for it from before the window.
+type part struct{ meetings, ends []int32 }
+
+// parts groups the meetings that may be of one lock or channel: at the same places in the code, and of goroutines that meet there.
+// Goroutines that come and go count by where they are created.
+func (t *traces) parts() []part {
+	slots := newUnion(len(t.slots))
+	for _, m := range t.meetings {
+		slots.join(t.actions[m.wait].slot, t.actions[m.wake].slot)
+	}
+	for release, acquire := range t.pairs() {
+		slots.join(acquire, release)
+	}
+	n := int32(len(t.kinds))
+	kinds := newUnion(int(n) + len(t.rec.sites))
+	who := func(g int32) int32 {
+		if k := t.kinds[g]; k >= 0 {
+			return n + k
+		}
+		return g
+	}
+	var all []part
+	for _, group := range grouped(len(t.meetings), func(i int32) int32 { return slots.find(t.actions[t.meetings[i].wait].slot) }) {
+		kinds.reset()
+		for _, i := range group {
+			kinds.join(who(t.meetings[i].waiter.list), who(t.meetings[i].waker.list))
+		}
+		for _, of := range grouped(len(group), func(k int32) int32 { return kinds.find(who(t.meetings[group[k]].waiter.list)) }) {
+			if len(of) < leastHandovers {
+				continue
+			}
+			for k := range of {
+				of[k] = group[of[k]]
+			}
+			p := part{meetings: of}
+			first := t.meetings[of[0]]
+			for _, a := range t.ends {
+				if x := &t.actions[a]; slots.find(x.slot) == slots.find(t.actions[first.wait].slot) && kinds.find(who(x.g)) == kinds.find(who(first.waiter.list)) {
+					p.ends = append(p.ends, a)
+				}
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// A gap is the time between two landmarks of a goroutine, and the actions of one part in it.
+type gap struct {
+	g          int32
+	last, next landmark // 0 where the recording does not tell
+	pair       int32    // of both, where it tells
+	from, to   int32    // events
+	ran, until int64
+	actions    []int32
+}
+
+// An explanation is one lock or channel, or several locks, and the operations on it.
+type explanation struct {
+	t        *traces
+	lock     bool
+	capacity int32
+	meetings []int32
+	seen     []int32  // actions
+	told     []unseen // operations that the recording does not show
+	lockings int      // places in the code where it is locked
+	deal     *deal    // of several locks, else nil
+}
+
+// unseen is an operation that neither waited nor let another goroutine go on.
+type unseen struct {
+	g      int32
+	letter byte
+	before int32 // the event that it comes before
+	rank   float64
+	at     int64
+	slot   int32 // at which it is done elsewhere
+	gap    int32
+}
+
+// mostTried bounds the combinations of assumptions.
+const mostTried = 81
+
+// explain tells the operations of a part by the combination of assumptions that agrees best with the waits, nil if none does.
+func (t *traces) explain(p part) *explanation {
+	x := &explanation{t: t, meetings: p.meetings}
+	var of map[int32]bool
+	x.seen, of = t.actionsOf(p)
+	x.lock = isLock(t.slots[t.actions[x.seen[0]].slot].letter)
+	if x.lock && t.waiting(p.meetings) <= incidental {
+		return nil
+	}
+	gaps := t.gaps(x.seen, of)
+	habits := t.habits(gaps)
+	if !x.lock && !t.queues(p.meetings) {
+		return nil
+	}
+	if x.assume(gaps, habits, x.contradicted) {
+		return x
+	}
+	for _, h := range habits {
+		if h.letter == 'l' {
+			x.lockings++
+		} else if h.letter != 'u' {
+			return nil
+		}
+	}
+	if !x.assume(gaps, habits, func() float64 {
+		x.deal = x.dealt()
+		return x.deal.contradicted()
+	}) {
+		return nil
+	}
+	x.deal.count()
+	return x
+}
+
+// assume tells the operations by the combination of assumptions that is contradicted least, and reports whether that is little.
+func (x *explanation) assume(gaps []gap, habits []habit, contradicted func() float64) bool {
+	choice := make([]assumption, len(habits))
+	var best []assumption
+	least := 1 - fairness
+	for range mostTried {
+		x.tell(gaps, habits, choice)
+		if wrong := contradicted(); wrong < least || wrong == least && best == nil {
+			best, least = slices.Clone(choice), wrong
+		}
+		if least == 0 || !nextChoice(choice, habits) {
+			break
+		}
+	}
+	if best == nil {
+		return false
+	}
+	x.tell(gaps, habits, best)
+	contradicted()
+	return true
+}
+
+// actionsOf returns the operations of a part that are seen, in order.
+func (t *traces) actionsOf(p part) (seen []int32, of map[int32]bool) {
+	of = map[int32]bool{}
+	for _, i := range p.meetings {
+		of[t.meetings[i].wait], of[t.meetings[i].wake] = true, true
+	}
+	for _, a := range p.ends {
+		of[a] = true
+	}
+	for a := range of {
+		seen = append(seen, a)
+	}
+	slices.Sort(seen)
+	return seen, of
+}
+
+// nextChoice goes on to the next combination.
+func nextChoice(choice []assumption, habits []habit) bool {
+	for k := range choice {
+		if habits[k].repeats {
+			continue
+		}
+		if choice[k]++; choice[k] < assumptions {
+			return true
+		}
+		choice[k] = betweenBoth
+	}
+	return false
+}
+
+// waiting returns which part of the window is waited for a lock. Where that is little, it does not matter which goroutine holds it.
+func (t *traces) waiting(part []int32) float64 {
+	var total int64
+	for _, i := range part {
+		total += t.meetings[i].at - t.meetings[i].from
+	}
+	return float64(total) / float64(max(1, t.rec.End-t.rec.Start))
+}
+
+// queues reports whether the goroutine that waits longest is served first, as at one channel (FIFO).
+func (t *traces) queues(part []int32) bool {
+	all := make([]handover, len(part))
+	order := make([]int32, len(part))
+	for k, i := range part {
+		all[k], order[k] = t.meetings[i].handover, int32(k)
+	}
+	fair, judged := inTurn(all, order)
+	return float64(fair) >= fairness*float64(judged)
+}
+
+// gaps returns those of all goroutines that may do what is seen: the ones that do, and those created where they are.
+func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
+	who, kinds := map[int32]bool{}, map[int32]bool{}
+	for _, a := range seen {
+		g := t.actions[a].g
+		who[g] = true
+		if k := t.kinds[g]; k >= 0 {
+			kinds[k] = true
+		}
+	}
+	var all []gap
+	for g := range t.steps {
+		if !who[int32(g)] && (t.kinds[g] < 0 || !kinds[t.kinds[g]]) {
+			continue
+		}
+		now := gap{g: int32(g), from: -1}
+		for _, s := range t.steps[g] {
+			if s.action >= 0 {
+				if of[s.action] && (len(now.actions) == 0 || now.actions[len(now.actions)-1] != s.action) {
+					now.actions = append(now.actions, s.action)
+				}
+				continue
+			}
+			now.next, now.to, now.until = s.mark, s.event, s.ran
+			now.pair = t.pair(now.last, now.next)
+			all = append(all, now)
+			now = gap{g: int32(g), last: s.mark, from: s.event, ran: s.ran}
+		}
+		if len(now.actions) > 0 {
+			now.to, now.until = int32(len(t.rec.events)), now.ran
+			now.pair = t.pair(now.last, 0)
+			all = append(all, now)
+		}
+	}
+	return all
+}
+
+// tell puts the operations in place that are not seen.
+func (x *explanation) tell(gaps []gap, habits []habit, choice []assumption) {
+	x.told = x.told[:0]
+	order := make([]int, len(habits))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(habits[a].where(), habits[b].where()), cmp.Compare(habits[a].letter, habits[b].letter))
+	})
+	for i := range gaps {
+		g := &gaps[i]
+		for rank, k := range order {
+			h := &habits[k]
+			if !h.assumes(g, choice[k]) || slices.ContainsFunc(g.actions, func(a int32) bool { return slices.Contains(h.slots, x.t.actions[a].slot) }) {
+				continue
+			}
+			from, to, low, high := g.from, g.to, g.ran, g.until
+			for _, a := range g.actions {
+				y := &x.t.actions[a]
+				other := slices.IndexFunc(order, func(k int) bool { return slices.Contains(habits[k].slots, y.slot) })
+				if other < rank {
+					from, low = max(from, y.from, y.to), max(low, y.ran)
+				} else if y.from < to {
+					to, high = y.from, min(high, y.ran)
+				}
+			}
+			at := min(max(g.ran+int64(h.where()*float64(g.until-g.ran)), low), high)
+			u := x.t.unseen(g.g, h.letter, from, to, at, float64(rank))
+			u.slot, u.gap = h.slots[0], int32(i)
+			x.told = append(x.told, u)
+		}
+	}
+}
+
+// unseen is an operation of a goroutine when it has run for so long, between two events.
+func (t *traces) unseen(g int32, letter byte, from, to int32, ran int64, rank float64) unseen {
+	u := unseen{g: g, letter: letter, before: to, rank: rank}
+	events := t.rec.events
+	stretches := t.stretches[g]
+	k, _ := slices.BinarySearchFunc(stretches, ran, func(s stretch, ran int64) int { return cmp.Or(cmp.Compare(s.ran, ran), -1) })
+	k = max(0, k-1) // the last one that begins before that, of those between the events
+	for k > 0 && stretches[k].from >= to {
+		k--
+	}
+	for k+1 < len(stretches) && stretches[k].to <= from {
+		k++
+	}
+	if k >= len(stretches) {
+		u.at = events[min(int(to), len(events)-1)].at
+		return u
+	}
+	s := stretches[k]
+	u.at = s.at + ran - s.ran
+	lowest, highest := max(from, s.from)+1, min(to, s.to)
+	n, _ := slices.BinarySearchFunc(events, u.at, func(e event, at int64) int { return cmp.Compare(e.at, at) })
+	u.before = max(min(int32(n), highest), lowest)
+	if int(u.before) < len(events) {
+		u.at = min(u.at, events[u.before].at)
+	}
+	u.at = max(u.at, events[u.before-1].at)
+	return u
+}
+
+// marks adds those of all operations on the object, or on objects from that on. Of is which one each operation is on, nil for one.
+func (x *explanation) marks(all []inserted, object int32, of []int32) []inserted {
+	arg := x.capacity
+	if x.lock {
+		arg = 0
+	}
+	events := x.t.rec.events
+	var now int32
+	add := func(before int32, rank float64, at int64, g int32, letter byte) {
+		all = append(all, inserted{before, rank, event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: now, arg: arg}})
+	}
+	on := func(operation int) {
+		now = object
+		if of != nil {
+			now += of[operation]
+		}
+	}
+	for k, i := range x.seen {
+		on(k)
+		a := &x.t.actions[i]
+		letter := x.t.slots[a.slot].letter
+		switch {
+		case a.waited:
+			if !a.since {
+				add(a.from, 1, events[a.from].at, a.g, letter-('a'-'A'))
+			}
+			if a.to >= 0 {
+				add(a.to+1, -1, events[a.to].at, a.g, letter)
+			}
+		case letter == 'r':
+			add(a.from+1, -1, events[a.from].at, a.g, letter)
+		default:
+			add(a.from, 1, events[a.from].at, a.g, letter)
+		}
+	}
+	for k, u := range x.told {
+		on(len(x.seen) + k)
+		add(u.before, u.rank/1000, u.at, u.g, u.letter)
+	}
+	return all
+}

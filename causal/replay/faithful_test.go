@@ -1,0 +1,67 @@
+package replay
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
+
+// A placer has four places, of which goroutines take one or two, in the order in which they come.
+type placer struct {
+	mu      sync.Mutex
+	free    int
+	waiting []placing
+}
+
+type placing struct {
+	n     int
+	ready chan struct{}
+}
+
+func (p *placer) take(n int) {
+	p.mu.Lock()
+	if p.free >= n && len(p.waiting) == 0 {
+		p.free -= n
+		p.mu.Unlock()
+		return
+	}
+	ready := make(chan struct{})
+	p.waiting = append(p.waiting, placing{n, ready})
+	p.mu.Unlock()
+	<-ready
+}
+
+func (p *placer) give(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free += n
+	for len(p.waiting) > 0 && p.waiting[0].n <= p.free {
+		p.free -= p.waiting[0].n
+		close(p.waiting[0].ready)
+		p.waiting = p.waiting[1:]
+	}
+}
+
+// TestFaithfulOrder does not fall back on the recorded order of waits, which is met in any case, where goroutines wait for long: no
+// rule says for what they wait that take one place or two.
+func TestFaithfulOrder(t *testing.T) {
+	p, places := &stockProgram{}, &placer{free: 4}
+	rec := p.recorded(t, func() {
+		side(7, func(i int) {
+			for n := range 30 {
+				p.span("think", tenth*10)
+				size := 1 + (n+i)%3/2
+				places.take(size)
+				p.span("use", tenth*20*time.Duration(size))
+				places.give(size)
+				mark.LogProgress("done")
+			}
+		})
+	})
+	w := &window{}
+	if q, _ := faithful(rec, rec.completed(), w); !w.inferred && q.ordered() > mostOrdered {
+		t.Errorf("%v of the window is waited in the recorded order, want %v at most", q.ordered(), mostOrdered)
+	}
+}

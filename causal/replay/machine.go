@@ -1,0 +1,104 @@
+package replay
+
+import "time"
+
+// A Machine is what became of processor time while a program was recorded.
+type Machine struct {
+	// CPU is what the program had of it, all threads together; 0 where that is not known.
+	CPU time.Duration `json:"cpu_ns"`
+	// Others is what other programs had, and Stolen what the host of a virtual machine took, on all processors together.
+	Others time.Duration `json:"others_ns"`
+	Stolen time.Duration `json:"stolen_ns"`
+	// Throttled is for how long the program's threads had to wait since they had used up the quota of their cgroup.
+	Throttled time.Duration `json:"throttled_ns"`
+}
+
+func (m *Machine) add(o Machine, part float64) {
+	of := func(d time.Duration) time.Duration { return time.Duration(part * float64(d)) }
+	m.CPU += of(o.CPU)
+	m.Others += of(o.Others)
+	m.Stolen += of(o.Stolen)
+	m.Throttled += of(o.Throttled)
+}
+
+// conditions are under which a recording was made.
+type conditions struct {
+	machine Machine
+	length  int64 // of the recording that they are about, ns
+	// starved is which part of the time that goroutines ran they had no processor. An execution trace does not tell of that: it
+	// takes them to run, so that what they compute seems to take longer by 1/(1-starved).
+	starved float64
+}
+
+// Ran tells under which conditions the program was recorded: how much of the time that its goroutines ran they had a processor,
+// and what took the rest. Parts of the recording that [Recording.Split] makes after that have the same.
+func (r *Recording) Ran(m Machine) {
+	r.conditions = conditions{machine: m, length: r.End - r.Start, starved: starved(int64(m.CPU), r.running())}
+}
+
+const (
+	// sampledEvery is the time between two samples of a CPU profile, ns of processor time. The trace does not tell; runtime/pprof
+	// has no other.
+	sampledEvery = 10_000_000
+	// leastSampled is how many samples tell how much processor time there was, within a tenth.
+	leastSampled = 400
+)
+
+// sampled tells the same by the samples of a CPU profile that was on, which come by processor time.
+func (r *Recording) sampled() {
+	var n int64
+	for i := range r.events {
+		if r.events[i].kind == evSample {
+			n++
+		}
+	}
+	if n >= leastSampled {
+		r.Ran(Machine{CPU: time.Duration(n * sampledEvery)})
+	}
+}
+
+func starved(cpu, running int64) float64 {
+	if cpu <= 0 || cpu >= running {
+		return 0
+	}
+	return 1 - float64(cpu)/float64(running)
+}
+
+// running returns for how long goroutines ran, together, as far as the recording tells, ns.
+func (r *Recording) running() (total int64) {
+	since := make([]int64, r.count)
+	on := make([]bool, r.count)
+	for i := range r.events {
+		e := &r.events[i]
+		now := on[e.g]
+		switch e.kind {
+		case evExists:
+			now = e.arg == stateRunning
+		case evStart, evReturn:
+			now = true
+		case evYield, evWait, evSyscall, evEnd:
+			now = false
+		}
+		if on[e.g] && !now {
+			total += e.at - since[e.g]
+		}
+		if now && !on[e.g] {
+			since[e.g] = e.at
+		}
+		on[e.g] = now
+	}
+	for g, now := range on {
+		if now {
+			total += r.End - since[g]
+		}
+	}
+	return total
+}
+
+// starvedError is how far off an answer may be, in parts of itself and of the time without a processor (steal time): the host or quota
+// would take more of it, or less, from the faster program. Where goroutines had none for more than mostStarved of the time that they ran, there
+// is no answer.
+const (
+	starvedError = 0.3
+	mostStarved  = 0.5
+)

@@ -1,0 +1,209 @@
+package replay
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// computing records goroutines on one processor that compute in turn for so long, with a visit each ms, until a time. The program
+// stands still for a while in the middle.
+func computing(t *testing.T, n int64, slice, still, until int64) *Recording {
+	t.Helper()
+	b := NewRecorder(0, 1)
+	for g := range n {
+		b.Runnable(0, g)
+	}
+	stood := still == 0
+	for at, g := int64(0), int64(0); at < until; g = (g + 1) % n {
+		b.Start(at, g, 0)
+		for end := at + slice; at < end && at < until; {
+			at += ms
+			if at > until/2 && !stood {
+				stood = true
+				at += still
+				end += still
+			}
+			b.Visit(at, g, "done")
+		}
+		b.Yield(at, g)
+	}
+	rec := recorded(t, b, until)
+	return rec
+}
+
+// TestStalls tells the time in which a program stood still from that in which it computed.
+func TestStalls(t *testing.T) {
+	rec := computing(t, 3, 10*ms, 100*ms, 1000*ms)
+	gaps := rec.stalls()
+	if len(gaps) != 1 || gaps[0].to-gaps[0].from != 101*ms {
+		t.Fatalf("stalls %v, want one of 101 ms", gaps)
+	}
+	moving := rec.moving()
+	if moving.End != 899*ms {
+		t.Errorf("without it the recording ends at %d ms, want 899", moving.End/ms)
+	}
+	for i := range moving.events[1:] {
+		if d := moving.events[i+1].at - moving.events[i].at; d < 0 || d > ms {
+			t.Fatalf("%d ns between events %d and %d, want at most 1 ms", d, i, i+1)
+		}
+	}
+	if rec.events[len(rec.events)-1].at != 1000*ms {
+		t.Error("the recording itself has changed")
+	}
+	for name, rec := range map[string]*Recording{
+		"none":            computing(t, 3, 10*ms, 0, 1000*ms),
+		"long operations": steps(t, 100*ms),
+	} {
+		if r := rec.moving(); r != nil {
+			t.Errorf("%s: %v are taken for stalls", name, rec.stalls())
+		}
+	}
+}
+
+// steps records a goroutine that does nothing but compute for so long, again and again.
+func steps(t *testing.T, long int64) *Recording {
+	t.Helper()
+	b := NewRecorder(0, 1)
+	b.Running(0, 1)
+	b.Start(0, 1, 0)
+	for i := range int64(30) {
+		b.Visit((i+1)*long, 1, "done")
+	}
+	rec := recorded(t, b, 31*long)
+	return rec
+}
+
+// TestSlices takes from the recording for how long goroutines are let run while others wait.
+func TestSlices(t *testing.T) {
+	for _, test := range []struct{ recorded, want int64 }{{40 * ms, 40 * ms}, {10 * ms, 10 * ms}, {2 * ms, slice}} {
+		p := newProgram(computing(t, 3, test.recorded, 0, 2000*ms), true)
+		s := &simulation{p: p}
+		s.reset(change{})
+		for range 3 {
+			if got := s.slice(); got != test.want {
+				t.Errorf("goroutines that had their processor for %d ms have it for %d ms, want %d", test.recorded/ms, got/ms, test.want/ms)
+			}
+		}
+	}
+}
+
+// TestOverdue has a goroutine that sleeps for 3 ms, and finds the processor taken for 2 ms more.
+func TestOverdue(t *testing.T) {
+	for name, test := range map[string]struct {
+		procs int
+		want  int64
+	}{"one processor": {1, 3 * ms}, "two, one of them idle": {2, 5 * ms}} {
+		t.Run(name, func(t *testing.T) {
+			b := NewRecorder(0, test.procs)
+			b.Runnable(0, 1)
+			b.Runnable(0, 2)
+			at := int64(0)
+			sleep := func(g, until int64) {
+				b.Wait(at, g, 1)
+				b.r.events[len(b.r.events)-1].arg = waitTimer
+				at = until
+				b.Ready(at, g, -1)
+				b.r.events[len(b.r.events)-1].arg = 1
+			}
+			for i := range 40 {
+				b.Start(at, 1, 0)
+				if i%4 == 0 { // the other one does not compute, and the timer is looked at at once
+					sleep(1, at+3*ms)
+					b.Start(at, 1, 0)
+				}
+				b.Wait(at, 1, 1)
+				b.r.events[len(b.r.events)-1].arg = waitTimer
+				b.Start(at, 2, 0)
+				at += 5 * ms
+				b.Yield(at, 2)
+				b.Ready(at, 1, -1)
+				b.r.events[len(b.r.events)-1].arg = 1
+			}
+			rec := recorded(t, b, at)
+			p := newProgram(rec, true)
+			waits := 0
+			for _, o := range p.lists[0].ops {
+				if o.kind != opOut {
+					continue
+				}
+				waits++
+				if o.d != 3*ms && o.d != test.want {
+					t.Errorf("a wait of %d ns, want 3 ms or %d", o.d, test.want)
+				}
+			}
+			if waits != 50 {
+				t.Errorf("%d waits, want 50", waits)
+			}
+		})
+	}
+}
+
+// TestStarved has a program that computes all the time, and has a processor for a part of it: intervals become wider, and then
+// there are no numbers.
+func TestStarved(t *testing.T) {
+	width := 0.0
+	for _, test := range []struct {
+		cpu  time.Duration // of each second
+		want float64
+		why  Withheld
+	}{{0, 0, WithheldNone}, {1100 * time.Millisecond, 0, WithheldNone}, {700 * time.Millisecond, 0.3, WithheldNone}, {400 * time.Millisecond, 0.6, WithheldStarved}} {
+		s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range LeastWindows {
+			b := NewRecorder(0, 1)
+			b.Running(0, 1)
+			b.Start(0, 1, 0)
+			for i := range uint64(100) {
+				at := int64(i) * 10 * ms
+				b.Open(at, 1, i+1, 0, Region{"test", "half"})
+				b.Close(at+5*ms, 1, i+1)
+				b.Visit(at+10*ms, 1, "done")
+			}
+			rec := recorded(t, b, 1000*ms)
+			rec.Ran(Machine{CPU: test.cpu, Others: 2 * time.Second, Stolen: 30 * time.Millisecond})
+			if err := s.Add(t.Context(), rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := s.Result()
+		if math.Abs(r.Starved-test.want) > 1e-9 || r.Machine.CPU != LeastWindows*test.cpu || r.Machine.Others != LeastWindows*2*time.Second {
+			t.Errorf("%v of a second: starved %v and %+v, want %v", test.cpu, r.Starved, r.Machine, test.want)
+		}
+		for _, a := range r.Answers {
+			if a.Point != "done" || a.Metric != Throughput {
+				continue
+			}
+			if a.Withheld != test.why {
+				t.Errorf("%v of a second: withheld %d, want %d", test.cpu, a.Withheld, test.why)
+			}
+			if a.Withheld == WithheldNone {
+				if a.Lo > 0.25 || a.Hi < 0.25 || (a.Hi-a.Lo < width) || test.want > 0 && a.Hi-a.Lo < width+0.02 {
+					t.Errorf("%v of a second: %v to %v, want 0.25 within, wider where it had no processor", test.cpu, a.Lo, a.Hi)
+				}
+				width = a.Hi - a.Lo
+			}
+		}
+	}
+}
+
+// TestHarm withholds all numbers at a progress point where a faster region made the replay much slower.
+func TestHarm(t *testing.T) {
+	for harm, want := range map[float64]Withheld{0.04: WithheldNone, 0.3: WithheldSlower} {
+		region := Region{"test", "query"}
+		q := question{region, 0.5, "done", Throughput}
+		s := &Study{}
+		for range LeastWindows {
+			s.windows = append(s.windows, &window{
+				checks: map[string]Check{"done": {Point: "done", Visits: 100, Period: 10 * ms, Replayed: 10 * ms}},
+				harm:   map[string]float64{"done": harm}, asked: map[ask]bool{{region, 0.5}: true},
+				effects: map[question]sample{q: {before: 10 * ms, after: 8 * ms, least: math.NaN(), most: math.NaN(), visits: 100}},
+			})
+		}
+		if a := s.Result().Answers[0]; a.Withheld != want {
+			t.Errorf("made slower by %v: withheld %d, want %d", harm, a.Withheld, want)
+		}
+	}
+}

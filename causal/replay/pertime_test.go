@@ -1,0 +1,205 @@
+package replay
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A cachedService has clients of a value that is loaded now and then.
+type cachedService struct {
+	clients   int
+	use, load float64 // how long these take on average, ns
+	even      bool    // uses take all the same time
+	// stale reports whether a client's n-th request has to load, at a time, when the value was loaded last.
+	stale func(s *cachedState, client, n int, at int64) bool
+}
+
+// A cachedState is what the service has in common.
+type cachedState struct {
+	loaded  int64 // when the last load was over
+	loading bool  // one is under way
+	uses    int   // since the last load
+	random  *rand.Rand
+}
+
+// record runs the service, and returns the recording and the time between visits.
+func (c cachedService) record(t *testing.T) (*Recording, float64) {
+	t.Helper()
+	const end = 10_000 * ms
+	b := NewRecorder(0, c.clients+1)
+	for _, f := range []string{"main.use", "main.load"} {
+		b.r.sites = append(b.r.sites, Site{[]Frame{{Func: "time.Sleep"}, {Func: f}}})
+	}
+	var events []event
+	note := func(at int64, g int, e event) {
+		e.at, e.g, e.by = at, b.goroutine(int64(g)), noWaker
+		events = append(events, e)
+	}
+	// sleeps adds a span that takes d.
+	sleeps := func(at, d int64, g int, name string, site int32) {
+		ref := int32(len(b.r.spans))
+		b.r.spans = append(b.r.spans, span{region: b.regionOf(Region{Name: name}), parent: -1})
+		note(at, g, event{kind: evOpen, ref: ref})
+		note(at+500, g, event{kind: evWait, site: site, arg: waitTimer})
+		note(at+500+d, g, event{kind: evReady})
+		note(at+1000+d, g, event{kind: evStart, arg: int32(g)})
+		note(at+1500+d, g, event{kind: evClose, ref: ref})
+	}
+	s := cachedState{random: rand.New(rand.NewPCG(1, 2)), loaded: -1 << 40}
+	type client struct {
+		next, loads int64
+		n           int
+	}
+	all := make([]client, c.clients)
+	for g := range all {
+		b.Running(0, int64(g))
+		all[g].next = int64(1000 * (g + 1))
+	}
+	about := func(d float64) int64 { return int64(d * (0.5 + s.random.Float64())) }
+	var visits []int64
+	for {
+		g := 0
+		for k := range all {
+			if all[k].next < all[g].next {
+				g = k
+			}
+		}
+		x := &all[g]
+		at := x.next
+		if at >= end {
+			break
+		}
+		if x.loads > 0 { // it has loaded: others see that from now on
+			x.loads = 0
+			s.loaded, s.loading = at, false
+		} else if x.n++; c.stale(&s, g, x.n, at) {
+			d := about(c.load)
+			sleeps(at, d, g, "load", 2)
+			s.loading, s.uses, x.loads, x.next = true, 0, d, at+d+2000
+			continue
+		}
+		s.uses++
+		d := about(c.use)
+		if c.even {
+			d = int64(c.use)
+		}
+		sleeps(at, d, g, "use", 1)
+		at += d + 2000
+		note(at, g, event{kind: evVisit, ref: b.pointOf("done")})
+		visits = append(visits, at)
+		x.next = at + 500
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range events {
+		if e.at < end {
+			b.add(e)
+		}
+	}
+	slices.Sort(visits)
+	n, _ := slices.BinarySearch(visits, int64(end))
+	return recorded(t, b, end), period(visits[:n], end)
+}
+
+// cachedServices have values that are loaded by different rhythms.
+var cachedServices = map[string]struct {
+	cachedService
+	want rhythm
+}{
+	"time to live": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
+		return !s.loading && at >= s.loaded+10*ms
+	}}, perTime},
+	"long time to live": {cachedService{clients: 6, use: 4 * ms, load: 30 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
+		return !s.loading && at >= s.loaded+60*ms
+	}}, perTime},
+	"time to live, of whoever comes": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
+		return at >= s.loaded+30*ms
+	}}, perTime},
+	"rarely": {cachedService{clients: 2, use: 4 * ms, load: 40 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
+		return !s.loading && at >= s.loaded+200*ms
+	}}, unclear},
+	"by chance": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, _ int64) bool {
+		return s.random.IntN(5) == 0
+	}}, perVisit},
+	"each fifth": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(_ *cachedState, client, n int, _ int64) bool {
+		return n%5 == client%5
+	}}, perVisit},
+	"one client, each fifth": {cachedService{clients: 1, use: 4 * ms, load: 6 * ms, stale: func(_ *cachedState, _, n int, _ int64) bool {
+		return n%5 == 0
+	}}, perVisit},
+	"one client, all the same": {cachedService{clients: 1, use: 4 * ms, load: 6 * ms, even: true, stale: func(_ *cachedState, _, n int, _ int64) bool {
+		return n%5 == 0
+	}}, unclear},
+	"one client, time to live": {cachedService{clients: 1, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
+		return at >= s.loaded+30*ms
+	}}, perTime},
+	"so many uses": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, _ int64) bool {
+		return s.uses >= 20
+	}}, perVisit},
+	"some clients": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, client, _ int, _ int64) bool {
+		return client == 0 && s.random.IntN(3) == 0
+	}}, perVisit},
+}
+
+// TestRhythm tells work per time from work per visit.
+func TestRhythm(t *testing.T) {
+	for name, tc := range cachedServices {
+		t.Run(name, func(t *testing.T) {
+			rec, _ := tc.record(t)
+			p := newProgram(rec, true)
+			all := p.occasional()
+			if len(all) != 1 || p.rec.regions[all[0].region].Name != "load" {
+				t.Fatalf("found %d kinds of occasional work, want the loads", len(all))
+			}
+			if got := all[0].rhythm(p); got != tc.want {
+				cross, own := all[0].dependence()
+				t.Errorf("rhythm %d, want %d; dependence %.1f of others, %.1f of the same", got, tc.want, cross, own)
+			}
+		})
+	}
+}
+
+// TestPerTime holds what faster uses and loads bring against what they do.
+func TestPerTime(t *testing.T) {
+	for name, tc := range cachedServices {
+		t.Run(name, func(t *testing.T) {
+			rec, before := tc.record(t)
+			s, err := NewStudy(StudyConfig{Speedups: []float64{0.5, 0.75}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range rec.Split(5) {
+				if err := s.Add(t.Context(), w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			answers := 0
+			for _, a := range s.Result().Answers {
+				if a.Metric != Throughput || a.Point != "done" {
+					continue
+				}
+				faster := tc.cachedService
+				switch a.Region.Name {
+				case "use":
+					faster.use *= 1 - a.Speedup
+				case "load":
+					faster.load *= 1 - a.Speedup
+				}
+				_, after := faster.record(t)
+				want := 1 - after/before
+				t.Logf("%s %.2f: %.1f (%.1f..%.1f), in truth %.1f, withheld %d", a.Region.Name, a.Speedup, 100*a.Reduction, 100*a.Lo, 100*a.Hi, 100*want, a.Withheld)
+				if a.Withheld != WithheldNone {
+					continue
+				}
+				answers++
+				if want < a.Lo || want > a.Hi {
+					t.Errorf("%s %.2f faster: %.1f points (%.1f..%.1f), but %.1f in truth", a.Region.Name, a.Speedup, 100*a.Reduction, 100*a.Lo, 100*a.Hi, 100*want)
+				}
+			}
+			if answers == 0 {
+				t.Error("no answers")
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package replay
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestRousing: processors that are woken up count by visit, and against those with nothing changed.
+func TestRousing(t *testing.T) {
+	visits := func(n int) [][]int64 { return [][]int64{make([]int64, n)} }
+	base, changed := outcome{visits: visits(100), roused: 20}, outcome{visits: visits(200), roused: 240}
+	if got := changed.rousing(&base, 0); got != 1 {
+		t.Errorf("rousing() = %g, want 1.2 a visit less 0.2", got)
+	}
+	if got := base.rousing(&base, 0); got != 0 {
+		t.Errorf("rousing() of nothing changed = %g", got)
+	}
+
+	for name, tc := range map[string]struct{ roused, soon, late, below, above float64 }{
+		"as many":          {0, math.NaN(), math.NaN(), 0.01, 0.01},
+		"fewer":            {-0.5, math.NaN(), math.NaN(), 0.01, 0.06}, // half a wake-up of 100 µs in 1 ms is 5 points, beside the 1 of the model
+		"more":             {0.5, 0.6, 0.3, 0.21, 0.11},
+		"more, no matter":  {0.5, 0.5, 0.5, 0.01, 0.01},
+		"more, one-sided ": {0.5, 0.7, 0.6, 0.01, 0.21},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &Study{}
+			sampled := sample{before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), visits: 100, roused: tc.roused, soon: tc.soon, late: tc.late}
+			q := question{point: "done", metric: Throughput}
+			for range LeastWindows {
+				s.windows = append(s.windows, &window{
+					checks:  map[string]Check{"done": {Visits: 100, Period: 1e6, Replayed: 1e6}},
+					effects: map[question]sample{q: sampled}, asked: map[ask]bool{{}: true},
+				})
+			}
+			a := s.answer(q)
+			if below, above := a.Reduction-a.Lo, a.Hi-a.Reduction; math.Abs(below-tc.below) > 1e-6 || math.Abs(above-tc.above) > 1e-6 {
+				t.Errorf("answer %.3f in %.3f .. %.3f, want %.3f less and %.3f more: %v", a.Reduction, a.Lo, a.Hi, tc.below, tc.above, a.Withheld)
+			}
+		})
+	}
+}
+
+// TestLags keeps the times at even parts of all, those of disturbed wake-ups as the usual one.
+func TestLags(t *testing.T) {
+	var all []lateness
+	for i := range int64(100) {
+		all = append(all, lateness{ns: 50_000 + 1000*i})
+	}
+	all[99].ns = 2_000_000
+	few := survivalOf(slices.Clone(all[:leastRoused-1]))
+	if got := few.quantiles(4, 60_000); got != nil {
+		t.Errorf("quantiles() of few = %v", got)
+	}
+	v := survivalOf(all)
+	got := v.quantiles(lagsKept, 100_000)
+	if n := len(got); n != lagsKept || got[0] != 50_000 || got[n/2] < 98_000 || got[n/2] > 102_000 || got[n-1] != 100_000 {
+		t.Errorf("quantiles() = %v", got)
+	}
+	s := &simulation{p: &program{cross: 7, lags: got}}
+	var taken []int64
+	for range lagsKept {
+		taken = append(taken, s.lag())
+		s.out.roused++
+	}
+	slices.Sort(taken)
+	if want := slices.Sorted(slices.Values(got)); !slices.Equal(taken, want) {
+		t.Errorf("%v were taken, want each once: %v", taken, want)
+	}
+	if s = (&simulation{p: &program{cross: 70}, change: change{lag: 1.5}}); s.lag() != 105 {
+		t.Errorf("lag() = %d, want half as long again as the usual 70", s.lag())
+	}
+}

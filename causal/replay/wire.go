@@ -1,0 +1,278 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Not all that goes through the network within a process has spans at both ends: a client without instrumentation, the messages of a
+// stream, a protocol of the program's own. The trace does not have which connection a goroutine writes to. But a goroutine that waits for
+// the network goes on right after another one has written, and always after the one at the other end of the connection.
+
+const (
+	// reach is how long after a write the network may wake its reader, ns.
+	reach = 500_000
+	// leastArrivals is how many waits of a goroutine it takes to tell which one ends them.
+	leastArrivals = 20
+	// wired is which part of the waits for the network of one kind of goroutines must be told, for their other ends to be in the
+	// process.
+	wired = 0.9
+	// linked is which part of a goroutine's waits are told by spans where its others, such as for the rest of an answer, belong to no
+	// request.
+	linked = 0.1
+	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
+	handed = 200_000
+)
+
+// A transfer is a write, or the end of a wait for the network.
+type transfer struct {
+	place
+	at    int64
+	other int32 // the transfer at the other end of the connection, -1 while that is not known
+}
+
+// A wiring tells which write ended which wait.
+type wiring struct {
+	c                *connector
+	writes, arrivals []transfer // in order of time
+	kinds            []int32    // of arrivals: goroutines that wait at one place
+}
+
+// wire joins waits for the network with the writes that ended them, where spans do not tell.
+func (c *connector) wire() {
+	w := &wiring{c: c}
+	w.collect()
+	if len(w.writes) == 0 || len(w.arrivals) == 0 {
+		return
+	}
+	w.apart()
+	w.exchanges()
+	told, all := map[int32]int{}, map[int32]int{}
+	for i := range w.arrivals {
+		all[w.kinds[i]]++
+		if w.arrivals[i].other >= 0 {
+			told[w.kinds[i]]++
+		}
+	}
+	for i := range w.arrivals {
+		a := &w.arrivals[i]
+		if k := w.kinds[i]; a.other >= 0 && all[k] >= leastArrivals && float64(told[k]) >= wired*float64(all[k]) {
+			c.deliver(c.giver(w.writes[a.other].place), a.place)
+		}
+	}
+}
+
+// collect finds the writes, and the waits of goroutines whose requests spans do not tell.
+func (w *wiring) collect() {
+	p := w.c.p
+	sites := p.usedAt()
+	for l := range p.lists {
+		waits, told := 0, 0
+		first := len(w.arrivals)
+		for k := range p.lists[l].ops {
+			o := &p.lists[l].ops[k]
+			at := transfer{place{int32(l), int32(k)}, o.at, -1}
+			switch {
+			case o.kind == opWrite:
+				w.writes = append(w.writes, at)
+			case o.kind == opOut && o.reason == waitNetwork && o.site != 0:
+				waits++
+				w.arrivals = append(w.arrivals, at)
+			case o.kind == opReceive && o.head:
+				told++
+			}
+		}
+		if float64(told) >= linked*float64(told+waits) {
+			w.arrivals = w.arrivals[:first]
+		}
+	}
+	byTime := func(a, b transfer) int { return cmp.Compare(a.at, b.at) }
+	slices.SortStableFunc(w.writes, byTime)
+	slices.SortStableFunc(w.arrivals, byTime)
+	for i := range w.arrivals {
+		w.kinds = append(w.kinds, sites[p.siteOf(w.arrivals[i].place)])
+	}
+}
+
+// before calls f with the writes of other goroutines that may have ended a wait, the latest one first, until it returns false.
+func (w *wiring) before(a *transfer, f func(write int32) bool) {
+	n, _ := slices.BinarySearchFunc(w.writes, a.at, func(x transfer, at int64) int {
+		return cmp.Or(cmp.Compare(x.at, at), -1)
+	})
+	for n--; n >= 0 && w.writes[n].at >= a.at-reach; n-- {
+		if x := &w.writes[n]; x.other < 0 && x.list != a.list && !f(int32(n)) {
+			return
+		}
+	}
+}
+
+// apart finds goroutines whose waits another one ends all the time, as where each connection has its own to read and to write.
+func (w *wiring) apart() {
+	type pair struct{ reader, writer int32 }
+	type tally struct {
+		n   int
+		lag int64
+	}
+	all, pairs := map[int32]int{}, map[pair]tally{}
+	var readers []int32
+	of := map[int32][]int32{} // the writers before a reader's waits
+	for i := range w.arrivals {
+		a := &w.arrivals[i]
+		if all[a.list] == 0 {
+			readers = append(readers, a.list)
+		}
+		all[a.list]++
+		last := none
+		w.before(a, func(n int32) bool {
+			x := pair{a.list, w.writes[n].list}
+			t, known := pairs[x]
+			if !known {
+				of[a.list] = append(of[a.list], x.writer)
+			}
+			if last != int(x.writer) {
+				pairs[x] = tally{t.n + 1, t.lag + a.at - w.writes[n].at}
+			}
+			last = int(x.writer)
+			return true
+		})
+	}
+	peers := map[int32]int32{}
+	for _, r := range readers {
+		if all[r] < leastArrivals {
+			continue
+		}
+		best, least := int32(none), tally{}
+		for _, by := range of[r] {
+			if t := pairs[pair{r, by}]; float64(t.n) >= fairness*float64(all[r]) && (best < 0 || t.lag*int64(least.n) < least.lag*int64(t.n)) {
+				best, least = by, t
+			}
+		}
+		if best >= 0 {
+			peers[r] = best
+		}
+	}
+	for i := range w.arrivals {
+		a := &w.arrivals[i]
+		by, known := peers[a.list]
+		if !known {
+			continue
+		}
+		w.before(a, func(n int32) bool {
+			if w.writes[n].list != by {
+				return true
+			}
+			w.tell(int32(i), n)
+			return false
+		})
+	}
+}
+
+func (w *wiring) tell(arrival, write int32) {
+	w.arrivals[arrival].other, w.writes[write].other = write, arrival
+}
+
+// An exchange of a goroutine is the write before a wait and the wait, or the wait and the write behind it.
+type turnabout struct{ write, arrival int32 }
+
+// exchanges finds goroutines that write a request and wait for the answer to it, on any connection, and those that have
+// waited for the request and write the answer: both ends must agree.
+func (w *wiring) exchanges() {
+	calls, turns := w.turnabouts()
+	type match struct {
+		call, turn int32
+		lag        int64
+	}
+	var all []match
+	for i, call := range calls {
+		request, answered := &w.writes[call.write], &w.arrivals[call.arrival]
+		n, _ := slices.BinarySearchFunc(turns, request.at, func(t turnabout, at int64) int {
+			return cmp.Or(cmp.Compare(w.arrivals[t.arrival].at, at), 1)
+		})
+		for ; n < len(turns); n++ {
+			came, answer := &w.arrivals[turns[n].arrival], &w.writes[turns[n].write]
+			if came.at > request.at+reach {
+				break
+			}
+			if came.list != request.list && answer.at <= answered.at && answered.at <= answer.at+reach {
+				all = append(all, match{int32(i), int32(n), came.at - request.at + answered.at - answer.at})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(a.lag, b.lag) })
+	for _, m := range all {
+		call, turn := calls[m.call], turns[m.turn]
+		if w.agrees(turn.arrival, call.write) && w.agrees(call.arrival, turn.write) {
+			w.tell(turn.arrival, call.write)
+			w.tell(call.arrival, turn.write)
+		}
+	}
+}
+
+// agrees reports whether a write may have ended a wait, by what is known of both.
+func (w *wiring) agrees(arrival, write int32) bool {
+	return w.arrivals[arrival].other < 0 && w.writes[write].other < 0 || w.arrivals[arrival].other == write
+}
+
+// turnabouts returns what goroutines wrote before they waited, and what they wrote when they had waited, in the order of the waits.
+func (w *wiring) turnabouts() (calls, turns []turnabout) {
+	type moment struct {
+		place
+		n     int32
+		write bool
+	}
+	var all []moment
+	for i := range w.writes {
+		all = append(all, moment{w.writes[i].place, int32(i), true})
+	}
+	for i := range w.arrivals {
+		all = append(all, moment{w.arrivals[i].place, int32(i), false})
+	}
+	slices.SortFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.list, b.list), cmp.Compare(a.op, b.op)) })
+	for i := 1; i < len(all); i++ {
+		a, b := all[i-1], all[i]
+		switch {
+		case a.list != b.list || a.write == b.write:
+		case a.write:
+			calls = append(calls, turnabout{a.n, b.n})
+		default:
+			turns = append(turns, turnabout{b.n, a.n})
+		}
+	}
+	slices.SortFunc(turns, func(a, b turnabout) int { return cmp.Compare(a.arrival, b.arrival) })
+	return calls, turns
+}
+
+// giver returns the origin of a write: the goroutine that writes, or the one that has woken it for that, if it does nothing else.
+func (c *connector) giver(at place) place {
+	l := &c.p.lists[at.list]
+	if c.spanned[at.list] {
+		return at
+	}
+	for k := at.op - 1; k >= 0 && l.ops[at.op].at-l.ops[k].at <= handed; k-- {
+		switch o := &l.ops[k]; o.kind {
+		case opRun, opWake:
+			continue
+		case opWait:
+			if by := c.wakers[o.arg]; by.list >= 0 {
+				return by
+			}
+		}
+		break
+	}
+	return at
+}
+
+// deliver has a wait for the network end when something has been written, and as much later as it did. Where a goroutine has nothing
+// under way it takes what comes to any of its kind, else it waits for its own answer.
+func (c *connector) deliver(from, to place) {
+	o := c.op(to)
+	if o.free {
+		c.join(from, to)
+		return
+	}
+	from, lag := c.sent(from, o.at)
+	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, 0, op{kind: opWake, arg: c.p.tokens, at: c.op(from).at, late: -1, reason: waitNetwork, set: c.op(from).set}})
+	o.kind, o.arg = opWait, c.p.tokens
+	o.late = int32(min(int64(max(0, o.late))+lag, 1<<30))
+	c.p.tokens++
+}

@@ -1,0 +1,167 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"testing"
+)
+
+// A caller records goroutines that call servers within the process by the network, without spans that tell so.
+type caller struct {
+	*Recorder
+	events []event
+}
+
+const (
+	siteCall = iota + 1 // where a client waits for the answer
+	siteServe
+	siteSend // writes
+	siteThink
+	siteWork
+)
+
+func newCaller(clients, servers int64) *caller {
+	c := &caller{Recorder: NewRecorder(0, 16)}
+	for _, frames := range [][]Frame{
+		{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*netFD).Read"}, {Func: "main.call"}},
+		{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*netFD).Read"}, {Func: "main.serve"}},
+		{{Func: "syscall.write"}, {Func: "internal/poll.(*FD).Write"}, {Func: "net.(*netFD).Write"}, {Func: "main.send"}},
+		{{Func: "time.Sleep"}, {Func: "main.think"}},
+		{{Func: "time.Sleep"}, {Func: "main.work"}},
+	} {
+		c.r.sites = append(c.r.sites, Site{frames})
+	}
+	for g := range clients {
+		c.Running(0, g)
+	}
+	for g := range servers {
+		c.Waiting(0, serverOf(g))
+	}
+	return c
+}
+
+func serverOf(n int64) int64 { return 100 + n }
+
+// note adds an event at a time, in any order.
+func (c *caller) note(at, g int64, e event) {
+	e.at, e.g, e.by = at, c.goroutine(g), noWaker
+	c.events = append(c.events, e)
+}
+
+func (c *caller) waits(at, until, g int64, site, reason int32) {
+	c.note(at, g, event{kind: evWait, site: site, arg: reason})
+	c.goesOn(until, g)
+}
+
+func (c *caller) goesOn(at, g int64) {
+	c.note(at, g, event{kind: evReady})
+	c.note(at+1000, g, event{kind: evStart, arg: int32(g % 16)})
+}
+
+// call has a client call a server, which works for so long, and returns when the client has the answer.
+func (c *caller) call(at, client, server, work int64, external bool) int64 {
+	const way = 15_000
+	region := c.regionOf(Region{Name: "call"})
+	begins := func(at, g int64, region int32) (end func(at int64)) {
+		ref := int32(len(c.r.spans))
+		c.r.spans = append(c.r.spans, span{region: region, parent: -1, root: true})
+		c.note(at, g, event{kind: evOpen, ref: ref})
+		return func(at int64) { c.note(at, g, event{kind: evClose, ref: ref}) }
+	}
+	end := begins(at, client, region)
+	c.note(at+1000, client, event{kind: evSyscall, site: siteSend})
+	c.note(at+3000, client, event{kind: evReturn, arg: int32(client % 16)})
+	came := at + 1000 + way
+	answer := came + 5000 + work
+	if !external {
+		c.goesOn(came, server)
+		done := begins(came+2000, server, c.regionOf(Region{Name: "serve"}))
+		c.waits(came+3000, answer-2000, server, siteWork, waitTimer)
+		done(answer - 500)
+		c.note(answer, server, event{kind: evSyscall, site: siteSend})
+		c.note(answer+2000, server, event{kind: evReturn, arg: int32(server % 16)})
+		c.note(answer+3000, server, event{kind: evWait, site: siteServe, arg: waitNetwork})
+	}
+	c.waits(at+5000, answer+way, client, siteCall, waitNetwork)
+	end(answer + way + 2000)
+	c.note(answer+way+3000, client, event{kind: evVisit, ref: c.pointOf("done")})
+	return answer + way + 4000
+}
+
+func (c *caller) recording(t *testing.T, end int64) *Recording {
+	t.Helper()
+	slices.SortStableFunc(c.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range c.events {
+		if e.at < end {
+			c.add(e)
+		}
+	}
+	return recorded(t, c.Recorder, end)
+}
+
+// TestWire tells from writes that a wait for the network is for a goroutine of the same process.
+func TestWire(t *testing.T) {
+	const clients = 4
+	for name, tc := range map[string]struct {
+		servers  int64 // 0 for those of another process
+		pooled   bool
+		external bool
+		want     float64
+	}{
+		"a connection each":   {servers: clients, want: 0.33},
+		"connections of all":  {servers: 6, pooled: true, want: 0.33},
+		"to another process":  {servers: clients, external: true, want: 0},
+		"some that are alone": {servers: clients + 2, want: 0.33},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCaller(clients, tc.servers)
+			const end = 400 * ms
+			random := uint64(1)
+			draw := func(n int64) int64 {
+				random = random*6364136223846793005 + 1442695040888963407
+				return int64(random>>33) % n
+			}
+			now, busy := make([]int64, clients), make([]int64, tc.servers)
+			for g := range now {
+				now[g] = int64(g+1) * 100_000
+			}
+			for {
+				g := int64(slices.Index(now, slices.Min(now)))
+				if now[g] > end {
+					break
+				}
+				server := g
+				if tc.pooled {
+					server = draw(tc.servers)
+					for busy[server] > now[g] {
+						server = (server + 1) % tc.servers
+					}
+				}
+				at := c.call(now[g], g, serverOf(server), 3*ms/2+draw(ms), tc.external)
+				busy[server] = at
+				now[g] = at + ms/2 + draw(ms) + 2000
+				c.waits(at, now[g]-2000, g, siteThink, waitTimer)
+			}
+			rec := c.recording(t, end)
+			p := newProgram(rec, true)
+			d := rec.End - rec.Start
+			base := simulate(p, change{}, d)
+			if missed := p.misses(&base, d); missed > MaxDeviation {
+				t.Errorf("nothing changed misses the recording by %.1f %%", 100*missed)
+			}
+			if tc.external {
+				for _, l := range p.lists {
+					if slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opReceive || o.kind == opWait }) {
+						t.Error("a wait for another process is taken for one for a goroutine")
+					}
+				}
+				return
+			}
+			a, b := rec.Predict("done", Speedup{Region{Name: "serve"}, 0.5})
+			if got := 1 - b/a; math.Abs(got-tc.want) > 0.02 {
+				t.Errorf("twice as fast a server: %.3f less time between visits, want %.3f", got, tc.want)
+			}
+		})
+	}
+}

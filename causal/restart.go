@@ -1,0 +1,77 @@
+package causal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
+)
+
+// began is when this process did, in whole seconds, as documents have it.
+var began = time.Now().Truncate(time.Second)
+
+// older reports whether a plan from outside was written before this process began. Where the plan does not say when it was written, it
+// is taken for older if it is the first from its source. A source without a lease pushes its plan once, so that is never older.
+func (c *Controller) older(a Source, p *plan.Plan) bool {
+	switch {
+	case a.Lease == 0:
+		return false
+	case !p.IssuedAt.IsZero():
+		return p.IssuedAt.Before(began)
+	}
+	return !c.heard[a.Name] || c.before.has(p)
+}
+
+// refusesOlder refuses a plan from before this process: what ended the process before may have been its delays. It is refused
+// until it expires, also if the source begins anew.
+func (c *Controller) refusesOlder(a Source, p *plan.Plan) error {
+	if p.Restart || !c.older(a, p) {
+		return nil
+	}
+	return fmt.Errorf("%w: id %q: it was there when the process began, and its delays may be what ended the process before: say restart: true to begin it again", ErrRestart, p.ID)
+}
+
+// hears notes that a source has sent something.
+func (c *Controller) hears(a Source) { c.heard[a.Name] = true }
+
+// An outlay is what was spent under the plans of one ID.
+type outlay struct {
+	spent time.Duration
+	until time.Time // it is remembered
+}
+
+// outlays has an entry for each ID that was in force, until its last plan would have expired.
+type outlays map[string]outlay
+
+// book remembers what a run has spent.
+func (s outlays) book(r *run, now time.Time) {
+	for id, e := range s {
+		if !e.until.After(now) {
+			delete(s, id)
+		}
+	}
+	e, known := s[r.plan.ID]
+	if !known && len(s) >= maxEnded {
+		return
+	}
+	spent := time.Duration(r.guard.spent.Load())
+	e.spent += spent - r.booked
+	r.booked = spent
+	if r.plan.ExpiresAt.After(e.until) {
+		e.until = r.plan.ExpiresAt
+	}
+	s[r.plan.ID] = e
+}
+
+// allows returns what of a total is left to a plan: less what was spent under its ID in this process and, where it is from before the
+// process, no more than the part of its life that is left.
+func (c *Controller) allows(total plan.Duration, a Source, p *plan.Plan, now time.Time) plan.Duration {
+	if p.Restart && c.older(a, p) {
+		life := plan.MaxLife
+		if !p.IssuedAt.IsZero() {
+			life = p.ExpiresAt.Sub(p.IssuedAt)
+		}
+		total = plan.Duration(float64(total) * min(1, float64(p.ExpiresAt.Sub(now))/float64(life)))
+	}
+	return max(0, total-plan.Duration(c.outlays[p.ID].spent))
+}

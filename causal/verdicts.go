@@ -1,0 +1,151 @@
+package causal
+
+import (
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/glob"
+	"github.com/otelprof/otelprof/internal/registry"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A verdict is what the plan says of a region.
+type verdict struct {
+	region   int   // index in run.regions, or noRegion
+	progress []int // progress points that an end of it visits
+	paths    []int // the number of its path to each of them
+	exempt   bool
+}
+
+// verdicts remember what the plan says of regions, mostVerdicts at most, so that patterns are not matched at each end. Each
+// region has two places, which it may share with others: where both are taken, it takes the second one over. So any
+// number of names takes 1 MiB, no lock, and at most what matching the patterns takes.
+type verdicts [mostVerdicts]atomic.Pointer[judged]
+
+// mostVerdicts is a power of two.
+const mostVerdicts = 8192
+
+type judged struct {
+	names names
+	verdict
+}
+
+// names are those that a span is known by: the one that it was started with, and the last one. They are the same for most.
+type names struct{ scope, first, last string }
+
+func (n names) hash() uint64 {
+	return registry.Mix(registry.String(n.last), registry.Mix(registry.String(n.first), registry.String(n.scope)))
+}
+
+// namesOf returns the names of a span. Of one that is open, the last is the one that all have ended with so far which were started alike; if
+// that is not known, final is false.
+func namesOf(r *spans.Span) (n names, final bool) {
+	n = names{r.Scope().Name, r.StartName(), r.Name()}
+	if n.first != n.last || r.Ended() {
+		return n, true
+	}
+	last := classOf(r).foreseen()
+	if last == nil {
+		return n, false
+	}
+	if last.id != ledger.NoRegion {
+		n.last = last.key.Name
+	}
+	return n, true
+}
+
+// verdict looks up what the plan says of a region, or thinks it over. It is known by both of its names.
+func (run *run) verdict(r *spans.Span) verdict {
+	key, final := namesOf(r)
+	if !final {
+		return run.judge(key, false)
+	}
+	all := run.verdicts.Load() // before the regions are looked at, see pickOnce
+	hash := key.hash()
+	first, second := &all[hash%mostVerdicts], &all[(hash>>32)%mostVerdicts]
+	place := first
+	if j := first.Load(); j != nil {
+		if j.names == key {
+			return j.verdict
+		}
+		if j = second.Load(); j != nil && j.names == key {
+			return j.verdict
+		}
+		place = second
+	}
+	j := &judged{key, run.judge(key, true)}
+	place.Store(j)
+	return j.verdict
+}
+
+// judge says what the plan says of a region, which gets a number if it is to be examined, unless it may yet turn out to be another one.
+// Where a pattern matches both of its names, it is meant by the last.
+func (run *run) judge(n names, final bool) verdict {
+	v := verdict{region: noRegion}
+	matches := func(pattern string) bool {
+		return glob.Match(pattern, n.last) || n.first != n.last && glob.Match(pattern, n.first)
+	}
+	for i := range run.plan.Progress {
+		if matches(run.plan.Progress[i].Span) {
+			v.progress = append(v.progress, i)
+			v.paths = append(v.paths, run.pathTo(i, n, final))
+		}
+	}
+	v.exempt = slices.ContainsFunc(run.exempt, matches)
+	for _, key := range []profile.Region{{Scope: n.scope, Name: n.last}, {Scope: n.scope, Name: n.first}} {
+		selected := slices.ContainsFunc(run.plan.Regions, func(p plan.RegionPattern) bool { return p.Match(key.Scope, key.Name) })
+		if i, ok := (*run.numbers.Load())[key]; ok { // also if it was picked
+			v.region = i
+		} else if selected && final {
+			v.region = run.number(key)
+		}
+		if v.region != noRegion {
+			break
+		}
+	}
+	return v
+}
+
+// pathTo returns the number of the path on which ends of spans with these names come to a progress point.
+func (run *run) pathTo(point int, n names, final bool) int {
+	if !final {
+		return 0 // it does not end
+	}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.paths[point].number(n.scope + "\x00" + n.first + "\x00" + n.last)
+}
+
+// number returns the number of a region that a pattern selects, noRegion if there are too many.
+func (run *run) number(key profile.Region) int {
+	known := *run.numbers.Load()
+	if i, ok := known[key]; ok {
+		return i
+	}
+	if len(known) == plan.MaxRegions { // for good: no lock for every further name
+		return noRegion
+	}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.enroll(key)
+}
+
+// enroll gives a region the next number, if it has none and there is one. The lock is held.
+func (run *run) enroll(key profile.Region) int {
+	known := *run.numbers.Load()
+	if i, ok := known[key]; ok {
+		return i
+	}
+	if len(known) == plan.MaxRegions {
+		return noRegion
+	}
+	grown := maps.Clone(known)
+	grown[key] = len(run.regions)
+	run.regions = append(run.regions, key)
+	run.numbers.Store(&grown)
+	return grown[key]
+}

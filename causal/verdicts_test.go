@@ -1,0 +1,99 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// Any number of names have the verdict that the patterns give them, also those that share a place.
+func TestVerdictsOfManyNames(t *testing.T) {
+	c := newController(t, unloaded)
+	r := force(t, c, mustParse(t, idle, `regions: [{span: "query *"}]`, `progress: [{span: "GET *", type: throughput}, {span: "* 7", type: throughput}]`, calm))
+	tr := newProvider(t, c, spans.WithMaxRegions(10)).Tracer("many")
+	check := func(name string, want verdict) {
+		t.Helper()
+		ctx, s := tr.Start(context.Background(), name)
+		s.End()
+		got := r.verdict(spans.SpanFromContext(ctx))
+		if got.region != want.region || fmt.Sprint(got.progress) != fmt.Sprint(want.progress) || got.exempt != want.exempt {
+			t.Errorf("verdict of %q = %+v, want %+v", name, got, want)
+		}
+	}
+	for range 2 {
+		for i := range thoroughly(20_000, 8_000) {
+			check(fmt.Sprint("GET /users/", i), verdict{region: noRegion, progress: []int{0}})
+		}
+		for i := range 2 * plan.MaxRegions {
+			check(fmt.Sprint("query q", i), verdict{region: map[bool]int{true: i, false: noRegion}[i < plan.MaxRegions]})
+		}
+		check("GET /users/0/ 7", verdict{region: noRegion, progress: []int{0, 1}})
+		check("GET /healthz", verdict{region: noRegion, progress: []int{0}, exempt: true})
+	}
+}
+
+func TestVerdictsConcurrentSafe(t *testing.T) {
+	c := newController(t, unloaded)
+	r := force(t, c, mustParse(t, idle, `regions: [{span: "*"}]`, calm))
+	tr := newProvider(t, c).Tracer("many")
+	var wg sync.WaitGroup
+	numbers := [4][100]int{}
+	for g := range numbers {
+		wg.Go(func() {
+			for i := range 100 {
+				ctx, s := tr.Start(context.Background(), fmt.Sprint("name ", i))
+				s.End()
+				numbers[g][i] = r.verdict(spans.SpanFromContext(ctx)).region
+			}
+		})
+	}
+	wg.Wait()
+	for g := range numbers {
+		if numbers[g] != numbers[0] {
+			t.Errorf("goroutines have different numbers for the regions: %v and %v", numbers[g], numbers[0])
+		}
+	}
+}
+
+func TestVerdictAllocs(t *testing.T) {
+	c := newController(t, unloaded)
+	r := force(t, c, mustParse(t, idle, calm))
+	ctx, s := newProvider(t, c).Tracer("known").Start(context.Background(), "known")
+	defer s.End()
+	region := spans.SpanFromContext(ctx)
+	if n := testing.AllocsPerRun(100, func() { r.verdict(region) }); n != 0 {
+		t.Errorf("verdict allocates %v times, want 0", n)
+	}
+}
+
+// What a plan's look at a span costs, by how many names there are.
+func BenchmarkVerdict(b *testing.B) {
+	for _, names := range []int{1, 2000, 100_000} {
+		b.Run(fmt.Sprintf("names=%d", names), func(b *testing.B) {
+			c := newController(b, unloaded)
+			p := mustParse(b, idle, calm)
+			if err := c.Apply(p); err != nil {
+				b.Fatal(err)
+			}
+			r := c.run.Load()
+			tr := newProvider(b, c).Tracer("many")
+			regions := make([]*spans.Span, names)
+			for i := range regions {
+				ctx, _ := tr.Start(context.Background(), fmt.Sprint("GET /orders/", i))
+				regions[i] = spans.SpanFromContext(ctx)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				r.verdict(regions[i])
+				if i++; i == names {
+					i = 0
+				}
+			}
+		})
+	}
+}

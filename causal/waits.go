@@ -1,0 +1,88 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/causal/replay"
+)
+
+// In the warm-up of an overlap without the scheduler of "otelprof build", the program is recorded for a short time: that shows waits that
+// none of this package's types has reported.
+
+const (
+	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
+	mostRecorded  = time.Second
+	leastRecorded = 100 * time.Millisecond
+	// mostRecordedBytes is read in about a tenth of a second.
+	mostRecordedBytes = 4 << 20
+)
+
+// recordWaits records for so long, and returns the waits.
+func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
+	if n := runtime.NumGoroutine(); n > mostGoroutines {
+		return replay.Waits{}, fmt.Errorf("%d goroutines: must be at most %d", n, mostGoroutines)
+	}
+	w, err := record.Take(ctx, d, mostRecordedBytes)
+	if err != nil {
+		return replay.Waits{}, err
+	}
+	rec, err := replay.Read(w.Reader())
+	if err != nil {
+		return replay.Waits{}, err
+	}
+	return rec.Waits(), nil
+}
+
+// A warmUp is what a recording of the warm-up has found.
+type warmUp struct {
+	waits replay.Waits
+	err   error // why there was none, nil too if none is needed
+}
+
+// warmUp waits until the plan's warm-up is over, and records the program meanwhile if that is needed.
+func (run *run) warmUp(ctx context.Context) bool {
+	warmup := time.Duration(run.plan.Timing.Warmup)
+	if run.waits == nil || run.plan.Mode != profile.ModeOverlap || scheduling() {
+		return run.pause(ctx, warmup)
+	}
+	length := min(max(warmup/2, leastRecorded), mostRecorded)
+	if !run.pause(ctx, warmup-length) {
+		return false
+	}
+	var found warmUp
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer run.contain()
+		found.waits, found.err = run.waits(ctx, length)
+	}()
+	for waiting := true; waiting; {
+		if !run.pause(ctx, tick) { // and watch over the limits
+			<-done
+			return false
+		}
+		select {
+		case <-done:
+			waiting = false
+		default:
+		}
+	}
+	run.breaker.forget() // those that were recorded were slower
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	run.warmed = found
+	return true
+}
+
+// note says what there was instead of a recording, "" if there was one or none is needed.
+func (w warmUp) note() string {
+	if w.err == nil {
+		return ""
+	}
+	return fmt.Sprintf("the warm-up could not be recorded, so waits that none of causal's types tells of are seen only where they are for locks: %v", w.err)
+}

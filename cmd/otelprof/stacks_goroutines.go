@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/otelprof/otelprof/spans/stacks/goroutines"
+)
+
+// goroutinesPath is where a viewer tells where all goroutines are.
+const goroutinesPath = "api/v1/goroutines"
+
+// showGoroutines prints where the goroutines of a program are, or were.
+func (c *call) showGoroutines(name, out string, least int) error {
+	if isURL(name) {
+		return c.fetchGoroutines(name, out, least)
+	}
+	in := c.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, withoutPath(err))
+		}
+		defer f.Close() //nolint:errcheck // Nothing was written.
+		in = f
+	}
+	return c.writeGoroutines(name, in, out, least)
+}
+
+func (c *call) writeGoroutines(name string, in io.Reader, out string, least int) error {
+	dump, err := goroutines.Read(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, withoutPath(err))
+	}
+	return c.output(out, func(w io.Writer) error { return dump.WriteText(w, least) })
+}
+
+// fetchGoroutines asks a viewer, which answers as we would write, or reads what net/http/pprof answers.
+func (c *call) fetchGoroutines(address, out string, least int) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return withoutPath(err)
+	}
+	ofPprof := strings.HasSuffix(u.Path, "/goroutine")
+	query := u.Query()
+	if ofPprof {
+		query.Set("debug", "2")
+	} else {
+		if !strings.HasSuffix(u.Path, "/"+goroutinesPath) {
+			u = u.JoinPath(goroutinesPath)
+		}
+		query.Set("least", strconv.Itoa(least))
+	}
+	u.RawQuery = query.Encode()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return withoutPath(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, tooSlow(err, patience))
+	}
+	defer response.Body.Close()
+	switch {
+	case response.StatusCode != http.StatusOK:
+		said, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // the status says enough
+		return fmt.Errorf("%s: answer %s: must be 200: %s", address, response.Status, strings.TrimSpace(string(said)))
+	case ofPprof:
+		return c.writeGoroutines(address, response.Body, out, least)
+	default:
+		return c.output(out, func(w io.Writer) error {
+			_, err := io.Copy(w, io.LimitReader(response.Body, 64<<20))
+			return tooSlow(err, patience)
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// fakeMetrics is an exporter that does as told, and notes how many data points each export had.
+type fakeMetrics struct {
+	sdkmetric.Exporter
+	export func(number int) error
+	took   time.Duration
+	points []int
+	seen   []string // scope, metric and kind of each point
+}
+
+func (f *fakeMetrics) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
+	number := len(f.points)
+	f.points = append(f.points, DataPoints(rm))
+	f.seen = append(f.seen, flat(rm)...)
+	time.Sleep(f.took)
+	if f.export != nil {
+		return f.export(number)
+	}
+	return nil
+}
+
+// flat is a line for each data point: where it belongs, and its attributes' or, without any, its place.
+func flat(rm *metricdata.ResourceMetrics) (lines []string) {
+	for _, scope := range rm.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			for i := range points(m.Data) {
+				lines = append(lines, fmt.Sprintf("%s %s %T %v", scope.Scope.Name, m.Name, m.Data, cut(m.Data, i, i+1)))
+			}
+		}
+	}
+	return lines
+}
+
+// everyKind has metrics of every kind, n data points each, which can be told apart by their times.
+func everyKind(n int) *metricdata.ResourceMetrics {
+	number := 0
+	next := func() time.Time { number++; return time.Unix(int64(number), 0) }
+	numbers := make([]metricdata.DataPoint[int64], n)
+	floats := make([]metricdata.DataPoint[float64], n)
+	integerHistograms := make([]metricdata.HistogramDataPoint[int64], n)
+	histograms := make([]metricdata.HistogramDataPoint[float64], n)
+	integerExponentials := make([]metricdata.ExponentialHistogramDataPoint[int64], n)
+	exponentials := make([]metricdata.ExponentialHistogramDataPoint[float64], n)
+	summaries := make([]metricdata.SummaryDataPoint, n)
+	for i := range n {
+		numbers[i].Time, floats[i].Time, integerHistograms[i].Time, histograms[i].Time = next(), next(), next(), next()
+		integerExponentials[i].Time, exponentials[i].Time, summaries[i].Time = next(), next(), next()
+	}
+	scope := func(name string, data ...metricdata.Aggregation) metricdata.ScopeMetrics {
+		s := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: name}}
+		for i, d := range data {
+			s.Metrics = append(s.Metrics, metricdata.Metrics{Name: fmt.Sprint(i), Data: d})
+		}
+		return s
+	}
+	return &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{
+		scope("numbers", metricdata.Gauge[int64]{DataPoints: numbers}, metricdata.Gauge[float64]{DataPoints: floats},
+			metricdata.Sum[int64]{DataPoints: numbers}, metricdata.Sum[float64]{DataPoints: floats}),
+		scope("empty"),
+		scope("histograms", metricdata.Histogram[int64]{DataPoints: integerHistograms}, metricdata.Histogram[float64]{DataPoints: histograms},
+			metricdata.ExponentialHistogram[int64]{DataPoints: integerExponentials},
+			metricdata.ExponentialHistogram[float64]{DataPoints: exponentials}, metricdata.Summary{DataPoints: summaries}, nil),
+	}}
+}
+
+// The pieces of a collection are of bounded size and number, and together they are the collection.
+func TestMetricsGoInPieces(t *testing.T) {
+	for _, one := range []struct{ each, exports, largest int }{
+		{0, 1, 1},
+		{1, 1, 10},
+		{28, 1, 253},
+		{29, 2, 256},
+		{1000, 32, 282},
+		{5000, 32, 1407},
+	} {
+		t.Run(fmt.Sprint(one.each), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rm := everyKind(one.each)
+				f := &fakeMetrics{}
+				e := WrapMetrics(f, NewMonitor(Config{Name: "x", Unit: "data points"}))
+				if err := e.Export(t.Context(), rm); err != nil {
+					t.Fatal(err)
+				}
+				if len(f.points) != one.exports || f.points[0] != one.largest {
+					t.Errorf("exports of %v points, want %d, of %d at most", f.points, one.exports, one.largest)
+				}
+				if diff := cmp.Diff(flat(rm), f.seen); diff != "" {
+					t.Errorf("points (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(Stats{Name: "x", Exported: uint64(9*one.each + 1)}, e.Stats()); diff != "" {
+					t.Errorf("Stats (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// After a piece that fails no further one is tried, and all that are left count as failed once.
+func TestPieceThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeMetrics{export: func(number int) error {
+			if number == 2 {
+				return errors.New("down")
+			}
+			return nil
+		}}
+		logger, _ := newLogger()
+		e := WrapMetrics(f, NewMonitor(Config{Name: "x", Unit: "data points", Logger: logger}))
+		_ = e.Export(t.Context(), everyKind(100))
+		want := Stats{Name: "x", Exported: 512, Failed: 901 - 512, FailedExports: 1, Outage: "down"}
+		if diff := cmp.Diff(want, e.Stats()); diff != "" || len(f.points) != 3 {
+			t.Errorf("%d exports, want 3; Stats (-want +got):\n%s", len(f.points), diff)
+		}
+	})
+}
+
+// A piece of which some points are refused keeps the others from nothing.
+func TestPieceThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("too old")
+		f := &fakeMetrics{export: func(int) error { return refused }}
+		logger, _ := newLogger()
+		e := WrapMetrics(f, NewMonitor(Config{
+			Name: "x", Unit: "data points", Logger: logger,
+			Rejected: func(err error) (int, bool) { return 3, errors.Is(err, refused) },
+		}))
+		_ = e.Export(t.Context(), everyKind(100))
+		if diff := cmp.Diff(Stats{Name: "x", Exported: 901 - 12, Rejected: 12}, e.Stats()); diff != "" || len(f.points) != 4 {
+			t.Errorf("%d exports, want 4; Stats (-want +got):\n%s", len(f.points), diff)
+		}
+	})
+}
+
+// Between two pieces the processor is the application's for as long as the first took, and no longer than the context says.
+func TestExportRests(t *testing.T) {
+	for _, one := range []struct{ piece, within, want time.Duration }{
+		{time.Millisecond, time.Hour, 7 * time.Millisecond},
+		{time.Second, time.Hour, 4*time.Second + 3*longestRest},
+		{time.Second, time.Second + time.Millisecond, 4*time.Second + time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), one.within)
+			defer cancel()
+			begun := time.Now()
+			_ = WrapMetrics(&fakeMetrics{took: one.piece}, NewMonitor(Config{Name: "x"})).Export(ctx, everyKind(100))
+			if took := time.Since(begun); took != one.want {
+				t.Errorf("four exports of %v each, %v left: %v, want %v", one.piece, one.within, took, one.want)
+			}
+		})
+	}
+}

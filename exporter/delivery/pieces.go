@@ -1,0 +1,128 @@
+package delivery
+
+import (
+	"iter"
+
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+const (
+	// pointsOfPiece is how many data points one export has, as a rule. To encode them takes about a millisecond.
+	pointsOfPiece = 256
+	// mostPieces bounds the exports of one collection, each of which may wait for an answer: where they do not do, they are
+	// larger.
+	mostPieces = 32
+)
+
+// pieces yields rm, which has n data points, in pieces for one export each, with their numbers of data points. Scopes and
+// metrics keep their order, and a metric whose points do not fit goes on in the next piece. Metrics without points are left out.
+func pieces(rm *metricdata.ResourceMetrics, n int) iter.Seq2[*metricdata.ResourceMetrics, int] {
+	most := max(pointsOfPiece, (n+mostPieces-1)/mostPieces)
+	return func(yield func(*metricdata.ResourceMetrics, int) bool) {
+		if n == 0 {
+			return
+		}
+		if n <= most {
+			yield(rm, n)
+			return
+		}
+		piece, room := &metricdata.ResourceMetrics{Resource: rm.Resource}, most
+		for _, scope := range rm.ScopeMetrics {
+			begun := false // in this piece
+			for _, m := range scope.Metrics {
+				for from, end := 0, points(m.Data); from < end; {
+					if room == 0 {
+						if !yield(piece, most) {
+							return
+						}
+						piece, room, begun = &metricdata.ResourceMetrics{Resource: rm.Resource}, most, false
+					}
+					if !begun {
+						piece.ScopeMetrics = append(piece.ScopeMetrics, metricdata.ScopeMetrics{Scope: scope.Scope})
+						begun = true
+					}
+					to := min(end, from+room)
+					part := m
+					part.Data = cut(m.Data, from, to)
+					last := &piece.ScopeMetrics[len(piece.ScopeMetrics)-1]
+					last.Metrics = append(last.Metrics, part)
+					room -= to - from
+					from = to
+				}
+			}
+		}
+		if room < most {
+			yield(piece, most-room)
+		}
+	}
+}
+
+// DataPoints is the number of data points of rm; a metric of an unknown kind counts as one.
+func DataPoints(rm *metricdata.ResourceMetrics) int {
+	n := 0
+	for _, scope := range rm.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			n += points(m.Data)
+		}
+	}
+	return n
+}
+
+// points is the number of data points of a metric, 1 of an unknown kind: not zero, or the exporter would not be asked and refuse it.
+func points(data metricdata.Aggregation) int {
+	switch d := data.(type) {
+	case metricdata.Gauge[int64]:
+		return len(d.DataPoints)
+	case metricdata.Gauge[float64]:
+		return len(d.DataPoints)
+	case metricdata.Sum[int64]:
+		return len(d.DataPoints)
+	case metricdata.Sum[float64]:
+		return len(d.DataPoints)
+	case metricdata.Histogram[int64]:
+		return len(d.DataPoints)
+	case metricdata.Histogram[float64]:
+		return len(d.DataPoints)
+	case metricdata.ExponentialHistogram[int64]:
+		return len(d.DataPoints)
+	case metricdata.ExponentialHistogram[float64]:
+		return len(d.DataPoints)
+	case metricdata.Summary:
+		return len(d.DataPoints)
+	}
+	return 1
+}
+
+// cut returns data with the data points from from to before to alone; one of an unknown kind as it is.
+func cut(data metricdata.Aggregation, from, to int) metricdata.Aggregation {
+	switch d := data.(type) {
+	case metricdata.Gauge[int64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.Gauge[float64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.Sum[int64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.Sum[float64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.Histogram[int64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.Histogram[float64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.ExponentialHistogram[int64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.ExponentialHistogram[float64]:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	case metricdata.Summary:
+		d.DataPoints = d.DataPoints[from:to]
+		return d
+	}
+	return data
+}

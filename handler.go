@@ -1,0 +1,61 @@
+package otelprof
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/otelprof/otelprof/viewer"
+)
+
+// Handler returns the viewer's page and its JSON API, to be mounted in a server of the application's own, behind its
+// authentication, under any prefix that is stripped:
+//
+//	h, err := prof.Handler(viewer.WithHosts("shop.example.com"))
+//	…
+//	mux.Handle("/debug/otelprof/", admin(http.StripPrefix("/debug/otelprof", h)))
+//
+// Requests are answered only for hosts named by [viewer.WithHosts], and on loopback addresses; access control is the server's. The options of
+// [WithViewer] are not taken over, but plans need a signature where [WithPlanKeys] says so. Unlike the server of [WithViewer] it does not limit
+// how often it is asked. Each call makes a handler of its own; after Shutdown one shows what was measured until then. The error wraps
+// [viewer.ErrConfig].
+func (p *Profiler) Handler(opts ...viewer.Option) (*viewer.Handler, error) {
+	return viewer.New(p.sources(), slices.Concat(p.viewerOptions, opts)...)
+}
+
+// sources is what the viewer shows.
+func (p *Profiler) sources() viewer.Sources {
+	s := viewer.Sources{
+		Regions:  p.tracers.Regions,
+		Dropped:  p.tracers.Dropped,
+		Store:    p.tracers.Store(),
+		Causal:   p.causal,
+		Stacks:   p.stacks,
+		Schedule: p.schedule,
+		Service:  p.service,
+	}
+	if p.counters != nil {
+		s.Counters = p.counters.Regions
+	}
+	return s
+}
+
+// serve starts the viewer. Only a wrong address or option is an error.
+func (p *Profiler) serve(c config) error {
+	if c.viewer == "" {
+		return nil
+	}
+	h, err := p.Handler(c.viewerOptions...)
+	if err != nil {
+		return err
+	}
+	switch p.server, err = viewer.Listen(c.viewer, h); {
+	case errors.Is(err, viewer.ErrConfig) && c.viewerAsked:
+		return err
+	case err != nil:
+		c.logger.Warn("otelprof: viewer: not served", slog.String("address", c.viewer), slog.Any("cause", err))
+	default:
+		c.logger.Info("otelprof: viewer", slog.String("url", p.server.URL()))
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// collecting is three workers, and one goroutine that takes their results, each 25 ms what there is of a report as well.
+func collecting(ctx context.Context, p *program) {
+	jobs, results, reports := newChannel[int](p.types, 3), newChannel[int](p.types, 0), newChannel[int](p.types, 0)
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer jobs.Close()
+		for i := 0; ctx.Err() == nil; i++ {
+			jobs.Send(i)
+		}
+	})
+	workers := p.waitGroup()
+	for i := range 3 {
+		workers.Go(func() {
+			length := p.lengths(i, 0.5)
+			for job, ok := jobs.Receive(); ok; job, ok = jobs.Receive() {
+				p.io(ctx, "work", length.of(6*ms))
+				results.Send(job)
+			}
+		})
+	}
+	stop := make(chan struct{})
+	all.Go(func() {
+		length := p.lengths(3, 0.3)
+		defer reports.Close()
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(length.of(25 * ms)):
+			}
+			reports.Send(i)
+		}
+	})
+	all.Go(func() {
+		length := p.lengths(4, 0.5)
+		for {
+			_, result, ok := receiveEither(p.types, results, reports)
+			switch {
+			case !ok:
+				return
+			case result:
+				p.io(ctx, "collect", length.of(2*ms))
+				p.progress(ctx)
+			default:
+				p.io(ctx, "report", length.of(4*ms))
+			}
+		}
+	})
+	<-ctx.Done()
+	workers.Wait()
+	close(stop)
+	all.Wait()
+}
+
+// retried is four clients that ask two servers, and ask again if there is no answer within 10 ms. Each sixth answer
+// takes longer.
+func retried(ctx context.Context, p *program) {
+	type ask struct{ answer channel[int] }
+	asks := newChannel[ask](p.types, 4)
+	var servers sync.WaitGroup
+	for i := range 2 {
+		servers.Go(func() {
+			length, n := p.lengths(i, 0.4), i
+			for a, ok := asks.Receive(); ok; a, ok = asks.Receive() {
+				d := 3 * ms
+				if n++; n%6 == 0 {
+					d = 14 * ms
+				}
+				p.io(ctx, "serve", length.of(d))
+				a.answer.Send(n)
+			}
+		})
+	}
+	each(4, func(i int) {
+		for length := p.lengths(2+i, 0.4); ctx.Err() == nil; {
+			p.io(ctx, "think", length.of(8*ms))
+			for late := true; late; {
+				a := ask{newChannel[int](p.types, 1)}
+				asks.Send(a)
+				_, _, late = a.answer.ReceiveWithin(10 * ms)
+			}
+			p.progress(ctx)
+		}
+	})
+	asks.Close()
+	servers.Wait()
+}
+
+// hedged (hedged requests) is four clients that ask one replica, and, if it has not answered within 5 ms, another one. The first answer
+// counts.
+func hedged(ctx context.Context, p *program) {
+	var started sync.WaitGroup
+	each(4, func(i int) {
+		length := p.lengths(i, 0.9)
+		for ctx.Err() == nil {
+			in, request := p.tracer.Start(ctx, "request")
+			answers := newChannel[int](p.types, 2)
+			ask := func(d time.Duration) {
+				started.Go(func() {
+					p.io(in, "replica", d)
+					answers.Send(i)
+				})
+			}
+			first, second := length.of(6*ms), length.of(6*ms)
+			ask(first)
+			if _, _, late := answers.ReceiveWithin(5 * ms); late {
+				ask(second)
+				answers.Receive()
+			}
+			request.End()
+			p.progress(ctx)
+			p.io(ctx, "use", length.of(3*ms))
+		}
+	})
+	started.Wait()
+}
+
+// priority is two workers that take urgent jobs first, of three clients, and others, of four, when there are none.
+func priority(ctx context.Context, p *program) {
+	type job struct {
+		region string
+		d      time.Duration
+		done   channel[int]
+	}
+	urgent, others := newChannel[job](p.types, 8), newChannel[job](p.types, 8)
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for {
+				j, ok := urgent.TryReceive()
+				if !ok {
+					if j, _, ok = receiveEither(p.types, urgent, others); !ok {
+						return
+					}
+				}
+				p.io(ctx, j.region, j.d)
+				j.done.Send(1)
+			}
+		})
+	}
+	each(7, func(i int) {
+		queue, region, d := urgent, "urgent", 2*ms
+		if i > 2 {
+			queue, region, d = others, "other", 3*ms
+		}
+		length, done := p.lengths(i, 0.4), newChannel[int](p.types, 1)
+		for ctx.Err() == nil {
+			p.io(ctx, "think", length.of(6*ms))
+			queue.Send(job{region, length.of(d), done})
+			done.Receive()
+			if i > 2 {
+				p.progress(ctx)
+			}
+		}
+	})
+	urgent.Close()
+	others.Close()
+	workers.Wait()
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// webPeerFlag has this command be the clients of an HTTP server.
+const webPeerFlag = "visitors"
+
+// serveWeb is an HTTP server for clients that are another process. Each request renders, and has a query of a pool of 3 connections to a
+// database.
+func serveWeb(ctx context.Context, p *program) {
+	if err := serveVisitors(ctx, p); err != nil && ctx.Err() == nil {
+		p.fail(fmt.Errorf("database: %w", err))
+	}
+}
+
+func serveVisitors(ctx context.Context, p *program) (err error) {
+	db := sql.OpenDB(store{p})
+	db.SetMaxOpenConns(3)
+	db.SetMaxIdleConns(3)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler(p, db), ReadHeaderTimeout: connected}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
+	defer serving.Wait()
+	defer hangUp(server)
+	command, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	peer := exec.CommandContext(ctx, command, "-"+webPeerFlag, listener.Addr().String())
+	peer.Stderr = os.Stderr
+	if err := peer.Start(); err != nil {
+		return err
+	}
+	return peer.Wait() // it is killed when ctx ends
+}
+
+func handler(p *program, db *sql.DB) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in, request := p.tracer.Start(r.Context(), "request")
+		p.io(in, "render", 3*ms)
+		if _, err := db.ExecContext(in, "query"); err != nil && in.Err() == nil {
+			p.fail(err)
+		}
+		request.End()
+		p.progress(in)
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// A store is a database whose queries take a while.
+type store struct{ p *program }
+
+func (s store) Connect(context.Context) (driver.Conn, error) { return connection{s}, nil }
+func (s store) Driver() driver.Driver                        { return nil }
+
+type connection struct{ store }
+
+var errNothing = errors.New("database: it can only be queried")
+
+func (c connection) Prepare(string) (driver.Stmt, error) { return nil, errNothing }
+func (c connection) Begin() (driver.Tx, error)           { return nil, errNothing }
+func (c connection) Close() error                        { return nil }
+
+// ExecContext is a query.
+func (c connection) ExecContext(ctx context.Context, _ string, _ []driver.NamedValue) (driver.Result, error) {
+	c.p.io(ctx, "query", 4*ms)
+	return driver.ResultNoRows, nil
+}
+
+// beVisitors sends requests to an HTTP server until it closes the connections. Between two requests each client thinks.
+func beVisitors(ctx context.Context, address string) error {
+	visitor := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for request(ctx, visitor, "http://"+address) == nil {
+				clock.Sleep(clock.Now(), think, func() bool { return true })
+			}
+		})
+	}
+	wg.Wait()
+	return nil // the server is done
+}
+
+func request(ctx context.Context, visitor *http.Client, url string) error {
+	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := visitor.Do(asked)
+	if err != nil {
+		return err
+	}
+	defer hangUp(response.Body)
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}

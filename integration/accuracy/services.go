@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"sync"
+)
+
+// services are programs as services are made of, which nothing in replay was made for either.
+func services() []workload {
+	return []workload{
+		{
+			name: "crawl", about: "rounds of ten goroutines: 4 ms, three at a time by a channel, and 5 ms", class: outside,
+			regions: []string{"fetch", "parse"}, run: crawl, varies: true,
+		},
+		{
+			name: "sessions", about: "6 clients, a goroutine for each request: 4 ms, and 3 ms under one of four locks out of a map", class: contended,
+			regions: []string{"update", "parse"}, run: sessions, varies: true, long: true,
+		},
+		{
+			name: "collected", about: "three workers, 9 ms for a job, a channel of 3, and 2 ms to merge what each found", class: contended,
+			regions: []string{"work", "merge"}, run: collected, varies: true,
+		},
+		{
+			name: "broadcast", about: "rounds of four: 5 ms, then a channel must be closed, after 6 ms, then 3 ms", class: outside,
+			regions: []string{"publish", "apply", "prepare"}, run: broadcast, varies: true,
+		},
+		{
+			name: "streams", about: "5 streams over a connection: 3 ms at the client, 4 ms at its handler, and 1.5 ms to write an answer", class: contended,
+			regions: []string{"write", "handle", "use"}, run: streams, varies: true,
+		},
+		{
+			name: "database", about: "an HTTP server for 8 clients of another process, 3 ms, and a query of 4 ms on one of 3 connections of database/sql", class: contended,
+			regions: []string{"query", "render"}, run: serveWeb,
+		},
+	}
+}
+
+// crawl does ten things in each turn, a goroutine for each, three of which at a time have a place.
+func crawl(ctx context.Context, p *program) {
+	places := newChannel[int](p.types, 3)
+	for length := p.lengths(0, 0.3); ctx.Err() == nil; {
+		all := p.waitGroup()
+		for i := range 10 {
+			fetch, parse := length.of(4*ms), length.of(5*ms)
+			all.Go(func() {
+				places.Send(i)
+				p.io(ctx, "fetch", fetch)
+				places.Receive()
+				p.io(ctx, "parse", parse)
+			})
+		}
+		all.Wait()
+		p.progress(ctx)
+	}
+}
+
+// sessions has a goroutine for each request of 6 clients. A request looks its session up in a map under a lock, and locks that for
+// 3 ms: there are four, and each second request is for the same one.
+func sessions(ctx context.Context, p *program) {
+	var (
+		lock = p.mutex()
+		all  = map[int]sync.Locker{}
+	)
+	session := func(key int) sync.Locker {
+		lock.Lock()
+		defer lock.Unlock()
+		if all[key] == nil {
+			all[key] = p.mutex()
+		}
+		return all[key]
+	}
+	each(6, func(i int) {
+		length, answered := p.lengths(i, 0.4), newChannel[int](p.types, 1)
+		for ctx.Err() == nil {
+			key, parse, update := max(0, length.IntN(6)-2), length.of(4*ms), length.of(3*ms)
+			go func() {
+				in, request := p.tracer.Start(ctx, "request")
+				p.io(in, "parse", parse)
+				mine := session(key)
+				mine.Lock()
+				p.io(in, "update", update)
+				mine.Unlock()
+				request.End()
+				answered.Send(i)
+			}()
+			answered.Receive()
+			p.progress(ctx)
+		}
+	})
+}
+
+// collected is three workers that take jobs from a channel and put what they find into another one, for one that merges it.
+func collected(ctx context.Context, p *program) {
+	jobs, results := newChannel[int](p.types, 3), newChannel[int](p.types, 3)
+	var feeder, collector sync.WaitGroup
+	feeder.Go(func() {
+		defer jobs.Close()
+		for i := 0; ctx.Err() == nil; i++ {
+			jobs.Send(i)
+		}
+	})
+	collector.Go(func() {
+		length := p.lengths(3, 0.3)
+		for _, ok := results.Receive(); ok; _, ok = results.Receive() {
+			p.io(ctx, "merge", length.of(2*ms))
+			p.progress(ctx)
+		}
+	})
+	each(3, func(i int) {
+		length := p.lengths(i, 0.5)
+		for job, ok := jobs.Receive(); ok; job, ok = jobs.Receive() {
+			p.io(ctx, "work", length.of(9*ms))
+			results.Send(job)
+		}
+	})
+	results.Close()
+	feeder.Wait()
+	collector.Wait()
+}
+
+// broadcast is rounds of four goroutines that prepare, and wait until what all of them need is published: that a channel is closed tells them.
+func broadcast(ctx context.Context, p *program) {
+	for length := p.lengths(0, 0.4); ctx.Err() == nil; {
+		published, all := newChannel[int](p.types, 0), p.waitGroup()
+		for range 4 {
+			prepare, apply := length.of(5*ms), length.of(3*ms)
+			all.Go(func() {
+				p.io(ctx, "prepare", prepare)
+				published.Receive()
+				p.io(ctx, "apply", apply)
+			})
+		}
+		p.io(ctx, "publish", length.of(6*ms))
+		published.Close()
+		all.Wait()
+		p.progress(ctx)
+	}
+}
+
+// streams is 5 streams over one connection: a goroutine reads the frames and hands each to its stream's, and another one writes the
+// answers.
+func streams(ctx context.Context, p *program) {
+	const n = 5
+	type frame struct{ stream int }
+	requests, answers := newChannel[frame](p.types, 4), newChannel[frame](p.types, 4)
+	var server, handlers sync.WaitGroup
+	var inboxes, replies [n]channel[frame]
+	for i := range n {
+		inboxes[i], replies[i] = newChannel[frame](p.types, 1), newChannel[frame](p.types, 1)
+		handlers.Go(func() {
+			length := p.lengths(n+i, 0.4)
+			for f, ok := inboxes[i].Receive(); ok; f, ok = inboxes[i].Receive() {
+				p.io(ctx, "handle", length.of(4*ms))
+				answers.Send(f)
+			}
+		})
+	}
+	server.Go(func() {
+		for f, ok := requests.Receive(); ok; f, ok = requests.Receive() {
+			inboxes[f.stream].Send(f)
+		}
+		for _, inbox := range inboxes {
+			inbox.Close()
+		}
+		handlers.Wait()
+		answers.Close()
+	})
+	server.Go(func() {
+		length := p.lengths(2*n, 0.3)
+		for f, ok := answers.Receive(); ok; f, ok = answers.Receive() {
+			p.io(ctx, "write", length.of(1500*us))
+			replies[f.stream].Send(f)
+		}
+	})
+	each(n, func(i int) {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
+			p.io(ctx, "use", length.of(3*ms))
+			requests.Send(frame{i})
+			replies[i].Receive()
+			p.progress(ctx)
+		}
+	})
+	requests.Close()
+	server.Wait()
+}

@@ -1,0 +1,19 @@
+// Command faults runs a service with everything of otelprof switched on, and beside it the same service with the
+// OpenTelemetry SDK alone, under the same load, through faults of the network, the disk, the process's limits and the
+// sources of plans. It prints one line for each fault:
+//
+//	fault NAME requests=… failed=… p99_ratio=… lost=… said=… rss_mb=… goroutines=…
+//
+// requests and failed count the requests to the service with otelprof while the fault lasts. p99_ratio is that service's
+// 99th percentile of latency over that of the service without otelprof, requests to which alternate with its own.
+// lost counts sampled spans that are neither exported nor counted as dropped. said counts warnings and errors in
+// the service's log, of otelprof and of OpenTelemetry's error handler, from before the fault to the end of the process;
+// what it says of the machine when it starts is not among them. rss_mb is the resident memory after the fault in MiB,
+// and goroutines the number of goroutines after the fault less that before it.
+//
+// A line ends in "ok", or in what does not hold: failed is not 0, p99_ratio is above 1.1 three times in a row (flag
+// -quick makes too few requests to judge that), lost is not 0, said is above 3, the heap has grown by 16 MiB more than
+// that of the service without otelprof, there are more than 4 goroutines more, or the service has not ended within its
+// time after SIGTERM. The exit status is then 1. "skipped" tells what the machine lacks, and is a failure where
+// REQUIRE_FAULTS is set.
+package main

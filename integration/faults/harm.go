@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	rtrace "runtime/trace"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// harm is what a service does to its own process while a fault lasts.
+type harm struct {
+	mu   sync.Mutex
+	undo func()
+}
+
+func (h *harm) start(s *service, kind, arg string) {
+	h.stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n, _ := strconv.Atoi(arg)
+	switch kind {
+	case "files":
+		h.undo = exhaustFiles()
+	case "memory":
+		ballast := bytes.Repeat([]byte{1}, n<<20)
+		h.undo = func() { runtime.KeepAlive(ballast) }
+	case "processors":
+		h.undo = changeProcessors()
+	case "goroutines":
+		h.undo = s.park(n)
+	case "trace":
+		// otelprof may be recording at this moment.
+		h.undo = func() {}
+		for range 100 {
+			if rtrace.Start(io.Discard) == nil {
+				h.undo = rtrace.Stop
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	case "record":
+		if s.profiler != nil {
+			go func() { _ = s.profiler.Causal().Record(context.Background(), 3*time.Second) }()
+		}
+	case "profile":
+		if pprof.StartCPUProfile(io.Discard) == nil {
+			h.undo = pprof.StopCPUProfile
+		}
+	}
+}
+
+func (h *harm) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.undo != nil {
+		h.undo()
+		h.undo = nil
+	}
+}
+
+// exhaustFiles opens files until there are no more descriptors, and again as others are closed.
+func exhaustFiles() (undo func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		var files []*os.File
+		for {
+			for {
+				f, err := os.Open(os.DevNull)
+				if err != nil {
+					break
+				}
+				files = append(files, f)
+			}
+			select {
+			case <-quit:
+				for _, f := range files {
+					_ = f.Close()
+				}
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// changeProcessors sets GOMAXPROCS to 1, 2, 3 and so on in turn, each for half a second.
+func changeProcessors() (undo func()) {
+	before := runtime.GOMAXPROCS(0)
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			runtime.GOMAXPROCS(before + i%4)
+			select {
+			case <-quit:
+				runtime.GOMAXPROCS(before)
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// park starts goroutines that wait inside a span of their own.
+func (s *service) park(n int) (undo func()) {
+	quit := make(chan struct{})
+	var parked sync.WaitGroup
+	for range n {
+		parked.Go(func() { s.part(context.Background(), "parked", func() { <-quit }) })
+	}
+	return func() { close(quit); parked.Wait() }
+}

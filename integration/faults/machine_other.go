@@ -1,0 +1,26 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"runtime"
+	"time"
+)
+
+var errMachine = errors.New("not on " + runtime.GOOS)
+
+func tmpfs(string, int) (func(), error)    { return nil, errMachine }
+func limitFiles(int, uint64) error         { return errMachine }
+func limitMemory(int, int) (func(), error) { return nil, errMachine }
+func paranoid(string) (func(), error)      { return nil, errMachine }
+func refusePerf() error                    { return errMachine }
+
+func stepClock(time.Duration) error { return errMachine }
+
+// A disk is a folder whose files do not always take what is written.
+type disk struct{ folder string }
+
+func mountDisk(string, string) (*disk, error) { return nil, errMachine }
+func (*disk) unmount()                        {}
+func (*disk) becomes(error, time.Duration)    {}

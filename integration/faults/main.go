@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the command's flags.
+type options struct {
+	only  *regexp.Regexp
+	list  bool
+	sizes sizes
+}
+
+// sizes are how long and how much; -quick makes them smaller.
+type sizes struct {
+	warm, lasts time.Duration // the load before a fault, and while it lasts
+	ratio       bool          // the ratio of latencies is judged: there are requests enough for it
+	clock       bool          // the machine's clock may be set
+	goroutines  int
+	names       int
+}
+
+func thorough() sizes {
+	return sizes{warm: 3 * time.Second, lasts: 12 * time.Second, ratio: true, goroutines: 1_000_000, names: 100_000}
+}
+
+func quick() sizes {
+	return sizes{warm: time.Second, lasts: 4 * time.Second, goroutines: 100_000, names: 20_000}
+}
+
+// serviceFlag has this command be the service.
+const serviceFlag = "service"
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o := options{sizes: thorough()}
+	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	only := flags.String("only", "", "only the faults whose names match this `regexp`")
+	flags.BoolFunc("quick", "shorter and smaller faults, too short to judge p99_ratio", func(string) error { o.sizes = quick(); return nil })
+	flags.DurationVar(&o.sizes.lasts, "lasts", o.sizes.lasts, "how long each fault lasts")
+	clock := flags.Bool("clock", false, "set the clock of this machine, which has to be an emulated one")
+	flags.BoolVar(&o.list, "list", false, "list the faults")
+	service := serviceFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	o.sizes.clock = *clock
+	if flags.NArg() > 0 {
+		return fmt.Errorf("argument %q: unexpected", flags.Arg(0))
+	}
+	if service.kind != "" {
+		ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+		defer stop()
+		return serve(ctx, *service, stdout)
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return err
+	}
+	bad := 0
+	for _, f := range faults(o.sizes) {
+		if !o.only.MatchString(f.name) {
+			continue
+		}
+		if o.list {
+			fmt.Fprintf(stdout, "%-24s %s\n", f.name, f.what)
+			continue
+		}
+		if ok := try(ctx, f, o.sizes, stdout, stderr); !ok {
+			bad++
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d faults: not survived as promised", bad)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/exporter/delivery"
+)
+
+// What must hold.
+const (
+	ratioMost      = 1.1
+	saidMost       = 3
+	heapMost       = 16 << 20
+	goroutinesMost = 4
+	attempts       = 3 // at the ratio alone, which other processes disturb
+)
+
+// A result is a line.
+type result struct {
+	requests, failed int
+	ratio            float64 // 0 without a service to compare with
+	lost             int64
+	counted          uint64 // dropped, and counted
+	said             []string
+	before           int // lines logged before the fault, about what the machine lacks
+	resident         int
+	goroutines       int
+	faults           []string // what does not hold
+	slow             bool     // the ratio is among them
+}
+
+// try runs one fault and prints its line; it reports whether all held.
+func try(ctx context.Context, f fault, s sizes, stdout, stderr io.Writer) bool {
+	for attempt := 1; ; attempt++ {
+		r, err := once(ctx, f, s, stderr)
+		if lacks := (lack{}); errors.As(err, &lacks) {
+			fmt.Fprintf(stdout, "fault %s skipped=%q\n", f.name, lacks.Error())
+			return os.Getenv("REQUIRE_FAULTS") == ""
+		}
+		if err != nil {
+			fmt.Fprintf(stdout, "fault %s error=%q\n", f.name, err)
+			return false
+		}
+		if len(r.faults) == 1 && r.slow && attempt < attempts {
+			fmt.Fprintf(stdout, "# fault %s: p99_ratio=%.2f, tried again\n", f.name, r.ratio)
+			continue
+		}
+		ratio := "-"
+		if r.ratio > 0 {
+			ratio = fmt.Sprintf("%.2f", r.ratio)
+		}
+		verdict := "ok"
+		if len(r.faults) > 0 {
+			verdict = strings.Join(r.faults, "; ")
+		}
+		fmt.Fprintf(stdout, "fault %s requests=%d failed=%d p99_ratio=%s lost=%d said=%d rss_mb=%d goroutines=%+d dropped=%d %s\n",
+			f.name, r.requests, r.failed, ratio, r.lost, len(r.said), r.resident, r.goroutines, r.counted, verdict)
+		if len(r.said) > saidMost {
+			for _, line := range r.said[:min(len(r.said), 20)] {
+				fmt.Fprintf(stdout, "#   %.300s\n", line)
+			}
+		}
+		return len(r.faults) == 0
+	}
+}
+
+func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, err error) {
+	b, err := newBench()
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if f.prepare != nil {
+		if err := f.prepare(b); err != nil {
+			return r, err
+		}
+	}
+	if err := b.start(ctx, f, stderr); err != nil {
+		return r, err
+	}
+	if f.terminates {
+		return terminated(ctx, f, s, b)
+	}
+
+	l := startLoad(ctx, b.twins)
+	defer l.end()
+	time.Sleep(s.warm)
+	before, err := b.states(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.before = len(before[ours].Said)
+	var end func()
+	if f.begin != nil {
+		if end, err = f.begin(ctx, b); err != nil {
+			return r, err
+		}
+	}
+	l.take()
+	time.Sleep(s.lasts)
+	during := l.take()
+	if end != nil {
+		end()
+	}
+	r.count(during)
+	r.compare(during, s.ratio)
+	l.end()
+
+	after, err := settled(ctx, b, before)
+	if err != nil {
+		return r, err
+	}
+	r.resident, r.goroutines = b.twins[ours].resident(), after[ours].Goroutines-before[ours].Goroutines
+	if r.goroutines > goroutinesMost {
+		r.fault("%d goroutines before, %d after", before[ours].Goroutines, after[ours].Goroutines)
+	}
+	if more := grown(before, after); more > heapMost {
+		r.fault("heap grown by %d MiB more than without otelprof, to %d", more>>20, after[ours].Heap>>20)
+	}
+	err = r.ending(b)
+	return r, err
+}
+
+// count takes the requests that were made during the fault.
+func (r *result) count(during map[string]counts) {
+	c := during[ours]
+	r.requests, r.failed = c.requests, c.failed
+	if c.failed > 0 {
+		r.fault("%d requests failed: %v (%d without otelprof)", c.failed, c.err, during[bare].failed)
+	}
+}
+
+// compare compares how long they took; judged is whether there were enough of them for that.
+func (r *result) compare(during map[string]counts, judged bool) {
+	own, base := during[ours].p99(), during[bare].p99()
+	if base > 0 {
+		r.ratio = float64(own) / float64(base)
+	}
+	if judged && r.ratio > ratioMost {
+		r.slow = true
+		r.fault("p99 %v, %v without otelprof", own.Round(time.Microsecond), base.Round(time.Microsecond))
+	}
+}
+
+// ending ends the services and looks at the accounts.
+func (r *result) ending(b *bench) error {
+	if _, _, err := b.twins[bare].end(); err != nil {
+		return err
+	}
+	last, took, err := b.twins[ours].end()
+	if err != nil {
+		r.fault("%v", err)
+		return nil
+	}
+	if last.Took > shutdownTimeout+100*time.Millisecond {
+		r.fault("Shutdown took %v of %v, the process %v", last.Took.Round(time.Millisecond), shutdownTimeout, took.Round(time.Millisecond))
+	}
+	for _, e := range last.Exports {
+		if !traces(e) {
+			continue
+		}
+		// The pipeline may have had more: the audit of experiments has spans of its own.
+		r.lost = max(r.lost, int64(last.Sampled)-int64(e.Ended()))
+		r.counted += e.Ended() - e.Exported - e.Queued
+		if strings.HasPrefix(e.Name, "otlp:") && b.collector.spans.Load() < int64(e.Exported) && b.collector.answer.Load() == accepts && !b.collector.lied.Load() {
+			r.lost += int64(e.Exported) - b.collector.spans.Load()
+		}
+	}
+	if r.lost != 0 {
+		r.fault("%d spans ended, pipelines %+v", last.Sampled, last.Exports)
+	}
+	if r.said = last.Said[r.before:]; len(r.said) > saidMost {
+		r.fault("%d lines in the log", len(r.said))
+	}
+	return nil
+}
+
+func traces(s delivery.Stats) bool { return strings.Contains(s.Name, "traces") }
+
+// terminated is a fault at whose end the services must be gone.
+func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err error) {
+	starting, err := b.twins[ours].state(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.before = len(starting.Said)
+	if !f.idle {
+		l := startLoad(ctx, b.twins)
+		defer l.end()
+		time.Sleep(s.warm)
+		if f.begin != nil {
+			if _, err := f.begin(ctx, b); err != nil {
+				return r, err
+			}
+			time.Sleep(time.Second)
+		}
+		l.stop()
+		time.Sleep(time.Millisecond) // requests are on their way: each takes two at least
+		defer func() {
+			l.running.Wait()
+			r.count(l.take())
+		}()
+	}
+	r.resident = b.twins[ours].resident()
+	err = r.ending(b)
+	return r, err
+}
+
+// grown is by how many bytes more the heap of the service with otelprof has grown than that of the other.
+func grown(before, after map[string]state) int64 {
+	by := func(kind string) int64 { return int64(after[kind].Heap) - int64(before[kind].Heap) }
+	return by(ours) - max(0, by(bare))
+}
+
+// settled waits until the service with otelprof is back to what it was, for 15 s at most, and returns what is then.
+func settled(ctx context.Context, b *bench, before map[string]state) (after map[string]state, err error) {
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(500 * time.Millisecond) {
+		if after, err = b.states(ctx); err != nil {
+			return nil, err
+		}
+		back := after[ours].Goroutines <= before[ours].Goroutines+goroutinesMost && grown(before, after) <= heapMost
+		if back || time.Now().After(deadline) {
+			return after, nil
+		}
+	}
+}
+
+func (r *result) fault(format string, args ...any) {
+	r.faults = append(r.faults, fmt.Sprintf(format, args...))
+}

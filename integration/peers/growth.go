@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// A growth compares what a span costs beside the SDK's own where there is much of something to where there is little. The SDK
+// is beside us at each size, since the garbage collector and the caches make all spans dearer in a large program.
+type growth struct {
+	name  string // of what there is much
+	sizes []int
+	// figure returns what to measure at a size, and how much memory one of that many takes on our side, in bytes, once it
+	// has been measured.
+	figure func(size int) (figure, func() float64)
+}
+
+// growthLeast is the least that x may become, beside x at the first size.
+const growthLeast = 1 / 1.3
+
+var growths = []growth{
+	{"live_spans", []int{1, 1000, 1_000_000}, liveSpans},
+	{"names", []int{1, 1000, 100_000}, manyNames},
+	{"working_goroutines", []int{1, 2, 8, 64}, workingGoroutines},
+	{"idle_goroutines", []int{1, 10_000, 1_000_000}, idleGoroutines},
+}
+
+// runGrowth writes a line for each size. Where an arm takes less than 100 ms the sizes are smaller in proportion.
+func runGrowth(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) error {
+	for _, g := range growths {
+		if !match.MatchString("growth_" + g.name) {
+			continue
+		}
+		first := 0.0
+		for i, size := range g.sizes {
+			size = max(1, int(float64(size)*min(1, float64(arm)/float64(100*time.Millisecond))))
+			f, memory := g.figure(size)
+			r, err := measure(f, min(rounds, 15), arm)
+			if err != nil {
+				return fmt.Errorf("growth_%s: %w", g.name, err)
+			}
+			if i == 0 {
+				first = r.x
+			}
+			holds := "no"
+			if r.x >= growthLeast*first {
+				holds = "yes"
+			}
+			if _, err := fmt.Fprintf(w, "ratio growth_%s n=%d ours=%.0f peer=%.0f x=%.2f x_lo=%.2f x_hi=%.2f of_first=%.2f bytes_each=%s clock=cpu target=of_first>=%.2f holds=%s\n",
+				g.name, size, r.ours.ns, r.peer.ns, r.x, r.xLo, r.xHi, r.x/first, bytesEach(memory(), size), growthLeast, holds); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bytesEach writes the memory that one takes, "-" where there are too few to tell from what the rest of the program takes.
+func bytesEach(bytes float64, size int) string {
+	if size < 1000 || bytes == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", bytes)
+}
+
+// none is the memory of what takes none of ours.
+func none() float64 { return 0 }
+
+// sideBySide compares our wrapper as it comes with the SDK, unsampled, in traces of batch spans.
+func sideBySide(goroutines int) figure {
+	never := sdktrace.NeverSample()
+	return figure{
+		ours: func() *side { return full(never) }, peer: func() *side { return bare(never) },
+		perTrace: batch, goroutines: goroutines, procs: min(goroutines, 2),
+	}
+}
+
+// liveSpans has that many roots that do not end.
+func liveSpans(size int) (figure, func() float64) {
+	f := sideBySide(1)
+	bytes := 0.0
+	with := func(of func() *side, note func(float64)) func() *side {
+		return func() *side {
+			s := of()
+			before := heap()
+			live := make([]trace.Span, size)
+			for i := range live {
+				_, live[i] = s.tracer.Start(context.Background(), "live")
+			}
+			note(float64(heap()-before) / float64(size))
+			closed := s.close
+			s.close = func() error {
+				runtime.KeepAlive(live)
+				live = nil
+				if closed != nil {
+					return closed()
+				}
+				return nil
+			}
+			return s
+		}
+	}
+	f.ours = with(f.ours, func(each float64) { bytes = each })
+	f.peer = with(f.peer, func(float64) {})
+	return f, func() float64 { return bytes }
+}
+
+// heap returns the bytes that are in use once all garbage has gone.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// manyNames has spans of that many names; the most regions that there are by default is 2,000.
+func manyNames(size int) (figure, func() float64) {
+	names := make([]string, size)
+	for i := range names {
+		names[i] = "name " + strconv.Itoa(i)
+	}
+	f := sideBySide(1)
+	bytes := 0.0
+	with := func(of func() *side, note func(float64)) func() *side {
+		return func() *side {
+			s := of()
+			span := func(name string) {
+				_, span := s.tracer.Start(context.Background(), name)
+				span.End()
+			}
+			before := heap()
+			for _, name := range names {
+				span(name)
+			}
+			if s.settle != nil {
+				_ = s.settle() // which has no deadline to miss
+			}
+			note(float64(heap()-before) / float64(size))
+			next := 0
+			s.record = func(float64) {
+				if next++; next >= size {
+					next = 0
+				}
+				span(names[next])
+			}
+			s.lost = nil
+			return s
+		}
+	}
+	f.records = true
+	f.ours = with(f.ours, func(each float64) { bytes = each })
+	f.peer = with(f.peer, func(float64) {})
+	return f, func() float64 { return bytes }
+}
+
+// workingGoroutines are that many at once on two processors, or one.
+func workingGoroutines(size int) (figure, func() float64) { return sideBySide(size), none }
+
+// idleGoroutines has that many goroutines wait, each in a span of ours: what they are to the garbage collector and the
+// scheduler is the same for both sides.
+func idleGoroutines(size int) (figure, func() float64) {
+	f := sideBySide(1)
+	ours := f.ours
+	f.ours = func() *side {
+		s := ours()
+		stop := make(chan struct{})
+		var begun, ended sync.WaitGroup
+		begun.Add(size)
+		for range size {
+			ended.Go(func() {
+				_, span := s.tracer.Start(context.Background(), "idle")
+				begun.Done()
+				<-stop
+				span.End()
+			})
+		}
+		begun.Wait()
+		closed := s.close
+		s.close = func() error {
+			close(stop)
+			ended.Wait()
+			return errors.Join(s.settle(), closed())
+		}
+		return s
+	}
+	return f, none
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// The whole shop of examples/shop, with everything on but experiments, beside the same on the SDK alone. Its clients are in
+// the same process, on the same processors.
+const (
+	shopThroughput = "shop_throughput"
+	shopP99        = "shop_p99"
+	// shopArm is how long one side runs in a round, where an arm of other figures takes 100 ms; a quarter is not measured.
+	shopArm = 80
+)
+
+// A shopRun is what the clients of one run saw.
+type shopRun struct{ requests, seconds, cpu, p50, p99, p999 float64 }
+
+func (r shopRun) rate() float64 { return r.requests / r.seconds }
+
+// runShopBeside writes the two figures.
+func runShopBeside(w io.Writer, match *regexp.Regexp, program string, rounds int, arm time.Duration) (err error) {
+	if !match.MatchString(shopThroughput) && !match.MatchString(shopP99) {
+		return nil
+	}
+	if program == "" {
+		_, err := fmt.Fprintf(w, "# %s and %s are not measured: -shop must name the program\n", shopThroughput, shopP99)
+		return err
+	}
+	dir, err := os.MkdirTemp("", "shop")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	rounds = min(rounds, 9)
+	var throughput, cpu, p99, rates []float64
+	for round := range rounds {
+		var runs [2]shopRun
+		for i := range runs {
+			side := (round + i) % 2
+			if runs[side], err = serveShop(program, [...]string{"otelprof", "sdk"}[side], filepath.Join(dir, "data"), max(shopArm*arm, 400*time.Millisecond)); err != nil {
+				return err
+			}
+		}
+		ours, peer := runs[0], runs[1]
+		throughput = append(throughput, ours.rate()/peer.rate())
+		cpu = append(cpu, peer.cpu/ours.cpu)
+		p99 = append(p99, ours.p99/peer.p99)
+		rates = append(rates, ours.rate())
+	}
+	holds := map[bool]string{true: "yes", false: "no"}
+	x := quantile(throughput, 0.5)
+	if _, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f x_cpu=%.3f requests_per_second=%.0f rounds=%d clock=wall target=x>=0.99 holds=%s\n",
+		shopThroughput, x, quantile(throughput, 0.25), quantile(throughput, 0.75), quantile(cpu, 0.5), quantile(rates, 0.5), rounds, holds[x >= 0.99]); err != nil {
+		return err
+	}
+	x = quantile(p99, 0.5)
+	_, err = fmt.Fprintf(w, "ratio %s ours/peer=%.3f lo=%.3f hi=%.3f rounds=%d clock=wall target=ours/peer<=1.02 holds=%s\n",
+		shopP99, x, quantile(p99, 0.25), quantile(p99, 0.75), rounds, holds[x <= 1.02])
+	return err
+}
+
+// serveShop runs the shop for some time, with data in a folder of its own.
+func serveShop(shop, side, data string, d time.Duration) (r shopRun, err error) {
+	if err := os.RemoveAll(data); err != nil {
+		return r, err
+	}
+	run := exec.Command(shop, "-measure", side, "-for", d.String(), "-data", data, "-listen", "127.0.0.1:0")
+	var stderr bytes.Buffer
+	run.Stderr = &stderr
+	out, err := run.Output()
+	if err != nil {
+		return r, fmt.Errorf("%v: %w: %s", run.Args, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	_, err = fmt.Sscanf(string(out), "requests=%g seconds=%g cpu_us=%g p50_us=%g p99_us=%g p999_us=%g", &r.requests, &r.seconds, &r.cpu, &r.p50, &r.p99, &r.p999)
+	if err != nil {
+		return r, fmt.Errorf("%v: answer %q: %w", run.Args, out, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,3 @@
+package known
+
+const branchesInstructions = 13.5

@@ -1,0 +1,3 @@
+package known
+
+const branchesInstructions = 6.5

@@ -1,0 +1,75 @@
+//go:build otelprof_runtime
+
+package sched
+
+import (
+	"time"
+	"unsafe"
+)
+
+//go:linkname runtimeOpen runtime.otelprofOpen
+func runtimeOpen(exempt bool) (id uint64)
+
+//go:linkname runtimeClose runtime.otelprofClose
+func runtimeClose(id uint64) (spent int64)
+
+//go:linkname runtimeJoin runtime.otelprofWorkFor
+func runtimeJoin(id uint64, known bool) (before uint64)
+
+//go:linkname runtimeServed runtime.otelprofServed
+func runtimeServed(gp unsafe.Pointer, goid uint64, yes bool)
+
+//go:linkname runtimeHere runtime.otelprofHere
+func runtimeHere() (gp unsafe.Pointer, goid uint64)
+
+//go:linkname runtimeLateness runtime.otelprofLateness
+func runtimeLateness() int64
+
+//go:linkname runtimeLateHere runtime.otelprofLateHere
+func runtimeLateHere() int64
+
+//go:linkname runtimeRefusals runtime.otelprofRefusals
+func runtimeRefusals() (refused [5]int64, arrivals int64)
+
+// A Request is what some goroutines work for together; they share [Limits.PerTrace], over all experiments, and the goroutines
+// that they start work for it, too. The zero Request is none.
+type Request struct{ id uint64 }
+
+// Open begins a request. If it is exempt, no goroutine that works for it is delayed. 4096 may be open at a time; a further one
+// is none.
+func Open(exempt bool) Request { return Request{runtimeOpen(exempt)} }
+
+// Close ends a request, once, and returns by how much it has been delayed. Goroutines that work for it then work for none.
+func (r Request) Close() (spent time.Duration) { return time.Duration(runtimeClose(r.id)) }
+
+// Join has the calling goroutine work for the request, and returns the one that it worked for before. Known says that
+// the request came from this process, so that what the goroutine has waited for it is paid.
+func (r Request) Join(known bool) (before Request) { return Request{runtimeJoin(r.id, known)} }
+
+// A Goroutine is one that waits for the network.
+type Goroutine struct {
+	gp   unsafe.Pointer // the runtime never frees it
+	goid uint64
+}
+
+// Here returns the calling goroutine.
+func Here() (g Goroutine) {
+	g.gp, g.goid = runtimeHere()
+	return g
+}
+
+// Served tells whether what the goroutine waits for from the network is done by this process: then that pays, and the
+// goroutine does not. It holds until the next call, or the end of the experiment.
+func (g Goroutine) Served(yes bool) { runtimeServed(g.gp, g.goid, yes) }
+
+// Late returns by how much all delays of all experiments were longer than the limits had granted: a thread was not run in time.
+func Late() time.Duration { return time.Duration(runtimeLateness()) }
+
+// LateHere returns by how much the delays of the request that the calling goroutine works for were longer, zero if it works for none.
+func LateHere() time.Duration { return time.Duration(runtimeLateHere()) }
+
+// Refused returns what the latest experiment has refused.
+func Refused() Refusals {
+	n, arrivals := runtimeRefusals()
+	return Refusals{n[0], n[1], n[2], n[3], n[4], arrivals}
+}

@@ -1,0 +1,43 @@
+// Package toggle reads switches from environment variables, in the spellings of other programs.
+package toggle
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A State is what a variable says.
+type State int
+
+// The states of a switch.
+const (
+	Unset State = iota
+	On
+	Off
+)
+
+// Parse reads on, true, yes, y, t, 1, enabled, and off, false, no, n, f, 0, none, disabled, in any case. All else is not
+// known.
+func Parse(value string) (s State, known bool) {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "":
+		return Unset, true
+	case "on", "true", "yes", "y", "t", "1", "enable", "enabled":
+		return On, true
+	case "off", "false", "no", "n", "f", "0", "none", "disable", "disabled":
+		return Off, true
+	}
+	return Unset, false
+}
+
+// FromEnv reads a variable that opts in to something and is its kill switch. A value that is not known is off, with a
+// warning: to go on without what was asked for is better than with what was to be stopped.
+func FromEnv(name string) (s State, warning error) {
+	value := os.Getenv(name)
+	s, known := Parse(value)
+	if !known {
+		return Off, fmt.Errorf("%s %q: must be on or off, off is taken", name, value)
+	}
+	return s, nil
+}

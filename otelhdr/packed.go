@@ -1,0 +1,69 @@
+package otelhdr
+
+// A packed is a snapshot for keeping: its counters have as few bits as the greatest of their page needs, and pages that
+// hold nothing take nothing. The zero packed is empty.
+type packed struct {
+	rest  Snapshot // all but the counters
+	index pageIndex
+}
+
+// set makes k a copy of s. It allocates where a page has values for the first time or has outgrown its counters.
+func (k *packed) set(s *Snapshot) {
+	k.rest = *s
+	k.rest.chunks, k.rest.totals, k.rest.spare = nil, nil, nil
+	for i, c := range s.chunks {
+		for j := range uint64(chunkSize / pageSize) {
+			place := uint64(i)*(chunkSize/pageSize) + j
+			if c == nil {
+				k.setPage(place, &[pageSize]uint64{})
+			} else {
+				k.setPage(place, (*[pageSize]uint64)(c[j*pageSize:]))
+			}
+		}
+	}
+}
+
+// setPage makes the counters of a page those of from.
+func (k *packed) setPage(place uint64, from *[pageSize]uint64) {
+	var all uint64 // as wide as the greatest counter
+	for _, n := range from {
+		all |= n
+	}
+	p := k.index.page(place)
+	switch {
+	case p.none() && all == 0:
+		return
+	case p.none() || p.width() < widthOf(all):
+		k.index = *k.index.with(place, all)
+		k.index.older = nil
+		p = k.index.page(place)
+	}
+	p.fill(from)
+}
+
+// snapshot writes what k has to dst, which it returns.
+func (k *packed) snapshot(dst *Snapshot) *Snapshot {
+	if k.rest.layout.size == 0 {
+		*dst = Snapshot{}
+		return dst
+	}
+	dst.prepare(k.rest.layout, 0, k.rest.equivalent)
+	k.index.addTo(dst)
+	chunks, totals, spare := dst.chunks, dst.totals, dst.spare
+	*dst = k.rest
+	dst.chunks, dst.totals, dst.spare = chunks, totals, spare
+	return dst
+}
+
+// fill sets all counters to those of c, which they are wide enough for. Nothing else has the page.
+func (p page) fill(c *[pageSize]uint64) {
+	words, step := p.all(), uint64(1)<<p.width()
+	perWord := 1 << (widest - p.width())
+	for k := range words {
+		var word uint64
+		for j := perWord - 1; j >= 0; j-- {
+			word = word<<step | c[(k*perWord+j)%pageSize] // a shift by 64 leaves nothing, as it should
+		}
+		words[k].Store(word)
+	}
+}

@@ -1,0 +1,60 @@
+package otelprof
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/log/global"
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/otelprof/otelprof/internal/testutil"
+)
+
+// TestSetupPropagators: OTEL_PROPAGATORS chooses among the formats of OpenTelemetry's module. A list with others leaves the global propagator, which
+// the application may have set, as it is, and is a warning.
+func TestSetupPropagators(t *testing.T) {
+	before := propagation.Baggage{}
+	tracecontext, baggage := propagation.TraceContext{}.Fields(), propagation.Baggage{}.Fields()
+	for _, one := range []struct {
+		list   string
+		fields []string
+		warns  bool
+	}{
+		{"", slices.Concat(tracecontext, baggage), false},
+		{" TraceContext , tracecontext", tracecontext, false},
+		{"baggage", baggage, false},
+		{"none", nil, false},
+		{"tracecontext,b3", before.Fields(), true},
+		{"xray", before.Fields(), true},
+	} {
+		t.Run(one.list, func(t *testing.T) {
+			tp, mp, lp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), global.GetLoggerProvider(), otel.GetTextMapPropagator()
+			t.Cleanup(func() {
+				otel.SetTracerProvider(tp)
+				otel.SetMeterProvider(mp)
+				global.SetLoggerProvider(lp)
+				otel.SetTextMapPropagator(prop)
+			})
+			otel.SetTextMapPropagator(before)
+			t.Setenv(envPropagators, one.list)
+			var said testutil.Log
+			p, err := Setup(t.Context(), WithLogger(said.Logger()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Shutdown(t.Context())
+			got := otel.GetTextMapPropagator().Fields()
+			slices.Sort(got)
+			slices.Sort(one.fields)
+			if diff := cmp.Diff(one.fields, got); diff != "" && len(one.fields)+len(got) > 0 {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+			if warns := strings.Contains(said.String(), envPropagators); warns != one.warns {
+				t.Errorf("said %q, want a warning: %v", said.String(), one.warns)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package saved
+
+import (
+	"errors"
+	"fmt"
+)
+
+const (
+	defaultSessions = 10_000
+	defaultBytes    = 2 << 30
+)
+
+// An Option sets what a [Reader] keeps.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	sessions, bytes int
+	service         string
+	problems        []error
+}
+
+func newConfig(opts []Option) (config, error) {
+	c := config{sessions: defaultSessions, bytes: defaultBytes}
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	return c, errors.Join(c.problems...)
+}
+
+func (c config) positive(what string, n int) config {
+	if n < 1 {
+		c.problems = append(c.problems, fmt.Errorf("%w: %s %d: must be above 0", ErrConfig, what, n))
+	}
+	return c
+}
+
+// WithMaxSessions bounds the number of sessions kept; those that ended last stay. Default:
+// 10,000.
+func WithMaxSessions(n int) Option {
+	return optionFunc(func(c config) config { c.sessions = n; return c.positive("sessions", n) })
+}
+
+// WithMaxBytes bounds the memory that the sessions take, about. One session is always kept.
+// Default: 2 GiB.
+func WithMaxBytes(n int) Option {
+	return optionFunc(func(c config) config { c.bytes = n; return c.positive("bytes", n) })
+}
+
+// WithService takes only data of this service.name. Default: all services; the scopes of regions
+// name the service if there are several.
+func WithService(name string) Option {
+	return optionFunc(func(c config) config { c.service = name; return c })
+}

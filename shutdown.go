@@ -1,0 +1,165 @@
+package otelprof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A part is something that Shutdown ends. It may take no notice of its context, and hang: a file on a server
+// that is gone, a disk, a logger, what the application has given us to call.
+type part struct {
+	name string
+	end  func(context.Context) error
+}
+
+// grace is how long a stage may take when there is no time left: what can end at once does.
+const grace = 25 * time.Millisecond
+
+// stages are the parts in the order of their ends, those of a stage side by side: an endpoint that does not
+// answer traces must not use up the time of the metrics.
+func (p *Profiler) stages() [][]part {
+	if p.endPlans != nil {
+		p.endPlans()
+	}
+	if p.endProfiles != nil {
+		p.endProfiles()
+	}
+	return [][]part{
+		{ // whose last words are exported
+			{"plan sources", p.waitForPlans},
+			{"experiments", p.closeCausal},
+			{"stacks", p.closeStacks},
+			{"schedule", p.stopSchedule},
+		},
+		{
+			{"traces", p.shutTraces},
+			{"metrics", p.shutMetrics},
+			{"logs", p.shutLogs},
+			{"viewer", p.shutViewer},
+		},
+		{
+			{"counters", p.closeCounters},
+			{"exporters", p.releaseAll},
+		},
+	}
+}
+
+func (p *Profiler) waitForPlans(context.Context) error { p.plans.Wait(); return nil }
+
+func (p *Profiler) closeCausal(context.Context) error {
+	if p.causal == nil {
+		return nil
+	}
+	return p.causal.Close()
+}
+
+func (p *Profiler) closeStacks(context.Context) error {
+	p.profiles.Wait()
+	if p.stacks == nil {
+		return nil
+	}
+	return p.stacks.Close()
+}
+
+func (p *Profiler) stopSchedule(context.Context) error {
+	p.profiles.Wait()
+	if p.schedule != nil {
+		p.schedule.Stop()
+	}
+	return nil
+}
+
+func (p *Profiler) shutTraces(ctx context.Context) (err error) {
+	if p.tracers != nil {
+		err = p.tracers.Shutdown(ctx)
+	}
+	// Those that the SDK did not come to before ctx ended; for the others, this does nothing.
+	for _, b := range p.batchers {
+		err = errors.Join(err, b.Shutdown(ctx))
+	}
+	return err
+}
+
+func (p *Profiler) shutMetrics(ctx context.Context) error {
+	if p.meters == nil {
+		return nil
+	}
+	return p.meters.Shutdown(ctx)
+}
+
+func (p *Profiler) shutLogs(ctx context.Context) error {
+	if p.logs == nil {
+		return nil
+	}
+	return p.logs.Shutdown(ctx)
+}
+
+func (p *Profiler) shutViewer(ctx context.Context) error {
+	if p.server == nil {
+		return nil
+	}
+	return p.server.Shutdown(ctx)
+}
+
+func (p *Profiler) closeCounters(context.Context) error {
+	if p.counters == nil {
+		return nil
+	}
+	return p.counters.Close()
+}
+
+// releaseAll ends what an error in Setup, or the end of ctx, kept from the providers. The errors are those
+// that the providers have returned.
+func (p *Profiler) releaseAll(ctx context.Context) error {
+	for _, release := range p.release {
+		_ = release(ctx)
+	}
+	return nil
+}
+
+// end ends one stage after the other. The first takes half of the time at most, so that what has been
+// measured is exported even if a part of it hangs.
+func end(ctx context.Context, stages [][]part) error {
+	var errs []error
+	for i, stage := range stages {
+		var limit <-chan time.Time
+		if deadline, ok := ctx.Deadline(); ok && i == 0 {
+			limit = time.After(time.Until(deadline) / 2)
+		}
+		errs = append(errs, endStage(ctx, stage, limit))
+	}
+	return errors.Join(errs...)
+}
+
+type outcome struct {
+	part int
+	err  error
+}
+
+// endStage ends parts side by side. It gives up those that have not ended at the limit, or some time after
+// ctx: they go on by themselves.
+func endStage(ctx context.Context, stage []part, limit <-chan time.Time) error {
+	outcomes := make(chan outcome, len(stage))
+	for i, part := range stage {
+		go func() { outcomes <- outcome{i, part.end(ctx)} }()
+	}
+	errs := make([]error, len(stage))
+	for i, part := range stage {
+		errs[i] = fmt.Errorf("otelprof: shutdown: %s: not ended: %w", part.name, context.DeadlineExceeded)
+	}
+	over := ctx.Done()
+	for left := len(stage); left > 0; {
+		select {
+		case o := <-outcomes:
+			errs[o.part] = o.err
+			left--
+		case <-over:
+			over, limit = nil, time.After(grace)
+		case <-limit:
+			left = 0
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,54 @@
+package spans
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// spansInList is how many spans [endedSpans] returns.
+const spansInList = 64
+
+// endedSpans returns a session's list of spans that have ended, as the worker takes it, and the provider, with so many readers.
+func endedSpans(t testing.TB, readers int) (*TracerProvider, *Span) {
+	t.Helper()
+	tp := Wrap(sdktrace.NewTracerProvider())
+	for range readers {
+		NewProducer(tp)
+	}
+	tr := tp.Tracer("shop")
+	ctx, root := tr.Start(context.Background(), "root")
+	for range spansInList {
+		_, s := tr.Start(ctx, "op")
+		s.End()
+	}
+	t.Cleanup(func() {
+		root.End() // until now the list is the session's
+		_ = tp.Shutdown(context.Background())
+	})
+	return tp, SessionFromContext(ctx).finished.Load()
+}
+
+// TestExemplarAllocs holds what the worker pays for a region that it knows.
+func TestExemplarAllocs(t *testing.T) {
+	tp, list := endedSpans(t, 2)
+	tp.exemplars.offer(list)
+	if n := testing.AllocsPerRun(100, func() { tp.exemplars.offer(list) }); n != 0 {
+		t.Errorf("%v allocations for %d spans, want none", n, spansInList)
+	}
+}
+
+// BenchmarkExemplars is what a span costs the worker more, for so many readers.
+func BenchmarkExemplars(b *testing.B) {
+	for _, readers := range []int{0, 1, 2} {
+		b.Run(strconv.Itoa(readers)+" readers", func(b *testing.B) {
+			tp, list := endedSpans(b, readers)
+			for b.Loop() {
+				tp.exemplars.offer(list)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/spansInList, "ns/span")
+		})
+	}
+}

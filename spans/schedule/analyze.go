@@ -1,0 +1,219 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
+
+// maxNames bounds a report; regions of further names stand under "other".
+const maxNames = 2000
+
+// Analyze reads an execution trace, of a [Recorder] or of package runtime/trace. It ends with ctx. Besides the trace's own size it takes memory for each region
+// and goroutine in it.
+func Analyze(ctx context.Context, r io.Reader) (*Report, error) {
+	a := newAnalysis()
+	if err := a.read(ctx, r); err != nil {
+		return nil, err
+	}
+	return a.finish(), nil
+}
+
+func (a *analysis) read(ctx context.Context, r io.Reader) error {
+	counted := &countingReader{r: r}
+	events, err := trace.NewReader(counted)
+	if err != nil {
+		return fmt.Errorf("schedule: trace: %w", err)
+	}
+	for {
+		if a.report.Events%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("schedule: analysis of %d events: %w", a.report.Events, context.Cause(ctx))
+			}
+		}
+		e, err := events.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("schedule: trace: event %d: %w", a.report.Events, err)
+		}
+		a.event(&e)
+	}
+	a.report.Bytes = counted.n
+	return nil
+}
+
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+type regionKey struct{ scope, name string }
+
+// sums are of the ended regions of one scope and name.
+type sums struct {
+	count       uint64
+	total, self times
+}
+
+// An analysis follows all goroutines and the regions that are open on them.
+type analysis struct {
+	report      Report
+	first, last trace.Time
+	goroutines  map[trace.GoID]*goroutine
+	open        map[uint64]*region
+	sums        map[regionKey]*sums
+	waits       *waitTimes // nil where they are not asked for
+	// wall is what the clock on the wall showed at atWall, zero if that is not known.
+	wall   time.Time
+	atWall trace.Time
+}
+
+func newAnalysis() *analysis {
+	return &analysis{
+		goroutines: map[trace.GoID]*goroutine{},
+		open:       map[uint64]*region{},
+		sums:       map[regionKey]*sums{},
+	}
+}
+
+func (a *analysis) event(e *trace.Event) {
+	if a.report.Events == 0 {
+		a.first = e.Time()
+	}
+	a.report.Events++
+	a.last = e.Time()
+	switch e.Kind() {
+	case trace.EventSync:
+		if clocks := e.Sync().ClockSnapshot; clocks != nil && a.wall.IsZero() {
+			a.wall, a.atWall = clocks.Wall, clocks.Trace
+		}
+	case trace.EventStateTransition:
+		if s := e.StateTransition(); s.Resource.Kind == trace.ResourceGoroutine {
+			a.transition(e.Time(), s)
+		}
+	case trace.EventRangeBegin, trace.EventRangeActive, trace.EventRangeEnd:
+		// What a goroutine allocates it helps to collect.
+		if r := e.Range(); r.Name == "GC mark assist" && r.Scope.Kind == trace.ResourceGoroutine {
+			g := a.goroutine(r.Scope.Goroutine())
+			g.advance(e.Time())
+			g.assists = e.Kind() != trace.EventRangeEnd
+		}
+	case trace.EventLog:
+		l := e.Log()
+		if e.Goroutine() == trace.NoGoroutine {
+			break
+		}
+		switch m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task)); {
+		case ok && m.Kind == mark.Start:
+			g := a.goroutine(e.Goroutine())
+			g.advance(e.Time())
+			a.start(e.Time(), g, m.Span, l.Category)
+		case ok && m.Kind == mark.End:
+			g := a.goroutine(e.Goroutine())
+			g.advance(e.Time())
+			a.end(e.Time(), g, m.Span)
+		}
+	}
+}
+
+func (a *analysis) goroutine(id trace.GoID) *goroutine {
+	g := a.goroutines[id]
+	if g == nil {
+		g = &goroutine{since: a.last}
+		a.goroutines[id] = g
+	}
+	return g
+}
+
+func (a *analysis) transition(at trace.Time, s trace.StateTransition) {
+	id := s.Resource.Goroutine()
+	g := a.goroutine(id)
+	g.advance(at)
+	g.class = classAfter(s)
+	if a.waits != nil {
+		a.waits.turn(g, at, s.Stack, g.class)
+	}
+	if _, to := s.Goroutine(); to == trace.GoNotExist {
+		delete(a.goroutines, id) // a region that is open on it can only end elsewhere
+	}
+}
+
+func (a *analysis) start(at trace.Time, g *goroutine, s mark.Span, scope string) {
+	if lost := a.open[s.ID]; lost != nil {
+		// Its memory is used again, so it has ended while the recorder was off.
+		a.close(lost, at)
+		lost.lost = true
+		a.report.Partial++
+	}
+	a.open[s.ID] = g.start(regionKey{scope, s.Name}, s)
+}
+
+// close takes a region off its goroutine, whose clocks must have been advanced.
+func (a *analysis) close(r *region, at trace.Time) (total, self times) {
+	total, self = r.close()
+	if a.waits != nil {
+		a.waits.closed(r, at)
+	}
+	return total, self
+}
+
+func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
+	r := a.open[s.ID]
+	if r == nil {
+		a.report.Partial++
+		return
+	}
+	delete(a.open, s.ID)
+	if s.Name != "" {
+		r.key.name = s.Name
+	}
+	r.goroutine.advance(at)
+	total, self := a.close(r, at)
+	if r.goroutine != g {
+		a.report.Moved++
+		return
+	}
+	of := a.sums[r.key]
+	if of == nil {
+		if len(a.sums) >= maxNames {
+			r.key = regionKey{name: "other"}
+			a.report.Folded++
+			of = a.sums[r.key]
+		}
+		if of == nil {
+			of = &sums{}
+			a.sums[r.key] = of
+		}
+	}
+	of.count++
+	of.total.add(&total)
+	of.self.add(&self)
+}
+
+func (a *analysis) finish() *Report {
+	report := &a.report
+	report.Window = time.Duration(a.last - a.first)
+	report.Open = uint64(len(a.open))
+	report.Regions = make([]Region, 0, len(a.sums))
+	for key, s := range a.sums {
+		report.Regions = append(report.Regions, Region{
+			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(),
+		})
+	}
+	report.sort()
+	return report
+}

@@ -1,0 +1,118 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A Split is time by where it went. The parts do not overlap.
+type Split struct {
+	// Running is the time in which the goroutine had a thread to run on.
+	Running time.Duration `json:"running_ns"`
+	// Runnable is the time in which it was ready, and waited for one.
+	Runnable time.Duration `json:"runnable_ns"`
+	// Blocked is the time in which it could not have run, by the reason. Reasons without time are
+	// not in it.
+	Blocked map[Reason]time.Duration `json:"blocked_ns"`
+}
+
+// Sum is all of the time.
+func (s Split) Sum() time.Duration {
+	sum := s.Running + s.Runnable
+	for _, d := range s.Blocked {
+		sum += d
+	}
+	return sum
+}
+
+// A Region is what a report has on the regions of one scope and name.
+type Region struct {
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+	// Count is the number of regions in the sums.
+	Count uint64 `json:"count"`
+	// Total is their time from start to end. A region within one of its own name counts twice.
+	Total Split `json:"total"`
+	// Self is what of it no later region on the same goroutine has.
+	Self Split `json:"self"`
+}
+
+// A Report says where the time went in one window.
+type Report struct {
+	// Taken is when the window ended, by the clock on the wall; zero for a trace from elsewhere.
+	Taken time.Time `json:"taken,omitzero"`
+	// Trigger is the session that the report was made for, nil if a caller asked.
+	Trigger *Trigger `json:"trigger,omitempty"`
+	// Window is the time between the first event and the last.
+	Window time.Duration `json:"window_ns"`
+	// Bytes and Events were read.
+	Bytes  int64 `json:"bytes"`
+	Events int64 `json:"events"`
+	// Regions are ordered by the time of Total, the longest first.
+	Regions []Region `json:"regions"`
+	// Open regions had not ended, Partial ones began before the window, Moved ones ended on another
+	// goroutine. They are in no sum.
+	Open    uint64 `json:"open"`
+	Partial uint64 `json:"partial"`
+	Moved   uint64 `json:"moved"`
+	// Folded regions stand under the name "other": there were too many names.
+	Folded uint64 `json:"folded"`
+}
+
+// A Trigger is a session that took longer than the threshold.
+type Trigger struct {
+	Scope    string          `json:"scope"`
+	Name     string          `json:"name"`
+	Duration time.Duration   `json:"duration_ns"`
+	Session  spans.SessionID `json:"session"`
+}
+
+// Region returns what the report has on a region, false if it has nothing.
+func (r *Report) Region(scope, name string) (Region, bool) {
+	for _, region := range r.Regions {
+		if region.Scope == scope && region.Name == name {
+			return region, true
+		}
+	}
+	return Region{}, false
+}
+
+func (r *Report) sort() {
+	slices.SortFunc(r.Regions, func(a, b Region) int {
+		return cmp.Or(
+			cmp.Compare(b.Total.Sum(), a.Total.Sum()),
+			strings.Compare(a.Scope, b.Scope),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+}
+
+// times are the time of each class, in nanoseconds.
+type times [numClasses]int64
+
+func (t *times) add(o *times) {
+	for i := range t {
+		t[i] += o[i]
+	}
+}
+
+func (t *times) sub(o *times) {
+	for i := range t {
+		t[i] -= o[i]
+	}
+}
+
+// split leaves out what is unknown: a region begins on a goroutine that runs.
+func (t *times) split() Split {
+	s := Split{Running: time.Duration(t[running]), Runnable: time.Duration(t[runnable]), Blocked: map[Reason]time.Duration{}}
+	for i, r := range reasons {
+		if d := t[firstReason+class(i)]; d != 0 {
+			s.Blocked[r] = time.Duration(d)
+		}
+	}
+	return s
+}

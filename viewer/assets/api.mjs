@@ -1,0 +1,92 @@
+// Talking to the process: one request at a time for each poller, every two seconds.
+
+const intervalMs = 2000;
+const timeoutMs = 8000;
+
+/** ApiError is an answer that tells what was wrong; other errors mean there was none. */
+export class ApiError extends Error {
+  constructor(status, message, details) {
+    super(message);
+    this.status = status;
+    this.details = details; // the whole answer
+  }
+}
+
+/** request asks the API below the page's own address and returns the JSON. It waits for timeout milliseconds at most. */
+export async function request(path, { method = "GET", headers, body, signal, timeout = timeoutMs } = {}) {
+  const signals = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
+  const response = await fetch(`api/v1/${path}`, { method, headers, body, signal: AbortSignal.any(signals), cache: "no-store" });
+  const answer = await response.json();
+  if (!response.ok) throw new ApiError(response.status, answer.error ?? response.statusText, answer);
+  return answer;
+}
+
+/** unlessRefused returns what stands in for an answer that says no; that there is none is an error still. */
+export const unlessRefused = (instead) => (err) => {
+  if (err instanceof ApiError) return instead;
+  throw err;
+};
+
+/** alive asks only whether the process is there. */
+export async function alive(signal) {
+  const response = await fetch("healthz", { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), cache: "no-store" });
+  await response.text(); // an answer that is not read holds its connection
+}
+
+/**
+ * Poller calls load(signal) now and every two seconds while the page is visible and not
+ * paused, and hands what it returns to done, or what it threw to failed. With once, the
+ * first answer is the last.
+ */
+export class Poller {
+  constructor({ load, done, failed, once }) {
+    Object.assign(this, { load, done, failed, once });
+    this.paused = false;
+    this.timer = 0;
+    this.running = null;
+    this.onVisible = () => {
+      if (document.hidden) this.halt();
+      else if (!this.paused) this.start();
+    };
+    document.addEventListener("visibilitychange", this.onVisible);
+  }
+
+  /** start asks at once, and goes on. */
+  start() {
+    this.halt();
+    this.tick();
+  }
+
+  pause(paused) {
+    this.paused = paused;
+    if (paused) clearTimeout(this.timer);
+    else this.start();
+  }
+
+  halt() {
+    clearTimeout(this.timer);
+    this.running?.abort();
+    this.running = null;
+  }
+
+  stop() {
+    this.halt();
+    document.removeEventListener("visibilitychange", this.onVisible);
+  }
+
+  async tick() {
+    const run = new AbortController();
+    this.running = run;
+    let over = this.once;
+    try {
+      const data = await this.load(run.signal);
+      if (this.running === run) this.done(data);
+    } catch (err) {
+      over = false;
+      if (this.running === run) this.failed(err);
+    }
+    if (this.running !== run) return; // replaced while waiting
+    this.running = null;
+    if (!over && !document.hidden && !this.paused) this.timer = setTimeout(() => this.tick(), intervalMs);
+  }
+}

@@ -1,0 +1,167 @@
+// Regions beside what the causal profile says of them, ranked by that. No access to the page.
+
+import { isThroughput, measured, questionsOf, rankOf } from "./curves.mjs";
+import { briefly, metricName, reasons, verdictText } from "./causalwords.mjs";
+import { percent } from "./format.mjs";
+
+const usual = 0.25; // the speed-up that rows are compared at
+
+/** goalsOf returns what could get better: the planned goals first, without a plan the root, then throughput, or in an open loop latency, and then by the strongest answer. */
+export function goalsOf(profile, plan, root = "") {
+  const goals = new Map();
+  for (const q of questionsOf(profile)) {
+    const key = JSON.stringify([q.progress, q.metric]);
+    if (!goals.has(key)) goals.set(key, { key, progress: q.progress, metric: q.metric });
+  }
+  const planned = (g) => (plan?.progress ?? [{ span: root }]).some((p) => p.span === g.progress);
+  const isOpen = (g) => profile.recorded?.progress?.some((p) => p.progress === g.progress && p.loop === "open") ?? false;
+  const rank = (g) => 2 * !planned(g) + (isThroughput(g.metric) === isOpen(g)); // in an open loop throughput cannot change
+  return [...goals.values()].sort((a, b) => rank(a) - rank(b)); // stable
+}
+
+/** goalText names a goal. */
+export const goalText = (g) => `${metricName(g.metric)} of ${g.progress}`;
+
+/**
+ * rowsOf joins regions and questions about one goal: what helps comes first, the most first,
+ * then what is unclear or next to nothing, what hurts, and regions without a number; the longest self time
+ * first among equals. Without a goal there are no questions.
+ */
+export function rowsOf(regions, profile, goal) {
+  const asked = new Map();
+  for (const q of goal ? questionsOf(profile) : []) {
+    if (q.progress === goal.progress && q.metric === goal.metric) asked.set(keyOf(q), q);
+  }
+  const names = new Map();
+  for (const r of regions) names.set(r.name, (names.get(r.name) ?? 0) + 1);
+  const rows = regions.map((region) => {
+    const question = asked.get(keyOf(region)) ?? null;
+    const point = question ? pointOf(question.answer) : null;
+    const label = names.get(region.name) > 1 && region.scope ? `${region.name} (${region.scope})` : region.name;
+    const known = point ? verdictAt(question.answer, point) : question ? "withheld" : "unasked";
+    return {
+      key: JSON.stringify([region.scope, region.scope_version ?? "", region.name]), region, label, question, point,
+      verdict: known,
+      others: point ? numbersAt(question, point).filter(([mode]) => mode !== question.answer.mode) : [],
+      nothing: weak.includes(known) && isNothing(question, point),
+      tension: tensionOf(region, question, point, known),
+      why: !point ? whyNone(region, question, profile, goal)
+        : known === question.answer.verdict ? verdictText(question.answer) : `${briefly(known)} at ${percent(point.speedup)}`,
+    };
+  });
+  const rank = (r) => rankOf(r.verdict);
+  const effect = (r) => (r.verdict === "helps" ? r.point.reduction : 0);
+  // All work is in a progress point's own span, so that it helps by definition: it comes after the others.
+  const isPoint = (r) => r.verdict === "helps" && r.question.isPoint;
+  return rows.sort((a, b) => rank(a) - rank(b) || isPoint(a) - isPoint(b) || effect(b) - effect(a) || b.region.self_ns - a.region.self_ns);
+}
+
+const keyOf = ({ scope, name }) => JSON.stringify([scope, name]);
+
+/** pointOf returns the number at the usual speed-up, or else at the largest that was measured; null without any. */
+function pointOf(curve) {
+  const points = measured(curve);
+  return points.find((p) => p.speedup === usual) ?? points.at(-1) ?? null;
+}
+
+const weak = ["unclear", "little", "none"];
+
+/** verdictAt is the curve's verdict, or the point's where the curve has an effect: another speed-up may be sure where this one is not. */
+const verdictAt = (curve, point) => (weak.includes(curve.verdict) ? curve.verdict : point.verdict);
+
+/** numbersAt returns [mode, point] for each mode that has a number at the same speed-up. */
+const numbersAt = (question, { speedup }) => question.curves.flatMap((c) => measured(c).filter((p) => p.speedup === speedup).map((p) => [c.mode, p]));
+
+/** isNothing tells whether one mode is sure that the effect is next to nothing, and no other contradicts it. */
+const isNothing = (question, point) => !question.disagree
+  && numbersAt(question, point).some(([, p]) => p.verdict === "none" || p.verdict === "little");
+
+/** tensionOf says where how hot a region is and how much it matters differ, "" where they do not. */
+function tensionOf(region, question, point, known) {
+  if (!point || question.isPoint) return "";
+  if (weak.includes(known)) return isNothing(question, point) && region.self_share >= 0.05 ? "hot, but brings nothing" : "";
+  // A region that all work waits for, one piece after the other, has a reduction as large as its speed-up.
+  return known === "helps" && point.reduction / point.speedup >= 2 * region.self_share ? "matters more than its time" : "";
+}
+
+/** cpuPart is the part of a region's time that its spans used a CPU for, null where that is not counted. */
+export function cpuPart({ pmu, mean_ns: mean }) {
+  const cpu = pmu?.means.find((m) => ["cpu_time", "task_clock"].includes(m.name));
+  return cpu && mean > 0 ? Math.min(1, cpu.mean / mean) : null;
+}
+
+/** whyNone says in few words why a region has no number. */
+function whyNone(region, question, profile, goal) {
+  if (question) return reasons(question.answer)[0] ?? "not measured yet";
+  if (goal && region.name === goal.progress) return "is the unit of work itself";
+  if (goal && ["server", "consumer"].includes(region.kind)) return "is another unit of work";
+  const byItself = profile.recorded || profile.curves.some((c) => c.mode === "replay");
+  if (!byItself) return profile.plan_id ? "not in the plan" : "nothing is measured";
+  return goal ? `no number for ${goal.progress} yet` : "no number yet";
+}
+
+/** bestOf is the region that is most worth speeding up, if any is known to help. */
+export const bestOf = (rows) => rows.find((r) => r.verdict === "helps" && !r.question.isPoint);
+
+/** busiest names the unit of work that most spans are of, "" where there is none. */
+export const busiest = (regions) => regions.filter((r) => ["server", "consumer"].includes(r.kind)).sort((a, b) => b.count - a.count)[0]?.name ?? "";
+
+/**
+ * sentences say what the rows show: what to speed up and what that brings, and the hottest
+ * region that would bring nothing.
+ */
+export function sentences(rows, goal) {
+  const best = bestOf(rows);
+  const idle = rows.filter((r) => r.nothing).sort((a, b) => b.region.self_ns - a.region.self_ns)[0];
+  if (!best) return nobodyHelps(rows.filter((r) => r.point), goal);
+  const out = [`Speeding up ${best.label} by ${percent(best.point.speedup)} would ${effectText(best.point, goal)}.`];
+  if (best.question.disagree) out.push("The modes disagree about it.");
+  if (idle && (idle.region.self_share >= 0.02 || idle.region.self_ns >= best.region.self_ns)) {
+    const ratio = idle.region.self_ns / best.region.self_ns;
+    const time = ratio >= 1.15 ? `${+ratio.toPrecision(2)} times as much time` : `${percent(idle.region.self_share)} of the time`;
+    out.push(`${idle.label} takes ${time} and would bring nothing.`);
+  }
+  const part = cpuPart(best.region);
+  if (part !== null && part <= 0.5) out.push(`${best.label} uses a CPU for ${percent(part)} of its time: for the rest it waits.`);
+  return out;
+}
+
+/** nobodyHelps words the answer where no region helps: for regions with numbers. */
+function nobodyHelps(known, goal) {
+  if (known.length === 0) return [];
+  return [known.every((r) => r.nothing) ? `No measured region would change ${goalText(goal)}: what limits it is not among them.`
+    : `No region is known yet to improve ${goalText(goal)}; intervals shrink while this runs.`];
+}
+
+/**
+ * effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)",
+ * or, of a program built by go build where bounds lie apart, "… by between 18 and 31 %; build with otelprof to narrow this".
+ */
+function effectText(p, goal) {
+  const up = isThroughput(goal.metric);
+  const [by, lo, hi] = up ? [p.change, p.lo, p.hi] : [-p.change, -p.hi, -p.lo];
+  const what = `${up ? "raise the" : "lower"} ${goalText(goal)}`;
+  if (p.loose && lo !== null && hi !== null) return `${what} by between ${points(lo)} and ${points(hi)} %; build with otelprof to narrow this`;
+  return by === null ? `${what} by more than ${points(lo)} %` : `${what} by ${points(by)} % (${points(lo)} to ${points(hi)})`;
+}
+
+/** points writes a part of one in percent points: "31", "4.2", "−0.5". */
+function points(v) {
+  if (v === null) return "unbounded";
+  return (100 * v).toFixed(Math.abs(v) < 0.0995 ? 1 : 0).replace("-", "−");
+}
+
+/**
+ * spread returns the range of an axis for the effects of all rows, zero included. One wild
+ * interval must not press all bars flat: it is cut at three times the largest effect.
+ */
+export function spread(rows) {
+  const points = rows.filter((r) => r.point).map((r) => r.point);
+  const at = points.map((p) => p.change ?? 1);
+  const most = 3 * Math.max(0.1 / 3, ...at.map(Math.abs));
+  const reach = (v) => Math.min(Math.max(v ?? Infinity, -most), most);
+  const lo = Math.min(0, ...at, ...points.map((p) => reach(p.lo)));
+  const hi = Math.max(0, ...at, ...points.map((p) => reach(p.hi)));
+  const missing = Math.max(0, 0.1 - (hi - lo)); // noise looks small
+  return { lo: lo - 0.25 * missing, hi: hi + 0.75 * missing };
+}

@@ -1,0 +1,97 @@
+package viewer
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/spans/stacks/goroutines"
+)
+
+// goroutinesAge is how long an answer stands: all goroutines stop while they are looked at.
+const goroutinesAge = time.Second
+
+// A goroutineLook is where the goroutines were at a moment, or why that is not known.
+type goroutineLook struct {
+	at   time.Time
+	dump *goroutines.Dump
+	err  error
+}
+
+// goroutineCache has the last look at the goroutines.
+type goroutineCache struct {
+	mu   sync.Mutex
+	last goroutineLook
+}
+
+// now returns where the goroutines are, or were less than goroutinesAge ago.
+func (c *goroutineCache) now(look func() (*goroutines.Dump, error)) goroutineLook {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last.at.IsZero() || time.Since(c.last.at) >= goroutinesAge {
+		dump, err := look()
+		c.last = goroutineLook{time.Now(), dump, err}
+	}
+	return c.last
+}
+
+// goroutinesJSON answers GET /api/v1/goroutines?format=json.
+type goroutinesJSON struct {
+	At    time.Time `json:"at"`
+	Count int       `json:"count"`
+	// Cut tells that there are more, whose stacks had no room.
+	Cut    bool                 `json:"cut"`
+	Groups []goroutineGroupJSON `json:"groups"` // by reason, those of most goroutines first
+}
+
+type goroutineGroupJSON struct {
+	Reason    string `json:"reason"`
+	Count     int    `json:"count"`
+	LongestNs int64  `json:"longest_ns"` // in whole minutes, 0 for less than one or if it is not known
+	// Tree has a sample for each goroutine.
+	Tree *stacks.Tree `json:"tree"`
+}
+
+func newGoroutinesJSON(look goroutineLook) goroutinesJSON {
+	out := goroutinesJSON{At: look.at.UTC(), Count: look.dump.Count, Cut: look.dump.Cut, Groups: []goroutineGroupJSON{}}
+	for _, g := range look.dump.Groups {
+		out.Groups = append(out.Groups, goroutineGroupJSON{g.Reason, g.Count, int64(g.Longest), g.Tree})
+	}
+	return out
+}
+
+// allGoroutines answers GET /api/v1/goroutines?least=1&format=text: where all goroutines of this process are, merged by
+// what they wait for. JSON has all of them.
+func (h *Handler) allGoroutines(w http.ResponseWriter, r *http.Request) {
+	if h.saved {
+		writeError(w, http.StatusNotFound, "goroutines: the program must run: this is saved data")
+		return
+	}
+	query := r.URL.Query()
+	format := query.Get("format")
+	if format != "" && format != "text" && format != "json" {
+		writeError(w, http.StatusBadRequest, "format %q: must be text or json", format)
+		return
+	}
+	least := 1
+	if s := query.Get("least"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || format == "json" {
+			writeError(w, http.StatusBadRequest, "least %q: must be an integer of 1 or more, with format text", s)
+			return
+		}
+		least = n
+	}
+	look := h.goroutines.now(goroutines.Now)
+	switch {
+	case look.err != nil:
+		writeError(w, http.StatusServiceUnavailable, "%s", look.err)
+	case format == "json":
+		writeJSON(w, http.StatusOK, newGoroutinesJSON(look))
+	default:
+		render(w, "goroutines.txt", "text/plain; charset=utf-8", func(w io.Writer) error { return look.dump.WriteText(w, least) })
+	}
+}

@@ -1,0 +1,113 @@
+package viewer
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/otelprof/otelprof/spans/stacks/goroutines"
+)
+
+// hangs waits for what does not come.
+func hangs(quit chan struct{}) { <-quit }
+
+func TestGoroutines(t *testing.T) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() { hangs(quit); close(ended) }()
+	defer func() { close(quit); <-ended }()
+
+	h := testHandler(t, nil)
+	a := ask(t, h, "GET", "/api/v1/goroutines", "")
+	if a.code != 200 || !strings.Contains(a.body, "[running]") || !strings.Contains(a.body, "viewer.hangs") {
+		t.Errorf("%d %s; want this test running, and one goroutine in hangs", a.code, a.body)
+	}
+	if got := a.header.Get("Content-Type"); got != "text/plain; charset=utf-8" {
+		t.Errorf("Content-Type %q, want text", got)
+	}
+	if a := ask(t, h, "GET", "/api/v1/goroutines?least=1000", ""); a.code != 200 || strings.Contains(a.body, "[running]") {
+		t.Errorf("of a thousand or more: %d %s", a.code, a.body)
+	}
+	for _, query := range []string{"least=0", "least=x", "least=-1", "format=svg", "format=json&least=2"} {
+		errorOf(t, ask(t, h, "GET", "/api/v1/goroutines?"+query, ""), 400)
+	}
+	h.saved = true
+	checkEqual(t, "saved data", errorOf(t, ask(t, h, "GET", "/api/v1/goroutines", ""), 404), "goroutines: the program must run: this is saved data")
+}
+
+// goroutineNode is a call in goroutinesJSON, as a client reads it.
+type goroutineNode struct {
+	Func     string
+	Samples  int
+	Children []goroutineNode
+}
+
+// in reports how many goroutines are in a call whose name has that ending.
+func (n goroutineNode) in(ending string) int {
+	if strings.HasSuffix(n.Func, ending) {
+		return n.Samples
+	}
+	sum := 0
+	for _, c := range n.Children {
+		sum += c.in(ending)
+	}
+	return sum
+}
+
+func TestGoroutinesJSON(t *testing.T) {
+	quit := make(chan struct{})
+	var all sync.WaitGroup
+	const n = 3
+	for range n {
+		all.Go(func() { hangs(quit) })
+	}
+	defer all.Wait()
+	defer close(quit)
+
+	for range 1000 { // until all wait
+		got := decode[struct {
+			At     time.Time
+			Count  int
+			Groups []struct {
+				Reason string
+				Count  int
+				Tree   goroutineNode
+			}
+		}](t, ask(t, testHandler(t, nil), "GET", "/api/v1/goroutines?format=json", ""), 200)
+		sum, waiting := 0, 0
+		for _, g := range got.Groups {
+			sum += g.Count
+			if g.Reason == "chan receive" {
+				waiting = g.Tree.in("viewer.hangs")
+			}
+		}
+		if sum != got.Count || time.Since(got.At) > time.Minute {
+			t.Fatalf("%d goroutines in groups, %d in all, at %v", sum, got.Count, got.At)
+		}
+		if waiting == n {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Errorf("less than %d goroutines in hangs", n)
+}
+
+// TestGoroutinesAreSeldomStopped checks that frequent requests get the last answer again.
+func TestGoroutinesAreSeldomStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c goroutineCache
+		looks := 0
+		look := func() (*goroutines.Dump, error) { looks++; return &goroutines.Dump{Count: looks}, nil }
+		for range 30 {
+			if l := c.now(look); l.err != nil || l.dump.Count != looks || l.at.IsZero() {
+				t.Fatalf("%+v after %d looks", l, looks)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if looks != 3 {
+			t.Errorf("%d looks in 3 s, want 3", looks)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package viewer
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/otelprof/otelprof/causal"
+)
+
+const (
+	// usualRecording is how long a recording is, unless the request says.
+	usualRecording = 3 * time.Second
+	// maxRecording keeps a request, with the analysis, within the server's time to write its answer.
+	maxRecording = 10 * time.Second
+)
+
+// recordJSON answers POST /api/v1/causal/record.
+type recordJSON struct {
+	Recording causal.RecordingStatus `json:"recording"`
+}
+
+// recordNow answers POST /api/v1/causal/record?duration=3s: it has the program recorded and that analysed, and then says how
+// recordings stand. A recording costs the program something, so the token is needed as for a plan; those that are made of
+// the program's own accord need none.
+func (h *Handler) recordNow(w http.ResponseWriter, r *http.Request) {
+	d, ok := h.mayRecord(w, r)
+	if !ok {
+		return
+	}
+	if err := h.causal.Record(r.Context(), d); err != nil {
+		notRecorded(w, r, err)
+		return
+	}
+	h.profiles.expire()
+	writeJSON(w, http.StatusOK, recordJSON{h.causal.Status().Recording})
+}
+
+// mayRecord answers a request that may not have the program recorded, and returns else for how long it asks.
+func (h *Handler) mayRecord(w http.ResponseWriter, r *http.Request) (d time.Duration, ok bool) {
+	if !h.withCausal(w) {
+		return 0, false
+	}
+	if h.config.token == "" {
+		writeError(w, http.StatusForbidden, "recording: can be asked for only where the application has set a token by WithToken")
+		return 0, false
+	}
+	if !h.checkToken(w, r) {
+		return 0, false
+	}
+	text := r.URL.Query().Get("duration")
+	if text == "" {
+		return usualRecording, true
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < causal.MinWindow || d > maxRecording {
+		writeError(w, http.StatusBadRequest, "duration %q: must be in [%v, %v]", text, causal.MinWindow, maxRecording)
+		return 0, false
+	}
+	return d, true
+}
+
+// notRecorded answers why there is no recording.
+func notRecorded(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case r.Context().Err() != nil: // the client has gone
+	case errors.Is(err, causal.ErrRecording):
+		writeError(w, http.StatusConflict, "%s", err)
+	default:
+		writeError(w, http.StatusServiceUnavailable, "%s", err)
+	}
+}
+
+// recordTrace answers POST /api/v1/causal/trace?duration=3s: it has the program recorded, and answers with the execution trace, for
+// questions that take one; with samples=1 a CPU profile is on meanwhile. It takes what recordNow takes, and the trace
+// has at most 64 MiB. One request at a time is answered, so that no more than one trace is in memory for those who read slowly.
+func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
+	d, ok := h.mayRecord(w, r)
+	if !ok {
+		return
+	}
+	if !h.tracing.TryLock() {
+		writeError(w, http.StatusConflict, "trace: another one is being recorded or read")
+		return
+	}
+	defer h.tracing.Unlock()
+	t, err := h.causal.RecordTrace(r.Context(), d, r.URL.Query().Get("samples") == "1")
+	if err != nil {
+		notRecorded(w, r, err)
+		return
+	}
+	machine, err := json.Marshal(t.Machine)
+	if err != nil {
+		writeError(w, http.StatusInternalServerError, "machine: %s", err)
+		return
+	}
+	head := w.Header()
+	head.Set(causal.HeaderMachine, string(machine))
+	head.Set("Content-Type", "application/octet-stream")
+	head.Set("Content-Disposition", `attachment; filename="trace.out"`)
+	head.Set("Content-Length", strconv.Itoa(t.Bytes))
+	_, _ = io.Copy(w, t) // a reader that has gone is none of our business
+}

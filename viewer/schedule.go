@@ -1,0 +1,146 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/schedule"
+)
+
+// scheduled is what the viewer needs of a schedule.Recorder.
+type scheduled interface {
+	Snapshot(ctx context.Context) (*schedule.Report, error)
+}
+
+const (
+	// reportAge is how old a report may be, so that asking for all regions takes one snapshot.
+	reportAge = 2 * time.Second
+	// reportTimeout is less than a browser waits for.
+	reportTimeout = 6 * time.Second
+)
+
+// A reportCache takes one snapshot for all who ask at about the same time. The zero value is ready
+// for use.
+type reportCache struct {
+	mu    sync.Mutex // held while a snapshot is taken: the second request waits for the first
+	until time.Time
+	last  *schedule.Report
+}
+
+// get returns a report that must not be changed.
+func (c *reportCache) get(ctx context.Context, s scheduled) (*schedule.Report, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Now().Before(c.until) {
+		return c.last, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	report, err := s.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.last, c.until = report, time.Now().Add(reportAge)
+	return report, nil
+}
+
+// scheduleJSON answers GET /api/v1/regions/{name}/schedule?scope=.
+type scheduleJSON struct {
+	// Taken is when the window ended.
+	Taken    time.Time `json:"taken"`
+	WindowNs int64     `json:"window_ns"`
+	// Regions of the name, one for each scope; none if none ended within the window.
+	Regions []schedule.Region `json:"regions"`
+	// What is left out of them, over all names: see schedule.Report.
+	Open    uint64 `json:"open"`
+	Partial uint64 `json:"partial"`
+	Moved   uint64 `json:"moved"`
+	Folded  uint64 `json:"folded"`
+}
+
+// regionSchedule takes a snapshot of the recorder, which costs some hundred milliseconds of a CPU.
+func (h *Handler) regionSchedule(w http.ResponseWriter, r *http.Request) {
+	if h.schedule == nil {
+		writeError(w, http.StatusNotFound, "schedule recorder: must be set in the viewer's Sources")
+		return
+	}
+	report, err := h.splits.get(r.Context(), h.schedule)
+	if err != nil {
+		code := http.StatusServiceUnavailable
+		if errors.Is(err, schedule.ErrNotRecording) {
+			code = http.StatusConflict
+		}
+		writeError(w, code, "%s", err)
+		return
+	}
+	out := scheduleJSON{
+		Taken: report.Taken, WindowNs: int64(report.Window), Regions: []schedule.Region{},
+		Open: report.Open, Partial: report.Partial, Moved: report.Moved, Folded: report.Folded,
+	}
+	name, query := r.PathValue("name"), r.URL.Query()
+	for _, region := range report.Regions {
+		if region.Name == name && (!query.Has("scope") || query.Get("scope") == region.Scope) {
+			out.Regions = append(out.Regions, region)
+		}
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// statesJSON is the sum of what spans of one region say in their attributes otelprof.running_ns,
+// otelprof.runnable_ns and otelprof.blocked_ns.
+type statesJSON struct {
+	// Spans that have one of the attributes, of the newest sessions.
+	Spans      uint64 `json:"spans"`
+	RunningNs  int64  `json:"running_ns"`
+	RunnableNs int64  `json:"runnable_ns"`
+	BlockedNs  int64  `json:"blocked_ns"`
+}
+
+// stateSessions is how many sessions are looked at; for sessions of 200 spans that takes up to 30 ms,
+// while a page shows the region.
+const stateSessions = 1000
+
+// statesOf returns nil if no span says anything.
+func statesOf(store spans.Store, of regionKey) *statesJSON {
+	var sum statesJSON
+	for _, session := range store.Sessions(spans.Query{Limit: stateSessions}) {
+		for i := range session.Spans {
+			s := &session.Spans[i]
+			if s.Name == of.name && s.Scope.Name == of.scope && s.Scope.Version == of.version {
+				sum.add(s.Attributes)
+			}
+		}
+	}
+	if sum.Spans == 0 {
+		return nil
+	}
+	return &sum
+}
+
+func (s *statesJSON) add(attributes []attribute.KeyValue) {
+	var has uint64
+	for _, kv := range attributes {
+		var to *int64
+		switch kv.Key {
+		case "otelprof.running_ns":
+			to = &s.RunningNs
+		case "otelprof.runnable_ns":
+			to = &s.RunnableNs
+		case "otelprof.blocked_ns":
+			to = &s.BlockedNs
+		default:
+			continue
+		}
+		if kv.Value.Type() == attribute.INT64 {
+			*to += max(0, kv.Value.AsInt64())
+			has = 1
+		}
+	}
+	s.Spans += has
+}
