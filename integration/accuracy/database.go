@@ -40,7 +40,7 @@ func serveVisitors(ctx context.Context, p *program) (err error) {
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
 	defer serving.Wait()
-	defer hangUp(server)
+	defer func() { err = errors.Join(err, server.Shutdown(context.WithoutCancel(ctx))) }() // what still runs asks db
 	command, err := os.Executable()
 	if err != nil {
 		return err
