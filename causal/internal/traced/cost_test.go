@@ -5,6 +5,8 @@ import (
 	"runtime/trace"
 	"sync"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // pairs are operations that belong together, on uncontended objects.
@@ -29,7 +31,7 @@ func pairs() map[string]func() {
 
 func TestAllocs(t *testing.T) {
 	if err := trace.Start(io.Discard); err != nil {
-		t.Skipf("this process is being traced: %v", err)
+		testutil.Lacks(t, "TRACE", err.Error())
 	}
 	defer trace.Stop()
 	for name, do := range pairs() {
