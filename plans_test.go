@@ -41,7 +41,7 @@ func planFile(t *testing.T, id string) string {
 // eventually waits for a status.
 func eventually(t *testing.T, p *Profiler, what string, holds func(causal.Status) bool) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !holds(p.Causal().Status()) {
 		if time.Now().After(deadline) {
 			t.Fatalf("Status = %+v, want %s", p.Causal().Status(), what)

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -436,7 +437,7 @@ func TestSessionWithoutRecordKeepsNoSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := 0
-	for range 50 {
+	testutil.Eventually(func() bool {
 		runtime.GC()
 		left = 0
 		for _, r := range hook.regions {
@@ -444,11 +445,8 @@ func TestSessionWithoutRecordKeepsNoSpans(t *testing.T) {
 				left++
 			}
 		}
-		if left <= 2 {
-			break
-		}
-		time.Sleep(ms)
-	}
+		return left <= 2
+	})
 	runtime.KeepAlive(ctx)
 	if left > 2 {
 		t.Errorf("%d of %d spans are kept by the context of one, want that one, and the last at most", left, len(hook.regions))

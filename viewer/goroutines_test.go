@@ -1,13 +1,13 @@
 package viewer
 
 import (
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans/stacks/goroutines"
 )
 
@@ -66,7 +66,7 @@ func TestGoroutinesJSON(t *testing.T) {
 	defer all.Wait()
 	defer close(quit)
 
-	for range 1000 { // until all wait
+	if !testutil.Eventually(func() bool { // until all wait
 		got := decode[struct {
 			At     time.Time
 			Count  int
@@ -86,12 +86,10 @@ func TestGoroutinesJSON(t *testing.T) {
 		if sum != got.Count || time.Since(got.At) > time.Minute {
 			t.Fatalf("%d goroutines in groups, %d in all, at %v", sum, got.Count, got.At)
 		}
-		if waiting == n {
-			return
-		}
-		runtime.Gosched()
+		return waiting == n
+	}) {
+		t.Errorf("less than %d goroutines in hangs", n)
 	}
-	t.Errorf("less than %d goroutines in hangs", n)
 }
 
 // TestGoroutinesAreSeldomStopped checks that frequent requests get the last answer again.

@@ -199,7 +199,7 @@ func TestDeadEndpointIsSaidOnce(t *testing.T) {
 	}
 }
 
-// The exporters' own timeout is 10 s and they try again within it; Shutdown must not wait.
+// The exporters' own timeout is a minute, and they try again within it; Shutdown must not wait.
 func TestShutdownWithDeadEndpointIsBounded(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(string(p), func(t *testing.T) {
@@ -211,6 +211,7 @@ func TestShutdownWithDeadEndpointIsBounded(t *testing.T) {
 			defer silent.Close()
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+silent.Addr().String())
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
+			t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "60000")
 			var l testutil.Log
 			tp, b := newTraces(t, &l)
 			mp, _ := newMetrics(t, &l)
@@ -224,14 +225,11 @@ func TestShutdownWithDeadEndpointIsBounded(t *testing.T) {
 				if err == nil {
 					t.Errorf("%s: Shutdown = nil, want an error: nothing was delivered", name)
 				}
-				if took := time.Since(start); took > 2*time.Second {
+				if took := time.Since(start); took > 20*time.Second { // on a busy machine
 					t.Errorf("%s: Shutdown took %v with a context of 200 ms", name, took)
 				}
 			}
-			deadline := time.Now().Add(5 * time.Second)
-			for b.Stats().Queued > 0 && time.Now().Before(deadline) {
-				time.Sleep(time.Millisecond)
-			}
+			testutil.Eventually(func() bool { return b.Stats().Queued == 0 })
 			if s := b.Stats(); s.Ended() != 2000 || s.Queued != 0 || s.Exported != 0 {
 				t.Errorf("Stats = %+v, want all 2000 lost and counted", s)
 			}
@@ -259,7 +257,7 @@ func TestRecoveryIsSaidOnce(t *testing.T) {
 	if err := tp.Shutdown(within(t, 10*time.Second)); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	lines := l.Lines()
+	lines := l.Await(2)
 	if len(lines) != 2 || !strings.Contains(lines[0], "401 Unauthorized") || !strings.Contains(lines[1], "delivering again") {
 		t.Errorf("said, want the status once and the return once:\n%s", strings.Join(lines, "\n"))
 	}

@@ -59,7 +59,7 @@ func TestRefusalIsReadable(t *testing.T) {
 			_ = tp.Shutdown(within(t, 10*time.Second))
 			_ = mp.Shutdown(within(t, 10*time.Second))
 			_ = lp.Shutdown(within(t, 10*time.Second))
-			lines := l.Lines()
+			lines := l.Await(3)
 			if len(lines) != 3 {
 				t.Errorf("%d lines said, want one a signal", len(lines))
 			}

@@ -152,10 +152,7 @@ func fillDisk(dir string) error {
 		return fmt.Errorf("shutdown: %w, want EFBIG", err)
 	}
 	// The line is logged on a goroutine of its own.
-	for until := time.Now().Add(10 * time.Second); len(l.Lines()) == 0 && time.Now().Before(until); {
-		time.Sleep(time.Millisecond)
-	}
-	if lines := l.Lines(); len(lines) != 1 {
+	if lines := l.Await(1); len(lines) != 1 {
 		return fmt.Errorf("logged %q: want one line", lines)
 	}
 	fmt.Println(stats.Exported)

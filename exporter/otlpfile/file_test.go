@@ -185,8 +185,8 @@ func TestOpenCutsTornTail(t *testing.T) {
 			if diff := cmp.Diff(want, e.FileStats()); diff != "" {
 				t.Errorf("FileStats (-want +got):\n%s", diff)
 			}
-			if said := len(l.Lines()); said != min(1, int(tt.torn)) {
-				t.Errorf("%d lines said, want one if and only if something was cut", said)
+			if want := min(1, int(tt.torn)); len(l.Await(want)) != want {
+				t.Errorf("said %q, want one line if and only if something was cut", l.Lines())
 			}
 			export(t, e, stub("a", 0, 1))
 			if e.Stats().Exported != 1 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	otellog "go.opentelemetry.io/otel/log"
@@ -45,14 +44,10 @@ func (l *Log) Lines() []string {
 	return strings.Split(text, "\n")
 }
 
-// Await returns its lines as soon as there are n, or after five seconds: the logging may happen on goroutines of
-// their own.
+// Await returns its lines as soon as there are n, see [Eventually]: the logging may happen on goroutines of their own.
 func (l *Log) Await(n int) []string {
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		if lines := l.Lines(); len(lines) >= n || time.Now().After(end) {
-			return lines
-		}
-	}
+	Eventually(func() bool { return len(l.Lines()) >= n })
+	return l.Lines()
 }
 
 // A Bridge is a handler that does what otelslog does: records become OpenTelemetry's, as soon as there is a logger for

@@ -3,7 +3,8 @@ package ledger
 import (
 	"runtime"
 	"testing"
-	"time"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // A program that never ends its spans has a fixed number of them on a ledger, and the ones that it does end are
@@ -119,13 +120,10 @@ func TestSettingsAreCollected(t *testing.T) {
 		l.Stamp(s, 1, &stamps[i])
 		l.Abandon(2)
 	}
-	for range 100 {
-		if runtime.GC(); len(freed) == n {
-			break
-		}
-		time.Sleep(time.Millisecond) // cleanups have a goroutine of their own
-	}
-	if len(freed) != n {
+	if !testutil.Eventually(func() bool { // cleanups have a goroutine of their own
+		runtime.GC()
+		return len(freed) == n
+	}) {
 		t.Errorf("%d of %d settings are collected", len(freed), n)
 	}
 	runtime.KeepAlive(stamps)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 const crash = `panic: something
@@ -120,16 +122,13 @@ func TestNow(t *testing.T) {
 
 	want := map[string]int{"sync.Mutex.Lock": 5, "chan receive": 3, "select": 1, "running": 1}
 	var d *Dump
-	for range 1000 { // until all wait
+	testutil.Eventually(func() bool { // until all wait
 		var err error
 		if d, err = Now(); err != nil {
 			t.Fatal(err)
 		}
-		if count(d, "sync.Mutex.Lock") >= 5 && count(d, "chan receive") >= 3 && count(d, "select") >= 1 {
-			break
-		}
-		runtime.Gosched()
-	}
+		return count(d, "sync.Mutex.Lock") >= 5 && count(d, "chan receive") >= 3 && count(d, "select") >= 1
+	})
 	for reason, n := range want {
 		if got := count(d, reason); got < n {
 			t.Errorf("%d goroutines in %q, want %d", got, reason, n)
