@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -198,9 +199,11 @@ func BenchmarkSpanLabels(b *testing.B) {
 // burned keeps the compiler from leaving the work out.
 var burned int
 
-// burn uses the processor for d.
+// burn uses the processor for d, which takes longer on a busy machine.
 func burn(d time.Duration) (n int) {
-	for end := time.Now().Add(d); time.Now().Before(end); {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for begin := threadtime.Now(); threadtime.Now()-begin < d; {
 		for i := range 10_000 {
 			n += i * n
 		}
