@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestReportOfURL(t *testing.T) {
@@ -38,27 +37,24 @@ func TestReportOfURL(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 
 	for _, tt := range []struct {
-		path   string
-		status int
-		out    string
-		errout string
+		path    string
+		timeout string
+		status  int
+		out     string
+		errout  string
 	}{
-		{"", 0, "speeding this up helps", ""},
-		{"/", 0, "speeding this up helps", ""},
-		{"/api/v1/causal/profile", 0, "speeding this up helps", ""},
-		{"/below", 0, "speeding this up helps", ""},
-		{"/nowhere", 1, "", "answer 404 Not Found: must be 200"},
-		{"/page", 1, "", "causal: profile: must be JSON: byte 1: invalid character '<'"},
-		{"/slow", 1, "", "no answer within 200ms"},
+		{"", "1m", 0, "speeding this up helps", ""},
+		{"/", "1m", 0, "speeding this up helps", ""},
+		{"/api/v1/causal/profile", "1m", 0, "speeding this up helps", ""},
+		{"/below", "1m", 0, "speeding this up helps", ""},
+		{"/nowhere", "1m", 1, "", "answer 404 Not Found: must be 200"},
+		{"/page", "1m", 1, "", "causal: profile: must be JSON: byte 1: invalid character '<'"},
+		{"/slow", "200ms", 1, "", "no answer within 200ms"}, // it never answers
 	} {
 		var out, errout bytes.Buffer
-		began := time.Now()
-		status := run([]string{"report", "-timeout", "200ms", server.URL + tt.path}, strings.NewReader(""), &out, &errout)
+		status := run([]string{"report", "-timeout", tt.timeout, server.URL + tt.path}, strings.NewReader(""), &out, &errout)
 		if status != tt.status || !strings.Contains(out.String(), tt.out) || !strings.Contains(errout.String(), tt.errout) {
 			t.Errorf("report %s: status %d, output %q, errors %q; want %d, %q, %q", tt.path, status, &out, &errout, tt.status, tt.out, tt.errout)
-		}
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("report %s takes %v", tt.path, took)
 		}
 	}
 	if want := []string{"samples=1", "samples=1", "samples=1"}; !slices.Equal(asked, want) {
