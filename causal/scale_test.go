@@ -107,43 +107,17 @@ func TestEndIsAtOnce(t *testing.T) {
 func TestStopEndsSleepsInFlight(t *testing.T) {
 	const sleepers = 8
 	b := newLiveBench(t)
-	inFlight := make(chan time.Duration, sleepers)
-	b.run.sleep = func(start int64, d time.Duration, valid func() bool) time.Duration {
-		inFlight <- d
-		return clock.Sleep(start, d, valid)
-	}
+	s := newStopping(sleepers)
+	b.run.sleep = s.waiting(clock.Sleep)
 	indebt(t, b, 700*time.Millisecond)
-	ended := make(chan time.Time, sleepers)
+	var ended sync.WaitGroup
 	for range sleepers {
-		go func() {
+		ended.Go(func() {
 			_, s := b.tr.Start(context.Background(), "other")
 			s.End()
-			ended <- time.Now()
-		}()
+		})
 	}
-	for range sleepers {
-		select {
-		case d := <-inFlight:
-			if d < 500*time.Millisecond {
-				t.Fatalf("a sleep of %v, want one that outlasts Stop", d)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("not all sleeps have begun: %+v", b.c.Status())
-		}
-	}
-	began := time.Now()
-	b.c.Stop("kill switch")
-	slowest := time.Duration(0)
-	for range sleepers {
-		slowest = max(slowest, (<-ended).Sub(began))
-	}
-	t.Logf("the last of %d sleeps ended %v after Stop was called", sleepers, slowest)
-	if slowest > stopWithin {
-		t.Errorf("the last sleep ended %v after Stop, want at most %v", slowest, stopWithin)
-	}
-	if got := b.c.Status().Spent; got >= sleepers*500*time.Millisecond {
-		t.Errorf("Status().Spent = %v, want what was inserted until Stop only", got)
-	}
+	s.stops(t, b.c, sleepers, 500*time.Millisecond, &ended)
 }
 
 // Ten thousand goroutines owe something when the plan is stopped: none pays any more, and their
