@@ -2,13 +2,16 @@ package causal
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -36,7 +39,12 @@ func TestLive(t *testing.T) {
 	stop := make(chan struct{})
 	var worker sync.WaitGroup
 	var below time.Duration // delays that the durations of job would hold if they were distorted
+	var busy bool           // others have taken the processor for a tenth of the time or more
 	worker.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		began, ran := clock.Now(), threadtime.Now()
+		defer func() { busy = threadtime.Now()-ran < time.Duration(clock.Now()-began)*9/10 }()
 		tr := tp.Tracer("live")
 		compute := func(ctx context.Context, name string, d time.Duration) {
 			_, s := tr.Start(ctx, name)
@@ -58,11 +66,11 @@ func TestLive(t *testing.T) {
 			Progress(ctx, "item")
 		}
 	})
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for c.Profile().Iterations < 8 {
 		select {
 		case <-deadline:
-			t.Fatalf("8 iterations of 5 experiments of 32 ms did not end in 20 s: %+v", c.Status())
+			t.Fatalf("8 iterations of 5 experiments of 32 ms did not end in a minute: %+v", c.Status())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -80,7 +88,10 @@ func TestLive(t *testing.T) {
 		want := share * e.Speedup
 		t.Logf("%s for %s: reduction %.1f%% ± %.1f (%.1f .. %.1f), theory %.1f%%, base period %v",
 			curve.Region, curve.Progress, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, 100*want, curve.BasePeriod)
-		// On a machine that does other things, too, the number is vague, but not wrong.
+		// On a machine that does other things, too, the number is vague, or withheld because of that, but not wrong.
+		if busy && e.Withheld.Code == profile.WithheldStretched {
+			continue
+		}
 		if !e.Known() || want < e.Lo-0.10 || want > e.Hi+0.10 {
 			t.Errorf("%s for %s: reduction %.3f .. %.3f (%q), want about %.3f", curve.Region, curve.Progress, e.Lo, e.Hi, e.Withheld, want)
 		}
