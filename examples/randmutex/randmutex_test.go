@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // tries is how often a busy machine may spoil what is measured.
 const tries = 3
 
+// errBusy is what cannot be measured while other programs have the processors.
+var errBusy = errors.New("the machine is busy")
+
 // measured fails if measure does each time.
 func measured(t *testing.T, measure func() error) {
 	t.Helper()
@@ -22,6 +26,9 @@ func measured(t *testing.T, measure func() error) {
 			return
 		}
 		if t.Log(err); try == tries {
+			if errors.Is(err, errBusy) {
+				t.Skip(err)
+			}
 			t.Fatalf("%d times not as it should be", tries)
 		}
 	}
@@ -44,8 +51,11 @@ func TestSmallInOneAndLargeInTheOther(t *testing.T) {
 		if share > 0.2 {
 			return fmt.Errorf("CPU profile: %.0f %% in %s: must be at most 20 %%", 100*share, program.Function)
 		}
-		if reason != "" || e.Reduction < 0.3 {
-			return fmt.Errorf("causal profile: 50 %% faster gives %.0f %% (%s): must be at least 30 %%", 100*e.Reduction, reason)
+		if r := got.Causal.Recorded; reason != "" && r != nil && r.Others+r.Stolen+r.Throttled > r.Length/4 {
+			return fmt.Errorf("%w: others had %v of %v, and so there is no number: %s", errBusy, r.Others+r.Stolen+r.Throttled, r.Length, reason)
+		}
+		if reason != "" || e.Hi < 0.3 {
+			return fmt.Errorf("causal profile: 50 %% faster gives %.0f .. %.0f %% (%s): must be at least 30 %%", 100*e.Lo, 100*e.Hi, reason)
 		}
 		return nil
 	})

@@ -3,8 +3,10 @@ package beside
 import (
 	"context"
 	"io"
+	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,25 +110,27 @@ func TestVerdict(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	p := Program{Unit: "unit", Region: "work", Run: func(ctx context.Context, tracer trace.Tracer, optimized bool) {
-		for ctx.Err() == nil {
-			in, unit := tracer.Start(ctx, "unit")
-			_, work := tracer.Start(in, "work")
-			time.Sleep(40 * time.Millisecond)
-			if !optimized {
+	synctest.Test(t, func(t *testing.T) {
+		p := Program{Unit: "unit", Region: "work", Run: func(ctx context.Context, tracer trace.Tracer, optimized bool) {
+			for ctx.Err() == nil {
+				in, unit := tracer.Start(ctx, "unit")
+				_, work := tracer.Start(in, "work")
 				time.Sleep(40 * time.Millisecond)
+				if !optimized {
+					time.Sleep(40 * time.Millisecond)
+				}
+				work.End()
+				unit.End()
 			}
-			work.End()
-			unit.End()
+		}}
+		g, err := p.Compare(t.Context(), 2, 400*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}}
-	g, err := p.Compare(t.Context(), 2, 400*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.Speedup < 0.3 || g.Speedup > 0.6 || g.Reduction < 0.3 || g.Reduction > 0.6 {
-		t.Errorf("Compare = %+v, want about half", g)
-	}
+		if math.Abs(g.Speedup-0.5) > 0.01 || math.Abs(g.Reduction-0.5) > 0.01 {
+			t.Errorf("Compare = %+v, want half", g)
+		}
+	})
 }
 
 func TestFlags(t *testing.T) {
