@@ -8,6 +8,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // replayed is the study of what recordings say of the program.
@@ -29,7 +30,7 @@ func newReplayed() study {
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
-	rec, err := replay.Read(w.Reader())
+	rec, err := replay.ReadResting(w.Reader(), rest.New(ctx).Due)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // In the warm-up of an overlap without the scheduler of "otelprof build", the program is recorded for a short time: that shows waits that
@@ -31,7 +32,7 @@ func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
 	if err != nil {
 		return replay.Waits{}, err
 	}
-	rec, err := replay.Read(w.Reader())
+	rec, err := replay.ReadResting(w.Reader(), rest.New(ctx).Due)
 	if err != nil {
 		return replay.Waits{}, err
 	}

@@ -13,10 +13,14 @@ func (b *builder) finish(infer bool) {
 			b.advance(int32(g), end)
 		}
 	}
-	b.punctual()
-	b.p.parents()
-	b.fromOutside()
-	b.before()
+	rec := b.p.rec
+	each := func(passes ...func()) {
+		for _, pass := range passes {
+			rec.rests()
+			pass()
+		}
+	}
+	each(b.punctual, b.p.parents, b.fromOutside, b.before)
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
 		switch o.kind {
@@ -35,33 +39,19 @@ func (b *builder) finish(infer bool) {
 			}
 		}
 	}
-	b.p.findChoices()
-	b.conditions()
-	b.setAside()
-	b.p.swap = median(b.swap, 500)
-	b.settle()
-	b.p.tardy = b.p.tardiness()
-	b.paces()
+	each(b.p.findChoices, b.conditions, b.setAside, func() { b.p.swap = median(b.swap, 500) }, b.settle,
+		func() { b.p.tardy = b.p.tardiness() }, b.paces)
 	for g := range b.p.lists {
+		rec.restsAt(g)
 		l := &b.p.lists[g]
 		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
-	b.p.parents()
-	b.p.pair()
-	b.p.connect()
-	b.p.match()
-	b.p.timetables()
+	each(b.p.parents, b.p.pair, b.p.connect, b.p.match, b.p.timetables)
 	if infer {
-		b.p.gather()
-		b.p.infer()
+		each(b.p.gather, b.p.infer)
 	}
-	b.p.serve()
-	b.p.reply()
-	b.p.arrive()
-	b.p.close()
-	b.p.settleChoices()
-	b.p.settleStores()
-	b.p.patience = b.p.longestGap()
+	each(b.p.serve, b.p.reply, b.p.arrive, b.p.close, b.p.settleChoices, b.p.settleStores,
+		func() { b.p.patience = b.p.longestGap() })
 	for i := range b.p.lists {
 		b.p.ops += len(b.p.lists[i].ops)
 	}

@@ -195,11 +195,13 @@ func newProgram(rec *Recording, infer bool) *program {
 	b := newBuilder(rec)
 	b.p.findPoints()
 	for i := range rec.events {
+		rec.restsAt(i)
 		before := b.running
 		b.event(&rec.events[i])
 		b.full(before, rec.events[i].at)
 	}
 	b.finish(infer)
+	rec.rests()
 	b.p.attribute()
 	return b.p
 }

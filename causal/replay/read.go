@@ -15,7 +15,11 @@ import (
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
 // causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
 // bytes for each event.
-func Read(r io.Reader) (_ *Recording, err error) {
+func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
+
+// ReadResting is Read for a program that reads a trace of itself: while that is read, and while a [Study] takes the recording, rest is
+// called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. Nil is for no rest.
+func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 	defer contain(&err)
 	events, err := trace.NewReader(r)
 	if err != nil {
@@ -34,6 +38,9 @@ func Read(r io.Reader) (_ *Recording, err error) {
 			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err)
 		}
 		t.event(&e)
+		if rest != nil && t.events%128 == 0 {
+			rest()
+		}
 		if t.b != nil && t.b.overflow {
 			break
 		}
@@ -45,7 +52,7 @@ func Read(r io.Reader) (_ *Recording, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rec.Traced = t.events
+	rec.Traced, rec.rest = t.events, rest
 	for point := range t.counted {
 		delete(t.tasks, point)
 	}

@@ -29,6 +29,21 @@ type Recording struct {
 	told    bool // the operations on these are inferred from a trace that does not show each
 	// endless tells that what condition variables count may become any number.
 	endless bool
+	rest    func() // see ReadResting
+}
+
+// rests leaves the processor to others, if it is time for that.
+func (r *Recording) rests() {
+	if r.rest != nil {
+		r.rest()
+	}
+}
+
+// restsAt is rests in a loop over the events or steps, which take some 10 to 100 ns each.
+func (r *Recording) restsAt(i int) {
+	if i%512 == 0 {
+		r.rests()
+	}
 }
 
 // A Region is a piece of the program that may be made faster: the spans of one instrumentation scope and name, a region of

@@ -12,7 +12,9 @@ func simulate(p *program, c change, until int64) outcome {
 		p.spare = &simulation{p: p}
 	}
 	s := p.spare
+	p.rec.rests()
 	s.reset(c)
+	p.rec.rests()
 	s.begin()
 	s.run(until)
 	return s.out
@@ -70,6 +72,7 @@ func (s *simulation) run(until int64) {
 		if s.now > s.patience {
 			s.breakOne()
 		}
+		s.p.rec.restsAt(s.out.steps)
 		s.out.steps++
 		if s.out.work++; s.out.work > s.limit || len(s.runners) > maxRunners {
 			break

@@ -22,6 +22,7 @@ func (r *Recording) Split(n int) []*Recording {
 		w.Start, w.End, w.Traced = from, to, last-next
 		w.events = append(s.begin(from), r.events[next:last]...)
 		for ; next < last; next++ {
+			r.restsAt(next)
 			s.follow(&r.events[next])
 		}
 		windows[i] = &w

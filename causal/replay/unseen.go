@@ -31,8 +31,10 @@ func (r *Recording) completed() *completion {
 	c := &completion{}
 	unsure := false
 	parts := t.parts()
+	r.rests()
 	watches := t.watches(parts)
 	for _, part := range parts {
+		r.rests()
 		if ofCondition(t.letter(part)) {
 			continue
 		}
@@ -83,6 +85,7 @@ func (r *Recording) marked(found []*explanation, watches []*watch, locks func(*d
 	c.objects, c.told = objects, true
 	c.events = make([]event, 0, len(r.events)+len(all))
 	for i := range r.events {
+		r.restsAt(i)
 		for len(all) > 0 && int(all[0].before) <= i {
 			c.events = append(c.events, all[0].event)
 			all = all[1:]
@@ -184,6 +187,7 @@ func newTraces(r *Recording) *traces {
 		all[g] = visitor{waits: -1, pending: -1}
 	}
 	for i := range r.events {
+		r.restsAt(i)
 		t.follow(all, int32(i))
 	}
 	return t
