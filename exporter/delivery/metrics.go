@@ -8,6 +8,8 @@ import (
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // A MetricExporter gives metrics to another exporter and tells a [Monitor] how that went.
@@ -32,15 +34,15 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 	return e.inner.Aggregation(k)
 }
 
-// Export exports rm, with more than 256 data points in pieces, 32 at most, between which it rests: to encode thousands of points at
-// once takes a processor for ten milliseconds and more, in which requests wait for it. After a piece that fails the others are not
+// Export exports rm, with more than 256 data points, or what the exporter wants at once, in pieces, 32 at most, between which it
+// rests: to encode thousands of points at once takes a processor for ten milliseconds and more, in which requests wait for it. After a piece that fails the others are not
 // tried, and count as failed with it.
 //
 // It returns nil even if that fails, since the monitor has logged the failure and the SDK would log it again:
 // [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
 func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	left, rested := DataPoints(rm), time.Duration(0)
-	for piece, n := range pieces(rm, left) {
+	for piece, n := range pieces(rm, left, atOnce(e.inner, pointsOfPiece)) {
 		begun := time.Now()
 		err := e.inner.Export(ctx, piece)
 		if _, taken := e.monitor.rejected(err); err != nil && !taken {
@@ -49,28 +51,14 @@ func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetr
 		}
 		e.monitor.Observe(ctx, n, err)
 		if left -= n; left > 0 && rested < mostRest {
-			rested += rest(ctx, time.Since(begun))
+			rested += rest.For(ctx, time.Since(begun))
 		}
 	}
 	return nil
 }
 
-const (
-	// longestRest is long enough for what a piece takes of a processor. What takes longer waits for an answer.
-	longestRest = 2 * time.Millisecond
-	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
-	mostRest = 100 * time.Millisecond
-)
-
-// rest leaves the processor to the application, for as long as a piece took. It returns how long that was.
-func rest(ctx context.Context, took time.Duration) time.Duration {
-	begun := time.Now()
-	select {
-	case <-time.After(min(took, longestRest)):
-	case <-ctx.Done():
-	}
-	return time.Since(begun)
-}
+// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
+const mostRest = 100 * time.Millisecond
 
 // ForceFlush flushes the inner exporter. The error tells how many data points have not
 // been delivered, if exports fail at present.

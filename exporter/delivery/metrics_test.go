@@ -150,7 +150,7 @@ func TestPieceThatIsRefused(t *testing.T) {
 func TestExportRests(t *testing.T) {
 	for _, one := range []struct{ piece, within, want time.Duration }{
 		{time.Millisecond, time.Hour, 7 * time.Millisecond},
-		{time.Second, time.Hour, 4*time.Second + 3*longestRest},
+		{time.Second, time.Hour, 4*time.Second + 3*2*time.Millisecond},
 		{time.Second, time.Second + time.Millisecond, 4*time.Second + time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {

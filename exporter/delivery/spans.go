@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // A flusher is an exporter that holds data back.
@@ -25,12 +28,24 @@ func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
 	return &SpanExporter{inner: inner, monitor: m}
 }
 
-// ExportSpans exports spans. It returns nil even if that fails, since the monitor has logged
+// ExportSpans exports spans, in pieces if the exporter wants that, between which it rests as [MetricExporter.Export] does. After a
+// piece that fails the others are not tried, and count as failed with it. It returns nil even if that fails, since the monitor has logged
 // the failure and the SDK would log it again: [SpanExporter.ForceFlush] and
 // [SpanExporter.Shutdown] return the failure.
 func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if len(spans) > 0 {
-		e.monitor.Observe(ctx, len(spans), e.inner.ExportSpans(ctx, spans))
+	most, rested := atOnce(e.inner, len(spans)), time.Duration(0)
+	for len(spans) > 0 {
+		begun := time.Now()
+		piece := spans[:min(most, len(spans))]
+		err := e.inner.ExportSpans(ctx, piece)
+		if _, taken := e.monitor.rejected(err); err != nil && !taken {
+			e.monitor.Observe(ctx, len(spans), err)
+			break
+		}
+		e.monitor.Observe(ctx, len(piece), err)
+		if spans = spans[len(piece):]; len(spans) > 0 && rested < mostRest {
+			rested += rest.For(ctx, time.Since(begun))
+		}
 	}
 	return nil
 }

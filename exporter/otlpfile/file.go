@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,10 @@ const (
 // lockEvery is how often a lock that another process holds is tried.
 const lockEvery = time.Second
 
+// againAfter is how long nothing is written after a write that failed: it would fail as well, and to encode it, look at the file and
+// cut off what was written of it takes a processor, for each record of a busy log.
+const againAfter = time.Second
+
 // errInUse is the outcome of a lock that another process, or another exporter, holds.
 var errInUse = errors.New("in use by another process or exporter: must be the only one")
 
@@ -55,6 +60,8 @@ type file struct {
 	size   int64     // of f, whole lines only
 	torn   bool      // f is longer than size
 	closed bool
+
+	failed atomic.Pointer[failure] // the last write, nil if it did not; apart, too
 
 	counting sync.Mutex // apart: a reader of the counts waits for no disk
 	stats    FileStats
@@ -127,8 +134,32 @@ func (w *file) open() (err error) {
 	return nil
 }
 
+// A failure is what became of a write.
+type failure struct {
+	at  time.Time
+	err error
+}
+
+// broken returns why the last write has failed, if it has within the last second: there is no use in another one. It waits for no disk.
+func (w *file) broken() error {
+	if f := w.failed.Load(); f != nil && time.Since(f.at) < againAfter {
+		return f.err
+	}
+	return nil
+}
+
 // append writes one line, which ends in a newline, as a whole or not at all.
 func (w *file) append(line []byte) error {
+	err := w.write(line)
+	if err != nil {
+		w.failed.Store(&failure{time.Now(), err})
+	} else {
+		w.failed.Store(nil)
+	}
+	return err
+}
+
+func (w *file) write(line []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {

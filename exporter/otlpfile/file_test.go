@@ -11,9 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelprof/otelprof/internal/testutil"
 )
@@ -258,42 +261,97 @@ func TestSecondWriterIsRefused(t *testing.T) {
 
 // The folder goes away at run time and comes back.
 func TestFailureIsSaidOnce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	var l testutil.Log
-	e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	export(t, e, stub("a", 0, 1))
-	if err := os.Rename(dir, dir+".away"); err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		export(t, e, stub("lost", 0, 1))
-		if err := e.ForceFlush(context.Background()); err == nil {
-			t.Error("ForceFlush = nil, want the failure")
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if lines := l.Await(1); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
-		t.Errorf("said %q, want the failure once", lines)
-	}
-	if err := os.Rename(dir+".away", dir); err != nil {
-		t.Fatal(err)
-	}
-	export(t, e, stub("a", 1, 1))
-	if lines := l.Await(2); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
-		t.Errorf("said %q, want the return once", lines)
-	}
-	if s := e.Stats(); s.Exported != 2 || s.Failed != 5 {
-		t.Errorf("Stats = %+v, want 2 exported and 5 failed", s)
-	}
-	closed(t, e)
-	if diff := cmp.Diff(upTo(2), numbers(t, filepath.Join(dir, "traces.jsonl"))); diff != "" {
-		t.Errorf("spans (-want +got):\n%s", diff)
-	}
+		var l testutil.Log
+		e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		export(t, e, stub("a", 0, 1))
+		if err := os.Rename(dir, dir+".away"); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			export(t, e, stub("lost", 0, 1))
+			if err := e.ForceFlush(context.Background()); err == nil {
+				t.Error("ForceFlush = nil, want the failure")
+			}
+		}
+		if lines := l.Await(1); len(lines) != 1 || !strings.Contains(lines[0], "no such file or directory") {
+			t.Errorf("said %q, want the failure once", lines)
+		}
+		if err := os.Rename(dir+".away", dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(againAfter)
+		export(t, e, stub("a", 1, 1))
+		if lines := l.Await(2); len(lines) != 2 || !strings.Contains(lines[1], "delivering again") {
+			t.Errorf("said %q, want the return once", lines)
+		}
+		if s := e.Stats(); s.Exported != 2 || s.Failed != 5 {
+			t.Errorf("Stats = %+v, want 2 exported and 5 failed", s)
+		}
+		closed(t, e)
+		if diff := cmp.Diff(upTo(2), numbers(t, filepath.Join(dir, "traces.jsonl"))); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// nameless is a span that counts how often it was encoded.
+type nameless struct {
+	sdktrace.ReadOnlySpan
+	encoded *int
+}
+
+func (s nameless) Name() string { *s.encoded++; return "x" }
+
+// While writes fail nothing is encoded, but for one piece each second.
+func TestNothingIsEncodedWhileWritesFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var l testutil.Log
+		e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(dir, dir+".away"); err != nil {
+			t.Fatal(err)
+		}
+		encoded := 0
+		spans := stub("a", 0, 5*itemsAtOnce)
+		for i := range spans {
+			spans[i] = nameless{spans[i], &encoded}
+		}
+		for range 30 {
+			export(t, e, spans)
+			time.Sleep(againAfter / 10)
+		}
+		if encoded != 3*itemsAtOnce {
+			t.Errorf("%d spans encoded in 3 s, want %d", encoded, 3*itemsAtOnce)
+		}
+		if s, want := e.Stats(), uint64(30*len(spans)); s.Failed != want || s.Exported != 0 {
+			t.Errorf("Stats = %+v, want %d failed", s, want)
+		}
+		if err := os.Rename(dir+".away", dir); err != nil {
+			t.Fatal(err)
+		}
+		export(t, e, spans)
+		closed(t, e)
+		if s, want := e.Stats(), uint64(len(spans)); s.Exported != want {
+			t.Errorf("Stats = %+v, want %d exported", s, want)
+		}
+		if got := len(numbers(t, filepath.Join(dir, "traces.jsonl"))); got != len(spans) {
+			t.Errorf("%d spans in the file, want %d", got, len(spans))
+		}
+	})
 }
 
 func TestRemovedFileIsMadeAgain(t *testing.T) {
