@@ -25,6 +25,8 @@ type fault struct {
 	// begin makes the fault, while there is load; nil where it is there from the beginning. It returns how it ends,
 	// nil if it does not.
 	begin func(ctx context.Context, b *bench) (end func(), err error)
+	// lasts is how long the fault lasts at least, unless -quick is given.
+	lasts time.Duration
 	// terminates is whether the fault is that the services are told to end.
 	terminates bool
 	// idle is whether that comes before the first request.
@@ -238,7 +240,7 @@ func plans() []fault {
 const viewers = 64
 
 func neighbours() []fault {
-	return []fault{{name: "viewer_hammered", what: strconv.Itoa(viewers) + " clients of the page", begin: func(ctx context.Context, b *bench) (func(), error) {
+	return []fault{{name: "viewer_hammered", what: strconv.Itoa(viewers) + " clients of the page for a minute", lasts: time.Minute, begin: func(ctx context.Context, b *bench) (func(), error) {
 		ctx, stop := context.WithCancel(ctx)
 		var running sync.WaitGroup
 		paths := []string{"/", "/api/v1/regions", "/api/v1/sessions", "/api/v1/causal/profile"}
@@ -255,16 +257,31 @@ func neighbours() []fault {
 	}}}
 }
 
+// then waits for a moment after begin, so that services end in the middle of what it has begun.
+func then(begin func(context.Context, *bench) (func(), error)) func(context.Context, *bench) (func(), error) {
+	return func(ctx context.Context, b *bench) (func(), error) {
+		end, err := begin(ctx, b)
+		time.Sleep(time.Second)
+		return end, err
+	}
+}
+
+// harmOurs has the service with otelprof alone do something.
+func harmOurs(kind string) func(context.Context, *bench) (func(), error) {
+	return func(ctx context.Context, b *bench) (func(), error) { return b.twins[ours].harm(ctx, kind, 0) }
+}
+
 func endings() []fault {
 	hung := fault{name: "term_hung_disk", what: "SIGTERM while a write takes 10 s", terminates: true}
 	hung.prepare, hung.begin = written(nil, 10*time.Second)
+	hung.begin = then(hung.begin)
 	return []fault{
 		{name: "term_starting", what: "SIGTERM before the first request", terminates: true, idle: true},
 		{name: "term_loaded", what: "SIGTERM under load", terminates: true},
-		{name: "term_recording", what: "SIGTERM while a recording is made", terminates: true, begin: func(ctx context.Context, b *bench) (func(), error) {
-			return b.twins[ours].harm(ctx, "record", 0)
-		}},
-		{name: "term_slow_collector", what: "SIGTERM while exports take 10 s", terminates: true, begin: answers(slow)},
+		{name: "term_recording", what: "SIGTERM while a recording is made", terminates: true, begin: then(harmOurs("record"))},
+		{name: "term_analysing", what: "SIGTERM while a recording is analysed", terminates: true, begin: harmOurs("analyse")},
+		{name: "term_experiment", what: "SIGTERM in an experiment", terminates: true, prepare: asks(experimenting), begin: harmOurs("experiment")},
+		{name: "term_slow_collector", what: "SIGTERM while exports take 10 s", terminates: true, begin: then(answers(slow))},
 		hung,
 		{name: "term_dripping_plan", what: "SIGTERM while a plan drips in", terminates: true, prepare: asks(dripping)},
 	}

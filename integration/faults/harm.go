@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -19,7 +20,7 @@ type harm struct {
 	undo func()
 }
 
-func (h *harm) start(s *service, kind, arg string) {
+func (h *harm) start(s *service, kind, arg string) error {
 	h.stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,11 +49,27 @@ func (h *harm) start(s *service, kind, arg string) {
 		if s.profiler != nil {
 			go func() { _ = s.profiler.Causal().Record(context.Background(), 3*time.Second) }()
 		}
+	case "analyse":
+		go func() { _ = s.profiler.Causal().Record(context.Background(), time.Second) }()
+		return await("an analysis", func() bool { return s.profiler.Causal().Status().Recording.Phase == "analysing" })
+	case "experiment":
+		return await("an experiment", func() bool { return s.profiler.Causal().Status().Experiment != "" })
 	case "profile":
 		if pprof.StartCPUProfile(io.Discard) == nil {
 			h.undo = pprof.StopCPUProfile
 		}
 	}
+	return nil
+}
+
+// await waits until something goes on, for half a minute at most.
+func await(what string, goesOn func() bool) error {
+	for deadline := time.Now().Add(30 * time.Second); !goesOn(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s has not begun in 30 s", what)
+		}
+	}
+	return nil
 }
 
 func (h *harm) stop() {

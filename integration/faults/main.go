@@ -35,8 +35,17 @@ type sizes struct {
 	warm, lasts time.Duration // the load before a fault, and while it lasts
 	ratio       bool          // the ratio of latencies is judged: there are requests enough for it
 	clock       bool          // the machine's clock may be set
+	traces      string        // the folder for execution traces of the services, "" for none
 	goroutines  int
 	names       int
+}
+
+// of is how long a fault lasts.
+func (s sizes) of(f fault) time.Duration {
+	if !s.ratio {
+		return s.lasts
+	}
+	return max(s.lasts, f.lasts)
 }
 
 func thorough() sizes {
@@ -58,12 +67,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.BoolFunc("quick", "shorter and smaller faults, too short to judge p99_ratio", func(string) error { o.sizes = quick(); return nil })
 	flags.DurationVar(&o.sizes.lasts, "lasts", o.sizes.lasts, "how long each fault lasts")
 	clock := flags.Bool("clock", false, "set the clock of this machine, which has to be an emulated one")
+	traces := flags.String("traces", "", "keep execution traces of the services in this `folder`, and tell how long goroutines ran without a pause")
 	flags.BoolVar(&o.list, "list", false, "list the faults")
 	service := serviceFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	o.sizes.clock = *clock
+	o.sizes.clock, o.sizes.traces = *clock, *traces
 	if flags.NArg() > 0 {
 		return fmt.Errorf("argument %q: unexpected", flags.Arg(0))
 	}

@@ -14,6 +14,15 @@ func goodPlan() string {
 		"\nregions: [{span: none of these}]\nprogress: [{span: GET /work, type: throughput}]\n"
 }
 
+// experiment is a plan whose experiments delay spans from its first moment on, also where that comes to no number.
+func experiment() string {
+	return "api: causal/v1\nid: runs\nforce: true\nexpires_at: " + time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339) +
+		"\nregions: [{span: query}]\nprogress: [{span: GET /work, type: throughput}]\ntiming: {warmup: 0s}\n"
+}
+
+// experimenting answers with it.
+func experimenting(w http.ResponseWriter, _ *http.Request, _ int64) { writePlan(w, experiment()) }
+
 // badPlan is not.
 func badPlan() string { return "api: causal/v99\nid: [7]\n" }
 

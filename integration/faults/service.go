@@ -83,6 +83,8 @@ type service struct {
 	requests atomic.Uint64
 	counts   bool // Sampled counts the spans, which all go to otelprof's provider
 	harm     harm
+
+	stopTrace func() // of recordStretches, nil while none is recorded
 }
 
 // shutdownTimeout is how long a service lets its telemetry end.
@@ -114,8 +116,25 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.state()) })
-	mux.HandleFunc("POST /harm/{kind}", func(_ http.ResponseWriter, r *http.Request) { s.harm.start(s, r.PathValue("kind"), r.FormValue("n")) })
+	mux.HandleFunc("POST /harm/{kind}", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.harm.start(s, r.PathValue("kind"), r.FormValue("n")); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
 	mux.HandleFunc("DELETE /harm", func(http.ResponseWriter, *http.Request) { s.harm.stop() })
+	mux.HandleFunc("POST /trace", func(w http.ResponseWriter, r *http.Request) {
+		if stop, err := recordStretches(r.FormValue("file")); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		} else {
+			s.stopTrace = stop
+		}
+	})
+	mux.HandleFunc("DELETE /trace", func(http.ResponseWriter, *http.Request) {
+		if s.stopTrace != nil {
+			s.stopTrace()
+			s.stopTrace = nil
+		}
+	})
 	worker := &http.Server{Handler: http.HandlerFunc(s.work), ReadHeaderTimeout: time.Minute}
 	controller := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = worker.Serve(work) }()

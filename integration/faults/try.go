@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -102,9 +103,16 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 			return r, err
 		}
 	}
+	tell := func() {}
+	if s.traces != "" {
+		if tell, err = b.trace(ctx, filepath.Join(s.traces, f.name), stderr); err != nil {
+			return r, err
+		}
+	}
 	l.take()
-	time.Sleep(s.lasts)
+	time.Sleep(s.of(f))
 	during := l.take()
+	tell()
 	if end != nil {
 		end()
 	}
@@ -198,7 +206,6 @@ func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err 
 			if _, err := f.begin(ctx, b); err != nil {
 				return r, err
 			}
-			time.Sleep(time.Second)
 		}
 		l.stop()
 		time.Sleep(time.Millisecond) // requests are on their way: each takes two at least

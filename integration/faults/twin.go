@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,12 @@ func (t *twin) control(ctx context.Context, method, path string) error {
 	if err != nil {
 		return err
 	}
-	return answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, bytes.TrimSpace(text))
+	}
+	return nil
 }
 
 // resident returns the resident memory in MiB, 0 where the system does not tell.

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	rtrace "runtime/trace"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/exp/trace"
+)
+
+// A stretch is how long a goroutine had a processor without giving it to another. A pause shorter than shortPause is part of it:
+// a system call that returns at once keeps the processor.
+type stretch struct {
+	who  string // the function that the goroutine began with
+	at   trace.Time
+	long time.Duration
+}
+
+const shortPause = 20 * time.Microsecond
+
+// recordStretches has the service record an execution trace of itself into a file, as soon as nobody else does.
+func recordStretches(path string) (stop func(), err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	for range 100 {
+		if err = rtrace.Start(f); err == nil {
+			return func() { rtrace.Stop(); _ = f.Close() }, nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+// stretches reads an execution trace.
+func stretches(path string) (out []stretch, lasted time.Duration, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	r, err := trace.NewReader(f)
+	if err != nil {
+		return nil, 0, err
+	}
+	type running struct {
+		who         string
+		began, left trace.Time // left is 0 while it runs
+	}
+	goroutines := map[trace.GoID]*running{}
+	var first, last trace.Time
+	for {
+		e, err := r.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if last = e.Time(); first == 0 {
+			first = last
+		}
+		if e.Kind() != trace.EventStateTransition {
+			continue
+		}
+		t := e.StateTransition()
+		if t.Resource.Kind != trace.ResourceGoroutine {
+			continue
+		}
+		id := t.Resource.Goroutine()
+		from, to := t.Goroutine()
+		g := goroutines[id]
+		if g == nil {
+			g = &running{}
+			goroutines[id] = g
+		}
+		if g.who == "" {
+			g.who = outermost(t.Stack)
+		}
+		if strings.HasPrefix(g.who, waitGroup) { // what it was given is not known before it waits or is interrupted
+			if deeper := outermost(e.Stack()); !strings.HasPrefix(deeper, waitGroup) && id == e.Goroutine() {
+				g.who = deeper
+			}
+		}
+		if to == trace.GoRunning && from != trace.GoRunning {
+			if g.left == 0 || time.Duration(e.Time()-g.left) > shortPause {
+				if g.left != 0 {
+					out = append(out, stretch{g.who, g.began, time.Duration(g.left - g.began)})
+				}
+				g.began = e.Time()
+			}
+			g.left = 0
+		}
+		if from == trace.GoRunning && to != trace.GoRunning && g.began != 0 {
+			g.left = e.Time()
+		}
+		if to == trace.GoNotExist && g.left != 0 {
+			out = append(out, stretch{g.who, g.began, time.Duration(g.left - g.began)})
+			delete(goroutines, id)
+		}
+	}
+	for _, g := range goroutines {
+		if g.left != 0 {
+			out = append(out, stretch{g.who, g.began, time.Duration(g.left - g.began)})
+		}
+	}
+	return out, time.Duration(last - first), nil
+}
+
+// waitGroup is what goroutines of a WaitGroup begin with, whatever they do.
+const waitGroup = "sync.(*WaitGroup).Go"
+
+// outermost is the first function of a stack, after that of a WaitGroup.
+func outermost(s trace.Stack) (name string) {
+	for frame := range s.Frames() {
+		if name == "" || !strings.HasPrefix(frame.Func, waitGroup) {
+			name = frame.Func
+		}
+	}
+	return name
+}
+
+// tellStretches prints, for each function that goroutines begin with, how many stretches it had, how long the longest tenth and
+// the longest of them were, and what they took of a second together.
+func tellStretches(w io.Writer, kind, path string) error {
+	all, lasted, err := stretches(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	by := map[string][]time.Duration{}
+	sums := map[string]time.Duration{}
+	for _, s := range all {
+		by[s.who] = append(by[s.who], s.long)
+		sums[s.who] += s.long
+	}
+	names := make([]string, 0, len(by))
+	for who, long := range by {
+		slices.Sort(long)
+		names = append(names, who)
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(sums[b] - sums[a]) })
+	for _, who := range names[:min(len(names), 14)] {
+		long := by[who]
+		over := len(long) - max(0, slices.IndexFunc(long, func(d time.Duration) bool { return d > time.Millisecond }))
+		if long[len(long)-1] <= time.Millisecond {
+			over = 0
+		}
+		fmt.Fprintf(w, "#   %-5s n=%-6d p90=%-9s max=%-9s over_1ms=%-4d per_s=%-9s %s\n", kind, len(long),
+			long[len(long)*9/10].Round(time.Microsecond), long[len(long)-1].Round(time.Microsecond), over,
+			(sums[who] * time.Duration(time.Second) / max(lasted, 1)).Round(time.Microsecond), who[strings.LastIndex(who, "/")+1:])
+	}
+	return nil
+}
