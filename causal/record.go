@@ -146,7 +146,7 @@ type RecordingInfo struct {
 	Shared     bool `json:"shared,omitempty"`
 	Goroutines int  `json:"goroutines"`
 	// Starting and Stopping are how long it took to switch the trace on and off, Analysis how long
-	// it took to read and simulate it, on one goroutine, and CPU the processor time of that.
+	// it took to read and simulate it, on one goroutine, with rests about half of the time, and CPU the processor time of that.
 	Starting time.Duration `json:"starting_ns"`
 	Stopping time.Duration `json:"stopping_ns"`
 	Analysis time.Duration `json:"analysis_ns"`

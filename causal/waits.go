@@ -19,7 +19,7 @@ const (
 	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
 	mostRecorded  = time.Second
 	leastRecorded = 100 * time.Millisecond
-	// mostRecordedBytes is read in about a tenth of a second.
+	// mostRecordedBytes is read in about a tenth of a second, and as much of rests.
 	mostRecordedBytes = 4 << 20
 )
 
