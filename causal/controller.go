@@ -425,16 +425,19 @@ func (c *Controller) Status() Status {
 }
 
 // compute returns what has been measured under the plan in force, or the last one, and what recordings tell.
-func (c *Controller) compute() profile.Profile {
+// compute calls due now and then, to rest.
+func (c *Controller) compute(due func()) profile.Profile {
 	c.mu.Lock()
 	r, state, reason := c.last, c.state, c.reason
 	c.mu.Unlock()
 	var p profile.Profile
 	if r != nil {
-		p = r.profile()
+		p = r.profile(due)
 	}
+	due()
 	c.study.addTo(&p)
-	p.Finish()
+	due()
+	p.FinishResting(due)
 	if r != nil && state != StateRunning && state != StateWaiting && reason != programEnds {
 		p.Notes = slices.Insert(p.Notes, 0, fmt.Sprintf("the experiments have ended, %s: %s", state, reason))
 	}

@@ -233,7 +233,7 @@ func profileOf(t *testing.T, iterations int, m model, lines ...string) profile.P
 		r.experiments = append(r.experiments, m.experiments(i, speedups)...)
 	}
 	r.iterations = iterations
-	profile := r.profile()
+	profile := r.profile(func() {})
 	profile.Finish()
 	return profile
 }

@@ -34,13 +34,13 @@ func TestTalliesHaveLatency(t *testing.T) {
 	add(0, 0, "", 10)
 	add(0, 1, "", 11, 12)
 	add(0.5, 1, "", 5)
-	before := run.profile().Tallies
+	before := run.profile(func() {}).Tallies
 	add(0.5, 1, "", 6, 7)
 	add(0.5, 1, "a test", 1000)
 	add(0.5, 0, "", 8)
 
 	got := map[string]uint64{}
-	for _, tally := range run.profile().Tallies {
+	for _, tally := range run.profile(func() {}).Tallies {
 		got[tally.Region.Name] = tally.Latency.Count()
 		if tally.Latency.Max() > 20 {
 			t.Errorf("%q has a latency of %v", tally.Region.Name, time.Duration(tally.Latency.Max()))

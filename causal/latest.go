@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/internal/sched"
 )
 
@@ -69,7 +70,7 @@ func (l *latest) put(v profileVersion, p profile.Profile) {
 // Profile returns what has been measured under the plan in force, or the last one, and what
 // recordings tell. It takes up to seconds of a processor if something has been measured since the last call.
 func (c *Controller) Profile() profile.Profile {
-	p := c.current()
+	p := c.current(rest.New(c.ending))
 	// The caller may change what it gets, as [profile.Merge] does.
 	p.Curves = slices.Clone(p.Curves)
 	for i := range p.Curves {
@@ -79,13 +80,13 @@ func (c *Controller) Profile() profile.Profile {
 	return p
 }
 
-// current returns the profile, which must not be changed.
-func (c *Controller) current() profile.Profile {
+// current returns the profile, which must not be changed. What it computes rests as the worker does.
+func (c *Controller) current(w *rest.Worker) profile.Profile {
 	c.recorder.SawLook()
 	v := c.version()
 	p, ok := c.latest.get(v)
 	if !ok {
-		p = c.compute()
+		p = c.compute(w.Due)
 		c.latest.put(v, p)
 	}
 	if v.run != nil {
@@ -142,7 +143,7 @@ func (c *Controller) begin() (done chan struct{}) {
 // renew computes the profile for readers that take what there is.
 func (c *Controller) renew() {
 	defer sched.Exempt()() // it is not the program's
-	begin := time.Now()
+	begin, w := time.Now(), rest.New(c.ending)
 	defer func() {
 		if v := recover(); v != nil {
 			otel.Handle(fmt.Errorf("causal: profile: panic: %v", v))
@@ -152,9 +153,9 @@ func (c *Controller) renew() {
 		defer l.mu.Unlock()
 		close(l.computing)
 		l.computing = nil
-		l.next = time.Now().Add(time.Duration(float64(time.Since(begin)) * (1/latestCore - 1)))
+		l.next = time.Now().Add(time.Duration(float64(time.Since(begin)-w.Rested) * (1/latestCore - 1)))
 	}()
-	c.current()
+	c.current(w)
 }
 
 // end computes the profile for the last time, for readers that collect it when the controller has been closed.
@@ -163,6 +164,6 @@ func (l *latest) end(c *Controller) {
 	asked := l.asked
 	l.mu.Unlock()
 	if asked {
-		c.current()
+		c.current(rest.New(c.ending))
 	}
 }

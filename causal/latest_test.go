@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // manyAnswers is a study with so many cells.
@@ -73,13 +74,22 @@ func TestLatest(t *testing.T) {
 	}
 }
 
+// A profile of thousands of numbers takes tens of milliseconds, in which the processor is offered to others.
+func TestComputingRests(t *testing.T) {
+	c := newController(t, withAnswers(2048))
+	rests := 0
+	if p := c.compute(func() { rests++ }); len(p.Curves) < 100 || rests < 3*len(p.Curves) {
+		t.Errorf("%d rests for %d curves, want three for each, 100 curves at least", rests, len(p.Curves))
+	}
+}
+
 // What one metric collection costs, by how many cells there are.
 func BenchmarkCollection(b *testing.B) {
 	for _, cells := range []int{2048, 19_200} {
 		b.Run(fmt.Sprintf("cells=%d", cells), func(b *testing.B) {
 			c := newController(b, withAnswers(cells))
 			p := profile.NewProducer(c.Latest)
-			c.current()
+			c.current(rest.New(b.Context()))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := p.Produce(context.Background()); err != nil {
@@ -90,7 +100,7 @@ func BenchmarkCollection(b *testing.B) {
 		b.Run(fmt.Sprintf("cells=%d/computed", cells), func(b *testing.B) {
 			c := newController(b, withAnswers(cells))
 			for b.Loop() {
-				c.compute()
+				c.compute(func() {})
 			}
 		})
 	}

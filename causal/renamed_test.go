@@ -49,7 +49,7 @@ func TestRenamedSpanIsKnownByBothNames(t *testing.T) {
 		if n := r.progress[0].latest().count; n != 3 {
 			t.Errorf("progress %q: %d visits, want 3", tt.progress, n)
 		}
-		notes := strings.Join(r.profile().Notes, "\n")
+		notes := strings.Join(r.profile(func() {}).Notes, "\n")
 		if want := fmt.Sprintf("region %q: ", tt.want); !strings.Contains(notes, want) {
 			t.Errorf("region %q: notes %q, want one that says which is meant", tt.region, notes)
 		}

@@ -13,7 +13,8 @@ import (
 )
 
 // profile estimates all curves from what the run has measured so far.
-func (run *run) profile() profile.Profile {
+// Due is called after each number, to rest.
+func (run *run) profile(due func()) profile.Profile {
 	run.mu.Lock()
 	p := profile.Profile{
 		Mode:        run.plan.Mode,
@@ -48,9 +49,9 @@ func (run *run) profile() profile.Profile {
 			continue
 		}
 		if run.plan.Mode == profile.ModeDilation {
-			p.Curves = append(p.Curves, run.dilationCurves(&p, regions, experiments, point)...)
+			p.Curves = append(p.Curves, run.dilationCurves(&p, regions, experiments, point, due)...)
 		} else {
-			curves := run.overlapCurves(regions, experiments, warmed.waits, point)
+			curves := run.overlapCurves(regions, experiments, warmed.waits, point, due)
 			withholdAll(curves, futile)
 			p.Curves = append(p.Curves, curves...)
 		}
@@ -68,7 +69,7 @@ func (run *run) speedups() (speedups []float64) {
 	return speedups
 }
 
-func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment, point int) (curves []profile.Curve) {
+func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment, point int, due func()) (curves []profile.Curve) {
 	name := run.plan.Progress[point].Span
 	iterations := iterationsOf(experiments, point)
 	var none total
@@ -88,13 +89,14 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 			}
 			e = e.Withhold(overstretched(covered))
 			c.Effects = append(c.Effects, e)
+			due()
 		}
 		curves = append(curves, c)
 	}
 	return curves
 }
 
-func (run *run) overlapCurves(regions []profile.Region, experiments []experiment, recorded replay.Waits, point int) (curves []profile.Curve) {
+func (run *run) overlapCurves(regions []profile.Region, experiments []experiment, recorded replay.Waits, point int, due func()) (curves []profile.Curve) {
 	metrics, _ := run.plan.Progress[point].Metrics()
 	for which, metric := range metrics {
 		steps := run.stepsOf(experiments, point, which)
@@ -107,6 +109,7 @@ func (run *run) overlapCurves(regions []profile.Region, experiments []experiment
 				v := evidenceOf(experiments, a, point)
 				v.check, v.recorded = check, recorded
 				c.Effects = append(c.Effects, v.judge(profile.NewEffect(s, samples[a], nil)))
+				due()
 			}
 			curves = append(curves, c)
 		}

@@ -10,17 +10,23 @@ import (
 
 // Finish derives what needs all curves, once they have their effects: slopes and knees, which
 // of them are significant, where modes disagree, the verdicts and the order.
-func (p *Profile) Finish() {
+func (p *Profile) Finish() { p.FinishResting(func() {}) }
+
+// FinishResting is Finish within a program that serves others: it calls due for each curve, some µs apart, on the same goroutine,
+// so that it can leave the processor to them.
+func (p *Profile) FinishResting(due func()) {
 	for i := range p.Curves {
+		due()
 		c := &p.Curves[i]
 		slices.SortStableFunc(c.Effects, func(a, b Effect) int { return cmp.Compare(a.Speedup, b.Speedup) })
 		k := bendOf(c.measured())
 		c.Slope, c.Knee = k.slope, k.at
 		c.Disagrees = nil
 	}
-	p.testRegions()
+	p.testRegions(due)
 	p.compareModes()
 	for i := range p.Curves {
+		due()
 		c := &p.Curves[i]
 		c.Verdict = c.judge()
 		for k, e := range c.Effects {
@@ -44,7 +50,7 @@ type question struct {
 func (c Curve) question() question { return question{c.Region, c.Progress, c.Metric} }
 
 // testRegions compares the regions of each mode, progress point and metric.
-func (p *Profile) testRegions() {
+func (p *Profile) testRegions(due func()) {
 	type family struct {
 		mode     Mode
 		progress string
@@ -61,6 +67,7 @@ func (p *Profile) testRegions() {
 	for _, members := range families {
 		values := make([]float64, len(members))
 		for k, i := range members {
+			due()
 			values[k] = p.Curves[i].pValue()
 		}
 		for k, v := range stats.BenjaminiHochberg(values) {

@@ -114,6 +114,9 @@ func (s *Study) Result() Result {
 		}
 	}
 	for q := range asked {
+		if s.rest != nil {
+			s.rest()
+		}
 		r.Answers = append(r.Answers, s.answer(q))
 	}
 	slices.SortFunc(r.Answers, func(a, b Answer) int {

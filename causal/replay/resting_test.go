@@ -46,6 +46,11 @@ func TestAnalysisRests(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Each speed-up is a simulation, which takes a step for each visit at least.
+	inAll := rests
+	if s.Result(); rests == inAll {
+		t.Error("no rest in the result")
+	}
+	rests = inAll
 	simulations := len(usualSpeedups) * len(s.windows[0].regions)
 	if least := (simulations + 1) * rec.Visits() / 2 / 512; rests < least || least < 10 {
 		t.Errorf("%d rests in %d simulations of %d visits, want %d", rests, simulations, rec.Visits()/2, least)

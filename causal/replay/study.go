@@ -14,6 +14,7 @@ import (
 type Study struct {
 	config  StudyConfig
 	windows []*window
+	rest    func() // of the last recording, nil for none
 }
 
 // A StudyConfig says what is asked. The zero value asks for the usual.
@@ -164,7 +165,7 @@ func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 	if err != nil {
 		return err
 	}
-	s.windows = append(s.windows, w)
+	s.windows, s.rest = append(s.windows, w), rec.rest
 	if n := len(s.windows) - s.config.Windows; n > 0 {
 		s.windows = slices.Delete(s.windows, 0, n)
 	}

@@ -18,10 +18,13 @@ const (
 type Worker struct {
 	ctx   context.Context
 	since time.Time
+
+	// Rested is for how long it has rested.
+	Rested time.Duration
 }
 
 // New returns a worker that has begun now, and rests until ctx ends: what is left is to be done soon then.
-func New(ctx context.Context) *Worker { return &Worker{ctx, time.Now()} }
+func New(ctx context.Context) *Worker { return &Worker{ctx: ctx, since: time.Now()} }
 
 // Due rests if it is time for that; it takes about 50 ns if not. It is called after each 50 µs of work or so.
 func (w *Worker) Due() {
@@ -29,7 +32,7 @@ func (w *Worker) Due() {
 	if took < stretch {
 		return
 	}
-	For(w.ctx, took)
+	w.Rested += For(w.ctx, took)
 	w.since = time.Now()
 }
 

@@ -24,6 +24,9 @@ func TestDue(t *testing.T) {
 				t.Errorf("after %v of work: %v of rest, want %v", c.works, time.Since(begun), c.rests)
 			}
 		}
+		if want := stretch + time.Millisecond + longest; w.Rested != want {
+			t.Errorf("rested for %v, want %v", w.Rested, want)
+		}
 		cancel()
 		time.Sleep(time.Second)
 		begun := time.Now()
