@@ -30,7 +30,7 @@ func (p *program) gather() {
 				for _, c := range started {
 					child := &p.lists[c]
 					if child.ended && len(child.ops) > 0 && child.ops[len(child.ops)-1].at <= o.at+lastSteps {
-						child.gathered = true
+						child.gathered, p.inferred = true, true
 					}
 				}
 				if !last.gathered {

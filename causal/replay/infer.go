@@ -64,6 +64,7 @@ func (p *program) detach(all []handover, part []int32) bool {
 	if float64(total) > incidental*float64(p.rec.End-p.rec.Start) {
 		return false
 	}
+	p.inferred = true
 	for _, i := range part {
 		wait, wake := p.op(all[i].waiter), p.op(all[i].waker)
 		wait.kind = opOut
@@ -268,6 +269,7 @@ func (h *handover) kind() int {
 
 // share makes one object of handovers. A goroutine that waits there serves, or goes on with its own work.
 func (p *program) share(all []handover, part []int32, serves bool) {
+	p.inferred = true
 	object := int32(len(p.objects))
 	info := objectInfo{kind: objectChan, capacity: unlimited, inferred: true, site: p.siteOf(all[part[0]].waiter)}
 	for _, i := range part {

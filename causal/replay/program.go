@@ -142,11 +142,13 @@ type program struct {
 	limited bool // what condition variables count is not known to have an end, see condition.countUnseen
 	rec     *Recording
 	lists   []list
-	tokens  int32
-	objects []objectInfo
-	sets    [][]int32 // regions
-	shares  [][]share // of functions, by set
-	samples []sampled
+	// inferred tells that objects or waits were inferred from which goroutine woke which.
+	inferred bool
+	tokens   int32
+	objects  []objectInfo
+	sets     [][]int32 // regions
+	shares   [][]share // of functions, by set
+	samples  []sampled
 	// segments are where the work of elements begins. The first one is none.
 	segments   []place
 	answers    []place // by segment: the send that answers it, in list -1 if there is none

@@ -212,14 +212,15 @@ func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) 
 			}
 		}
 	}
+	var chosen *program
+	var base outcome
 	best := math.Inf(1)
-	var chosen *Recording
 	for _, r := range []func() *Recording{func() *Recording { return rec }, rec.moving} {
 		r := r()
 		if r == nil {
 			break
 		}
-		for _, infer := range []bool{true, false} { // one at a time: they are large
+		for _, infer := range []bool{true, false} {
 			p := newProgram(r, infer)
 			o := simulate(p, change{}, r.End-r.Start)
 			missed := p.misses(&o, r.End-r.Start)
@@ -227,17 +228,18 @@ func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) 
 				continue
 			}
 			if missed < best || chosen == nil {
-				best, chosen, w.inferred = missed, r, infer
+				best, chosen, base, w.inferred = missed, p, o, infer
+				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
 			}
 			if missed <= MaxDeviation {
-				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
-				return p, o
+				return chosen, base
+			}
+			if infer && !p.inferred { // it would be the same without
+				break
 			}
 		}
 	}
-	w.stalled = time.Duration((rec.End - rec.Start) - (chosen.End - chosen.Start))
-	p := newProgram(chosen, w.inferred)
-	return p, simulate(p, change{}, chosen.End-chosen.Start)
+	return chosen, base
 }
 
 // mostOrdered is which part of the window goroutines may wait in an order that is kept since nothing else met the recording.
