@@ -82,8 +82,8 @@ func newBuilder(rec *Recording) *builder {
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
 		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
-	for i, events := range rec.perGoroutine() {
-		b.p.lists[i].ops = make([]op, 0, events)
+	for i, n := range rec.opsOf() {
+		b.p.lists[i].ops = make([]op, 0, n)
 	}
 	for i := range b.g {
 		b.p.lists[i].serves = -1
@@ -92,13 +92,20 @@ func newBuilder(rec *Recording) *builder {
 	return b
 }
 
-// perGoroutine returns how many events there are of each goroutine, and of what it did to others: about as many as its list has ops.
-func (r *Recording) perGoroutine() []int32 {
+// opsOf returns how many ops each goroutine's list has at most, or little more: what it does is an op, and the computing before it is
+// one.
+func (r *Recording) opsOf() []int32 {
 	n := make([]int32, r.count)
 	for i := range r.events {
-		n[r.events[i].g]++
-		if by := r.events[i].by; by >= 0 {
-			n[by]++
+		e := &r.events[i]
+		switch e.kind {
+		case evOpen, evClose, evVisit, evOperate, evSyscall:
+			n[e.g] += 2
+		case evReady, evWait, evEnd:
+			n[e.g]++
+		}
+		if e.by >= 0 {
+			n[e.by] += 2
 		}
 	}
 	return n

@@ -62,11 +62,11 @@ func (p *program) findChoices() {
 	var together [][]int32
 	for i := range p.lists {
 		l := &p.lists[i]
-		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opChoose && !o.loose })
-		if !slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opChoose }) {
+		l.drop(func(o *op) bool { return o.kind == opChoose && !o.loose })
+		if !l.has(opChoose) {
 			continue
 		}
-		keep := slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opOpen || o.kind == opVisit })
+		keep := l.has(opOpen) || l.has(opVisit)
 		if keep {
 			p.unwaited(l, sends)
 			p.choices, p.statements = nil, nil
@@ -74,7 +74,7 @@ func (p *program) findChoices() {
 			keep = slices.ContainsFunc(p.statements, func(s statement) bool { return len(s.like) > 0 })
 		}
 		if !keep {
-			l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opChoose })
+			l.drop(func(o *op) bool { return o.kind == opChoose })
 			continue
 		}
 		for k := range p.choices {
@@ -280,7 +280,7 @@ func (p *program) settleChoices() {
 	p.choices, p.statements = nil, nil
 	for i := range p.lists {
 		l := &p.lists[i]
-		if !slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opChoose }) {
+		if !l.has(opChoose) {
 			continue
 		}
 		if l.serves < 0 {
@@ -356,7 +356,7 @@ func (p *program) decides(l *list, helps []bool) bool {
 func (p *program) helped() []bool {
 	helps := make([]bool, p.tokens)
 	for i := range p.lists {
-		if l := &p.lists[i]; slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opOpen || o.kind == opVisit }) {
+		if l := &p.lists[i]; l.has(opOpen) || l.has(opVisit) {
 			continue
 		}
 		for k := range p.lists[i].ops {

@@ -43,8 +43,7 @@ func (b *builder) finish(infer bool) {
 		func() { b.p.tardy = b.p.tardiness() }, b.paces)
 	for g := range b.p.lists {
 		rec.restsAt(g)
-		l := &b.p.lists[g]
-		l.ops = slices.DeleteFunc(l.ops, func(o op) bool { return o.kind == opWake && b.dead[o.arg] })
+		b.p.lists[g].drop(func(o *op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
 	each(b.p.parents, b.p.pair, b.p.connect, b.p.match, b.p.timetables)
 	if infer {
@@ -173,7 +172,7 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 	l.from, l.to = best.first+1, best.last+1
 	p.complete(l, bestKey, may)
 	l.rounds = nil
-	if slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opChoose }) {
+	if l.has(opChoose) {
 		for i := l.from - 1; i < l.to; i++ {
 			if a, ok := p.anchorOf(&l.ops[i]); ok && may(&l.ops[i]) && (a == bestKey || a.kind == opSend && bestKey.kind == opSend && a.set == bestKey.set) { // the receiver of the last answer
 				l.rounds = append(l.rounds, i)

@@ -96,16 +96,19 @@ func (b *builder) setAside() {
 // merge makes one op of those that compute one after another.
 func (l *list) merge() {
 	kept := l.ops[:0]
-	for _, o := range l.ops {
-		if o.kind == opRun && o.d == 0 {
-			continue
+	for k := range l.ops {
+		o := &l.ops[k]
+		if o.kind == opRun {
+			if o.d == 0 {
+				continue
+			}
+			if n := len(kept); n > 0 && kept[n-1].kind == opRun && kept[n-1].set == o.set {
+				o.d += kept[n-1].d
+				kept[n-1] = *o
+				continue
+			}
 		}
-		if n := len(kept); n > 0 && o.kind == opRun && kept[n-1].kind == opRun && kept[n-1].set == o.set {
-			o.d += kept[n-1].d
-			kept[n-1] = o
-			continue
-		}
-		kept = append(kept, o)
+		kept = append(kept, *o)
 	}
 	l.ops = kept
 }

@@ -48,7 +48,7 @@ func (b *builder) operate(g int32, e *event) {
 		w = b.fold(g, f.open)
 		w.begun, f.open = f.begun, -1
 	case f.first && acquires(what) && !b.p.lists[g].born: // it has waited since before the window
-		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && slices.ContainsFunc(b.p.lists[g].ops, func(o op) bool { return o.kind == opWait }) {
+		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && b.p.lists[g].has(opWait) {
 			w = b.fold(g, 0)
 			w.begun = b.p.rec.Start
 		}

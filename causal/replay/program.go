@@ -98,6 +98,31 @@ type list struct {
 
 type place struct{ list, op int32 }
 
+// has reports whether a list has an op of a kind.
+func (l *list) has(kind opKind) bool {
+	for k := range l.ops {
+		if l.ops[k].kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// drop takes ops out of a list: as slices.DeleteFunc, which copies each of them.
+func (l *list) drop(gone func(o *op) bool) {
+	kept := 0
+	for k := range l.ops {
+		if gone(&l.ops[k]) {
+			continue
+		}
+		if kept < k {
+			l.ops[kept] = l.ops[k]
+		}
+		kept++
+	}
+	l.ops = l.ops[:kept]
+}
+
 // A beginning is what a goroutine does when the window begins.
 type beginning struct {
 	state uint8
