@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // A part is the meetings that may be of one lock or channel, and the ends of waits for it from before the window.
@@ -102,7 +103,8 @@ func (t *traces) explain(p part) *explanation {
 	if !x.lock && !t.queues(p.meetings) {
 		return nil
 	}
-	if x.assume(gaps, habits, x.contradicted) {
+	may := t.candidates(gaps, habits)
+	if x.assume(may, gaps, habits, x.contradicted) {
 		return x
 	}
 	for _, h := range habits {
@@ -112,7 +114,7 @@ func (t *traces) explain(p part) *explanation {
 			return nil
 		}
 	}
-	if !x.assume(gaps, habits, func() float64 {
+	if !x.assume(may, gaps, habits, func() float64 {
 		x.deal = x.dealt()
 		return x.deal.contradicted()
 	}) {
@@ -123,12 +125,12 @@ func (t *traces) explain(p part) *explanation {
 }
 
 // assume tells the operations by the combination of assumptions that is contradicted least, and reports whether that is little.
-func (x *explanation) assume(gaps []gap, habits []habit, contradicted func() float64) bool {
+func (x *explanation) assume(may []candidate, gaps []gap, habits []habit, contradicted func() float64) bool {
 	choice := make([]assumption, len(habits))
 	var best []assumption
 	least := 1 - fairness
 	for range mostTried {
-		x.tell(gaps, habits, choice)
+		x.tell(may, gaps, habits, choice)
 		if wrong := contradicted(); wrong < least || wrong == least && best == nil {
 			best, least = slices.Clone(choice), wrong
 		}
@@ -139,7 +141,7 @@ func (x *explanation) assume(gaps []gap, habits []habit, contradicted func() flo
 	if best == nil {
 		return false
 	}
-	x.tell(gaps, habits, best)
+	x.tell(may, gaps, habits, best)
 	contradicted()
 	return true
 }
@@ -231,9 +233,14 @@ func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
 	return all
 }
 
-// tell puts the operations in place that are not seen.
-func (x *explanation) tell(gaps []gap, habits []habit, choice []assumption) {
-	x.told = x.told[:0]
+// A candidate is an operation that is not seen, and done if its habit is assumed to be kept.
+type candidate struct {
+	unseen
+	habit int
+}
+
+// candidates returns the operations that may be done unseen, by any assumption.
+func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 	order := make([]int, len(habits))
 	for k := range order {
 		order[k] = k
@@ -241,16 +248,17 @@ func (x *explanation) tell(gaps []gap, habits []habit, choice []assumption) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(habits[a].where(), habits[b].where()), cmp.Compare(habits[a].letter, habits[b].letter))
 	})
+	var all []candidate
 	for i := range gaps {
 		g := &gaps[i]
 		for rank, k := range order {
 			h := &habits[k]
-			if !h.assumes(g, choice[k]) || slices.ContainsFunc(g.actions, func(a int32) bool { return slices.Contains(h.slots, x.t.actions[a].slot) }) {
+			if !h.mayBe(g) || slices.ContainsFunc(g.actions, func(a int32) bool { return slices.Contains(h.slots, t.actions[a].slot) }) {
 				continue
 			}
 			from, to, low, high := g.from, g.to, g.ran, g.until
 			for _, a := range g.actions {
-				y := &x.t.actions[a]
+				y := &t.actions[a]
 				other := slices.IndexFunc(order, func(k int) bool { return slices.Contains(habits[k].slots, y.slot) })
 				if other < rank {
 					from, low = max(from, y.from, y.to), max(low, y.ran)
@@ -259,9 +267,20 @@ func (x *explanation) tell(gaps []gap, habits []habit, choice []assumption) {
 				}
 			}
 			at := min(max(g.ran+int64(h.where()*float64(g.until-g.ran)), low), high)
-			u := x.t.unseen(g.g, h.letter, from, to, at, float64(rank))
+			u := t.unseen(g.g, h.letter, from, to, at, float64(rank))
 			u.slot, u.gap = h.slots[0], int32(i)
-			x.told = append(x.told, u)
+			all = append(all, candidate{u, k})
+		}
+	}
+	return all
+}
+
+// tell puts the operations in place that are not seen.
+func (x *explanation) tell(all []candidate, gaps []gap, habits []habit, choice []assumption) {
+	x.told = x.told[:0]
+	for i := range all {
+		if c := &all[i]; habits[c.habit].assumes(&gaps[c.gap], choice[c.habit]) {
+			x.told = append(x.told, c.unseen)
 		}
 	}
 }
@@ -271,8 +290,8 @@ func (t *traces) unseen(g int32, letter byte, from, to int32, ran int64, rank fl
 	u := unseen{g: g, letter: letter, before: to, rank: rank}
 	events := t.rec.events
 	stretches := t.stretches[g]
-	k, _ := slices.BinarySearchFunc(stretches, ran, func(s stretch, ran int64) int { return cmp.Or(cmp.Compare(s.ran, ran), -1) })
-	k = max(0, k-1) // the last one that begins before that, of those between the events
+	// The last one that begins before that, of those between the events.
+	k := max(0, sort.Search(len(stretches), func(k int) bool { return stretches[k].ran > ran })-1)
 	for k > 0 && stretches[k].from >= to {
 		k--
 	}
@@ -286,8 +305,8 @@ func (t *traces) unseen(g int32, letter byte, from, to int32, ran int64, rank fl
 	s := stretches[k]
 	u.at = s.at + ran - s.ran
 	lowest, highest := max(from, s.from)+1, min(to, s.to)
-	n, _ := slices.BinarySearchFunc(events, u.at, func(e event, at int64) int { return cmp.Compare(e.at, at) })
-	u.before = max(min(int32(n), highest), lowest)
+	between := int(max(0, highest-lowest))
+	u.before = lowest + int32(sort.Search(between, func(n int) bool { return events[int(lowest)+n].at >= u.at }))
 	if int(u.before) < len(events) {
 		u.at = min(u.at, events[u.before].at)
 	}

@@ -131,6 +131,11 @@ func (h *habit) where() float64 {
 	return h.at[len(h.at)/2]
 }
 
+// mayBe reports whether an operation is done in a gap by any assumption.
+func (h *habit) mayBe(g *gap) bool {
+	return h.assumes(g, betweenBoth) || h.assumes(g, beforeNext) || h.assumes(g, afterLast)
+}
+
 func (h *habit) assumes(g *gap, a assumption) bool {
 	if h.repeats {
 		return false

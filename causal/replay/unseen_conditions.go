@@ -60,7 +60,7 @@ func (t *traces) watches(parts []part) []*watch {
 		for k := range habits { // a goroutine that has waited in vain waits again
 			habits[k].repeats = habits[k].repeats && habits[k].letter != 'k'
 		}
-		w.x.tell(w.gaps, habits, make([]assumption, len(habits)))
+		w.x.tell(t.candidates(w.gaps, habits), w.gaps, habits, make([]assumption, len(habits)))
 		all = append(all, w)
 	}
 	return all
