@@ -223,6 +223,7 @@ func (b *builder) event(e *event) {
 	case evSyscall:
 		b.advance(g, e.at)
 		if b.has(e.site, netWriter) {
+			b.p.writes = true
 			b.emit(g, op{kind: opWrite, at: e.at})
 		}
 		b.enter(g, inSyscall)

@@ -56,9 +56,11 @@ const fresh = -2
 // findChoices leaves the select statements that end in more than one way, of goroutines that have spans or visit progress points.
 // Others work for themselves.
 func (p *program) findChoices() {
-	p.cases = map[int32]bool{}
+	p.cases, p.stations = map[int32]bool{}, []station{{}}
+	if !p.chooses() {
+		return
+	}
 	sends := p.sentTo()
-	p.stations = []station{{}}
 	var together [][]int32
 	for i := range p.lists {
 		l := &p.lists[i]
@@ -94,6 +96,9 @@ func (p *program) findChoices() {
 	}
 	p.prefer(together)
 }
+
+// chooses reports whether there are marks of select statements.
+func (p *program) chooses() bool { return len(p.told) > 0 }
 
 // choicesOf adds the choices and statements of a list.
 func (p *program) choicesOf(list int32, sends map[int32]bool) {
@@ -276,8 +281,11 @@ func (c *choice) like(p *program, outcome int32) outcomeKey {
 
 // settleChoices tells the ops where select statements begin which choices they are, once all ops have their places.
 func (p *program) settleChoices() {
-	sends := p.sentTo()
 	p.choices, p.statements = nil, nil
+	if !p.chooses() {
+		return
+	}
+	sends := p.sentTo()
 	for i := range p.lists {
 		l := &p.lists[i]
 		if !l.has(opChoose) {

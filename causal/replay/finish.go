@@ -172,7 +172,7 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 	l.from, l.to = best.first+1, best.last+1
 	p.complete(l, bestKey, may)
 	l.rounds = nil
-	if l.has(opChoose) {
+	if p.chooses() && l.has(opChoose) {
 		for i := l.from - 1; i < l.to; i++ {
 			if a, ok := p.anchorOf(&l.ops[i]); ok && may(&l.ops[i]) && (a == bestKey || a.kind == opSend && bestKey.kind == opSend && a.set == bestKey.set) { // the receiver of the last answer
 				l.rounds = append(l.rounds, i)

@@ -9,18 +9,18 @@ import (
 // it is. The server's goroutine cannot have the request before the client has sent it, and the client not the answer before
 // the server has. Each kind of goroutine that reads connections is a pool of servers, to which requests or answers are sent.
 func (p *program) connect() {
+	parents := p.rec.remoteParents()
+	if len(parents) == 0 && !p.writes {
+		return
+	}
 	c := &connector{p: p, opened: make([]place, len(p.rec.spans)), closed: make([]place, len(p.rec.spans)), pools: map[string]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}}
 	for i := range c.opened {
 		c.opened[i], c.closed[i] = place{-1, -1}, place{-1, -1}
 	}
-	parents := p.rec.remoteParents()
 	c.wakers, c.spanned = slices.Repeat([]place{{-1, -1}}, int(p.tokens)), make([]bool, len(p.lists))
-	writes := false
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
-			case opWrite:
-				writes = true
 			case opOpen:
 				c.spanned[l] = true
 				c.opened[o.arg] = place{int32(l), int32(k)}
@@ -30,9 +30,6 @@ func (p *program) connect() {
 				c.wakers[o.arg] = place{int32(l), int32(k)}
 			}
 		}
-	}
-	if len(parents) == 0 && !writes {
-		return
 	}
 	for i, s := range p.rec.spans {
 		if s.remote == 0 || parents[s.remote] < 0 {

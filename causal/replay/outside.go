@@ -21,7 +21,7 @@ func (b *builder) outsiders(g int32, e *event) bool {
 // fromOutside deals with goroutines that nothing in the program has started: what timers call. A goroutine that is woken by one has
 // waited for the timer. One that does more, such as to open a span, comes when it came.
 func (b *builder) fromOutside() {
-	timers := make([]bool, b.p.tokens)
+	timers, found := make([]bool, b.p.tokens), false
 	for i := range b.p.lists {
 		l := &b.p.lists[i]
 		if !l.born || l.spawned.list >= 0 {
@@ -31,7 +31,7 @@ func (b *builder) fromOutside() {
 		for k := range l.ops {
 			switch o := &l.ops[k]; o.kind {
 			case opWake:
-				timers[o.arg], b.dead[o.arg] = true, true
+				timers[o.arg], b.dead[o.arg], found = true, true, true
 			case opRun, opOut, opWait:
 			default:
 				more = true
@@ -42,6 +42,9 @@ func (b *builder) fromOutside() {
 			l.begins = beginning{state: waiting}
 			l.ops = slices.Insert(l.ops, 0, op{kind: opOut, d: l.created - b.p.rec.Start, at: l.created, late: -1})
 		}
+	}
+	if !found {
+		return
 	}
 	for i := range b.p.lists {
 		for k := range b.p.lists[i].ops {

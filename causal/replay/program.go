@@ -169,6 +169,7 @@ type program struct {
 	lists   []list
 	// inferred tells that objects or waits were inferred from which goroutine woke which.
 	inferred bool
+	writes   bool // to the network
 	tokens   int32
 	objects  []objectInfo
 	sets     [][]int32 // regions

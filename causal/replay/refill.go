@@ -171,6 +171,9 @@ type filling struct{ list, use, fill int32 } // ops, or instructions
 // settleStores finds the loads, once all ops have their places. Those that a list comes to each time can be done by others.
 func (p *program) settleStores() {
 	p.fillings, p.lent = nil, map[int32][]int32{}
+	if !slices.ContainsFunc(p.objects, func(o objectInfo) bool { return o.kind == objectStore }) {
+		return
+	}
 	for i := range p.lists {
 		l := &p.lists[i]
 		use := int32(none)

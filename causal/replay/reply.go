@@ -18,7 +18,8 @@ func (p *program) reply() {
 	next := make([]int32, len(p.segments)) // by segment: what its sender receives first behind the send, 0 for nothing
 	for l := range p.lists {
 		received := int32(0)
-		for k, o := range slices.Backward(p.lists[l].ops) {
+		for k := len(p.lists[l].ops) - 1; k >= 0; k-- {
+			o := &p.lists[l].ops[k]
 			switch {
 			case o.kind == opReceive:
 				received = o.segment

@@ -25,6 +25,9 @@ func (p *program) servesBoth(l *list, object int32) bool {
 
 // openStations leaves the channels of stations whose elements are worked on, and the stations that have more than one of them.
 func (p *program) openStations() {
+	if len(p.stations) == 1 {
+		return
+	}
 	worked := map[int32]bool{}
 	for i := range p.lists {
 		for k := range p.lists[i].ops {

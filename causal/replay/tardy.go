@@ -1,6 +1,9 @@
 package replay
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Timers of the runtime are late: while the program is idle it waits for timers and the network together, in whole milliseconds. A region
 // that sleeps for half as long is late by as much as before. By how much shows where it is known for how long a goroutine has asked to
@@ -14,7 +17,12 @@ const (
 
 // tardiness returns how late timers are on average, ns; 0 where that is not known.
 func (p *program) tardiness() int64 {
-	is := make([]int8, len(p.rec.sites))
+	isSampler := func(s Site) bool {
+		return slices.ContainsFunc(s.Frames, func(f Frame) bool { return strings.HasPrefix(f.Func, "runtime.traceStartReadCPU") })
+	}
+	if !slices.ContainsFunc(p.rec.sites, isSampler) {
+		return 0
+	}
 	var sum, n int64
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
@@ -22,15 +30,7 @@ func (p *program) tardiness() int64 {
 			if o.kind != opOut && o.kind != opWait || o.d < askedBySampler || o.d > askedBySampler+mostLate {
 				continue
 			}
-			if is[o.site] == 0 {
-				is[o.site] = -1
-				for _, f := range p.rec.sites[o.site].Frames {
-					if strings.HasPrefix(f.Func, "runtime.traceStartReadCPU") {
-						is[o.site] = 1
-					}
-				}
-			}
-			if is[o.site] > 0 {
+			if isSampler(p.rec.sites[o.site]) {
 				sum, n = sum+o.d-askedBySampler, n+1
 			}
 		}
