@@ -222,11 +222,11 @@ func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) 
 		}
 		for _, infer := range []bool{true, false} {
 			p := newProgram(r, infer)
-			o := simulate(p, change{}, r.End-r.Start)
-			missed := p.misses(&o, r.End-r.Start)
 			if !infer && p.ordered() > mostOrdered { // an order is met in any case
 				continue
 			}
+			o := simulate(p, change{}, r.End-r.Start)
+			missed := p.misses(&o, r.End-r.Start)
 			if missed < best || chosen == nil {
 				best, chosen, base, w.inferred = missed, p, o, infer
 				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
