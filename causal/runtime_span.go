@@ -30,14 +30,20 @@ func (s *scheduled) startSpan(r *spans.Span) {
 		above = caller
 	}
 	e := &scheduledSpan{in: s, owner: owner(), here: sched.Here(), start: clock.Now()}
+	rule := s.spares(r)
 	if client(r) {
 		e.here.Served(false) // until a span of this process answers
 	}
 	e.credit, e.spent = sched.Books()
 	e.inside = s.region.begins(classOf(r)) || above != nil && above.in == s && above.inside
+	// What the request has waited for is paid before anything is done for it, and is no part of its latency.
+	if rule == ruleNone && sched.Arrive() {
+		e.credit, _ = sched.Books()
+		e.start = clock.Now()
+	}
 	if e.inside {
 		e.visit = sched.Enter()
-	} else if rule := s.spares(r); rule != ruleNone {
+	} else if rule != ruleNone {
 		s.run.guard.withhold(rule)
 		e.exempt = sched.Exempt()
 	}

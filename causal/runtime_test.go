@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -253,6 +254,71 @@ func TestRuntimeCallOfItself(t *testing.T) {
 				t.Errorf("a call takes %v, want twice the %v of its answer", mean, answer)
 			}
 		})
+	}
+}
+
+// A request from another process is delayed before anything is done for it, also if it is of the region, by what has been saved while
+// its connection waited. Not if its deadline is near.
+func TestRuntimeArrivals(t *testing.T) {
+	var (
+		first   atomic.Bool
+		delayed = map[string]*atomic.Int64{"critical": {}, "request": {}, "urgent": {}}
+	)
+	answer := func(ctx context.Context, tr trace.Tracer, name string) {
+		_, before := sched.Books()
+		_, span := tr.Start(ctx, name)
+		if _, after := sched.Books(); after > before {
+			delayed[name].Add(1)
+		}
+		span.End()
+	}
+	c := inRuntime(t, generous, func(ctx context.Context, tr trace.Tracer) {
+		if first.CompareAndSwap(false, true) { // the region, which goes on while it sleeps
+			for ctx.Err() == nil {
+				_, span := tr.Start(ctx, "critical")
+				time.Sleep(time.Millisecond)
+				span.End()
+				Progress(ctx, "done")
+			}
+			return
+		}
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer read.Close()
+		go func() {
+			defer sched.Exempt()() // it stands for another process
+			defer write.Close()
+			for ctx.Err() == nil {
+				time.Sleep(2 * time.Millisecond)
+				if _, err := write.Write([]byte{1}); err != nil {
+					return
+				}
+			}
+		}()
+		for n := 0; ; n++ {
+			var b [1]byte
+			if _, err := read.Read(b[:]); err != nil {
+				return // the writer is done
+			}
+			switch n % 3 {
+			case 0:
+				answer(ctx, tr, "request")
+			case 1:
+				answer(ctx, tr, "critical")
+			case 2:
+				soon, cancel := context.WithTimeout(ctx, longestPayment)
+				answer(soon, tr, "urgent")
+				cancel()
+			}
+		}
+	})
+	eventually(t, "delays of arrivals", func() bool { return delayed["request"].Load() > 50 && delayed["critical"].Load() > 50 })
+	c.Stop("enough")
+	if n := delayed["urgent"].Load(); n > 0 {
+		t.Errorf("%d requests were delayed whose deadlines were near", n)
 	}
 }
 

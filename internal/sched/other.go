@@ -51,6 +51,9 @@ func (Request) Close() (spent time.Duration) { return 0 }
 // Join does nothing.
 func (r Request) Join(bool) (before Request) { return r }
 
+// Arrive does nothing.
+func Arrive() bool { return false }
+
 // A Goroutine is nothing here.
 type Goroutine struct{}
 

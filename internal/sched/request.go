@@ -16,6 +16,9 @@ func runtimeClose(id uint64) (spent int64)
 //go:linkname runtimeJoin runtime.otelprofWorkFor
 func runtimeJoin(id uint64, known bool) (before uint64)
 
+//go:linkname runtimeArrive runtime.otelprofArrive
+func runtimeArrive() bool
+
 //go:linkname runtimeServed runtime.otelprofServed
 func runtimeServed(gp unsafe.Pointer, goid uint64, yes bool)
 
@@ -45,6 +48,10 @@ func (r Request) Close() (spent time.Duration) { return time.Duration(runtimeClo
 // Join has the calling goroutine work for the request, and returns the one that it worked for before. Known says that
 // the request came from this process, so that what the goroutine has waited for it is paid.
 func (r Request) Join(known bool) (before Request) { return Request{runtimeJoin(r.id, known)} }
+
+// Arrive pays what the calling goroutine owes for what it has waited for before it joined the request that it works for, by a
+// sleep: whoever sent the request would have taken that much longer. It reports whether it owed anything.
+func Arrive() bool { return runtimeArrive() }
 
 // A Goroutine is one that waits for the network.
 type Goroutine struct {

@@ -162,6 +162,7 @@ type otelprofG struct {
 	settles  bool   // it pays when its wait returns
 	napping  bool   // it pays by a nap, and goes on when that is over
 	between  bool   // it has worked for a request, which is over; of its whole life
+	waited   bool   // it owes for a wait for a timer or the network between two requests, and sleeps for that when the next begins
 	debt     int64  // ns, negative if it has paid in advance
 	charged  int64  // growth up to which debt is right
 	since    int64  // virtual time when it stopped or became runnable
@@ -188,7 +189,7 @@ func otelprofLedger(x *otelprofExperiment, gp *g, now, growth int64) *otelprofG 
 	if o.epoch != x.epoch {
 		o.ended.Store(0)
 		o.epoch, o.in = x.epoch, 0
-		o.active, o.running, o.extended, o.settles, o.napping = false, false, false, false, false
+		o.active, o.running, o.extended, o.settles, o.napping, o.waited = false, false, false, false, false, false
 		o.between = o.between && o.accountID == gp.goid // the time between two requests goes on
 		o.spared = o.exempt > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
 		o.debt, o.spent, o.stretch, o.guest = 0, 0, 0, 0

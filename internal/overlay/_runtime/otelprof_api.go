@@ -166,7 +166,7 @@ func otelprofLeave(gp unsafe.Pointer, goid uint64) {
 
 // otelprofPoint pays what the calling goroutine owes, unless it runs the region, and returns how long
 // that took, in ns. It spins, as if it worked: a sleep would give its P away. Only what takes long is
-// slept while Ps are idle, so that the goroutine that runs the region finds one.
+// slept while Ps are idle, so that the goroutine that runs the region finds one, and what is owed for a wait.
 //
 //go:linkname otelprofPoint
 func otelprofPoint() (paid int64) {
@@ -194,10 +194,12 @@ func otelprofPoint() (paid int64) {
 				o.stretch, o.between = 0, false
 			}
 			before := o.spent
-			if o.debt >= otelprofLate && sched.npidle.Load() > 0 && paid < x.longest {
+			sleeps := o.debt >= otelprofLate && sched.npidle.Load() > 0 || o.waited && o.debt >= otelprofLeastSleep
+			if sleeps && paid < x.longest {
 				nap = o.lieDown(x, me, now, min(o.debt, x.longest))
 			}
 			if again = nap > 0; !again {
+				o.waited = false
 				o.pay(x, me, growth, &me.preempt)
 				x.points.Add(1)
 				x.left.Add(max(0, o.debt))

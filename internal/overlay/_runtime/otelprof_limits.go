@@ -180,7 +180,8 @@ func (o *otelprofG) correct(x *otelprofExperiment, gp *g, granted, late int64) {
 
 // What waits for the network and does not work for a request by itself, the goroutine of a connection say, is a guest when it is
 // woken, and so are those that it starts and wakes, until they begin to work for a request. A guest pays
-// nothing: what it owes for the wait, the request pays that came, unless it is exempt or the connection was idle.
+// nothing: what it owes for the wait, the request pays that came, unless it is exempt or the connection was idle. It pays by a sleep
+// when it begins, as it would after a wait of its own: to spin for it takes the Ps from those that run the region.
 
 // arrives books that the network has woken one that works for no request by itself, at a growth.
 func (o *otelprofG) arrives(now, growth int64) {
@@ -212,7 +213,7 @@ func (o *otelprofG) settleArrival(x *otelprofExperiment, forgiven bool) {
 		o.debt = 0
 		x.refuse(otelprofIdle)
 	}
-	o.guest = 0
+	o.guest, o.waited = 0, o.debt > 0
 }
 
 // otelprofOpen opens the account of a request. If there are too many, id is 0.
@@ -292,6 +293,20 @@ func otelprofWorkFor(id uint64, known bool) (before uint64) {
 		}
 	})
 	return before
+}
+
+// otelprofArrive has the calling goroutine sleep for what it owes for a wait before the request that it has begun to work for, and
+// reports whether it owed anything.
+//
+//go:linkname otelprofArrive
+func otelprofArrive() bool {
+	o := &getg().otelprof
+	if otelprofEpoch == 0 || !o.waited || o.in > 0 {
+		return false
+	}
+	o.waited, o.settles = false, true
+	otelprofSettle()
+	return true
 }
 
 // otelprofServed tells whether what a goroutine waits for from the network is done within this process, which pays for it.

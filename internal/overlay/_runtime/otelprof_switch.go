@@ -120,6 +120,7 @@ func otelprofWakes(x *otelprofExperiment, gp *g) {
 			o.departs()
 			o.charge(growth)
 			o.settles = o.in == 0 && !o.between && otelprofReturns(gp.waitreason)
+			o.waited = o.waited || o.in == 0 && o.between
 		}
 	}
 	o.extended = false
@@ -186,7 +187,7 @@ func otelprofRuns(x *otelprofExperiment, gp *g) {
 	case o.free(gp):
 		// It has nothing to pay, but what the P owes is not forgotten.
 		o.debt = max(0, otelprofOwedByP(x, mp.p.ptr(), now-growth))
-	case !o.settles && !o.napping && !o.between && o.guest == 0:
+	case !o.settles && !o.napping && !o.between && !o.waited && o.guest == 0:
 		growth = o.pay(x, gp, growth, nil)
 	}
 	o.charged, o.running = growth, true
