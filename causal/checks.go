@@ -25,6 +25,8 @@ type evidence struct {
 	strays float64
 	// calls is how many calls of itself the process has answered meanwhile.
 	calls uint64
+	// arrivals is how many requests came from the network, unpaid how many of them waited for others before their first spans.
+	arrivals, unpaid int64
 	// elapsed is the time measured, growth by how much of it the region's saving grew, rooted the sum of the durations of local
 	// roots that ended meanwhile: of requests side by side each counts.
 	elapsed, growth, rooted time.Duration
@@ -75,6 +77,8 @@ func (v evidence) withheld() profile.Withheld {
 		return profile.Withheld{Code: profile.WithheldOtherPath, Part: v.strays}
 	case float64(v.calls) > mostCallsOfItself*float64(v.visits): // before what another build would tell of, and would not help
 		return profile.Withheld{Code: profile.WithheldCallsItself, Count: int64(v.calls), Of: int64(v.visits)}
+	case float64(v.unpaid) > maxWithheld*float64(v.arrivals):
+		return profile.Withheld{Code: profile.WithheldWaitsBefore, Count: v.unpaid, Of: v.arrivals}
 	case untoldIn(v.recorded):
 		return profile.Withheld{Code: profile.WithheldUnknownWaits, Part: partOf(v.recorded.Untold, v.recorded.All)}
 	case v.saturated > mostSaturated:

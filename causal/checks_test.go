@@ -26,6 +26,8 @@ func TestEvidence(t *testing.T) {
 		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, profile.Withheld{Code: profile.WithheldOwed, Part: 0.018}},
 		{"unattributed", func(v *evidence) { v.unattributed = 20 * time.Second }, profile.Withheld{Code: profile.WithheldUnattributed, Part: 0.5}},
 		{"unattributed, but little", func(v *evidence) { v.unattributed, v.attributed = 500*time.Millisecond, 0 }, profile.Withheld{}},
+		{"waits before spans", func(v *evidence) { v.arrivals, v.unpaid = 900, 10 }, profile.Withheld{Code: profile.WithheldWaitsBefore, Count: 10, Of: 900}},
+		{"few waits before spans", func(v *evidence) { v.arrivals, v.unpaid = 900, 9 }, profile.Withheld{}},
 		{"A/A", func(v *evidence) { v.check.missed = 5 }, profile.Withheld{Code: profile.WithheldSelfCheck, Count: 5, Of: 20}},
 		{"too few to check", func(v *evidence) { v.check = selfCheck{intervals: 1, missed: 1} }, profile.Withheld{}},
 	} {

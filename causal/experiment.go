@@ -28,6 +28,8 @@ type experiment struct {
 	counts   ledger.Counts
 	locks    time.Duration // waits for those of package sync
 	calls    uint64        // of the process of itself
+	// arrivals are the requests that came from the network, unpaid those of them that waited for others before their first spans.
+	arrivals, unpaid int64
 	// unforeseen is what spans of the region are started as, if it is not known then that they are of the region.
 	unforeseen *class
 	// paths are the visits of each progress point, by path.

@@ -194,6 +194,7 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 		v.visits += e.passages[point].visits
 		v.ends += e.ends
 		v.calls += e.calls
+		v.arrivals, v.unpaid = v.arrivals+e.arrivals, v.unpaid+e.unpaid
 		v.elapsed += e.duration
 		v.growth += e.growth
 		v.rooted += e.rooted

@@ -134,7 +134,9 @@ func (s *scheduled) look(e *experiment) {
 	}
 	e.residual = c.Left / time.Duration(max(1, c.Points))
 	e.busy = 0
-	if r := sched.Refused(); e.spoiled == "" && float64(r.Idle) > maxWithheld*float64(r.Arrivals) {
+	r := sched.Refused()
+	e.arrivals, e.unpaid = r.Arrivals, r.Unpaid
+	if e.spoiled == "" && float64(r.Idle) > maxWithheld*float64(r.Arrivals) {
 		e.spoiled = fmt.Sprintf("%d of %d requests came on a connection that was idle, and idle connections are not delayed", r.Idle, r.Arrivals)
 	}
 	if _, running := sched.Growth(); !running || live.scheduled.Load() != s {

@@ -17,6 +17,7 @@ const (
 	WithheldElsewhere    WithheldCode = "spans_elsewhere" // of Elapsed the region's spans took Took, and experiments saw Saved
 	WithheldOtherPath    WithheldCode = "other_path"      // Part of the visits came from other spans than without delay
 	WithheldCallsItself  WithheldCode = "calls_itself"    // the process called itself Count times for Of visits
+	WithheldWaitsBefore  WithheldCode = "waits_before"    // Count of Of requests waited for others before their first spans
 	WithheldUnknownWaits WithheldCode = "unknown_waits"   // Part of the waiting in the warm-up was for unknown goroutines
 	WithheldSaturated    WithheldCode = "saturated"       // processors were short for Part of the time
 	WithheldNotInserted  WithheldCode = "not_inserted"    // Part of the delays could be inserted

@@ -110,6 +110,8 @@ func (w Withheld) sentence() string {
 		return fmt.Sprintf("the progress point was visited by another path: %.0f %% of its visits came from other spans than without delay", 100*w.Part)
 	case WithheldCallsItself:
 		return fmt.Sprintf("the process has called itself over connections, %s for %s of the progress point, and what is owed does not pass along those exactly: ask recordings, which need no plan (otelprof whatif, mode replay), or give what it calls a process of its own", times(w.Count), words.Count(w.Of, "visit"))
+	case WithheldWaitsBefore:
+		return fmt.Sprintf("%d of %s from the network waited for a lock or another goroutine before their first spans began, and what they owed for the network is not paid before that: begin a span where the request is read", w.Count, words.Count(w.Of, "request"))
 	case WithheldUnknownWaits:
 		return fmt.Sprintf("in the warm-up %.0f %% of the waiting was for goroutines that nothing tells of, as on channels and locks of Go's own: build with otelprof, or use causal.Mutex, causal.Chan and the like", 100*w.Part)
 	case WithheldSaturated:

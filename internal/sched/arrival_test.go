@@ -3,6 +3,9 @@
 package sched_test
 
 import (
+	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,16 +18,8 @@ func TestRequestSleepsForTheWaitBefore(t *testing.T) {
 	const wait = 1500 * time.Microsecond // its debt is too short to be slept for if it were for work
 	client, server := connected(t)
 	waits := map[string]func(){
-		"network": func() {
-			go func() {
-				defer sched.Exempt()() // it stands for the world
-				time.Sleep(wait)
-				_, _ = client.Write([]byte{1})
-			}()
-			var b [1]byte
-			_, _ = server.Read(b[:])
-		},
-		"timer": func() { <-time.After(wait) },
+		"network": func() { writeAfter(client, wait); read(server) },
+		"timer":   func() { <-time.After(wait) },
 	}
 	pays := map[string]func(){
 		"when it begins":     func() { sched.Arrive() },
@@ -62,4 +57,78 @@ func request(wait, pay func()) (spent, held time.Duration) {
 	pay()
 	_, after := sched.Books()
 	return after - before, sched.Read().Paid - earlier
+}
+
+// writeAfter has the world send a byte after each of some waits.
+func writeAfter(client net.Conn, waits ...time.Duration) {
+	go func() {
+		defer sched.Exempt()()
+		for _, wait := range waits {
+			time.Sleep(wait)
+			_, _ = client.Write([]byte{1})
+		}
+	}()
+}
+
+func read(server net.Conn) {
+	var b [1]byte
+	_, _ = server.Read(b[:])
+}
+
+// holdAfter returns a lock that is held for some time once it is wanted.
+func holdAfter(held time.Duration) (mu *sync.Mutex, wanted *atomic.Bool) {
+	mu, wanted = new(sync.Mutex), new(atomic.Bool)
+	mu.Lock()
+	go func() {
+		for !wanted.Load() {
+			time.Sleep(100 * time.Microsecond)
+		}
+		time.Sleep(held)
+		mu.Unlock()
+	}()
+	return mu, wanted
+}
+
+// What waits for the network, and then once more before its request begins, has not paid in between. It is counted if that changes
+// when it goes on, since the numbers are wrong then.
+func TestWaitsBeforeARequestAreCounted(t *testing.T) {
+	client, server := connected(t)
+	lockAfter := func(wait, held time.Duration) func() {
+		return func() {
+			mu, wanted := holdAfter(held)
+			writeAfter(client, wait)
+			read(server)
+			wanted.Store(true)
+			mu.Lock()
+		}
+	}
+	for name, tt := range map[string]struct {
+		wait   func()
+		unpaid int64
+	}{
+		"the network alone":        {func() { writeAfter(client, 4*time.Millisecond); read(server) }, 0},
+		"the network twice":        {func() { writeAfter(client, 4*time.Millisecond, 4*time.Millisecond); read(server); read(server) }, 1},
+		"a lock, for a short time": {lockAfter(8*time.Millisecond, 100*time.Microsecond), 1},
+		"a lock, for a long time":  {lockAfter(time.Millisecond, 15*time.Millisecond), 0},
+		"somebody else is served": {func() {
+			writeAfter(client, 4*time.Millisecond, 4*time.Millisecond)
+			read(server)
+			done := make(chan bool)
+			go func() { close(done) }() // may have taken over what was read
+			<-done
+			read(server)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			busy(t, 0.5, unlimited)
+			for range 50 { // on a busy machine waits are longer
+				before := sched.Refused()
+				request(tt.wait, func() {})
+				if after := sched.Refused(); after.Unpaid-before.Unpaid == tt.unpaid && after.Arrivals-before.Arrivals >= tt.unpaid {
+					return
+				}
+			}
+			t.Errorf("in none of 50 tries %d of one request had waited before it", tt.unpaid)
+		})
+	}
 }

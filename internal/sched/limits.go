@@ -21,6 +21,9 @@ type Refusals struct {
 	PerSpan, PerTrace, Duty, Total int64
 	// Idle are the requests that came on a connection after 20 ms without one: what it owed is forgotten.
 	Idle int64
-	// Arrivals are all requests that came from the network, those among them.
+	// Arrivals are all requests that came from the network, those among them and those of Unpaid.
 	Arrivals int64
+	// Unpaid are the requests whose goroutines waited once more between the network and the request, for less than they owed: for a
+	// lock, say. What they owed is forgotten.
+	Unpaid int64
 }

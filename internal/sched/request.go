@@ -32,7 +32,7 @@ func runtimeLateness() int64
 func runtimeLateHere() int64
 
 //go:linkname runtimeRefusals runtime.otelprofRefusals
-func runtimeRefusals() (refused [5]int64, arrivals int64)
+func runtimeRefusals() (refused [5]int64, arrivals, unpaid int64)
 
 // A Request is what some goroutines work for together; they share [Limits.PerTrace], over all experiments, and the goroutines
 // that they start work for it, too. The zero Request is none.
@@ -77,6 +77,6 @@ func LateHere() time.Duration { return time.Duration(runtimeLateHere()) }
 
 // Refused returns what the latest experiment has refused.
 func Refused() Refusals {
-	n, arrivals := runtimeRefusals()
-	return Refusals{n[0], n[1], n[2], n[3], n[4], arrivals}
+	n, arrivals, unpaid := runtimeRefusals()
+	return Refusals{n[0], n[1], n[2], n[3], n[4], arrivals, unpaid}
 }

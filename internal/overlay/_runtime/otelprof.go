@@ -41,6 +41,7 @@ type otelprofExperiment struct {
 	dutyFull                        atomic.Uint64 // the slot in which duty was last used up, in which nothing more is granted
 	spent                           atomic.Int64
 	arrivals                        atomic.Int64 // of guests that began to work for a request
+	unpaid                          atomic.Int64 // of these, those that had been forgiven what they owed for the network
 
 	paid    atomic.Int64 // by spinning, ns
 	slept   atomic.Int64 // by longer sleeps, ns
@@ -163,6 +164,8 @@ type otelprofG struct {
 	napping  bool   // it pays by a nap, and goes on when that is over
 	between  bool   // it has worked for a request, which is over; of its whole life
 	waited   bool   // it owes for a wait for a timer or the network between two requests, and sleeps for that when the next begins
+	handed   bool   // what it owes as a guest, another one may have taken over
+	lost     bool   // what it owed as a guest is forgotten, and it has not begun to work for a request since
 	debt     int64  // ns, negative if it has paid in advance
 	charged  int64  // growth up to which debt is right
 	since    int64  // virtual time when it stopped or became runnable
@@ -190,6 +193,7 @@ func otelprofLedger(x *otelprofExperiment, gp *g, now, growth int64) *otelprofG 
 		o.ended.Store(0)
 		o.epoch, o.in = x.epoch, 0
 		o.active, o.running, o.extended, o.settles, o.napping, o.waited = false, false, false, false, false, false
+		o.handed, o.lost = false, false
 		o.between = o.between && o.accountID == gp.goid // the time between two requests goes on
 		o.spared = o.exempt > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
 		o.debt, o.spent, o.stretch, o.guest = 0, 0, 0, 0

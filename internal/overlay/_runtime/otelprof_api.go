@@ -29,7 +29,7 @@ func otelprofStart(speedupPermille, longest, perSpan, perTrace, duty, budget int
 	x.epoch, x.start = serial, nanotime()
 	x.speedup, x.longest = speedupPermille, longest
 	x.perSpan, x.perTrace, x.duty, x.budget = perSpan, perTrace, duty, budget
-	for _, counter := range []*atomic.Int64{&x.paid, &x.slept, &x.delays, &x.points, &x.left, &x.foreign, &x.spent, &x.arrivals} {
+	for _, counter := range []*atomic.Int64{&x.paid, &x.slept, &x.delays, &x.points, &x.left, &x.foreign, &x.spent, &x.arrivals, &x.unpaid} {
 		counter.Store(0)
 	}
 	for i := range x.refused {
@@ -71,15 +71,16 @@ func otelprofCounts() (paid, slept, delays, spent, points, left, foreign int64) 
 	return x.paid.Load(), x.slept.Load(), x.delays.Load(), x.spent.Load(), x.points.Load(), x.left.Load(), x.foreign.Load()
 }
 
-// otelprofRefusals returns how many delays were refused or cut, by reason, and how many guests began to work.
+// otelprofRefusals returns how many delays were refused or cut, by reason, how many guests began to work, and how many of these had
+// been forgiven what they owed for the network.
 //
 //go:linkname otelprofRefusals
-func otelprofRefusals() (refused [otelprofReasons]int64, arrivals int64) {
+func otelprofRefusals() (refused [otelprofReasons]int64, arrivals, unpaid int64) {
 	x := otelprofLatest()
 	for i := range refused {
 		refused[i] = x.refused[i].Load()
 	}
-	return refused, x.arrivals.Load()
+	return refused, x.arrivals.Load(), x.unpaid.Load()
 }
 
 // otelprofLateness returns by how much all delays of all experiments were longer than granted, ns.

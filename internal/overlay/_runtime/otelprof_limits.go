@@ -189,24 +189,35 @@ func (o *otelprofG) arrives(now, growth int64) {
 	o.charge(growth)
 	if o.guest != 0 {
 		o.debt -= before // owed by the guest before
+		o.lost = o.lost || !o.handed && before > otelprofLeastSleep
 	}
+	o.handed = false
 	o.guest = max(1, now-growth-o.since+growth-since)
 }
 
 // departs ends being a guest without having worked for a request: another goroutine, waited for since, brings what is owed
-// for the network.
-func (o *otelprofG) departs() {
+// for the network. Waited is for how long that was, in virtual time. If that is less than what the guest owed, it goes on sooner
+// than it could: if it then begins to work for a request, that has not waited for its lock, say, as it would have.
+func (o *otelprofG) departs(waited int64) {
 	if o.guest != 0 {
-		o.debt, o.guest = min(o.debt, 0), 0
+		o.lost = o.lost || !o.handed && o.debt-waited > otelprofLeastSleep
+		o.debt, o.guest, o.handed = min(o.debt, 0), 0, false
 	}
 }
 
 // settleArrival makes what a guest owes a debt like others.
 func (o *otelprofG) settleArrival(x *otelprofExperiment, forgiven bool) {
+	unpaid := o.lost && !forgiven
+	o.lost = false
+	if unpaid {
+		x.unpaid.Add(1)
+	}
+	if o.guest != 0 || unpaid {
+		x.arrivals.Add(1)
+	}
 	if o.guest == 0 {
 		return
 	}
-	x.arrivals.Add(1)
 	if forgiven {
 		o.debt = min(o.debt, 0)
 	} else if o.guest > otelprofIdleAfter && o.debt > otelprofLeastSleep {

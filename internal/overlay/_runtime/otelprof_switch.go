@@ -117,7 +117,7 @@ func otelprofWakes(x *otelprofExperiment, gp *g) {
 		case network && o.in == 0 && !o.works(gp):
 			o.arrives(now, growth)
 		default:
-			o.departs()
+			o.departs(0)
 			o.charge(growth)
 			o.settles = o.in == 0 && !o.between && otelprofReturns(gp.waitreason)
 			o.waited = o.waited || o.in == 0 && o.between
@@ -139,6 +139,7 @@ func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) i
 		o.debt -= now - growth - o.since
 		return growth
 	case w.guest != 0 && works && o.served.Load() != x.epoch:
+		w.handed = true
 		// The guest brings what gp has waited for, from the world outside.
 		o.charge(growth)
 		o.settles = o.in == 0 && otelprofReturns(gp.waitreason)
@@ -147,10 +148,11 @@ func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) i
 		o.debt = max(0, o.debt-(now-growth-o.since)) // this process has paid
 		return growth
 	}
+	waited := now - growth - o.since
 	if w.guest == 0 {
-		o.departs()
+		o.departs(waited)
 	}
-	o.debt -= now - growth - o.since
+	o.debt -= waited
 	w.charge(growth)
 	// What the waker owes is paid before the signal: then the goroutine that is woken is delayed by it,
 	// too, and need not pay it again. With a lock of the runtime's in hand nothing is paid, nor while
@@ -161,6 +163,7 @@ func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) i
 	o.debt = max(o.debt, w.debt)
 	if !works {
 		o.guest = w.guest
+		w.handed = w.guest != 0
 	}
 	return growth
 }
@@ -213,6 +216,7 @@ func otelprofBegins(x *otelprofExperiment, gp *g) {
 		p := otelprofLedger(x, parent, now, growth)
 		p.charge(growth)
 		o.debt, o.guest = p.debt, p.guest
+		p.handed = p.guest != 0
 		if p.request(parent.goid) != nil {
 			o.account, o.accountID, o.own = p.account, gp.goid, false
 		}
