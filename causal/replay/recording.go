@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -212,6 +213,9 @@ func (b *Recorder) add(e event) {
 	if len(b.r.events) == maxEvents {
 		b.overflow = true
 		return
+	}
+	if len(b.r.events) == cap(b.r.events) { // append would copy them several times
+		b.r.events = slices.Grow(b.r.events, len(b.r.events)+1)
 	}
 	b.r.events = append(b.r.events, e)
 }

@@ -234,7 +234,8 @@ func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) 
 			if missed <= MaxDeviation {
 				return chosen, base
 			}
-			if infer && !p.inferred { // it would be the same without
+			p.compiled, p.spare = nil, nil // to have less in memory
+			if infer && !p.inferred {      // it would be the same without
 				break
 			}
 		}
