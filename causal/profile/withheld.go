@@ -31,7 +31,7 @@ const (
 	WithheldVisits       WithheldCode = "few_visits"      // too few visits of the progress point in recordings
 	WithheldSlower       WithheldCode = "slower"          // simulated with a region faster, the program became much slower
 	WithheldStarved      WithheldCode = "starved"         // goroutines had no processor for most of the time
-	WithheldChoices      WithheldCode = "choices"         // select statements without example in the recordings decide
+	WithheldChoices      WithheldCode = "choices"         // select statements, deadlines and pauses decide, without example in the recordings
 	WithheldConditions   WithheldCode = "conditions"      // condition variables, of which recordings do not tell enough
 	WithheldBounds       WithheldCode = "no_bounds"       // the bounds of the effect are not among the metrics
 	WithheldOther        WithheldCode = "other"           // Text has it: a reason that has no code, or had none when it was saved

@@ -44,7 +44,7 @@ func TestWithheld(t *testing.T) {
 		{Withheld{Code: WithheldVisits}, "too few visits of the progress point in most recordings"},
 		{Withheld{Code: WithheldSlower}, "simulated with a region faster, the program became much slower: it is not known well enough what waits for what"},
 		{Withheld{Code: WithheldStarved}, "goroutines had no processor for most of the time that they ran: other programs, a quota or the host of the virtual machine took it"},
-		{Withheld{Code: WithheldChoices}, "select statements and timeouts would end in ways of which the recordings have no example"},
+		{Withheld{Code: WithheldChoices}, "select statements, timeouts or pauses would end in ways of which the recordings have no example"},
 		{Withheld{Code: WithheldConditions}, "goroutines wait for condition variables, and the recordings do not tell what for"},
 		{Withheld{Code: WithheldBounds}, "its bounds are not among the metrics"},
 		{Withheld{Code: WithheldOther, Text: "the moon is full"}, "the moon is full"},

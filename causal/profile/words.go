@@ -147,7 +147,7 @@ func (w Withheld) sentenceOfReplay() string {
 	case WithheldStarved:
 		return "goroutines had no processor for most of the time that they ran: other programs, a quota or the host of the virtual machine took it"
 	case WithheldChoices:
-		return "select statements and timeouts would end in ways of which the recordings have no example"
+		return "select statements, timeouts or pauses would end in ways of which the recordings have no example"
 	case WithheldConditions:
 		return "goroutines wait for condition variables, and the recordings do not tell what for"
 	}

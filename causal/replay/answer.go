@@ -67,7 +67,7 @@ const (
 	WithheldVisits              // too few visits of the progress point
 	WithheldStarved             // goroutines had no processor for most of the time that they ran
 	WithheldSlower              // with a region faster the replay became much slower
-	WithheldChoices             // too many select statements would have ended in ways of which the recordings have no example
+	WithheldChoices             // select statements, deadlines and pauses that time decides take too much of the time, without example in the recordings
 	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
 )
 
@@ -133,6 +133,7 @@ func (s *Study) answer(q question) Answer {
 	var before, after float64
 	var deviations, least, most, soon, late []float64
 	ordered, visits, starved, strayed, later, roused := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+	var paused delay
 	missed, stuck, few, slower, unruled, undecided := 0, 0, 0, 0, 0, 0
 	for _, w := range s.windows {
 		if !w.asked[ask{q.region, q.speedup}] {
@@ -158,7 +159,7 @@ func (s *Study) answer(q question) Answer {
 		case w.unruled > maxUnruled:
 			unruled++
 			continue
-		case w.undecided[q.point] > maxUndecided:
+		case w.undecided[q.point] > maxUndecided || w.paused[q.point].part > maxUndecided:
 			undecided++
 			continue
 		}
@@ -177,6 +178,10 @@ func (s *Study) answer(q question) Answer {
 		strayed += x.strayed * float64(x.visits)
 		later += x.later * float64(x.visits)
 		roused += x.roused * float64(x.visits)
+		if d := w.paused[q.point]; d.part > 0 {
+			paused.part += d.part * float64(x.visits)
+			paused.more = paused.more || d.more
+		}
 		if !math.IsNaN(x.soon) {
 			soon, late = append(soon, x.soon), append(late, x.late)
 		}
@@ -224,7 +229,8 @@ func (s *Study) answer(q question) Answer {
 	sample := stats.Sample{Xs: a.Samples}
 	mean, lo, hi := sample.MeanCI(0.95)
 	a.StdErr = sample.StdDev() / math.Sqrt(float64(n))
-	margin := modelError + a.Deviation + strayed + later/visits
+	paused.part /= visits
+	margin := modelError + a.Deviation + strayed + later/visits + paused.part
 	if ordered > incidental {
 		margin += orderError * math.Abs(a.Reduction)
 		a.Bounded = true
@@ -242,6 +248,9 @@ func (s *Study) answer(q question) Answer {
 	}
 	if len(most) > 0 {
 		a.Hi, a.Bounded = max(a.Hi, stats.Mean(most)+margin), true
+	}
+	if paused.more && paused.part > leastUnclear { // what is gained may be waited for then
+		a.Lo = min(a.Lo, -margin)
 	}
 	return a
 }

@@ -49,7 +49,7 @@ func (b *builder) fromOutside() {
 	for i := range b.p.lists {
 		for k := range b.p.lists[i].ops {
 			if o := &b.p.lists[i].ops[k]; o.kind == opWait && timers[o.arg] {
-				o.kind, o.arg, o.reason = opOut, 0, waitTimer
+				o.kind, o.arg, o.reason, o.called = opOut, 0, waitTimer, true
 			}
 		}
 	}

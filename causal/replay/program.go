@@ -69,7 +69,9 @@ type op struct {
 	// once tells that the token comes only the first time round, never that it does not come at all.
 	once, never bool
 	// row tells of a receive that select statements follow at once, as where a batch is made.
-	row    bool
+	row bool
+	// called tells of a wait for a timer that a goroutine ended which the timer had started: a context's deadline, say.
+	called bool
 	reason uint8 // of a wait
 }
 

@@ -98,6 +98,8 @@ type window struct {
 	// undecided is, by progress point, which part of the time goroutines waited for a timer or another goroutine, whichever was
 	// first; of a stock program.
 	undecided map[string]float64
+	// paused is, by progress point, how much longer requests are since some of them have pauses.
+	paused map[string]delay
 }
 
 // A question is a cell of the table of answers.
@@ -183,6 +185,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	if w.stock {
 		w.undecided = p.undecided()
 	}
+	w.paused = p.pauses()
 	others := alternatives(rec, whole, p, w)
 	p, base, others = p.bothWays(base, others)
 	for i, v := range p.recorded() {

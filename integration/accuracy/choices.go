@@ -94,6 +94,59 @@ func retried(ctx context.Context, p *program) {
 	servers.Wait()
 }
 
+// backoff is four clients that look whether a place is free, and look again after a sleep that doubles.
+func backoff(ctx context.Context, p *program) {
+	place := newChannel[int](p.types, 1)
+	place.Send(1)
+	each(4, func(i int) {
+		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
+			p.io(ctx, "outside", length.of(7*ms))
+			for pause := ms; ; pause = min(2*pause, 8*ms) {
+				if _, free := place.TryReceive(); free {
+					break
+				}
+				time.Sleep(length.of(pause))
+			}
+			p.io(ctx, "inside", length.of(2500*us))
+			place.Send(1)
+			p.progress(ctx)
+		}
+	})
+}
+
+// deadlines is five clients that give up a call after 8 ms, and try again. One in three takes longer.
+func deadlines(ctx context.Context, p *program) {
+	each(5, func(i int) {
+		for length := p.lengths(i, 0.9); ctx.Err() == nil; {
+			p.io(ctx, "think", length.of(5*ms))
+			for late := true; late; {
+				within, cancel := context.WithTimeout(ctx, 8*ms)
+				late = !p.called(within, "call", length.of(6*ms))
+				cancel()
+				if late && ctx.Err() == nil {
+					time.Sleep(2 * ms)
+				}
+				late = late && ctx.Err() == nil
+			}
+			p.progress(ctx)
+		}
+	})
+}
+
+// called is a span that waits for d, unless that is made faster, or until ctx ends; it reports whether d was over first.
+func (p *program) called(ctx context.Context, region string, d time.Duration) bool {
+	_, span := p.tracer.Start(ctx, region)
+	defer span.End()
+	answer := time.NewTimer(time.Duration(p.share(region, float64(d))))
+	defer answer.Stop()
+	select {
+	case <-answer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // hedged (hedged requests) is four clients that ask one replica, and, if it has not answered within 5 ms, another one. The first answer
 // counts.
 func hedged(ctx context.Context, p *program) {

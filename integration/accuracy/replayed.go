@@ -172,6 +172,14 @@ func untuned() []workload {
 			regions: []string{"serve", "think"}, run: retried, varies: true,
 		},
 		{
+			name: "backoff", about: "4 clients, 7 ms each, and 2.5 ms at one place, tried again after 1 ms and more", class: contended,
+			regions: []string{"inside", "outside"}, run: backoff, varies: true,
+		},
+		{
+			name: "deadlines", about: "5 clients, 5 ms each, and a call of 6 ms with a deadline of 8 ms, tried again after 2 ms", class: outside,
+			regions: []string{"call", "think"}, run: deadlines, varies: true,
+		},
+		{
 			name: "hedged", about: "4 clients of a replica of 6 ms, and of another one as well if it takes 5 ms", class: outside,
 			regions: []string{"replica", "use"}, run: hedged, varies: true,
 		},

@@ -1,0 +1,297 @@
+package replay
+
+import "slices"
+
+// A pause is a wait for a timer that not each request has, or not as often: before something is tried again (back-off), until something
+// else is there (polling), or for what did not come in time (deadline). Whether there is one is decided by time, mostly: by whether a lock is
+// free just then, or a call is over soon enough. The replay has the pauses of the recording, though faster requests would have fewer, or
+// more. By how much that matters is told by how much longer the requests are that have some.
+
+// A pausing is the pauses at one place: those that a deadline of a context ends apart from others.
+type pausing struct {
+	site   int32
+	called bool
+}
+
+// A leg is part of what a goroutine does: from one visit of a progress point to the next, or one span.
+type leg struct {
+	list      int32
+	at, until int64
+	pauses    map[pausing]int
+}
+
+// A pauser finds pauses.
+type pauser struct {
+	p    *program
+	of   []int32             // places in the program, by site
+	all  []map[int32]pausing // by list: the ops that are pauses
+	body map[int32]map[pausing]bool
+	own  []map[pausing]int // by list: its pauses that are not the body of a span
+}
+
+// pauses returns, by progress point, by how much longer that time between visits is than without the pauses that only some
+// of the legs have: on the goroutines that visit it and those that they start, and on the servers of others.
+func (p *program) pauses() map[string]delay {
+	u := pauser{p: p, of: p.usedAt(), all: make([]map[int32]pausing, len(p.lists)), own: make([]map[pausing]int, len(p.lists))}
+	inSpans := map[int32][]leg{} // by region
+	for i := range p.lists {
+		u.all[i] = u.pausesOf(&p.lists[i], inSpans)
+	}
+	u.body = bodies(inSpans)
+	for i := range p.lists {
+		if u.all[i] == nil {
+			continue
+		}
+		u.walk(int32(i), func(_ *op, x pausing, paused bool) {
+			if paused {
+				u.own[i] = more(u.own[i], x, 1)
+			}
+		})
+	}
+	var serving delay
+	for i := range p.lists {
+		if p.serves(&p.lists[i]) {
+			serving.add(delayOf(u.legs(nil, int32(i), func(o *op) bool { return o.kind == opClose && o.free })))
+		}
+	}
+	parts := map[string]delay{}
+	for point := range p.points {
+		var legs []leg
+		for i := range p.lists {
+			legs = u.legs(legs, int32(i), func(o *op) bool {
+				return o.kind == opVisit && o.arg == int32(point) || o.kind == opClose && p.pointOf[o.arg] == int32(point)
+			})
+		}
+		d := delayOf(legs)
+		d.add(serving)
+		if d.part > leastUnclear {
+			parts[p.points[point].name] = d
+		}
+	}
+	return parts
+}
+
+// serves reports whether a goroutine that was there before the window has spans, and lets others go on, but visits no progress point.
+func (p *program) serves(l *list) bool {
+	spans, gives := false, false
+	for k := range l.ops {
+		switch o := &l.ops[k]; o.kind {
+		case opVisit:
+			return false
+		case opClose:
+			spans = true
+			if p.pointOf[o.arg] >= 0 && p.rec.spans[o.arg].parent < 0 && len(p.rec.points) == 0 {
+				return false
+			}
+		case opWake, opSend:
+			gives = true
+		}
+	}
+	return spans && gives && !l.born
+}
+
+// pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are decided anew have none, and neither has what
+// comes behind a timer that ended one of them, since the replay has it as often as is due.
+func (u *pauser) pausesOf(l *list, inSpans map[int32][]leg) map[int32]pausing {
+	p := u.p
+	var all map[int32]pausing
+	type opened struct {
+		span int32
+		leg
+	}
+	var open []opened
+	decided := false
+	for k := range l.ops {
+		o := &l.ops[k]
+		switch o.kind {
+		case opOpen:
+			open = append(open, opened{o.arg, leg{at: o.at}})
+		case opClose:
+			i := slices.IndexFunc(open, func(x opened) bool { return x.span == o.arg })
+			if i < 0 {
+				continue
+			}
+			x := open[i].leg
+			x.until = o.at
+			region := p.rec.spans[o.arg].region
+			inSpans[region] = append(inSpans[region], x)
+			open = slices.Delete(open, i, i+1)
+		case opChoose:
+			decided = decided || o.arg >= 0 && p.choices[o.arg].object == none
+			continue
+		}
+		if o.kind == opVisit || o.kind == opClose && p.pointOf[o.arg] >= 0 {
+			decided = false
+		}
+		if o.site == 0 || !o.timed() || o.d < leastPause || decided {
+			continue
+		}
+		x := pausing{u.of[o.site], o.called}
+		if all == nil {
+			all = map[int32]pausing{}
+		}
+		all[int32(k)] = x
+		if len(open) > 0 {
+			open[len(open)-1].pauses = more(open[len(open)-1].pauses, x, 1)
+		}
+	}
+	return all
+}
+
+// more adds to a count.
+func more(counts map[pausing]int, x pausing, n int) map[pausing]int {
+	if counts == nil {
+		counts = map[pausing]int{}
+	}
+	counts[x] += n
+	return counts
+}
+
+// leastPause is how long a wait for a timer must be to be a pause, ns.
+const leastPause = 50_000
+
+// bodies tells which pauses all spans around them have as often: that is what these do.
+func bodies(inSpans map[int32][]leg) map[int32]map[pausing]bool {
+	all := map[int32]map[pausing]bool{}
+	for region, spans := range inSpans {
+		all[region] = map[pausing]bool{}
+		for x := range kindsIn(spans) {
+			all[region][x] = settled(spans, x)
+		}
+	}
+	return all
+}
+
+func kindsIn(legs []leg) map[pausing]bool {
+	kinds := map[pausing]bool{}
+	for i := range legs {
+		for x := range legs[i].pauses {
+			kinds[x] = true
+		}
+	}
+	return kinds
+}
+
+// settled reports whether most legs have the same number of pauses of a kind, or these are too few to matter.
+func settled(legs []leg, x pausing) bool {
+	often := map[int]int{}
+	most := 0
+	for i := range legs {
+		n := legs[i].pauses[x]
+		often[n]++
+		most = max(most, often[n])
+	}
+	return float64(most) >= fairness*float64(len(legs))
+}
+
+// walk goes through the ops of a list, and tells which are pauses that are not the body of a span.
+func (u *pauser) walk(list int32, f func(o *op, x pausing, paused bool)) {
+	ops := u.p.lists[list].ops
+	var open []int32
+	for k := range ops {
+		o := &ops[k]
+		switch o.kind {
+		case opOpen:
+			open = append(open, o.arg)
+		case opClose:
+			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.arg })
+		}
+		x, ok := u.all[list][int32(k)]
+		f(o, x, ok && (len(open) == 0 || !u.body[u.p.rec.spans[open[len(open)-1]].region][x]))
+	}
+}
+
+// legs adds those of a list that end with some ops.
+func (u *pauser) legs(all []leg, list int32, ends func(*op) bool) []leg {
+	now := leg{list: list, at: none}
+	if l := &u.p.lists[list]; l.born {
+		now.at = l.created
+	}
+	u.walk(list, func(o *op, x pausing, paused bool) {
+		switch {
+		case paused:
+			now.pauses = more(now.pauses, x, 1)
+		case o.kind == opSpawn:
+			for y, n := range u.own[o.arg] {
+				now.pauses = more(now.pauses, y, n)
+			}
+		case ends(o):
+			if now.at >= 0 {
+				now.until = o.at
+				all = append(all, now)
+			}
+			now = leg{list: list, at: o.at}
+		}
+	})
+	return all
+}
+
+// A delay is by which part of the time between visits that is longer for pauses, and whether they are for something that is not there
+// yet, of which there are more once goroutines come for it sooner.
+type delay struct {
+	part float64
+	more bool
+}
+
+// add takes the larger part.
+func (d *delay) add(x delay) { d.part, d.more = max(d.part, x.part), d.more || x.more }
+
+// delayOf returns by which part legs are longer than those that have fewest of the pauses of a kind whose number differs, for the kind
+// where that is most.
+func delayOf(legs []leg) (most delay) {
+	if len(legs) < leastRounds {
+		return most
+	}
+	for x := range kindsIn(legs) {
+		if settled(legs, x) || eachFew(legs, x) {
+			continue
+		}
+		fewest := legs[0].pauses[x]
+		for i := range legs {
+			fewest = min(fewest, legs[i].pauses[x])
+		}
+		var sum, least, n, deadlines int64
+		for i := range legs {
+			d := legs[i].until - legs[i].at
+			sum += d
+			if legs[i].pauses[x] == fewest {
+				least, n = least+d, n+1
+			} else if legs[i].missed() {
+				deadlines++
+			}
+		}
+		part := 1 - float64(least)/float64(n)*float64(len(legs))/float64(max(1, sum))
+		most.add(delay{part, part > leastUnclear && float64(deadlines) < fairness*float64(int64(len(legs))-n)})
+	}
+	return most
+}
+
+// missed reports whether a deadline was.
+func (l *leg) missed() bool {
+	for x := range l.pauses {
+		if x.called {
+			return true
+		}
+	}
+	return false
+}
+
+// eachFew reports whether each so many legs of a goroutine have a pause.
+func eachFew(legs []leg, x pausing) bool {
+	var counts []float64
+	n, known := 0, false
+	for i := range legs {
+		if i > 0 && legs[i].list != legs[i-1].list {
+			n, known = 0, false
+		}
+		n++
+		if legs[i].pauses[x] == 0 {
+			continue
+		}
+		if known {
+			counts = append(counts, float64(n))
+		}
+		n, known = 0, true
+	}
+	return constant(counts, regular) && counts[len(counts)/2] > 1
+}

@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
+
+// TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time, each so many times, or within spans that
+// not all of them have, is not.
+func TestPauses(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		request func(p *stockProgram, lock *sync.Mutex, n int)
+		want    bool
+	}{
+		"deadlines": {func(p *stockProgram, _ *sync.Mutex, n int) {
+			for late := true; late; n = rand.IntN(5) {
+				ctx, cancel := context.WithTimeout(t.Context(), 4*ms)
+				over := time.NewTimer(time.Duration(1+n%3*4) * ms)
+				select {
+				case <-over.C:
+					late = false
+				case <-ctx.Done():
+				}
+				cancel()
+			}
+		}, true},
+		"back-off": {func(p *stockProgram, lock *sync.Mutex, _ int) {
+			for !lock.TryLock() {
+				time.Sleep(ms)
+			}
+			p.span("inside", 2*ms)
+			lock.Unlock()
+		}, true},
+		"of helpers": {func(p *stockProgram, lock *sync.Mutex, _ int) {
+			side(2, func(int) {
+				for !lock.TryLock() {
+					time.Sleep(2 * ms)
+				}
+				p.span("inside", 2*ms)
+				lock.Unlock()
+			})
+		}, true},
+		"each time": {func(p *stockProgram, _ *sync.Mutex, _ int) {
+			time.Sleep(ms)
+			p.span("work", 2*ms)
+		}, false},
+		"each third time": {func(p *stockProgram, _ *sync.Mutex, n int) {
+			if n%3 == 0 {
+				time.Sleep(2 * ms)
+			}
+			p.span("work", 2*ms)
+		}, false},
+		"in spans": {func(p *stockProgram, _ *sync.Mutex, _ int) {
+			if rand.IntN(3) == 0 {
+				p.span("load", 3*ms)
+			}
+			p.span("work", 2*ms)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried(t, func() error {
+				p := &stockProgram{}
+				var lock sync.Mutex
+				rec := p.recorded(t, func() {
+					side(3, func(int) {
+						for n := range 40 {
+							p.span("think", ms)
+							tt.request(p, &lock, n)
+							mark.LogProgress("done")
+						}
+					})
+				})
+				if got := newProgram(rec, true).pauses()["done"].part; (got > maxUndecided) != tt.want {
+					return fmt.Errorf("%.2f of the time for pauses, want more than %g: %t", got, maxUndecided, tt.want)
+				}
+				return nil
+			})
+		})
+	}
+}
