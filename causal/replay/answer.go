@@ -159,7 +159,7 @@ func (s *Study) answer(q question) Answer {
 		case w.unruled > maxUnruled:
 			unruled++
 			continue
-		case w.undecided[q.point] > maxUndecided || w.paused[q.point].part > maxUndecided:
+		case w.undecided[q.point] > maxUndecided || w.paused[q.point].part > maxUndecided || w.batched[q.point]:
 			undecided++
 			continue
 		}

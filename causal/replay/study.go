@@ -100,6 +100,8 @@ type window struct {
 	undecided map[string]float64
 	// paused is, by progress point, how much longer requests are since some of them have pauses.
 	paused map[string]delay
+	// batched tells the progress points of goroutines that wait for batches whose size is decided by time.
+	batched map[string]bool
 }
 
 // A question is a cell of the table of answers.
@@ -185,7 +187,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	if w.stock {
 		w.undecided = p.undecided()
 	}
-	w.paused = p.pauses()
+	w.paused, w.batched = p.pauses(), p.batched()
 	others := alternatives(rec, whole, p, w)
 	p, base, others = p.bothWays(base, others)
 	for i, v := range p.recorded() {
