@@ -27,6 +27,7 @@ type builder struct {
 	pollBefore     int64           // and the time before
 	given          map[int32]int64 // when processors were last given to goroutines
 	overdue        []overdue
+	fillers        map[int32]*filler
 	cross, outside []lateness
 }
 
@@ -82,6 +83,7 @@ func newBuilder(rec *Recording) *builder {
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
 		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
 	}
+	b.fillers = rec.fillers()
 	for i, n := range rec.opsOf() {
 		b.p.lists[i].ops = make([]op, 0, n)
 	}

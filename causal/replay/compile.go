@@ -17,7 +17,7 @@ type instruction struct {
 	ref  int32
 	set  uint16
 	kind opKind
-	// As those of an op.
+	// As those of an op; head is drops of a send.
 	head, tries, row, once, never bool
 }
 
@@ -214,9 +214,11 @@ func (c *compiler) op(l *list, o *op) {
 	}
 	x := instruction{
 		d: o.d, arg: o.arg, late: o.late, segment: o.segment, ref: o.answers, set: o.set, kind: o.kind,
-		head: o.head, tries: o.tries, row: o.row, once: o.once, never: o.never,
+		head: o.head || o.drops, tries: o.tries, row: o.row, once: o.once, never: o.never,
 	}
 	switch {
+	case o.kind == opOffer:
+		x.kind, x.tries, x.head = opSend, true, true
 	case o.kind == opReceive && o.head:
 		x.ref = l.station
 	case o.kind == opUse, o.kind == opFill:

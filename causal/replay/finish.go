@@ -189,7 +189,7 @@ func (p *program) anchorOf(o *op) (anchor, bool) {
 		a.arg = p.rec.spans[o.arg].region
 	case opWait, opOut, opDue, opGather:
 		a.site = o.site
-	case opRun, opWake, opSpawn, opOpen, opChoose:
+	case opRun, opWake, opSpawn, opOpen, opChoose, opOffer:
 		return a, false
 	default:
 		a.arg = o.arg

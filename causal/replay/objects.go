@@ -100,7 +100,12 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
 			break
 		}
-		if done = s.send(b, o.segment, proc); !done && o.tries { // there was room
+		done = s.send(b, o.segment, proc)
+		switch {
+		case done || !o.tries:
+		case o.head:
+			done = true
+		default: // there was room
 			b.count++
 			b.elements.push(o.segment)
 			done = true

@@ -6,6 +6,11 @@ import "slices"
 func (b *builder) operate(g int32, e *event) {
 	f := &b.g[g]
 	what := e.what
+	fills := b.fillers[g]
+	if fills != nil && what == 'y' {
+		b.refused(g, fills, e.at)
+		return
+	}
 	begins := what >= 'A' && what <= 'Z'
 	if f.open >= 0 && f.letter == 'Y' && what != 'Y' && !ends('Y', what) {
 		f.open = -1 // a select that took a case whose channel has no marks
@@ -235,7 +240,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	if lock != 0 {
 		b.holds(f, i, lock)
 	}
-	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == 'q' || e.what == 'p'}
+	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == 'q' || e.what == 'p', drops: b.fillers[g] != nil}
 	switch kind {
 	case opAdd:
 		x.d = int64(e.arg)

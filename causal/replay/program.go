@@ -33,6 +33,7 @@ const (
 	opTicket  // take a number, see sequence.go
 	opTurn    // wait until those with lower numbers have gone on
 	opNext    // have the next number go on
+	opOffer   // gives an element if there is room, as in a select with a default that found none
 	opUse     // use what is in a store, or load it, see refill.go
 	opFill    // the store is loaded
 )
@@ -60,6 +61,8 @@ type op struct {
 	head bool
 	// tries tells of a send or a receive that it is given up where it would have to wait.
 	tries bool
+	// drops tells of a send that tries that nothing is sent where there is no room.
+	drops bool
 	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
 	// loose tells the same but that spans may be open.

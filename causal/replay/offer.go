@@ -1,0 +1,68 @@
+package replay
+
+// A token bucket by a channel has a goroutine that puts in one element at a time where there is room (select with a default). Where there is none
+// nothing is sent, and the goroutine goes on all the same. In a replay in which others take more of them there is room.
+
+// A filler is a goroutine whose operations are such offers, to one channel.
+type filler struct {
+	object   int32 // the recording's number
+	capacity int32
+	sent     int
+	refused  int
+	other    bool // it does something else, too
+}
+
+// fillers returns those among the goroutines, by number.
+func (r *Recording) fillers() map[int32]*filler {
+	all := map[int32]*filler{}
+	selects := map[int32]bool{} // goroutines in a select statement that waits
+	sent := map[int32]bool{}    // objects; the channels of timers are not
+	for i := range r.events {
+		if e := &r.events[i]; e.kind == evOperate && (e.what == 's' || e.what == 'q') {
+			sent[e.ref] = true
+		}
+	}
+	of := func(g int32) *filler {
+		if all[g] == nil {
+			all[g] = &filler{object: none}
+		}
+		return all[g]
+	}
+	for i := range r.events {
+		e := &r.events[i]
+		switch e.kind {
+		case evOpen, evClose, evVisit:
+			of(e.g).other = true
+			continue
+		case evOperate:
+		default:
+			continue
+		}
+		f := of(e.g)
+		switch {
+		case e.what == 'q' && (f.object == none || f.object == e.ref):
+			f.object, f.capacity = e.ref, e.arg
+			f.sent++
+		case e.what == 'y' && !selects[e.g]:
+			f.refused++
+		case (e.what == 'R' || e.what == 'r') && !sent[e.ref]:
+		default:
+			f.other = true
+		}
+		selects[e.g] = e.what == 'Y'
+	}
+	for g, f := range all {
+		if f.other || f.sent == 0 || f.refused == 0 {
+			delete(all, g)
+		}
+	}
+	return all
+}
+
+// refused books an offer that found no room.
+func (b *builder) refused(g int32, f *filler, at int64) {
+	i := b.objectOf(f.object)
+	b.p.objects[i].kind = objectChan
+	b.levels[i].foundFull(f.capacity - b.levels[i].now)
+	b.emit(g, op{kind: opOffer, arg: i, at: at, late: -1})
+}

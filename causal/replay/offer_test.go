@@ -1,0 +1,67 @@
+package replay
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestOffers has a ticker put a token into a bucket of two each 3 ms, where there is room. Whoever takes one works for 4 ms: a worker
+// that is twice as fast waits for the ticker then, and takes each token.
+func TestOffers(t *testing.T) {
+	const ticker, worker, bucket = 1, 2, 7
+	type happens struct {
+		at int64
+		do func()
+	}
+	b := NewRecorder(0, 2)
+	waits := func(at, g int64) {
+		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: 0, arg: waitTimer})
+	}
+	var all []happens
+	room := 0 // all tokens are there at first
+	for i := range int64(300) {
+		at := 3 * ms * i
+		all = append(all, happens{at + 1, func() {
+			if i > 0 {
+				b.Ready(at, ticker, -1)
+				b.Start(at, ticker, 0)
+			}
+			if room > 0 {
+				room--
+				b.Operate(at+1, ticker, 'q', bucket, 2)
+			} else {
+				b.Operate(at+1, ticker, 'y', 0, 0)
+			}
+			waits(at+2, ticker)
+		}})
+	}
+	for i := range int64(225) {
+		at := 4*ms*i + 5
+		all = append(all, happens{at, func() {
+			if i > 0 {
+				b.Ready(at, worker, -1)
+				b.Start(at, worker, 1)
+				b.Close(at, worker, uint64(i))
+				b.Visit(at, worker, "done")
+			}
+			room++
+			b.Operate(at+1, worker, 'r', bucket, 2)
+			b.Open(at+2, worker, uint64(i+1), 0, Region{Name: "work"})
+			waits(at+3, worker)
+		}})
+	}
+	slices.SortStableFunc(all, func(x, y happens) int { return int(x.at - y.at) })
+	b.Running(0, ticker)
+	b.Running(0, worker)
+	for _, x := range all {
+		x.do()
+	}
+	rec := recorded(t, b, 900*ms)
+	for by, want := range map[float64]float64{0.1: 0.1, 0.5: 0.25, 0.9: 0.25} {
+		before, after := rec.Predict("done", Speedup{Region{Name: "work"}, by})
+		if got := 1 - after/before; math.Abs(got-want) > 0.01 {
+			t.Errorf("work %.0f %% faster: %.3f less time between visits, want %.3f", 100*by, got, want)
+		}
+	}
+}
