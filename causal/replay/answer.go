@@ -134,6 +134,7 @@ func (s *Study) answer(q question) Answer {
 	var deviations, least, most, soon, late []float64
 	ordered, visits, starved, strayed, later, roused := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	var paused delay
+	var less, more float64 // by what begins since others are at it
 	missed, stuck, few, slower, unruled, undecided := 0, 0, 0, 0, 0, 0
 	for _, w := range s.windows {
 		if !w.asked[ask{q.region, q.speedup}] {
@@ -178,6 +179,10 @@ func (s *Study) answer(q question) Answer {
 		strayed += x.strayed * float64(x.visits)
 		later += x.later * float64(x.visits)
 		roused += x.roused * float64(x.visits)
+		for i := range w.stampedes {
+			l, m := w.stampedes[i].bounds(q, x.reduction())
+			less, more = less+l*float64(x.visits), more+m*float64(x.visits)
+		}
 		if d := w.paused[q.point]; d.part > 0 {
 			paused.part += d.part * float64(x.visits)
 			paused.more = paused.more || d.more
@@ -240,6 +245,7 @@ func (s *Study) answer(q question) Answer {
 	if rousing := rouseError * roused / before; rousing < 0 { // the sum over the visits of both
 		a.Hi -= rousing
 	}
+	a.Lo, a.Hi = a.Lo-less/visits, a.Hi+more/visits
 	if len(soon) > 0 {
 		a.Lo, a.Hi = min(a.Lo, stats.Mean(late)-margin), max(a.Hi, stats.Mean(soon)+margin)
 	}

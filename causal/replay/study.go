@@ -102,6 +102,8 @@ type window struct {
 	paused map[string]delay
 	// batched tells the progress points of goroutines that wait for batches whose size is decided by time.
 	batched map[string]bool
+	// stampedes are work that goroutines begin since others are at it.
+	stampedes []stampede
 }
 
 // A question is a cell of the table of answers.
@@ -187,7 +189,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	if w.stock {
 		w.undecided = p.undecided()
 	}
-	w.paused, w.batched = p.pauses(), p.batched()
+	w.paused, w.batched, w.stampedes = p.pauses(), p.batched(), p.stampedes()
 	others := alternatives(rec, whole, p, w)
 	p, base, others = p.bothWays(base, others)
 	for i, v := range p.recorded() {

@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestAttraction tells work that goroutines begin since others are at it from work by chance.
+func TestAttraction(t *testing.T) {
+	for name, tt := range map[string]struct {
+		alone, beside float64 // how often a round has the work, while no other is at it, and while one is
+		want          bool
+	}{
+		"by chance":               {0.3, 0.3, false},
+		"what others are at, too": {0.1, 0.5, true},
+		"what others do already":  {0.4, 0.05, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			var w occasional
+			next := make([]int64, 6)
+			for i := range next {
+				next[i] = int64(i)
+			}
+			for range 3000 {
+				owner := int32(0)
+				for i, at := range next {
+					if at < next[owner] {
+						owner = int32(i)
+					}
+				}
+				at, part := next[owner], tt.alone
+				if slices.ContainsFunc(w.occasions, func(o occasion) bool { return o.list != owner && o.at <= at && o.until > at }) {
+					part = tt.beside
+				}
+				r := round{at: at, until: at + 3*ms + random.Int64N(2*ms), owner: owner}
+				if random.Float64() < part {
+					r.took, r.until = 6*ms, r.until+6*ms
+					w.occasions = append(w.occasions, occasion{place{owner, 0}, 0, at, at + 6*ms})
+				}
+				w.rounds = append(w.rounds, r)
+				next[owner] = r.until
+			}
+			slices.SortStableFunc(w.rounds, func(a, b round) int { return cmp.Compare(a.at, b.at) })
+			joining, errors := w.attraction()
+			if got := errors >= unlikely; got != tt.want {
+				t.Errorf("begun since others are at it: %t, by %.1f standard errors, want %t", got, errors, tt.want)
+			}
+			if tt.want && (joining < 0.3 || joining > 0.9) {
+				t.Errorf("%.2f of the work is begun since others are at it, want most of it, but not all", joining)
+			}
+		})
+	}
+}
+
+// TestStampedesWiden: faster work has at most all of those who come in less, and faster requests more, up to what is gained.
+func TestStampedesWiden(t *testing.T) {
+	load, use := Region{Name: "load"}, Region{Name: "use"}
+	s := stampede{load, 0.2}
+	for _, tt := range []struct {
+		q                     question
+		reduction, less, more float64
+	}{
+		{question{region: load, speedup: 0.5}, 0, 0, 0.1},
+		{question{region: use, speedup: 0.5}, 0.5, 0.2, 0},
+		{question{region: use, speedup: 0.9}, 0.9, 0.9, 0},
+		{question{region: use, speedup: 0.1}, -0.1, 0, 0},
+	} {
+		if less, more := s.bounds(tt.q, tt.reduction); less != tt.less || more != tt.more {
+			t.Errorf("%s %g faster, %g: %g less and %g more, want %g and %g", tt.q.region, tt.q.speedup, tt.reduction, less, more, tt.less, tt.more)
+		}
+	}
+}
