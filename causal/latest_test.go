@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/internal/rest"
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // manyAnswers is a study with so many cells.
@@ -43,11 +43,8 @@ func withAnswers(cells int) Option {
 // Metric readers get what was computed last, and what is newer once it has been computed; it is computed once.
 func TestLatest(t *testing.T) {
 	c := newController(t, withAnswers(200))
-	deadline := time.Now().Add(10 * time.Second)
-	for len(c.Latest().Curves) == 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("no curves after 10 s")
-		}
+	if !testutil.Eventually(func() bool { return len(c.Latest().Curves) > 0 }) {
+		t.Fatal("no curves")
 	}
 	p := c.Latest()
 	if &p.Curves[0] != &c.Latest().Curves[0] {
