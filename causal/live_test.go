@@ -81,6 +81,7 @@ func TestLive(t *testing.T) {
 	close(stop)
 	worker.Wait()
 
+	t.Logf("the worker had the processor for %v, and others for %v", worked, away)
 	p := c.Profile()
 	if len(p.Curves) != 4 {
 		t.Fatalf("%d curves, want 2 regions by 2 progress points; notes %q", len(p.Curves), p.Notes)
@@ -92,7 +93,7 @@ func TestLive(t *testing.T) {
 		t.Logf("%s for %s: reduction %.1f%% ± %.1f (%.1f .. %.1f), theory %.1f%%, base period %v",
 			curve.Region, curve.Progress, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, 100*want, curve.BasePeriod)
 		// On a machine that does other things, too, the number is vague, or withheld because of that, but not wrong.
-		if away > worked/10 && e.Withheld.Code == profile.WithheldStretched {
+		if away > worked/50 && e.Withheld.Code == profile.WithheldStretched {
 			continue
 		}
 		if !e.Known() || want < e.Lo-0.10 || want > e.Hi+0.10 {

@@ -23,6 +23,7 @@ func TestReadSystem(t *testing.T) {
 		}
 		return len(entries)
 	}
+	ReadSystem() // the runtime's poller opens its files with the first one, and keeps them
 	before := open()
 	var s System
 	took := time.Hour
