@@ -77,27 +77,34 @@ func forTime(d time.Duration) func() bool {
 	}
 }
 
+// turns returns how many of the process's threads' turns on a processor others have ended.
+func turns(t *testing.T) int64 {
+	t.Helper()
+	n, known := stacks.Turns()
+	if !known {
+		testutil.Lacks(t, "RUSAGE", "the processor time of the process is not known here")
+	}
+	return n
+}
+
 // Samples are accounted for: without scaling they stand for the processor time that the kernel
 // says the process has taken, to within 5 %. Where others take the processor away in between, the
-// kernel, which looks at its ticks only, misses some of the turns that are shorter than that: at 200 Hz
-// a sixth of the samples may not come. What is scaled is right in either case.
+// kernel, which looks at its ticks only, may miss a sample of each turn that they end. What is scaled is right in either case.
 func TestSamplesAccounted(t *testing.T) {
 	for _, hz := range []int{100, 200} {
 		off, allowed := math.Inf(1), 0.0
 		for try := 0; try < 5 && math.Abs(off) > 0.05; try++ {
 			p, _ := start(t, stacks.WithRate(hz))
-			began := time.Now()
+			before := turns(t)
 			burnSine(forTime(time.Second))
 			p.Close()
-			took, s := time.Since(began), p.Status()
+			ended, s := turns(t)-before, p.Status()
 			if s.CPU == 0 {
 				testutil.Lacks(t, "RUSAGE", "the processor time of the process is not known here")
 			}
-			off, allowed = float64(s.Sampled)/float64(s.CPU)-1, 0.05
-			if s.CPU < took*19/20 { // others had the processor
-				allowed = 0.3
-			}
-			t.Logf("%d Hz: %d samples stand for %v of %v, %+.1f %%", hz, s.Samples, s.Sampled, s.CPU, 100*off)
+			off = float64(s.Sampled)/float64(s.CPU) - 1
+			allowed = 0.05 + float64(ended)/float64(hz)/s.CPU.Seconds()
+			t.Logf("%d Hz: %d samples stand for %v of %v, %+.1f %%, others ended %d turns", hz, s.Samples, s.Sampled, s.CPU, 100*off, ended)
 			// A window that ends before its first sample comes has nothing to scale.
 			if r := p.Snapshot(0); math.Abs(float64(r.Process().Total().Nanos)/float64(s.CPU)-1) > 0.01 {
 				t.Errorf("%d Hz: scaled to %v of %v", hz, time.Duration(r.Process().Total().Nanos), s.CPU)
