@@ -78,6 +78,7 @@ func (p *program) compile() *executable {
 	c.at = make([]int32, n)
 	c.x.code = make([]instruction, 0, c.left())
 	for i := range p.lists {
+		p.rec.rests()
 		c.list(i)
 	}
 	for k := range c.x.code {

@@ -212,7 +212,8 @@ func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
 			continue
 		}
 		now := gap{g: int32(g), from: -1}
-		for _, s := range t.steps[g] {
+		for i, s := range t.steps[g] {
+			t.rec.restsAt(i)
 			if s.action >= 0 {
 				if of[s.action] && (len(now.actions) == 0 || now.actions[len(now.actions)-1] != s.action) {
 					now.actions = append(now.actions, s.action)
@@ -250,6 +251,7 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 	})
 	var all []candidate
 	for i := range gaps {
+		t.rec.restsAt(i)
 		g := &gaps[i]
 		for rank, k := range order {
 			h := &habits[k]
@@ -279,6 +281,7 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 func (x *explanation) tell(all []candidate, gaps []gap, habits []habit, choice []assumption) {
 	x.told = x.told[:0]
 	for i := range all {
+		x.t.rec.restsAt(i)
 		if c := &all[i]; habits[c.habit].assumes(&gaps[c.gap], choice[c.habit]) {
 			x.told = append(x.told, c.unseen)
 		}

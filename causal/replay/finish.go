@@ -93,6 +93,7 @@ func median(v []int64, otherwise int64) int64 {
 // close finds where lists can begin anew, and what depends on that.
 func (p *program) close() {
 	for i := range p.lists {
+		p.rec.rests()
 		l := &p.lists[i]
 		if l.born && (l.ended || len(l.ops) == 0) {
 			continue
@@ -100,7 +101,9 @@ func (p *program) close() {
 		p.loop(l)
 	}
 	p.respawn()
+	p.rec.rests()
 	p.recur()
+	p.rec.rests()
 	for i := range p.lists {
 		l := &p.lists[i]
 		p.travelling = p.travelling || l.serves >= 0

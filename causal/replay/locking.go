@@ -140,6 +140,7 @@ func (x *explanation) locks() float64 {
 	state := lockState{writer: nobody, readers: map[int32]bool{}, waiting: map[int32]bool{}}
 	wrong, all := 0, x.incidents()
 	for i := range all {
+		x.t.rec.restsAt(i)
 		if state.contradicts(&all[i]) {
 			wrong++
 		}

@@ -21,7 +21,11 @@ func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 // called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. Nil is for no rest.
 func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 	defer contain(&err)
-	events, err := trace.NewReader(r)
+	from := r
+	if rest != nil {
+		from = restingReader{r, rest}
+	}
+	events, err := trace.NewReader(from)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
 	}
@@ -63,6 +67,18 @@ func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 	}
 	rec.sampled()
 	return rec, nil
+}
+
+// A restingReader rests where the trace is read, a second of the program at a time: all its stacks come before its first event.
+type restingReader struct {
+	io.Reader
+	rest func()
+}
+
+// Read implements [io.Reader].
+func (r restingReader) Read(p []byte) (int, error) {
+	r.rest()
+	return r.Reader.Read(p)
 }
 
 // bytesPerEvent is what an event of a long trace takes: 12 without marks, 40 where most are marks of spans.

@@ -114,6 +114,7 @@ func (p *program) recur() {
 	wakes, waits := slices.Repeat([]place{nowhere}, int(p.tokens)), slices.Repeat([]place{nowhere}, int(p.tokens))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
+			p.rec.restsAt(k)
 			switch o := &p.lists[l].ops[k]; o.kind {
 			case opWake:
 				wakes[o.arg] = place{int32(l), int32(k)}
@@ -130,6 +131,7 @@ func (p *program) recur() {
 		}
 	}
 	for token, at := range waits {
+		p.rec.restsAt(token)
 		if at != nowhere && wakes[token] != nowhere {
 			mark(p.op(at), t.of(wakes[token]))
 			mark(p.op(wakes[token]), t.of(at))

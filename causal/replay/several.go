@@ -63,6 +63,7 @@ func (d *deal) contradicted() float64 {
 func (d *deal) hold(x *explanation) {
 	open, asked, came := map[int32][]int32{}, map[int32]int32{}, map[int32]bool{}
 	for i := range d.incidents {
+		x.t.rec.restsAt(i)
 		e, k := &d.incidents[i], int32(i)
 		mine := open[e.g]
 		switch e.letter {
