@@ -41,8 +41,12 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 // It returns nil even if that fails, since the monitor has logged the failure and the SDK would log it again:
 // [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
 func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	wanted := pointsOfPiece
+	if p, ok := e.inner.(piecewise); ok {
+		wanted = p.AtOnce()
+	}
 	left, rested := DataPoints(rm), time.Duration(0)
-	for piece, n := range pieces(rm, left, atOnce(e.inner, pointsOfPiece)) {
+	for piece, n := range pieces(rm, left, wanted) {
 		begun := time.Now()
 		err := e.inner.Export(ctx, piece)
 		if _, taken := e.monitor.rejected(err); err != nil && !taken {

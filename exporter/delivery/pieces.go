@@ -19,14 +19,6 @@ type piecewise interface {
 	AtOnce() int // items, 1 at least
 }
 
-// atOnce is how many items an exporter is given at once, usual if it does not say.
-func atOnce(exporter any, usual int) int {
-	if p, ok := exporter.(piecewise); ok {
-		return p.AtOnce()
-	}
-	return usual
-}
-
 // pieces yields rm, which has n data points, in pieces of so many wanted, or larger ones, for one export each, with their numbers of data points. Scopes and
 // metrics keep their order, and a metric whose points do not fit goes on in the next piece. Metrics without points are left out.
 func pieces(rm *metricdata.ResourceMetrics, n, wanted int) iter.Seq2[*metricdata.ResourceMetrics, int] {

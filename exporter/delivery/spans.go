@@ -33,10 +33,14 @@ func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
 // the failure and the SDK would log it again: [SpanExporter.ForceFlush] and
 // [SpanExporter.Shutdown] return the failure.
 func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	most, rested := atOnce(e.inner, len(spans)), time.Duration(0)
+	inPieces, _ := e.inner.(piecewise)
+	rested := time.Duration(0)
 	for len(spans) > 0 {
 		begun := time.Now()
-		piece := spans[:min(most, len(spans))]
+		piece := spans
+		if inPieces != nil {
+			piece = firstOf(spans, inPieces.AtOnce())
+		}
 		err := e.inner.ExportSpans(ctx, piece)
 		if _, taken := e.monitor.rejected(err); err != nil && !taken {
 			e.monitor.Observe(ctx, len(spans), err)
@@ -49,6 +53,22 @@ func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 	}
 	return nil
 }
+
+// firstOf returns the first spans, so many at most, and of few bytes, but one at least: to encode a megabyte as JSON takes some
+// milliseconds.
+func firstOf(spans []sdktrace.ReadOnlySpan, most int) []sdktrace.ReadOnlySpan {
+	spans = spans[:min(most, len(spans))]
+	bytes := int64(0)
+	for i, s := range spans {
+		if bytes += spanBytes(s); i > 0 && bytes > bytesAtOnce {
+			return spans[:i]
+		}
+	}
+	return spans
+}
+
+// bytesAtOnce is what several spans of an export in pieces take, at most.
+const bytesAtOnce = 256 << 10
 
 // ForceFlush flushes the inner exporter, if it holds data back. The error tells how many
 // spans have not been delivered, if exports fail at present.

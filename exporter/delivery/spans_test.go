@@ -3,12 +3,14 @@ package delivery
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
 // piecewiseSpans is an exporter that wants three spans at once, and takes a millisecond for them.
@@ -26,6 +28,25 @@ func (p *piecewiseSpans) ExportSpans(_ context.Context, spans []sdktrace.ReadOnl
 		return errors.New("full")
 	}
 	return nil
+}
+
+// A megabyte is a piece of its own, as is a span that would make one too large.
+func TestSpansOfManyBytesInPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &piecewiseSpans{}
+		e := WrapSpans(p, NewMonitor(Config{Unit: "spans"}))
+		var spans []sdktrace.ReadOnlySpan
+		for _, bytes := range []int{1 << 20, 10, 10, 200 << 10, 100 << 10, 1 << 20, 1 << 20, 10} {
+			spans = append(spans, tracetest.SpanStub{Name: strings.Repeat("x", bytes)}.Snapshot())
+		}
+		_ = e.ExportSpans(t.Context(), spans)
+		if diff := cmp.Diff([]int{1, 3, 1, 1, 1, 1}, p.pieces); diff != "" {
+			t.Errorf("pieces (-want +got):\n%s", diff)
+		}
+		if got := e.Stats().Exported; got != uint64(len(spans)) {
+			t.Errorf("%d spans exported, want %d", got, len(spans))
+		}
+	})
 }
 
 func TestSpansInPieces(t *testing.T) {

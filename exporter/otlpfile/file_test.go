@@ -302,13 +302,13 @@ func TestFailureIsSaidOnce(t *testing.T) {
 	})
 }
 
-// nameless is a span that counts how often it was encoded.
-type nameless struct {
+// timeless is a span that counts how often it was encoded.
+type timeless struct {
 	sdktrace.ReadOnlySpan
 	encoded *int
 }
 
-func (s nameless) Name() string { *s.encoded++; return "x" }
+func (s timeless) StartTime() time.Time { *s.encoded++; return time.Time{} }
 
 // While writes fail nothing is encoded, but for one piece each second.
 func TestNothingIsEncodedWhileWritesFail(t *testing.T) {
@@ -328,7 +328,7 @@ func TestNothingIsEncodedWhileWritesFail(t *testing.T) {
 		encoded := 0
 		spans := stub("a", 0, 5*itemsAtOnce)
 		for i := range spans {
-			spans[i] = nameless{spans[i], &encoded}
+			spans[i] = timeless{spans[i], &encoded}
 		}
 		for range 30 {
 			export(t, e, spans)

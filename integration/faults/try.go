@@ -105,8 +105,10 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	}
 	tell := func() {}
 	if s.traces != "" {
-		if tell, err = b.trace(ctx, filepath.Join(s.traces, f.name), stderr); err != nil {
-			return r, err
+		if told, err := b.trace(ctx, filepath.Join(s.traces, f.name), stderr); err != nil {
+			fmt.Fprintf(stderr, "#   no trace: %v\n", err) // the fault may be that somebody else takes one
+		} else {
+			tell = told
 		}
 	}
 	l.take()
