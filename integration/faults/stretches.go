@@ -45,7 +45,7 @@ func stretches(path string) (out []stretch, lasted time.Duration, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	r, err := trace.NewReader(f)
 	if err != nil {
 		return nil, 0, err
@@ -154,7 +154,7 @@ func tellStretches(w io.Writer, kind, path string) error {
 		}
 		fmt.Fprintf(w, "#   %-5s n=%-6d p90=%-9s max=%-9s over_1ms=%-4d per_s=%-9s %s\n", kind, len(long),
 			long[len(long)*9/10].Round(time.Microsecond), long[len(long)-1].Round(time.Microsecond), over,
-			(sums[who] * time.Duration(time.Second) / max(lasted, 1)).Round(time.Microsecond), who[strings.LastIndex(who, "/")+1:])
+			(sums[who] * time.Second / max(lasted, 1)).Round(time.Microsecond), who[strings.LastIndex(who, "/")+1:])
 	}
 	return nil
 }
