@@ -73,7 +73,7 @@ func (p *Profiler) openTimes(c config) (spans.Hook, error) {
 	if !c.times.on {
 		return nil, nil
 	}
-	h, err := schedtimes.New(c.times.options...)
+	h, err := schedtimes.NewHook(c.times.options...)
 	switch {
 	case errors.Is(err, schedtimes.ErrNotSupported):
 		if c.times.asked {
@@ -105,7 +105,7 @@ func (p *Profiler) openStacks(c config) (hook spans.Hook, err error) {
 	if c.profiles.Enabled || c.labels {
 		options = append([]stacks.Option{stacks.WithSpanLabels()}, options...)
 	}
-	p.stacks, err = stacks.New(append([]stacks.Option{stacks.WithService(p.service)}, options...)...)
+	p.stacks, err = stacks.NewProfiler(append([]stacks.Option{stacks.WithService(p.service)}, options...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (p *Profiler) openSchedule(c config) (hook spans.Hook, err error) {
 	if !c.schedule {
 		return nil, nil
 	}
-	if p.schedule, err = schedule.New(c.scheduleOptions...); err != nil {
+	if p.schedule, err = schedule.NewRecorder(c.scheduleOptions...); err != nil {
 		return nil, err
 	}
 	if err := p.schedule.Start(); err != nil {

@@ -20,7 +20,7 @@ import (
 // how often it is asked. Each call makes a handler of its own; after Shutdown one shows what was measured until then. The error wraps
 // [viewer.ErrConfig].
 func (p *Profiler) Handler(opts ...viewer.Option) (*viewer.Handler, error) {
-	return viewer.New(p.sources(), slices.Concat(p.viewerOptions, opts)...)
+	return viewer.NewHandler(p.sources(), slices.Concat(p.viewerOptions, opts)...)
 }
 
 // sources is what the viewer shows.
@@ -49,7 +49,7 @@ func (p *Profiler) serve(c config) error {
 	if err != nil {
 		return err
 	}
-	switch p.server, err = viewer.Listen(c.viewer, h); {
+	switch p.server, err = viewer.NewServer(c.viewer, h); {
 	case errors.Is(err, viewer.ErrConfig) && c.viewerAsked:
 		return err
 	case err != nil:

@@ -103,7 +103,7 @@ func newConfig(opts []Option) (config, error) {
 		plans:   plansFromEnv(),
 		logger:  contain.Logger(slog.Default()),
 	}
-	// causal.New reads these two as well, and says what it does not understand.
+	// causal.NewController reads these two as well, and says what it does not understand.
 	experiments, _ := toggle.FromEnv(envExperiments)
 	replay, _ := toggle.FromEnv(envReplay)
 	if experiments == toggle.On {

@@ -65,7 +65,7 @@ func WithPlanURL(url string, opts ...remote.EndpointOption) Option {
 }
 
 // WithOpAMP takes the plan from an OpAMP server, and reports the plan's status to it, see
-// [opamp.New]. The token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is not
+// [opamp.NewClient]. The token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is not
 // set, no connection.
 func WithOpAMP(url string, opts ...remote.EndpointOption) Option {
 	return optionFunc(func(c config) config {
@@ -116,7 +116,7 @@ func (s planSources) sources(res *resource.Resource, warn func(error)) ([]remote
 		add(s.asked.url, source, err)
 	}
 	if s.opamp != "" {
-		source, err := opamp.New(s.opamp, append(slices.Clip(shared), s.opampOptions...)...)
+		source, err := opamp.NewClient(s.opamp, append(slices.Clip(shared), s.opampOptions...)...)
 		add(s.asked.opamp, source, err)
 	}
 	return all, errors.Join(errs...)

@@ -22,19 +22,19 @@ import (
 // TestLastProfilesAreSent: a program that ends within the period sends one profile of each kind, with links, and not
 // within the context that has ended.
 func TestLastProfilesAreSent(t *testing.T) {
-	cpu, err := stacks.New(stacks.WithSpanLabels())
+	cpu, err := stacks.NewProfiler(stacks.WithSpanLabels())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cpu.Close()
-	waits, err := schedule.New()
+	defer cpu.Shutdown(context.Background())
+	waits, err := schedule.NewRecorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := waits.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer waits.Stop()
+	defer waits.Shutdown(context.Background())
 	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(cpu.Hook()), spans.WithHook(waits.Hook()))
 	defer tp.Shutdown(context.Background())
 
@@ -112,7 +112,7 @@ func TestSetupProcessContext(t *testing.T) {
 	if !hasContext(t) || len(l.warnings()) != 0 {
 		t.Fatalf("no process context: %q", l.warnings())
 	}
-	if s := p.Stacks().Status(); s.State != stacks.Paused {
+	if s := p.Stacks().Stats(); s.State != stacks.Paused {
 		t.Errorf("stacks are %s, want paused: nobody asked for samples", s.State)
 	}
 	_, span := p.TracerProvider().Tracer("test").Start(t.Context(), "op")

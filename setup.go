@@ -97,7 +97,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 			controllerOptions = append(controllerOptions, causal.WithBreaker(*c.breaker))
 		}
 	}
-	if p.causal, err = causal.New(controllerOptions...); err != nil {
+	if p.causal, err = causal.NewController(controllerOptions...); err != nil {
 		return err
 	}
 	var wrapOptions []spans.Option

@@ -618,7 +618,7 @@ func TestSetupStacksAndSchedule(t *testing.T) {
 	if r, ok := report.Region("test", "compute"); !ok || r.Count != 1 || r.Total.Sum() < 300*time.Millisecond {
 		t.Errorf("Region(compute) = %+v, %t, want one of 300 ms", r, ok)
 	}
-	if status := p.Stacks().Status(); status.State != stacks.Running {
+	if status := p.Stacks().Stats(); status.State != stacks.Running {
 		t.Errorf("Status = %+v, want the profiler running", status)
 	}
 	if err := p.Shutdown(within(t, 5*time.Second)); err != nil {
@@ -626,7 +626,7 @@ func TestSetupStacksAndSchedule(t *testing.T) {
 	}
 	recording := p.Stacks().Snapshot(0)
 	if tree, ok := recording.Tree("compute"); !ok || tree.Total().Samples == 0 {
-		t.Errorf("no samples in compute: %v", p.Stacks().Status())
+		t.Errorf("no samples in compute: %v", p.Stacks().Stats())
 	}
 	if want := stacks.ThisProcess(p.service); recording.Origin != want || want.Service == "" {
 		t.Errorf("origin %+v, want %+v, with a service", recording.Origin, want)

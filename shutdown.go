@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/ending"
 )
 
 // A part is something that Shutdown ends. It may take no notice of its context, and hang: a file on a server
@@ -13,9 +15,6 @@ type part struct {
 	name string
 	end  func(context.Context) error
 }
-
-// grace is how long a stage may take when there is no time left: what can end at once does.
-const grace = 25 * time.Millisecond
 
 // stages are the parts in the order of their ends, those of a stage side by side: an endpoint that does not
 // answer traces must not use up the time of the metrics.
@@ -29,9 +28,9 @@ func (p *Profiler) stages() [][]part {
 	return [][]part{
 		{ // whose last words are exported
 			{"plan sources", p.waitForPlans},
-			{"experiments", p.closeCausal},
-			{"stacks", p.closeStacks},
-			{"schedule", p.stopSchedule},
+			{"experiments", p.shutCausal},
+			{"stacks", p.shutStacks},
+			{"schedule", p.shutSchedule},
 		},
 		{
 			{"traces", p.shutTraces},
@@ -40,7 +39,7 @@ func (p *Profiler) stages() [][]part {
 			{"viewer", p.shutViewer},
 		},
 		{
-			{"counters", p.closeCounters},
+			{"counters", p.shutCounters},
 			{"exporters", p.releaseAll},
 		},
 	}
@@ -48,27 +47,27 @@ func (p *Profiler) stages() [][]part {
 
 func (p *Profiler) waitForPlans(context.Context) error { p.plans.Wait(); return nil }
 
-func (p *Profiler) closeCausal(context.Context) error {
+func (p *Profiler) shutCausal(ctx context.Context) error {
 	if p.causal == nil {
 		return nil
 	}
-	return p.causal.Close()
+	return p.causal.Shutdown(ctx)
 }
 
-func (p *Profiler) closeStacks(context.Context) error {
+func (p *Profiler) shutStacks(ctx context.Context) error {
 	p.profiles.Wait()
 	if p.stacks == nil {
 		return nil
 	}
-	return p.stacks.Close()
+	return p.stacks.Shutdown(ctx)
 }
 
-func (p *Profiler) stopSchedule(context.Context) error {
+func (p *Profiler) shutSchedule(ctx context.Context) error {
 	p.profiles.Wait()
-	if p.schedule != nil {
-		p.schedule.Stop()
+	if p.schedule == nil {
+		return nil
 	}
-	return nil
+	return p.schedule.Shutdown(ctx)
 }
 
 func (p *Profiler) shutTraces(ctx context.Context) (err error) {
@@ -103,11 +102,11 @@ func (p *Profiler) shutViewer(ctx context.Context) error {
 	return p.server.Shutdown(ctx)
 }
 
-func (p *Profiler) closeCounters(context.Context) error {
+func (p *Profiler) shutCounters(ctx context.Context) error {
 	if p.counters == nil {
 		return nil
 	}
-	return p.counters.Close()
+	return p.counters.Shutdown(ctx)
 }
 
 // releaseAll ends what an error in Setup, or the end of ctx, kept from the providers. The errors are those
@@ -156,7 +155,7 @@ func endStage(ctx context.Context, stage []part, limit <-chan time.Time) error {
 			errs[o.part] = o.err
 			left--
 		case <-over:
-			over, limit = nil, time.After(grace)
+			over, limit = nil, time.After(ending.Grace)
 		case <-limit:
 			left = 0
 		}

@@ -31,7 +31,7 @@ func TestAuditEvents(t *testing.T) {
 		b.run = force(t, c, first)
 		b.run.dilate(1, sparesNone)
 		b.span(context.Background(), "x", 7*ms)
-		c.Stop("it is late")
+		c.StopPlan("it is late")
 		synctest.Wait()
 		c.Reject(Source{Name: "file p"}, errors.New("not a plan"))
 		other := mustParse(t, "id: b", "target: {service: bank}")
@@ -138,8 +138,8 @@ func TestAuditNeverHoldsUp(t *testing.T) {
 			t.Errorf("Status().AuditDropped = %d, want those beyond the queue", s.AuditDropped)
 		}
 		began := time.Now()
-		if err := c.Close(); err != nil || time.Since(began) != toldWithin {
-			t.Errorf("Close() = %v after %v, want it to wait for %v", err, time.Since(began), toldWithin)
+		if err := c.Shutdown(context.Background()); err != nil || time.Since(began) != toldWithin {
+			t.Errorf("Shutdown() = %v after %v, want it to wait for %v", err, time.Since(began), toldWithin)
 		}
 		close(let)
 		synctest.Wait()
@@ -158,17 +158,17 @@ func TestAuditMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// The last events are delivered before Close returns.
-func TestCloseTellsTheEnd(t *testing.T) {
+// The last events are delivered before Shutdown returns.
+func TestShutdownTellsTheEnd(t *testing.T) {
 	told := make(chan AuditEvent, 10)
-	c, err := New(WithExperiments(wide), WithAudit(func(e AuditEvent) { told <- e }))
+	c, err := NewController(WithExperiments(wide), WithAudit(func(e AuditEvent) { told <- e }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Apply(mustParse(t, idle)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Close(); err != nil {
+	if err := c.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	close(told)
@@ -177,7 +177,7 @@ func TestCloseTellsTheEnd(t *testing.T) {
 		kinds = append(kinds, e.Kind)
 	}
 	if diff := cmp.Diff([]AuditKind{AuditReceived, AuditStarted, AuditStopped}, kinds); diff != "" {
-		t.Errorf("what is told before Close returns differs, -want +got:\n%s", diff)
+		t.Errorf("what is told before Shutdown returns differs, -want +got:\n%s", diff)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestStatusHasTheLease(t *testing.T) {
 		if got := time.Until(c.Status().LeaseEnds); got != 6*time.Second {
 			t.Errorf("the lease ends in %v after it was renewed, want 6s", got)
 		}
-		c.Stop("test")
+		c.StopPlan("test")
 		if got := c.Status().LeaseEnds; !got.IsZero() {
 			t.Errorf("the lease ends at %v when the plan has ended, want no time", got)
 		}

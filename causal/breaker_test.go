@@ -266,7 +266,7 @@ func TestBreakerRulesAreCaps(t *testing.T) {
 	if got := (plan.Abort{P99: plan.Duration(time.Second)}).Tighten(plan.Abort{}).P99; got != plan.Duration(time.Second) {
 		t.Errorf("a plan's own p99 without a cap = %v, want it", got)
 	}
-	if _, err := New(WithExperiments(wide), WithBreaker(plan.Abort{})); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "breaker: p99_ratio 0: must be in (1, 1000]") {
+	if _, err := NewController(WithExperiments(wide), WithBreaker(plan.Abort{})); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "breaker: p99_ratio 0: must be in (1, 1000]") {
 		t.Errorf("New with empty caps = %v", err)
 	}
 }

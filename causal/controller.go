@@ -14,6 +14,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -50,13 +51,13 @@ type Controller struct {
 	recorder   *record.Recorder
 	background sync.WaitGroup
 	latest     latest
-	ending     context.Context // until Close
+	ending     context.Context // until Shutdown
 	close      context.CancelFunc
 }
 
-// New returns a controller without a plan. Give its Hook to spans.WithHook, and Close it in the
+// NewController returns a controller without a plan. Give its Hook to spans.WithHook, and shut it down in the
 // end. An option out of its range is an error that wraps [ErrConfig].
-func New(opts ...Option) (*Controller, error) {
+func NewController(opts ...Option) (*Controller, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
@@ -68,9 +69,9 @@ func New(opts ...Option) (*Controller, error) {
 	}
 	controller.study = c.newStudy()
 	if !c.replay {
-		controller.recorder = record.New(controller.study.add, nil, controller.study.enough)
+		controller.recorder = record.NewRecorder(controller.study.add, nil, controller.study.enough)
 	} else {
-		controller.recorder = record.New(controller.study.add, controller.keepAway, controller.study.enough)
+		controller.recorder = record.NewRecorder(controller.study.add, controller.keepAway, controller.study.enough)
 		controller.background.Go(func() { controller.recorder.Run(ctx) })
 	}
 	return controller, nil
@@ -294,9 +295,9 @@ func (c *Controller) stop(cause error) {
 	}
 }
 
-// Stop ends the plan in force. When it returns, no delay begins any more, and those in
+// StopPlan ends the plan in force. When it returns, no delay begins any more, and those in
 // flight end within microseconds.
-func (c *Controller) Stop(reason string) {
+func (c *Controller) StopPlan(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopFor(reason)
@@ -336,8 +337,8 @@ func (c *Controller) Renew(a Source) {
 	}
 }
 
-// StopFrom is Stop for a source that has no plan any more. It ends only a plan from there.
-func (c *Controller) StopFrom(a Source, reason string) {
+// StopPlanFrom is StopPlan for a source that has no plan any more. It ends only a plan from there.
+func (c *Controller) StopPlanFrom(a Source, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hears(a)
@@ -346,20 +347,27 @@ func (c *Controller) StopFrom(a Source, reason string) {
 	}
 }
 
-// programEnds is why Close stops.
+// programEnds is why Shutdown stops.
 const programEnds = "the program ends"
 
-// toldWithin is how long Close waits for audit listeners.
+// toldWithin is how long Shutdown waits for audit listeners.
 const toldWithin = time.Second
 
-// Close stops and waits until nothing of the controller runs any more, and a second at most for the
-// listeners of [WithAudit] and [WithLogger]. Later plans are refused.
-func (c *Controller) Close() error {
+// Shutdown stops and waits until nothing of the controller runs any more, and a second at most for the
+// listeners of [WithAudit] and [WithLogger]. If a part of it hangs, Shutdown returns soon after ctx has ended. Later plans are refused.
+func (c *Controller) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	c.stopFor(programEnds)
 	c.mu.Unlock()
 	c.close()
+	if err := ending.Within(ctx, c.waitForAll); err != nil {
+		return fmt.Errorf("causal: shutdown: %w", err)
+	}
+	return nil
+}
+
+func (c *Controller) waitForAll() error {
 	c.wait.Wait()
 	c.background.Wait()
 	c.latest.end(c)

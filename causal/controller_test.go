@@ -55,11 +55,11 @@ func TestOptIn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv(EnvExperiments, tt.env)
-			c, err := New(tt.opts...)
+			c, err := NewController(tt.opts...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = c.Close() }()
+			defer func() { _ = c.Shutdown(context.Background()) }()
 			state(t, c, StateIdle, "")
 			err = c.Apply(mustParse(t, idle))
 			s := c.Status()
@@ -95,17 +95,17 @@ func TestNewRefusesOptions(t *testing.T) {
 			if tt.caps != nil {
 				opts = append(opts, WithExperiments(*tt.caps))
 			}
-			c, err := New(opts...)
+			c, err := NewController(opts...)
 			if c != nil || !errors.Is(err, ErrConfig) || err.Error() != tt.want {
 				t.Errorf("New = %v, %v, want %s", c, err, tt.want)
 			}
 		})
 	}
-	c, err := New(WithExperiments(plan.DefaultLimits()), WithLogger(nil))
+	c, err := NewController(WithExperiments(plan.DefaultLimits()), WithLogger(nil))
 	if err != nil {
-		t.Fatalf("New(WithLogger(nil)) = %v, want none", err)
+		t.Fatalf("NewController(WithLogger(nil)) = %v, want none", err)
 	}
-	if err := c.Close(); err != nil {
+	if err := c.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
 }
@@ -261,7 +261,7 @@ func TestSamePlanAgain(t *testing.T) {
 		t.Errorf("the same plan from elsewhere = %v, want %v", err, ErrGeneration)
 	}
 	// Once it has ended it is not in force any more.
-	c.Stop("test")
+	c.StopPlan("test")
 	if err := apply(Source{Name: "api"}); !errors.Is(err, ErrGeneration) {
 		t.Errorf("the same plan after its end = %v, want %v", err, ErrGeneration)
 	}
@@ -303,13 +303,13 @@ func TestStopFrom(t *testing.T) {
 	if err := c.ApplyFrom(Source{Name: "one"}, mustParse(t, idle)); err != nil {
 		t.Fatal(err)
 	}
-	c.StopFrom(Source{Name: "two"}, "not mine")
+	c.StopPlanFrom(Source{Name: "two"}, "not mine")
 	state(t, c, StateRunning, "")
-	c.StopFrom(Source{Name: "one"}, "mine")
+	c.StopPlanFrom(Source{Name: "one"}, "mine")
 	state(t, c, StateStopped, "mine")
-	c.StopFrom(Source{Name: "one"}, "again")
+	c.StopPlanFrom(Source{Name: "one"}, "again")
 	state(t, c, StateStopped, "mine")
-	c.Stop("and again")
+	c.StopPlan("and again")
 	state(t, c, StateStopped, "mine")
 }
 
@@ -421,11 +421,11 @@ func TestNotBefore(t *testing.T) {
 
 // Check says what Apply would, and changes nothing.
 func TestCheck(t *testing.T) {
-	off, err := New()
+	off, err := NewController()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = off.Close() }()
+	defer func() { _ = off.Shutdown(context.Background()) }()
 	if err := off.Check(mustParse(t)); !errors.Is(err, ErrDisabled) {
 		t.Errorf("Check() without the opt-in = %v, want %v", err, ErrDisabled)
 	}
@@ -450,5 +450,5 @@ func TestCheck(t *testing.T) {
 	if err := c.Check(mustParse(t, "generation: 7")); !errors.Is(err, ErrGeneration) {
 		t.Errorf("Check() of the same generation = %v, want %v", err, ErrGeneration)
 	}
-	c.Stop("the test is over")
+	c.StopPlan("the test is over")
 }

@@ -259,7 +259,7 @@ func TestDelayTotal(t *testing.T) {
 	})
 }
 
-// A delay that its limit cuts short, by Stop say, is booked as long as it was.
+// A delay that its limit cuts short, by StopPlan say, is booked as long as it was.
 func TestSpentIsWhatWasInserted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
@@ -273,7 +273,7 @@ func TestSpentIsWhatWasInserted(t *testing.T) {
 			}
 			return d
 		}
-		time.AfterFunc(729500*time.Microsecond, func() { b.c.Stop("enough") })
+		time.AfterFunc(729500*time.Microsecond, func() { b.c.StopPlan("enough") })
 		b.want("stopped on the way", b.span(context.Background(), "a", 700*time.Millisecond), 30*time.Millisecond)
 		if got := b.c.Status().Spent; got != 30*time.Millisecond {
 			t.Errorf("Status().Spent = %v, want 30ms", got)
@@ -297,7 +297,7 @@ func TestProgressCounts(t *testing.T) {
 		if diff := cmp.Diff(want, counts(b.run)); diff != "" {
 			t.Errorf("visits differ, -want +got:\n%s", diff)
 		}
-		if err := b.c.Close(); err != nil {
+		if err := b.c.Shutdown(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		Progress(ctx, "item")

@@ -188,7 +188,7 @@ func TestCallsOfItselfEndAPlan(t *testing.T) {
 				}
 				stop()
 				served.Wait()
-				c.Stop("enough")
+				c.StopPlan("enough")
 			})
 		})
 	}

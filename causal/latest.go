@@ -96,7 +96,7 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 }
 
 // Latest returns a profile that may be older than that of [Controller.Profile], so that it takes 5 ms at most however much
-// there is to compute: that is done on a goroutine of its own, with 5 % of one core on average. After [Controller.Close] it
+// there is to compute: that is done on a goroutine of its own, with 5 % of one core on average. After [Controller.Shutdown] it
 // is not older. Metric readers use it. The profile must not be changed.
 func (c *Controller) Latest() profile.Profile {
 	c.recorder.SawLook()

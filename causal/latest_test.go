@@ -62,12 +62,12 @@ func TestLatest(t *testing.T) {
 	if got := c.Profile(); got.PlanID != "plan-1" {
 		t.Errorf("Profile().PlanID = %q, want that of the plan in force", got.PlanID)
 	}
-	c.Stop("enough")
-	if err := c.Close(); err != nil {
+	c.StopPlan("enough")
+	if err := c.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Latest(); got.PlanID != "plan-1" || got.Ended.IsZero() {
-		t.Errorf("after Close the latest profile is of plan %q and ended at %v, want the last one's", got.PlanID, got.Ended)
+		t.Errorf("after Shutdown the latest profile is of plan %q and ended at %v, want the last one's", got.PlanID, got.Ended)
 	}
 }
 

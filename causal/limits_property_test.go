@@ -76,7 +76,7 @@ type onlooker struct {
 	began     time.Time
 	mu        sync.Mutex
 	inserted  []insertion
-	stopped   time.Time // when Stop returned
+	stopped   time.Time // when StopPlan returned
 	lastRenew time.Time
 	broken    []error
 }
@@ -188,7 +188,7 @@ func (w *onlooker) try(t *testing.T) error {
 		fmt.Sprintf("timing: {warmup: %v, experiment: %v, cooloff: 0s, min_progress: 1}", w.warmup, w.experiment))
 	p.Limits = w.limits
 	source := Source{Name: "test", Lease: w.lease}
-	c.StopFrom(source, "there is none yet")
+	c.StopPlanFrom(source, "there is none yet")
 	if err := c.ApplyFrom(source, p); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (w *onlooker) try(t *testing.T) error {
 		}
 	})
 	time.Sleep(w.stopAt)
-	c.Stop("enough")
+	c.StopPlan("enough")
 	w.stopped = time.Now()
 	wg.Wait()
 	w.check(c.Status(), opens, expires)
@@ -230,8 +230,8 @@ func (w *onlooker) check(s Status, opens, expires time.Time) {
 		w.that(i.start.Before(expires) && w.wall(i.start).Before(expires), "a delay begins after %v, behind the window", at(i.start))
 		// The clock is looked at every 100 ms, and valid every millisecond.
 		w.that(!i.end.After(expires.Add(tick+ms)), "a delay ends %v after the window", i.end.Sub(expires))
-		w.that(!i.start.After(w.stopped), "a delay begins after Stop")
-		w.that(!i.end.After(w.stopped.Add(ms)) || w.stopped.Before(i.start), "a delay ends %v after Stop", i.end.Sub(w.stopped))
+		w.that(!i.start.After(w.stopped), "a delay begins after StopPlan")
+		w.that(!i.end.After(w.stopped.Add(ms)) || w.stopped.Before(i.start), "a delay ends %v after StopPlan", i.end.Sub(w.stopped))
 		if w.lease > 0 {
 			w.that(!i.start.After(w.lastRenew.Add(w.lease)), "a delay begins after %v, and the lease ended after %v", at(i.start), at(w.lastRenew.Add(w.lease)))
 		}
@@ -263,7 +263,7 @@ func (w *onlooker) checkDuty() {
 }
 
 // For any plan and any events meanwhile: no limit is exceeded by more than a wait is too long by,
-// and no delay begins outside of the window, the lease, or after Stop.
+// and no delay begins outside of the window, the lease, or after StopPlan.
 func TestRandomPlansKeepTheirLimits(t *testing.T) {
 	setFlag(t, "rapid.checks", strconv.Itoa(thoroughly(1000, 80)))
 	setFlag(t, "rapid.nofailfile", "true")

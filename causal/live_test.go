@@ -77,7 +77,7 @@ func TestLive(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	c.Stop("measured")
+	c.StopPlan("measured")
 	close(stop)
 	worker.Wait()
 

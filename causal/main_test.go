@@ -55,13 +55,13 @@ const calm = "abort: {p99_ratio: 1000, err_delta: 100%, min_samples: 1}"
 
 func newController(t testing.TB, opts ...Option) *Controller {
 	t.Helper()
-	c, err := New(append([]Option{WithExperiments(wide), WithBreaker(deaf)}, opts...)...)
+	c, err := NewController(append([]Option{WithExperiments(wide), WithBreaker(deaf)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Errorf("Close() = %v", err)
+		if err := c.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown() = %v", err)
 		}
 	})
 	return c

@@ -21,7 +21,7 @@ import (
 // whatever options the program sets. "false", "0" and "no" mean the same, in any case, and so does each unknown value.
 const EnvExperiments = "OTELPROF_EXPERIMENTS"
 
-// An Option sets what [New] makes.
+// An Option sets what [NewController] makes.
 type Option interface{ apply(config) config }
 
 type optionFunc func(config) config

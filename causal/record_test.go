@@ -50,11 +50,11 @@ func withStudy(s study) Option {
 func recording(t *testing.T, opts ...Option) (*Controller, *counted) {
 	t.Helper()
 	s := &counted{windows: make(chan *record.Window, 10)}
-	c, err := New(append(opts, withStudy(s))...)
+	c, err := NewController(append(opts, withStudy(s))...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() { _ = c.Shutdown(context.Background()) })
 	return c, s
 }
 
@@ -105,7 +105,7 @@ func TestRecordTrace(t *testing.T) {
 	if _, err := c.RecordTrace(t.Context(), MaxWindow+1, false); !errors.Is(err, ErrRecording) {
 		t.Errorf("too long: %v, want ErrRecording", err)
 	}
-	if err := c.Close(); err != nil {
+	if err := c.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.RecordTrace(t.Context(), MinWindow, false); !errors.Is(err, ErrRecording) {
@@ -154,12 +154,12 @@ func TestRecordRefused(t *testing.T) {
 		t.Errorf("Record while others trace = %v, want ErrTraced", err)
 	}
 	s.wait = true
-	go func() { _ = c.Close() }()
+	go func() { _ = c.Shutdown(context.Background()) }()
 	if err := c.Record(t.Context(), MaxWindow); !errors.Is(err, ErrRecording) {
 		t.Errorf("Record while the controller is closed = %v, want ErrRecording", err)
 	}
 	if err := c.Record(t.Context(), MinWindow); !errors.Is(err, ErrRecording) {
-		t.Errorf("Record after Close = %v, want ErrRecording", err)
+		t.Errorf("Record after Shutdown = %v, want ErrRecording", err)
 	}
 	t.Setenv(EnvReplay, "off")
 	forbidden, _ := recording(t, WithReplay())

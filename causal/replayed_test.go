@@ -17,11 +17,11 @@ import (
 
 // TestReplayOfAProgram records a program with a lock five times: half of the time is in the region.
 func TestReplayOfAProgram(t *testing.T) {
-	c, err := New()
+	c, err := NewController()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer c.Shutdown(context.Background())
 	tp := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(c.Hook()))
 	defer func() { _ = tp.Shutdown(context.Background()) }()
 	tr := tp.Tracer("shop")

@@ -141,7 +141,7 @@ func TestCallOfItselfIsPaidOnce(t *testing.T) {
 				t.Errorf("call %d: the server was delayed by %v, want about 10ms; its caller by %v more, want nothing", i, server, caller)
 			}
 		}
-		c.Stop("enough")
+		c.StopPlan("enough")
 		time.Sleep(2 * time.Millisecond)
 	})
 }

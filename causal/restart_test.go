@@ -24,10 +24,10 @@ func TestPlanOlderThanTheProcess(t *testing.T) {
 		{"the first it says", nil, nil, ErrRestart},
 		{"the first, restart", []string{"restart: true"}, nil, nil},
 		{"the first, restart: false", []string{"restart: false"}, nil, ErrRestart},
-		{"there was none", nil, func(c *Controller) { c.StopFrom(polled, "there is none") }, nil},
+		{"there was none", nil, func(c *Controller) { c.StopPlanFrom(polled, "there is none") }, nil},
 		{"there was nonsense", nil, func(c *Controller) { c.Reject(polled, errors.New("nonsense")) }, nil},
 		{"there was another one", nil, func(c *Controller) { _ = c.ApplyFrom(polled, mustParse(t, "id: other", idle)) }, nil},
-		{"written before, comes later", []string{issued(20 * time.Minute)}, func(c *Controller) { c.StopFrom(polled, "there is none") }, ErrRestart},
+		{"written before, comes later", []string{issued(20 * time.Minute)}, func(c *Controller) { c.StopPlanFrom(polled, "there is none") }, ErrRestart},
 		{"written since", []string{issued(0)}, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 		}
 		c.run.Load().guard.spent.Add(int64(spent))
 		if i%2 == 1 {
-			c.StopFrom(source, "there is none")
+			c.StopPlanFrom(source, "there is none")
 		}
 	}
 	if got := time.Duration(c.Status().Limits.Total); got != 6*time.Second {
@@ -118,7 +118,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 		t.Errorf("total %v after 7 s were spent, want 3s", got)
 	}
 	c.run.Load().guard.spent.Add(int64(3 * time.Second))
-	c.Stop("enough")
+	c.StopPlan("enough")
 	err := c.Apply(mustParse(t, idle, limits, "seed: 9"))
 	if want := `causal: aborted plan: id "plan-1": it has spent 10s, all of limits.total, another try needs another id`; !errors.Is(err, ErrLatched) || err.Error() != want {
 		t.Errorf("Apply of a plan that has spent all = %v, want %s", err, want)
@@ -132,7 +132,7 @@ func TestLatchOutlivesTheSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.run.Load().endFor(openedError("too slow"))
-	c.StopFrom(Source{Name: "one"}, "there is none")
+	c.StopPlanFrom(Source{Name: "one"}, "there is none")
 	for _, source := range []string{"one", "two"} {
 		if err := c.ApplyFrom(Source{Name: source}, mustParse(t, idle, "seed: 5")); !errors.Is(err, ErrLatched) {
 			t.Errorf("ApplyFrom of %q = %v, want ErrLatched", source, err)

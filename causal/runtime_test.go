@@ -34,7 +34,7 @@ func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.T
 	t.Helper()
 	live.wrappersOnly = false
 	t.Cleanup(func() { live.wrappersOnly = true })
-	c, err := New(WithExperiments(limits))
+	c, err := NewController(WithExperiments(limits))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.T
 	t.Cleanup(func() {
 		cancel()
 		wg.Wait()
-		if err := c.Close(); err != nil {
+		if err := c.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
 		if err := tp.Shutdown(context.Background()); err != nil {
@@ -119,9 +119,9 @@ func TestRuntimeExperiment(t *testing.T) {
 	if p.Handover != profile.HandoverRuntime || p.Delay == 0 {
 		t.Errorf("handover %q, delay %v, want %q, and some", p.Handover, p.Delay, profile.HandoverRuntime)
 	}
-	c.Stop("enough")
+	c.StopPlan("enough")
 	if _, inForce := sched.Growth(); inForce {
-		t.Error("the scheduler goes on after Stop")
+		t.Error("the scheduler goes on after StopPlan")
 	}
 }
 
@@ -316,7 +316,7 @@ func TestRuntimeArrivals(t *testing.T) {
 		}
 	})
 	eventually(t, "delays of arrivals", func() bool { return delayed["request"].Load() > 50 && delayed["critical"].Load() > 50 })
-	c.Stop("enough")
+	c.StopPlan("enough")
 	if n := delayed["urgent"].Load(); n > 0 {
 		t.Errorf("%d requests were delayed whose deadlines were near", n)
 	}
@@ -351,7 +351,7 @@ func TestRuntimeOpenSessionKeepsNoExperiment(t *testing.T) {
 		defer mu.Unlock()
 		return len(known) >= 10
 	})
-	c.Stop("enough")
+	c.StopPlan("enough")
 	eventually(t, "all experiments are forgotten", func() bool {
 		runtime.GC()
 		mu.Lock()

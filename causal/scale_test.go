@@ -148,7 +148,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 	for v.payers.Load() == 0 && v.inserted.Load() == 0 {
 		time.Sleep(100 * time.Microsecond)
 	}
-	b.c.Stop("enough")
+	b.c.StopPlan("enough")
 	ended.Wait()
 	inserted := v.inserted.Load()
 	t.Logf("%d of %d had paid when the plan was stopped", inserted, n)
@@ -160,7 +160,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 	}
 	ended.Wait()
 	if got := v.inserted.Load(); got != inserted {
-		t.Errorf("%d delays after Stop", got-inserted)
+		t.Errorf("%d delays after StopPlan", got-inserted)
 	}
 	b.c.wait.Wait()
 	live.ledgers.clear(clock.Now())

@@ -61,8 +61,8 @@ func TestSignedPlanOfStagingInProduction(t *testing.T) {
 func TestEndedPlanIsNotReplayed(t *testing.T) {
 	file := Source{Name: "file"}
 	for name, end := range map[string]func(c *Controller){
-		"stopped":      func(c *Controller) { c.Stop("by hand") },
-		"withdrawn":    func(c *Controller) { c.StopFrom(file, "the plan file is gone") },
+		"stopped":      func(c *Controller) { c.StopPlan("by hand") },
+		"withdrawn":    func(c *Controller) { c.StopPlanFrom(file, "the plan file is gone") },
 		"replaced":     func(c *Controller) { _ = c.ApplyFrom(file, mustParse(t, "id: another")) },
 		"after a mess": func(c *Controller) { c.Reject(file, errors.New("nonsense")) },
 	} {

@@ -15,7 +15,7 @@ const (
 	StateIdle    State = "idle"    // no plan
 	StateWaiting State = "waiting" // a plan is valid, its time has not come
 	StateRunning State = "running" // experiments run; delays may be inserted
-	StateStopped State = "stopped" // by Stop, a kill switch or an invalid plan
+	StateStopped State = "stopped" // by StopPlan, a kill switch or an invalid plan
 	StateExpired State = "expired" // the plan's time is over
 	StateSpent   State = "spent"   // limits.total is used up
 	StateAborted State = "aborted" // the breaker opened; latched until a new plan id

@@ -73,7 +73,7 @@ func (s *stopping) stops(t *testing.T, c *Controller, delays int, least time.Dur
 		}
 	}
 	asked := time.Now()
-	c.Stop("kill switch")
+	c.StopPlan("kill switch")
 	s.stopped.Store(true)
 	close(s.released)
 	ended.Wait()
@@ -117,7 +117,7 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 		s.End()
 	}
 	if n := later.Load(); n != 0 {
-		t.Errorf("%d delays began after Stop, want 0", n)
+		t.Errorf("%d delays began after StopPlan, want 0", n)
 	}
 }
 
@@ -151,18 +151,18 @@ func TestStopIsFinalConcurrentSafe(t *testing.T) {
 		}
 		time.Sleep(time.Duration(i) * 271 * time.Microsecond)
 		run := c.run.Load()
-		c.Stop("test")
+		c.StopPlan("test")
 		stopped.Store(true)
 		wait.Wait()
-		if err := c.Close(); err != nil {
+		if err := c.Shutdown(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if left := run.influence.Load(); left != nil {
-			t.Fatalf("round %d: %T is left in force after Stop", i, *left)
+			t.Fatalf("round %d: %T is left in force after StopPlan", i, *left)
 		}
 		// A goroutine that is not scheduled for that long looks like a delay, but not so often.
 		if n := late.Load(); n > 5 {
-			t.Errorf("round %d: %d of 40 spans were delayed after Stop", i, n)
+			t.Errorf("round %d: %d of 40 spans were delayed after StopPlan", i, n)
 		}
 	}
 }
@@ -211,8 +211,8 @@ func TestControllerConcurrentSafe(t *testing.T) {
 		_ = c.ApplyFrom(source, mustParse(t, fmt.Sprint("id: f", i), idle))
 		c.Renew(source)
 		c.Reject(source, errors.New("test"))
-		c.Stop("test")
-		c.StopFrom(source, "test")
+		c.StopPlan("test")
+		c.StopPlanFrom(source, "test")
 		time.Sleep(50 * time.Millisecond)
 	})
 	time.Sleep(500 * time.Millisecond)
@@ -220,9 +220,9 @@ func TestControllerConcurrentSafe(t *testing.T) {
 	wait.Wait()
 }
 
-func TestCloseLeavesNoGoroutine(t *testing.T) {
+func TestShutdownLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
-	c, err := New(WithExperiments(wide))
+	c, err := NewController(WithExperiments(wide))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +232,8 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := c.Close(); err != nil {
-			t.Errorf("Close() = %v", err)
+		if err := c.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown() = %v", err)
 		}
 	}
 	state(t, c, StateStopped, "the program ends")
@@ -332,7 +332,7 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 			t.Errorf("Apply of another plan = %v", err)
 		}
 		state(t, c, StateRunning, "")
-		c.Stop("test")
+		c.StopPlan("test")
 		if err := c.Apply(plan("a")); !errors.Is(err, ErrLatched) {
 			t.Errorf("Apply of the aborted plan after another = %v, want %v", err, ErrLatched)
 		}
@@ -422,7 +422,7 @@ func TestAudit(t *testing.T) {
 
 		b.run.dilate(1, sparesNone)
 		b.span(context.Background(), "x", 7*time.Millisecond)
-		c.Stop("it is late")
+		c.StopPlan("it is late")
 		logged("INFO causal: plan ended " + about + " state=stopped reason=it is late spent=7ms")
 
 		c.Reject(Source{Name: "file p"}, errors.New("not a plan"))
@@ -447,16 +447,16 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-func TestNothingRunsAfterClose(t *testing.T) {
-	c, err := New(WithExperiments(wide))
+func TestNothingRunsAfterShutdown(t *testing.T) {
+	c, err := NewController(WithExperiments(wide))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Close(); err != nil {
+	if err := c.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Apply(mustParse(t, "id: late")); !errors.Is(err, ErrDisabled) {
-		t.Errorf("Apply after Close = %v, want %v", err, ErrDisabled)
+		t.Errorf("Apply after Shutdown = %v, want %v", err, ErrDisabled)
 	}
 }
 
@@ -486,7 +486,7 @@ func TestProfileSaysWhyExperimentsEnded(t *testing.T) {
 	if notes := c.Profile().Notes; len(notes) > 0 && strings.Contains(notes[0], "ended") {
 		t.Errorf("while it runs: %q", notes)
 	}
-	c.Stop("by hand")
+	c.StopPlan("by hand")
 	if notes := c.Profile().Notes; len(notes) == 0 || notes[0] != "the experiments have ended, stopped: by hand" {
 		t.Errorf("notes %q, want the reason first", notes)
 	}

@@ -41,7 +41,7 @@ func Example() {
 }
 
 func ExampleSnapshot_Since() {
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +64,7 @@ func ExampleSnapshot_Since() {
 }
 
 func ExampleSnapshot_Buckets() {
-	h, err := otelhdr.New(otelhdr.WithRelativeError(0.1), otelhdr.WithRange(0, 1000))
+	h, err := otelhdr.NewHistogram(otelhdr.WithRelativeError(0.1), otelhdr.WithRange(0, 1000))
 	if err != nil {
 		fmt.Println(err)
 		return

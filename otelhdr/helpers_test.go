@@ -31,9 +31,9 @@ func forEachKind(t *testing.T, f func(t *testing.T, create func(...Option) recor
 
 func mustNew(tb testing.TB, opts ...Option) *Histogram {
 	tb.Helper()
-	h, err := New(opts...)
+	h, err := NewHistogram(opts...)
 	if err != nil {
-		tb.Fatalf("New: %v", err)
+		tb.Fatalf("NewHistogram: %v", err)
 	}
 	return h
 }

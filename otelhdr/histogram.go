@@ -26,8 +26,8 @@ type Histogram struct {
 	equivalent Equivalent
 }
 
-// New returns an empty histogram for a single writer, or an error that wraps [ErrConfig].
-func New(opts ...Option) (*Histogram, error) {
+// NewHistogram returns an empty histogram for a single writer, or an error that wraps [ErrConfig].
+func NewHistogram(opts ...Option) (*Histogram, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (f optionFunc) apply(c config) config { return f(c) }
 
 // WithRelativeError asks for buckets whose middle is no further than e, a fraction, from any value in them: 0.01 is
 // 1 %. The histogram keeps the next finer error of the form 0.5/2^k, which RelativeError reports; storage doubles with
-// every k. New rejects an e outside [1e-6, 0.1].
+// every k. NewHistogram rejects an e outside [1e-6, 0.1].
 //
 // Default: 0.001, of which the layout makes 0.5/512.
 func WithRelativeError(e float64) Option {
@@ -77,7 +77,7 @@ func WithRelativeError(e float64) Option {
 
 // WithSignificantDigits asks for the buckets that HdrHistogram has for as many significant decimal digits and 1 as its
 // lowest discernible value, so that counts go from one to the other bucket by bucket. The relative error is 0.5/2^k
-// with k = 4, 7, 10, 14, 17 for 1 to 5 digits. New rejects any other number.
+// with k = 4, 7, 10, 14, 17 for 1 to 5 digits. NewHistogram rejects any other number.
 //
 // Of this option and [WithRelativeError] the last one holds. Default, if neither is used: an error of 0.001.
 func WithSignificantDigits(digits int) Option {
@@ -111,7 +111,7 @@ func WithEquivalent(e Equivalent) Option {
 
 // WithRange limits storage to the values in [lowest, highest], widened to whole buckets: the Range method reports the
 // result. Values outside are still counted, see [Snapshot.Underflow] and [Snapshot.Overflow], and still belong to the
-// sum, the minimum and the maximum. New rejects lowest > highest.
+// sum, the minimum and the maximum. NewHistogram rejects lowest > highest.
 //
 // Default: all of uint64.
 func WithRange(lowest, highest uint64) Option {

@@ -26,7 +26,7 @@ func TestOptionsRejected(t *testing.T) {
 		{"both", []Option{WithRange(2, 1), WithRelativeError(1)}, []string{"relative error 1:", "range [2, 1]:"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := New(tt.opts...)
+			h, err := NewHistogram(tt.opts...)
 			c, errConcurrent := NewConcurrent(tt.opts...)
 			if h != nil || c != nil {
 				t.Errorf("a histogram in spite of the options")

@@ -176,10 +176,10 @@ func FuzzRecordPercentile(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 0, 3}, 99.0, 0.1)
 	f.Add([]byte{7, 255, 255, 255, 255, 255, 255, 255, 255, 3, 1, 2, 3, 4}, 100.0, 0.01)
 	f.Fuzz(func(t *testing.T, data []byte, p, relativeError float64) {
-		h, err := New(WithRelativeError(relativeError))
+		h, err := NewHistogram(WithRelativeError(relativeError))
 		c, errConcurrent := NewConcurrent(WithRelativeError(relativeError))
 		if (err == nil) != (errConcurrent == nil) {
-			t.Fatalf("New: %v, NewConcurrent: %v", err, errConcurrent)
+			t.Fatalf("NewHistogram: %v, NewConcurrent: %v", err, errConcurrent)
 		}
 		if err != nil {
 			return

@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleSummary() {
-	h, err := otelhdr.New(otelhdr.WithRelativeError(0.01))
+	h, err := otelhdr.NewHistogram(otelhdr.WithRelativeError(0.01))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -56,7 +56,7 @@ func ExampleSummary() {
 }
 
 func ExampleSnapshot_BucketPercentiles() {
-	h, err := otelhdr.New(otelhdr.WithRelativeError(0.1), otelhdr.WithRange(50, 1000))
+	h, err := otelhdr.NewHistogram(otelhdr.WithRelativeError(0.1), otelhdr.WithRange(50, 1000))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -94,7 +94,7 @@ func ExampleConcurrent_Recorder() {
 }
 
 func ExampleHistogram_Time() {
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		fmt.Println(err)
 		return

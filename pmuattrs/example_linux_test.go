@@ -22,7 +22,7 @@ func ExampleNewHook() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = hook.Close() }()
+	defer func() { _ = hook.Shutdown(context.Background()) }()
 	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(hook))
 	defer func() { _ = tp.Shutdown(context.Background()) }()
 

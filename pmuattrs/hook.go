@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/spans"
@@ -102,9 +103,14 @@ func (h *Hook) Events() []Event { return h.threads.Events() }
 // does not have, or why there are no counters at all. It is nil if nothing is missing.
 func (h *Hook) Reason() error { return h.reason }
 
-// Close closes the counters of all threads. Spans that are open end as ones that could not be
-// counted, and those that begin later are not measured.
-func (h *Hook) Close() error { return h.threads.Close() }
+// Shutdown closes the counters of all threads. Spans that are open end as ones that could not be
+// counted, and those that begin later are not measured. If the kernel hangs, it returns soon after ctx has ended.
+func (h *Hook) Shutdown(ctx context.Context) error {
+	if err := ending.Within(ctx, h.threads.Close); err != nil {
+		return fmt.Errorf("pmuattrs: shutdown: %w", err)
+	}
+	return nil
+}
 
 // A measurement is one span of the sample while it is open.
 type measurement struct {

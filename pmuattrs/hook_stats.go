@@ -26,8 +26,8 @@ var reasons = [outcomes]string{
 	crowded:        "crowded",
 }
 
-// HookStats counts the spans of the sample since [NewHook], by what came of them.
-type HookStats struct {
+// Stats counts the spans of the sample since [NewHook], by what came of them.
+type Stats struct {
 	// Counted spans have counts. Those of the next seven have none.
 	Counted uint64
 	// OtherGoroutine: they ended on another goroutine than they began.
@@ -52,9 +52,9 @@ type HookStats struct {
 }
 
 // Stats returns the counts so far.
-func (h *Hook) Stats() HookStats {
+func (h *Hook) Stats() Stats {
 	of := func(o outcome) uint64 { return h.outcomes[o].Load() }
-	return HookStats{
+	return Stats{
 		Counted:        of(counted),
 		OtherGoroutine: of(otherGoroutine),
 		OtherThread:    of(otherThread),

@@ -80,7 +80,7 @@ func realHook(t testing.TB, opts ...HookOption) *Hook {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
+		if err := h.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -141,7 +141,7 @@ func TestHookSetsAttributes(t *testing.T) {
 	if diff := cmp.Diff(want, attributesOf(t, ended, "price")); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
-	if got, want := h.Stats(), (HookStats{Counted: 1, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{Counted: 1, Threads: ThreadStats{Open: 1}}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 }
@@ -150,11 +150,11 @@ func TestHookSetsAttributes(t *testing.T) {
 func TestHookInvalid(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*Reading)
-		want   HookStats
+		want   Stats
 	}{
-		"multiplexed":  {func(r *Reading) { r.values.Running-- }, HookStats{Multiplexed: 1}},
-		"implausible":  {func(r *Reading) { r.values.Counts[0] = 0 }, HookStats{Implausible: 1}},
-		"other thread": {func(r *Reading) { r.of.opened++ }, HookStats{OtherThread: 1}},
+		"multiplexed":  {func(r *Reading) { r.values.Running-- }, Stats{Multiplexed: 1}},
+		"implausible":  {func(r *Reading) { r.values.Counts[0] = 0 }, Stats{Implausible: 1}},
+		"other thread": {func(r *Reading) { r.of.opened++ }, Stats{OtherThread: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			threads := newFakeThreads([]Event{Cycles, Instructions}, 1000, 2500)
@@ -204,8 +204,8 @@ func TestHookUnread(t *testing.T) {
 	if goroutine.Known() && isLocked() { // see measurement.unlock
 		t.Error("the goroutine is still locked")
 	}
-	if err := h.Close(); err != nil || !threads.closed {
-		t.Errorf("Close() = %v, closed %t", err, threads.closed)
+	if err := h.Shutdown(context.Background()); err != nil || !threads.closed {
+		t.Errorf("Shutdown() = %v, closed %t", err, threads.closed)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestHookEndOnOtherGoroutine(t *testing.T) {
 		t.Error("the next span did not unlock the goroutine")
 	}
 	span(tr, "request") // not measured any more
-	if got, want := h.Stats(), (HookStats{Counted: 1, OtherGoroutine: 1, Moving: 1, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{Counted: 1, OtherGoroutine: 1, Moving: 1, Threads: ThreadStats{Open: 1}}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 }
@@ -299,7 +299,7 @@ func TestHookLocksFewGoroutines(t *testing.T) {
 		s.End()
 	}
 	span(tr, "later")
-	if got, want := h.Stats(), (HookStats{Counted: uint64(room) + 1, Crowded: 5, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{Counted: uint64(room) + 1, Crowded: 5, Threads: ThreadStats{Open: 1}}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	if got := held.Load(); got != before || isLocked() {

@@ -108,7 +108,7 @@ func TestUnlockedEndOnOtherGoroutine(t *testing.T) {
 	if isLocked() {
 		t.Error("the goroutine is locked")
 	}
-	if got, want := h.Stats(), (HookStats{OtherGoroutine: 3, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{OtherGoroutine: 3, Threads: ThreadStats{Open: 1}}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	for _, s := range ended.Ended() {

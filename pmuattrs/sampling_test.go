@@ -82,7 +82,7 @@ func TestNewHookRejects(t *testing.T) {
 	} {
 		h, err := NewHook(opt)
 		if err == nil {
-			_ = h.Close()
+			_ = h.Shutdown(context.Background())
 		}
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), text) {
 			t.Errorf("NewHook = %v, want an error that wraps ErrConfig and says %q", err, text)

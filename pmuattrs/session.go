@@ -50,7 +50,7 @@ func NewSession(events ...Event) (*Session, error) {
 	}
 	s := &Session{counters: counters, reason: reason}
 	for range counters.Events() {
-		h, err := otelhdr.New()
+		h, err := otelhdr.NewHistogram()
 		if err != nil {
 			return nil, errors.Join(err, counters.Close())
 		}

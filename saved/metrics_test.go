@@ -87,7 +87,7 @@ func (e export) line(t *testing.T) string {
 // durations has n values, 1000 ns apart.
 func durations(t *testing.T, n uint64) *otelhdr.Snapshot {
 	t.Helper()
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestMetrics(t *testing.T) {
 
 // TestRelativeError checks the bound over the ranges of nanoseconds to hours.
 func TestRelativeError(t *testing.T) {
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}

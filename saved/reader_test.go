@@ -314,7 +314,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestIntervals(t *testing.T) {
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (r *regions) of(key regionKey, scope instrumentation.Scope, kind trace.Span
 		}
 		scope = instrumentation.Scope{}
 	}
-	h, err := otelhdr.New() // without options there is nothing to reject
+	h, err := otelhdr.NewHistogram() // without options there is nothing to reject
 	if err != nil {
 		h = new(otelhdr.Histogram)
 	}

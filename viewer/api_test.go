@@ -73,7 +73,7 @@ func TestBins(t *testing.T) {
 			t.Errorf("binIndex(%d) = %d, want %d", next-1, got, i)
 		}
 	}
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}

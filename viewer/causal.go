@@ -94,7 +94,7 @@ func (h *Handler) stopPlan(w http.ResponseWriter, r *http.Request) {
 	if !h.withCausal(w) || (h.config.token != "" && !h.checkToken(w, r)) {
 		return
 	}
-	h.causal.Stop("stopped by the viewer")
+	h.causal.StopPlan("stopped by the viewer")
 	h.profiles.expire()
 	h.writePlan(w)
 }

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -216,11 +217,11 @@ func btoi(b bool) int {
 
 // The status has the author, the delay spent of the budget, the time left and the events.
 func TestPlanTellsTheStory(t *testing.T) {
-	c, err := causal.New(causal.WithExperiments(plan.DefaultLimits()))
+	c, err := causal.NewController(causal.WithExperiments(plan.DefaultLimits()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
+	defer func() { _ = c.Shutdown(context.Background()) }()
 	h := testHandler(t, c, WithToken(testToken))
 	const path = "/api/v1/causal/plan"
 	decode[planJSON](t, ask(t, h, "PUT", path, testPlan("p1"), bearer(testToken)), 200)
@@ -289,7 +290,7 @@ func TestPlanSigned(t *testing.T) {
 
 // The controller of the causal package itself, which has not opted in.
 func TestRealController(t *testing.T) {
-	c, err := causal.New()
+	c, err := causal.NewController()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func figuresOf(s *otelhdr.Snapshot) figuresJSON {
 // compared makes a case whose windows hold these values; early are there before the first window.
 func compared(t *testing.T, name string, early, before, after []uint64) comparedCase {
 	t.Helper()
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestCumulative(t *testing.T) {
 // TestCoarseBuckets checks that they have all values, in order, and that their middles are near.
 func TestCoarseBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h, err := otelhdr.New()
+		h, err := otelhdr.NewHistogram()
 		if err != nil {
 			t.Fatal(err)
 		}

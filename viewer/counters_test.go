@@ -12,7 +12,7 @@ import (
 func TestRegionsHaveCounters(t *testing.T) {
 	h := testHandler(t, nil)
 	counts := func(e pmuattrs.Event, values ...uint64) pmuattrs.EventCounts {
-		hist, err := otelhdr.New()
+		hist, err := otelhdr.NewHistogram()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ type experiments interface {
 	CheckFrom(causal.Source, *plan.Plan) error
 	ApplyFrom(causal.Source, *plan.Plan) error
 	Reject(causal.Source, error)
-	Stop(reason string)
+	StopPlan(reason string)
 }
 
 var _ experiments = (*causal.Controller)(nil)

@@ -109,7 +109,7 @@ func testSessions(n int) fakeStore {
 func testRegions(t *testing.T) []spans.RegionStats {
 	t.Helper()
 	region := func(name string, kind trace.SpanKind, scale uint64, self time.Duration) spans.RegionStats {
-		h, err := otelhdr.New()
+		h, err := otelhdr.NewHistogram()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func (f *fakeExperiments) Reject(s causal.Source, err error) {
 	f.rejected = append(f.rejected, s.Name+": "+err.Error())
 }
 
-func (f *fakeExperiments) Stop(reason string) {
+func (f *fakeExperiments) StopPlan(reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stopped = append(f.stopped, reason)
@@ -199,7 +199,7 @@ func (f *fakeExperiments) Stop(reason string) {
 func testHandler(t *testing.T, e experiments, opts ...Option) *Handler {
 	t.Helper()
 	regions := testRegions(t)
-	h, err := New(Sources{
+	h, err := NewHandler(Sources{
 		Regions: func() []spans.RegionStats { return regions },
 		Dropped: func() spans.Dropped { return spans.Dropped{QueueFull: 3} },
 		Store:   testSessions(300),

@@ -128,15 +128,15 @@ func TestConfig(t *testing.T) {
 		"path":        {WithHosts("a/b")},
 		"two":         {WithHosts("a b"), WithToken("")},
 	} {
-		if _, err := New(ok, opts...); !errors.Is(err, ErrConfig) {
+		if _, err := NewHandler(ok, opts...); !errors.Is(err, ErrConfig) {
 			t.Errorf("%s: error %v, want ErrConfig", name, err)
 		}
 	}
-	_, err := New(Sources{})
+	_, err := NewHandler(Sources{})
 	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Sources.Regions nil: must be set") || !strings.Contains(err.Error(), "Sources.Store nil") {
 		t.Errorf("no sources: %v", err)
 	}
-	h, err := New(ok, WithHosts("viewer.test"))
+	h, err := NewHandler(ok, WithHosts("viewer.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestPanickingSource(t *testing.T) {
 	old := otel.GetErrorHandler()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) { reports++ }))
 	defer otel.SetErrorHandler(old)
-	h, err := New(Sources{Regions: func() []spans.RegionStats { panic("broken") }, Store: fakeStore{}}, WithHosts("viewer.test"))
+	h, err := NewHandler(Sources{Regions: func() []spans.RegionStats { panic("broken") }, Store: fakeStore{}}, WithHosts("viewer.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +162,9 @@ func TestPanickingSource(t *testing.T) {
 	checkEqual(t, "reports", reports, 1)
 }
 
-func TestListen(t *testing.T) {
+func TestServer(t *testing.T) {
 	h := testHandler(t, nil)
-	s, err := Listen("127.0.0.1:0", h)
+	s, err := NewServer("127.0.0.1:0", h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestListen(t *testing.T) {
 	checkEqual(t, "other host", get("evil.example"), 403)
 
 	addr := strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/")
-	if _, err := Listen(addr, h); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), addr) {
+	if _, err := NewServer(addr, h); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), addr) {
 		t.Errorf("busy port: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -204,27 +204,27 @@ func TestListen(t *testing.T) {
 	}
 }
 
-func TestListenBadAddress(t *testing.T) {
+func TestServerBadAddress(t *testing.T) {
 	h := testHandler(t, nil)
 	for _, addr := range []string{
 		"", ":8080", "0.0.0.0:0", "[::]:0", "192.168.1.2:0", "example.com:0", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", "localhost.:0", "[::1%lo]:0",
 	} {
-		s, err := Listen(addr, h)
+		s, err := NewServer(addr, h)
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `"`+addr+`"`) {
-			t.Errorf("Listen(%q): %v, want ErrConfig with the address", addr, err)
+			t.Errorf("NewServer(%q): %v, want ErrConfig with the address", addr, err)
 		}
 		if err == nil {
 			_ = s.Shutdown(t.Context())
 		}
 	}
-	if _, err := Listen("127.0.0.1:0", nil); !errors.Is(err, ErrConfig) {
+	if _, err := NewServer("127.0.0.1:0", nil); !errors.Is(err, ErrConfig) {
 		t.Errorf("nil handler: %v", err)
 	}
 }
 
 func TestShutdownEndsSlowRequests(t *testing.T) {
 	begun, leave := make(chan struct{}), make(chan struct{})
-	s, err := Listen("localhost:0", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	s, err := NewServer("localhost:0", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(begun)
 		<-leave
 	}))

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -68,7 +69,7 @@ func (h *Handler) lastHighRate(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) sampleHighRate(r *http.Request, d time.Duration) (*stacks.Recording, error) {
 	start := time.Now()
-	p, err := highrate.Start()
+	p, err := highrate.NewProfiler()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (h *Handler) sampleHighRate(r *http.Request, d time.Duration) (*stacks.Reco
 	case <-timer.C:
 	case <-r.Context().Done():
 	}
-	if err := p.Stop(); err != nil {
+	if err := p.Shutdown(context.WithoutCancel(r.Context())); err != nil {
 		return nil, err
 	}
 	stats := p.Stats()

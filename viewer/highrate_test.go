@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +12,11 @@ import (
 
 // The process is sampled for real while a goroutine computes.
 func TestHighRateStacks(t *testing.T) {
-	p, err := highrate.Start()
+	p, err := highrate.NewProfiler()
 	if err != nil {
 		testutil.Lacks(t, "SAMPLES", err.Error())
 	}
-	if err := p.Stop(); err != nil {
+	if err := p.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	h, _ := stacksHandler(t)

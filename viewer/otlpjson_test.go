@@ -78,7 +78,7 @@ func TestSessionAsOTLPWithoutIDs(t *testing.T) {
 			{Name: "SELECT", Parent: 1, Scope: other, Attributes: []attribute.KeyValue{attribute.String("service.name", "db")}},
 		},
 	}
-	h, err := New(Sources{
+	h, err := NewHandler(Sources{
 		Regions: func() []spans.RegionStats { return nil }, Store: fakeStore{s}, Service: "shop",
 	}, WithHosts("viewer.test"))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const maxPageBytes = 265_000
 
 func TestPage(t *testing.T) {
-	h, err := New(Sources{
+	h, err := NewHandler(Sources{
 		Regions: func() []spans.RegionStats { return nil }, Store: fakeStore{}, Service: `<script>"shop"`,
 	}, WithHosts("viewer.test"))
 	if err != nil {

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +20,13 @@ const checkPath = "/api/v1/causal/plan/check"
 
 // A plan's effects are described in words, and nothing is done.
 func TestCheckPlan(t *testing.T) {
-	c, err := causal.New(causal.WithExperiments(plan.Limits{
+	c, err := causal.NewController(causal.WithExperiments(plan.Limits{
 		PerSpan: plan.Duration(time.Millisecond), PerTrace: plan.Duration(time.Second), Duty: 0.5, Total: plan.Duration(7 * time.Second),
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
+	defer func() { _ = c.Shutdown(context.Background()) }()
 	h := testHandler(t, c, WithToken(testToken)) // which it does not need
 	type answer struct {
 		Plan    *plan.Plan

@@ -58,7 +58,7 @@ func (s savedExperiments) Status() causal.Status {
 func (s savedExperiments) Profile() profile.Profile                  { return s.profile }
 func (s savedExperiments) ApplyFrom(causal.Source, *plan.Plan) error { return errSaved }
 func (s savedExperiments) Reject(causal.Source, error)               {}
-func (s savedExperiments) Stop(string)                               {}
+func (s savedExperiments) StopPlan(string)                           {}
 
 // savedStacks have one window, all of the recording, and no sessions.
 type savedStacks struct{ recording *stacks.Recording }
@@ -67,8 +67,8 @@ func (s savedStacks) Snapshot(time.Duration) *stacks.Recording { return s.record
 
 func (s savedStacks) Session(spans.SessionID) (*stacks.Tree, bool) { return nil, false }
 
-func (s savedStacks) Status() stacks.Status {
-	return stacks.Status{State: stacks.Closed, Reason: "these are saved data"}
+func (s savedStacks) Stats() stacks.Stats {
+	return stacks.Stats{State: stacks.Closed, Reason: "these are saved data"}
 }
 
 // savedSchedule has one window, all of the trace.

@@ -18,7 +18,7 @@ func TestSaved(t *testing.T) {
 	tree := stacks.NewTree()
 	tree.Add([]stacks.Frame{stacks.NewFrame("sum", "a.go", 7)}, stacks.Weight{Samples: 5, Nanos: 5e7})
 	regions := testRegions(t)
-	h, err := New(Sources{
+	h, err := NewHandler(Sources{
 		Regions: func() []spans.RegionStats { return regions },
 		Store:   testSessions(1),
 		Saved: &Saved{
@@ -59,7 +59,7 @@ func TestSaved(t *testing.T) {
 // TestRuns checks that each run answers for itself, independently of the other views.
 func TestRuns(t *testing.T) {
 	regions := testRegions(t)
-	h, err := New(Sources{
+	h, err := NewHandler(Sources{
 		Regions: func() []spans.RegionStats { return regions }, Store: testSessions(1),
 		Saved: &Saved{Runs: []Run{{Name: "monday", Regions: regions[:1], RelativeError: 0.004}, {Name: "tuesday", Regions: regions}}},
 	}, WithHosts("viewer.test"))

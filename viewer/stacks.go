@@ -18,14 +18,14 @@ import (
 type sampled interface {
 	Snapshot(last time.Duration) *stacks.Recording
 	Session(id spans.SessionID) (*stacks.Tree, bool)
-	Status() stacks.Status
+	Stats() stacks.Stats
 }
 
 // stacksJSON answers GET /api/v1/stacks and GET /api/v1/regions/{name}/stacks.
 type stacksJSON struct {
 	// Region is the name, and empty for the process.
-	Region string        `json:"region"`
-	Status stacks.Status `json:"status"`
+	Region string       `json:"region"`
+	Status stacks.Stats `json:"status"`
 	// Start, DurationNs and CPUNs are of the time that was asked for.
 	Start      time.Time `json:"start"`
 	DurationNs int64     `json:"duration_ns"`
@@ -117,7 +117,7 @@ func (h *Handler) sessionStacks(w http.ResponseWriter, r *http.Request) {
 	total := tree.Total()
 	name := "session " + id.String()
 	h.writeStacks(w, q, name, &stacks.Recording{
-		Hz: h.stacks.Status().Hz, CPU: time.Duration(total.Nanos), Origin: stacks.ThisProcess(h.service),
+		Hz: h.stacks.Stats().Hz, CPU: time.Duration(total.Nanos), Origin: stacks.ThisProcess(h.service),
 		Regions: []stacks.RegionTree{{Region: spans.Region{Name: name}, Tree: tree}},
 	})
 }
@@ -143,7 +143,7 @@ func (h *Handler) writeStacks(w http.ResponseWriter, q stacksRequest, name strin
 		render(w, "stacks.svg", "image/svg+xml", func(w io.Writer) error { return merged.WriteSVG(w, title) })
 	default:
 		out := stacksJSON{
-			Region: name, Status: h.stacks.Status(), Start: r.Start.UTC(), DurationNs: int64(r.Duration), Hz: r.Hz, CPUNs: int64(r.CPU), Lost: r.Lost,
+			Region: name, Status: h.stacks.Stats(), Start: r.Start.UTC(), DurationNs: int64(r.Duration), Hz: r.Hz, CPUNs: int64(r.CPU), Lost: r.Lost,
 			Regions: make([]stacksRegionJSON, len(r.Regions)), Tree: merged,
 		}
 		for i, region := range r.Regions {

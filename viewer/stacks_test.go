@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -39,7 +40,7 @@ func (f *fakeStacks) Session(id spans.SessionID) (*stacks.Tree, bool) {
 	return f.Snapshot(0).Regions[0].Tree, id == testID(1)
 }
 
-func (f *fakeStacks) Status() stacks.Status { return stacks.Status{State: stacks.Running, Hz: 100} }
+func (f *fakeStacks) Stats() stacks.Stats { return stacks.Stats{State: stacks.Running, Hz: 100} }
 
 // stacksAnswer is stacksJSON as a client reads it.
 type stacksAnswer struct {
@@ -154,12 +155,12 @@ func TestPageKnowsOfStacks(t *testing.T) {
 
 // A real profiler serves through the sources.
 func TestStacksOfAProfiler(t *testing.T) {
-	p, err := stacks.New(stacks.WithPaused())
+	p, err := stacks.NewProfiler(stacks.WithPaused())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	h, err := New(Sources{Regions: func() []spans.RegionStats { return nil }, Store: fakeStore{}, Stacks: p}, WithHosts("viewer.test"))
+	defer p.Shutdown(context.Background())
+	h, err := NewHandler(Sources{Regions: func() []spans.RegionStats { return nil }, Store: fakeStore{}, Stacks: p}, WithHosts("viewer.test"))
 	if err != nil {
 		t.Fatal(err)
 	}

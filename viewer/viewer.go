@@ -2,8 +2,8 @@
 // backend: the latency and self time of every region, the tree-timeline of single
 // sessions, merged call stacks, and the causal profile.
 //
-// [New] makes an http.Handler that can be mounted at any prefix of an existing server;
-// [Listen] serves one on a loopback address of its own.
+// [NewHandler] makes an http.Handler that can be mounted at any prefix of an existing server;
+// [NewServer] serves one on a loopback address of its own.
 //
 // # Safety
 //
@@ -98,9 +98,9 @@ type Handler struct {
 	broken  sync.Once // one report for all panics of the sources
 }
 
-// New returns the handler for these sources. It returns an error that wraps [ErrConfig]
+// NewHandler returns the handler for these sources. It returns an error that wraps [ErrConfig]
 // if a source is missing or an option's value is not allowed.
-func New(src Sources, opts ...Option) (*Handler, error) {
+func NewHandler(src Sources, opts ...Option) (*Handler, error) {
 	var problems []error
 	if src.Regions == nil {
 		problems = append(problems, fmt.Errorf("%w: Sources.Regions nil: must be set", ErrConfig))

@@ -15,7 +15,7 @@ import (
 )
 
 func TestProducer(t *testing.T) {
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func inPlace(t *testing.T, first string, f func(p *place), opts ...remote.Option
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := resource.NewSchemaless(attribute.String("service.name", "remotetest"))
-		c, err := causal.New(causal.WithExperiments(plan.DefaultLimits()), causal.WithResource(r))
+		c, err := causal.NewController(causal.WithExperiments(plan.DefaultLimits()), causal.WithResource(r))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func inPlace(t *testing.T, first string, f func(p *place), opts ...remote.Option
 		f(p)
 		cancel()
 		<-p.done
-		if err := c.Close(); err != nil {
+		if err := c.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -355,7 +355,7 @@ func TestFileLeavesOthersAlone(t *testing.T) {
 
 // A file's plan that is refused by the controller stops what runs and is not tried again.
 func TestFileIsRefused(t *testing.T) {
-	c, err := causal.New()
+	c, err := causal.NewController()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func (s *Sink) Unchanged() {
 func (s *Sink) None(reason string) {
 	s.answered()
 	s.seen, s.outcome = false, nil
-	s.controller.StopFrom(s.source, reason)
+	s.controller.StopPlanFrom(s.source, reason)
 }
 
 // Missed notes that no answer came, or one that cannot be parsed. The lease is not renewed.
@@ -151,7 +151,7 @@ func (s *Sink) end() {
 		s.latch(v)
 		return
 	}
-	s.controller.StopFrom(s.source, "the plan's source has ended")
+	s.controller.StopPlanFrom(s.source, "the plan's source has ended")
 }
 
 // latch ends the plan after a panic, for good. What panicked may be a logger, so the plan ends
@@ -160,7 +160,7 @@ func (s *Sink) latch(v any) {
 	stack := make([]byte, 4096)
 	stack = stack[:runtime.Stack(stack, false)]
 	s.broken = fmt.Errorf("%s: panic: %v: its plans are refused until the program starts anew", s.source.Name, v)
-	s.controller.StopFrom(s.source, s.broken.Error())
+	s.controller.StopPlanFrom(s.source, s.broken.Error())
 	s.controller.Heard(s.source, s.broken)
 	defer func() { _ = recover() }()
 	s.controller.Reject(s.source, s.broken)

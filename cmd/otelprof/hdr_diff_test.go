@@ -11,7 +11,7 @@ import (
 func TestJudgeFiles(t *testing.T) {
 	file := func(middles ...uint64) (f histogramFile) {
 		for _, m := range middles {
-			h, err := otelhdr.New()
+			h, err := otelhdr.NewHistogram()
 			if err != nil {
 				t.Fatal(err)
 			}

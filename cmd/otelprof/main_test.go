@@ -35,7 +35,7 @@ func TestNines(t *testing.T) {
 			t.Errorf("nines(%v) = %v, want %v", percent, got, want)
 		}
 	}
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestNines(t *testing.T) {
 func TestMergeLayouts(t *testing.T) {
 	var files []histogramFile
 	for i, digits := range []int{2, 3, 1} {
-		h, err := otelhdr.New(otelhdr.WithSignificantDigits(digits))
+		h, err := otelhdr.NewHistogram(otelhdr.WithSignificantDigits(digits))
 		if err != nil {
 			t.Fatal(err)
 		}

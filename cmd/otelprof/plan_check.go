@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -58,11 +59,11 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 
 // checkCaps lets a controller judge: its ranges are the ones that count.
 func checkCaps(caps explain.Caps) error {
-	controller, err := causal.New(causal.WithExperiments(caps.Limits), causal.WithBreaker(caps.Breaker))
+	controller, err := causal.NewController(causal.WithExperiments(caps.Limits), causal.WithBreaker(caps.Breaker))
 	if err != nil {
 		return usagef("caps: %v", err)
 	}
-	return controller.Close()
+	return controller.Shutdown(context.Background())
 }
 
 func said(before, text string) string {

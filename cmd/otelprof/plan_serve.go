@@ -109,7 +109,7 @@ func readToken(name string) (string, error) {
 }
 
 func (c *call) serve(ctx context.Context, addr, plan string, opts []planserver.Option, log *slog.Logger) error {
-	s, err := planserver.New(opts...)
+	s, err := planserver.NewServer(opts...)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func followPlan(ctx context.Context, s *planserver.Server, name string, log *slo
 		}
 		last = sum
 		if len(document) == 0 || s.Push(document, signature, from) != nil { // which is in the audit
-			s.Stop(from)
+			s.StopPlan(from)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestStacksShowGoroutines(t *testing.T) {
 	go func() { hung(quit); close(ended) }()
 	t.Cleanup(func() { close(quit); <-ended })
 
-	page, err := viewer.New(viewer.Sources{Regions: func() []spans.RegionStats { return nil }, Store: spans.NewRing(1 << 20)})
+	page, err := viewer.NewHandler(viewer.Sources{Regions: func() []spans.RegionStats { return nil }, Store: spans.NewRing(1 << 20)})
 	if err != nil {
 		t.Fatal(err)
 	}

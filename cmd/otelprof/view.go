@@ -77,7 +77,7 @@ made of them. Ctrl-C ends it.
 		if err != nil {
 			return err
 		}
-		server, err := viewer.Listen(*listen, h)
+		server, err := viewer.NewServer(*listen, h)
 		if errors.Is(err, viewer.ErrConfig) {
 			return usagef("listen: %v", strings.TrimPrefix(err.Error(), viewer.ErrConfig.Error()+": "))
 		}
@@ -142,7 +142,7 @@ func newSavedViewer(d savedData, runs []viewer.Run, traceURL string) (*viewer.Ha
 	if traceURL != "" {
 		opts = append(opts, viewer.WithTraceURL(traceURL))
 	}
-	return viewer.New(viewer.Sources{
+	return viewer.NewHandler(viewer.Sources{
 		Regions:  func() []spans.RegionStats { return d.Regions },
 		Dropped:  func() spans.Dropped { return d.Dropped },
 		Counters: func() []pmuattrs.RegionCounters { return d.Counters },

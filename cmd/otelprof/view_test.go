@@ -322,14 +322,14 @@ func fetch(url string) (string, error) {
 
 // TestViewExecutionTrace checks that an execution trace is shown, alone and beside other files.
 func TestViewExecutionTrace(t *testing.T) {
-	recorder, err := schedule.New()
+	recorder, err := schedule.NewRecorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer recorder.Stop()
+	defer recorder.Shutdown(context.Background())
 	var events bytes.Buffer
 	if err := rtrace.Start(&events); err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func TestViewExecutionTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := viewer.Listen("127.0.0.1:0", h)
+	server, err := viewer.NewServer("127.0.0.1:0", h)
 	if err != nil {
 		t.Fatal(err)
 	}

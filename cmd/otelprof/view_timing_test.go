@@ -88,7 +88,7 @@ func viewLoad(b *testing.B, sessions int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	server, err := viewer.Listen("127.0.0.1:0", h)
+	server, err := viewer.NewServer("127.0.0.1:0", h)
 	if err != nil {
 		b.Fatal(err)
 	}

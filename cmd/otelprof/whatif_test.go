@@ -81,13 +81,13 @@ func shareLock(ctx context.Context, in func(context.Context, string, func(contex
 
 // TestWhatifLive asks a program that runs what it would be if it were built in another way, and about a function.
 func TestWhatifLive(t *testing.T) {
-	c, err := causal.New()
+	c, err := causal.NewController()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const token = "the-token-of-the-tests"
 	tp := spans.Wrap(nil, spans.WithHook(c.Hook()))
-	h, err := viewer.New(viewer.Sources{Regions: tp.Regions, Store: tp.Store(), Causal: c}, viewer.WithToken(token))
+	h, err := viewer.NewHandler(viewer.Sources{Regions: tp.Regions, Store: tp.Store(), Causal: c}, viewer.WithToken(token))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestWhatifLive(t *testing.T) {
 		s.Close()
 		stop()
 		running.Wait()
-		if err := errors.Join(tp.Shutdown(context.Background()), c.Close()); err != nil {
+		if err := errors.Join(tp.Shutdown(context.Background()), c.Shutdown(context.Background())); err != nil {
 			t.Error(err)
 		}
 	})

@@ -139,7 +139,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	loadCtx, endLoad := context.WithCancel(background)
 	defer endLoad()
 	defer context.AfterFunc(ctx, func() {
-		_ = prof.Causal().Close() // it has nothing to say
+		_ = prof.Causal().Shutdown(background) // it has nothing to say
 		endLoad()
 	})()
 	err = load.Run(loadCtx)

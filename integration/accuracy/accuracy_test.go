@@ -183,12 +183,12 @@ func TestServe(t *testing.T) {
 // idle is a hook that does nothing.
 func idle(t *testing.T) spans.Hook {
 	t.Helper()
-	c, err := causal.New()
+	c, err := causal.NewController()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
+		if err := c.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ func (l *lab) record(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	c, err := causal.New() // a hook that does nothing, so that spans cost the same
+	c, err := causal.NewController() // a hook that does nothing, so that spans cost the same
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (l *lab) record(dir string) error {
 	}
 	var t tally
 	l.makeFaster(&t, p)
-	if err := errors.Join(p.end(), c.Close()); err != nil {
+	if err := errors.Join(p.end(), c.Shutdown(context.Background())); err != nil {
 		return err
 	}
 	return l.writeTruth(filepath.Join(dir, "truth.txt"), &t, loud)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -187,7 +188,7 @@ func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
 	if mode == profile.ModeReplay {
 		return l.predictReplay()
 	}
-	c, err := causal.New(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
+	c, err := causal.NewController(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
 	if err != nil {
 		return profile.Profile{}, err
 	}
@@ -199,7 +200,7 @@ func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
 	if err := p.end(); err != nil {
 		return profile, err
 	}
-	return profile, c.Close()
+	return profile, c.Shutdown(context.Background())
 }
 
 // caps are the limits of experiments, wide, since this is no service.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"math"
 	"slices"
 	"time"
@@ -11,7 +12,7 @@ import (
 // realize makes the regions faster, one after the other, and measures by how much the period
 // shrinks. The windows without take turns with those with.
 func (l *lab) realize(t *tally) error {
-	c, err := causal.New() // a hook that does nothing, so that spans cost the same
+	c, err := causal.NewController() // a hook that does nothing, so that spans cost the same
 	if err != nil {
 		return err
 	}
@@ -20,7 +21,7 @@ func (l *lab) realize(t *tally) error {
 	if err := p.end(); err != nil {
 		return err
 	}
-	return c.Close()
+	return c.Shutdown(context.Background())
 }
 
 // makeFaster does what realize says in a program that runs.

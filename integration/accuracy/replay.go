@@ -43,7 +43,7 @@ func (l *lab) made() string {
 
 // predictReplay records the program while it runs, and returns the profile.
 func (l *lab) predictReplay() (profile.Profile, error) {
-	c, err := causal.New()
+	c, err := causal.NewController()
 	if err != nil {
 		return profile.Profile{}, err
 	}
@@ -54,7 +54,7 @@ func (l *lab) predictReplay() (profile.Profile, error) {
 		err = c.Record(context.Background(), l.recording)
 		profile = c.Profile()
 	}
-	return profile, errors.Join(err, p.end(), c.Close())
+	return profile, errors.Join(err, p.end(), c.Shutdown(context.Background()))
 }
 
 // enough reports whether a verdict has as many windows as it takes.

@@ -115,7 +115,7 @@ func (l *lab) in(s shape, f func(*program, *causal.Controller) error) error {
 	if s.procs > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(s.procs))
 	}
-	c, err := causal.New()
+	c, err := causal.NewController()
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (l *lab) in(s shape, f func(*program, *causal.Controller) error) error {
 	w.shape = s
 	p := start(w, c.Hook())
 	time.Sleep(warmUp)
-	return errors.Join(f(p, c), p.end(), c.Close())
+	return errors.Join(f(p, c), p.end(), c.Shutdown(context.Background()))
 }
 
 // ask records the usual program and asks about the other one, as otelprof whatif does of a program that runs.

@@ -22,7 +22,7 @@ func savedRegions(t *testing.T, times float64, names ...string) []spans.RegionSt
 	t.Helper()
 	var out []spans.RegionStats
 	for i, name := range names {
-		h, err := otelhdr.New()
+		h, err := otelhdr.NewHistogram()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -113,9 +114,9 @@ func TestBrowserHighRate(t *testing.T) {
 		p.inspect(t, "highrate-refused")
 	})
 	t.Run("taken", func(t *testing.T) {
-		here, err := highrate.Start()
+		here, err := highrate.NewProfiler()
 		if err == nil {
-			err = here.Stop()
+			err = here.Shutdown(context.Background())
 		}
 		stop, ended := make(chan struct{}), make(chan struct{})
 		go func() { // something to sample

@@ -93,11 +93,11 @@ func newPage(t testing.TB, url string) *page {
 // served opens a viewer of these sources.
 func served(t testing.TB, src viewer.Sources) *page {
 	t.Helper()
-	h, err := viewer.New(src)
+	h, err := viewer.NewHandler(src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := viewer.Listen("127.0.0.1:0", h)
+	server, err := viewer.NewServer("127.0.0.1:0", h)
 	if err != nil {
 		t.Fatal(err)
 	}

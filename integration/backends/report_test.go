@@ -26,7 +26,7 @@ func knownProfile(t testing.TB) profile.Profile {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	base := 20 * time.Millisecond
-	latencies, err := otelhdr.New()
+	latencies, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}

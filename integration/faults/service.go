@@ -157,7 +157,7 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 	took := time.Since(started)
 	last := s.state()
 	last.Took = took
-	_ = controller.Close()
+	_ = controller.Shutdown(context.Background())
 	return json.NewEncoder(stdout).Encode(last)
 }
 

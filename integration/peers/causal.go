@@ -72,13 +72,13 @@ func withCausal(name string, opts ...causal.Option) *side {
 }
 
 func controlled(name string, opts ...causal.Option) (*side, *causal.Controller) {
-	c, err := causal.New(opts...)
+	c, err := causal.NewController(opts...)
 	if err != nil {
 		panic(err) // the options are constants in range
 	}
 	s := withoutSessions(name, spans.WithHook(c.Hook()))
 	end := s.close
-	s.close = func() error { return errors.Join(end(), c.Close()) }
+	s.close = func() error { return errors.Join(end(), c.Shutdown(context.Background())) }
 	return s, c
 }
 

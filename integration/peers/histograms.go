@@ -74,7 +74,7 @@ func each(values []uint64, record func(uint64)) {
 }
 
 func mustOtelhdr(opts ...otelhdr.Option) *otelhdr.Histogram {
-	h, err := otelhdr.New(append(opts, otelhdr.WithSignificantDigits(3))...)
+	h, err := otelhdr.NewHistogram(append(opts, otelhdr.WithSignificantDigits(3))...)
 	if err != nil {
 		panic(err) // the options are valid
 	}

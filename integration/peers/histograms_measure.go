@@ -174,7 +174,7 @@ const conversionScale = 8
 // conversionLine returns the worst relative error of values that went through a histogram and then through an exponential
 // one, beside the bound that [otelhdr.Snapshot.Exponential] gives.
 func conversionLine(asked float64) (string, error) {
-	h, err := otelhdr.New(otelhdr.WithRelativeError(asked))
+	h, err := otelhdr.NewHistogram(otelhdr.WithRelativeError(asked))
 	if err != nil {
 		return "", err
 	}

@@ -69,7 +69,7 @@ func (r valueRange) options() []otelhdr.Option {
 }
 
 func (r valueRange) plain() (op func(int), keep func()) {
-	h, err := otelhdr.New(r.options()...)
+	h, err := otelhdr.NewHistogram(r.options()...)
 	if err != nil {
 		panic(err) // the options are valid
 	}

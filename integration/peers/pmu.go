@@ -31,7 +31,7 @@ func pmuFigures() []figure {
 	if h.Source() == pmuattrs.SourceUsage {
 		sampled = "pmu_hook_fallback"
 	}
-	_ = h.Close() // nothing was measured
+	_ = h.Shutdown(context.Background()) // nothing was measured
 
 	// What a hook costs that has nothing to do drowns in what recording and sessions do, so these are left out.
 	filter := spans.WithSessionFilter(func(context.Context, string) bool { return false })
@@ -73,6 +73,6 @@ func withHook(s sdktrace.Sampler, n int, opts ...spans.Option) *side {
 	}
 	ours := withSessions(fmt.Sprintf("otelprof-%s-1in%d", h.Source(), n), s, append(opts, spans.WithHook(h))...)
 	end := ours.close
-	ours.close = func() error { return errors.Join(end(), h.Close()) }
+	ours.close = func() error { return errors.Join(end(), h.Shutdown(context.Background())) }
 	return ours
 }

@@ -42,7 +42,7 @@ func stacksFigures() []figure {
 }
 
 func mustProfiler(opts ...stacks.Option) *stacks.Profiler {
-	p, err := stacks.New(opts...)
+	p, err := stacks.NewProfiler(opts...)
 	if err != nil {
 		panic(err) // the options are in range
 	}
@@ -57,7 +57,7 @@ func labeled(s sdktrace.Sampler) *side {
 	ours := withSessions("otelprof-stacks", s, spans.WithHook(p.Hook()), none)
 	ours.lost = nil
 	end := ours.close
-	ours.close = func() error { return errors.Join(end(), p.Close()) }
+	ours.close = func() error { return errors.Join(end(), p.Shutdown(context.Background())) }
 	return ours
 }
 
@@ -90,7 +90,7 @@ func profiled() *side {
 			p.Pause()
 			return errResume
 		},
-		close: p.Close,
+		close: func() error { return p.Shutdown(context.Background()) },
 	}
 }
 

@@ -128,11 +128,11 @@ func empty(ctx context.Context, b *browser, into string, out io.Writer) error {
 			return err
 		}
 	}
-	h, err := viewer.New(viewer.Sources{Regions: func() []spans.RegionStats { return nil }, Store: spans.NewRing(1 << 20)})
+	h, err := viewer.NewHandler(viewer.Sources{Regions: func() []spans.RegionStats { return nil }, Store: spans.NewRing(1 << 20)})
 	if err != nil {
 		return err
 	}
-	server, err := viewer.Listen("127.0.0.1:0", h)
+	server, err := viewer.NewServer("127.0.0.1:0", h)
 	if err != nil {
 		return fmt.Errorf("viewer: %w", err)
 	}

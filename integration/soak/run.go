@@ -192,7 +192,7 @@ func (w *watch) look() {
 // end holds the plan against its limits.
 func (w *watch) end() {
 	w.look()
-	w.controller.Stop("the next one")
+	w.controller.StopPlan("the next one")
 	status, profile := w.controller.Status(), w.controller.Profile()
 	w.spent += status.Spent
 	w.experiments += profile.Experiments

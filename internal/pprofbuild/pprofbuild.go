@@ -17,8 +17,8 @@ type Builder struct {
 	locations map[Frame]*profile.Location
 }
 
-// New returns a builder for a profile without locations.
-func New(p *profile.Profile) *Builder {
+// NewBuilder returns a builder for a profile without locations.
+func NewBuilder(p *profile.Profile) *Builder {
 	return &Builder{Profile: p, functions: map[Frame]*profile.Function{}, locations: map[Frame]*profile.Location{}}
 }
 

@@ -116,7 +116,7 @@ func values(n int) []uint64 {
 
 func snapshotOf(t testing.TB, list []uint64, opts ...otelhdr.Option) *otelhdr.Snapshot {
 	t.Helper()
-	h, err := otelhdr.New(opts...)
+	h, err := otelhdr.NewHistogram(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestEncodeErrors(t *testing.T) {
 	if _, err := Encode(snapshotOf(t, []uint64{1 << 63})); !errors.Is(err, ErrValue) {
 		t.Errorf("Encode of 2^63: %v, want an error that wraps ErrValue", err)
 	}
-	h, err := otelhdr.New()
+	h, err := otelhdr.NewHistogram()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 func BenchmarkSpan(b *testing.B) {
 	for _, mode := range []string{"without", "off", "on"} {
 		b.Run("recorder="+mode, func(b *testing.B) {
-			r, err := New()
+			r, err := NewRecorder()
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -25,7 +25,7 @@ func BenchmarkSpan(b *testing.B) {
 				if err := r.Start(); err != nil {
 					b.Fatal(err)
 				}
-				defer r.Stop()
+				defer r.Shutdown(context.Background())
 			}
 			tp := spans.Wrap(noop.NewTracerProvider(), opts...)
 			defer func() { _ = tp.Shutdown(context.Background()) }()

@@ -2,7 +2,7 @@
 // run, and was blocked, and by what. It reads that from the Go scheduler's own events, so the
 // figures are exact, not sampled, and come after the fact.
 //
-//	r, err := schedule.New(schedule.WithThreshold(time.Second))
+//	r, err := schedule.NewRecorder(schedule.WithThreshold(time.Second))
 //	if err != nil {
 //		return err
 //	}
@@ -10,7 +10,7 @@
 //	if err := r.Start(); err != nil { // keeps the last ten seconds
 //		return err
 //	}
-//	defer r.Stop()
+//	defer r.Shutdown(ctx)
 //	…
 //	report, err := r.Snapshot(ctx) // now
 //	slow := r.Slow()               // when a session last took more than a second

@@ -112,7 +112,7 @@ func (a *analysis) offCPU() *profile.Profile {
 	for _, g := range a.goroutines {
 		a.waits.count(g, a.last)
 	}
-	b := pprofbuild.New(&profile.Profile{
+	b := pprofbuild.NewBuilder(&profile.Profile{
 		SampleType:    []*profile.ValueType{{Type: "off_cpu", Unit: "nanoseconds"}},
 		PeriodType:    &profile.ValueType{Type: "context_switch", Unit: "count"},
 		Period:        1, // none is left out

@@ -209,7 +209,7 @@ func waitForLock(d time.Duration) {
 }
 
 func TestRecorderOffCPU(t *testing.T) {
-	r, err := New()
+	r, err := NewRecorder()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -33,7 +34,7 @@ type Recorder struct {
 	// snapshots were taken, failed were not.
 	snapshots, failed atomic.Uint64
 
-	// switching is held by Start and Stop.
+	// switching is held by Start and Shutdown.
 	switching sync.Mutex
 	// turn is held by the goroutine that uses flight: one at a time, so that memory is bounded.
 	turn   chan struct{}
@@ -43,9 +44,9 @@ type Recorder struct {
 	end       context.CancelCauseFunc
 }
 
-// New returns a recorder that is off. It returns an error that wraps [ErrConfig] if an option's value
+// NewRecorder returns a recorder that is off. It returns an error that wraps [ErrConfig] if an option's value
 // is not allowed.
-func New(opts ...Option) (*Recorder, error) {
+func NewRecorder(opts ...Option) (*Recorder, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
@@ -76,13 +77,21 @@ func (r *Recorder) Start() error {
 	return nil
 }
 
-// Stop ends recording, and with [ErrNotRecording] a snapshot that is being taken. What was recorded is
-// gone; [Recorder.Slow] keeps its report. It does nothing while the recorder is off.
-func (r *Recorder) Stop() {
+// Shutdown ends recording, and with [ErrNotRecording] a snapshot that is being taken. What was recorded is
+// gone; [Recorder.Slow] keeps its report. It does nothing while the recorder is off. If the runtime hangs, it returns soon after ctx
+// has ended.
+func (r *Recorder) Shutdown(ctx context.Context) error {
+	if err := ending.Within(ctx, r.stop); err != nil {
+		return fmt.Errorf("schedule: shutdown: %w", err)
+	}
+	return nil
+}
+
+func (r *Recorder) stop() error {
 	r.switching.Lock()
 	defer r.switching.Unlock()
 	if !r.on.Swap(false) {
-		return
+		return nil
 	}
 	r.end(ErrNotRecording)
 	r.slow.watching.Wait()
@@ -90,6 +99,7 @@ func (r *Recorder) Stop() {
 	r.flight.Stop()
 	r.flight = nil
 	<-r.turn
+	return nil
 }
 
 // Recording reports whether the recorder is on.

@@ -25,14 +25,14 @@ import (
 // recording returns a recorder that is on, and a tracer of scope "test" whose regions it follows.
 func recording(t testing.TB, opts ...Option) (*Recorder, oteltrace.Tracer) {
 	t.Helper()
-	r, err := New(opts...)
+	r, err := NewRecorder(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.Stop)
+	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
 	return r, newTracer(t, r)
 }
 
@@ -220,7 +220,7 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 }
 
 func TestRegionsOutsideTheSums(t *testing.T) {
-	r, err := New()
+	r, err := NewRecorder()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestRegionsOutsideTheSums(t *testing.T) {
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.Stop)
+	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
 	partial.End()
 	_, open := tr.Start(t.Context(), "open")
 	defer open.End()
@@ -296,14 +296,14 @@ func TestReportIsJSON(t *testing.T) {
 }
 
 func TestRecorderOff(t *testing.T) {
-	r, err := New()
+	r, err := NewRecorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Snapshot(t.Context()); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("Snapshot before Start = %v, want ErrNotRecording", err)
 	}
-	r.Stop()
+	r.Shutdown(context.Background())
 	for range 2 {
 		if err := r.Start(); err != nil {
 			t.Fatal(err)
@@ -311,8 +311,8 @@ func TestRecorderOff(t *testing.T) {
 		if err := r.Start(); err != nil {
 			t.Errorf("second Start: %v", err)
 		}
-		r.Stop()
-		r.Stop()
+		r.Shutdown(context.Background())
+		r.Shutdown(context.Background())
 	}
 	if r.Recording() {
 		t.Error("Recording = true after Stop")
@@ -325,14 +325,14 @@ func TestOneFlightRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Stop()
-	r, err := New()
+	r, err := NewRecorder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Start(); err == nil || !strings.Contains(err.Error(), "schedule: start:") {
 		t.Errorf("Start beside another flight recorder = %v, want an error that says so", err)
 	}
-	r.Stop()
+	r.Shutdown(context.Background())
 }
 
 func TestSnapshotEnds(t *testing.T) {
@@ -379,7 +379,7 @@ func TestRecorderConcurrentSafe(t *testing.T) {
 	})
 	users.Go(func() {
 		for range 3 {
-			r.Stop()
+			r.Shutdown(context.Background())
 			if err := r.Start(); err != nil {
 				t.Errorf("Start: %v", err)
 			}
@@ -390,7 +390,7 @@ func TestRecorderConcurrentSafe(t *testing.T) {
 
 func TestOptionsMustBeInRange(t *testing.T) {
 	for _, o := range []Option{WithWindow(time.Millisecond), WithWindow(time.Hour), WithMaxBytes(1), WithMaxBytes(1 << 30), WithThreshold(-1)} {
-		if r, err := New(o); r != nil || !errors.Is(err, ErrConfig) {
+		if r, err := NewRecorder(o); r != nil || !errors.Is(err, ErrConfig) {
 			t.Errorf("New = %v, %v: want an error that wraps ErrConfig", r, err)
 		}
 	}

@@ -11,7 +11,7 @@ var (
 	ErrConfig = errors.New("stacks: configuration")
 	// ErrBusy is returned while other code in this process holds the CPU profile.
 	ErrBusy = errors.New("stacks: cpu profile: already taken in this process")
-	// ErrClosed is returned after Close.
+	// ErrClosed is returned after Shutdown.
 	ErrClosed = errors.New("stacks: profiler: closed")
 )
 

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestOrigin(t *testing.T) {
 		}
 	}
 	p, _ := testProfiler(t, WithPaused(), WithService("shop"))
-	defer p.Close()
+	defer p.Shutdown(context.Background())
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func newProfileBuilder(r *Recording) *profileBuilder {
 		p.Comments = append(p.Comments, lostComment+strconv.FormatInt(r.Lost, 10))
 	}
 	p.Comments = append(p.Comments, originComments(r.Origin)...)
-	return &profileBuilder{pprofbuild.New(p), map[int]bool{}}
+	return &profileBuilder{pprofbuild.NewBuilder(p), map[int]bool{}}
 }
 
 // name puts the name of a region into the comments, once.

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -8,22 +9,23 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // A Profiler takes samples of what the processors do for this process, without a break, and
 // counts each for the region of its goroutine:
 //
-//	p, err := stacks.New()
+//	p, err := stacks.NewProfiler()
 //	if err != nil {
 //		return err
 //	}
-//	defer p.Close()
+//	defer p.Shutdown(ctx)
 //	tp := spans.Wrap(base, spans.WithHook(p.Hook()))
 //
 // A process has one CPU profile. While the profiler has it, runtime/pprof and net/http/pprof answer
 // that it is in use; mount [Profiler.ServeHTTP] as /debug/pprof/profile in place of
-// net/http/pprof's. While other code holds the profile, the profiler waits, [Profiler.Status]
+// net/http/pprof's. While other code holds the profile, the profiler waits, [Profiler.Stats]
 // reports [Busy], and it tries again with every window.
 //
 // At 100 Hz a sample takes some ten microseconds in each 10 ms of processor time, so about a
@@ -32,7 +34,7 @@ type Profiler struct {
 	config config
 	origin Origin // of its recordings
 	hook   *hook
-	stop   chan struct{} // closed by Close
+	stop   chan struct{} // closed by Shutdown
 	done   chan struct{} // closed when run has returned
 
 	// control is held while sampling is switched on or off, and mu while samples are added or
@@ -49,7 +51,7 @@ type Profiler struct {
 	mu      sync.Mutex
 	sampler *sampler
 	history []*window // the oldest first
-	status  Status
+	stats   Stats
 }
 
 // A State is what a [Profiler] does.
@@ -62,12 +64,12 @@ const (
 	Paused State = "paused"
 	// Busy is the state while other code in the process holds the CPU profile.
 	Busy State = "busy"
-	// Closed is the state after [Profiler.Close].
+	// Closed is the state after [Profiler.Shutdown].
 	Closed State = "closed"
 )
 
-// Status is how a [Profiler] is doing. Counts are since [New].
-type Status struct {
+// Stats are how a [Profiler] is doing. Counts are since [NewProfiler].
+type Stats struct {
 	State State `json:"state"`
 	// Reason says why it is busy.
 	Reason string        `json:"reason,omitempty"`
@@ -91,9 +93,9 @@ type Status struct {
 	SessionsRefused uint64 `json:"sessions_refused"`
 }
 
-// New starts a profiler, with one goroutine and, while samples are taken, another. The error wraps
+// NewProfiler starts a profiler, with one goroutine and, while samples are taken, another. The error wraps
 // [ErrConfig]. A CPU profile that other code holds is no error.
-func New(opts ...Option) (*Profiler, error) {
+func NewProfiler(opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
@@ -107,7 +109,7 @@ func New(opts ...Option) (*Profiler, error) {
 		done:    make(chan struct{}),
 		paused:  c.paused,
 		sampler: newSampler(c.hz, h),
-		status:  Status{State: Paused, Since: time.Now(), Hz: c.hz, Window: c.window},
+		stats:   Stats{State: Paused, Since: time.Now(), Hz: c.hz, Window: c.window},
 	}
 	if !p.paused {
 		p.begin()
@@ -235,13 +237,13 @@ func (p *Profiler) ended() {
 func (p *Profiler) become(s State, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.status.State != s {
-		p.status.Since = time.Now()
+	if p.stats.State != s {
+		p.stats.Since = time.Now()
 		if s == Busy {
-			p.status.Pauses++
+			p.stats.Pauses++
 		}
 	}
-	p.status.State, p.status.Reason = s, reason
+	p.stats.State, p.stats.Reason = s, reason
 }
 
 func (p *Profiler) read(done chan<- struct{}) {
@@ -295,14 +297,22 @@ func (p *Profiler) Resume() error {
 }
 
 func (p *Profiler) busy() error {
-	if s := p.Status(); s.State == Busy {
+	if s := p.Stats(); s.State == Busy {
 		return fmt.Errorf("%w: %s", ErrBusy, s.Reason)
 	}
 	return nil
 }
 
-// Close ends sampling and all goroutines of the profiler. What was sampled can still be read.
-func (p *Profiler) Close() error {
+// Shutdown ends sampling and all goroutines of the profiler. What was sampled can still be read. If the runtime hangs, Shutdown
+// returns soon after ctx has ended.
+func (p *Profiler) Shutdown(ctx context.Context) error {
+	if err := ending.Within(ctx, p.close); err != nil {
+		return fmt.Errorf("stacks: shutdown: %w", err)
+	}
+	return nil
+}
+
+func (p *Profiler) close() error {
 	p.control.Lock()
 	was := p.closed
 	p.closed = true
@@ -315,10 +325,10 @@ func (p *Profiler) Close() error {
 	return nil
 }
 
-// Status returns how the profiler is doing.
-func (p *Profiler) Status() Status {
+// Stats returns how the profiler is doing.
+func (p *Profiler) Stats() Stats {
 	p.mu.Lock()
-	s := p.status
+	s := p.stats
 	p.mu.Unlock()
 	h := p.hook
 	s.Elsewhere, s.Foreign = h.elsewhere.Load(), h.foreign.Load()

@@ -100,7 +100,7 @@ func withSource(s source) Option {
 func testProfiler(t *testing.T, opts ...Option) (*Profiler, *fakeSource) {
 	t.Helper()
 	src := new(fakeSource)
-	p, err := New(append([]Option{withSource(src)}, opts...)...)
+	p, err := NewProfiler(append([]Option{withSource(src)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func testProfiler(t *testing.T, opts ...Option) (*Profiler, *fakeSource) {
 func TestWindowsAndHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t, WithWindow(5*time.Second), WithHistory(10*time.Second))
-		defer p.Close()
+		defer p.Shutdown(context.Background())
 		l := p.hook.add(spans.Region{Name: "op"})
 		for i := range 4 {
 			src.sample(10*(i+1), l.labels, here())
@@ -127,9 +127,9 @@ func TestWindowsAndHistory(t *testing.T) {
 		if r := p.Snapshot(3 * time.Second); r.Process().Total().Samples != 41 || r.Duration != 5*time.Second {
 			t.Errorf("last 3 s: %v in %v, want the 41 samples of the last window", r.Process().Total(), r.Duration)
 		}
-		s := p.Status()
+		s := p.Stats()
 		if s.State != Running || s.Samples != 104 || s.Lost != 8 || s.Sampled != 1040*time.Millisecond {
-			t.Errorf("status %+v", s)
+			t.Errorf("stats %+v", s)
 		}
 		if f := op.table.frames[0]; !strings.HasSuffix(f.Func, "stacks.here") || f.File != "profiler_test.go" {
 			t.Errorf("frame %+v", f)
@@ -141,7 +141,7 @@ func TestWindowsAndHistory(t *testing.T) {
 func TestSnapshotIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t)
-		defer p.Close()
+		defer p.Shutdown(context.Background())
 		time.Sleep(time.Second)
 		src.sample(3, nil, here())
 		if got := p.Snapshot(0).Process().Total().Samples; got != 3 {
@@ -161,8 +161,8 @@ func TestSnapshotIsFresh(t *testing.T) {
 func TestPauseAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t, WithPaused(), WithRate(200))
-		defer p.Close()
-		if s := p.Status(); s.State != Paused || src.taken || p.hook.on.Load() {
+		defer p.Shutdown(context.Background())
+		if s := p.Stats(); s.State != Paused || src.taken || p.hook.on.Load() {
 			t.Errorf("paused at first: %+v", s)
 		}
 		for range 2 {
@@ -173,7 +173,7 @@ func TestPauseAndResume(t *testing.T) {
 		src.sample(5, nil, here())
 		p.Pause()
 		p.Pause()
-		if s := p.Status(); s.State != Paused || src.taken || s.Samples != 5 || p.hook.on.Load() {
+		if s := p.Stats(); s.State != Paused || src.taken || s.Samples != 5 || p.hook.on.Load() {
 			t.Errorf("paused: %+v, taken %v", s, src.taken)
 		}
 		time.Sleep(time.Minute)
@@ -186,13 +186,13 @@ func TestPauseAndResume(t *testing.T) {
 func TestSomebodyElseProfiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &fakeSource{busy: true}
-		p, err := New(withSource(src))
+		p, err := NewProfiler(withSource(src))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer p.Close()
-		if s := p.Status(); s.State != Busy || !strings.Contains(s.Reason, "already in use") || s.Pauses != 1 {
-			t.Errorf("status %+v", s)
+		defer p.Shutdown(context.Background())
+		if s := p.Stats(); s.State != Busy || !strings.Contains(s.Reason, "already in use") || s.Pauses != 1 {
+			t.Errorf("stats %+v", s)
 		}
 		const want = "stacks: cpu profile: already taken in this process: cpu profiling already in use"
 		if err := p.Resume(); !errors.Is(err, ErrBusy) || err.Error() != want {
@@ -206,7 +206,7 @@ func TestSomebodyElseProfiles(t *testing.T) {
 		src.mu.Unlock()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if s := p.Status(); s.State != Running || s.Reason != "" {
+		if s := p.Stats(); s.State != Running || s.Reason != "" {
 			t.Errorf("when it is free again: %+v", s)
 		}
 	})
@@ -216,12 +216,12 @@ func TestSomebodyElseProfiles(t *testing.T) {
 func TestSomebodyElseStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t)
-		defer p.Close()
+		defer p.Shutdown(context.Background())
 		src.sample(5, nil, here())
 		src.steal()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if s := p.Status(); s.State != Busy || s.Samples != 5 || p.hook.on.Load() {
+		if s := p.Stats(); s.State != Busy || s.Samples != 5 || p.hook.on.Load() {
 			t.Errorf("stopped by another: %+v", s)
 		}
 		p.Pause()
@@ -238,7 +238,7 @@ func TestSomebodyElseStops(t *testing.T) {
 func TestRecordingWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t, WithPaused())
-		defer p.Close()
+		defer p.Shutdown(context.Background())
 		l := p.hook.add(spans.Region{Name: "op"})
 		go func() {
 			time.Sleep(time.Second)
@@ -248,7 +248,7 @@ func TestRecordingWhilePaused(t *testing.T) {
 		if err := p.Record(t.Context(), &b, 12*time.Second); err != nil {
 			t.Fatal(err)
 		}
-		if s := p.Status(); s.State != Paused || src.taken {
+		if s := p.Stats(); s.State != Paused || src.taken {
 			t.Errorf("afterwards: %+v, taken %v", s, src.taken)
 		}
 		r, err := Read(&b)
@@ -274,17 +274,17 @@ func TestRecordingEnds(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(time.Second)
-			p.Close()
+			p.Shutdown(context.Background())
 		}()
 		if err := p.Record(t.Context(), new(bytes.Buffer), time.Minute); !errors.Is(err, ErrClosed) {
 			t.Errorf("closed in between: %v, want ErrClosed", err)
 		}
-		p.Close()
+		p.Shutdown(context.Background())
 		if err := p.Record(t.Context(), new(bytes.Buffer), time.Minute); !errors.Is(err, ErrClosed) {
 			t.Errorf("closed: %v, want ErrClosed", err)
 		}
-		if err := p.Resume(); !errors.Is(err, ErrClosed) || p.Status().State != Closed {
-			t.Errorf("resume when closed: %v, %v", err, p.Status().State)
+		if err := p.Resume(); !errors.Is(err, ErrClosed) || p.Stats().State != Closed {
+			t.Errorf("resume when closed: %v, %v", err, p.Stats().State)
 		}
 		p.Pause()
 	})
@@ -293,7 +293,7 @@ func TestRecordingEnds(t *testing.T) {
 func TestSessionTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t)
-		defer p.Close()
+		defer p.Shutdown(context.Background())
 		tr := testTracer(t, p.Hook())
 		ctx, root := tr.Start(ContextWithSession(t.Context()), "root")
 		id := sessionID(ctx)
@@ -329,7 +329,7 @@ func TestOptions(t *testing.T) {
 		{WithWindow(time.Millisecond), "stacks: configuration: window 1ms: must be in [1s, 1m]"},
 		{WithHistory(time.Second), "stacks: configuration: history 1s: must be in [5s, 1h], from one window on"},
 	} {
-		if _, err := New(tc.opt); !errors.Is(err, ErrConfig) || err.Error() != tc.want {
+		if _, err := NewProfiler(tc.opt); !errors.Is(err, ErrConfig) || err.Error() != tc.want {
 			t.Errorf("New: %v, want %s", err, tc.want)
 		}
 	}
@@ -337,11 +337,11 @@ func TestOptions(t *testing.T) {
 
 func TestHandlerRefuses(t *testing.T) {
 	src := &fakeSource{busy: true}
-	p, err := New(withSource(src))
+	p, err := NewProfiler(withSource(src))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
+	defer p.Shutdown(context.Background())
 	for query, want := range map[string]int{"seconds=0": 400, "seconds=x": 400, "seconds=3601": 400, "seconds=1": 409} {
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, httptest.NewRequest("GET", "/debug/pprof/profile?"+query, nil))

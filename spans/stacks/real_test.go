@@ -31,13 +31,13 @@ import (
 
 func start(t *testing.T, opts ...stacks.Option) (*stacks.Profiler, trace.Tracer) {
 	t.Helper()
-	p, err := stacks.New(opts...)
+	p, err := stacks.NewProfiler(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))
-	t.Cleanup(func() { p.Close(); tp.Shutdown(context.Background()) })
-	if s := p.Status(); s.State == stacks.Busy {
+	t.Cleanup(func() { p.Shutdown(context.Background()); tp.Shutdown(context.Background()) })
+	if s := p.Stats(); s.State == stacks.Busy {
 		testutil.Lacks(t, "CPUPROFILE", "the CPU profile is already taken, as with -cpuprofile: "+s.Reason)
 	}
 	return p, tp.Tracer("test")
@@ -97,8 +97,8 @@ func TestSamplesAccounted(t *testing.T) {
 			p, _ := start(t, stacks.WithRate(hz))
 			before := turns(t)
 			burnSine(forTime(time.Second))
-			p.Close()
-			ended, s := turns(t)-before, p.Status()
+			p.Shutdown(context.Background())
+			ended, s := turns(t)-before, p.Stats()
 			if s.CPU == 0 {
 				testutil.Lacks(t, "RUSAGE", "the processor time of the process is not known here")
 			}
@@ -280,7 +280,7 @@ func TestHandlerTees(t *testing.T) {
 	if samples == 0 {
 		t.Errorf("%d samples with both labels, want some:\n%v", samples, got)
 	}
-	if s := p.Status(); s.State != stacks.Running {
+	if s := p.Stats(); s.State != stacks.Running {
 		t.Errorf("afterwards: %+v", s)
 	}
 }

@@ -52,11 +52,11 @@ func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profi
 
 // Record is [Profiler.Record] for a process that has no profiler: it makes one for the time.
 func Record(ctx context.Context, w io.Writer, d time.Duration) error {
-	p, err := New(WithPaused())
+	p, err := NewProfiler(WithPaused())
 	if err != nil {
 		return err
 	}
-	defer p.Close() //nolint:errcheck // It has no errors.
+	defer p.Shutdown(context.WithoutCancel(ctx)) //nolint:errcheck // It waits until it has ended.
 	return p.Record(ctx, w, d)
 }
 

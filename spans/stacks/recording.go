@@ -153,10 +153,10 @@ func (p *Profiler) beginWindow() { p.sampler.current = newWindow() }
 func (p *Profiler) endWindow() {
 	w := p.sampler.current.until(time.Now())
 	p.sampler.current = nil
-	p.status.Samples += w.samples
-	p.status.Lost += w.lost
-	p.status.CPU += w.cpu
-	p.status.Sampled += time.Duration(w.samples) * time.Second / time.Duration(p.config.hz)
+	p.stats.Samples += w.samples
+	p.stats.Lost += w.lost
+	p.stats.CPU += w.cpu
+	p.stats.Sampled += time.Duration(w.samples) * time.Second / time.Duration(p.config.hz)
 	p.history = append(p.history, w)
 	p.history = slices.DeleteFunc(p.history, func(old *window) bool { return w.end.Sub(old.begin) > p.config.history+p.config.window })
 }

@@ -213,12 +213,12 @@ func burn(d time.Duration) (n int) {
 
 // TestProfileHasLinks samples two spans of one name, and checks that each has its own samples.
 func TestProfileHasLinks(t *testing.T) {
-	p, err := New(WithSpanLabels())
+	p, err := NewProfiler(WithSpanLabels())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	if s := p.Status(); s.State == Busy {
+	defer p.Shutdown(context.Background())
+	if s := p.Stats(); s.State == Busy {
 		testutil.Lacks(t, "CPUPROFILE", s.Reason)
 	}
 	provider := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))

@@ -90,10 +90,10 @@ type Info struct {
 	Analysis, CPU      time.Duration
 }
 
-// New returns a recorder that gives its windows to add, one after the other. KeepAway says why no
+// NewRecorder returns a recorder that gives its windows to add, one after the other. KeepAway says why no
 // window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are. Enough
 // reports whether the windows so far give numbers.
-func New(add func(ctx context.Context, w *Window) error, keepAway func() string, enough func() bool) *Recorder {
+func NewRecorder(add func(ctx context.Context, w *Window) error, keepAway func() string, enough func() bool) *Recorder {
 	r := &Recorder{
 		add: add, keepAway: keepAway, enough: enough, take: Take, meter: threadTime,
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},

@@ -41,7 +41,7 @@ func (f *fake) set(change func()) {
 func run(t *testing.T, test func(t *testing.T, f *fake)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{begun: time.Now()}
-		f.Recorder = New(func(context.Context, *Window) error {
+		f.Recorder = NewRecorder(func(context.Context, *Window) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			time.Sleep(f.analysis)
@@ -289,7 +289,7 @@ func TestRecord(t *testing.T) {
 }
 
 func BenchmarkSawSpan(b *testing.B) {
-	r := New(nil, nil, nil)
+	r := NewRecorder(nil, nil, nil)
 	for b.Loop() {
 		r.SawSpan()
 	}

@@ -64,7 +64,7 @@ func (x *Experiment) world(c Config) *World {
 	if c.Shorter == (ledger.Hypothesis{}) {
 		c.Shorter.Region = ledger.NoRegion
 	}
-	w := New(c)
+	w := NewWorld(c)
 	x.Program(w)
 	return w
 }

@@ -20,7 +20,7 @@ func TestSettingChanges(t *testing.T) {
 		{"fan-out", fanOut(3, true), fanEffect(half)},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			w := New(Config{Seed: 1, Pay: Timer, Point: Point, Shorter: ledger.Hypothesis{Region: ledger.NoRegion}})
+			w := NewWorld(Config{Seed: 1, Pay: Timer, Point: Point, Shorter: ledger.Hypothesis{Region: ledger.NoRegion}})
 			defer w.Stop()
 			p.run(w)
 			w.Run(Second)

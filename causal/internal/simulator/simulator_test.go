@@ -12,7 +12,7 @@ import (
 
 // trace runs a program that writes down what happens when, in ms.
 func trace(config Config, program func(w *World, note func(g *Goroutine, what string))) string {
-	w := New(config)
+	w := NewWorld(config)
 	defer w.Stop()
 	var all []string
 	program(w, func(g *Goroutine, what string) {

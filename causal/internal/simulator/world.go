@@ -66,8 +66,8 @@ type World struct {
 	arrivals []Arrival
 }
 
-// New returns a world in which nothing happens yet.
-func New(config Config) *World {
+// NewWorld returns a world in which nothing happens yet.
+func NewWorld(config Config) *World {
 	config.Go = config.Go && config.CPUs > 0
 	return &World{config: config, cpus: newCPUs(config.CPUs), noise: rand.New(rand.NewPCG(config.Seed, 1))}
 }

@@ -1,6 +1,6 @@
 // Package opamp brings plans from an OpAMP server to a causal.Controller, see package remote:
 //
-//	client, err := opamp.New("wss://opamp.example.com/v1/opamp", remote.WithResource(res))
+//	client, err := opamp.NewClient("wss://opamp.example.com/v1/opamp", remote.WithResource(res))
 //	...
 //	go remote.Follow(ctx, controller, client)
 //
@@ -42,10 +42,10 @@ type Client struct{ server *remote.Endpoint }
 
 var _ remote.Source = (*Client)(nil)
 
-// New returns a source that asks an OpAMP server. The URL's scheme is wss or https, or ws or
+// NewClient returns a source that asks an OpAMP server. The URL's scheme is wss or https, or ws or
 // http if the host is loopback or [remote.WithoutTLS] is used. An error joins all that is wrong
 // and wraps [remote.ErrConfig].
-func New(url string, opts ...remote.EndpointOption) (*Client, error) {
+func NewClient(url string, opts ...remote.EndpointOption) (*Client, error) {
 	e, err := remote.NewEndpoint(url, []string{"wss", "https", "ws", "http"}, opts...)
 	if err != nil {
 		return nil, err

@@ -375,8 +375,8 @@ func TestNewRejects(t *testing.T) {
 		"http://opamp.example.com/": "scheme must be https unless the host is loopback",
 		"wss:///v1/opamp":           "must have a host",
 	} {
-		if _, err := opamp.New(url); !errors.Is(err, remote.ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("New(%q) = %v, want an ErrConfig with %q", url, err, want)
+		if _, err := opamp.NewClient(url); !errors.Is(err, remote.ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewClient(%q) = %v, want an ErrConfig with %q", url, err, want)
 		}
 	}
 	c := newClient(t, "wss://opamp.example.com/v1/opamp?key=secret")

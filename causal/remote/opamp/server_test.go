@@ -190,7 +190,7 @@ func (f *fleet) awaitHealth(want string) *protobufs.AgentToServer {
 
 func newClient(t testing.TB, url string, opts ...remote.EndpointOption) *opamp.Client {
 	t.Helper()
-	c, err := opamp.New(url, opts...)
+	c, err := opamp.NewClient(url, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

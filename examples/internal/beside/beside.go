@@ -120,7 +120,7 @@ func (p Program) measured(ctx context.Context, length time.Duration, optimized b
 		profile = c.Profile()
 		return err
 	})
-	return Profiles{cpu, profile}, errors.Join(err, c.Close())
+	return Profiles{cpu, profile}, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 }
 
 // during runs the program with a controller's hook, and returns what spans took.

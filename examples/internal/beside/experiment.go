@@ -29,7 +29,7 @@ func (p Program) newController(length time.Duration) (*causal.Controller, error)
 
 // permitted returns a controller that takes plans.
 func permitted() (*causal.Controller, error) {
-	return causal.New(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
+	return causal.NewController(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
 }
 
 // begin begins an experiment.
@@ -48,11 +48,11 @@ func (p Program) dilated(ctx context.Context, length time.Duration, optimized bo
 		return profile.Profile{}, err
 	}
 	if err := p.begin(c, profile.ModeDilation, length); err != nil {
-		return profile.Profile{}, errors.Join(err, c.Close())
+		return profile.Profile{}, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 	}
 	_, err = p.during(ctx, c, length, optimized)
 	prof := c.Profile()
-	return prof, errors.Join(err, c.Close())
+	return prof, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 }
 
 // recordings is how many it takes for an interval.

@@ -47,14 +47,14 @@ var errNothingDone = errors.New("nothing was done in a turn")
 
 // turn runs one side, and returns the time for each unit and that of the region, means, in ns.
 func (p Program) turn(ctx context.Context, length time.Duration, optimized bool) (unit, region float64, err error) {
-	c, err := causal.New() // measures nothing; its hook costs what it costs in the profile
+	c, err := causal.NewController() // measures nothing; its hook costs what it costs in the profile
 	if err != nil {
 		return 0, 0, err
 	}
 	began := time.Now()
 	regions, err := p.during(ctx, c, length, optimized)
 	took := time.Since(began)
-	if err = errors.Join(err, c.Close()); err != nil {
+	if err = errors.Join(err, c.Shutdown(context.WithoutCancel(ctx))); err != nil {
 		return 0, 0, err
 	}
 	var units, ends, total float64

@@ -50,7 +50,7 @@ func main() {
 func tracer(timed bool) (trace.Tracer, error) {
 	opts := []spans.Option{spans.WithSessionFilter(func(context.Context, string) bool { return false })}
 	if timed {
-		hook, err := schedtimes.New()
+		hook, err := schedtimes.NewHook()
 		if err != nil {
 			return nil, err
 		}

@@ -53,7 +53,7 @@ var controller = sync.OnceValue(func() *causal.Controller {
 	if os.Getenv(EnvExperiments) == "on" {
 		options = append(options, causal.WithExperiments(caps))
 	}
-	c, err := causal.New(options...)
+	c, err := causal.NewController(options...)
 	if err != nil {
 		fail(err)
 	}
@@ -141,7 +141,7 @@ func handler(c *causal.Controller) http.Handler {
 		}
 		return c.Apply(p)
 	})
-	handle("POST /stop", func(http.ResponseWriter, *http.Request) error { c.Stop("enough"); return nil })
+	handle("POST /stop", func(http.ResponseWriter, *http.Request) error { c.StopPlan("enough"); return nil })
 	handle("GET /profile", func(w http.ResponseWriter, _ *http.Request) error { return json.NewEncoder(w).Encode(c.Profile()) })
 	handle("GET /trace", sendTrace)
 	return mux

@@ -51,9 +51,9 @@ type Hook struct {
 	timed, moved atomic.Uint64
 }
 
-// New returns a hook, to be given to [spans.WithHook]. It returns an error that wraps [ErrConfig] if an option's value
+// NewHook returns a hook, to be given to [spans.WithHook]. It returns an error that wraps [ErrConfig] if an option's value
 // is not allowed, and [ErrNotSupported] in programs whose scheduler keeps no account.
-func New(opts ...Option) (*Hook, error) {
+func NewHook(opts ...Option) (*Hook, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func New(opts ...Option) (*Hook, error) {
 	return &Hook{patterns: c.patterns}, nil
 }
 
-// Stats count spans since [New].
+// Stats count spans since [NewHook].
 type Stats struct {
 	// Timed spans have the attributes.
 	Timed uint64

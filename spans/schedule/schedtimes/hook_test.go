@@ -20,7 +20,7 @@ import (
 
 func newHook(t testing.TB, opts ...schedtimes.Option) *schedtimes.Hook {
 	t.Helper()
-	h, err := schedtimes.New(opts...)
+	h, err := schedtimes.NewHook(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

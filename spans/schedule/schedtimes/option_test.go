@@ -19,15 +19,15 @@ func TestNew(t *testing.T) {
 		{[]string{"GET *", ""}, schedtimes.ErrConfig, `regions ["GET *" ""]: must be patterns, none of them empty`},
 		{[]string{"GET *"}, schedtimes.ErrNotSupported, `must be built by "otelprof build"`},
 	} {
-		h, err := schedtimes.New(schedtimes.WithRegions(tt.patterns...))
+		h, err := schedtimes.NewHook(schedtimes.WithRegions(tt.patterns...))
 		if sched.Present && errors.Is(tt.err, schedtimes.ErrNotSupported) {
 			if h == nil || err != nil {
-				t.Errorf("New(%q) = %v, %v, want a hook", tt.patterns, h, err)
+				t.Errorf("NewHook(%q) = %v, %v, want a hook", tt.patterns, h, err)
 			}
 			continue
 		}
 		if h != nil || !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("New(%q) = %v, %v, want %v and %q", tt.patterns, h, err, tt.err, tt.want)
+			t.Errorf("NewHook(%q) = %v, %v, want %v and %q", tt.patterns, h, err, tt.err, tt.want)
 		}
 	}
 }

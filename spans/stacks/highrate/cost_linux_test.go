@@ -1,6 +1,7 @@
 package highrate
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func samplesOf(t testing.TB) []perf.Sample {
 	t.Helper()
 	// Or skip. It must not go on beside what is measured.
-	if err := start(t).Stop(); err != nil {
+	if err := start(t).Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	s, err := perf.OpenSampler(time.Millisecond)
@@ -77,12 +78,12 @@ func BenchmarkThroughput(b *testing.B) {
 	var ratios []float64
 	for b.Loop() {
 		without := work()
-		p, err := Start()
+		p, err := NewProfiler()
 		if err != nil {
 			b.Fatal(err)
 		}
 		with := work()
-		if err := p.Stop(); err != nil {
+		if err := p.Shutdown(context.Background()); err != nil {
 			b.Fatal(err)
 		}
 		ratios = append(ratios, float64(without)/float64(with))

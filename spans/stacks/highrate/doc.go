@@ -2,11 +2,11 @@
 // time, five times as often as package runtime/pprof can where the kernel ticks at 250 Hz. It is
 // for Linux, and for finding what takes a few milliseconds.
 //
-//	p, err := highrate.Start()
+//	p, err := highrate.NewProfiler()
 //	if err != nil {
 //		return err // says what does not permit it, and what would
 //	}
-//	defer p.Stop()
+//	defer p.Shutdown(ctx)
 //	…
 //	tree := p.Tree()
 //

@@ -20,7 +20,7 @@ var (
 	ErrTooManyFiles = perf.ErrTooManyFiles
 )
 
-// An Option sets how [Start] samples.
+// An Option sets how [NewProfiler] samples.
 type Option interface{ apply(config) config }
 
 type optionFunc func(config) config

@@ -1,11 +1,13 @@
 package highrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/perf"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
@@ -14,7 +16,7 @@ import (
 // deepest stacks.
 const readEvery = 50 * time.Millisecond
 
-// A Profiler samples from [Start] to [Profiler.Stop]. Any goroutine may call its methods.
+// A Profiler samples from [NewProfiler] to [Profiler.Shutdown]. Any goroutine may call its methods.
 type Profiler struct {
 	stop    chan struct{}
 	stopped chan struct{}
@@ -25,7 +27,7 @@ type Profiler struct {
 	sampler *perf.Sampler
 	symbols *symbols
 	stats   Stats
-	before  cpu // as of Start
+	before  cpu // as of the start
 }
 
 // Stats tell how good a profile is.
@@ -43,7 +45,7 @@ type Stats struct {
 	Kernel bool `json:"kernel"`
 	// Period is the CPU time that a sample stands for.
 	Period time.Duration `json:"period_ns"`
-	// Elapsed is the time since Start, up to the last sample read.
+	// Elapsed is the time since [NewProfiler], up to the last sample read.
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// CPU is what the process has used in Elapsed by the account of getrusage, in user mode only
 	// unless Kernel is set.
@@ -60,9 +62,9 @@ func (s Stats) Accounted() float64 {
 	return float64(s.Samples) * float64(s.Period) / float64(s.CPU)
 }
 
-// Start begins to sample. It takes about 10 µs for each thread and CPU. Errors are about an option,
+// NewProfiler begins to sample. It takes about 10 µs for each thread and CPU. Errors are about an option,
 // [ErrConfig], or wrap what else is in the way, with a remedy in their text.
-func Start(opts ...Option) (*Profiler, error) {
+func NewProfiler(opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
@@ -126,7 +128,7 @@ func (p *Profiler) read() {
 	}
 }
 
-// Tree returns a copy of the tree of all samples since Start, for the process.
+// Tree returns a copy of the tree of all samples since [NewProfiler], for the process.
 func (p *Profiler) Tree() *stacks.Tree {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +136,7 @@ func (p *Profiler) Tree() *stacks.Tree {
 	return p.symbols.tree.Clone()
 }
 
-// Stats returns the counts since Start.
+// Stats returns the counts since [NewProfiler].
 func (p *Profiler) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,13 +144,13 @@ func (p *Profiler) Stats() Stats {
 	return p.stats
 }
 
-// Stop ends sampling, after a last look at the rings. Tree and Stats keep their last answer. A second
-// call does nothing.
-func (p *Profiler) Stop() error {
+// Shutdown ends sampling, after a last look at the rings. Tree and Stats keep their last answer. If the kernel hangs, it returns soon
+// after ctx has ended. A second call does nothing.
+func (p *Profiler) Shutdown(ctx context.Context) error {
 	p.once.Do(func() { close(p.stop) })
-	<-p.stopped
-	if p.closing != nil {
-		return fmt.Errorf("highrate: stop: %w", p.closing)
+	err := ending.Within(ctx, func() error { <-p.stopped; return p.closing })
+	if err != nil {
+		return fmt.Errorf("highrate: shutdown: %w", err)
 	}
 	return nil
 }

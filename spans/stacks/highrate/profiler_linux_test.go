@@ -1,6 +1,7 @@
 package highrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,7 @@ import (
 // start skips where the machine permits no samples at all.
 func start(t testing.TB, opts ...Option) *Profiler {
 	t.Helper()
-	p, err := Start(opts...)
+	p, err := NewProfiler(opts...)
 	if errors.Is(err, ErrPermission) || errors.Is(err, ErrNotSupported) {
 		testutil.Lacks(t, "SAMPLES", err.Error())
 	}
@@ -32,8 +33,8 @@ func start(t testing.TB, opts ...Option) *Profiler {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Errorf("Stop: %v", err)
+		if err := p.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown: %v", err)
 		}
 	})
 	return p
@@ -121,7 +122,7 @@ func TestProfilerAccountsForCPU(t *testing.T) {
 		threads.Go(func() { spin(500 * time.Millisecond) })
 	}
 	threads.Wait()
-	if err := p.Stop(); err != nil {
+	if err := p.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	s, tree := p.Stats(), p.Tree()
@@ -211,8 +212,8 @@ func TestStopTwice(t *testing.T) {
 	p := start(t)
 	spin(20 * time.Millisecond)
 	for range 2 {
-		if err := p.Stop(); err != nil {
-			t.Errorf("Stop: %v", err)
+		if err := p.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown: %v", err)
 		}
 	}
 	before := p.Stats()
@@ -235,26 +236,26 @@ func TestProfilerConcurrentSafe(t *testing.T) {
 		})
 	}
 	users.Go(func() { spin(20 * time.Millisecond) })
-	users.Go(func() { _ = p.Stop() })
+	users.Go(func() { _ = p.Shutdown(context.Background()) })
 	users.Wait()
 }
 
 func TestRateMustBeInRange(t *testing.T) {
 	for _, hz := range []int{-1, 0, 9, 10_001} {
-		if p, err := Start(WithRate(hz)); !errors.Is(err, ErrConfig) {
-			t.Errorf("Start(WithRate(%d)) = %v, %v, want an error that wraps ErrConfig", hz, p, err)
+		if p, err := NewProfiler(WithRate(hz)); !errors.Is(err, ErrConfig) {
+			t.Errorf("NewProfiler(WithRate(%d)) = %v, %v, want an error that wraps ErrConfig", hz, p, err)
 		}
 	}
 }
 
 func init() {
 	children["ordinary"] = func() error {
-		p, err := Start()
+		p, err := NewProfiler()
 		if err != nil {
 			return err
 		}
 		spin(500 * time.Millisecond)
-		if err := p.Stop(); err != nil {
+		if err := p.Shutdown(context.Background()); err != nil {
 			return err
 		}
 		s := p.Stats()
@@ -271,9 +272,9 @@ func init() {
 		if err := perftest.LimitFiles(10); err != nil {
 			return err
 		}
-		_, err := Start()
+		_, err := NewProfiler()
 		if !errors.Is(err, ErrTooManyFiles) || !strings.Contains(err.Error(), "ulimit -n") {
-			return fmt.Errorf("Start = %w, want ErrTooManyFiles with a remedy", err)
+			return fmt.Errorf("NewProfiler = %w, want ErrTooManyFiles with a remedy", err)
 		}
 		return nil
 	}
@@ -282,9 +283,9 @@ func init() {
 			if err := perftest.DenyPerf(errno); err != nil {
 				return err
 			}
-			_, err := Start()
+			_, err := NewProfiler()
 			if !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "seccomp") {
-				return fmt.Errorf("Start = %w, want ErrPermission that names seccomp", err)
+				return fmt.Errorf("NewProfiler = %w, want ErrPermission that names seccomp", err)
 			}
 			return nil
 		}

@@ -52,12 +52,12 @@ func Controller(t testing.TB) *causal.Controller {
 		Duty: 1, Total: plan.Duration(time.Hour),
 	}
 	r := resource.NewSchemaless(attribute.String("service.name", service))
-	c, err := causal.New(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}), causal.WithResource(r))
+	c, err := causal.NewController(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}), causal.WithResource(r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
+		if err := c.Shutdown(context.Background()); err != nil {
 			t.Errorf("Close() = %v", err)
 		}
 	})

@@ -166,7 +166,7 @@ func TestOpAMP(t *testing.T) {
 				Status: planserver.StatusFailed, State: "stopped", Current: true, Hash: s.Fleet().Plan.Hash, Error: strings.ReplaceAll(reason.Error(), "\n", " "),
 			}), fleet, seenAside)
 
-			s.Stop("test")
+			s.StopPlan("test")
 			eventually(t, "fleet after the stop", both(none), fleet, seenAside)
 			if got, _, _ := one.plan(); got != "" {
 				t.Errorf("agent has %q, want no plan", got)
@@ -410,7 +410,7 @@ func TestServerConcurrentSafe(t *testing.T) {
 				ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, fmt.Sprint(n))
 				s.Fleet()
 			}
-			s.Stop("test")
+			s.StopPlan("test")
 		})
 	}
 	wg.Wait()

@@ -17,7 +17,7 @@ var ErrConfig = errors.New("planserver: configuration")
 // minTokenLen is the length in bytes below which a token can be guessed.
 const minTokenLen = 16
 
-// An Option sets what [New] makes.
+// An Option sets what [NewServer] makes.
 type Option interface{ apply(config) config }
 
 type optionFunc func(config) config

@@ -128,8 +128,8 @@ func signatureText(signature []byte) (string, error) {
 	return string(text), nil
 }
 
-// Stop ends the plan on all instances; by names, for the audit, the client that asked for it.
-func (s *Server) Stop(by string) {
+// StopPlan ends the plan on all instances; by names, for the audit, the client that asked for it.
+func (s *Server) StopPlan(by string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log.Info("planserver: plan stopped", append(s.offer.attrs(), slog.String("by", by))...)
@@ -225,7 +225,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, err 
 }
 
 func (s *Server) deletePlan(w http.ResponseWriter, r *http.Request) {
-	s.Stop(by(r))
+	s.StopPlan(by(r))
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -53,9 +53,9 @@ type Server struct {
 	served chan struct{} // closed when the serving goroutine has returned
 }
 
-// New returns a server that has no plan yet. Shut it down in the end. An error joins all that is
+// NewServer returns a server that has no plan yet. Shut it down in the end. An error joins all that is
 // wrong and wraps [ErrConfig].
-func New(opts ...Option) (*Server, error) {
+func NewServer(opts ...Option) (*Server, error) {
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (a *audit) wants(t *testing.T, texts ...string) {
 
 func newServer(t testing.TB, opts ...planserver.Option) *planserver.Server {
 	t.Helper()
-	s, err := planserver.New(opts...)
+	s, err := planserver.NewServer(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestGuards(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	_, err := planserver.New(planserver.WithToken("short"), planserver.WithHosts("a b"), planserver.WithTLS(nil))
+	_, err := planserver.NewServer(planserver.WithToken("short"), planserver.WithHosts("a b"), planserver.WithTLS(nil))
 	if !errors.Is(err, planserver.ErrConfig) {
 		t.Fatalf("New = %v, want ErrConfig", err)
 	}
@@ -293,7 +293,7 @@ func TestNewErrors(t *testing.T) {
 		{planserver.WithToken(testToken), planserver.WithInstanceToken(testToken)},
 		{planserver.WithToken("0123456789abcdef\n")},
 	} {
-		if _, err := planserver.New(opts...); !errors.Is(err, planserver.ErrConfig) {
+		if _, err := planserver.NewServer(opts...); !errors.Is(err, planserver.ErrConfig) {
 			t.Errorf("New = %v, want ErrConfig", err)
 		}
 	}
