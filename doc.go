@@ -21,7 +21,7 @@
 //
 // Traces, metrics and logs go to OTLP if the standard environment names an endpoint
 // (OTEL_EXPORTER_OTLP_ENDPOINT and its kin), to files with [WithDataDir], and to a web page with
-// [WithViewer]. A program that has providers of its own needs no Setup: see [spans.Wrap].
+// [WithViewer]. A program that has providers of its own needs no Setup: see [spans.WrapTracerProvider].
 //
 // # Environment
 //

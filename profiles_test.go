@@ -35,7 +35,7 @@ func TestLastProfilesAreSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer waits.Shutdown(context.Background())
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(cpu.Hook()), spans.WithHook(waits.Hook()))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(cpu.Hook()), spans.WithHook(waits.Hook()))
 	defer tp.Shutdown(context.Background())
 
 	sent := map[string]*profile.Profile{}

@@ -120,7 +120,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if c.store != nil {
 		wrapOptions = append(wrapOptions, spans.WithStore(c.store))
 	}
-	p.tracers = spans.Wrap(base, wrapOptions...)
+	p.tracers = spans.WrapTracerProvider(base, wrapOptions...)
 
 	p.addMetricExporters(ctx, c, env, res, ours, files.metrics)
 	if err := c.plans.readKey(); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/ending"
 )
 
 // All events of some plans, in Status and as delivered.
@@ -137,7 +138,13 @@ func TestAuditNeverHoldsUp(t *testing.T) {
 		if s.AuditDropped < 99 || s.AuditDropped > 100 { // one may have been taken out of the queue
 			t.Errorf("Status().AuditDropped = %d, want those beyond the queue", s.AuditDropped)
 		}
+		soon, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
 		began := time.Now()
+		if err := c.Shutdown(soon); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Millisecond+ending.Grace {
+			t.Errorf("Shutdown(10 ms) = %v after %v, want it to give up", err, time.Since(began))
+		}
+		began = time.Now()
 		if err := c.Shutdown(context.Background()); err != nil || time.Since(began) != toldWithin {
 			t.Errorf("Shutdown() = %v after %v, want it to wait for %v", err, time.Since(began), toldWithin)
 		}

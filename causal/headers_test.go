@@ -65,7 +65,7 @@ func newReceiver(tb testing.TB) *receiver {
 		tracers:    map[bool]trace.Tracer{},
 	}
 	for trusted, opts := range map[bool][]spans.Option{false: nil, true: {spans.WithTrustedSessions()}} {
-		tp := spans.Wrap(sdktrace.NewTracerProvider(), append(opts, spans.WithHook(r.controller.Hook()))...)
+		tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), append(opts, spans.WithHook(r.controller.Hook()))...)
 		tb.Cleanup(func() {
 			if err := tp.Shutdown(context.Background()); err != nil {
 				tb.Errorf("Shutdown() = %v", err)

@@ -20,7 +20,7 @@ import (
 func TestLive(t *testing.T) {
 	c := newController(t)
 	base := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()))
-	tp := spans.Wrap(base, spans.WithHook(c.Hook()))
+	tp := spans.WrapTracerProvider(base, spans.WithHook(c.Hook()))
 	defer func() {
 		if err := tp.Shutdown(context.Background()); err != nil {
 			t.Error(err)

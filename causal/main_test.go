@@ -69,7 +69,7 @@ func newController(t testing.TB, opts ...Option) *Controller {
 
 func newProvider(t testing.TB, c *Controller, opts ...spans.Option) *spans.TracerProvider {
 	t.Helper()
-	tp := spans.Wrap(nil, append([]spans.Option{spans.WithHook(c.Hook())}, opts...)...)
+	tp := spans.WrapTracerProvider(nil, append([]spans.Option{spans.WithHook(c.Hook())}, opts...)...)
 	t.Cleanup(func() {
 		if err := tp.Shutdown(context.Background()); err != nil {
 			t.Errorf("Shutdown() = %v", err)

@@ -179,7 +179,7 @@ func TestRecordsByItself(t *testing.T) {
 	c, s := recording(t, WithReplay())
 	began := time.Now()
 	for range 2 { // several providers, one hook
-		tp := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(c.Hook()))
+		tp := spans.WrapTracerProvider(noop.NewTracerProvider(), spans.WithHook(c.Hook()))
 		defer func() { _ = tp.Shutdown(context.Background()) }()
 		_, span := tp.Tracer("scope").Start(t.Context(), "op")
 		span.End()

@@ -76,7 +76,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 			return 0
 		}})
 		defer unwatch()
-		tp := spans.Wrap(nil)
+		tp := spans.WrapTracerProvider(nil)
 		defer func() {
 			if err := tp.Shutdown(context.Background()); err != nil {
 				t.Error(err)

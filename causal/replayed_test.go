@@ -22,7 +22,7 @@ func TestReplayOfAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Shutdown(context.Background())
-	tp := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(c.Hook()))
+	tp := spans.WrapTracerProvider(noop.NewTracerProvider(), spans.WithHook(c.Hook()))
 	defer func() { _ = tp.Shutdown(context.Background()) }()
 	tr := tp.Tracer("shop")
 	ctx, stop := context.WithCancel(t.Context())

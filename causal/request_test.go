@@ -17,7 +17,7 @@ import (
 // newSDKTracer returns a tracer whose spans have IDs and attributes.
 func newSDKTracer(t *testing.T, c *Controller) trace.Tracer {
 	t.Helper()
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
 	t.Cleanup(func() {
 		if err := tp.Shutdown(context.Background()); err != nil {
 			t.Error(err)

@@ -38,7 +38,7 @@ func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 3 {

@@ -30,7 +30,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, opts ...spans.Option) *crowd {
-	tp := spans.Wrap(nil, opts...)
+	tp := spans.WrapTracerProvider(nil, opts...)
 	c := &crowd{tr: tp.Tracer("crowd")}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	t.Cleanup(func() {

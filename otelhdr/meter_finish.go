@@ -31,8 +31,8 @@ func finish(streams []*stream, attrs []attribute.KeyValue) {
 	}
 }
 
-// An ending is a series' that was finished.
-type ending struct {
+// finished is when a series was finished.
+type finished struct {
 	at    time.Time
 	count uint64    // values when it was finished; if there are more, it goes on
 	given producers // those that have given its last point; guarded by the stream's lock
@@ -50,7 +50,7 @@ func (s *stream) finish(set attribute.Set) {
 	if x == nil || x == s.beyond || x.bound || x.ended.Load() != nil {
 		return
 	}
-	x.ended.Store(&ending{at: time.Now(), count: x.count()})
+	x.ended.Store(&finished{at: time.Now(), count: x.count()})
 }
 
 // count returns the number of all values of x.
@@ -62,10 +62,10 @@ func (x *series) count() uint64 {
 	return n
 }
 
-// last reports whether x, of which a producer has found n values and the ending e, has a point to give, and if that is
+// last reports whether x, of which a producer has found n values and finished e, has a point to give, and if that is
 // its last one, when the series was finished. With the last point of the last producer the series leaves, as one does
 // that is forgotten: a writer that has found it just before loses nothing.
-func (s *stream) last(x *series, e *ending, producer int, n uint64) (at time.Time, more bool) {
+func (s *stream) last(x *series, e *finished, producer int, n uint64) (at time.Time, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	self := producers(1) << producer

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
+
+	"github.com/otelprof/otelprof/internal/ending"
 )
 
 var _ metric.MeterProvider = (*MeterProvider)(nil)
@@ -105,10 +107,15 @@ func (p *MeterProvider) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown calls the method of that name of the wrapped provider, if it has one. Later records are never collected.
+// Shutdown calls the method of that name of the wrapped provider, if it has one, and returns soon after
+// ctx has ended, even if that hangs. Later records are never collected.
 func (p *MeterProvider) Shutdown(ctx context.Context) error {
-	if s, ok := p.MeterProvider.(interface{ Shutdown(context.Context) error }); ok {
-		return s.Shutdown(ctx)
+	s, ok := p.MeterProvider.(interface{ Shutdown(context.Context) error })
+	if !ok {
+		return nil
+	}
+	if err := ending.Within(ctx, func() error { return s.Shutdown(ctx) }); err != nil {
+		return fmt.Errorf("otelhdr: shutdown: wrapped provider: %w", err)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type series struct {
 	set      attribute.Set
 	start    time.Time // of a cumulative point
 	readings []reading // of each producer
-	ended    atomic.Pointer[ending]
+	ended    atomic.Pointer[finished]
 
 	// See forget. Guarded by the stream's lock.
 	silent, read producers

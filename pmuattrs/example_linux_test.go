@@ -23,7 +23,7 @@ func ExampleNewHook() {
 		return
 	}
 	defer func() { _ = hook.Shutdown(context.Background()) }()
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(hook))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(hook))
 	defer func() { _ = tp.Shutdown(context.Background()) }()
 
 	for range 3 {

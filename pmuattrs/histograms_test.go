@@ -61,7 +61,7 @@ func TestRegionIPC(t *testing.T) {
 func TestRegionsFollowTheProvidersLimit(t *testing.T) {
 	for _, limit := range []int{5, 3000} {
 		h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
-		tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(limit))
+		tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(limit))
 		defer tp.Shutdown(t.Context())
 		tr := tp.Tracer("test")
 		span(tr, "first")

@@ -28,7 +28,7 @@ var _ spans.Hook = (*Hook)(nil)
 //	if err != nil {
 //		return err
 //	}
-//	tp := spans.Wrap(base, spans.WithHook(hook))
+//	tp := spans.WrapTracerProvider(base, spans.WithHook(hook))
 //
 // Where there are no counters, or the kernel refuses them, CPU time, page faults and context
 // switches of the thread take their place. Attributes of a span that was counted:

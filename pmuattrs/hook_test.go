@@ -95,7 +95,7 @@ func provide(t testing.TB, hooks ...*Hook) (trace.Tracer, *tracetest.SpanRecorde
 	for _, h := range hooks {
 		opts = append(opts, spans.WithHook(h))
 	}
-	tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(ended)), opts...)
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(ended)), opts...)
 	t.Cleanup(func() {
 		if d := tp.Dropped(); d.HookPanics != 0 {
 			t.Errorf("%d panics in hooks", d.HookPanics)
@@ -232,7 +232,7 @@ func TestHookNests(t *testing.T) {
 // A span that is not recorded is counted all the same.
 func TestHookUnrecordedSpan(t *testing.T) {
 	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
-	tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), spans.WithHook(h))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), spans.WithHook(h))
 	defer tp.Shutdown(t.Context())
 	span(tp.Tracer("test"), "price")
 	if r := h.Regions(); len(r) != 1 || r[0].Spans != 1 {

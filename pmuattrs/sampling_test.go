@@ -31,7 +31,7 @@ func TestHookSampling(t *testing.T) {
 		{[]HookOption{WithScopes("other", 1), WithSampling(10)}, 10},
 	} {
 		h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000), tt.opts...)
-		tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), spans.WithHook(h))
+		tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), spans.WithHook(h))
 		tr := tp.Tracer("test")
 		for range n {
 			span(tr, "price cart")
@@ -51,7 +51,7 @@ func TestHookSampling(t *testing.T) {
 // Names beyond those that have a place of their own still have rules of their own.
 func TestHookSamplingManyNames(t *testing.T) {
 	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000), WithRegions("odd *", 0))
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(2))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(2))
 	defer tp.Shutdown(t.Context())
 	tr := tp.Tracer("test")
 	for i := range 20 {
@@ -101,7 +101,7 @@ func benchmarkSpans(b *testing.B, record sdktrace.Sampler, hooks ...*Hook) {
 	for _, h := range hooks {
 		opts = append(opts, spans.WithHook(h))
 	}
-	tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSampler(record)), opts...)
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(record)), opts...)
 	defer tp.Shutdown(context.Background())
 	tr := tp.Tracer("test")
 	ctx, root := tr.Start(context.Background(), "root")
@@ -133,7 +133,7 @@ func TestHookAllocs(t *testing.T) {
 		t.Skip("the race detector makes sync.Pool forget")
 	}
 	measure := func(record sdktrace.Sampler, opts ...spans.Option) float64 {
-		tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSampler(record)), opts...)
+		tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(record)), opts...)
 		defer tp.Shutdown(t.Context())
 		tr := tp.Tracer("test")
 		ctx, root := tr.Start(t.Context(), "root")

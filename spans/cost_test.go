@@ -42,8 +42,8 @@ func span(tr trace.Tracer, root *trace.Span, ctx *context.Context, n int) {
 func BenchmarkSpan(b *testing.B) {
 	for _, sampler := range []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.NeverSample()} {
 		sdk := newSDK(sampler)
-		idle := spans.Wrap(newSDK(sampler), spans.WithoutRecording())
-		full := spans.Wrap(newSDK(sampler))
+		idle := spans.WrapTracerProvider(newSDK(sampler), spans.WithoutRecording())
+		full := spans.WrapTracerProvider(newSDK(sampler))
 		defer func() { _ = idle.Shutdown(context.Background()); _ = full.Shutdown(context.Background()) }()
 		for _, c := range []struct {
 			name string
@@ -83,7 +83,7 @@ func TestSpanAllocs(t *testing.T) {
 	for _, sampler := range []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.NeverSample()} {
 		bare := measure(newSDK(sampler))
 		for _, recording := range []bool{false, true} {
-			tp := spans.Wrap(newSDK(sampler))
+			tp := spans.WrapTracerProvider(newSDK(sampler))
 			tp.SetRecording(recording)
 			if got := measure(tp) - bare; got > 1 {
 				t.Errorf("%s, recording %t: %v allocations more than the SDK, want at most 1", sampler.Description(), recording, got)

@@ -10,7 +10,7 @@ import (
 // TestDeltaKeepsWhatASpanThatIsEndingHasAdded collects when a span has added what is not its self
 // time and not yet its duration.
 func TestDeltaKeepsWhatASpanThatIsEndingHasAdded(t *testing.T) {
-	tp := Wrap(nil)
+	tp := WrapTracerProvider(nil)
 	s := tp.Tracer("scope").(*tracer).addStats("name", trace.SpanKindInternal)
 	p := NewProducer(tp, WithTemporality(metricdata.DeltaTemporality))
 	var self float64

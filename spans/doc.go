@@ -1,6 +1,6 @@
 // Package spans turns the spans that a program already starts into profiling regions.
 //
-// [Wrap] puts a [TracerProvider] around any other. From then on each span has a
+// [WrapTracerProvider] puts a [TracerProvider] around any other. From then on each span has a
 // [Span], its live record: its duration goes into an HDR histogram of its [Region], hooks see it start and
 // end, and it is appended to the record of its [Session], which is what one local root
 // span did in this process.

@@ -12,9 +12,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-func ExampleWrap() {
+func ExampleWrapTracerProvider() {
 	ctx := context.Background()
-	tp := spans.Wrap(sdktrace.NewTracerProvider())
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider())
 	defer func() { _ = tp.Shutdown(ctx) }()
 
 	// The program goes on as before. Timestamps make this example come out the same each time.
@@ -36,7 +36,7 @@ func ExampleWrap() {
 
 func ExampleStartSession() {
 	ctx := context.Background()
-	tp := spans.Wrap(sdktrace.NewTracerProvider())
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider())
 	defer func() { _ = tp.Shutdown(ctx) }()
 	tracer := tp.Tracer("import")
 

@@ -14,7 +14,7 @@ const spansInList = 64
 // endedSpans returns a session's list of spans that have ended, as the worker takes it, and the provider, with so many readers.
 func endedSpans(t testing.TB, readers int) (*TracerProvider, *Span) {
 	t.Helper()
-	tp := Wrap(sdktrace.NewTracerProvider())
+	tp := WrapTracerProvider(sdktrace.NewTracerProvider())
 	for range readers {
 		NewProducer(tp)
 	}

@@ -60,7 +60,7 @@ func exemplarsIn(t *testing.T, tp *spans.TracerProvider, reader *sdkmetric.Manua
 
 func wrapExemplars(t *testing.T, s sdktrace.Sampler) *spans.TracerProvider {
 	t.Helper()
-	tp := spans.Wrap(newSDK(s))
+	tp := spans.WrapTracerProvider(newSDK(s))
 	t.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
 	return tp
 }

@@ -105,7 +105,7 @@ var scenarios = map[string]func(w *world){
 	},
 	"the wrapper of the sdk is set": func(w *world) {
 		global := otel.Tracer("x")
-		w.wrapped = spans.Wrap(w.sdk)
+		w.wrapped = spans.WrapTracerProvider(w.sdk)
 		otel.SetTracerProvider(w.wrapped)
 		span1(global, "a")
 		span1(otel.Tracer("x"), "a")
@@ -144,7 +144,7 @@ var scenarios = map[string]func(w *world){
 // all goroutines if it hangs.
 func runScenario(name string) {
 	time.AfterFunc(20*time.Second, func() { panic("the scenario hangs") })
-	w := &world{wrapped: spans.Wrap(otel.GetTracerProvider())}
+	w := &world{wrapped: spans.WrapTracerProvider(otel.GetTracerProvider())}
 	w.sdk, w.ended = newRecorded()
 	scenarios[name](w)
 	if err := w.wrapped.Shutdown(context.Background()); err != nil {

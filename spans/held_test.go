@@ -30,7 +30,7 @@ func TestHeldIsTheUnion(t *testing.T) {
 
 // TestParallelDelaysAreTakenOffOnce: children side by side are delayed at the same time, and the region is longer by that once.
 func TestParallelDelaysAreTakenOffOnce(t *testing.T) {
-	tp := Wrap(nil)
+	tp := WrapTracerProvider(nil)
 	defer func() { _ = tp.Shutdown(t.Context()) }()
 	ctx, parent := tp.Tracer("held").Start(t.Context(), "parent")
 	r := SpanFromContext(ctx)

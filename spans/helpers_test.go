@@ -58,7 +58,7 @@ func newRecorded(opts ...sdktrace.TracerProviderOption) (*sdktrace.TracerProvide
 // wrap wraps base for the time of the test.
 func wrap(t testing.TB, base trace.TracerProvider, opts ...spans.Option) *spans.TracerProvider {
 	t.Helper()
-	tp := spans.Wrap(base, opts...)
+	tp := spans.WrapTracerProvider(base, opts...)
 	t.Cleanup(func() {
 		if err := tp.Shutdown(context.Background()); err != nil {
 			t.Errorf("Shutdown: %v", err)

@@ -313,7 +313,7 @@ func TestEnabledAsksTheWrappedTracer(t *testing.T) {
 func TestForceFlushAndShutdownReachTheWrappedProvider(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, sdktrace.WithBatchTimeout(time.Hour)))
-	tp := spans.Wrap(sdk)
+	tp := spans.WrapTracerProvider(sdk)
 	_, s := tp.Tracer("").Start(context.Background(), "a")
 	s.End()
 	if err := tp.ForceFlush(context.Background()); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // One name is one region wherever its text is, and so are the names that meet at one place.
 func TestNamesAreKnownByTheirText(t *testing.T) {
-	tp := Wrap(nil)
+	tp := WrapTracerProvider(nil)
 	defer tp.Shutdown(t.Context())
 	one, other := tp.Tracer("one"), tp.Tracer("other")
 	names := make([]string, 3*constantPlaces)
@@ -47,7 +47,7 @@ func TestNamesAreKnownByTheirText(t *testing.T) {
 
 // Names beyond the limit stay beyond it.
 func TestNamesBeyondTheLimitHaveNoPlace(t *testing.T) {
-	tp := Wrap(nil, WithMaxRegions(1))
+	tp := WrapTracerProvider(nil, WithMaxRegions(1))
 	defer tp.Shutdown(t.Context())
 	tr := tp.Tracer("scope")
 	for range 3 {

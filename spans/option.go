@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// An Option sets how [Wrap] measures.
+// An Option sets how [WrapTracerProvider] measures.
 type Option interface{ apply(config) config }
 
 type optionFunc func(config) config

@@ -274,7 +274,7 @@ func TestProducerDroppedByReason(t *testing.T) {
 func TestProduceNeverFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	tp := spans.Wrap(nil)
+	tp := spans.WrapTracerProvider(nil)
 	p := spans.NewProducer(tp)
 	work(tp.Tracer(""), 3)
 	if err := tp.Shutdown(t.Context()); err != nil {

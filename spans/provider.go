@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/registry"
 )
 
@@ -56,13 +57,13 @@ type TracerProvider struct {
 	_     cacheLines
 }
 
-// Wrap returns a provider whose spans are base's, measured. It starts one goroutine, which
+// WrapTracerProvider returns a provider whose spans are base's, measured. It starts one goroutine, which
 // [TracerProvider.Shutdown] ends. A nil base is taken as one without spans of its own: ours are measured,
 // nothing is exported.
 //
 // Options out of their range are reported once to otel.Handle and replaced by their default,
 // so that a program never fails to start for its profiler.
-func Wrap(base trace.TracerProvider, opts ...Option) *TracerProvider {
+func WrapTracerProvider(base trace.TracerProvider, opts ...Option) *TracerProvider {
 	if base == nil || isNilPointer(base) {
 		base = noop.NewTracerProvider()
 	}
@@ -135,14 +136,17 @@ func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 
 // Shutdown stores the sessions that have ended, stops the worker, and shuts down the
 // wrapped provider if it can be. Spans that end later are still measured, their sessions are
-// dropped. A second call returns what the wrapped provider answers.
+// dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call returns what the
+// wrapped provider answers.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
 	err := p.worker.shutdown(ctx)
 	if err != nil {
 		err = fmt.Errorf("spans: shutdown: %w", err)
 	}
 	if s, ok := p.base.(interface{ Shutdown(context.Context) error }); ok {
-		err = errors.Join(err, s.Shutdown(ctx))
+		if errBase := ending.Within(ctx, func() error { return s.Shutdown(ctx) }); errBase != nil {
+			err = errors.Join(err, fmt.Errorf("spans: shutdown: wrapped provider: %w", errBase))
+		}
 	}
 	return err
 }

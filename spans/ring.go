@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// defaultRingBytes is the size of the store that Wrap makes.
+// defaultRingBytes is the size of the store that WrapTracerProvider makes.
 const defaultRingBytes = 16 << 20
 
 // worstPerName is how many of the slowest sessions of each name a Ring keeps.

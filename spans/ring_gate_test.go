@@ -75,7 +75,7 @@ func TestGateKnowsManyNames(t *testing.T) {
 // TestUnwantedSessionsAreNotQueued ends many sessions and then a slow one and one that fails, which are kept.
 func TestUnwantedSessionsAreNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tp := Wrap(nil, WithStore(NewRing(20_000)))
+		tp := WrapTracerProvider(nil, WithStore(NewRing(20_000)))
 		tr := tp.Tracer("scope")
 		session := func(ctx context.Context, name string, d time.Duration) {
 			ctx, root := tr.Start(ctx, name)
@@ -138,7 +138,7 @@ func TestGateAllocs(t *testing.T) {
 func TestGateGoesByTheClock(t *testing.T) {
 	for name, base := range map[string]trace.TracerProvider{"sdk": sdktrace.NewTracerProvider(), "none": nil} {
 		synctest.Test(t, func(t *testing.T) {
-			tp := Wrap(base, WithStore(NewRing(20_000)))
+			tp := WrapTracerProvider(base, WithStore(NewRing(20_000)))
 			defer tp.Shutdown(t.Context())
 			tr := tp.Tracer("scope")
 			session := func() {

@@ -24,7 +24,7 @@ func children(ctx context.Context, tr trace.Tracer, n int) (kept int) {
 // Sessions that stay open keep a bounded number of spans together, the rest is counted, and what they kept is
 // free again when they have ended or are collected.
 func TestOpenSessionsAreBounded(t *testing.T) {
-	tp := Wrap(nil)
+	tp := WrapTracerProvider(nil)
 	defer tp.Shutdown(t.Context())
 	tr := tp.Tracer("streams")
 	const streams, each = 300, 1000
@@ -69,7 +69,7 @@ func TestOpenSessionsAreBounded(t *testing.T) {
 
 // TestSessionAllocs holds that a session that takes room allocates no more than its spans.
 func TestSessionAllocs(t *testing.T) {
-	tp := Wrap(nil)
+	tp := WrapTracerProvider(nil)
 	defer tp.Shutdown(t.Context())
 	tr := tp.Tracer("allocs")
 	session := func(children int) float64 {

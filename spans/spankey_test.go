@@ -16,7 +16,7 @@ func TestSpanKeyIsLearned(t *testing.T) {
 func TestContextsWithoutTheSpanKey(t *testing.T) {
 	defer func(k any) { spanKey = k }(spanKey)
 	spanKey = nil
-	tp := Wrap(nil)
+	tp := WrapTracerProvider(nil)
 	ctx, s := tp.Tracer("").Start(context.Background(), "a")
 	inner, child := tp.Tracer("").Start(ctx, "b")
 	if trace.SpanFromContext(ctx) != s || trace.SpanFromContext(inner) != child || SpanFromContext(inner).Parent() != SpanFromContext(ctx) {

@@ -60,7 +60,7 @@ func TestForetoldSpanIsAsTheSDKs(t *testing.T) {
 		"ratio":        sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			tp := Wrap(sampledBy(sampler))
+			tp := WrapTracerProvider(sampledBy(sampler))
 			defer tp.Shutdown(t.Context())
 			for _, begin := range []func() (context.Context, trace.SpanContext){
 				func() (context.Context, trace.SpanContext) { return remote(t) },
@@ -123,7 +123,7 @@ func TestSDKIsAsked(t *testing.T) {
 		"noop":                 noop.NewTracerProvider(),
 		"nothing":              nil,
 	} {
-		tp := Wrap(base)
+		tp := WrapTracerProvider(base)
 		if foretold(child(tp)) {
 			t.Errorf("%s: the SDK was not asked", name)
 		}
@@ -132,7 +132,7 @@ func TestSDKIsAsked(t *testing.T) {
 		}
 	}
 
-	tp := Wrap(sampledBy(sdktrace.ParentBased(never)))
+	tp := WrapTracerProvider(sampledBy(sdktrace.ParentBased(never)))
 	defer tp.Shutdown(t.Context())
 	if !foretold(child(tp)) || !foretold(child(tp, trace.WithSpanKind(trace.SpanKindClient))) {
 		t.Error("the SDK was asked for a child that it leaves out")
@@ -140,7 +140,7 @@ func TestSDKIsAsked(t *testing.T) {
 	if s := child(tp, trace.WithNewRoot()); foretold(s) {
 		t.Error("the SDK was not asked for a root")
 	}
-	other := Wrap(sampledBy(sdktrace.AlwaysSample()))
+	other := WrapTracerProvider(sampledBy(sdktrace.AlwaysSample()))
 	defer other.Shutdown(t.Context())
 	ctx, root := tp.Tracer("").Start(t.Context(), "root")
 	defer root.End()
@@ -193,7 +193,7 @@ func TestOtherTypesAreNotTheSDKs(t *testing.T) {
 
 // TestUnsampledAllocs holds that a span which the SDK is not asked for takes one allocation, which is fewer than the SDK takes.
 func TestUnsampledAllocs(t *testing.T) {
-	tp := Wrap(sampledBy(sdktrace.NeverSample()))
+	tp := WrapTracerProvider(sampledBy(sdktrace.NeverSample()))
 	defer tp.Shutdown(t.Context())
 	tr := tp.Tracer("allocs")
 	ctx, root := tr.Start(t.Context(), "root")

@@ -171,7 +171,7 @@ func TestForceFlushWaitsForTheStoreAndItsContext(t *testing.T) {
 
 func TestShutdownDrainsAndIsIdempotent(t *testing.T) {
 	sdk, _ := newRecorded()
-	tp := spans.Wrap(sdk)
+	tp := spans.WrapTracerProvider(sdk)
 	tr := tp.Tracer("")
 	const n = 500
 	for range n {
@@ -205,7 +205,7 @@ func TestShutdownDrainsAndIsIdempotent(t *testing.T) {
 
 func TestShutdownRespectsItsContext(t *testing.T) {
 	store, appending, release := blockingStore()
-	tp := spans.Wrap(noop.NewTracerProvider(), spans.WithStore(store))
+	tp := spans.WrapTracerProvider(noop.NewTracerProvider(), spans.WithStore(store))
 	timed(tp.Tracer(""), "a", ms)
 	<-appending
 	timed(tp.Tracer(""), "b", ms)
@@ -234,7 +234,7 @@ func (f failing) Shutdown(context.Context) error   { return f.err }
 
 func TestErrorsOfTheWrappedProviderComeBack(t *testing.T) {
 	want := errors.New("broken pipe")
-	tp := spans.Wrap(failing{noop.NewTracerProvider(), want})
+	tp := spans.WrapTracerProvider(failing{noop.NewTracerProvider(), want})
 	for i := range 2 {
 		if err := tp.ForceFlush(t.Context()); !errors.Is(err, want) {
 			t.Errorf("ForceFlush = %v, want %v", err, want)
@@ -261,7 +261,7 @@ func TestEverySessionIsAccountedFor(t *testing.T) {
 			return nil
 		}}}
 		sdk, _ := newRecorded()
-		tp := spans.Wrap(sdk, spans.WithQueueSize(queue), spans.WithStore(store), spans.WithMaxSessionSpans(6))
+		tp := spans.WrapTracerProvider(sdk, spans.WithQueueSize(queue), spans.WithStore(store), spans.WithMaxSessionSpans(6))
 		tr := tp.Tracer("")
 		const goroutines, each = 8, 150
 		var wg sync.WaitGroup
@@ -513,4 +513,26 @@ func TestStoreErrorOfARevisionIsNotADroppedSession(t *testing.T) {
 		t.Errorf("Dropped() = %+v, want %+v", got, want)
 	}
 	handled.take()
+}
+
+// hungProvider is one whose Shutdown takes no notice of its context.
+type hungProvider struct {
+	trace.TracerProvider
+	release chan struct{}
+}
+
+func (p hungProvider) Shutdown(context.Context) error { <-p.release; return nil }
+
+func TestShutdownDoesNotWaitForAHungProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := hungProvider{noop.NewTracerProvider(), make(chan struct{})}
+		defer close(base.release)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := spans.WrapTracerProvider(base).Shutdown(ctx)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > time.Second+100*time.Millisecond {
+			t.Errorf("Shutdown = %v after %v, want it to end with its context of 1 s", err, took)
+		}
+	})
 }

@@ -334,7 +334,7 @@ func TestViewExecutionTrace(t *testing.T) {
 	if err := rtrace.Start(&events); err != nil {
 		t.Fatal(err)
 	}
-	tracer := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(recorder.Hook())).Tracer("shop")
+	tracer := spans.WrapTracerProvider(noop.NewTracerProvider(), spans.WithHook(recorder.Hook())).Tracer("shop")
 	for range 3 {
 		_, s := tracer.Start(t.Context(), "pay")
 		s.End()

@@ -36,7 +36,7 @@ func traced() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	withSpan := inSpans(spans.Wrap(nil))
+	withSpan := inSpans(spans.WrapTracerProvider(nil))
 	if len(os.Args) > 2 {
 		withSpan = func(ctx context.Context, name string, f func(context.Context)) {
 			trace.WithRegion(ctx, name, func() { f(ctx) })
@@ -86,7 +86,7 @@ func TestWhatifLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	const token = "the-token-of-the-tests"
-	tp := spans.Wrap(nil, spans.WithHook(c.Hook()))
+	tp := spans.WrapTracerProvider(nil, spans.WithHook(c.Hook()))
 	h, err := viewer.NewHandler(viewer.Sources{Regions: tp.Regions, Store: tp.Store(), Causal: c}, viewer.WithToken(token))
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func play(t *testing.T, sampler sdktrace.Sampler, wrap bool, program func(*servi
 		return o
 	}
 
-	wrapped := spans.Wrap(base)
+	wrapped := spans.WrapTracerProvider(base)
 	s := newService(t, wrapped)
 	err := program(s)
 	s.close(t)

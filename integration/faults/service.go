@@ -183,7 +183,7 @@ func (s *service) instrument(ctx context.Context) (end func(context.Context) err
 		return nil, err
 	}
 	if s.counts = s.config.panics != "hook"; !s.counts {
-		p := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(panickingHook{}), spans.WithHook(s.profiler.Causal().Hook()))
+		p := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(panickingHook{}), spans.WithHook(s.profiler.Causal().Hook()))
 		s.tracer = p.Tracer("service")
 		return func(ctx context.Context) error { return errors.Join(p.Shutdown(ctx), s.profiler.Shutdown(ctx)) }, nil
 	}

@@ -84,7 +84,7 @@ func grafana(s sdktrace.Sampler) *side {
 
 // idle is our wrapper with recording switched off.
 func idle(s sdktrace.Sampler) *side {
-	p := spans.Wrap(newSDK(s), spans.WithoutRecording())
+	p := spans.WrapTracerProvider(newSDK(s), spans.WithoutRecording())
 	return &side{
 		name:   "otelprof-idle",
 		tracer: p.Tracer("peers"),
@@ -104,7 +104,7 @@ func keepAll(s sdktrace.Sampler) *side {
 }
 
 func withSessions(name string, s sdktrace.Sampler, opts ...spans.Option) *side {
-	p := spans.Wrap(newSDK(s), opts...)
+	p := spans.WrapTracerProvider(newSDK(s), opts...)
 	return &side{
 		name:   name,
 		tracer: p.Tracer("peers"),
@@ -120,7 +120,7 @@ func withSessions(name string, s sdktrace.Sampler, opts ...spans.Option) *side {
 // regions is our wrapper without sessions: regions and their histograms only.
 func regions(s sdktrace.Sampler) *side {
 	none := spans.WithSessionFilter(func(context.Context, string) bool { return false })
-	p := spans.Wrap(newSDK(s), none)
+	p := spans.WrapTracerProvider(newSDK(s), none)
 	return &side{
 		name:   "otelprof-regions",
 		tracer: p.Tracer("peers"),

@@ -22,7 +22,7 @@
 // None of them is part of this repository. The go command downloads a program's module; its source is copied to
 // .tools/realworld, and changed there:
 //
-//   - The line that makes the TracerProvider wraps it by spans.Wrap, with the hook of a causal.Controller. That is what a
+//   - The line that makes the TracerProvider wraps it by spans.WrapTracerProvider, with the hook of a causal.Controller. That is what a
 //     user of otelprof writes.
 //   - Each delay asks for its length, so that it can be changed while the program runs. The registry has none of its own;
 //     delays stand where it calls its storage.

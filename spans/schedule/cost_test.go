@@ -27,7 +27,7 @@ func BenchmarkSpan(b *testing.B) {
 				}
 				defer r.Shutdown(context.Background())
 			}
-			tp := spans.Wrap(noop.NewTracerProvider(), opts...)
+			tp := spans.WrapTracerProvider(noop.NewTracerProvider(), opts...)
 			defer func() { _ = tp.Shutdown(context.Background()) }()
 			tr := tp.Tracer("bench")
 			ctx := context.Background()

@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	provider := spans.Wrap(base, spans.WithHook(r.Hook()))
+//	provider := spans.WrapTracerProvider(base, spans.WithHook(r.Hook()))
 //	if err := r.Start(); err != nil { // keeps the last ten seconds
 //		return err
 //	}

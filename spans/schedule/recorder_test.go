@@ -38,7 +38,7 @@ func recording(t testing.TB, opts ...Option) (*Recorder, oteltrace.Tracer) {
 
 func newTracer(t testing.TB, r *Recorder) oteltrace.Tracer {
 	t.Helper()
-	tp := spans.Wrap(noop.NewTracerProvider(), spans.WithHook(r.Hook()))
+	tp := spans.WrapTracerProvider(noop.NewTracerProvider(), spans.WithHook(r.Hook()))
 	t.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
 	return tp.Tracer("test")
 }

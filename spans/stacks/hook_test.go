@@ -28,7 +28,7 @@ func testHook(t testing.TB, unsampled bool) *hook {
 
 func testTracer(t testing.TB, h spans.Hook, opts ...sdktrace.TracerProviderOption) trace.Tracer {
 	t.Helper()
-	p := spans.Wrap(sdktrace.NewTracerProvider(opts...), spans.WithHook(h))
+	p := spans.WrapTracerProvider(sdktrace.NewTracerProvider(opts...), spans.WithHook(h))
 	t.Cleanup(func() { _ = p.Shutdown(context.Background()) })
 	return p.Tracer("test")
 }
@@ -282,7 +282,7 @@ func TestOffInBetween(t *testing.T) {
 func TestRegionsFollowTheProvidersLimit(t *testing.T) {
 	for _, limit := range []int{1, 3000} {
 		h := testHook(t, false)
-		p := spans.Wrap(nil, spans.WithHook(h), spans.WithMaxRegions(limit))
+		p := spans.WrapTracerProvider(nil, spans.WithHook(h), spans.WithMaxRegions(limit))
 		defer p.Shutdown(context.Background())
 		h.unsampled = true
 		tr := p.Tracer("test")
@@ -375,7 +375,7 @@ func BenchmarkHook(b *testing.B) {
 		b.Run(fmt.Sprintf("on=%v", on), func(b *testing.B) {
 			h := newHook(true, false)
 			h.on.Store(on)
-			p := spans.Wrap(nil, spans.WithHook(h), spans.WithSessionFilter(func(context.Context, string) bool { return false }))
+			p := spans.WrapTracerProvider(nil, spans.WithHook(h), spans.WithSessionFilter(func(context.Context, string) bool { return false }))
 			defer p.Shutdown(context.Background())
 			tr := p.Tracer("bench")
 			ctx, root := tr.Start(context.Background(), "root")

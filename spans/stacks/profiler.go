@@ -21,7 +21,7 @@ import (
 //		return err
 //	}
 //	defer p.Shutdown(ctx)
-//	tp := spans.Wrap(base, spans.WithHook(p.Hook()))
+//	tp := spans.WrapTracerProvider(base, spans.WithHook(p.Hook()))
 //
 // A process has one CPU profile. While the profiler has it, runtime/pprof and net/http/pprof answer
 // that it is in use; mount [Profiler.ServeHTTP] as /debug/pprof/profile in place of

@@ -35,7 +35,7 @@ func start(t *testing.T, opts ...stacks.Option) (*stacks.Profiler, trace.Tracer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tp := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))
 	t.Cleanup(func() { p.Shutdown(context.Background()); tp.Shutdown(context.Background()) })
 	if s := p.Stats(); s.State == stacks.Busy {
 		testutil.Lacks(t, "CPUPROFILE", "the CPU profile is already taken, as with -cpuprofile: "+s.Reason)

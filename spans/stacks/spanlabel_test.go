@@ -221,7 +221,7 @@ func TestProfileHasLinks(t *testing.T) {
 	if s := p.Stats(); s.State == Busy {
 		testutil.Lacks(t, "CPUPROFILE", s.Reason)
 	}
-	provider := spans.Wrap(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))
+	provider := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(p.Hook()))
 	defer provider.Shutdown(context.Background())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

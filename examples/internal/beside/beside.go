@@ -125,7 +125,7 @@ func (p Program) measured(ctx context.Context, length time.Duration, optimized b
 
 // during runs the program with a controller's hook, and returns what spans took.
 func (p Program) during(ctx context.Context, c *causal.Controller, length time.Duration, optimized bool) ([]spans.RegionStats, error) {
-	tp := spans.Wrap(nil, spans.WithHook(c.Hook()))
+	tp := spans.WrapTracerProvider(nil, spans.WithHook(c.Hook()))
 	limited, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	p.Run(limited, tp.Tracer(p.Name), optimized)

@@ -56,7 +56,7 @@ func tracer(timed bool) (trace.Tracer, error) {
 		}
 		opts = append(opts, spans.WithHook(hook))
 	}
-	return spans.Wrap(sdktrace.NewTracerProvider(), opts...).Tracer("timed"), nil
+	return spans.WrapTracerProvider(sdktrace.NewTracerProvider(), opts...).Tracer("timed"), nil
 }
 
 func cpuTime() time.Duration {

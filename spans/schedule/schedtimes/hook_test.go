@@ -35,7 +35,7 @@ func provide(t testing.TB, sampler sdktrace.Sampler, hooks ...*schedtimes.Hook) 
 	for _, h := range hooks {
 		opts = append(opts, spans.WithHook(h))
 	}
-	tp := spans.Wrap(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler), sdktrace.WithSpanProcessor(ended)), opts...)
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler), sdktrace.WithSpanProcessor(ended)), opts...)
 	t.Cleanup(func() {
 		if d := tp.Dropped(); d.HookPanics != 0 {
 			t.Errorf("%d panics in hooks", d.HookPanics)
@@ -243,7 +243,7 @@ func BenchmarkHook(b *testing.B) {
 			if name == "with" {
 				opts = append(opts, spans.WithHook(newHook(b)))
 			}
-			tp := spans.Wrap(sdktrace.NewTracerProvider(), opts...)
+			tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), opts...)
 			defer tp.Shutdown(b.Context())
 			tr := tp.Tracer("bench")
 			b.ReportAllocs()

@@ -169,7 +169,7 @@ type App struct {
 // NewApp returns a program with spans that c may delay.
 func NewApp(t testing.TB, c *causal.Controller) *App {
 	t.Helper()
-	a := &App{t, c, spans.Wrap(nil, spans.WithHook(c.Hook()))}
+	a := &App{t, c, spans.WrapTracerProvider(nil, spans.WithHook(c.Hook()))}
 	t.Cleanup(func() {
 		if err := a.provider.Shutdown(context.Background()); err != nil {
 			t.Errorf("Shutdown() = %v", err)

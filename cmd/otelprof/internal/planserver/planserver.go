@@ -13,6 +13,8 @@ import (
 	"time"
 
 	opamp "github.com/open-telemetry/opamp-go/server"
+
+	"github.com/otelprof/otelprof/internal/ending"
 )
 
 const (
@@ -177,6 +179,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}
 		<-s.served
 	}
-	s.working.Wait()
+	if errAgents := ending.Within(ctx, func() error { s.working.Wait(); return nil }); errAgents != nil {
+		err = errors.Join(err, fmt.Errorf("planserver: shutdown: WebSockets: %w", errAgents))
+	}
 	return err
 }
