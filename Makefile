@@ -142,7 +142,7 @@ screenshot: ## Take the README's picture of the viewer from the demo; ARGS="-all
 .PHONY: qemu
 qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs, and set a clock back and forward; ARGS="-v -run Loop"
 	@integration/qemu/setup.sh
-	@$(call guest) ./internal/perf ./pmuattrs ./pmuattrs/doctor
+	@$(call guest) ./internal/perf ./pmuattrs ./cmd/otelprof/internal/doctor
 	@$(call guest,cortex-a57) ./internal/perf # its counters have 32 bits
 	@cd integration && GOARCH=arm64 CGO_ENABLED=0 $(GO) build -ldflags=-s -o ../.tools/faults-arm64 ./faults
 	@QTIMEOUT=900 integration/qemu/run.sh .tools/faults-arm64 -quick -clock -only '^clock'

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelprof/otelprof/pmuattrs/doctor"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/doctor"
 )
 
 var doctorCommand = &command{

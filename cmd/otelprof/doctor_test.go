@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/doctor"
 	"github.com/otelprof/otelprof/pmuattrs"
-	"github.com/otelprof/otelprof/pmuattrs/doctor"
 )
 
 func TestDoctorRequire(t *testing.T) {

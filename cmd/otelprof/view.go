@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
 	"github.com/otelprof/otelprof/pmuattrs"
-	"github.com/otelprof/otelprof/saved"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/viewer"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/saved"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/saved"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
 	"github.com/otelprof/otelprof/viewer"
 )
 

@@ -19,9 +19,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/otelhdr/hdrlog"
-	"github.com/otelprof/otelprof/saved"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks"
 )

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/otelprof/otelprof/saved"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
 	"github.com/otelprof/otelprof/spans"
 )
 
