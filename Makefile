@@ -130,7 +130,7 @@ REQUIRE_INTEGRATION ?= 1
 .PHONY: integration
 integration: ## Run against faults, a real Collector, Jaeger, Prometheus and Chromium, 10 minutes, the first time 20; ARGS="-run Demo", ARGS=-long
 	@cd integration && $(GO) run ./backends/setup
-	@OTELPROF_TEST_KILLS=200 $(GO) test -count=1 -v -run Killed ./exporter/otlpfile
+	@OTELPROF_TEST_KILLS=200 $(GO) test -count=1 -v -run Killed ./internal/exporter/otlpfile
 	@cd integration && $(GO) run ./faults -quick
 	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m ./backends $(ARGS)
 

@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/exporter/delivery"
-	"github.com/otelprof/otelprof/exporter/otlp"
-	"github.com/otelprof/otelprof/exporter/otlpfile"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/otlp"
+	"github.com/otelprof/otelprof/internal/exporter/otlpfile"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/otelprof/otelprof/exporter/processcontext"
+	"github.com/otelprof/otelprof/internal/exporter/processcontext"
 	"github.com/otelprof/otelprof/internal/toggle"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"

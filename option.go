@@ -12,8 +12,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/exporter/otlp"
 	"github.com/otelprof/otelprof/internal/contain"
+	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/internal/toggle"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
@@ -275,7 +275,7 @@ func WithSchedule(opts ...schedule.Option) Option {
 	})
 }
 
-// WithProcessContext publishes the resource for readers outside of the process, see package exporter/processcontext, and labels
+// WithProcessContext publishes the resource for readers outside of the process, and labels
 // goroutines in sampled spans with their trace and span, see [stacks.WithSpanLabels], so that an eBPF profiler of
 // OpenTelemetry knows the service and the span of each stack. Where [WithStacks] is not used either, [Profiler.Stacks] is
 // paused, and takes no samples. A system that does not allow it is logged. OTELPROF_PROCESS_CONTEXT=off overrules this option,

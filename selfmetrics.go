@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
-	"github.com/otelprof/otelprof/exporter/delivery"
-	"github.com/otelprof/otelprof/exporter/otlp"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/otlp"
 )
 
 // A pipeline is an exporter, with the batching processor before it if there is one.
@@ -21,7 +21,7 @@ type pipeline struct {
 	stats     func() delivery.Stats
 }
 
-// Types of components that the semantic conventions have no name for are Go's.
+// Types of components that the semantic conventions have no name for are Go's. They stay as they are wherever the packages go.
 const (
 	fileComponent      = "github.com/otelprof/otelprof/exporter/otlpfile."
 	processorComponent = "github.com/otelprof/otelprof/exporter/delivery."

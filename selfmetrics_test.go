@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 
-	"github.com/otelprof/otelprof/exporter/delivery"
-	"github.com/otelprof/otelprof/exporter/otlp"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 

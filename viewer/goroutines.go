@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/stacks/goroutines"
 	"github.com/otelprof/otelprof/spans/stacks"
-	"github.com/otelprof/otelprof/spans/stacks/goroutines"
 )
 
 // goroutinesAge is how long an answer stands: all goroutines stop while they are looked at.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/stacks/goroutines"
 	"github.com/otelprof/otelprof/internal/testutil"
-	"github.com/otelprof/otelprof/spans/stacks/goroutines"
 )
 
 // hangs waits for what does not come.

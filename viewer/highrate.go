@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/stacks/highrate"
 	"github.com/otelprof/otelprof/spans/stacks"
-	"github.com/otelprof/otelprof/spans/stacks/highrate"
 )
 
 // maxHighRateSeconds keeps a request within the server's time to write its answer.

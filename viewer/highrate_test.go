@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/stacks/highrate"
 	"github.com/otelprof/otelprof/internal/testutil"
-	"github.com/otelprof/otelprof/spans/stacks/highrate"
 )
 
 // The process is sampled for real while a goroutine computes.

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/explain"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/explain"
 )
 
 // checkJSON answers POST /api/v1/causal/plan/check: what the plan in the body would do here.

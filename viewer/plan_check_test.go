@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/explain"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/explain"
 )
 
 func (f *fakeExperiments) Timeline() causal.Timeline { return f.timeline }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/explain"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/explain"
 )
 
 var planCheckCommand = &command{

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelprof/otelprof/spans/stacks/goroutines"
+	"github.com/otelprof/otelprof/internal/stacks/goroutines"
 )
 
 // goroutinesPath is where a viewer tells where all goroutines are.

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof"
-	"github.com/otelprof/otelprof/exporter/otlpfile"
+	"github.com/otelprof/otelprof/internal/exporter/otlpfile"
 )
 
 // The sides of -measure. Both write the same spans and metrics to files.

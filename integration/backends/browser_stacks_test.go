@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/internal/stacks/highrate"
 	"github.com/otelprof/otelprof/spans"
-	"github.com/otelprof/otelprof/spans/stacks/highrate"
 	"github.com/otelprof/otelprof/viewer"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 

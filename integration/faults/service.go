@@ -27,7 +27,7 @@ import (
 
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/spans"
 )
 

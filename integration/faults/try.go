@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
 
 // What must hold.

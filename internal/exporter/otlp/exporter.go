@@ -17,7 +17,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	colprofilepb "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
 
-	"github.com/otelprof/otelprof/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
 
 // errShutdown is returned for an export after Shutdown.

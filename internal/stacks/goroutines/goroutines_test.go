@@ -138,7 +138,7 @@ func TestNow(t *testing.T) {
 		t.Errorf("%d goroutines, cut: %t; want ten or more", d.Count, d.Cut)
 	}
 	var b strings.Builder
-	if err := d.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), "       5    github.com/otelprof/otelprof/spans/stacks/goroutines.stuck  goroutines_test.go:") {
+	if err := d.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), "       5    github.com/otelprof/otelprof/internal/stacks/goroutines.stuck  goroutines_test.go:") {
 		t.Errorf("%v, no line of the five that are stuck:\n%s", err, &b)
 	}
 }
