@@ -88,10 +88,10 @@ func (p *Profiler) ViewerURL() string {
 
 // Exports returns, for each pipeline, how many spans or data points were exported, are
 // queued, or were lost and why.
-func (p *Profiler) Exports() []delivery.Stats {
-	out := make([]delivery.Stats, len(p.exports))
+func (p *Profiler) Exports() []ExportStats {
+	out := make([]ExportStats, len(p.exports))
 	for i, stats := range p.exports {
-		out[i] = stats()
+		out[i] = ExportStats(stats())
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -27,18 +27,18 @@ func TestFaults(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + p.address, "OTEL_EXPORTER_OTLP_TIMEOUT=2000", "OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none",
 		"OTEL_BSP_SCHEDULE_DELAY=100",
 	}, "")
-	traces := func() delivery.Stats {
+	traces := func() otelprof.ExportStats {
 		for _, one := range a.Exports() {
 			if strings.Contains(one.Name, "traces") {
 				return one
 			}
 		}
 		t.Fatal("no pipeline of traces")
-		return delivery.Stats{}
+		return otelprof.ExportStats{}
 	}
 
 	// recovered waits until spans are delivered again.
-	recovered := func() delivery.Stats {
+	recovered := func() otelprof.ExportStats {
 		before := traces()
 		eventually(t, 2*time.Minute, func() error {
 			if now := traces(); now.Exported == before.Exported {
@@ -109,7 +109,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func lost(s delivery.Stats) uint64 { return s.Failed + s.Rejected + s.QueueFull + s.Unfinished }
+func lost(s otelprof.ExportStats) uint64 { return s.Failed + s.Rejected + s.QueueFull + s.Unfinished }
 
 // A load ends spans until it is stopped.
 type load struct {

@@ -27,7 +27,6 @@ import (
 
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -65,12 +64,12 @@ type addresses struct {
 
 // state is what /state answers, and the last line that a service prints.
 type state struct {
-	Goroutines int              `json:"goroutines"`
-	Heap       uint64           `json:"heap"`    // bytes, after a collection
-	Sampled    uint64           `json:"sampled"` // spans that have ended
-	Said       []string         `json:"said"`    // warnings and errors in the log
-	Exports    []delivery.Stats `json:"exports,omitempty"`
-	Took       time.Duration    `json:"took"` // by Shutdown
+	Goroutines int                    `json:"goroutines"`
+	Heap       uint64                 `json:"heap"`    // bytes, after a collection
+	Sampled    uint64                 `json:"sampled"` // spans that have ended
+	Said       []string               `json:"said"`    // warnings and errors in the log
+	Exports    []otelprof.ExportStats `json:"exports,omitempty"`
+	Took       time.Duration          `json:"took"` // by Shutdown
 }
 
 // A service answers requests, and has spans and a log as services have them.

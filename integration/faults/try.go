@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof"
 )
 
 // What must hold.
@@ -191,7 +191,7 @@ func (r *result) ending(b *bench) error {
 	return nil
 }
 
-func traces(s delivery.Stats) bool { return strings.Contains(s.Name, "traces") }
+func traces(s otelprof.ExportStats) bool { return strings.Contains(s.Name, "traces") }
 
 // terminated is a fault at whose end the services must be gone.
 func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/otelprof/otelprof/internal/causes"
 )
 
-// Stats counts what has become of the items of one pipeline since it was made. Items are
+// Stats counts what has become of the items of one pipeline since it was made, as otelprof.ExportStats has it for users. Items are
 // spans or metric data points.
 type Stats struct {
 	// Name tells the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
