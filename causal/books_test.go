@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 // An hour of experiments, as short as they may be, takes what the plan's books say.

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // A Chan is a drop-in for a channel of T that hands virtual time over in experiments of [profile.ModeOverlap].

@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // A channel of Go has no room for stamps. They are in a table beside it, in the order in which

@@ -5,7 +5,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 // Evidence is what is known about how well one cell was measured: a region at one speed-up with

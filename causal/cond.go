@@ -3,8 +3,8 @@ package causal
 import (
 	"sync"
 
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // A Cond is a drop-in for [sync.Cond] that hands virtual time over in experiments of [profile.ModeOverlap],

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/otelprof/otelprof/causal/internal/stats"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // An iteration is what the experiments of one iteration have added up for one progress point.

@@ -3,8 +3,8 @@ package causal
 import (
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/stats"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // A step is one arm of a series of experiments and what was added up in it for one progress point and metric: visits, and the

@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )

@@ -2,8 +2,8 @@ package causal
 
 import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // A Mutex is a drop-in for [sync.Mutex] that hands virtual time over in experiments of [profile.ModeOverlap]:

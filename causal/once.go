@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // A Once is a drop-in for [sync.Once] that hands virtual time over in experiments of [profile.ModeOverlap],

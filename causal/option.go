@@ -13,7 +13,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/toggle"
 )
 

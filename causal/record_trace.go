@@ -6,18 +6,27 @@ import (
 	"io"
 	"runtime/pprof"
 	"time"
-
-	"github.com/otelprof/otelprof/causal/replay"
 )
 
 // HeaderMachine is the header in which a viewer tells [Trace.Machine], as JSON, beside a trace.
 const HeaderMachine = "Otelprof-Machine"
 
-// A Trace is an execution trace of the process, for [replay.Read].
+// A Trace is an execution trace of the process, as otelprof whatif and go tool trace read it.
 type Trace struct {
 	io.Reader
-	Bytes   int            // from the beginning of the trace to its end
-	Machine replay.Machine // what became of the processors meanwhile, for [replay.Recording.Ran]
+	Bytes   int // from the beginning of the trace to its end
+	Machine Machine
+}
+
+// A Machine is what became of the processors while a trace was taken.
+type Machine struct {
+	// CPU is what the program had of them, all threads together; 0 where that is not known.
+	CPU time.Duration `json:"cpu_ns"`
+	// Others is what other programs had, and Stolen what the host of a virtual machine took, on all processors together.
+	Others time.Duration `json:"others_ns"`
+	Stolen time.Duration `json:"stolen_ns"`
+	// Throttled is for how long the program's threads had to wait since they had used up the quota of their cgroup.
+	Throttled time.Duration `json:"throttled_ns"`
 }
 
 // RecordTrace records the program as [Controller.Record] does, for d, in [MinWindow, MaxWindow], or until there are 64 MiB, and
@@ -41,5 +50,5 @@ func (c *Controller) RecordTrace(ctx context.Context, d time.Duration, samples b
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRecording, err)
 	}
-	return &Trace{w.Reader(), w.Bytes(), replay.Machine(w.Load)}, nil
+	return &Trace{w.Reader(), w.Bytes(), Machine(w.Load)}, nil
 }

@@ -7,7 +7,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replayprofile"
 	"github.com/otelprof/otelprof/internal/rest"
 )
 
@@ -80,5 +81,5 @@ func (r *replayed) addTo(p *profile.Profile) {
 	if result.Windows > 0 && p.Started.IsZero() {
 		p.Started = began
 	}
-	p.AddReplay(&result)
+	replayprofile.Add(p, &result)
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/sched"
 	"github.com/otelprof/otelprof/otelhdr"
 )

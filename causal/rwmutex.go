@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over in experiments of

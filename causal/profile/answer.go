@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"slices"
 	"strings"
@@ -209,7 +210,7 @@ func (a answerAt) howMuch() string {
 	}
 	text += fmt.Sprintf(" (%s to %s)", percentOf(e.Lo), points(e.Hi))
 	if a.metric == MetricThroughput && e.Reduction > 0 && e.Hi < 1 {
-		text += fmt.Sprintf(", throughput would rise by %s", points(gain(e.Reduction)))
+		text += fmt.Sprintf(", throughput would rise by %s", points(stats.Gain(e.Reduction)))
 	}
 	if k := all[0].Knee; k > 0 {
 		text += fmt.Sprintf("; beyond %.0f %% something else is the bottleneck", 100*k)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
-	"github.com/otelprof/otelprof/causal/replay"
 )
 
 // A Change is what would be if the program were built in another way: with more processors, a lock in parts, a channel with more
@@ -23,15 +22,6 @@ type Change struct {
 	BasePeriod time.Duration `json:"base_period_ns"`
 	// Effect is the answer. Its Speedup is zero.
 	Effect Effect `json:"effect"`
-}
-
-// addChange adds an answer about the program built in another way.
-func (p *Profile) addChange(a replay.Answer) {
-	c := Change{Change: a.Region.Name, Progress: a.Point, Metric: Metric(a.Metric), Effect: replayEffect(a)}
-	if a.Withheld == replay.WithheldNone {
-		c.BasePeriod = time.Duration(a.Base)
-	}
-	p.Changes = append(p.Changes, c)
 }
 
 // orderChanges puts throughput first, and then what would change most.

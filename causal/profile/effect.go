@@ -2,13 +2,9 @@ package profile
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/internal/stats"
 )
-
-// maxReductions is the number of samples that an Effect keeps.
-const maxReductions = stats.MostSamples
 
 // fewSamples are too few to see that a distribution is not a normal one.
 const fewSamples = 6
@@ -20,14 +16,14 @@ const ModelError = 0.01
 // NewEffect turns samples, pseudo-values of the reduction in the order of time, into one number, or says why there
 // is none. Doubts are warnings about it.
 func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
-	e := Effect{Speedup: speedup, Samples: len(samples), Reductions: thinned(samples)}
+	e := Effect{Speedup: speedup, Samples: len(samples), Reductions: stats.Thinned(samples)}
 	if len(samples) < stats.LeastSamples {
 		e.Withheld = Withheld{Code: WithheldIterations, Count: int64(len(samples)), Need: stats.LeastSamples}
 		return e
 	}
 	s := stats.Summarize(samples)
 	e.Reduction, e.StdErr, e.Lo, e.Hi = s.Mean, s.StdErr, s.Lo-ModelError, s.Hi+ModelError
-	e.ThroughputGain = gain(s.Mean)
+	e.ThroughputGain = stats.Gain(s.Mean)
 	e.Outliers = s.Outliers
 	if s.Alike {
 		e.Warnings = append(e.Warnings, "one sample resembles the next: the interval may be too narrow")
@@ -53,20 +49,3 @@ func (e Effect) Withhold(reason Withheld) Effect {
 	}
 	return Effect{Speedup: e.Speedup, Samples: e.Samples, Withheld: reason}
 }
-
-// thinned returns at most maxReductions of the samples, evenly chosen, rounded so that they
-// take little room.
-func thinned(samples []float64) []float64 {
-	n := min(len(samples), maxReductions)
-	if n == 0 {
-		return nil
-	}
-	kept := make([]float64, n)
-	for i := range kept {
-		kept[i] = math.Round(samples[i*len(samples)/n]*1e6) / 1e6
-	}
-	return kept
-}
-
-// gain is what a reduction of the period means for throughput.
-func gain(reduction float64) float64 { return 1/(1-min(reduction, 0.99)) - 1 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"github.com/otelprof/otelprof/internal/stats"
 	"math"
 	"testing"
 
@@ -23,8 +24,8 @@ func TestGain(t *testing.T) {
 	for _, tt := range []struct{ reduction, want float64 }{
 		{0, 0}, {0.2, 0.25}, {0.5, 1}, {-1, -0.5}, {0.99, 99}, {1, 99}, {7, 99},
 	} {
-		if got := gain(tt.reduction); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("gain(%g) = %g, want %g", tt.reduction, got, tt.want)
+		if got := stats.Gain(tt.reduction); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("Gain(%g) = %g, want %g", tt.reduction, got, tt.want)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package profile
 import (
 	"slices"
 
-	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // falseDiscoveries is the false discovery rate (Benjamini-Hochberg) that is accepted: the share of regions

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // Finish derives what needs all curves, once they have their effects: slopes and knees, which

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/stats"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // Merge returns what several profiles say together, of several runs or instances of a program:

@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"github.com/otelprof/otelprof/internal/stats"
 	"slices"
 )
 
@@ -32,9 +33,9 @@ func mergeReplayed(speedup float64, effects []Effect) Effect {
 		e.Bounded = e.Bounded || x.Bounded
 	}
 	e.Reduction, e.StdErr, e.Lo, e.Hi = e.Reduction/weight, e.StdErr/weight, e.Lo/weight, e.Hi/weight
-	e.Reductions = thinned(e.Reductions)
+	e.Reductions = stats.Thinned(e.Reductions)
 	if known[0].ThroughputGain != 0 {
-		e.ThroughputGain = gain(e.Reduction)
+		e.ThroughputGain = stats.Gain(e.Reduction)
 	}
 	if a, b, differ := furthest(known); differ {
 		e.Lo, e.Hi = a.Lo, b.Hi

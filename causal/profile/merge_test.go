@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -101,12 +102,12 @@ func TestThinned(t *testing.T) {
 	for i := range many {
 		many[i] = float64(i) / 3
 	}
-	got := thinned(many)
-	if len(got) != maxReductions || got[1] != 1 || !slices.IsSorted(got) || got[maxReductions-1] < 330 {
+	got := stats.Thinned(many)
+	if len(got) != stats.MostSamples || got[1] != 1 || !slices.IsSorted(got) || got[stats.MostSamples-1] < 330 {
 		t.Errorf("thinned: %d values from %g to %g", len(got), got[0], got[len(got)-1])
 	}
-	if got := thinned([]float64{1. / 3}); got[0] != 0.333333 {
-		t.Errorf("thinned(1/3) = %g, want six digits", got[0])
+	if got := stats.Thinned([]float64{1. / 3}); got[0] != 0.333333 {
+		t.Errorf("stats.Thinned(1/3) = %g, want six digits", got[0])
 	}
 }
 
@@ -213,7 +214,7 @@ func TestProfileSize(t *testing.T) {
 		samples[i] = 0.3 + 0.02*rng.NormFloat64()
 	}
 	text, err := json.Marshal(NewEffect(0.5, samples, nil))
-	if err != nil || len(text) > maxReductions*10+500 {
+	if err != nil || len(text) > stats.MostSamples*10+500 {
 		t.Errorf("an effect takes %d bytes (%v), want at most 10 for each sample that is kept", len(text), err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -12,7 +11,13 @@ import (
 const API = "causal-profile/v1"
 
 // A Region is what a curve is about: the spans of one scope and name, a region of runtime/trace, or a function.
-type Region = replay.Region
+type Region struct {
+	Scope string `json:"scope"`
+	Name  string `json:"span"`
+}
+
+// String returns the name.
+func (r Region) String() string { return r.Name }
 
 // A Metric is what of a progress point answers to a speed-up.
 type Metric string

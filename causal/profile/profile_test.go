@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"math"
 	"slices"
@@ -32,15 +33,15 @@ func sampleProfile() Profile {
 			{
 				Region: Region{Scope: "shop", Name: "price"}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
 				Effects: []Effect{
-					{Speedup: 0.1, Reduction: 0.0625, StdErr: 0.004, Lo: 0.05, Hi: 0.07, ThroughputGain: gain(0.0625), Samples: 8, Outliers: 1},
-					{Speedup: 0.125, Reduction: 0.08, StdErr: 0.004, Lo: 0.07, Hi: 0.09, ThroughputGain: gain(0.08), Samples: 8},
-					{Speedup: 0.5, Reduction: 0.3125, StdErr: 0.011, Lo: 0.29, Hi: 0.33, ThroughputGain: gain(0.3125), Samples: 8},
+					{Speedup: 0.1, Reduction: 0.0625, StdErr: 0.004, Lo: 0.05, Hi: 0.07, ThroughputGain: stats.Gain(0.0625), Samples: 8, Outliers: 1},
+					{Speedup: 0.125, Reduction: 0.08, StdErr: 0.004, Lo: 0.07, Hi: 0.09, ThroughputGain: stats.Gain(0.08), Samples: 8},
+					{Speedup: 0.5, Reduction: 0.3125, StdErr: 0.011, Lo: 0.29, Hi: 0.33, ThroughputGain: stats.Gain(0.3125), Samples: 8},
 				},
 			},
 			{
 				Region: Region{Name: hostile}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
 				Effects: []Effect{
-					{Speedup: 0.1, Reduction: -0.01, StdErr: 0.02, Lo: -0.05, Hi: 0.03, ThroughputGain: gain(-0.01), Samples: 5, Warnings: []string{"the interval assumes a normal distribution: fewer than 6 iterations that are no outliers"}},
+					{Speedup: 0.1, Reduction: -0.01, StdErr: 0.02, Lo: -0.05, Hi: 0.03, ThroughputGain: stats.Gain(-0.01), Samples: 5, Warnings: []string{"the interval assumes a normal distribution: fewer than 6 iterations that are no outliers"}},
 					{Speedup: 0.125, Samples: 2, Withheld: Withheld{Code: WithheldIterations, Count: 2, Need: 5}},
 					{Speedup: 0.5, Samples: 2, Withheld: Withheld{Code: WithheldIterations, Count: 2, Need: 5}},
 				},
@@ -71,8 +72,8 @@ func bothModes() Profile {
 	}
 	price := NewCurve(ModeReplay, Region{Scope: "shop", Name: "price"}, "checkout", MetricThroughput, 20*time.Millisecond)
 	price.Effects = []Effect{
-		{Speedup: 0.1, Reduction: 0.061, Lo: 0.058, Hi: 0.064, ThroughputGain: gain(0.061), Samples: 40},
-		{Speedup: 0.5, Reduction: 0.45, Lo: 0.44, Hi: 0.46, ThroughputGain: gain(0.45), Samples: 40},
+		{Speedup: 0.1, Reduction: 0.061, Lo: 0.058, Hi: 0.064, ThroughputGain: stats.Gain(0.061), Samples: 40},
+		{Speedup: 0.5, Reduction: 0.45, Lo: 0.44, Hi: 0.46, ThroughputGain: stats.Gain(0.45), Samples: 40},
 	}
 	latency := NewCurve(ModeReplay, price.Region, "checkout", MetricLatencyP99, 80*time.Millisecond)
 	latency.Effects = []Effect{{Speedup: 0.25, Reduction: 0.2, Lo: 0.15, Hi: 0.26, Samples: 12}}
@@ -185,7 +186,7 @@ func TestProfileWriteSVG(t *testing.T) {
 	for i := range 9 {
 		many.Curves = append(many.Curves, p.Curves[i%3])
 	}
-	steep := Profile{Curves: []Curve{{Effects: []Effect{{Speedup: 0.8, Reduction: 0.995, Lo: -3, Hi: 1.5, ThroughputGain: gain(0.995), Samples: 3}}}}}
+	steep := Profile{Curves: []Curve{{Effects: []Effect{{Speedup: 0.8, Reduction: 0.995, Lo: -3, Hi: 1.5, ThroughputGain: stats.Gain(0.995), Samples: 3}}}}}
 	for name, p := range map[string]Profile{"three curves": p, "empty": {}, "nine curves": many, "steep": steep, "both modes": bothModes()} {
 		text := render(t, p.WriteSVG)
 		lines, words := 0, ""

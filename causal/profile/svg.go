@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"strings"
 
@@ -89,7 +90,7 @@ func (c Curve) ofThroughput() bool { return c.Metric == MetricThroughput || c.Me
 // height is what of a reduction is drawn.
 func (c Curve) height(reduction float64) float64 {
 	if c.ofThroughput() {
-		return gain(reduction)
+		return stats.Gain(reduction)
 	}
 	return reduction
 }

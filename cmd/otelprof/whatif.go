@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
 	"github.com/otelprof/otelprof/internal/glob"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 var whatifCommand = &command{
@@ -108,7 +108,7 @@ func (w *whatif) answer(ctx context.Context) error {
 
 func (w *whatif) write(p profile.Profile) error {
 	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c profile.Curve) bool {
-		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(c.Region)
+		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(replay.Region(c.Region))
 	})
 	if len(w.speedups) > 0 {
 		for i := range p.Curves {
@@ -125,7 +125,7 @@ func (w *whatif) write(p profile.Profile) error {
 	})
 }
 
-func (w *whatif) asksAbout(r profile.Region) bool {
+func (w *whatif) asksAbout(r replay.Region) bool {
 	if w.function != "" {
 		return r.Scope == replay.FunctionScope
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 const (
@@ -99,11 +99,11 @@ func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Record
 	if err != nil {
 		return nil, err
 	}
-	var machine replay.Machine
+	var machine causal.Machine
 	if err := json.Unmarshal([]byte(a.Header.Get(causal.HeaderMachine)), &machine); err != nil {
 		return nil, fmt.Errorf("header %s: %w", causal.HeaderMachine, err)
 	}
-	rec.Ran(machine)
+	rec.Ran(replay.Machine(machine))
 	return rec, nil
 }
 

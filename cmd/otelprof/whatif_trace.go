@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replayprofile"
 )
 
 const (
@@ -92,7 +93,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	if !found {
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
-	p := profile.OfReplay(study.Result())
+	p := replayprofile.Of(study.Result())
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
 			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all; goroutines wait for locks and channels at %s", q, some(waited))

@@ -14,7 +14,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replayprofile"
 )
 
 // A shape is how a program is built, where other builds are asked about. The zero value is the usual way.
@@ -150,14 +151,14 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 			if err != nil {
 				return err
 			}
-			rec.Ran(t.Machine)
+			rec.Ran(replay.Machine(t.Machine))
 			if err := study.Add(context.Background(), rec); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	p := profile.OfReplay(study.Result())
+	p := replayprofile.Of(study.Result())
 	i := slices.IndexFunc(p.Changes, func(c profile.Change) bool {
 		return c.Change == r.question.String() && c.Progress == done && c.Metric == profile.MetricThroughput
 	})

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 const (

@@ -2,7 +2,7 @@ package simulator
 
 import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 // The regions of a program. All others have no hypothesis.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 // convoys are programs in which goroutines come to a lock faster than it can be handed over, once the region is faster: each then waits for a

@@ -4,7 +4,7 @@ import (
 	"runtime"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
 // Scope and Progress are names in recordings: of the regions' instrumentation scope, and of the progress point.

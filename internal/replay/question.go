@@ -92,7 +92,7 @@ func (s Site) caller() (Frame, bool) {
 
 var wrappers = []string{
 	"runtime.", "sync.", "internal/sync.",
-	"github.com/otelprof/otelprof/causal.", "github.com/otelprof/otelprof/causal/internal/",
+	"github.com/otelprof/otelprof/causal.", "github.com/otelprof/otelprof/causal/internal/", "github.com/otelprof/otelprof/internal/traced.",
 }
 
 // locks reports whether that is a wait for a lock, and not for a group of goroutines.

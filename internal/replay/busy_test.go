@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/traced"
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/traced"
 )
 
 // busyService returns the trace of a service that answers so many requests of about 100 µs of computing each: eight clients that

@@ -1,16 +1,19 @@
-package profile
+package replayprofile
 
 import (
+	"bytes"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/otelprof/otelprof/causal/replay"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/replay"
 )
 
-func TestAddReplay(t *testing.T) {
+func TestAdd(t *testing.T) {
 	pay := replay.Region{Scope: "shop", Name: "pay"}
 	result := replay.Result{Windows: 6, Inferred: true, Answers: []replay.Answer{
 		{Region: pay, Speedup: 0.25, Point: "order", Metric: replay.Throughput, Base: 2e6, Reduction: 0.2, StdErr: 0.01, Lo: 0.17, Hi: 0.23, Samples: []float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.2}},
@@ -20,21 +23,21 @@ func TestAddReplay(t *testing.T) {
 		{Region: pay, Speedup: 0.5, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldDeviation},
 		{Region: pay, Speedup: 0.75, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldVisits},
 	}}
-	var p Profile
-	p.AddReplay(&result)
-	region := Region{Scope: "shop", Name: "pay"}
-	want := []Curve{
-		{Mode: ModeReplay, Region: region, Progress: "order", Metric: MetricThroughput, BasePeriod: 2 * time.Millisecond, Effects: []Effect{
+	var p profile.Profile
+	Add(&p, &result)
+	region := profile.Region{Scope: "shop", Name: "pay"}
+	want := []profile.Curve{
+		{Mode: profile.ModeReplay, Region: region, Progress: "order", Metric: profile.MetricThroughput, BasePeriod: 2 * time.Millisecond, Effects: []profile.Effect{
 			{Speedup: 0.25, Reduction: 0.2, StdErr: 0.01, Lo: 0.17, Hi: 0.23, ThroughputGain: 0.25, Samples: 6, Reductions: []float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.2}},
-			{Speedup: 0.5, Withheld: Withheld{Code: WithheldStuck}},
+			{Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldStuck}},
 		}},
-		{Mode: ModeReplay, Region: region, Progress: "order", Metric: MetricLatencyP99, BasePeriod: 9 * time.Millisecond, Effects: []Effect{
+		{Mode: profile.ModeReplay, Region: region, Progress: "order", Metric: profile.MetricLatencyP99, BasePeriod: 9 * time.Millisecond, Effects: []profile.Effect{
 			{Speedup: 0.25, Reduction: 0.1, Lo: 0.05, Hi: 0.15, Samples: 1, Reductions: []float64{0.1}},
 		}},
-		{Mode: ModeReplay, Region: region, Progress: "report", Metric: MetricThroughput, Effects: []Effect{
-			{Speedup: 0.25, Samples: 1, Withheld: Withheld{Code: WithheldWindows, Count: 3, Need: 5}},
-			{Speedup: 0.5, Withheld: Withheld{Code: WithheldDeviation, Part: 0.03}},
-			{Speedup: 0.75, Withheld: Withheld{Code: WithheldVisits}},
+		{Mode: profile.ModeReplay, Region: region, Progress: "report", Metric: profile.MetricThroughput, Effects: []profile.Effect{
+			{Speedup: 0.25, Samples: 1, Withheld: profile.Withheld{Code: profile.WithheldWindows, Count: 3, Need: 5}},
+			{Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldDeviation, Part: 0.03}},
+			{Speedup: 0.75, Withheld: profile.Withheld{Code: profile.WithheldVisits}},
 		}},
 	}
 	if diff := cmp.Diff(want, p.Curves, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
@@ -43,7 +46,11 @@ func TestAddReplay(t *testing.T) {
 	if len(p.Notes) != 1 {
 		t.Errorf("notes %q: want one that objects are inferred", p.Notes)
 	}
-	if err := p.validate(); err != nil {
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Read(bytes.NewReader(text)); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,111 @@
+// Package replayprofile makes causal profiles of what package replay has found out.
+package replayprofile
+
+import (
+	"slices"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/stats"
+)
+
+// Of returns the profile of a study's windows.
+func Of(r replay.Result) profile.Profile {
+	var p profile.Profile
+	Add(&p, &r)
+	p.Finish()
+	return p
+}
+
+// Add adds the answers of a study of recordings to a profile, as curves and changes. [profile.Profile.Finish] is to come.
+func Add(p *profile.Profile, result *replay.Result) {
+	if result.Windows == 0 {
+		return
+	}
+	// Answers come in the order of their questions, so the answers of one curve stand together.
+	for _, a := range result.Answers {
+		if a.Region.Scope == replay.QuestionScope {
+			p.Changes = append(p.Changes, changeOf(a))
+			continue
+		}
+		if last := len(p.Curves) - 1; last < 0 || !isOf(p.Curves[last], a) {
+			p.Curves = append(p.Curves, profile.Curve{
+				Mode: profile.ModeReplay, Region: profile.Region(a.Region), Progress: a.Point, Metric: profile.Metric(a.Metric),
+			})
+		}
+		c := &p.Curves[len(p.Curves)-1]
+		if a.Withheld == replay.WithheldNone {
+			c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
+		}
+		c.Effects = append(c.Effects, effectOf(a))
+	}
+	p.Recorded = &profile.Recorded{
+		Windows: result.Windows, Length: result.Length, Inferred: result.Inferred,
+		CPU: result.Machine.CPU, Others: result.Machine.Others, Stolen: result.Machine.Stolen, Throttled: result.Machine.Throttled,
+		Starved: result.Starved, Stalled: result.Stalled,
+	}
+	for _, r := range result.Rests {
+		p.Recorded.Progress = append(p.Recorded.Progress, profile.RecordedProgress{
+			Progress: r.Point, Visits: r.Visits, Windows: r.Windows, Deviation: r.Deviation, Loop: profile.Loop(r.Loop),
+		})
+	}
+	if result.Inferred {
+		p.Notes = append(p.Notes, "replay: locks and channels are told from who woke whom; in a program built by otelprof build they are all known")
+	}
+}
+
+// isOf reports whether an answer belongs to a curve.
+func isOf(c profile.Curve, a replay.Answer) bool {
+	return c.Mode == profile.ModeReplay && c.Region == profile.Region(a.Region) && c.Progress == a.Point && c.Metric == profile.Metric(a.Metric)
+}
+
+// changeOf is an answer about the program built in another way.
+func changeOf(a replay.Answer) profile.Change {
+	c := profile.Change{Change: a.Region.Name, Progress: a.Point, Metric: profile.Metric(a.Metric), Effect: effectOf(a)}
+	if a.Withheld == replay.WithheldNone {
+		c.BasePeriod = time.Duration(a.Base)
+	}
+	return c
+}
+
+// effectOf is an answer as an effect.
+func effectOf(a replay.Answer) profile.Effect {
+	e := profile.Effect{Speedup: a.Speedup, Samples: len(a.Samples)}
+	if e.Withheld = withheldOf(a); !e.Known() {
+		return e
+	}
+	e.Reduction, e.StdErr, e.Lo, e.Hi, e.Bounded = a.Reduction, a.StdErr, a.Lo, a.Hi, a.Bounded
+	e.Reductions = stats.Thinned(slices.Clone(a.Samples))
+	if a.Metric == replay.Throughput {
+		e.ThroughputGain = stats.Gain(a.Reduction)
+	}
+	return e
+}
+
+// codes are those of what a study says.
+var codes = map[replay.Withheld]profile.WithheldCode{
+	replay.WithheldWindows:    profile.WithheldWindows,
+	replay.WithheldDeviation:  profile.WithheldDeviation,
+	replay.WithheldStuck:      profile.WithheldStuck,
+	replay.WithheldVisits:     profile.WithheldVisits,
+	replay.WithheldSlower:     profile.WithheldSlower,
+	replay.WithheldStarved:    profile.WithheldStarved,
+	replay.WithheldChoices:    profile.WithheldChoices,
+	replay.WithheldConditions: profile.WithheldConditions,
+}
+
+// withheldOf returns why an answer has no number.
+func withheldOf(a replay.Answer) profile.Withheld {
+	w := profile.Withheld{Code: codes[a.Withheld]}
+	switch {
+	case a.Withheld == replay.WithheldNone:
+	case w.Code == "":
+		w.Code = profile.WithheldOther
+	case w.Code == profile.WithheldWindows:
+		w.Count, w.Need = int64(a.Windows), replay.LeastWindows
+	case w.Code == profile.WithheldDeviation:
+		w.Part = replay.MaxDeviation
+	}
+	return w
+}
