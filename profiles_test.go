@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/spans"
@@ -67,7 +68,7 @@ func TestLastProfilesAreSent(t *testing.T) {
 		found := false
 		if p := sent[kind]; p != nil {
 			for _, sample := range p.Sample {
-				found = found || strings.Join(sample.Label[stacks.TraceIDLabel], "") == id && sample.Label[stacks.NameLabel][0] == "op"
+				found = found || strings.Join(sample.Label[stacknames.TraceIDLabel], "") == id && sample.Label[stacknames.NameLabel][0] == "op"
 			}
 		}
 		if !found {
@@ -99,7 +100,7 @@ func labels() map[string]string {
 	}()
 	<-done
 	out := map[string]string{}
-	for _, key := range []string{stacks.TraceIDLabel, stacks.SpanIDLabel, stacks.NameLabel} {
+	for _, key := range []string{stacknames.TraceIDLabel, stacknames.SpanIDLabel, stacknames.NameLabel} {
 		if _, rest, ok := strings.Cut(b.String(), `"`+key+`":"`); ok {
 			out[key], _, _ = strings.Cut(rest, `"`)
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/exp/trace"
 
 	"github.com/otelprof/otelprof/internal/pprofbuild"
+	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
@@ -19,7 +20,7 @@ const maxWaits = 1 << 16
 
 // OffCPU reads an execution trace as [Analyze] does, and returns where the goroutines of regions waited, as a profile of the
 // type off_cpu in nanoseconds: each time that a goroutine was blocked, or ready without a processor, with its stack, and
-// [stacks.WaitLabel] for what it waited. It counts for the region that was opened last on the goroutine, and has the link of
+// the label wait for what it waited. It counts for the region that was opened last on the goroutine, and has the link of
 // its span, if that is sampled. So the sum over a region is the Runnable and Blocked time of its Self, less what it did
 // for the garbage collector.
 //
@@ -136,19 +137,19 @@ func (a *analysis) offCPU() *profile.Profile {
 }
 
 func (w wait) labels() map[string][]string {
-	out := map[string][]string{stacks.WaitLabel: {"runnable"}}
+	out := map[string][]string{stacknames.WaitLabel: {"runnable"}}
 	if w.class >= firstReason {
-		out[stacks.WaitLabel][0] = string(reasons[w.class-firstReason])
+		out[stacknames.WaitLabel][0] = string(reasons[w.class-firstReason])
 	}
 	r := w.region
-	for label, text := range map[string]string{stacks.NameLabel: r.key.name, stacks.ScopeLabel: r.key.scope} {
+	for label, text := range map[string]string{stacknames.NameLabel: r.key.name, stacknames.ScopeLabel: r.key.scope} {
 		if text != "" {
 			out[label] = []string{text}
 		}
 	}
 	if r.traceID != [16]byte{} {
-		out[stacks.TraceIDLabel] = []string{hex.EncodeToString(r.traceID[:])}
-		out[stacks.SpanIDLabel] = []string{fmt.Sprintf("%016x", r.spanID)}
+		out[stacknames.TraceIDLabel] = []string{hex.EncodeToString(r.traceID[:])}
+		out[stacknames.SpanIDLabel] = []string{fmt.Sprintf("%016x", r.spanID)}
 	}
 	return out
 }

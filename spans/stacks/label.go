@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/otelprof/otelprof/internal/registry"
+	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -79,9 +80,9 @@ func (all *labels) ours(l unsafe.Pointer) bool {
 // set returns the label as package pprof wants it.
 func (l *label) set() pprof.LabelSet {
 	if l.session == nil {
-		return pprof.Labels(RegionLabel, l.number)
+		return pprof.Labels(stacknames.RegionLabel, l.number)
 	}
-	return pprof.Labels(RegionLabel, l.number, SessionLabel, strconv.FormatInt(l.session.number, 10))
+	return pprof.Labels(stacknames.RegionLabel, l.number, stacknames.SessionLabel, strconv.FormatInt(l.session.number, 10))
 }
 
 // beside returns the label together with those that a goroutine has.
@@ -102,9 +103,9 @@ func (all *labels) find(tag unsafe.Pointer) (region int, session int64) {
 	}
 	pprof.ForLabels(withLabels(context.Background(), tag), func(key, value string) bool {
 		switch key {
-		case RegionLabel:
+		case stacknames.RegionLabel:
 			region, _ = strconv.Atoi(value) // 0 for what is not ours
-		case SessionLabel:
+		case stacknames.SessionLabel:
 			session, _ = strconv.ParseInt(value, 10, 64)
 		}
 		return true

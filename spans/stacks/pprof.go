@@ -11,13 +11,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/otelprof/otelprof/internal/pprofbuild"
+	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // WritePprof writes the recording as a gzipped profile in pprof's format, symbols included: any
 // pprof reads it, on any machine, and [Read] gives the recording back. The samples of a region have its name and scope as
-// the labels [NameLabel] and [ScopeLabel], so that pprof's -tagfocus and -tagroot=span_name work, and its number as
-// [RegionLabel]. Comments say the [Origin]. There are no addresses, no directories, and no labels of the application's.
+// the labels span_name and span_scope, so that pprof's -tagfocus and -tagroot=span_name work, and its number as
+// otelprof_region. Comments say the [Origin]. There are no addresses, no directories, and no labels of the application's.
 func (r *Recording) WritePprof(w io.Writer) error { return r.profile().Write(w) }
 
 func (r *Recording) profile() *profile.Profile {
@@ -74,8 +75,8 @@ func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[str
 	texts := map[string][]string{}
 	if number != 0 {
 		b.name(number, r)
-		numbers = map[string][]int64{RegionLabel: {int64(number)}}
-		labels = withDefaults(labels, map[string]string{NameLabel: r.Name, ScopeLabel: r.Scope.Name})
+		numbers = map[string][]int64{stacknames.RegionLabel: {int64(number)}}
+		labels = withDefaults(labels, map[string]string{stacknames.NameLabel: r.Name, stacknames.ScopeLabel: r.Scope.Name})
 	}
 	for key, value := range labels {
 		if value != "" { // which pprof has no way to write
@@ -95,8 +96,8 @@ func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[str
 func regionNames(p *profile.Profile) map[int]spans.Region {
 	names := map[int]spans.Region{}
 	for _, s := range p.Sample {
-		if name := s.Label[NameLabel]; len(name) == 1 {
-			scope := strings.Join(s.Label[ScopeLabel], " ")
+		if name := s.Label[stacknames.NameLabel]; len(name) == 1 {
+			scope := strings.Join(s.Label[stacknames.ScopeLabel], " ")
 			names[numberOf(s)] = spans.Region{Scope: instrumentation.Scope{Name: scope}, Name: name[0]}
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks"
@@ -218,7 +219,7 @@ func TestNothingPersonalLeaves(t *testing.T) {
 	}
 	for _, s := range parsed.Sample {
 		for label := range s.Label {
-			if label != stacks.NameLabel && label != stacks.ScopeLabel {
+			if label != stacknames.NameLabel && label != stacknames.ScopeLabel {
 				t.Errorf("sample has the label %s: %v", label, s.Label)
 			}
 		}

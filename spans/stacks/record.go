@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/otelprof/otelprof/internal/stacknames"
 )
 
 // maxRecording bounds a recording.
@@ -40,14 +42,14 @@ func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) err
 }
 
 // Profile takes samples for d, in (0, 1h], as Record does, and returns them with the links to spans that goroutines had, see
-// [WithSpanLabels], as the labels [TraceIDLabel] and [SpanIDLabel]. It has no other labels of the application's. If it ends
+// [WithSpanLabels], as the labels trace_id and span_id. It has no other labels of the application's. If it ends
 // early, with ctx, the error says so and the profile has the samples up to then.
 func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profile, error) {
 	c, got, err := p.collect(ctx, d)
 	if c == nil {
 		return nil, err
 	}
-	return p.linked(c, got, func(key string) bool { return key == TraceIDLabel || key == SpanIDLabel }), err
+	return p.linked(c, got, func(key string) bool { return key == stacknames.TraceIDLabel || key == stacknames.SpanIDLabel }), err
 }
 
 // Record is [Profiler.Record] for a process that has no profiler: it makes one for the time.
@@ -180,7 +182,7 @@ func (p *Profiler) linked(c *collector, got *window, wanted func(key string) boo
 func otherLabels(tag unsafe.Pointer, wanted func(key string) bool) map[string]string {
 	out := map[string]string{}
 	pprof.ForLabels(withLabels(context.Background(), tag), func(key, value string) bool {
-		if key != RegionLabel && key != SessionLabel && wanted(key) {
+		if key != stacknames.RegionLabel && key != stacknames.SessionLabel && wanted(key) {
 			out[key] = value
 		}
 		return true

@@ -14,13 +14,13 @@ import (
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 
 	"github.com/otelprof/otelprof/internal/otlppb"
-	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/internal/stacknames"
 )
 
 // The labels of a sample that become its link to a span. Their values are hexadecimal.
 const (
-	traceIDLabel = stacks.TraceIDLabel
-	spanIDLabel  = stacks.SpanIDLabel
+	traceIDLabel = stacknames.TraceIDLabel
+	spanIDLabel  = stacknames.SpanIDLabel
 )
 
 // profileScope is the instrumentation scope of all profiles.
@@ -126,7 +126,7 @@ func (d *dictionary) identity(s *profile.Sample) sampleIdentity {
 	if id.link != 0 {
 		seen[traceIDLabel], seen[spanIDLabel] = true, true
 	}
-	named := len(s.Label[stacks.NameLabel]) > 0
+	named := len(s.Label[stacknames.NameLabel]) > 0
 	add := func(label, unit string, value *commonpb.AnyValue) {
 		key, internal := attributeKey(label, named)
 		if internal || seen[key] {

@@ -9,7 +9,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/otelprof/otelprof/internal/otlppb"
-	"github.com/otelprof/otelprof/spans/stacks"
+	"github.com/otelprof/otelprof/internal/stacknames"
 )
 
 // Attributes of profiles: those of the semantic conventions for profiles and for pprof, and ours.
@@ -32,15 +32,15 @@ const (
 // sessions, and of regions that have a name.
 func attributeKey(label string, named bool) (key string, internal bool) {
 	switch label {
-	case stacks.NameLabel:
+	case stacknames.NameLabel:
 		return regionNameKey, false
-	case stacks.ScopeLabel:
+	case stacknames.ScopeLabel:
 		return regionScopeKey, false
-	case stacks.WaitLabel:
+	case stacknames.WaitLabel:
 		return waitKey, false
-	case stacks.RegionLabel:
+	case stacknames.RegionLabel:
 		return label, named
-	case stacks.SessionLabel:
+	case stacknames.SessionLabel:
 		return label, true
 	}
 	return label, false
@@ -72,7 +72,7 @@ func scopeAttributes(p *profile.Profile, order []int) []*commonpb.KeyValue {
 // attributes must not be.
 func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 	var out []int32
-	comments := slices.DeleteFunc(slices.Clone(p.Comments), stacks.IsRecordingComment)
+	comments := slices.DeleteFunc(slices.Clone(p.Comments), stacknames.IsRecordingComment)
 	if len(comments) > 0 {
 		out = append(out, d.attribute(commentKey, "", otlppb.Array(comments, otlppb.String)))
 	}
@@ -89,9 +89,9 @@ func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 // frameType is the profile.frame.type of a function, "" if its file does not tell: assembly in a Go program is Go's.
 func frameType(f *profile.Function) string {
 	switch f.Name {
-	case stacks.KernelFrame:
+	case stacknames.KernelFrame:
 		return "kernel"
-	case stacks.NotGoFrame:
+	case stacknames.NotGoFrame:
 		return "native"
 	}
 	switch path.Ext(strings.ReplaceAll(f.Filename, `\`, "/")) {
