@@ -3,7 +3,6 @@ package profile
 import (
 	"cmp"
 	"fmt"
-	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/words"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // likelySpeedup is what work on a region may reach: regions are compared there, if it was asked about.

@@ -1,12 +1,13 @@
 package profile
 
 import (
-	"github.com/otelprof/otelprof/internal/stats"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 func TestEffect(t *testing.T) {

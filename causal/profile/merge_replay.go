@@ -3,8 +3,9 @@ package profile
 import (
 	"cmp"
 	"fmt"
-	"github.com/otelprof/otelprof/internal/stats"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // mergeReplayed pools what recordings of several runs found at one speed-up. Their intervals hold what the model may be wrong

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // runOf is the profile of a run in which speeding "a" up by a half gave so much.

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"math"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/internal/testutil/golden"
 )
 

@@ -2,11 +2,11 @@ package profile
 
 import (
 	"fmt"
-	"github.com/otelprof/otelprof/internal/stats"
 	"io"
 	"strings"
 
 	"github.com/otelprof/otelprof/internal/chart"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // The picture's geometry, in pixels.
