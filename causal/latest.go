@@ -70,7 +70,7 @@ func (l *latest) put(v profileVersion, p profile.Profile) {
 // Profile returns what has been measured under the plan in force, or the last one, and what
 // recordings tell. It takes up to seconds of a processor if something has been measured since the last call.
 func (c *Controller) Profile() profile.Profile {
-	p := c.current(rest.New(c.ending))
+	p := c.current(rest.NewWorker(c.ending))
 	// The caller may change what it gets, as [profile.Merge] does.
 	p.Curves = slices.Clone(p.Curves)
 	for i := range p.Curves {
@@ -143,7 +143,7 @@ func (c *Controller) begin() (done chan struct{}) {
 // renew computes the profile for readers that take what there is.
 func (c *Controller) renew() {
 	defer sched.Exempt()() // it is not the program's
-	begin, w := time.Now(), rest.New(c.ending)
+	begin, w := time.Now(), rest.NewWorker(c.ending)
 	defer func() {
 		if v := recover(); v != nil {
 			otel.Handle(fmt.Errorf("causal: profile: panic: %v", v))
@@ -164,6 +164,6 @@ func (l *latest) end(c *Controller) {
 	asked := l.asked
 	l.mu.Unlock()
 	if asked {
-		c.current(rest.New(c.ending))
+		c.current(rest.NewWorker(c.ending))
 	}
 }

@@ -86,7 +86,7 @@ func BenchmarkCollection(b *testing.B) {
 		b.Run(fmt.Sprintf("cells=%d", cells), func(b *testing.B) {
 			c := newController(b, withAnswers(cells))
 			p := profile.NewProducer(c.Latest)
-			c.current(rest.New(b.Context()))
+			c.current(rest.NewWorker(b.Context()))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := p.Produce(context.Background()); err != nil {

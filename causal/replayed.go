@@ -31,7 +31,7 @@ func newReplayed() study {
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
-	rec, err := replay.ReadResting(w.Reader(), rest.New(ctx).Due)
+	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).Due)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
 	if err != nil {
 		return replay.Waits{}, err
 	}
-	rec, err := replay.ReadResting(w.Reader(), rest.New(ctx).Due)
+	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).Due)
 	if err != nil {
 		return replay.Waits{}, err
 	}

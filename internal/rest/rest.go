@@ -23,8 +23,8 @@ type Worker struct {
 	Rested time.Duration
 }
 
-// New returns a worker that has begun now, and rests until ctx ends: what is left is to be done soon then.
-func New(ctx context.Context) *Worker { return &Worker{ctx: ctx, since: time.Now()} }
+// NewWorker returns a worker that has begun now, and rests until ctx ends: what is left is to be done soon then.
+func NewWorker(ctx context.Context) *Worker { return &Worker{ctx: ctx, since: time.Now()} }
 
 // Due rests if it is time for that; it takes about 50 ns if not. It is called after each 50 µs of work or so.
 func (w *Worker) Due() {

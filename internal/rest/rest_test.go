@@ -10,7 +10,7 @@ import (
 func TestDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := New(ctx)
+		w := NewWorker(ctx)
 		for _, c := range []struct{ works, rests time.Duration }{
 			{stretch - 1, 0},
 			{1, stretch}, // with the work before
