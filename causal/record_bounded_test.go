@@ -3,7 +3,6 @@ package causal
 import (
 	"context"
 	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
 
 // The analysis of a service that answers ten thousand requests a second takes no more memory than is kept free for it.
@@ -49,23 +49,7 @@ func TestAnalysisIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	study := newReplayed()
-	defer debug.SetGCPercent(debug.SetGCPercent(20)) // what is in use, more than what could be collected
-	before, peak := inUse(), int64(0)
-	done := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		for tick := time.Tick(5 * time.Millisecond); ; {
-			select {
-			case <-done:
-				return
-			case <-tick:
-				peak = max(peak, inUse()-before)
-			}
-		}
-	})
-	err = study.add(t.Context(), w)
-	close(done)
-	watch.Wait()
+	peak := heapuse.Peak(20, func() { err = study.add(t.Context(), w) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +60,6 @@ func TestAnalysisIsBounded(t *testing.T) {
 	}
 }
 
-// inUse is what the heap has, what could be collected included.
-func inUse() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64())
-}
-
 // Near the memory limit nothing is recorded of its own accord, and the status has the reason.
 func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 	c := newController(t)
@@ -90,7 +67,7 @@ func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 		t.Skip("kept away already: ", why)
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
-	debug.SetMemoryLimit(inUse() + record.Room/2)
+	debug.SetMemoryLimit(heapuse.Now() + record.Room/2)
 	if why := c.keepAway(); !strings.Contains(why, "of memory are left to the limit") {
 		t.Errorf("keepAway() = %q, want that there is too little memory", why)
 	}

@@ -8,15 +8,13 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"runtime/trace"
 	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
 
 const (
@@ -54,7 +52,7 @@ func runAnalysis(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duratio
 		}
 		seconds = append(seconds, (ended.cpu-began.cpu).Seconds()/float64(events)*1e6)
 	}
-	most, err := peakOf(func() error { _, _, err := analyse(text); return err })
+	most := heapuse.Peak(10, func() { _, _, err = analyse(text) })
 	if err != nil {
 		return err
 	}
@@ -92,38 +90,6 @@ func analyse(text []byte) (events, asked int, err error) {
 		all[change{a.Region, a.Speedup}] = true
 	}
 	return rec.Traced, len(all), nil
-}
-
-// peakOf returns how many bytes more the heap has while f runs, at most, where the garbage collector leaves little that could be
-// collected.
-func peakOf(f func() error) (most uint64, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	runtime.GC()
-	before := inUse()
-	done := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		for tick := time.Tick(2 * time.Millisecond); ; {
-			select {
-			case <-done:
-				return
-			case <-tick:
-				if now := inUse(); now > before {
-					most = max(most, now-before)
-				}
-			}
-		}
-	})
-	err = f()
-	close(done)
-	watch.Wait()
-	return most, err
-}
-
-func inUse() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
 
 // parts are the regions of a request besides that of the request itself, each of some 6 µs.

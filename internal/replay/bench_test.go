@@ -5,14 +5,11 @@ import (
 	"context"
 	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/otelprof/otelprof/internal/perf"
+	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
 
 // benchTraces are the execution traces to analyse: the file that REPLAY_TRACE names, or else those of a service, see
@@ -121,7 +118,7 @@ func BenchmarkAnalysis(b *testing.B) {
 		each := loop(b, events, func() { asked = analysis(b, text) })
 		b.ReportMetric(float64(asked), "hypotheses")
 		b.ReportMetric(each.Seconds()/float64(events)*1e6, "cpu-s/Mevent")
-		b.ReportMetric(float64(peak(func() { analysis(b, text) }))/(1<<20), "MiB")
+		b.ReportMetric(float64(heapuse.Peak(20, func() { analysis(b, text) }))/(1<<20), "MiB")
 	})
 }
 
@@ -140,33 +137,4 @@ func analysis(b *testing.B, text []byte) (asked int) {
 	}
 	s.Result()
 	return asked
-}
-
-// peak returns how many bytes the heap has more than before while f runs, at most.
-func peak(f func()) (most uint64) {
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	runtime.GC()
-	before := inUse()
-	done := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		for tick := time.Tick(2 * time.Millisecond); ; {
-			select {
-			case <-done:
-				return
-			case <-tick:
-				most = max(most, inUse()-min(before, inUse()))
-			}
-		}
-	})
-	f()
-	close(done)
-	watch.Wait()
-	return most
-}
-
-func inUse() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
