@@ -50,19 +50,19 @@ OTELPROF = mkdir -p .tools && $(GO) build -o .tools/otelprof ./cmd/otelprof
 # for itself on two processors, without us too.
 UNFIT = ^(TestSizeof|TestRuntimeLockMetricsAndProfile)$$
 
-# The latest release of each version of Go that otelprof build takes, see internal/overlay.
+# The latest release of each version of Go that otelprof build takes, see internal/runtimemode/overlay.
 TOOLCHAINS := go1.26.11 go1.27.4
 
 .PHONY: test-runtime
 test-runtime: export OTELPROF_UNTESTED_GO = 1
 test-runtime: ## Test Go's own sync, context, net/http, runtime and our packages in runtime mode, ten minutes; QUICK=1 for a part, GOTOOLCHAIN=go1.28rc1 for another Go
-	@$(if $(GOTOOLCHAIN),$(GO) test -count=1 ./internal/overlay)
+	@$(if $(GOTOOLCHAIN),$(GO) test -count=1 ./internal/runtimemode/overlay)
 	@$(OTELPROF)
-	@.tools/otelprof test -timeout 5m ./internal/sched ./spans/schedule/schedtimes ./pmuattrs ./causal .
+	@.tools/otelprof test -timeout 5m ./internal/runtimemode/sched ./spans/schedule/schedtimes ./pmuattrs ./causal .
 	@.tools/otelprof test -short -timeout 110s sync internal/sync context iter testing/synctest
 ifneq ($(QUICK),1)
 	@.tools/otelprof test -short -timeout 5m -skip '$(UNFIT)' net/http runtime runtime/trace internal/trace
-	@$(if $(RACE),.tools/otelprof test -race -timeout 5m ./internal/sched ./spans/schedule/schedtimes ./pmuattrs)
+	@$(if $(RACE),.tools/otelprof test -race -timeout 5m ./internal/runtimemode/sched ./spans/schedule/schedtimes ./pmuattrs)
 	@OTELPROF_TEST_BUILDS=1 $(GO) test -count=1 -timeout 10m -run TestBuild ./cmd/otelprof
 endif
 
@@ -72,7 +72,7 @@ test-toolchains: ## Run the quick part of test-runtime with each version of Go t
 
 .PHONY: next-go
 next-go: ## Say whether a later Go than the supported ones is out, and whether its runtime can be rewritten
-	@OTELPROF_TEST_NEXT=1 $(GO) test -count=1 -v -run TestNextGo ./internal/overlay
+	@OTELPROF_TEST_NEXT=1 $(GO) test -count=1 -v -run TestNextGo ./internal/runtimemode/overlay
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run golangci-lint in every module; the first run builds it into .tools/

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // auditScope is the instrumentation scope of the audit.
@@ -36,7 +37,7 @@ func (a *audit) take(e causal.AuditEvent) {
 	ctx := trace.ContextWithSpan(context.Background(), span)
 
 	var r otellog.Record
-	r.SetEventName(causal.AuditName)
+	r.SetEventName(naming.PlanEvent)
 	r.SetTimestamp(e.Time)
 	r.SetSeverity(severity(e.Level()))
 	r.SetSeverityText(e.Level().String())
@@ -44,7 +45,7 @@ func (a *audit) take(e causal.AuditEvent) {
 	r.AddAttributes(attributes...)
 	a.logger.Emit(ctx, r)
 
-	span.AddEvent(causal.AuditName, trace.WithTimestamp(e.Time), trace.WithAttributes(attributes...))
+	span.AddEvent(naming.PlanEvent, trace.WithTimestamp(e.Time), trace.WithAttributes(attributes...))
 	if e.Level() >= slog.LevelWarn {
 		span.SetStatus(codes.Error, e.Message)
 	}
@@ -60,7 +61,7 @@ func (a *audit) span(e causal.AuditEvent) trace.Span {
 	if s, ok := a.spans[e.PlanHash]; ok {
 		return s
 	}
-	_, s := a.tracer.Start(context.Background(), causal.AuditName,
+	_, s := a.tracer.Start(context.Background(), naming.PlanEvent,
 		trace.WithTimestamp(e.Time), trace.WithAttributes(e.Attributes()...))
 	if !ends(e.Kind) {
 		a.spans[e.PlanHash] = s

@@ -99,11 +99,11 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			h := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
 			histograms = append(histograms, h)
 			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
-				sdkmetric.WithProducer(spans.NewProducer(p.tracers, spans.WithTemporality(temporality))))
+				sdkmetric.WithProducer(spans.NewProducer(p.tracers, temporality)))
 			readerOptions = append(readerOptions, sdkmetric.WithProducer(profile.NewProducer(p.causal.Latest)))
 			if p.counters != nil {
 				readerOptions = append(readerOptions, sdkmetric.WithProducer(
-					pmuattrs.NewProducer(p.counters, pmuattrs.WithTemporality(temporality))))
+					pmuattrs.NewProducer(p.counters, temporality)))
 			}
 		}
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))

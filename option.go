@@ -10,10 +10,10 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/contain"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/toggle"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
@@ -35,8 +35,8 @@ const (
 	envOpAMP       = "OTELPROF_OPAMP_ENDPOINT"
 	envPlanToken   = "OTELPROF_PLAN_TOKEN_FILE"
 	envPlanKey     = "OTELPROF_PLAN_PUBLIC_KEY"
-	envExperiments = causal.EnvExperiments
-	envReplay      = causal.EnvReplay
+	envExperiments = naming.EnvExperiments
+	envReplay      = naming.EnvReplay
 	envCounters    = "OTELPROF_COUNTERS"
 	envStacks      = "OTELPROF_STACKS"
 	envSchedule    = "OTELPROF_SCHEDULE"
@@ -61,8 +61,9 @@ type config struct {
 	viewerOptions   []viewer.Option
 	dataDir         string // "" for none
 	plans           planSources
-	experiments     *plan.Limits // nil for none
-	breaker         *plan.Abort  // nil for the default
+	experiments     *plan.Limits  // nil for none
+	breaker         *plan.Abort   // nil for the default
+	allowed         *plan.Allowed // nil for the default
 	replay          bool
 	counters        bool
 	counterOptions  []pmuattrs.HookOption
@@ -234,6 +235,11 @@ func WithExperiments(caps plan.Limits) Option {
 // [plan.DefaultBreaker].
 func WithBreaker(caps plan.Abort) Option {
 	return optionFunc(func(c config) config { c.breaker = &caps; return c })
+}
+
+// WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force. Default: [plan.DefaultAllowed], all.
+func WithAllowed(a plan.Allowed) Option {
+	return optionFunc(func(c config) config { c.allowed = &a; return c })
 }
 
 // WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most, from which

@@ -25,6 +25,8 @@ func TestOptionsInAnyOrder(t *testing.T) {
 		WithViewer("127.0.0.1:0"),
 		WithDataDir(t.TempDir()),
 		WithExperiments(plan.DefaultLimits()),
+		WithBreaker(plan.DefaultBreaker()),
+		WithAllowed(plan.DefaultAllowed()),
 		WithoutReplay(),
 		WithCounters(pmuattrs.WithSampling(7)),
 		WithStacks(stacks.WithRate(50)),

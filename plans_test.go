@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/viewer"
 )
 
@@ -132,7 +133,7 @@ func TestSetupPlanKeysOfViewer(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set(remote.HeaderSignature, strings.TrimSpace(string(signature)))
+		r.Header.Set(naming.HeaderSignature, strings.TrimSpace(string(signature)))
 		a, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)

@@ -96,6 +96,9 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 		if c.breaker != nil {
 			controllerOptions = append(controllerOptions, causal.WithBreaker(*c.breaker))
 		}
+		if c.allowed != nil {
+			controllerOptions = append(controllerOptions, causal.WithAllowed(*c.allowed))
+		}
 	}
 	if p.causal, err = causal.NewController(controllerOptions...); err != nil {
 		return err

@@ -35,6 +35,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/pmuattrs"
@@ -87,7 +88,7 @@ func (r *receiver) take(path string, body []byte) error {
 					r.spans = append(r.spans, s.GetName())
 					for _, e := range s.GetEvents() {
 						for _, kv := range e.GetAttributes() {
-							if kv.GetKey() == string(causal.AuditKindKey) {
+							if kv.GetKey() == string(naming.PlanEventKindKey) {
 								r.events = append(r.events, kv.GetValue().GetStringValue())
 							}
 						}
@@ -556,7 +557,7 @@ func TestSetupCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range p.TracerProvider().Store().Sessions(spans.Query{}) {
-		if set := attribute.NewSet(s.Spans[0].Attributes...); !set.HasValue(pmuattrs.SourceKey) || !set.HasValue(pmuattrs.ValidKey) {
+		if set := attribute.NewSet(s.Spans[0].Attributes...); !set.HasValue(naming.CounterSourceKey) || !set.HasValue(naming.CounterValidKey) {
 			t.Errorf("attributes %v, want those of counters", s.Spans[0].Attributes)
 		}
 	}
@@ -628,7 +629,8 @@ func TestSetupStacksAndSchedule(t *testing.T) {
 	if tree, ok := recording.Tree("compute"); !ok || tree.Total().Samples == 0 {
 		t.Errorf("no samples in compute: %v", p.Stacks().Stats())
 	}
-	if want := stacks.ThisProcess(p.service); recording.Origin != want || want.Service == "" {
+	host, _ := os.Hostname() // empty in the recording, too
+	if want := (stacks.Origin{Service: p.service, Host: host, PID: os.Getpid()}); recording.Origin != want || want.Service == "" {
 		t.Errorf("origin %+v, want %+v, with a service", recording.Origin, want)
 	}
 	if p.Schedule().Recording() {

@@ -10,30 +10,25 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/teller"
 )
 
-// An AuditKind is what happened to a plan.
+// An AuditKind is what happened to a plan: one of the constants or, of a plan that was started and has ended, the [State] that it
+// leaves, as in AuditKind(StateStopped).
 type AuditKind string
 
-// The kinds of an [AuditEvent]. Each plan that is started ends by one of the last five, which
-// are named as the state that it leaves.
+// What happens to a plan before it ends.
 const (
 	AuditReceived AuditKind = "received" // a source has brought it
 	AuditRejected AuditKind = "rejected" // it is not valid, or may not be put in force
 	AuditIgnored  AuditKind = "ignored"  // it is for other processes
 	AuditStarted  AuditKind = "started"  // it is in force; delays follow in its window
 	AuditPanicked AuditKind = "panicked" // otelprof's own code did; the application goes on
-	AuditStopped  AuditKind = AuditKind(StateStopped)
-	AuditExpired  AuditKind = AuditKind(StateExpired)
-	AuditSpent    AuditKind = AuditKind(StateSpent)
-	AuditAborted  AuditKind = AuditKind(StateAborted)
-	AuditWithheld AuditKind = AuditKind(StateWithheld)
 )
 
 // An AuditEvent is one thing that happened to a plan, and where the plan came from. What is not known
-// is empty: a document that is not a plan has no id.
+// is empty: a document that is not a plan has no id. As a log record or a span's event it has the name otelprof.causal.plan.
 type AuditEvent struct {
 	Time time.Time `json:"time"`
 	Kind AuditKind `json:"kind"`
@@ -53,12 +48,8 @@ type AuditEvent struct {
 	stack string // of a panic
 }
 
-// AuditName is the name of an [AuditEvent] as a log record, or as an event of a span.
-const AuditName = "otelprof.causal.plan"
-
-// The keys of an event's attributes, besides [PlanHashKey].
+// The keys of an event's attributes that no other package has.
 const (
-	AuditKindKey      = attribute.Key("otelprof.causal.plan_event")
 	planIDKey         = attribute.Key("otelprof.causal.plan_id")
 	planGenerationKey = attribute.Key("otelprof.causal.plan_generation")
 	planAuthorKey     = attribute.Key("otelprof.causal.plan_author")
@@ -70,9 +61,9 @@ const (
 
 // Attributes returns what is known, for an OpenTelemetry log record or an event of a span.
 func (e AuditEvent) Attributes() []attribute.KeyValue {
-	kv := []attribute.KeyValue{AuditKindKey.String(string(e.Kind))}
+	kv := []attribute.KeyValue{naming.PlanEventKindKey.String(string(e.Kind))}
 	for _, text := range []attribute.KeyValue{
-		planIDKey.String(e.PlanID), profile.PlanHashKey.String(e.PlanHash), planAuthorKey.String(e.Author),
+		planIDKey.String(e.PlanID), naming.PlanHashKey.String(e.PlanHash), planAuthorKey.String(e.Author),
 		planReasonKey.String(e.PlanReason), planSourceKey.String(e.Source), planMessageKey.String(e.Message),
 	} {
 		if text.Value.AsString() != "" {
@@ -94,7 +85,7 @@ func (e AuditEvent) Level() slog.Level {
 	switch e.Kind {
 	case AuditPanicked:
 		return slog.LevelError
-	case AuditRejected, AuditAborted:
+	case AuditRejected, AuditKind(StateAborted):
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo

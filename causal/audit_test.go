@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // All events of some plans, in Status and as delivered.
@@ -57,13 +57,13 @@ func TestAuditEvents(t *testing.T) {
 		want := []AuditEvent{
 			event(first, AuditReceived, "api", "", 0),
 			event(first, AuditStarted, "api", "", 0),
-			event(first, AuditStopped, "api", "it is late", 7*ms),
+			event(first, AuditKind(StateStopped), "api", "it is late", 7*ms),
 			event(nil, AuditRejected, "file p", "not a plan", 0),
 			event(other, AuditReceived, "api", "", 0),
 			event(other, AuditIgnored, "api", `the plan is for service "bank", this is "shop"`, 0),
 			event(small, AuditReceived, "api", "", 0),
 			event(small, AuditStarted, "api", "", 0),
-			event(small, AuditSpent, "api", "limits.total is used up", 9*ms),
+			event(small, AuditKind(StateSpent), "api", "limits.total is used up", 9*ms),
 			event(again, AuditReceived, "api", "", 0),
 			event(again, AuditRejected, "api", "causal: stale plan: generation 3: must be above 3, the last one seen", 0),
 		}
@@ -87,7 +87,7 @@ func TestAuditEvents(t *testing.T) {
 
 func TestAuditEventAttributes(t *testing.T) {
 	e := AuditEvent{
-		Kind: AuditStopped, PlanID: "a", Generation: 3, PlanHash: "00ff", Author: "ann", PlanReason: "slow?",
+		Kind: AuditKind(StateStopped), PlanID: "a", Generation: 3, PlanHash: "00ff", Author: "ann", PlanReason: "slow?",
 		Source: "api", Spent: 7 * ms, Message: "it is late",
 	}
 	got := map[attribute.Key]any{}
@@ -95,7 +95,7 @@ func TestAuditEventAttributes(t *testing.T) {
 		got[kv.Key] = kv.Value.AsInterface()
 	}
 	want := map[attribute.Key]any{
-		AuditKindKey: "stopped", planIDKey: "a", planGenerationKey: int64(3), profile.PlanHashKey: "00ff", planAuthorKey: "ann",
+		naming.PlanEventKindKey: "stopped", planIDKey: "a", planGenerationKey: int64(3), naming.PlanHashKey: "00ff", planAuthorKey: "ann",
 		planReasonKey: "slow?", planSourceKey: "api", planSpentKey: 0.007, planMessageKey: "it is late",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -105,8 +105,8 @@ func TestAuditEventAttributes(t *testing.T) {
 		t.Errorf("Attributes() of an event of which nothing is known = %v, want its kind only", kv)
 	}
 	for kind, want := range map[AuditKind]slog.Level{
-		AuditReceived: slog.LevelInfo, AuditStopped: slog.LevelInfo, AuditRejected: slog.LevelWarn,
-		AuditAborted: slog.LevelWarn, AuditPanicked: slog.LevelError,
+		AuditReceived: slog.LevelInfo, AuditKind(StateStopped): slog.LevelInfo, AuditRejected: slog.LevelWarn,
+		AuditKind(StateAborted): slog.LevelWarn, AuditPanicked: slog.LevelError,
 	} {
 		if got := (AuditEvent{Kind: kind}).Level(); got != want {
 			t.Errorf("Level() of %s = %v, want %v", kind, got, want)
@@ -183,7 +183,7 @@ func TestShutdownTellsTheEnd(t *testing.T) {
 	for e := range told {
 		kinds = append(kinds, e.Kind)
 	}
-	if diff := cmp.Diff([]AuditKind{AuditReceived, AuditStarted, AuditStopped}, kinds); diff != "" {
+	if diff := cmp.Diff([]AuditKind{AuditReceived, AuditStarted, AuditKind(StateStopped)}, kinds); diff != "" {
 		t.Errorf("what is told before Shutdown returns differs, -want +got:\n%s", diff)
 	}
 }

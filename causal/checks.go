@@ -6,6 +6,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // Evidence is what is known about how well one cell was measured: a region at one speed-up with
@@ -40,6 +41,8 @@ type evidence struct {
 	recorded replay.Waits
 	// saturated is the share of the time in which processors were short, in [0, 1].
 	saturated float64
+	// deprived is what became of processor time in these arms, and placebo in those without delay.
+	deprived, placebo deprived
 	// rejected is the number of arms thrown away.
 	rejected int
 	// check are the intervals made from arms without any delay.
@@ -66,29 +69,33 @@ func (v evidence) withheld() profile.Withheld {
 	waited := v.unattributed + v.attributed
 	switch {
 	case v.startAs != "":
-		return profile.Withheld{Code: profile.WithheldStartedAs, Name: v.startAs}
+		return profile.Withheld{Code: withheldcode.StartedAs, Name: v.startAs}
 	case v.arms > 0 && v.ends == 0:
-		return profile.Withheld{Code: profile.WithheldNoSpans}
+		return profile.Withheld{Code: withheldcode.NoSpans}
 	case v.arms > 0 && v.ends >= 0 && v.ends < leastEnds*int64(v.arms):
-		return profile.Withheld{Code: profile.WithheldFewSpans, Count: v.ends, Of: int64(v.arms), Need: leastEnds}
+		return profile.Withheld{Code: withheldcode.FewSpans, Count: v.ends, Of: int64(v.arms), Need: leastEnds}
 	case v.took > 0 && float64(v.growth) < leastGrowth*v.speedup*float64(min(v.took, v.elapsed)):
-		return profile.Withheld{Code: profile.WithheldElsewhere, Took: v.took, Saved: v.growth, Elapsed: v.elapsed}
+		return profile.Withheld{Code: withheldcode.Elsewhere, Took: v.took, Saved: v.growth, Elapsed: v.elapsed}
 	case v.strays > 0:
-		return profile.Withheld{Code: profile.WithheldOtherPath, Part: v.strays}
+		return profile.Withheld{Code: withheldcode.OtherPath, Part: v.strays}
 	case float64(v.calls) > mostCallsOfItself*float64(v.visits): // before what another build would tell of, and would not help
-		return profile.Withheld{Code: profile.WithheldCallsItself, Count: int64(v.calls), Of: int64(v.visits)}
+		return profile.Withheld{Code: withheldcode.CallsItself, Count: int64(v.calls), Of: int64(v.visits)}
 	case float64(v.unpaid) > maxWithheld*float64(v.arrivals):
-		return profile.Withheld{Code: profile.WithheldWaitsBefore, Count: v.unpaid, Of: v.arrivals}
+		return profile.Withheld{Code: withheldcode.WaitsBefore, Count: v.unpaid, Of: v.arrivals}
 	case untoldIn(v.recorded):
-		return profile.Withheld{Code: profile.WithheldUnknownWaits, Part: partOf(v.recorded.Untold, v.recorded.All)}
+		return profile.Withheld{Code: withheldcode.UnknownWaits, Part: partOf(v.recorded.Untold, v.recorded.All)}
+	case v.deprived.withheld().Code != "":
+		return v.deprived.withheld()
+	case v.placebo.withheld().Code != "":
+		return v.placebo.withheld()
 	case v.saturated > mostSaturated:
-		return profile.Withheld{Code: profile.WithheldSaturated, Part: v.saturated}
+		return profile.Withheld{Code: withheldcode.Saturated, Part: v.saturated}
 	case v.owed > 0 && partOf(v.paid, v.owed) < leastDelivered:
-		return profile.Withheld{Code: profile.WithheldNotInserted, Part: partOf(v.paid, v.owed)}
+		return profile.Withheld{Code: withheldcode.NotInserted, Part: partOf(v.paid, v.owed)}
 	case v.growth > 0 && partOf(v.residual, v.growth) > mostResidual && (v.elapsed == 0 || partOf(v.residual, v.elapsed) > littleResidual):
-		return profile.Withheld{Code: profile.WithheldOwed, Part: partOf(v.residual, v.growth)}
+		return profile.Withheld{Code: withheldcode.Owed, Part: partOf(v.residual, v.growth)}
 	case waited > 0 && partOf(v.unattributed, waited) > mostUnattributed && (v.elapsed == 0 || partOf(v.unattributed, max(v.elapsed, v.rooted)) > littleWaiting):
-		return profile.Withheld{Code: profile.WithheldUnattributed, Part: partOf(v.unattributed, waited)}
+		return profile.Withheld{Code: withheldcode.Unattributed, Part: partOf(v.unattributed, waited)}
 	}
 	return v.check.withheld()
 }
@@ -105,7 +112,7 @@ func (c selfCheck) withheld() profile.Withheld {
 	if c.chance() >= leastChance {
 		return profile.Withheld{}
 	}
-	return profile.Withheld{Code: profile.WithheldSelfCheck, Count: int64(c.missed), Of: int64(c.intervals)}
+	return profile.Withheld{Code: withheldcode.SelfCheck, Count: int64(c.missed), Of: int64(c.intervals)}
 }
 
 // doubts are what a reader of the number should know.

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestEvidence(t *testing.T) {
@@ -21,14 +23,27 @@ func TestEvidence(t *testing.T) {
 	}{
 		{"nothing is known", func(v *evidence) { *v = evidence{} }, profile.Withheld{}},
 		{"all is well", func(*evidence) {}, profile.Withheld{}},
-		{"saturated", func(v *evidence) { v.saturated = 0.63 }, profile.Withheld{Code: profile.WithheldSaturated, Part: 0.63}},
-		{"not delivered", func(v *evidence) { v.paid = 5 * time.Second }, profile.Withheld{Code: profile.WithheldNotInserted, Part: 0.625}},
-		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, profile.Withheld{Code: profile.WithheldOwed, Part: 0.018}},
-		{"unattributed", func(v *evidence) { v.unattributed = 20 * time.Second }, profile.Withheld{Code: profile.WithheldUnattributed, Part: 0.5}},
+		{"saturated", func(v *evidence) { v.saturated = 0.63 }, profile.Withheld{Code: withheldcode.Saturated, Part: 0.63}},
+		{"throttled", func(v *evidence) {
+			v.deprived = deprived{record.Load{CPU: 7 * time.Second, Throttled: 3 * time.Second}}
+		}, profile.Withheld{Code: withheldcode.Throttled, Part: 0.3}},
+		{"throttled without delay", func(v *evidence) {
+			v.placebo = deprived{record.Load{CPU: 7 * time.Second, Throttled: 3 * time.Second}}
+		}, profile.Withheld{Code: withheldcode.Throttled, Part: 0.3}},
+		{"throttled a little", func(v *evidence) { v.deprived = deprived{record.Load{CPU: 9 * time.Second, Throttled: time.Second}} }, profile.Withheld{}},
+		{"stolen", func(v *evidence) {
+			v.deprived = deprived{record.Load{CPU: time.Second, Others: 5 * time.Second, Stolen: 2 * time.Second}}
+		}, profile.Withheld{Code: withheldcode.Stolen, Part: 0.25}},
+		{"stolen, but few steps of the clock", func(v *evidence) {
+			v.deprived = deprived{record.Load{CPU: 100 * time.Millisecond, Stolen: 100 * time.Millisecond}}
+		}, profile.Withheld{}},
+		{"not delivered", func(v *evidence) { v.paid = 5 * time.Second }, profile.Withheld{Code: withheldcode.NotInserted, Part: 0.625}},
+		{"residual", func(v *evidence) { v.residual = 180 * time.Millisecond }, profile.Withheld{Code: withheldcode.Owed, Part: 0.018}},
+		{"unattributed", func(v *evidence) { v.unattributed = 20 * time.Second }, profile.Withheld{Code: withheldcode.Unattributed, Part: 0.5}},
 		{"unattributed, but little", func(v *evidence) { v.unattributed, v.attributed = 500*time.Millisecond, 0 }, profile.Withheld{}},
-		{"waits before spans", func(v *evidence) { v.arrivals, v.unpaid = 900, 10 }, profile.Withheld{Code: profile.WithheldWaitsBefore, Count: 10, Of: 900}},
+		{"waits before spans", func(v *evidence) { v.arrivals, v.unpaid = 900, 10 }, profile.Withheld{Code: withheldcode.WaitsBefore, Count: 10, Of: 900}},
 		{"few waits before spans", func(v *evidence) { v.arrivals, v.unpaid = 900, 9 }, profile.Withheld{}},
-		{"A/A", func(v *evidence) { v.check.missed = 5 }, profile.Withheld{Code: profile.WithheldSelfCheck, Count: 5, Of: 20}},
+		{"A/A", func(v *evidence) { v.check.missed = 5 }, profile.Withheld{Code: withheldcode.SelfCheck, Count: 5, Of: 20}},
 		{"too few to check", func(v *evidence) { v.check = selfCheck{intervals: 1, missed: 1} }, profile.Withheld{}},
 	} {
 		v := good
@@ -47,7 +62,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("judge of a number: %+v", got)
 	}
 	want := profile.Withheld{
-		Code: profile.WithheldIterations, Count: 1, Need: 5,
+		Code: withheldcode.Iterations, Count: 1, Need: 5,
 		Measured: profile.Measured{Visits: 12, Elapsed: 10 * time.Second, Spans: 3, Inserted: 10 * time.Millisecond, Owed: 10 * time.Millisecond, Rejected: 2},
 	}
 	if got := v.judge(few); got.Withheld != want || len(got.Reductions) != 1 {
@@ -55,7 +70,7 @@ func TestJudge(t *testing.T) {
 	}
 	v.paid = 0
 	got := v.judge(number)
-	if got.Withheld != (profile.Withheld{Code: profile.WithheldNotInserted}) || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
+	if got.Withheld != (profile.Withheld{Code: withheldcode.NotInserted}) || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
 		t.Errorf("judge of a number that fails a check: %+v", got)
 	}
 }

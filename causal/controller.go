@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -96,11 +97,11 @@ type Source struct {
 
 // Apply puts a plan in force in place of the one before, which ends at once, also if the new
 // one is refused. Applying the plan that is in force again changes nothing. The error wraps
-// [ErrDisabled], [plan.ErrInvalid], [ErrGeneration] or [ErrLatched].
+// [ErrDisabled], [plan.ErrInvalid], [ErrGeneration] or [ErrEnded].
 func (c *Controller) Apply(p *plan.Plan) error { return c.apply(Source{Name: "api"}, p, c.refuses) }
 
 // ApplyFrom is Apply for a source of plans outside of the program. A document whose plan has ended is refused
-// until it expires, [ErrReplayed]: the sender of a repeated document need not be its author (a replay attack). So
+// until it expires, [ErrEnded]: the sender of a repeated document need not be its author (a replay attack). So
 // is a plan of a signed source without an audience, [ErrAudience], and one that the source had before this process
 // began, [ErrRestart], unless it asks for restart.
 func (c *Controller) ApplyFrom(a Source, p *plan.Plan) error {
@@ -176,10 +177,13 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 		return fmt.Errorf("%w: the program ends", ErrDisabled)
 	}
 	if !c.enabled {
-		return fmt.Errorf("%w: the program must opt in with WithExperiments and %s must not be off", ErrDisabled, EnvExperiments)
+		return fmt.Errorf("%w: the program must opt in with WithExperiments and %s must not be off", ErrDisabled, naming.EnvExperiments)
 	}
 	if err := p.Validate(now); err != nil {
 		return err
+	}
+	if why := c.allowed.Refuses(p); why != "" {
+		return fmt.Errorf("%w: %s", ErrDisabled, why)
 	}
 	if p.Mode == profile.ModeOverlap && !goroutine.Known() && !scheduling() {
 		return fmt.Errorf("%w: mode %s: goroutines cannot be told apart in this build; mode %s can be used", ErrDisabled, profile.ModeOverlap, profile.ModeDilation)
@@ -188,10 +192,10 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 		return fmt.Errorf("%w: generation %d: must be above %d, the last one seen", ErrGeneration, p.Generation, c.generation)
 	}
 	if c.latched[p.ID] {
-		return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrLatched, p.ID)
+		return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrEnded, p.ID)
 	}
 	if s := c.outlays[p.ID].spent; s >= time.Duration(c.caps.Tighten(p.Limits).Total) {
-		return fmt.Errorf("%w: id %q: it has spent %v, all of limits.total, another try needs another id", ErrLatched, p.ID, s)
+		return fmt.Errorf("%w: id %q: it has spent %v, all of limits.total, another try needs another id", ErrEnded, p.ID, s)
 	}
 	return nil
 }
@@ -207,7 +211,7 @@ func (c *Controller) refusesFrom(a Source, p *plan.Plan, now time.Time) error {
 		return err
 	}
 	if c.ended.has(p) {
-		return fmt.Errorf("%w: id %q: this document has been in force and has ended, another try needs a change of it", ErrReplayed, p.ID)
+		return fmt.Errorf("%w: id %q: this document has been in force and has ended, another try needs a change of it", ErrEnded, p.ID)
 	}
 	return c.refusesOlder(a, p)
 }
@@ -406,6 +410,7 @@ func (c *Controller) Status() Status {
 		Caps:      c.caps,
 
 		BreakerCaps: c.breaker,
+		Allowed:     c.allowed,
 	}
 	s.Audit, s.AuditDropped = c.audit.latest()
 	s.Recording = c.recording()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 func process(service, env, id string) Option {
@@ -54,7 +55,7 @@ func TestOptIn(t *testing.T) {
 		{"in other words", "TRUE", []Option{WithExperiments(wide)}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv(EnvExperiments, tt.env)
+			t.Setenv(naming.EnvExperiments, tt.env)
 			c, err := NewController(tt.opts...)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +91,7 @@ func TestNewRefusesOptions(t *testing.T) {
 		{"", &plan.Limits{PerSpan: wide.PerSpan, PerTrace: wide.PerTrace, Duty: plan.Percent(math.NaN()), Total: wide.Total}, "causal: configuration: limits: duty NaN%: must be in (0%, 100%]"},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
-			t.Setenv(EnvExperiments, tt.env)
+			t.Setenv(naming.EnvExperiments, tt.env)
 			var opts []Option
 			if tt.caps != nil {
 				opts = append(opts, WithExperiments(*tt.caps))

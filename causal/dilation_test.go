@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
@@ -326,8 +327,8 @@ func TestRegionsAreBounded(t *testing.T) {
 		for i := range mostVerdicts + 10 {
 			b.want("any", b.span(context.Background(), fmt.Sprint("name", i), time.Microsecond), time.Microsecond)
 		}
-		if got := len(b.run.seen()); got != plan.MaxRegions {
-			t.Errorf("%d regions, want %d", got, plan.MaxRegions)
+		if got := len(b.run.seen()); got != design.MaxRegions {
+			t.Errorf("%d regions, want %d", got, design.MaxRegions)
 		}
 		notes := strings.Join(b.c.Profile().Notes, "\n")
 		if want := "only the first 64 regions that match are examined"; !strings.Contains(notes, want) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // A duty is a sliding-window limit: it bounds the sum of the delays in each [sched.DutyWindow], wherever that begins. Delays are

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // For any demand, no 100 ms have more delay than they may, and with enough demand nearly that.

@@ -10,12 +10,13 @@ var (
 	// ErrConfig is returned for an option that is out of its range.
 	ErrConfig = errors.New("causal: configuration")
 	// ErrDisabled is returned by Apply if the application did not opt in to
-	// experiments, or a kill switch is set.
+	// experiments, or not to those of the plan, or a kill switch is set.
 	ErrDisabled = errors.New("causal: experiments are off")
 	// ErrGeneration is returned for a plan that is not newer than the last one.
 	ErrGeneration = errors.New("causal: stale plan")
-	// ErrReplayed is returned for a document from outside whose plan has ended before.
-	ErrReplayed = errors.New("causal: plan that has ended")
+	// ErrEnded is returned for a plan that was aborted in this process before or has spent its limits, and for a document from
+	// outside whose plan has ended before.
+	ErrEnded = errors.New("causal: plan that has ended")
 	// ErrAudience is returned for a signed plan without the target or the generation that it must have.
 	ErrAudience = errors.New("causal: signed plan")
 	// ErrRestart is returned for a plan that is older than the process and does not say "restart: true".
@@ -25,6 +26,4 @@ var (
 	// ErrTraced is returned while others take an execution trace of the process and have a flight recorder on, too: it
 	// can have only one of each.
 	ErrTraced = record.ErrTraced
-	// ErrLatched is returned for a plan that was aborted before.
-	ErrLatched = errors.New("causal: aborted plan")
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // An iteration is what the experiments of one iteration have added up for one progress point.
@@ -150,7 +151,7 @@ func overstretched(coverages []float64) profile.Withheld {
 		return profile.Withheld{}
 	}
 	if c := stats.Median(coverages); c > mostCoverage {
-		return profile.Withheld{Code: profile.WithheldStretched, Part: c}
+		return profile.Withheld{Code: withheldcode.Stretched, Part: c}
 	}
 	return profile.Withheld{}
 }

@@ -3,7 +3,6 @@ package causal
 import (
 	"time"
 
-	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -113,7 +112,7 @@ func checkBaselines(steps []step) (c selfCheck) {
 		}
 		e := stats.Summarize(stats.PseudoValues(block, (*comparison).add, comparison.reduction))
 		c.intervals++
-		if e.Lo-profile.ModelError > 0 || e.Hi+profile.ModelError < 0 {
+		if e.Lo-stats.ModelError > 0 || e.Hi+stats.ModelError < 0 {
 			c.missed++
 		}
 		block = nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 var (
@@ -88,7 +89,7 @@ func TestSelfCheckOfBaselines(t *testing.T) {
 		t.Errorf("%d of %d intervals leave out zero and %d of %d runs fail, where all is well", missed, intervals, failed, runs)
 	}
 	swings := checkBaselines(steps(160, func(i int) float64 { return 10 + float64(i%2) + 0.1*rng.NormFloat64() }))
-	if want := (profile.Withheld{Code: profile.WithheldSelfCheck, Count: 9, Of: 9}); swings.withheld() != want {
+	if want := (profile.Withheld{Code: withheldcode.SelfCheck, Count: 9, Of: 9}); swings.withheld() != want {
 		t.Errorf("a load that swings with the experiments: %+v, want %+v", swings.withheld(), want)
 	}
 	if c := checkBaselines(steps(10, func(i int) float64 { return 10 + float64(i%2) })); c.withheld().Code != "" {

@@ -9,8 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 var near = cmpopts.EquateApprox(0, 1e-6)
@@ -21,17 +24,19 @@ type model struct {
 	name   string
 	times  []float64 // ms, by region
 	period func(x []float64) float64
+	// machine is what becomes of processor time in each experiment.
+	machine record.Load
 }
 
 func models() []model {
 	const workers = 8
 	return []model{
-		{"serial c, o and 3 ms that no span covers", []float64{2, 5}, func(x []float64) float64 { return x[0] + x[1] + 3 }},
-		{"serial, all covered", []float64{2, 5, 0.1}, func(x []float64) float64 { return x[0] + x[1] + x[2] }},
-		{"mutex of 8, C and W", []float64{2, 10}, func(x []float64) float64 { return max(x[1]+x[0], workers*x[0]) }},
-		{"join", []float64{20, 16}, func(x []float64) float64 { return max(x[0], x[1]) }},
-		{"pipeline of 10 and 7 with two workers, and a consumer", []float64{20, 14, 1}, func(x []float64) float64 { return max(x[0]/2, x[1]/2, x[2]) }},
-		{"fan-out a, b1, b2, e", []float64{2, 10, 7, 2}, func(x []float64) float64 { return x[0] + max(x[1], x[2]) + x[3] }},
+		{"serial c, o and 3 ms that no span covers", []float64{2, 5}, func(x []float64) float64 { return x[0] + x[1] + 3 }, record.Load{}},
+		{"serial, all covered", []float64{2, 5, 0.1}, func(x []float64) float64 { return x[0] + x[1] + x[2] }, record.Load{}},
+		{"mutex of 8, C and W", []float64{2, 10}, func(x []float64) float64 { return max(x[1]+x[0], workers*x[0]) }, record.Load{}},
+		{"join", []float64{20, 16}, func(x []float64) float64 { return max(x[0], x[1]) }, record.Load{}},
+		{"pipeline of 10 and 7 with two workers, and a consumer", []float64{20, 14, 1}, func(x []float64) float64 { return max(x[0]/2, x[1]/2, x[2]) }, record.Load{}},
+		{"fan-out a, b1, b2, e", []float64{2, 10, 7, 2}, func(x []float64) float64 { return x[0] + max(x[1], x[2]) + x[3] }, record.Load{}},
 	}
 }
 
@@ -53,6 +58,7 @@ func (m model) experiments(iteration int, speedups []float64) (all []experiment)
 		all = append(all, experiment{
 			arm:       a,
 			iteration: iteration,
+			machine:   m.machine,
 			passages:  []passage{{visits, time.Duration(math.Round(m.period(x) * visits * float64(time.Millisecond)))}},
 		})
 	}
@@ -161,7 +167,7 @@ func TestOverstretched(t *testing.T) {
 		{nil, profile.Withheld{}},
 		{[]float64{8, 8}, profile.Withheld{}}, // too few to tell
 		{[]float64{0.9, 1.05, 1.3}, profile.Withheld{}},
-		{[]float64{8, 8, 8}, profile.Withheld{Code: profile.WithheldStretched, Part: 8}},
+		{[]float64{8, 8, 8}, profile.Withheld{Code: withheldcode.Stretched, Part: 8}},
 	} {
 		if got := overstretched(tt.coverages); got != tt.want {
 			t.Errorf("overstretched(%v) = %+v, want %+v", tt.coverages, got, tt.want)
@@ -216,7 +222,7 @@ func TestIterationsOfEachPoint(t *testing.T) {
 func profileOf(t *testing.T, iterations int, m model, lines ...string) profile.Profile {
 	t.Helper()
 	p := mustParse(t, lines...)
-	r, err := newRun(p, config{enabled: true, caps: wide, breaker: deaf}, time.Now())
+	r, err := newRun(p, config{enabled: true, caps: wide, breaker: deaf, allowed: plan.DefaultAllowed()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +261,7 @@ func TestProfileOfModels(t *testing.T) {
 			}
 			for i, s := range []float64{0.1, 0.25, 0.5} {
 				e := c.Effects[i]
-				want := profile.Effect{Speedup: s, Reduction: m.truth(r, s), Lo: m.truth(r, s) - profile.ModelError, Hi: m.truth(r, s) + profile.ModelError, Samples: 6}
+				want := profile.Effect{Speedup: s, Reduction: m.truth(r, s), Lo: m.truth(r, s) - stats.ModelError, Hi: m.truth(r, s) + stats.ModelError, Samples: 6}
 				if diff := cmp.Diff(want, e, near, cmpopts.IgnoreFields(profile.Effect{}, "Reductions", "ThroughputGain", "Verdict")); diff != "" {
 					t.Errorf("%s: region %d differs, -want +got:\n%s", m.name, r, diff)
 				}
@@ -287,7 +293,7 @@ func TestProfileSaysWhatIsMissing(t *testing.T) {
 	few := profileOf(t, 2, m)
 	for _, c := range few.Curves {
 		for _, e := range c.Effects {
-			if want := (profile.Effect{Speedup: e.Speedup, Samples: 2, Verdict: profile.VerdictWithheld, Withheld: profile.Withheld{Code: profile.WithheldIterations, Count: 2, Need: 5}, Reductions: e.Reductions}); !cmp.Equal(e, want) || len(e.Reductions) != 2 {
+			if want := (profile.Effect{Speedup: e.Speedup, Samples: 2, Verdict: profile.VerdictWithheld, Withheld: profile.Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}, Reductions: e.Reductions}); !cmp.Equal(e, want) || len(e.Reductions) != 2 {
 				t.Errorf("%v: effect %+v, want %+v", c.Region, e, want)
 			}
 		}

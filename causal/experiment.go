@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/record"
 )
 
 // experiment is one arm, measured.
@@ -18,6 +19,7 @@ type experiment struct {
 	quantiles [][]float64   // by progress point, those of latency that it asks for, ns
 	spoiled   string        // why it is thrown away, "" if it is not
 	inserted  time.Duration // the sum of the delays
+	machine   record.Load   // what has become of processor time
 
 	// Of an overlap.
 	ends     int64         // of the region's spans

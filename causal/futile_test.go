@@ -16,8 +16,9 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -28,7 +29,7 @@ func checkFutile(t *testing.T, c *Controller, why profile.WithheldCode) {
 	if s.State != StateWithheld {
 		t.Errorf("the plan is %s for %q, want withheld", s.State, s.Reason)
 	}
-	if want := []AuditKind{AuditReceived, AuditStarted, AuditWithheld}; !slices.Equal(kindsOf(s.Audit), want) {
+	if want := []AuditKind{AuditReceived, AuditStarted, AuditKind(StateWithheld)}; !slices.Equal(kindsOf(s.Audit), want) {
 		t.Errorf("the audit has %q, want %q", kindsOf(s.Audit), want)
 	}
 	p := c.Profile()
@@ -87,7 +88,7 @@ func TestWaitsThatNothingTellsOfWithhold(t *testing.T) {
 			if err := <-recorded; tt.err == nil && errors.Is(err, record.ErrTraced) {
 				testutil.Lacks(t, "TRACE", err.Error())
 			}
-			const why = profile.WithheldUnknownWaits
+			const why = withheldcode.UnknownWaits
 			var p profile.Profile
 			for until := time.Now().Add(20 * time.Second); p.Experiments < 8 && c.Status().State == StateRunning && time.Now().Before(until); time.Sleep(20 * ms) {
 				p = c.Profile()
@@ -170,14 +171,14 @@ func TestCallsOfItselfEndAPlan(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				switch {
 				case tt.ends && tt.later == 0:
-					checkFutile(t, c, profile.WithheldCallsItself)
+					checkFutile(t, c, withheldcode.CallsItself)
 				case tt.ends:
 					if s := c.Status(); s.State != StateWithheld {
 						t.Errorf("the plan is %s for %q, want withheld", s.State, s.Reason)
 					}
 					p := c.Profile()
 					for _, e := range p.Curves[0].Effects {
-						if e.Withheld.Code != profile.WithheldCallsItself {
+						if e.Withheld.Code != withheldcode.CallsItself {
 							t.Errorf("at %g: withheld as %q", e.Speedup, e.Withheld.Code)
 						}
 					}

@@ -16,6 +16,7 @@ type guard struct {
 	// while the machine sleeps.
 	opensWall, opensMono     time.Time
 	expiresWall, expiresMono time.Time
+	ends                     rule                      // by which one that ends the plan
 	wall                     func(time.Time) time.Time // what the wall clock shows
 
 	lease atomic.Int64 // ns after began, 0 for none
@@ -28,40 +29,18 @@ type guard struct {
 	withheld [numRules]atomic.Uint64
 }
 
-// rule is why a delay is not inserted.
-type rule int
-
-const (
-	ruleNone rule = iota
-	ruleEarly
-	ruleExpired
-	ruleLease
-	ruleTotal
-	rulePerSpan
-	rulePerTrace
-	ruleDuty
-	ruleDeadline
-	ruleHealth
-	ruleIdle
-	numRules
-)
-
-var ruleNames = [numRules]string{"", "not_before", "expired", "lease", "limits.total", "limits.per_span", "limits.per_trace", "limits.duty", "deadline", "health_check", "idle_connection"}
-
-// fatal reports whether the rule ends the plan.
-func (r rule) fatal() bool { return r == ruleExpired || r == ruleLease || r == ruleTotal }
-
-// distorts reports whether the rule makes what is being measured wrong, if it is often applied. Idle connections are
-// held against the requests that came, not against delays.
-func (r rule) distorts() bool { return r != ruleNone && r != ruleHealth && r != ruleIdle }
-
-func newGuard(p *plan.Plan, limits plan.Limits, processors int, now time.Time) *guard {
+func newGuard(p *plan.Plan, expires time.Time, limits plan.Limits, processors int, now time.Time) *guard {
+	ends := ruleExpired
+	if expires.Before(p.ExpiresAt) {
+		ends = ruleLife
+	}
 	return &guard{
+		ends:        ends,
 		limits:      limits,
 		opensWall:   p.NotBefore.Round(0),
 		opensMono:   now.Add(p.NotBefore.Sub(now)),
-		expiresWall: p.ExpiresAt.Round(0),
-		expiresMono: now.Add(p.ExpiresAt.Sub(now)),
+		expiresWall: expires.Round(0),
+		expiresMono: now.Add(expires.Sub(now)),
 		wall:        wallClock,
 		began:       now,
 		duty:        newDuty(dutyRate(limits.Duty, processors), time.Duration(limits.PerSpan), now),
@@ -79,7 +58,7 @@ func (g *guard) early(now time.Time) bool {
 // expired reports whether the plan's window or its lease is over.
 func (g *guard) expired(now time.Time) rule {
 	if !g.wall(now).Before(g.expiresWall) || !now.Before(g.expiresMono) {
-		return ruleExpired
+		return g.ends
 	}
 	if lease := g.lease.Load(); lease != 0 && int64(now.Sub(g.began)) > lease {
 		return ruleLease

@@ -14,7 +14,7 @@ import (
 )
 
 func newTestGuard(l plan.Limits, processors int, now time.Time) *guard {
-	return newGuard(&plan.Plan{ExpiresAt: now.Add(time.Hour)}, l, processors, now)
+	return newGuard(&plan.Plan{}, now.Add(time.Hour), l, processors, now)
 }
 
 func TestGuardExpires(t *testing.T) {
@@ -50,7 +50,7 @@ func TestGuardExpires(t *testing.T) {
 func TestGuardTakesPlansEnd(t *testing.T) {
 	now := time.Now()
 	ends := now.Add(time.Minute).In(time.FixedZone("", 3*3600)).Round(0)
-	g := newGuard(&plan.Plan{ExpiresAt: ends}, wide, 1, now)
+	g := newGuard(&plan.Plan{}, ends, wide, 1, now)
 	if !g.expiresWall.Equal(ends) || !g.expiresMono.Round(0).Equal(ends) {
 		t.Errorf("expires at %v and %v, want %v", g.expiresWall, g.expiresMono, ends)
 	}
@@ -190,13 +190,13 @@ func TestRuleNames(t *testing.T) {
 		}
 	}
 	want := map[string]uint64{
-		"not_before": 1, "expired": 2, "lease": 3, "limits.total": 4, "limits.per_span": 5, "limits.per_trace": 6,
-		"limits.duty": 7, "deadline": 8, "health_check": 9, "idle_connection": 10,
+		"not_before": 1, "expired": 2, "allowed.life": 3, "lease": 4, "limits.total": 5, "limits.per_span": 6, "limits.per_trace": 7,
+		"limits.duty": 8, "deadline": 9, "health_check": 10, "idle_connection": 11,
 	}
 	if diff := cmp.Diff(want, g.counts().byName()); diff != "" {
 		t.Errorf("counts().byName() differs, -want +got:\n%s", diff)
 	}
-	if got := g.counts().distorting(); got != 36 {
-		t.Errorf("counts().distorting() = %d, want 36: all but health checks and idle connections", got)
+	if got := g.counts().distorting(); got != 45 {
+		t.Errorf("counts().distorting() = %d, want 45: all but health checks and idle connections", got)
 	}
 }

@@ -156,11 +156,11 @@ func TestPanicsHarmNobody(t *testing.T) {
 					t.Fatalf("Status() = %s, %q, want aborted by a panic", s.State, s.Reason)
 				}
 				kinds := kindsOf(s.Audit)
-				if want := []AuditKind{AuditReceived, AuditStarted, AuditPanicked, AuditAborted}; !slices.Equal(kinds, want) {
+				if want := []AuditKind{AuditReceived, AuditStarted, AuditPanicked, AuditKind(StateAborted)}; !slices.Equal(kinds, want) {
 					t.Errorf("the audit has %v, want %v", kinds, want)
 				}
-				if err := b.c.Apply(mustParse(t)); !errors.Is(err, ErrLatched) {
-					t.Errorf("Apply of the same id = %v, want %v", err, ErrLatched)
+				if err := b.c.Apply(mustParse(t)); !errors.Is(err, ErrEnded) {
+					t.Errorf("Apply of the same id = %v, want %v", err, ErrEnded)
 				}
 				began := time.Now()
 				exercise(t, b.tr)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 

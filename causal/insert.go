@@ -31,25 +31,3 @@ func (run *run) insert(r *spans.Span, want, before time.Duration, by wait, valid
 	run.guard.traces.settle(r, want, spent)
 	return spent
 }
-
-// allows checks every condition for inserting want now, and reserves it.
-func (run *run) allows(r *spans.Span, now time.Time, want, before time.Duration) rule {
-	limits := &run.guard.limits
-	if run.exempts(r) {
-		return ruleHealth
-	}
-	if before+want > time.Duration(limits.PerSpan) {
-		return rulePerSpan
-	}
-	if deadline, ok := r.Deadline(); ok && deadline.Sub(now) < 2*want {
-		return ruleDeadline
-	}
-	if !run.guard.traces.reserve(r, before, want, time.Duration(limits.PerTrace)) {
-		return rulePerTrace
-	}
-	rule := run.guard.reserve(now, want)
-	if rule != ruleNone {
-		run.guard.traces.settle(r, want, 0)
-	}
-	return rule
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/otelhdr"
 )
@@ -13,7 +14,7 @@ import (
 // What arms have recorded of latency is added up by cell. Arms without delay are one cell, and one
 // that was thrown away counts for nothing.
 func TestTalliesHaveLatency(t *testing.T) {
-	run, err := newRun(mustParse(t, "mode: overlap", "progress: [{span: root, type: latency}]"), config{caps: wide}, time.Now())
+	run, err := newRun(mustParse(t, "mode: overlap", "progress: [{span: root, type: latency}]"), config{caps: wide, allowed: plan.DefaultAllowed()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

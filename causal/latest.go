@@ -10,7 +10,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/rest"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // latest is the profile as it was computed last. To compute one takes up to seconds of a processor: a tenth of a millisecond

@@ -2,22 +2,38 @@ package causal
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // A program in real time, on a machine that does other things too: one goroutine, two spans
-// that compute for 200 and 100 µs and one around both.
+// that compute for 200 and 100 µs and one around both. Others that take the processor, or a host that does, make a
+// number vague, have it withheld, or now and then wrong: one of five measurements has to be right.
 func TestLive(t *testing.T) {
+	const attempts = 5
+	for i := range attempts {
+		wrong := measureLive(t)
+		if len(wrong) == 0 {
+			return
+		}
+		t.Logf("measurement %d of %d:\n%s", i+1, attempts, strings.Join(wrong, "\n"))
+	}
+	t.Error("no measurement is right")
+}
+
+// measureLive measures the program, and returns what is wrong with the effects.
+func measureLive(t *testing.T) (wrong []string) {
+	t.Helper()
 	c := newController(t)
 	base := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()))
 	tp := spans.WrapTracerProvider(base, spans.WithHook(c.Hook()))
@@ -92,18 +108,15 @@ func TestLive(t *testing.T) {
 		want := share * e.Speedup
 		t.Logf("%s for %s: reduction %.1f%% ± %.1f (%.1f .. %.1f), theory %.1f%%, base period %v",
 			curve.Region, curve.Progress, 100*e.Reduction, 100*e.StdErr, 100*e.Lo, 100*e.Hi, 100*want, curve.BasePeriod)
-		// On a machine that does other things, too, the number is vague, or withheld because of that, but not wrong.
-		if away > worked/50 && e.Withheld.Code == profile.WithheldStretched {
-			continue
-		}
 		if !e.Known() || want < e.Lo-0.10 || want > e.Hi+0.10 {
-			t.Errorf("%s for %s: reduction %.3f .. %.3f (%q), want about %.3f", curve.Region, curve.Progress, e.Lo, e.Hi, e.Withheld, want)
+			wrong = append(wrong, fmt.Sprintf("%s for %s: reduction %.3f .. %.3f (%q), want about %.3f", curve.Region, curve.Progress, e.Lo, e.Hi, e.Withheld, want))
 		}
 	}
 	if p.Delay <= 0 || p.Delay != c.Status().Spent {
 		t.Errorf("Profile().Delay = %v, Status().Spent = %v, want both the same and above 0", p.Delay, c.Status().Spent)
 	}
 	checkDurations(t, tp, below, away)
+	return wrong
 }
 
 // checkDurations fails the test if the delays below a span are in its duration. For as long as away, others had the processor.

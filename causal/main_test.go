@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/causal/internal/plantest"
+	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -46,6 +47,12 @@ var wide = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Durat
 // deaf are caps that leave the breaker to the plan.
 var deaf = plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(10 * time.Minute), MinSamples: 1e6}
 
+// alone is a machine that takes nothing away.
+var alone = optionFunc(func(c config) config {
+	c.loads = func() func() record.Load { return func() record.Load { return record.Load{} } }
+	return c
+})
+
 // wideLimits are the same as a line of a plan.
 const wideLimits = "limits: {per_span: 1s, per_trace: 1m, duty: 100%, total: 24h}"
 
@@ -55,7 +62,7 @@ const calm = "abort: {p99_ratio: 1000, err_delta: 100%, min_samples: 1}"
 
 func newController(t testing.TB, opts ...Option) *Controller {
 	t.Helper()
-	c, err := NewController(append([]Option{WithExperiments(wide), WithBreaker(deaf)}, opts...)...)
+	c, err := NewController(append([]Option{WithExperiments(wide), WithBreaker(deaf), alone}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

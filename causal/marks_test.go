@@ -6,7 +6,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/mark/marktest"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // marksOf returns the letters of the operations, and the names of the progress points, that stand in an
@@ -31,7 +31,7 @@ func marksOf(t *testing.T, f func()) string {
 // TestMarks has each type's operations in a trace, observed by ledgers and not.
 func TestMarks(t *testing.T) {
 	if sched.Present {
-		t.Skip("the runtime writes operations, also those of others, see internal/sched")
+		t.Skip("the runtime writes operations, also those of others, see internal/runtimemode/sched")
 	}
 	for _, c := range []struct {
 		name, want string
@@ -105,7 +105,7 @@ func TestMarks(t *testing.T) {
 // TestMarksOfElements sends and receives in all ways: what is sent is received, once.
 func TestMarksOfElements(t *testing.T) {
 	if sched.Present {
-		t.Skip("the runtime writes operations, see internal/sched")
+		t.Skip("the runtime writes operations, see internal/runtimemode/sched")
 	}
 	for _, observed := range []bool{false, true} {
 		if observed {

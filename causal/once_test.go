@@ -1,9 +1,14 @@
 package causal
 
 import (
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/goroutine"
 )
 
 // The function takes 10 ms. A caller that asks after 12 ms in the region, which would be 6, goes on at 10.
@@ -49,6 +54,27 @@ func TestOncePanics(t *testing.T) {
 		}
 		watch(t)
 	}
+}
+
+// A panic in the ledger of a caller that comes when the function has returned ends the plan, and not the program.
+func TestOnceSurvivesItsLedger(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, []Option{unloaded}, "mode: overlap", "regions: [{span: region}]", calm)
+		synctest.Wait()
+		indebt(t, b, 0)
+		var once Once
+		calls := 0
+		once.Do(func() { calls++ })
+		elsewhere(func() {
+			live.ledgers.adopt(goroutine.Current(), &ledger.Ledger{}, nil) // one without a setting panics
+			once.Do(func() { calls++ })
+			live.ledgers.forget(goroutine.Current())
+		})
+		synctest.Wait()
+		if s := b.c.Status(); calls != 1 || s.State != StateAborted || !strings.HasPrefix(s.Reason, "panic: ") {
+			t.Errorf("%d calls, and the plan is %s, %q; want 1, and aborted by a panic", calls, s.State, s.Reason)
+		}
+	})
 }
 
 func TestOnceValues(t *testing.T) {

@@ -11,15 +11,13 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/internal/validate"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/toggle"
 )
-
-// EnvExperiments is the environment variable whose value "off" forbids all experiments,
-// whatever options the program sets. "false", "0" and "no" mean the same, in any case, and so does each unknown value.
-const EnvExperiments = "OTELPROF_EXPERIMENTS"
 
 // An Option sets what [NewController] makes.
 type Option interface{ apply(config) config }
@@ -35,9 +33,11 @@ type config struct {
 	newStudy           func() study
 	watch              func(context.Context, *load)
 	waits              func(context.Context, time.Duration) (replay.Waits, error) // nil for not recorded
-	wall               func(time.Time) time.Time                                  // nil for the real one
+	loads              func() (end func() record.Load)
+	wall               func(time.Time) time.Time // nil for the real one
 	caps               plan.Limits
-	breaker            plan.Abort // caps, too
+	breaker            plan.Abort   // caps, too
+	allowed            plan.Allowed // and what plans may ask for
 	service            string
 	env                string
 	id                 string
@@ -52,7 +52,7 @@ type config struct {
 var exemptByDefault = []string{"*/health*", "*/healthz*", "*/livez*", "*/readyz*", "*/ready", "*/live", "*/ping", "*grpc.health.v1.Health/*"}
 
 func newConfig(opts []Option) (config, error) {
-	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, breaker: plan.DefaultBreaker(), watch: watchLoad, waits: recordWaits, recordable: true, newStudy: newReplayed}
+	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, breaker: plan.DefaultBreaker(), allowed: plan.DefaultAllowed(), watch: watchLoad, waits: recordWaits, loads: record.LoadSince, recordable: true, newStudy: newReplayed}
 	for _, o := range opts {
 		c = o.apply(c)
 	}
@@ -61,15 +61,16 @@ func newConfig(opts []Option) (config, error) {
 		v := &validate.Errors{}
 		c.caps.Validate(v, "limits: ")
 		c.breaker.Validate(v, "breaker: ")
+		c.allowed.Validate(v, "allowed: ")
 		errs = append(errs, v.Err(ErrConfig))
 	}
-	if c.switchedOff(EnvExperiments) {
+	if c.switchedOff(naming.EnvExperiments) {
 		c.enabled = false
 	}
-	if c.switchedOff(EnvReplay) {
+	if c.switchedOff(naming.EnvReplay) {
 		c.replay, c.recordable = false, false
 		c.waits = func(context.Context, time.Duration) (replay.Waits, error) {
-			return replay.Waits{}, fmt.Errorf("%s is off", EnvReplay)
+			return replay.Waits{}, fmt.Errorf("%s is off", naming.EnvReplay)
 		}
 	}
 	c.audit = newAudit(c.log, c.tell)
@@ -86,7 +87,8 @@ func (c config) switchedOff(name string) bool {
 }
 
 // WithExperiments opts in to experiments, which delay the application, and bounds their
-// cost: plans can tighten caps, never loosen them. Default: every plan is refused.
+// cost: plans can tighten caps, never loosen them. The environment variable OTELPROF_EXPERIMENTS forbids them all if it is off,
+// false, 0, no or a value that is not known. Default: every plan is refused.
 func WithExperiments(caps plan.Limits) Option {
 	return optionFunc(func(c config) config { c.enabled, c.caps = true, caps; return c })
 }
@@ -95,6 +97,11 @@ func WithExperiments(caps plan.Limits) Option {
 // switch the breaker off. A cap of P99 of zero is none. Default: [plan.DefaultBreaker].
 func WithBreaker(caps plan.Abort) Option {
 	return optionFunc(func(c config) config { c.breaker = caps; return c })
+}
+
+// WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force. Default: [plan.DefaultAllowed], all.
+func WithAllowed(a plan.Allowed) Option {
+	return optionFunc(func(c config) config { c.allowed = a; return c })
 }
 
 // WithResource names this process, for a plan's target. Default: only plans without a target run.

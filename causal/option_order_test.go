@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -16,6 +19,8 @@ import (
 func TestOptionsInAnyOrder(t *testing.T) {
 	options := []Option{
 		WithExperiments(plan.DefaultLimits()),
+		WithBreaker(plan.Abort{P99Ratio: 1.5, ErrDelta: 0.01, Window: plan.Duration(time.Second), MinSamples: 7}),
+		WithAllowed(plan.Allowed{Modes: []profile.Mode{profile.ModeDilation}, Speedup: 25, Life: plan.Duration(time.Minute)}),
 		WithReplay(),
 		WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))),
 		WithLogger(slog.New(slog.DiscardHandler)),
@@ -23,12 +28,12 @@ func TestOptionsInAnyOrder(t *testing.T) {
 		WithHealthChecks("ping"),
 	}
 	for _, env := range []string{"", "on", "off"} {
-		t.Setenv(EnvExperiments, env)
-		t.Setenv(EnvReplay, env)
+		t.Setenv(naming.EnvExperiments, env)
+		t.Setenv(naming.EnvReplay, env)
 		testutil.CheckOrder(t, options, func(all []Option) string {
 			c, err := newConfig(all)
 			c.audit.wait(0)
-			return fmt.Sprint(c.enabled, c.caps, c.replay, c.recordable, c.service, c.env, c.id, c.log, len(c.tell), c.exempt, err)
+			return fmt.Sprint(c.enabled, c.caps, c.breaker, c.allowed, c.replay, c.recordable, c.service, c.env, c.id, c.log, len(c.tell), c.exempt, err)
 		})
 	}
 }

@@ -28,6 +28,8 @@ func outcome(cause error) (State, string) {
 		return StateSpent, "limits.total is used up"
 	case errors.As(cause, &byRule) && rule(byRule) == ruleLease:
 		return StateStopped, "the plan's source has not answered three times in a row"
+	case errors.As(cause, &byRule) && rule(byRule) == ruleLife:
+		return StateExpired, "the longest life that the program allows is over"
 	case errors.As(cause, &byRule):
 		return StateExpired, "expires_at is over"
 	}

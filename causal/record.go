@@ -9,11 +9,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 )
-
-// EnvReplay is the environment variable whose value "off" forbids recordings, whatever options the
-// program sets.
-const EnvReplay = "OTELPROF_REPLAY"
 
 // The shortest and the longest window that [Controller.Record] takes.
 const (
@@ -34,7 +31,7 @@ const (
 // more than 20,000 goroutines, within an hour of one that stopped the world for more than 5 ms, with less than 180 MiB of
 // memory left to GOMEMLIMIT or to the limit of the process's control group, while experiments delay the program, or while others
 // take an execution trace of the process and have a flight recorder on, too (runtime/trace has one of each; beside a trace alone it
-// is the flight recorder that is used); [Status] has the reason. Default: there are none but those of
+// is the flight recorder that is used), or if the environment variable OTELPROF_REPLAY is off; [Status] has the reason. Default: there are none but those of
 // [Controller.Record].
 func WithReplay() Option {
 	return optionFunc(func(c config) config { c.replay = true; return c })
@@ -74,7 +71,7 @@ func (c *Controller) mayRecord(ctx context.Context, d time.Duration) (_ context.
 	defer c.mu.Unlock()
 	switch {
 	case !c.recordable:
-		return nil, nil, fmt.Errorf("%w: %s is off", ErrRecording, EnvReplay)
+		return nil, nil, fmt.Errorf("%w: %s is off", ErrRecording, naming.EnvReplay)
 	case c.closed:
 		return nil, nil, fmt.Errorf("%w: %s", ErrRecording, programEnds)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -39,7 +40,7 @@ func (c *counted) add(ctx context.Context, w *record.Window) error {
 
 func (c *counted) addTo(p *profile.Profile) {
 	if len(c.windows) > 0 {
-		p.Curves = append(p.Curves, profile.NewCurve(profile.ModeReplay, profile.Region{Name: "op"}, "done", profile.MetricThroughput, time.Second))
+		p.Curves = append(p.Curves, profile.Curve{Mode: profile.ModeReplay, Region: profile.Region{Name: "op"}, Progress: "done", Metric: profile.MetricThroughput, BasePeriod: time.Second})
 	}
 }
 
@@ -161,15 +162,15 @@ func TestRecordRefused(t *testing.T) {
 	if err := c.Record(t.Context(), MinWindow); !errors.Is(err, ErrRecording) {
 		t.Errorf("Record after Shutdown = %v, want ErrRecording", err)
 	}
-	t.Setenv(EnvReplay, "off")
+	t.Setenv(naming.EnvReplay, "off")
 	forbidden, _ := recording(t, WithReplay())
 	if err := forbidden.Record(t.Context(), MinWindow); !errors.Is(err, ErrRecording) || forbidden.Status().Recording.On {
-		t.Errorf("Record = %v although %s is off, want ErrRecording", err, EnvReplay)
+		t.Errorf("Record = %v although %s is off, want ErrRecording", err, naming.EnvReplay)
 	}
-	t.Setenv(EnvReplay, "of")
+	t.Setenv(naming.EnvReplay, "of")
 	mistyped, _ := recording(t, WithReplay())
 	if err := mistyped.Record(t.Context(), MinWindow); !errors.Is(err, ErrRecording) {
-		t.Errorf("Record = %v although %s is no switch that is known, want ErrRecording", err, EnvReplay)
+		t.Errorf("Record = %v although %s is no switch that is known, want ErrRecording", err, naming.EnvReplay)
 	}
 }
 

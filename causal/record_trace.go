@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// HeaderMachine is the header in which a viewer tells [Trace.Machine], as JSON, beside a trace.
-const HeaderMachine = "Otelprof-Machine"
-
 // A Trace is an execution trace of the process, as otelprof whatif and go tool trace read it.
 type Trace struct {
 	io.Reader

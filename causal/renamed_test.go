@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -148,13 +149,13 @@ func TestRegionThatDidNotRunHasNoNumber(t *testing.T) {
 		want   profile.Withheld
 	}{
 		{"all is well", func(*evidence) {}, profile.Withheld{}},
-		{"no end", func(v *evidence) { v.ends = 0 }, profile.Withheld{Code: profile.WithheldNoSpans}},
-		{"few ends", func(v *evidence) { v.ends = 49 }, profile.Withheld{Code: profile.WithheldFewSpans, Count: 49, Of: 10, Need: 5}},
+		{"no end", func(v *evidence) { v.ends = 0 }, profile.Withheld{Code: withheldcode.NoSpans}},
+		{"few ends", func(v *evidence) { v.ends = 49 }, profile.Withheld{Code: withheldcode.FewSpans, Count: 49, Of: 10, Need: 5}},
 		{"it is not known", func(v *evidence) { v.ends = -1 }, profile.Withheld{}},
-		{"no growth", func(v *evidence) { v.growth = 40 * time.Millisecond }, profile.Withheld{Code: profile.WithheldElsewhere, Took: 10 * time.Second, Saved: 40 * time.Millisecond, Elapsed: 20 * time.Second}},
+		{"no growth", func(v *evidence) { v.growth = 40 * time.Millisecond }, profile.Withheld{Code: withheldcode.Elsewhere, Took: 10 * time.Second, Saved: 40 * time.Millisecond, Elapsed: 20 * time.Second}},
 		{"little growth", func(v *evidence) { v.growth = 60 * time.Millisecond }, profile.Withheld{}},
-		{"another path", func(v *evidence) { v.strays = 0.25 }, profile.Withheld{Code: profile.WithheldOtherPath, Part: 0.25}},
-		{"unforeseen", func(v *evidence) { v.startAs = "GET" }, profile.Withheld{Code: profile.WithheldStartedAs, Name: "GET"}},
+		{"another path", func(v *evidence) { v.strays = 0.25 }, profile.Withheld{Code: withheldcode.OtherPath, Part: 0.25}},
+		{"unforeseen", func(v *evidence) { v.startAs = "GET" }, profile.Withheld{Code: withheldcode.StartedAs, Name: "GET"}},
 	} {
 		v := good
 		tt.change(&v)

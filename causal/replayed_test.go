@@ -12,6 +12,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -62,7 +63,7 @@ func TestReplayOfAProgram(t *testing.T) {
 			if e.Known() && (e.Hi < 0.15 || e.Lo > 0.35) { // on a busy machine it is wide
 				t.Errorf("pay is half of the time under a lock: 50 %% faster gives %.1f .. %.1f %%, want 25", 100*e.Lo, 100*e.Hi)
 			}
-			if code := e.Withheld.Code; !e.Known() && !slices.Contains([]profile.WithheldCode{profile.WithheldDeviation, profile.WithheldStuck, profile.WithheldSlower}, code) {
+			if code := e.Withheld.Code; !e.Known() && !slices.Contains([]profile.WithheldCode{withheldcode.Deviation, withheldcode.Stuck, withheldcode.Slower}, code) {
 				t.Errorf("withheld: %s", e.Withheld)
 			}
 			return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -151,7 +152,7 @@ func TestCallsOfItselfWithhold(t *testing.T) {
 	for calls, withheld := range map[uint64]bool{0: false, 10: false, 11: true, 5000: true} {
 		want := profile.Withheld{}
 		if withheld {
-			want = profile.Withheld{Code: profile.WithheldCallsItself, Count: int64(calls), Of: 1000}
+			want = profile.Withheld{Code: withheldcode.CallsItself, Count: int64(calls), Of: 1000}
 		}
 		if why := (evidence{visits: 1000, calls: calls, check: selfCheck{}}).withheld(); why != want {
 			t.Errorf("%d calls of itself for 1000 visits: %+v, want %+v", calls, why, want)

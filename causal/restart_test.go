@@ -71,7 +71,7 @@ func TestRestartHasNoFreshTotal(t *testing.T) {
 		{[]string{issued(0)}, time.Minute},                           // it is not older
 		{[]string{"limits: {total: 10s}"}, 5 * time.Second},          // the plan's own
 		{[]string{"limits: {total: 24h}"}, 12 * time.Hour},           // all of the caps
-		{[]string{issued(30 * time.Minute), "-restart:"}, time.Hour}, // refused
+		{[]string{issued(29 * time.Minute), "-restart:"}, time.Hour}, // refused
 	} {
 		c := newController(t)
 		err := c.ApplyFrom(polled, mustParse(t, append([]string{"restart: true", idle}, tt.lines...)...))
@@ -120,7 +120,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 	c.run.Load().guard.spent.Add(int64(3 * time.Second))
 	c.StopPlan("enough")
 	err := c.Apply(mustParse(t, idle, limits, "seed: 9"))
-	if want := `causal: aborted plan: id "plan-1": it has spent 10s, all of limits.total, another try needs another id`; !errors.Is(err, ErrLatched) || err.Error() != want {
+	if want := `causal: plan that has ended: id "plan-1": it has spent 10s, all of limits.total, another try needs another id`; !errors.Is(err, ErrEnded) || err.Error() != want {
 		t.Errorf("Apply of a plan that has spent all = %v, want %s", err, want)
 	}
 }
@@ -134,8 +134,8 @@ func TestLatchOutlivesTheSource(t *testing.T) {
 	c.run.Load().endFor(openedError("too slow"))
 	c.StopPlanFrom(Source{Name: "one"}, "there is none")
 	for _, source := range []string{"one", "two"} {
-		if err := c.ApplyFrom(Source{Name: source}, mustParse(t, idle, "seed: 5")); !errors.Is(err, ErrLatched) {
-			t.Errorf("ApplyFrom of %q = %v, want ErrLatched", source, err)
+		if err := c.ApplyFrom(Source{Name: source}, mustParse(t, idle, "seed: 5")); !errors.Is(err, ErrEnded) {
+			t.Errorf("ApplyFrom of %q = %v, want ErrEnded", source, err)
 		}
 	}
 }

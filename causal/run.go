@@ -11,11 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/replay"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -23,6 +24,7 @@ import (
 // a span; one goroutine of its own changes what is inserted.
 type run struct {
 	plan     *plan.Plan
+	grid     []float64 // the speed-ups of the plan that the program allows, percent
 	exempt   []string
 	audit    *audit
 	guard    *guard
@@ -38,6 +40,7 @@ type run struct {
 	influence atomic.Pointer[influence] // nil between arms, see inForce
 	booked    time.Duration             // of what is spent, in the controller's outlays
 	waits     func(context.Context, time.Duration) (replay.Waits, error)
+	loads     func() (end func() record.Load)
 	progress  []visitCounter // by progress point
 	paths     []paths        // by progress point
 	rooted    atomic.Int64   // the sum of the durations of local roots, ns
@@ -77,9 +80,10 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 	n := processors()
 	r := &run{
 		plan:     p,
+		grid:     c.allowed.Speedups(p),
 		exempt:   c.exempt,
 		audit:    c.audit,
-		guard:    newGuard(p, p.Limits.Tighten(c.caps), n, now),
+		guard:    newGuard(p, c.allowed.Expires(p, now), p.Limits.Tighten(c.caps), n, now),
 		breaker:  b,
 		started:  now,
 		before:   usages(),
@@ -88,6 +92,7 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		spin:     clock.Spin,
 		sleep:    clock.Sleep,
 		waits:    c.waits,
+		loads:    c.loads,
 		progress: make([]visitCounter, len(p.Progress)),
 		paths:    make([]paths, len(p.Progress)),
 		latency:  map[latencyCell]*otelhdr.Snapshot{},
@@ -132,8 +137,8 @@ func (run *run) loop(ctx context.Context) {
 		close(run.done)
 	}()
 	rng := rand.New(rand.NewPCG(uint64(run.plan.Seed), 0))
-	speedups := make([]float64, len(run.plan.Grid.Speedups))
-	for i, s := range run.plan.Grid.Speedups {
+	speedups := make([]float64, len(run.grid))
+	for i, s := range run.grid {
 		speedups[i] = s / 100
 	}
 	if !run.prepare(ctx) {
@@ -237,7 +242,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	}
 	growth, busy, calls, rooted := influence.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
 	slow, ways := influence.latencies(), run.ways()
-	began := time.Now()
+	loaded, began := run.loads(), time.Now()
 	wait := time.Duration(run.plan.Timing.Experiment)
 	for {
 		if !run.pause(ctx, wait) {
@@ -260,7 +265,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		e.spoiled = run.guard.counts().since(withheld).spoils(inserted)
 		e.inserted = time.Duration(run.guard.spent.Load() - spent)
 		e.calls = live.answered.Load() - calls
-		e.busy = run.load.since(busy)
+		e.busy, e.machine = run.load.since(busy), loaded()
 		influence.look(&e)
 		e.paths = run.ways()
 		for point := range e.paths {

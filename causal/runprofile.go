@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
@@ -61,7 +62,7 @@ func (run *run) profile(due func()) profile.Profile {
 
 // speedups are those of the grid that ask something, in [0, 1), ordered.
 func (run *run) speedups() (speedups []float64) {
-	for _, percent := range slices.Sorted(slices.Values(run.plan.Grid.Speedups)) {
+	for _, percent := range slices.Sorted(slices.Values(run.grid)) {
 		if percent > 0 {
 			speedups = append(speedups, percent/100)
 		}
@@ -77,17 +78,21 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 		none.add(i.none, +1)
 	}
 	covered := coverages(iterations)
+	var all deprived
+	for _, e := range experiments {
+		all.add(e.machine)
+	}
 	if note := coverageNote(name, covered); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
 	for i, region := range regions {
-		c := profile.NewCurve(profile.ModeDilation, region, name, profile.MetricThroughput, time.Duration(none.period()))
+		c := profile.Curve{Mode: profile.ModeDilation, Region: region, Progress: name, Metric: profile.MetricThroughput, BasePeriod: time.Duration(none.period())}
 		for _, s := range run.speedups() {
 			e := profile.NewEffect(s, reductions(iterations, i, s), nil)
 			if class := internClass(region); class.unforeseen.Load() { // those below such a span are stretched
 				e = e.Withhold(evidence{startAs: class.from.Load().key.Name}.withheld())
 			}
-			e = e.Withhold(overstretched(covered))
+			e = e.Withhold(overstretched(covered)).Withhold(all.withheld())
 			c.Effects = append(c.Effects, e)
 			due()
 		}
@@ -103,7 +108,7 @@ func (run *run) overlapCurves(regions []profile.Region, experiments []experiment
 		samples := pairs(steps)
 		check := checkBaselines(steps)
 		for i, region := range regions {
-			c := profile.NewCurve(profile.ModeOverlap, region, run.plan.Progress[point].Span, metric, baseOf(steps))
+			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: baseOf(steps)}
 			for _, s := range run.asked(steps, i) {
 				a := arm{speedup: s, spared: i}
 				v := evidenceOf(experiments, a, point)
@@ -177,6 +182,9 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 		if e.speedup == 0 && point < len(e.paths) {
 			without.add(e.paths[point])
 		}
+		if e.speedup == 0 {
+			v.placebo.add(e.machine)
+		}
 		if e.arm != a {
 			continue
 		}
@@ -190,6 +198,7 @@ func evidenceOf(experiments []experiment, a arm, point int) evidence {
 		if e.unforeseen != nil {
 			v.startAs = e.unforeseen.key.Name
 		}
+		v.deprived.add(e.machine)
 		v.took += e.took
 		v.visits += e.passages[point].visits
 		v.ends += e.ends
@@ -285,8 +294,8 @@ func (run *run) notes(regions []profile.Region) (notes []string) {
 			notes = append(notes, fmt.Sprintf("no span seen that matches region %q", pattern))
 		}
 	}
-	if len(regions) == plan.MaxRegions {
-		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", plan.MaxRegions))
+	if len(regions) == design.MaxRegions {
+		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", design.MaxRegions))
 	}
 	for name, n := range run.guard.counts().byName() {
 		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -24,8 +24,9 @@ func handover() profile.Handover {
 	return profile.HandoverWrappers
 }
 
-// A scheduled is an overlap of which the scheduler keeps the ledgers. We tell it where the region
-// begins and ends, where to pay, and the limits.
+// A scheduled is an overlap of which the scheduler keeps the ledgers: the experiment of runtime mode, whose other parts are
+// listed in internal/runtimemode. The run tells the scheduler the limits and where to pay, spans (runtime_span.go) tell it
+// where the region begins and ends.
 type scheduled struct {
 	run     *run
 	region  *class

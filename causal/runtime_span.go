@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A scheduledSpan is what is known of a span while the scheduler carries out an experiment.
+// A scheduledSpan is what is known of a span while the scheduler carries out an experiment, see [scheduled].
 type scheduledSpan struct {
 	in     *scheduled
 	owner  uint64

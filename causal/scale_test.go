@@ -86,7 +86,7 @@ func TestOverlapPaysUpToTheLimit(t *testing.T) {
 // What is inserted ends with the call, and not when the run's own goroutine gets to know.
 func TestEndIsAtOnce(t *testing.T) {
 	for _, mode := range []string{"dilation", "overlap"} {
-		r, err := newRun(mustParse(t, "mode: "+mode), config{caps: wide}, time.Now())
+		r, err := newRun(mustParse(t, "mode: "+mode), config{caps: wide, allowed: plan.DefaultAllowed()}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,7 @@ package causal
 import (
 	"math/rand/v2"
 
-	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/causal/internal/design"
 )
 
 // An arm is one state in which progress is measured.
@@ -36,7 +35,7 @@ func schedule(regions int, speedups []float64, zeroWeight float64, rng *rand.Ran
 		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
 		delayed = append(delayed, block...)
 	}
-	return withZeros(delayed, plan.Zeros(profile.ModeDilation, len(delayed), zeroWeight))
+	return withZeros(delayed, design.DilationZeros(len(delayed), zeroWeight))
 }
 
 // withZeros spreads arms without delay evenly among those with.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
 )
@@ -31,7 +31,7 @@ func overlapArms(regions int, speedups []float64, zeroWeight float64, samples fu
 	if len(delayed) == 0 {
 		return nil
 	}
-	arms := withZeros(delayed, plan.Zeros(profile.ModeOverlap, len(delayed), zeroWeight))
+	arms := withZeros(delayed, design.OverlapZeros(len(delayed), zeroWeight))
 	placebos(arms)
 	return arms
 }
@@ -70,8 +70,8 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 			all = append(all, s)
 		}
 	}
-	room := plan.MostRefinements
-	for percent := 1; percent <= plan.MaxSpeedup; percent++ {
+	room := design.MaxRefinements
+	for percent := 1; percent <= design.MaxSpeedup; percent++ {
 		s := float64(percent) / 100
 		if !slices.Contains(all, s) && slices.ContainsFunc(samples(arm{s, region}), func(values []float64) bool { return len(values) > 0 }) {
 			all = append(all, s)
@@ -81,14 +81,14 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 	slices.Sort(all)
 	var further []float64
 	for curve := range leastLen(region, all, samples) {
-		var effects []profile.Effect
+		var c profile.Curve
 		for _, s := range all {
-			effects = append(effects, profile.NewEffect(s, samples(arm{s, region})[curve], nil))
+			c.Effects = append(c.Effects, profile.NewEffect(s, samples(arm{s, region})[curve], nil))
 		}
-		if slices.ContainsFunc(effects, func(e profile.Effect) bool { return !e.Known() }) {
+		if slices.ContainsFunc(c.Effects, func(e profile.Effect) bool { return !e.Known() }) {
 			continue
 		}
-		for _, s := range profile.Refinements(effects) {
+		for _, s := range c.Refinements() {
 			if len(further) < room && !slices.Contains(further, s) {
 				further = append(further, s)
 			}

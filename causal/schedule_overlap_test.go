@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
@@ -155,7 +156,7 @@ func TestPickRegions(t *testing.T) {
 	for i := range 100 {
 		many = append(many, candidate{key("", string(rune('a'+i))), 1, false})
 	}
-	if got := pickRegions([]plan.RegionPattern{{Span: "*"}}, many); len(got) != plan.MaxRegions {
-		t.Errorf("%d regions of 100, want %d", len(got), plan.MaxRegions)
+	if got := pickRegions([]plan.RegionPattern{{Span: "*"}}, many); len(got) != design.MaxRegions {
+		t.Errorf("%d regions of 100, want %d", len(got), design.MaxRegions)
 	}
 }

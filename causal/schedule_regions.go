@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/glob"
@@ -43,7 +44,7 @@ func pickRegions(patterns []plan.RegionPattern, seen []candidate) []profile.Regi
 	}
 	var keys []profile.Region
 	for _, c := range ranked {
-		if picked[c.key] && len(keys) < plan.MaxRegions {
+		if picked[c.key] && len(keys) < design.MaxRegions {
 			picked[c.key] = false // the same key twice
 			keys = append(keys, c.key)
 		}

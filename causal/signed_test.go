@@ -77,12 +77,12 @@ func TestEndedPlanIsNotReplayed(t *testing.T) {
 			}
 			end(c)
 			for _, from := range []Source{file, {Name: "viewer"}, {Name: "another file"}} {
-				if err := c.ApplyFrom(from, p); !errors.Is(err, ErrReplayed) {
-					t.Errorf("ApplyFrom %s of a plan that has ended = %v, want ErrReplayed", from.Name, err)
+				if err := c.ApplyFrom(from, p); !errors.Is(err, ErrEnded) {
+					t.Errorf("ApplyFrom %s of a plan that has ended = %v, want ErrEnded", from.Name, err)
 				}
 			}
-			if err := c.CheckFrom(file, p); !errors.Is(err, ErrReplayed) {
-				t.Errorf("CheckFrom = %v, want ErrReplayed", err)
+			if err := c.CheckFrom(file, p); !errors.Is(err, ErrEnded) {
+				t.Errorf("CheckFrom = %v, want ErrEnded", err)
 			}
 			if err := c.ApplyFrom(file, mustParse(t, "reason: another try")); err != nil {
 				t.Errorf("ApplyFrom of a changed document = %v, want none", err)

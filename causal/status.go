@@ -51,6 +51,8 @@ type Status struct {
 	Caps   plan.Limits `json:"caps"`
 	// BreakerCaps are the program's on the rules of the breaker, see [WithBreaker].
 	BreakerCaps plan.Abort `json:"breaker_caps"`
+	// Allowed are the program's caps on what plans ask for, see [WithAllowed].
+	Allowed plan.Allowed `json:"allowed"`
 	// Spent is the sum of the delays inserted under this plan.
 	Spent time.Duration `json:"spent_ns"`
 	// Late is the part of it by which delays took longer than the limits had granted: about 25 µs for each sleep, and what

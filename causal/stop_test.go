@@ -324,8 +324,8 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 		if r.influence.Load() != nil {
 			t.Error("a dilation is left in force")
 		}
-		if err := c.Apply(plan("a")); !errors.Is(err, ErrLatched) || err.Error() != `causal: aborted plan: id "a": it was aborted, another try needs another id` {
-			t.Errorf("Apply of the aborted plan = %v, want %v", err, ErrLatched)
+		if err := c.Apply(plan("a")); !errors.Is(err, ErrEnded) || err.Error() != `causal: plan that has ended: id "a": it was aborted, another try needs another id` {
+			t.Errorf("Apply of the aborted plan = %v, want %v", err, ErrEnded)
 		}
 		state(t, c, StateAborted, s.Reason)
 		if err := c.Apply(plan("b")); err != nil {
@@ -333,8 +333,8 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 		}
 		state(t, c, StateRunning, "")
 		c.StopPlan("test")
-		if err := c.Apply(plan("a")); !errors.Is(err, ErrLatched) {
-			t.Errorf("Apply of the aborted plan after another = %v, want %v", err, ErrLatched)
+		if err := c.Apply(plan("a")); !errors.Is(err, ErrEnded) {
+			t.Errorf("Apply of the aborted plan after another = %v, want %v", err, ErrEnded)
 		}
 	})
 }
@@ -393,8 +393,8 @@ func TestPanicLatches(t *testing.T) {
 				}) {
 					t.Error("no record of the panic with its stack")
 				}
-				if err := b.c.Apply(mustParse(t)); !errors.Is(err, ErrLatched) {
-					t.Errorf("Apply of the same id = %v, want %v", err, ErrLatched)
+				if err := b.c.Apply(mustParse(t)); !errors.Is(err, ErrEnded) {
+					t.Errorf("Apply of the same id = %v, want %v", err, ErrEnded)
 				}
 				b.want("later", b.span(context.Background(), "a", time.Millisecond), 0)
 			})
@@ -472,8 +472,8 @@ func TestEveryAbortedPlanStaysLatched(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"a", "b"} {
-		if err := c.Apply(mustParse(t, "id: "+id)); !errors.Is(err, ErrLatched) {
-			t.Errorf("plan %s again: %v, want %v", id, err, ErrLatched)
+		if err := c.Apply(mustParse(t, "id: "+id)); !errors.Is(err, ErrEnded) {
+			t.Errorf("plan %s again: %v, want %v", id, err, ErrEnded)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// MaxExperiments is the number of experiments that a [Timeline] has at most: the latest ones.
-const MaxExperiments = 500
+// maxTimeline is the number of experiments that a [Timeline] has at most: the latest ones.
+const maxTimeline = 500
 
 // A Timeline tells which experiments have run under a plan, when, and what came of each. As JSON it
 // takes some 150 bytes for each experiment and progress point, and less than 512 KiB.
@@ -23,7 +23,7 @@ type Timeline struct {
 	Regions []profile.Region `json:"regions"`
 	// Progress are the plan's progress points.
 	Progress []plan.ProgressPoint `json:"progress"`
-	// Experiments are the latest ones, at most [MaxExperiments], the oldest first.
+	// Experiments are the latest ones, at most 500, the oldest first.
 	Experiments []Experiment `json:"experiments"`
 	// Earlier is how many ran before them.
 	Earlier int `json:"earlier"`
@@ -72,7 +72,7 @@ func (run *run) timeline() Timeline {
 	t := Timeline{
 		PlanID: run.plan.ID, PlanHash: run.plan.Hash(), Mode: run.plan.Mode, Started: run.started, Ended: ended,
 		Regions: append([]profile.Region{}, regions...), Progress: run.plan.Progress,
-		Experiments: []Experiment{}, Earlier: max(0, len(experiments)-MaxExperiments),
+		Experiments: []Experiment{}, Earlier: max(0, len(experiments)-maxTimeline),
 	}
 	values := make([][]step, len(t.Progress))
 	for point := range t.Progress {

@@ -71,11 +71,11 @@ func TestTimeline(t *testing.T) {
 	if got.PlanID != plan.ID || got.Earlier != 0 || len(got.Regions) != 2 || len(got.Progress) != len(plan.Progress) {
 		t.Errorf("timeline %+v", got)
 	}
-	for range MaxExperiments {
+	for range maxTimeline {
 		add(0, sparesNone, 10*ms, "")
 	}
-	if got := run.timeline(); len(got.Experiments) != MaxExperiments || got.Earlier != 7 || got.Experiments[0].At != 14*time.Second {
-		t.Errorf("%d experiments, %d earlier, the first at %v: want the last %d", len(got.Experiments), got.Earlier, got.Experiments[0].At, MaxExperiments)
+	if got := run.timeline(); len(got.Experiments) != maxTimeline || got.Earlier != 7 || got.Experiments[0].At != 14*time.Second {
+		t.Errorf("%d experiments, %d earlier, the first at %v: want the last %d", len(got.Experiments), got.Earlier, got.Experiments[0].At, maxTimeline)
 	}
 }
 

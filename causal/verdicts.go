@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -126,7 +127,7 @@ func (run *run) number(key profile.Region) int {
 	if i, ok := known[key]; ok {
 		return i
 	}
-	if len(known) == plan.MaxRegions { // for good: no lock for every further name
+	if len(known) == design.MaxRegions { // for good: no lock for every further name
 		return noRegion
 	}
 	run.mu.Lock()
@@ -140,7 +141,7 @@ func (run *run) enroll(key profile.Region) int {
 	if i, ok := known[key]; ok {
 		return i
 	}
-	if len(known) == plan.MaxRegions {
+	if len(known) == design.MaxRegions {
 		return noRegion
 	}
 	grown := maps.Clone(known)

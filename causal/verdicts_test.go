@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -28,8 +28,8 @@ func TestVerdictsOfManyNames(t *testing.T) {
 		for i := range thoroughly(20_000, 8_000) {
 			check(fmt.Sprint("GET /users/", i), verdict{region: noRegion, progress: []int{0}})
 		}
-		for i := range 2 * plan.MaxRegions {
-			check(fmt.Sprint("query q", i), verdict{region: map[bool]int{true: i, false: noRegion}[i < plan.MaxRegions]})
+		for i := range 2 * design.MaxRegions {
+			check(fmt.Sprint("query q", i), verdict{region: map[bool]int{true: i, false: noRegion}[i < design.MaxRegions]})
 		}
 		check("GET /users/0/ 7", verdict{region: noRegion, progress: []int{0, 1}})
 		check("GET /healthz", verdict{region: noRegion, progress: []int{0}, exempt: true})

@@ -96,8 +96,8 @@ func correct(l *layout, v, interval, n uint64, to interface{ recordRun(run) }) {
 }
 
 func (h *Histogram) recordRun(r run) {
-	h.sum.addWide(r.sum())
-	h.min, h.max = min(h.min, r.last), max(h.max, r.first)
+	h.sum = h.sum.add(r.sum())
+	h.extend(r.last, r.first)
 	h.count(r.first, r.m*r.n)
 }
 

@@ -16,8 +16,9 @@ type Histogram struct {
 	base      uint64
 	window    []uint64
 	window32  []uint32 // in place of window, with WithCounter32, until a counter is full
-	sum       spreadSum
+	sum       uint128
 	min, max  uint64 // min > max while nothing is recorded
+	width     uint64 // of [min, max], less 1 if that is all of uint64; 0 while nothing is recorded
 	underflow uint64
 	overflow  uint64
 	era       uint64
@@ -45,24 +46,22 @@ func NewHistogram(opts ...Option) (*Histogram, error) {
 // [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value is further out than all before it, by a
 // chunk of 256 buckets at least, and nothing otherwise.
 func (h *Histogram) Record(v uint64) {
-	h.sum.add(v)
-	// Branches that are hardly ever taken cost less than stores.
-	if v < h.min {
-		h.min = v
-	}
-	if v > h.max {
-		h.max = v
+	if v-h.min >= h.width {
+		h.RecordN(v, 1)
+		return
 	}
 	i := h.layout.index(v) - h.base
 	if i < uint64(len(h.window)) {
 		h.window[i]++
+		h.sum.count(v)
 		return
 	}
 	if i < uint64(len(h.window32)) && h.window32[i] != math.MaxUint32 {
 		h.window32[i]++
+		h.sum.count(v)
 		return
 	}
-	h.count(v, 1)
+	h.RecordN(v, 1)
 }
 
 // RecordN adds v n times, at the cost of one [Histogram.Record]. An n of 0 changes nothing.
@@ -71,9 +70,15 @@ func (h *Histogram) RecordN(v, n uint64) {
 		return
 	}
 	hi, lo := bits.Mul64(v, n)
-	h.sum.addWide(uint128{hi: hi, lo: lo})
-	h.min, h.max = min(h.min, v), max(h.max, v)
+	h.sum = h.sum.add(uint128{hi: hi, lo: lo})
+	h.extend(v, v)
 	h.count(v, n)
+}
+
+// extend makes the extremes at least as far out as the two values.
+func (h *Histogram) extend(lowest, highest uint64) {
+	h.min, h.max = min(h.min, lowest), max(h.max, highest)
+	h.width = max(h.max-h.min+1, h.max-h.min)
 }
 
 // count adds n to the counter of v, making room for it if need be, or to an out-of-range counter where it has none.
@@ -159,17 +164,17 @@ func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 		place++
 	}
 	dst.underflow, dst.overflow = h.underflow, h.overflow
-	dst.sum, dst.min, dst.max = h.sum.total(), h.min, h.max
+	dst.sum, dst.min, dst.max = h.sum, h.min, h.max
 	dst.settle()
 	return dst
 }
 
-// Reset starts anew: later snapshots hold only what is recorded from here on. Storage is kept. As no one else can be
+// Reset starts anew: later snapshots hold only what is recorded from here on. Storage is kept. As no other goroutine can be
 // recording, the counters are set to zero, which a reader cannot tell from a baseline and which needs no second copy.
 func (h *Histogram) Reset() {
 	clear(h.window)
 	clear(h.window32)
-	h.sum, h.min, h.max = spreadSum{}, math.MaxUint64, 0
+	h.sum, h.min, h.max, h.width = uint128{}, math.MaxUint64, 0, 0
 	h.underflow, h.overflow = 0, 0
 	h.era = newEra()
 }

@@ -1,20 +1,16 @@
 package otelhdr
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
 )
 
-// ErrBucket is wrapped by the error about a bucket that is none.
-var ErrBucket = errors.New("otelhdr: invalid bucket")
-
 // NewSnapshot returns a snapshot of buckets that come from elsewhere, laid out by the options. Each is counted where its
 // middle falls, and the sum is that of the middles. The minimum is the lower bound of the lowest bucket that is not
 // empty, and the maximum the upper bound of the highest. The buckets may come in any order and overlap.
 //
-// The error wraps [ErrConfig], [ErrBucket] where a lower bound exceeds an upper, or [ErrCount].
+// The error wraps [ErrConfig], also where a lower bound exceeds an upper, or [ErrCount].
 func NewSnapshot(buckets iter.Seq[Bucket], opts ...Option) (*Snapshot, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -44,7 +40,7 @@ func (in *intake) take(b Bucket) bool {
 	count, carry := bits.Add64(s.count, b.Count, 0)
 	switch {
 	case b.Low > b.High:
-		in.err = fmt.Errorf("%w: [%d, %d]: low must not exceed high", ErrBucket, b.Low, b.High)
+		in.err = fmt.Errorf("%w: bucket [%d, %d]: low must not exceed high", ErrConfig, b.Low, b.High)
 	case carry != 0:
 		in.err = fmt.Errorf("%w: %d + %d: must be below 2^64", ErrCount, s.count, b.Count)
 	case b.Count != 0:

@@ -46,11 +46,11 @@ func newLayout(relativeError float64, lowest, highest uint64) layout {
 // The step is the number of low bits of v that the bucket ignores: the length of v beyond scale+1 bits, where floor, which
 // has just that length, stands in for values that are shorter. The scale+1 bits that are left are in
 // [2^scale, 2^(scale+1)) for every step but 0, so the indexes of one step follow directly on those of the step before.
-// The masks tell the compiler that no shift reaches 64; they change nothing. A shift by a variable is the dear part on
-// amd64, and two are the least.
+// The mask tells the compiler that no shift reaches 64; it changes nothing. A shift by a variable is the dear part on
+// amd64, so the blocks before are counted by a multiplication.
 func (l *layout) index(v uint64) uint64 {
 	step := uint64(bits.Len64(v|l.floor)) - l.exact
-	return step<<(l.scale&63) + v>>(step&63)
+	return step*l.floor + v>>(step&63)
 }
 
 // low returns the smallest value of the bucket at a logical index.

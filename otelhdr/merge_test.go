@@ -164,7 +164,7 @@ func TestNewSnapshot(t *testing.T) {
 		opts    []Option
 		want    error
 	}{
-		{slices.Values([]Bucket{{Low: 2, High: 1}}), nil, ErrBucket},
+		{slices.Values([]Bucket{{Low: 2, High: 1}}), nil, ErrConfig},
 		{slices.Values([]Bucket{{Count: math.MaxUint64}, {Count: 1}}), nil, ErrCount},
 		{want.Buckets(), []Option{WithSignificantDigits(6)}, ErrConfig},
 	} {

@@ -120,15 +120,11 @@ func (p *MeterProvider) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Irregular is how many values an instrument could not record as they were.
-type Irregular struct {
-	NotFinite uint64 // NaN and infinities: left out, as by the SDK
-	TooLarge  uint64 // beyond the range that [WithResolution] describes: recorded as its end
-}
-
-// Irregular returns the numbers for all instruments since the provider was made.
-func (p *MeterProvider) Irregular() Irregular {
-	return Irregular{NotFinite: p.notFinite.Load(), TooLarge: p.tooLarge.Load()}
+// Irregular returns how many values all instruments together could not record as they were since the provider was made: NaN and
+// infinities, which are left out, as by the SDK, and values beyond the range that [WithResolution] describes, which are
+// recorded as its end.
+func (p *MeterProvider) Irregular() (notFinite, tooLarge uint64) {
+	return p.notFinite.Load(), p.tooLarge.Load()
 }
 
 // SizeBytes returns the memory that the histograms of all instruments hold now. The baselines of readers of deltas are

@@ -133,12 +133,13 @@ func (s *stream) find(set attribute.Set) *series {
 	given := set.Equivalent()
 	set = withoutDuplicates(set)
 	key := keptKey(set, s.filter)
+	full := s.full.Load() // before the table, which has all series then
 	x := s.table.get(key)
 	if x == nil {
 		// Since the limit was reached, no set gets a series of its own. Without that there would be a lock for every
 		// record of a set too many.
-		if x = s.full.Load(); x != nil {
-			return x
+		if full != nil {
+			return full
 		}
 	} else if s.aliased.Load() >= maxAliases {
 		return x

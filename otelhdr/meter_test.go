@@ -310,8 +310,8 @@ func TestIrregular(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, 1e10, -5, 1e-12} {
 		h.Record(t.Context(), v)
 	}
-	if got, want := p.Irregular(), (otelhdr.Irregular{NotFinite: 3, TooLarge: 2}); got != want {
-		t.Errorf("Irregular = %+v, want %+v", got, want)
+	if notFinite, tooLarge := p.Irregular(); notFinite != 3 || tooLarge != 2 {
+		t.Errorf("Irregular = %d, %d, want 3, 2", notFinite, tooLarge)
 	}
 	point := onlyPoint[float64](t, reader)
 	if low, _ := point.Min.Value(); point.Count != 5 || point.ZeroCount != 1 || low > -1e10 || low < -2e10 {

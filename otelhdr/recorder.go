@@ -53,9 +53,8 @@ func (r *Recorder) Record(v uint64) {
 		r.RecordN(v, 1)
 		return
 	}
-	p := &o.sum[v&3]
-	sum := p.Load() + v
-	setOwn(p, sum)
+	sum := o.sumLo.Load() + v
+	setOwn(&o.sumLo, sum)
 	if sum < v {
 		o.sumHi.Add(1) // see solo.addSum
 	}

@@ -12,13 +12,13 @@ import (
 // addOwn and setOwn, in own_plain.go and own_atomic.go, are how the writer changes its words.
 type solo struct {
 	window    atomic.Pointer[soloWindow]
-	sum       [4]atomic.Uint64 // see spreadSum
-	sumHi     atomic.Uint64    // carries out of any of them
-	min, max  atomic.Uint64    // min > max while nothing is recorded
+	sumLo     atomic.Uint64
+	sumHi     atomic.Uint64 // carries out of that
+	min, max  atomic.Uint64 // min > max while nothing is recorded
 	underflow atomic.Uint64
 	overflow  atomic.Uint64
 	seen      uint128 // the sum that the last reader saw; guarded by Concurrent.mu
-	_         [24]byte
+	_         [48]byte
 }
 
 // A soloWindow is the counters from the chunk of the lowest value to that of the highest. The writer exchanges it for a
@@ -51,9 +51,8 @@ func (o *solo) record(l *layout, v, n uint64) {
 // A carry goes into the high word by an atomic addition, so that no reader sees it before the low word that it came out
 // of.
 func (o *solo) addSum(sum uint128) {
-	p := &o.sum[sum.lo&3]
-	lo, carry := bits.Add64(p.Load(), sum.lo, 0)
-	setOwn(p, lo)
+	lo, carry := bits.Add64(o.sumLo.Load(), sum.lo, 0)
+	setOwn(&o.sumLo, lo)
 	if sum.hi|carry != 0 {
 		o.sumHi.Add(sum.hi + carry)
 	}
@@ -103,16 +102,12 @@ func (o *solo) total128() uint128 {
 	var sum uint128
 	for {
 		hi := o.sumHi.Load()
-		sum = uint128{hi: hi}
-		for k := range o.sum {
-			sum = sum.add(uint128{lo: o.sum[k].Load()})
-		}
+		sum = uint128{hi: hi, lo: o.sumLo.Load()}
 		if o.sumHi.Load() == hi {
 			break
 		}
 	}
-	// A low word has wrapped and the writer has yet to carry.
-	for sum.less(o.seen) {
+	if sum.less(o.seen) { // the low word has wrapped and the writer has yet to carry
 		sum.hi++
 	}
 	o.seen = sum

@@ -23,36 +23,12 @@ func (a uint128) less(b uint128) bool {
 	return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo
 }
 
-// A spreadSum is a sum of recorded values, for one writer. Each value goes to one of four words by its lowest bits:
-// an addition to a word in memory has to wait for the last one to that word, some cycles that are most of what a record
-// costs, and values that differ seldom meet.
-type spreadSum struct {
-	lo [4]uint64
-	hi uint64 // carries out of any of them
-}
-
-// add adds one value.
-func (s *spreadSum) add(v uint64) {
-	p := &s.lo[v&3]
-	*p += v
-	if *p < v {
-		s.hi++
+// count adds one value.
+func (a *uint128) count(v uint64) {
+	a.lo += v
+	if a.lo < v {
+		a.hi++
 	}
-}
-
-// addWide adds a sum of many.
-func (s *spreadSum) addWide(of uint128) {
-	s.add(of.lo)
-	s.hi += of.hi
-}
-
-// total returns the sum of all that was added.
-func (s *spreadSum) total() uint128 {
-	sum := uint128{hi: s.hi}
-	for _, lo := range s.lo {
-		sum = sum.add(uint128{lo: lo})
-	}
-	return sum
 }
 
 // float64 returns the float64 nearest to a, ties to even.

@@ -4,21 +4,21 @@ import (
 	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // The attributes of spans. That of an event is "pmu." and its name.
 const (
 	ipcKey      = attribute.Key("pmu.ipc")
-	SourceKey   = attribute.Key("pmu.source")
 	userOnlyKey = attribute.Key("pmu.user_only")
-	ValidKey    = attribute.Key("pmu.valid")
 )
 
 // Key is the event's attribute, and the name of its metric: "pmu.cycles".
 func (e Event) Key() attribute.Key { return attribute.Key("pmu." + e.name) }
 
 // maxAttributes is how many a span gets at most.
-const maxAttributes = MaxEvents + 4
+const maxAttributes = maxEvents + 4
 
 // attributeKeys are the parts of attributes that are the same for all spans.
 type attributeKeys struct {
@@ -28,7 +28,7 @@ type attributeKeys struct {
 
 func newAttributeKeys(source Source, events []Event) attributeKeys {
 	k := attributeKeys{
-		source:   SourceKey.String(string(source)),
+		source:   naming.CounterSourceKey.String(string(source)),
 		userOnly: userOnlyKey.Bool(!slices.ContainsFunc(events, Event.InKernel)),
 	}
 	for _, e := range events {
@@ -41,7 +41,7 @@ func newAttributeKeys(source Source, events []Event) attributeKeys {
 // for maxAttributes.
 func (k *attributeKeys) append(dst []attribute.KeyValue, d *Deltas, o outcome) []attribute.KeyValue {
 	if o != counted {
-		return append(dst, k.source, ValidKey.Bool(false))
+		return append(dst, k.source, naming.CounterValidKey.Bool(false))
 	}
 	for i, key := range k.events {
 		dst = append(dst, key.Int64(d.counts[i]))
@@ -49,5 +49,5 @@ func (k *attributeKeys) append(dst []attribute.KeyValue, d *Deltas, o outcome) [
 	if ipc, ok := d.IPC(); ok {
 		dst = append(dst, ipcKey.Float64(ipc))
 	}
-	return append(dst, k.source, k.userOnly, ValidKey.Bool(true))
+	return append(dst, k.source, k.userOnly, naming.CounterValidKey.Bool(true))
 }

@@ -19,7 +19,7 @@ const (
 type Counters interface {
 	// Source is [SourceHardware] or [SourceUsage].
 	Source() Source
-	// Events returns what is counted, at most [MaxEvents]. It must not be modified.
+	// Events returns what is counted, at most eight. It must not be modified.
 	Events() []Event
 	// Read fills r with what was counted so far, and allocates nothing unless it fails. The
 	// calling goroutine must be locked to the thread that is counted.

@@ -16,7 +16,7 @@ type Deltas struct {
 	Enabled, Running time.Duration
 
 	set    *eventSet
-	counts [MaxEvents]int64
+	counts [maxEvents]int64
 }
 
 // Source tells where the counts come from; it is empty for the zero Deltas.

@@ -15,32 +15,22 @@ var (
 	ErrNoEvent = perf.ErrNoEvent
 	// ErrPermission: the kernel, or a seccomp filter, does not let this process count.
 	ErrPermission = perf.ErrPermission
-	// ErrGroupTooLarge: more events than can be counted at the same time.
-	ErrGroupTooLarge = perf.ErrGroupTooLarge
-	// ErrTooManyFiles: the limit of open files is reached.
-	ErrTooManyFiles = perf.ErrTooManyFiles
-	// ErrInvalid: the kernel does not accept this event.
-	ErrInvalid = perf.ErrInvalid
 )
 
-// An Error says why the kernel refused an event: by Kind, which is one of the errors of
-// this package, by Cause in words, and by Remedy, the smallest change that helps.
+// An Error says why the kernel refused an event: by Kind, which is one of the errors above or, where only the text helps,
+// another; by Cause in words, and by Remedy, the smallest change that helps.
 type Error = perf.Error
 
 // Why a reading, or the difference of two, is of no use.
 var (
-	// ErrNotScheduled: others hold the counters, and the kernel has given the group up.
-	ErrNotScheduled = perf.ErrNotScheduled
-	// ErrExited: the thread whose counters these are has ended.
-	ErrExited = perf.ErrExited
 	// ErrClosed: the counters were closed.
 	ErrClosed = perf.ErrClosed
-	// ErrUnrelated: the readings are not two of the same counters of the same thread.
-	ErrUnrelated = errors.New("readings are not of the same counters")
+	// errUnrelated: the readings are not two of the same counters of the same thread.
+	errUnrelated = errors.New("readings are not of the same counters")
 	// ErrMultiplexed: for a part of the time others had the counters.
 	ErrMultiplexed = errors.New("counters were shared with others")
-	// ErrImplausible: a count has gone down, or up faster than any CPU.
-	ErrImplausible = errors.New("implausible count")
+	// errImplausible: a count has gone down, or up faster than any CPU.
+	errImplausible = errors.New("implausible count")
 	// errTooManyThreads: threads has as many open groups as it may have.
 	errTooManyThreads = errors.New("too many threads are counted")
 )

@@ -6,9 +6,8 @@ import (
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// MaxEvents is the most events that can be counted together. The machine may allow less:
-// many PMUs have 4 to 6 general counters, and a few more for cycles and instructions.
-const MaxEvents = perf.MaxEvents
+// maxEvents is the most events that can be counted together.
+const maxEvents = perf.MaxEvents
 
 // An Event is something that happens on a thread and is counted. Events are comparable
 // with ==. Those that most machines have are variables of this package; [ParseEvent] makes

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/internal/perf"
 	"github.com/otelprof/otelprof/internal/perf/perftest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
@@ -77,8 +78,8 @@ func TestGroup(t *testing.T) {
 func TestGroupsAreNotMixed(t *testing.T) {
 	one, two := mustOpen(t, "PERF", TaskClock), mustOpen(t, "PERF", TaskClock)
 	before, after := mustRead(t, one), mustRead(t, two)
-	if _, err := after.Since(before); !errors.Is(err, ErrUnrelated) {
-		t.Errorf("Since of two groups = %v, want ErrUnrelated", err)
+	if _, err := after.Since(before); !errors.Is(err, errUnrelated) {
+		t.Errorf("Since of two groups = %v, want errUnrelated", err)
 	}
 }
 
@@ -94,8 +95,8 @@ func TestGroupClosed(t *testing.T) {
 	if err := g.Read(&after); !errors.Is(err, ErrClosed) {
 		t.Errorf("Read of a closed group = %v, want ErrClosed", err)
 	}
-	if _, err := after.Since(before); !errors.Is(err, ErrUnrelated) {
-		t.Errorf("Since after a Read that has failed = %v, want ErrUnrelated", err)
+	if _, err := after.Since(before); !errors.Is(err, errUnrelated) {
+		t.Errorf("Since after a Read that has failed = %v, want errUnrelated", err)
 	}
 }
 
@@ -106,8 +107,8 @@ func TestOpenErrors(t *testing.T) {
 		want   error
 		says   string
 	}{
-		{nil, ErrGroupTooLarge, "0 events"},
-		{[]Event{rawEvent(1), rawEvent(2), rawEvent(3), rawEvent(4), rawEvent(5), rawEvent(6), rawEvent(7), rawEvent(8), rawEvent(9)}, ErrGroupTooLarge, "9 events"},
+		{nil, perf.ErrGroupTooLarge, "0 events"},
+		{[]Event{rawEvent(1), rawEvent(2), rawEvent(3), rawEvent(4), rawEvent(5), rawEvent(6), rawEvent(7), rawEvent(8), rawEvent(9)}, perf.ErrGroupTooLarge, "9 events"},
 		{[]Event{Cycles, {}}, ErrEvent, "number 2 of 2"},
 		{[]Event{Cycles, CPUTime}, ErrEvent, "cpu_time: no counter"},
 		{[]Event{Cycles, Instructions, Cycles.WithKernel()}, ErrEvent, "cycles:uk: must not be given twice"},
@@ -218,7 +219,7 @@ func TestUsage(t *testing.T) {
 	if n, ok := d.Count(voluntarySwitches); !ok || n < 1 {
 		t.Errorf("voluntary switches = %d, %t after a sleep, want some", n, ok)
 	}
-	if len(u.Events()) > MaxEvents || u.Source() != SourceUsage || d.Source() != SourceUsage || d.Enabled != 0 {
+	if len(u.Events()) > maxEvents || u.Source() != SourceUsage || d.Source() != SourceUsage || d.Enabled != 0 {
 		t.Errorf("%d events from %s, %s, enabled %v", len(u.Events()), u.Source(), d.Source(), d.Enabled)
 	}
 	if err := u.Close(); err != nil {
@@ -232,8 +233,8 @@ func TestUsage(t *testing.T) {
 		_ = u.Read(&r) // if it fails it is unrelated all the same
 		other <- r
 	}()
-	if _, err := (<-other).Since(before); !errors.Is(err, ErrUnrelated) {
-		t.Errorf("Since of two threads = %v, want ErrUnrelated", err)
+	if _, err := (<-other).Since(before); !errors.Is(err, errUnrelated) {
+		t.Errorf("Since of two threads = %v, want errUnrelated", err)
 	}
 }
 

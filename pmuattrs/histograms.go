@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/registry"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
@@ -104,7 +105,7 @@ func (s *regions) find(key spans.Region, folded bool) *region {
 }
 
 func (s *regions) newRegion(key spans.Region) *region {
-	r := &region{key: key, set: spans.RegionAttributes(key.Scope, key.Name, SourceKey.String(string(s.source)))}
+	r := &region{key: key, set: naming.RegionAttributes(key.Scope, key.Name, naming.CounterSourceKey.String(string(s.source)))}
 	for range s.events {
 		r.counts = append(r.counts, newHistogram())
 	}

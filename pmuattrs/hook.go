@@ -12,7 +12,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/goroutine"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -66,7 +66,7 @@ type threadReader interface {
 	Source() Source
 	Events() []Event
 	Read(r *Reading) error
-	Stats() ThreadStats
+	Stats() threadStats
 	Close() error
 }
 
@@ -229,7 +229,7 @@ func (m *measurement) since() (Deltas, outcome) {
 	switch {
 	case err == nil:
 		return deltas, counted
-	case errors.Is(err, ErrUnrelated):
+	case errors.Is(err, errUnrelated):
 		return Deltas{}, otherThread
 	case errors.Is(err, ErrMultiplexed):
 		return Deltas{}, multiplexed

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // ErrConfig is wrapped by errors about options.
@@ -51,13 +51,13 @@ func (c *hookConfig) oneIn(what string, n int) rate {
 	return oneIn(n)
 }
 
-// WithEvents sets what is counted, 1 to [MaxEvents] events. Those that the machine does not have
+// WithEvents sets what is counted, 1 to 8 events. Those that the machine does not have
 // are left out, see [Hook.Reason]. Default: [Cycles], [Instructions], [BranchMisses] and
 // [L1DReadMisses].
 func WithEvents(events ...Event) HookOption {
 	return hookOptionFunc(func(c hookConfig) hookConfig {
-		if n := len(events); n < 1 || n > MaxEvents {
-			c.errs = append(c.errs, fmt.Errorf("%w: %d events: must be in [1, %d]", ErrConfig, n, MaxEvents))
+		if n := len(events); n < 1 || n > maxEvents {
+			c.errs = append(c.errs, fmt.Errorf("%w: %d events: must be in [1, %d]", ErrConfig, n, maxEvents))
 		}
 		if err := checkEvents(events); err != nil {
 			c.errs = append(c.errs, fmt.Errorf("%w: %w", ErrConfig, err))

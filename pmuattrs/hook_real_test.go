@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/perf/perftest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
@@ -28,7 +29,7 @@ func TestHookFallback(t *testing.T) {
 	idle.End()
 
 	got := attributesOf(t, ended, "busy")
-	for key, want := range map[attribute.Key]any{SourceKey: "rusage", userOnlyKey: false, ValidKey: true} {
+	for key, want := range map[attribute.Key]any{naming.CounterSourceKey: "rusage", userOnlyKey: false, naming.CounterValidKey: true} {
 		if got[key] != want {
 			t.Errorf("%s = %v, want %v", key, got[key], want)
 		}
@@ -64,7 +65,7 @@ func TestHookLoop(t *testing.T) {
 	perftest.Spin(rounds)
 	s.End()
 	got := attributesOf(t, ended, "loop")
-	for key, want := range map[attribute.Key]any{SourceKey: "hw", userOnlyKey: true, ValidKey: true} {
+	for key, want := range map[attribute.Key]any{naming.CounterSourceKey: "hw", userOnlyKey: true, naming.CounterValidKey: true} {
 		if got[key] != want {
 			t.Errorf("%s = %v, want %v", key, got[key], want)
 		}
@@ -85,7 +86,7 @@ func TestHookLoop(t *testing.T) {
 	if r := h.Regions(); len(r) != 2 || r[0].Name != "loop" || r[0].Counts[1].Max() != uint64(instructions) {
 		t.Errorf("Regions() = %+v, want the loop's instructions", r)
 	}
-	if s := h.Stats(); s.Threads.Open < 1 || s.Counted != 2 {
+	if s := h.Stats(); s.Threads < 1 || s.Counted != 2 {
 		t.Errorf("Stats() = %+v, want 2 counted and a thread with counters", s)
 	}
 }

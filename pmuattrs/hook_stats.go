@@ -47,13 +47,17 @@ type Stats struct {
 	// Moving: they were not measured because of an earlier span of their name, which had ended
 	// on another goroutine.
 	Moving uint64
-	// Threads tells how many threads have counters.
-	Threads ThreadStats
+	// Threads is how many threads have counters now, Reaped how many had and have ended.
+	Threads int
+	Reaped  uint64
+	// Refused is how many readings of threads failed that have no counters, because too many have or the kernel gave none.
+	Refused uint64
 }
 
 // Stats returns the counts so far.
 func (h *Hook) Stats() Stats {
 	of := func(o outcome) uint64 { return h.outcomes[o].Load() }
+	threads := h.threads.Stats()
 	return Stats{
 		Counted:        of(counted),
 		OtherGoroutine: of(otherGoroutine),
@@ -64,6 +68,8 @@ func (h *Hook) Stats() Stats {
 		Stopped:        of(stopped),
 		Crowded:        of(crowded),
 		Moving:         h.moving.Load(),
-		Threads:        h.threads.Stats(),
+		Threads:        threads.Open,
+		Reaped:         threads.Reaped,
+		Refused:        threads.Refused,
 	}
 }

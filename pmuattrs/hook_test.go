@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -37,7 +38,7 @@ func newFakeThreads(events []Event, step ...uint64) *fakeThreads {
 
 func (f *fakeThreads) Source() Source     { return f.set.source }
 func (f *fakeThreads) Events() []Event    { return f.set.events }
-func (f *fakeThreads) Stats() ThreadStats { return ThreadStats{Open: 1} }
+func (f *fakeThreads) Stats() threadStats { return threadStats{Open: 1} }
 func (f *fakeThreads) Close() error       { f.closed = true; return nil }
 
 func (f *fakeThreads) Read(r *Reading) error {
@@ -141,7 +142,7 @@ func TestHookSetsAttributes(t *testing.T) {
 	if diff := cmp.Diff(want, attributesOf(t, ended, "price")); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
-	if got, want := h.Stats(), (Stats{Counted: 1, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{Counted: 1, Threads: 1}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 }
@@ -166,7 +167,7 @@ func TestHookInvalid(t *testing.T) {
 			if diff := cmp.Diff(want, attributesOf(t, ended, "price")); diff != "" {
 				t.Errorf("attributes (-want +got):\n%s", diff)
 			}
-			tt.want.Threads = threads.Stats()
+			tt.want.Threads = threads.Stats().Open
 			if got := h.Stats(); got != tt.want {
 				t.Errorf("Stats() = %+v, want %+v", got, tt.want)
 			}
@@ -277,7 +278,7 @@ func TestHookEndOnOtherGoroutine(t *testing.T) {
 		t.Error("the next span did not unlock the goroutine")
 	}
 	span(tr, "request") // not measured any more
-	if got, want := h.Stats(), (Stats{Counted: 1, OtherGoroutine: 1, Moving: 1, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{Counted: 1, OtherGoroutine: 1, Moving: 1, Threads: 1}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 }
@@ -299,7 +300,7 @@ func TestHookLocksFewGoroutines(t *testing.T) {
 		s.End()
 	}
 	span(tr, "later")
-	if got, want := h.Stats(), (Stats{Counted: uint64(room) + 1, Crowded: 5, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{Counted: uint64(room) + 1, Crowded: 5, Threads: 1}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	if got := held.Load(); got != before || isLocked() {
@@ -329,7 +330,7 @@ func TestHookLeavesTheApplicationsLocks(t *testing.T) {
 func TestHookConcurrentSafe(t *testing.T) {
 	h := realHook(t, WithRegions("unwanted", 0), WithRegions("rare *", 3))
 	tr, _ := provide(t, h)
-	p := NewProducer(h)
+	p := NewProducer(h, metricdata.CumulativeTemporality)
 	const goroutines, each = 8, 200
 	var wg sync.WaitGroup
 	for g := range goroutines {

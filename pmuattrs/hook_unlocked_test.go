@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // invalid is what a span has whose numbers would be in doubt.
 func invalid(h *Hook) map[attribute.Key]any {
-	return map[attribute.Key]any{SourceKey: string(h.Source()), ValidKey: false}
+	return map[attribute.Key]any{naming.CounterSourceKey: string(h.Source()), naming.CounterValidKey: false}
 }
 
 // A span that never stops has counts. On a busy machine each may be preempted, but not all of them.
@@ -38,7 +39,7 @@ func TestUnlockedCounts(t *testing.T) {
 	valid := uint64(0)
 	for _, s := range ended.Ended() {
 		for _, kv := range s.Attributes() {
-			if kv.Key == ValidKey && kv.Value.AsBool() {
+			if kv.Key == naming.CounterValidKey && kv.Value.AsBool() {
 				valid++
 				if len(s.Attributes()) < 4 {
 					t.Errorf("valid without counts: %v", s.Attributes())
@@ -108,12 +109,12 @@ func TestUnlockedEndOnOtherGoroutine(t *testing.T) {
 	if isLocked() {
 		t.Error("the goroutine is locked")
 	}
-	if got, want := h.Stats(), (Stats{OtherGoroutine: 3, Threads: ThreadStats{Open: 1}}); got != want {
+	if got, want := h.Stats(), (Stats{OtherGoroutine: 3, Threads: 1}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	for _, s := range ended.Ended() {
 		for _, kv := range s.Attributes() {
-			if kv.Key == ValidKey && kv.Value.AsBool() {
+			if kv.Key == naming.CounterValidKey && kv.Value.AsBool() {
 				t.Errorf("attributes %v, want it invalid", s.Attributes())
 			}
 		}

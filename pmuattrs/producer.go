@@ -10,25 +10,20 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/otelhdr"
-	"github.com/otelprof/otelprof/spans"
 )
 
-// ScopeName is the instrumentation scope of the metrics that a [Producer] makes.
-const ScopeName = "github.com/otelprof/otelprof/pmuattrs"
-
 // uncountedMetric counts the spans of the sample that have no counts, with the attribute
-// [spans.ReasonKey]. The metric of an event has the name of its attribute, see [Event.Key].
+// otelprof.reason. The metric of an event has the name of its attribute, see [Event.Key].
 const uncountedMetric = "pmu.uncounted"
 
 // exponentialScale makes bucket bounds 1.1 % apart, as fine as the histograms are.
 const exponentialScale = 6
 
-var _ sdkmetric.Producer = (*Producer)(nil)
-
-// A Producer gives one metric reader what a hook has counted, as one exponential histogram for
-// each event and region. Each reader needs one of its own.
-type Producer struct {
+// A producer gives one metric reader what a hook has counted.
+type producer struct {
 	hook        *Hook
 	temporality metricdata.Temporality
 	begin       time.Time
@@ -40,37 +35,28 @@ type Producer struct {
 	lost    [outcomes]uint64
 }
 
-// A ProducerOption sets how a [Producer] reports.
-type ProducerOption interface{ applyProducer(*Producer) }
-
-type producerOptionFunc func(*Producer)
-
-func (f producerOptionFunc) applyProducer(p *Producer) { f(p) }
-
-// WithTemporality sets whether values are those since the start or since the last
-// collection. Default: cumulative.
-func WithTemporality(t metricdata.Temporality) ProducerOption {
-	return producerOptionFunc(func(p *Producer) { p.temporality = t })
-}
-
-// NewProducer returns a producer for one reader; give it to sdkmetric.WithProducer.
-func NewProducer(h *Hook, opts ...ProducerOption) *Producer {
-	p := &Producer{
+// NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a hook has counted, as one exponential
+// histogram for each event and region. Each reader needs one of its own. Values are those since the last collection with
+// [metricdata.DeltaTemporality], and otherwise those since the start. A collection takes about 2 µs for each region and event, and
+// returns no error.
+func NewProducer(h *Hook, t metricdata.Temporality) sdkmetric.Producer {
+	if t != metricdata.DeltaTemporality {
+		t = metricdata.CumulativeTemporality
+	}
+	p := &producer{
 		hook:        h,
-		temporality: metricdata.CumulativeTemporality,
+		temporality: t,
 		begin:       time.Now(),
 		prev:        map[*otelhdr.Concurrent]*otelhdr.Snapshot{},
 	}
 	p.last = p.begin
-	for _, o := range opts {
-		o.applyProducer(p)
-	}
 	return p
 }
 
 // Produce implements sdkmetric.Producer. It never returns an error, which would make
-// the reader drop the metrics of all producers.
-func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+// the reader drop the metrics of all producers. It takes about 2 µs for each region and event, and rests as long after each half of a
+// millisecond, until ctx ends.
+func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	start, end := p.begin, time.Now()
@@ -79,9 +65,13 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	}
 	live, events := p.hook.regions.known.All(), p.hook.Events()
 	metrics := make([]metricdata.Metrics, 0, len(events)+1)
+	resting := rest.NewWorker(ctx)
 	for i, e := range events {
 		counts := metricdata.ExponentialHistogram[float64]{Temporality: p.temporality}
-		for _, r := range live {
+		for k, r := range live {
+			if k%regionsAtOnce == 0 {
+				resting.Due()
+			}
 			if now := p.since(r.counts[i]); now.Count() != 0 {
 				point := now.Exponential(exponentialScale, 1)
 				point.Attributes, point.StartTime, point.Time = r.set, start, end
@@ -105,13 +95,16 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	if len(metrics) == 0 {
 		return nil, nil
 	}
-	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: ScopeName}, Metrics: metrics}}, nil
+	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: naming.CountersScope}, Metrics: metrics}}, nil
 }
 
-func (p *Producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
+// regionsAtOnce are read between two looks at the clock.
+const regionsAtOnce = 16
+
+func (p *producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
 
 // since returns what a histogram has come to, since the last collection if those are deltas. It is valid until the next call.
-func (p *Producer) since(h *otelhdr.Concurrent) *otelhdr.Snapshot {
+func (p *producer) since(h *otelhdr.Concurrent) *otelhdr.Snapshot {
 	if !p.delta() {
 		p.scratch = h.Snapshot(p.scratch)
 		return p.scratch
@@ -126,7 +119,7 @@ func (p *Producer) since(h *otelhdr.Concurrent) *otelhdr.Snapshot {
 	return delta
 }
 
-func (p *Producer) uncounted(start, end time.Time) metricdata.Sum[int64] {
+func (p *producer) uncounted(start, end time.Time) metricdata.Sum[int64] {
 	sum := metricdata.Sum[int64]{Temporality: p.temporality, IsMonotonic: true}
 	for o, reason := range reasons {
 		now := p.hook.outcomes[o].Load()
@@ -134,7 +127,7 @@ func (p *Producer) uncounted(start, end time.Time) metricdata.Sum[int64] {
 			continue
 		}
 		sum.DataPoints = append(sum.DataPoints, metricdata.DataPoint[int64]{
-			Attributes: attribute.NewSet(spans.ReasonKey.String(reason)),
+			Attributes: attribute.NewSet(naming.ReasonKey.String(reason)),
 			StartTime:  start, Time: end, Value: int64(now - p.lost[o]),
 		})
 		if p.delta() {

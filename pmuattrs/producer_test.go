@@ -9,15 +9,15 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // collected is what a reader with a producer gets, by metric.
-func collected(t *testing.T, p *Producer) map[string]metricdata.Metrics {
+func collected(t *testing.T, p sdkmetric.Producer) map[string]metricdata.Metrics {
 	t.Helper()
 	all, err := p.Produce(context.Background())
-	if err != nil || len(all) != 1 || all[0].Scope.Name != ScopeName {
-		t.Fatalf("Produce = %v, %v, want one scope %s", all, err, ScopeName)
+	if err != nil || len(all) != 1 || all[0].Scope.Name != naming.CountersScope {
+		t.Fatalf("Produce = %v, %v, want one scope %s", all, err, naming.CountersScope)
 	}
 	byName := map[string]metricdata.Metrics{}
 	for _, m := range all[0].Metrics {
@@ -41,7 +41,7 @@ func TestProducer(t *testing.T) {
 			threads := newFakeThreads([]Event{Cycles, Instructions}, 1000, 2500)
 			h := fakeHook(t, threads)
 			tr, _ := provide(t, h)
-			p := NewProducer(h, WithTemporality(temporality))
+			p := NewProducer(h, temporality)
 			if got, err := p.Produce(t.Context()); got != nil || err != nil {
 				t.Errorf("Produce = %v, %v before any span, want nothing", got, err)
 			}
@@ -53,7 +53,7 @@ func TestProducer(t *testing.T) {
 			if len(cycles) != 2 || cycles[0].Count != 2 || cycles[0].Sum != 2000 {
 				t.Fatalf("pmu.cycles = %+v, want price with 2 spans of 1000, and ship", cycles)
 			}
-			want := attribute.NewSet(spans.RegionNameKey.String("price"), spans.RegionScopeKey.String("test"), SourceKey.String("hw"))
+			want := attribute.NewSet(naming.RegionNameKey.String("price"), naming.RegionScopeKey.String("test"), naming.CounterSourceKey.String("hw"))
 			if diff := cmp.Diff(want.ToSlice(), cycles[0].Attributes.ToSlice(), cmp.Comparer(func(a, b attribute.KeyValue) bool { return a == b })); diff != "" {
 				t.Errorf("attributes (-want +got):\n%s", diff)
 			}
@@ -68,11 +68,11 @@ func TestProducer(t *testing.T) {
 			second := collected(t, p)
 			cycles = points(t, second["pmu.cycles"])
 			lost := second[uncountedMetric].Data.(metricdata.Sum[int64]).DataPoints
-			if len(lost) != 1 || lost[0].Value != 1 || lost[0].Attributes != attribute.NewSet(spans.ReasonKey.String("multiplexed")) {
+			if len(lost) != 1 || lost[0].Value != 1 || lost[0].Attributes != attribute.NewSet(naming.ReasonKey.String("multiplexed")) {
 				t.Errorf("%s = %+v, want 1 multiplexed", uncountedMetric, lost)
 			}
 			if temporality == metricdata.CumulativeTemporality {
-				if len(cycles) != 2 || cycles[0].Count != 3 || !cycles[0].StartTime.Equal(p.begin) {
+				if len(cycles) != 2 || cycles[0].Count != 3 || !cycles[0].StartTime.Equal(p.(*producer).begin) {
 					t.Errorf("pmu.cycles = %+v, want price with 3 spans since the start", cycles)
 				}
 				return
@@ -92,7 +92,7 @@ func TestProducerInReader(t *testing.T) {
 	h := realHook(t)
 	tr, _ := provide(t, h)
 	span(tr, "price")
-	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(NewProducer(h)))
+	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(NewProducer(h, metricdata.CumulativeTemporality)))
 	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	defer mp.Shutdown(t.Context())
 	var rm metricdata.ResourceMetrics

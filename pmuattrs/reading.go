@@ -27,17 +27,18 @@ type identity struct {
 const maxRate = 100
 
 // Since returns what was counted after earlier. It does not guess: if anything speaks against
-// the numbers there are none, and the error is or wraps [ErrUnrelated], [ErrMultiplexed] or
-// [ErrImplausible]. About 20 ns; allocates nothing unless it fails.
+// the numbers there are none, and the error says what: the readings are not of the same counters of the same thread, a count has
+// gone down, or up faster than any CPU, or, by [ErrMultiplexed], others had the counters meanwhile. About 20 ns; allocates nothing
+// unless it fails.
 func (r Reading) Since(earlier Reading) (Deltas, error) {
 	if r.of != earlier.of || r.of == (identity{}) {
-		return Deltas{}, fmt.Errorf("pmuattrs: %w", ErrUnrelated)
+		return Deltas{}, fmt.Errorf("pmuattrs: %w", errUnrelated)
 	}
 	set := setOf(r.of.set)
 	enabled, running := int64(r.values.Enabled-earlier.values.Enabled), int64(r.values.Running-earlier.values.Running)
 	switch {
 	case enabled < 0 || running < 0:
-		return Deltas{}, fmt.Errorf("pmuattrs: time %d ns, of it with counters %d ns: %w", enabled, running, ErrImplausible)
+		return Deltas{}, fmt.Errorf("pmuattrs: time %d ns, of it with counters %d ns: %w", enabled, running, errImplausible)
 	case running < enabled:
 		return Deltas{}, fmt.Errorf("pmuattrs: %d of %d ns with counters: %w", running, enabled, ErrMultiplexed)
 	}
@@ -51,7 +52,7 @@ func (r Reading) Since(earlier Reading) (Deltas, error) {
 	for i, e := range set.events {
 		n := int64(r.values.Counts[i] - earlier.values.Counts[i])
 		if n < 0 || n > most {
-			return Deltas{}, fmt.Errorf("pmuattrs: %s %+d in %d ns: %w", e, n, running, ErrImplausible)
+			return Deltas{}, fmt.Errorf("pmuattrs: %s %+d in %d ns: %w", e, n, running, errImplausible)
 		}
 		d.counts[i] = n
 	}

@@ -56,16 +56,16 @@ func TestSinceRefuses(t *testing.T) {
 		later   Reading
 		want    error
 	}{
-		{"of two groups", first, other, ErrUnrelated},
-		{"of nothing", Reading{}, Reading{}, ErrUnrelated},
-		{"the first of nothing", Reading{}, first, ErrUnrelated},
-		{"in the wrong order", reading(true, 2000, 2000, 1<<40+5, 1<<40, 1<<40), first, ErrImplausible},
-		{"a count goes down", first, reading(true, 2000, 2000, 1<<40, 1<<40-1, 1<<40), ErrImplausible},
-		{"a count goes around", first, reading(true, 2000, 2000, 1<<40, 1<<40+1<<48, 1<<40), ErrImplausible},
-		{"a count goes around below", first, reading(true, 2000, 2000, 1<<40, 1<<40-1<<32, 1<<40), ErrImplausible},
-		{"faster than 1e11 a second", first, reading(true, 2000, 2000, 1<<40+100_001, 1<<40, 1<<40), ErrImplausible},
-		{"in user space, and goes around", first, reading(false, 1000, 1000, 1<<40+1<<47+1, 1<<40, 1<<40), ErrImplausible},
-		{"time stands still and the count does not", first, reading(true, 1000, 1000, 1<<40+1, 1<<40, 1<<40), ErrImplausible},
+		{"of two groups", first, other, errUnrelated},
+		{"of nothing", Reading{}, Reading{}, errUnrelated},
+		{"the first of nothing", Reading{}, first, errUnrelated},
+		{"in the wrong order", reading(true, 2000, 2000, 1<<40+5, 1<<40, 1<<40), first, errImplausible},
+		{"a count goes down", first, reading(true, 2000, 2000, 1<<40, 1<<40-1, 1<<40), errImplausible},
+		{"a count goes around", first, reading(true, 2000, 2000, 1<<40, 1<<40+1<<48, 1<<40), errImplausible},
+		{"a count goes around below", first, reading(true, 2000, 2000, 1<<40, 1<<40-1<<32, 1<<40), errImplausible},
+		{"faster than 1e11 a second", first, reading(true, 2000, 2000, 1<<40+100_001, 1<<40, 1<<40), errImplausible},
+		{"in user space, and goes around", first, reading(false, 1000, 1000, 1<<40+1<<47+1, 1<<40, 1<<40), errImplausible},
+		{"time stands still and the count does not", first, reading(true, 1000, 1000, 1<<40+1, 1<<40, 1<<40), errImplausible},
 		{"shared counters", first, reading(true, 2000, 1999, 1<<40, 1<<40, 1<<40), ErrMultiplexed},
 	} {
 		d, err := test.later.Since(test.earlier)

@@ -131,11 +131,11 @@ func (s *Session) Snapshots() []EventCounts {
 	return all
 }
 
-// WriteSummaries writes a table for each event that occurred, see
+// WriteSummaries writes a table of what was recorded of each event since the last Reset, if it occurred, see
 // [otelhdr.Summary.AppendMarkdown].
-func WriteSummaries(w io.Writer, all []EventSummary) error {
+func (s *Session) WriteSummaries(w io.Writer) error {
 	var text []byte
-	for _, e := range all {
+	for _, e := range s.Summaries() {
 		if e.Max != 0 {
 			text = append(e.AppendMarkdown(text, e.Event.String()), '\n')
 		}

@@ -56,7 +56,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("mean of %s: %.0f for some work, %.0f for eight times as much", short[0].Event, short[0].Mean, long[0].Mean)
 	}
 	var out bytes.Buffer
-	if err := errors.Join(WriteSummaries(&out, short), WriteDiff(&out, short, long, "one", "eight")); err != nil {
+	if err := errors.Join(s.WriteSummaries(&out), WriteDiff(&out, short, long, "one", "eight")); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"##### " + short[0].Event.String(), "| Percentile ", "| one ", "| eight ", "D-value:"} {
@@ -104,8 +104,8 @@ func TestSessionSnapshots(t *testing.T) {
 // What is of no use is not recorded.
 func TestSessionInvalid(t *testing.T) {
 	s := newSession(t)
-	if err := s.End(); !errors.Is(err, ErrUnrelated) {
-		t.Errorf("End without Begin = %v, want ErrUnrelated", err)
+	if err := s.End(); !errors.Is(err, errUnrelated) {
+		t.Errorf("End without Begin = %v, want errUnrelated", err)
 	}
 	if err := s.Begin(); err != nil {
 		t.Fatal(err)
@@ -113,8 +113,8 @@ func TestSessionInvalid(t *testing.T) {
 	if err := s.End(); err != nil {
 		t.Error(err)
 	}
-	if err := s.End(); !errors.Is(err, ErrUnrelated) {
-		t.Errorf("second End = %v, want ErrUnrelated", err)
+	if err := s.End(); !errors.Is(err, errUnrelated) {
+		t.Errorf("second End = %v, want errUnrelated", err)
 	}
 	if got := s.Summaries()[0].Count; got != 1 || s.Invalid() != 2 {
 		t.Errorf("%d recorded, %d invalid, want 1, 2", got, s.Invalid())

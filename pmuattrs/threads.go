@@ -60,13 +60,13 @@ func (s threadSlot) close() error {
 	return s.group.Close()
 }
 
-// ThreadStats are counts since the hook was made, but for Open.
-type ThreadStats struct {
+// threadStats are counts since the hook was made, but for Open.
+type threadStats struct {
 	// Open is how many threads have counters now.
 	Open int
 	// Reaped is how many groups were closed because their threads had ended.
 	Reaped uint64
-	// Refused is how many readings failed for errTooManyThreads or [ErrNotScheduled].
+	// Refused is how many readings failed for errTooManyThreads or perf.ErrNotScheduled.
 	Refused uint64
 }
 
@@ -137,7 +137,7 @@ func (t *threads) Read(r *Reading) error {
 	switch {
 	case ok && now() < slot.retry:
 		t.refused.Add(1)
-		return ErrNotScheduled
+		return perf.ErrNotScheduled
 	case !ok && now() < t.full.Load():
 		t.refused.Add(1)
 		return errTooManyThreads
@@ -148,13 +148,13 @@ func (t *threads) Read(r *Reading) error {
 // replace is called when the group of the thread has failed.
 func (t *threads) replace(group *Group, thread int, err error, r *Reading) error {
 	switch {
-	case errors.Is(err, ErrExited): // it belonged to an earlier thread of this ID
+	case errors.Is(err, perf.ErrExited): // it belonged to an earlier thread of this ID
 		t.reaped.Add(1)
 		t.drop(group, thread, threadSlot{})
 		return t.open(thread, r)
 	case errors.Is(err, ErrClosed): // by Close, or that thread's, by reap, just now
 		return t.open(thread, r)
-	case errors.Is(err, ErrNotScheduled):
+	case errors.Is(err, perf.ErrNotScheduled):
 		t.drop(group, thread, threadSlot{retry: now() + int64(retryAfter)})
 		t.refused.Add(1)
 		return err
@@ -164,10 +164,10 @@ func (t *threads) replace(group *Group, thread int, err error, r *Reading) error
 }
 
 // Stats returns the counts so far.
-func (t *threads) Stats() ThreadStats {
+func (t *threads) Stats() threadStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := ThreadStats{Reaped: t.reaped.Load(), Refused: t.refused.Load()}
+	s := threadStats{Reaped: t.reaped.Load(), Refused: t.refused.Load()}
 	for _, slot := range *t.slots.Load() {
 		if slot.group != nil {
 			s.Open++

@@ -181,8 +181,8 @@ func testReusedID(t *testing.T, threads *threads) {
 			t.Fatalf("Read %d = %v", i, err)
 		}
 	}
-	if _, err := readings[1].Since(readings[0]); readings[0].of.opened == old.opened && !errors.Is(err, ErrUnrelated) {
-		t.Errorf("Since of the ended thread's counters = %v, want ErrUnrelated", err)
+	if _, err := readings[1].Since(readings[0]); readings[0].of.opened == old.opened && !errors.Is(err, errUnrelated) {
+		t.Errorf("Since of the ended thread's counters = %v, want errUnrelated", err)
 	}
 	for i, r := range readings {
 		if i > 0 && r.of.opened == old.opened {
@@ -250,8 +250,8 @@ func TestThreadsNotScheduled(t *testing.T) {
 			hogs = append(hogs, hog)
 		}
 		for i := range 3 {
-			if err := threads.Read(new(Reading)); !errors.Is(err, ErrNotScheduled) {
-				t.Errorf("Read %d without a counter left = %v, want ErrNotScheduled", i, err)
+			if err := threads.Read(new(Reading)); !errors.Is(err, perf.ErrNotScheduled) {
+				t.Errorf("Read %d without a counter left = %v, want perf.ErrNotScheduled", i, err)
 			}
 		}
 		for _, hog := range hogs {
@@ -302,7 +302,7 @@ func TestThreadsConcurrentSafe(t *testing.T) {
 
 func init() {
 	children["files"] = func() error {
-		return disabled(ErrTooManyFiles, func() error { return perftest.LimitFiles(4) })
+		return disabled(perf.ErrTooManyFiles, func() error { return perftest.LimitFiles(4) })
 	}
 	children["seccomp"] = func() error {
 		return disabled(ErrPermission, func() error { return perftest.DenyPerf(syscall.EPERM) })

@@ -15,7 +15,7 @@ func (t *threads) open(thread int, r *Reading) error {
 	switch {
 	case err == nil:
 		return group.Read(r)
-	case errors.Is(err, errTooManyThreads), errors.Is(err, ErrNotScheduled):
+	case errors.Is(err, errTooManyThreads), errors.Is(err, perf.ErrNotScheduled):
 		t.refused.Add(1)
 	default:
 		t.disable(err)
@@ -39,7 +39,7 @@ func (t *threads) opened(thread int) (*Group, error) {
 	switch {
 	case err == nil:
 		t.set(thread, threadSlot{group: group})
-	case errors.Is(err, ErrNotScheduled):
+	case errors.Is(err, perf.ErrNotScheduled):
 		t.set(thread, threadSlot{retry: now() + int64(retryAfter)})
 	}
 	return group, err

@@ -51,7 +51,7 @@ func (u *threadUsage) Read(r *Reading) error {
 		return fmt.Errorf("pmuattrs: thread usage: %w", err)
 	}
 	*r = Reading{of: identity{thread: int32(perf.Thread()), set: u.set.id}}
-	r.values.Counts = [MaxEvents]uint64{
+	r.values.Counts = [maxEvents]uint64{
 		usageCPU - 1:         uint64(used.CPU),
 		usageUser - 1:        uint64(used.User),
 		usageSystem - 1:      uint64(used.System),

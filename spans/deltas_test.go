@@ -12,7 +12,7 @@ import (
 func TestDeltaKeepsWhatASpanThatIsEndingHasAdded(t *testing.T) {
 	tp := WrapTracerProvider(nil)
 	s := tp.Tracer("scope").(*tracer).addStats("name", trace.SpanKindInternal)
-	p := NewProducer(tp, WithTemporality(metricdata.DeltaTemporality))
+	p := NewProducer(tp, metricdata.DeltaTemporality)
 	var self float64
 	var failed int64
 	produce := func() {

@@ -16,7 +16,7 @@ type Dropped struct {
 	// Discarded: sessions, by [Session.Discard].
 	Discarded uint64 `json:"discarded"`
 	// Revisions: later records of sessions that already were in the store. The spans that
-	// ended late are missing there, for one of the reasons above.
+	// ended late are missing there, for one of the reasons above, or began more than a minute late.
 	Revisions uint64 `json:"revisions"`
 	// SessionFull: spans missing in their session's record, which had too many, or all sessions that
 	// are open have together. They are counted in their region.

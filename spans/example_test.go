@@ -40,7 +40,7 @@ func ExampleStartSession() {
 	defer func() { _ = tp.Shutdown(ctx) }()
 	tracer := tp.Tracer("import")
 
-	batch, session := spans.StartSession(ctx, "nightly import", spans.WithSessionAttributes(attribute.Int("files", 2)))
+	batch, session := spans.StartSession(ctx, "nightly import", attribute.Int("files", 2))
 	for _, file := range []string{"customers", "orders"} {
 		_, span := tracer.Start(batch, file)
 		span.End()

@@ -44,7 +44,7 @@ func wantsExemplars() bool {
 
 // exemplarReaders are the readers of all producers.
 type exemplarReaders struct {
-	mu  sync.Mutex // of those who add
+	mu  sync.Mutex // of goroutines that add
 	all atomic.Pointer[[]*exemplars]
 }
 

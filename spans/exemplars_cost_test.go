@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
@@ -16,7 +17,7 @@ func endedSpans(t testing.TB, readers int) (*TracerProvider, *Span) {
 	t.Helper()
 	tp := WrapTracerProvider(sdktrace.NewTracerProvider())
 	for range readers {
-		NewProducer(tp)
+		NewProducer(tp, metricdata.CumulativeTemporality)
 	}
 	tr := tp.Tracer("shop")
 	ctx, root := tr.Start(context.Background(), "root")

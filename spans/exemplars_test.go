@@ -12,6 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -44,7 +45,7 @@ func exemplarsIn(t *testing.T, tp *spans.TracerProvider, reader *sdkmetric.Manua
 				continue
 			}
 			for _, p := range h.DataPoints {
-				name, _ := p.Attributes.Value(spans.RegionNameKey)
+				name, _ := p.Attributes.Value(naming.RegionNameKey)
 				if !slices.IsSortedFunc(p.Exemplars, func(a, b metricdata.Exemplar[float64]) int { return a.Time.Compare(b.Time) }) {
 					t.Errorf("%s: not in the order of time", name.AsString())
 				}
@@ -76,8 +77,8 @@ func closed(ctx context.Context, tp trace.TracerProvider, name string, later int
 func TestExemplars(t *testing.T) {
 	tp := wrapExemplars(t, sdktrace.AlwaysSample())
 	readers := map[string]*sdkmetric.ManualReader{
-		"cumulative": newReader(t, spans.NewProducer(tp)),
-		"delta":      newReader(t, spans.NewProducer(tp, spans.WithTemporality(metricdata.DeltaTemporality))),
+		"cumulative": newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality)),
+		"delta":      newReader(t, spans.NewProducer(tp, metricdata.DeltaTemporality)),
 	}
 	first := closed(t.Context(), tp, "GET /", 0, 3*time.Millisecond)
 	second := closed(t.Context(), tp, "GET /", 10, 2*time.Millisecond)
@@ -95,7 +96,7 @@ func TestExemplars(t *testing.T) {
 // A region with many spans has a few, each once, and the slowest among them wherever it came.
 func TestExemplarsOfMany(t *testing.T) {
 	tp := wrapExemplars(t, sdktrace.AlwaysSample())
-	reader := newReader(t, spans.NewProducer(tp))
+	reader := newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality))
 	for round := range 20 {
 		ctx, root := tp.Tracer("shop").Start(t.Context(), "root")
 		var slowest exemplar
@@ -123,7 +124,7 @@ func TestExemplarsOfMany(t *testing.T) {
 // An exemplar counts for the name that its span had in the end, as its duration does.
 func TestExemplarRenamed(t *testing.T) {
 	tp := wrapExemplars(t, sdktrace.AlwaysSample())
-	reader := newReader(t, spans.NewProducer(tp))
+	reader := newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality))
 	_, span := tp.Tracer("shop").Start(t.Context(), "GET")
 	span.SetName("GET /orders")
 	span.End()
@@ -137,7 +138,7 @@ func TestExemplarRenamed(t *testing.T) {
 func TestExemplarsLeftOut(t *testing.T) {
 	none := func(why string, tp *spans.TracerProvider, ends ...trace.SpanEndOption) {
 		t.Helper()
-		reader := newReader(t, spans.NewProducer(tp))
+		reader := newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality))
 		_, span := tp.Tracer("shop").Start(t.Context(), "op")
 		span.End(ends...)
 		if got := exemplarsIn(t, tp, reader); len(got) != 0 {

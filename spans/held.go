@@ -3,12 +3,15 @@ package spans
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
 // held is for how long a span was held up by delays in it and below: the union of their times, since children that run
 // side by side are delayed at the same time. The zero value is ready for use.
 type held struct {
+	delay atomic.Int64 // the sum of the delays, ns
+
 	mu    sync.Mutex
 	total int64
 	last  []interval // apart, in the order of time
@@ -62,18 +65,21 @@ func (r *Span) hold(d interval) {
 		if r.Ended() {
 			continue
 		}
-		h := (*held)(r.slots.get(heldSlot))
-		if h == nil {
-			h = r.makeHeld()
-		}
-		h.add(d)
+		r.makeHeld().add(d)
 	}
 }
 
+// held returns what is known of delays, nil if there were none.
+func (r *Span) held() *held { return (*held)(r.slots.get(heldSlot)) }
+
+// makeHeld is held, but for a delay to be added.
 func (r *Span) makeHeld() *held {
+	if h := r.held(); h != nil {
+		return h
+	}
 	making.Lock()
 	defer making.Unlock()
-	h := (*held)(r.slots.get(heldSlot))
+	h := r.held()
 	if h == nil {
 		h = &held{}
 		r.slots.set(heldSlot, unsafe.Pointer(h))
@@ -83,8 +89,18 @@ func (r *Span) makeHeld() *held {
 
 // heldUp is for how long the span was held up so far, ns.
 func (r *Span) heldUp() int64 {
-	if h := (*held)(r.slots.get(heldSlot)); h != nil {
+	if h := r.held(); h != nil {
 		return h.sum()
 	}
 	return 0
 }
+
+// delay is the sum of the delays in the span and below, ns.
+func (r *Span) delay() int64 {
+	if h := r.held(); h != nil {
+		return h.delay.Load()
+	}
+	return 0
+}
+
+func (r *Span) addDelay(ns int64) { r.makeHeld().delay.Add(ns) }

@@ -13,6 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -242,12 +243,12 @@ func TestInsertedDelayBelongsToNobody(t *testing.T) {
 			for _, s := range ended.Ended() {
 				var got time.Duration
 				for _, kv := range s.Attributes() {
-					if kv.Key == spans.DelayKey {
+					if kv.Key == naming.DelayKey {
 						got = time.Duration(kv.Value.AsInt64())
 					}
 				}
 				if want := map[string]time.Duration{"child": 0, "parent": 14 * ms, "root": 14 * ms}[s.Name()]; got != want {
-					t.Errorf("%s of span %s is %v, want %v", spans.DelayKey, s.Name(), got, want)
+					t.Errorf("%s of span %s is %v, want %v", naming.DelayKey, s.Name(), got, want)
 				}
 			}
 		})

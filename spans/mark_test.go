@@ -110,7 +110,11 @@ func TestMarksInTrace(t *testing.T) {
 				if diff := cmp.Diff(want[i], m.Mark); diff != "" {
 					t.Errorf("mark %d (-want +got):\n%s", i, diff)
 				}
-				if moved := m.goroutine != got[0].goroutine; m.scope != "scope" || moved != (i == 4) {
+				scope := "scope"
+				if m.Kind == mark.End && m.Span.Name == "" {
+					scope = "otelprof-"
+				}
+				if moved := m.goroutine != got[0].goroutine; m.scope != scope || moved != (i == 4) {
 					t.Errorf("mark %d: scope %q, on another goroutine: %t", i, m.scope, moved)
 				}
 			}

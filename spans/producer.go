@@ -2,7 +2,6 @@ package spans
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,34 +10,16 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/otelhdr"
-)
-
-// ScopeName is the instrumentation scope of the metrics that a [Producer] makes.
-const ScopeName = "github.com/otelprof/otelprof/spans"
-
-// The names of the metrics that a [Producer] makes, and of their attributes.
-const (
-	RegionDurationMetric = "otelprof.region.duration"  // exponential histogram, s
-	RegionSelfTimeMetric = "otelprof.region.self_time" // counter, s
-	RegionErrorsMetric   = "otelprof.region.errors"    // counter, {span}
-	DroppedMetric        = "otelprof.dropped"          // counter, {record}
-
-	RegionNameKey  = attribute.Key("otelprof.region.name")
-	RegionScopeKey = attribute.Key("otelprof.region.scope")
-	// RegionScopeVersionKey is left out where the scope has no version.
-	RegionScopeVersionKey = attribute.Key("otelprof.region.scope_version")
-	ReasonKey             = attribute.Key("otelprof.reason")
 )
 
 // exponentialScale is the finest that Prometheus keeps: bucket bounds 0.27 % apart.
 const exponentialScale = 8
 
-var _ sdkmetric.Producer = (*Producer)(nil)
-
-// A Producer gives one metric reader what a provider has measured of its regions. Each
-// reader needs one of its own.
-type Producer struct {
+// A producer gives one metric reader what a provider has measured of its regions.
+type producer struct {
 	provider    *TracerProvider
 	temporality metricdata.Temporality
 	begin       time.Time
@@ -58,27 +39,19 @@ type reported struct {
 	errors    uint64
 }
 
-// A ProducerOption sets how a [Producer] reports.
-type ProducerOption interface{ applyProducer(*Producer) }
-
-type producerOptionFunc func(*Producer)
-
-func (f producerOptionFunc) applyProducer(p *Producer) { f(p) }
-
-// WithTemporality sets whether values are those since the start or since the last
-// collection. Default: cumulative.
-func WithTemporality(t metricdata.Temporality) ProducerOption {
-	return producerOptionFunc(func(p *Producer) { p.temporality = t })
-}
-
-// NewProducer returns a producer for one reader; give it to sdkmetric.WithProducer.
+// NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a provider has measured of its regions. Each
+// reader needs one of its own. Values are those since the last collection with [metricdata.DeltaTemporality], and otherwise those
+// since the start. A collection takes about 3 µs for each region, and returns no error.
 //
 // Durations have exemplars: of each region up to eight sampled spans of sessions that have ended since the last collection, among them
 // the slowest. OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves them out.
-func NewProducer(tp *TracerProvider, opts ...ProducerOption) *Producer {
-	p := &Producer{
+func NewProducer(tp *TracerProvider, t metricdata.Temporality) sdkmetric.Producer {
+	if t != metricdata.DeltaTemporality {
+		t = metricdata.CumulativeTemporality
+	}
+	p := &producer{
 		provider:    tp,
-		temporality: metricdata.CumulativeTemporality,
+		temporality: t,
 		begin:       time.Now(),
 		prev:        map[*regionStats]*reported{},
 	}
@@ -87,15 +60,12 @@ func NewProducer(tp *TracerProvider, opts ...ProducerOption) *Producer {
 		tp.exemplars.add(p.exemplars)
 	}
 	p.last = p.begin
-	for _, o := range opts {
-		o.applyProducer(p)
-	}
 	return p
 }
 
 // Produce implements sdkmetric.Producer. It never returns an error, which would make
-// the reader leave out all metrics.
-func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+// the reader leave out all metrics. It takes about 3 µs for each region, and rests as long after each half of a millisecond, until ctx ends.
+func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	start, end := p.begin, time.Now()
@@ -109,7 +79,11 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	durations.DataPoints = make([]metricdata.ExponentialHistogramDataPoint[float64], 0, len(live))
 	self.DataPoints = make([]metricdata.DataPoint[float64], 0, len(live))
 	failed.DataPoints = make([]metricdata.DataPoint[int64], 0, len(live))
-	for _, s := range live {
+	resting := rest.NewWorker(ctx)
+	for i, s := range live {
+		if i%regionsAtOnce == 0 {
+			resting.Due()
+		}
 		now := p.since(s)
 		if now.durations.Count() == 0 {
 			continue
@@ -121,36 +95,30 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		self.DataPoints = append(self.DataPoints, metricdata.DataPoint[float64]{Attributes: s.set, StartTime: start, Time: end, Value: now.self})
 		failed.DataPoints = append(failed.DataPoints, metricdata.DataPoint[int64]{Attributes: s.set, StartTime: start, Time: end, Value: int64(now.errors)})
 	}
-	// A metric without points is an error to some who receive it.
+	// A metric without points is an error to some receivers.
 	var metrics []metricdata.Metrics
 	if len(durations.DataPoints) > 0 {
 		metrics = append(metrics,
-			metricdata.Metrics{Name: RegionDurationMetric, Description: "Duration of spans, by region.", Unit: "s", Data: durations},
-			metricdata.Metrics{Name: RegionSelfTimeMetric, Description: "Time of spans in which no child span was open.", Unit: "s", Data: self},
-			metricdata.Metrics{Name: RegionErrorsMetric, Description: "Spans that ended with status Error.", Unit: "{span}", Data: failed})
+			metricdata.Metrics{Name: naming.RegionDurationMetric, Description: "Duration of spans, by region.", Unit: "s", Data: durations},
+			metricdata.Metrics{Name: naming.RegionSelfTimeMetric, Description: "Time of spans in which no child span was open.", Unit: "s", Data: self},
+			metricdata.Metrics{Name: naming.RegionErrorsMetric, Description: "Spans that ended with status Error.", Unit: "{span}", Data: failed})
 	}
 	if dropped := p.dropped(start, end); len(dropped.DataPoints) > 0 {
-		metrics = append(metrics, metricdata.Metrics{Name: DroppedMetric, Description: "Sessions and spans left out of the session store.", Unit: "{record}", Data: dropped})
+		metrics = append(metrics, metricdata.Metrics{Name: naming.DroppedMetric, Description: "Sessions and spans left out of the session store.", Unit: "{record}", Data: dropped})
 	}
 	if len(metrics) == 0 {
 		return nil, nil
 	}
-	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: ScopeName}, Metrics: metrics}}, nil
+	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: naming.SpansScope}, Metrics: metrics}}, nil
 }
 
-// RegionAttributes returns the attributes by which metrics name a region, and more.
-func RegionAttributes(scope instrumentation.Scope, name string, more ...attribute.KeyValue) attribute.Set {
-	kvs := append(slices.Clip(more), RegionNameKey.String(name), RegionScopeKey.String(scope.Name))
-	if scope.Version != "" {
-		kvs = append(kvs, RegionScopeVersionKey.String(scope.Version))
-	}
-	return attribute.NewSet(kvs...)
-}
+// regionsAtOnce are read between two looks at the clock.
+const regionsAtOnce = 16
 
-func (p *Producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
+func (p *producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
 
 // since returns what a region has come to, since the last collection if those are deltas.
-func (p *Producer) since(s *regionStats) reported {
+func (p *producer) since(s *regionStats) reported {
 	durations, self := s.read(p.scratch)
 	total := reported{durations: durations, self: time.Duration(self).Seconds(), errors: s.errors.Load()}
 	if !p.delta() {
@@ -176,7 +144,7 @@ func (p *Producer) since(s *regionStats) reported {
 	return delta
 }
 
-func (p *Producer) dropped(start, end time.Time) metricdata.Sum[int64] {
+func (p *producer) dropped(start, end time.Time) metricdata.Sum[int64] {
 	now, before := p.provider.Dropped(), p.lost
 	if p.delta() {
 		p.lost = now
@@ -187,7 +155,7 @@ func (p *Producer) dropped(start, end time.Time) metricdata.Sum[int64] {
 			return
 		}
 		sum.DataPoints = append(sum.DataPoints, metricdata.DataPoint[int64]{
-			Attributes: attribute.NewSet(ReasonKey.String(reason)),
+			Attributes: attribute.NewSet(naming.ReasonKey.String(reason)),
 			StartTime:  start, Time: end, Value: int64(now - before),
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -29,7 +30,7 @@ type collected struct {
 	bucketCounts map[string]uint64 // zeros and all buckets
 }
 
-func newReader(t *testing.T, p *spans.Producer) *sdkmetric.ManualReader {
+func newReader(t *testing.T, p sdkmetric.Producer) *sdkmetric.ManualReader {
 	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(p))
 	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	t.Cleanup(func() {
@@ -51,8 +52,8 @@ func collect(t *testing.T, reader *sdkmetric.ManualReader) collected {
 		errors: map[string]int64{}, dropped: map[string]int64{}, bucketCounts: map[string]uint64{},
 	}
 	region := func(set attribute.Set) string {
-		name, ok1 := set.Value(spans.RegionNameKey)
-		scope, ok2 := set.Value(spans.RegionScopeKey)
+		name, ok1 := set.Value(naming.RegionNameKey)
+		scope, ok2 := set.Value(naming.RegionScopeKey)
 		if !ok1 || !ok2 || set.Len() != 2 {
 			t.Errorf("attributes %v, want name and scope of a region", set.ToSlice())
 		}
@@ -61,8 +62,8 @@ func collect(t *testing.T, reader *sdkmetric.ManualReader) collected {
 	if len(rm.ScopeMetrics) == 0 {
 		return c // nothing has happened
 	}
-	if len(rm.ScopeMetrics) != 1 || rm.ScopeMetrics[0].Scope.Name != spans.ScopeName {
-		t.Fatalf("scopes %+v, want %s", rm.ScopeMetrics, spans.ScopeName)
+	if len(rm.ScopeMetrics) != 1 || rm.ScopeMetrics[0].Scope.Name != naming.SpansScope {
+		t.Fatalf("scopes %+v, want %s", rm.ScopeMetrics, naming.SpansScope)
 	}
 	units := map[string]string{
 		"otelprof.region.duration": "s", "otelprof.region.self_time": "s", "otelprof.region.errors": "{span}", "otelprof.dropped": "{record}",
@@ -101,8 +102,8 @@ func collect(t *testing.T, reader *sdkmetric.ManualReader) collected {
 		case metricdata.Sum[int64]:
 			c.temporality = append(c.temporality, data.Temporality)
 			for _, p := range data.DataPoints {
-				if m.Name == spans.DroppedMetric {
-					reason, _ := p.Attributes.Value(spans.ReasonKey)
+				if m.Name == naming.DroppedMetric {
+					reason, _ := p.Attributes.Value(naming.ReasonKey)
 					c.dropped[reason.AsString()] += p.Value
 				} else {
 					c.errors[region(p.Attributes)] += p.Value
@@ -160,7 +161,7 @@ func work(tr trace.Tracer, n int) {
 
 func TestProducerIsEqualToRegions(t *testing.T) {
 	tp := wrapSDK(t)
-	reader := newReader(t, spans.NewProducer(tp))
+	reader := newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality))
 	if c := collect(t, reader); len(c.count) != 0 || len(c.dropped) != 0 {
 		t.Errorf("before any span %+v", c)
 	}
@@ -182,8 +183,8 @@ func TestProducerIsEqualToRegions(t *testing.T) {
 
 func TestProducerDeltasAddUp(t *testing.T) {
 	tp := wrapSDK(t)
-	reader := newReader(t, spans.NewProducer(tp, spans.WithTemporality(metricdata.DeltaTemporality)))
-	cumulative := newReader(t, spans.NewProducer(tp))
+	reader := newReader(t, spans.NewProducer(tp, metricdata.DeltaTemporality))
+	cumulative := newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality))
 	total := collect(t, reader)
 	var last time.Time
 	for i := range 5 {
@@ -209,7 +210,7 @@ func TestProducerDeltasAddUp(t *testing.T) {
 
 func TestProducerDeltasAddUpUnderLoad(t *testing.T) {
 	tp := wrapSDK(t)
-	reader := newReader(t, spans.NewProducer(tp, spans.WithTemporality(metricdata.DeltaTemporality)))
+	reader := newReader(t, spans.NewProducer(tp, metricdata.DeltaTemporality))
 	total := collect(t, reader)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -245,8 +246,8 @@ func TestProducerDroppedByReason(t *testing.T) {
 		}
 	}}
 	tp := wrapSDK(t, spans.WithStore(store), spans.WithHook(boom), spans.WithMaxRegions(5), spans.WithMaxSessionSpans(2))
-	delta := newReader(t, spans.NewProducer(tp, spans.WithTemporality(metricdata.DeltaTemporality)))
-	cumulative := newReader(t, spans.NewProducer(tp))
+	delta := newReader(t, spans.NewProducer(tp, metricdata.DeltaTemporality))
+	cumulative := newReader(t, spans.NewProducer(tp, metricdata.CumulativeTemporality))
 	tr := tp.Tracer("")
 	total := collect(t, delta)
 	for range 3 {
@@ -275,7 +276,7 @@ func TestProduceNeverFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tp := spans.WrapTracerProvider(nil)
-	p := spans.NewProducer(tp)
+	p := spans.NewProducer(tp, metricdata.CumulativeTemporality)
 	work(tp.Tracer(""), 3)
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

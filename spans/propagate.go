@@ -26,7 +26,7 @@ func ContextWithSessionBaggage(ctx context.Context) context.Context {
 	if s == nil {
 		return ctx
 	}
-	m, err := baggage.NewMember(baggageKey, s.origin.String())
+	m, err := baggage.NewMember(baggageKey, s.Origin().String())
 	if err != nil {
 		return ctx
 	}

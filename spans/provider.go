@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
@@ -18,10 +17,6 @@ import (
 	"github.com/otelprof/otelprof/internal/ending"
 	"github.com/otelprof/otelprof/internal/registry"
 )
-
-// DelayKey is the attribute, an int64 in nanoseconds, that tells how much delay causal
-// experiments inserted below a span. Spans without any do not have it.
-const DelayKey = attribute.Key("otelprof.causal.delay_ns")
 
 // A TracerProvider wraps another and measures the spans of all its tracers. All methods
 // may be called by any goroutine.

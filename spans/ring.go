@@ -104,7 +104,7 @@ func (r *Ring) Append(s *SessionRecord) error {
 	r.worst.add(s)
 	r.uniform.add(s, r.draw)
 	r.gate.below.Store(r.uniform.below)
-	r.asRecent, r.draw = true, rand.Uint64() // for who appends without asking
+	r.asRecent, r.draw = true, rand.Uint64() // for callers that append without asking
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 // ringGate is what a [Ring] publishes of its wishes, so that the goroutine which ends a session can tell, without
 // a lock, that the ring would not want it: then the session does not go to the worker. At high rates that are nearly all.
 //
-// The ring writes while it holds its lock. Each word by itself says of one reason to want a session that it does not
+// The ring writes while it holds its lock, and who ends a session only in takes. Each word by itself says of one reason to want a session that it does not
 // apply, so a reader needs no consistent view of all of them: what it reads was true at the moment when it read it, and a
 // session ends at no exact moment. A gate that is open says nothing.
 type ringGate struct {
@@ -51,7 +51,22 @@ func (g *ringGate) closed(slow *atomic.Int64, draw uint64, duration time.Duratio
 	if at == 0 {
 		at = now()
 	}
-	return at < g.ready[min(errors, 1)].Load()
+	return !g.takes(&g.ready[min(errors, 1)], at)
+}
+
+// takes reports whether the ring may want a session that ends at a time as a recent one. Of those that end before it has looked at
+// the first, which is milliseconds later, it would want no other, so that one closes the gate behind it, for as long as the next one
+// has to wait at least. The ring sets the exact time when it has looked.
+func (g *ringGate) takes(ready *atomic.Int64, at int64) bool {
+	for {
+		from := ready.Load()
+		switch {
+		case at < from:
+			return false
+		case from == wantsAll || ready.CompareAndSwap(from, at+int64(time.Second/recentRate)):
+			return true
+		}
+	}
 }
 
 // slowOf returns the word of the name of a root, nil if there is none. The region remembers it: it has one provider, which has one store.

@@ -167,3 +167,37 @@ func TestGateGoesByTheClock(t *testing.T) {
 		})
 	}
 }
+
+// TestGateClosesBehindOne ends a session each 10 µs. Of those that end until the worker comes by, 5 ms later, the ring wants one as a
+// recent one, and no other waits for the worker.
+func TestGateClosesBehindOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tp := WrapTracerProvider(nil, WithStore(NewRing(20_000)))
+		tr := tp.Tracer("scope")
+		most, kept := 0, 0
+		for i := range 400_000 {
+			_, s := tr.Start(t.Context(), "session")
+			time.Sleep(10 * time.Microsecond)
+			s.End()
+			if i == 300_000 { // the burst is over, and the sample needs few
+				kept = int(tp.Dropped().Unwanted)
+			}
+			if i > 300_000 {
+				most = max(most, tp.Queued())
+			}
+		}
+		if err := tp.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if most > 5 {
+			t.Errorf("%d sessions waited for the worker, want at most 5", most)
+		}
+		// One second at recentRate, and a few for the sample.
+		if kept = 100_000 - (int(tp.Dropped().Unwanted) - kept); kept < recentRate-5 || kept > recentRate+20 {
+			t.Errorf("%d sessions of a second were wanted, want about %d", kept, recentRate)
+		}
+		if err := tp.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

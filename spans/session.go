@@ -18,18 +18,15 @@ import (
 // record is made by a worker when the session itself has ended. All methods may be called
 // by any goroutine, and on a nil Session, where they do nothing.
 type Session struct {
-	id, origin SessionID
-	name       string
-	root       *Span // the first root
-	start      int64
-	explicit   bool // made by StartSession, ended by End
+	id    SessionID
+	root  *Span  // the first root; nil for one made by StartSession, which End ends
+	given *given // nil for most
 
-	provider  atomic.Pointer[TracerProvider] // of an explicit one, see of
-	finished  atomic.Pointer[Span]           // ended spans not yet taken by the worker, newest first
-	started   atomic.Int64                   // spans admitted or refused, but for the root
-	errors    atomic.Int32                   // ended spans whose status is Error
-	delay     atomic.Int64                   // inserted in this session, ns
-	end       atomic.Int64                   // 0 while it is open
+	finished  atomic.Pointer[Span] // ended spans not yet taken by the worker, newest first
+	started   atomic.Int64         // spans admitted or refused, but for the root
+	delay     atomic.Int64         // inserted in this session, ns
+	end       atomic.Int64         // 0 while it is open
+	errors    atomic.Int32         // ended spans whose status is Error
 	queued    atomic.Bool
 	lost      atomic.Bool // no further record is made
 	settled   atomic.Bool // the worker has taken the first record in hand
@@ -41,10 +38,25 @@ type Session struct {
 	next *Session // in the worker's queue
 
 	// Of the worker only.
-	unwanted bool // no record is made
+	unwanted bool  // no record is made
+	faded    bool  // its spans were let go; written before lost, and read by anybody after that
+	kept     *kept // nil before the first record
+}
+
+// given is what a session has that does not begin with a local root here.
+type given struct {
+	origin   SessionID
+	name     string // of one made by StartSession
+	start    int64  // likewise
+	provider atomic.Pointer[TracerProvider]
+}
+
+// kept is what the worker has of a session of which it makes records, and that is few of a busy program.
+type kept struct {
 	taken    []*Span
 	revision int
 	again    int64 // when the next record may be made, of one that has many
+	watched  bool  // it is or was among the complete sessions
 }
 
 type sessionAttributes struct {
@@ -61,30 +73,17 @@ type sessionSpan struct {
 	session *Session
 }
 
-// A SessionOption sets what [StartSession] makes.
-type SessionOption interface{ applySession(*Session) }
-
-type sessionOptionFunc func(*Session)
-
-func (f sessionOptionFunc) applySession(s *Session) { f(s) }
-
-// WithSessionAttributes tags the session. Default: no tags.
-func WithSessionAttributes(kv ...attribute.KeyValue) SessionOption {
-	return sessionOptionFunc(func(s *Session) { s.SetAttributes(kv...) })
-}
-
 // StartSession begins a session that is not bound to one root span: a batch job, a command.
 // Spans started with the context it returns belong to it, those of nested local roots too,
-// until [Session.End]. If ctx already carries a session, the new one has the same origin.
-func StartSession(ctx context.Context, name string, opts ...SessionOption) (context.Context, *Session) {
-	s := &Session{id: newSessionID(), name: name, start: now(), explicit: true}
-	s.origin = s.id
+// until [Session.End]. If ctx already carries a session, the new one has the same origin. The
+// attributes tag it, as those of [Session.SetAttributes] do.
+func StartSession(ctx context.Context, name string, kv ...attribute.KeyValue) (context.Context, *Session) {
+	s := &Session{id: newSessionID()}
+	s.given = &given{name: name, start: now(), origin: s.id}
 	if outer := SessionFromContext(ctx); outer != nil {
-		s.origin = outer.origin
+		s.given.origin = outer.Origin()
 	}
-	for _, o := range opts {
-		o.applySession(s)
-	}
+	s.SetAttributes(kv...)
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	return trace.ContextWithSpan(ctx, sessionSpan{Span: trace.SpanFromContext(ctx), session: s}), s
 }
@@ -112,7 +111,10 @@ func (s *Session) Origin() SessionID {
 	if s == nil {
 		return SessionID{}
 	}
-	return s.origin
+	if s.given != nil {
+		return s.given.origin
+	}
+	return s.id
 }
 
 // Delay returns the time that hooks have inserted in the session so far.
@@ -144,7 +146,7 @@ func (s *Session) Discard() {
 
 // End ends a session made by [StartSession]. Others end with their root span.
 func (s *Session) End() {
-	if s != nil && s.explicit {
+	if s != nil && s.root == nil && s.given != nil {
 		s.close(now())
 	}
 }
@@ -157,13 +159,20 @@ func (p *TracerProvider) keeps(ctx context.Context, name string) bool {
 // begin makes s the session of a local root.
 func (s *Session) begin(ctx context.Context, p *TracerProvider, root *Span) {
 	s.id = newSessionID()
-	s.origin = s.id
+	s.root = root
 	if p.trusted {
 		if origin, err := ParseSessionID(baggage.FromContext(ctx).Member(baggageKey).Value()); err == nil {
-			s.origin = origin
+			s.given = &given{origin: origin}
 		}
 	}
-	s.root, s.start = root, root.start
+}
+
+// start is when it began, on the line of now.
+func (s *Session) start() int64 {
+	if s.root != nil {
+		return s.root.start
+	}
+	return s.given.start
 }
 
 // of returns the session's provider, nil as long as no span has begun in one that [StartSession] made.
@@ -171,7 +180,7 @@ func (s *Session) of() *TracerProvider {
 	if s.root != nil {
 		return s.root.tracer.provider
 	}
-	return s.provider.Load()
+	return s.given.provider.Load()
 }
 
 // begun is the number of spans that began in the session, its root among them.
@@ -184,8 +193,8 @@ func (s *Session) begun(others int64) int64 {
 
 // admit counts a span that starts, but for the session's root, and reports whether there is room for it.
 func (s *Session) admit(p *TracerProvider) bool {
-	if s.explicit && s.provider.Load() == nil {
-		s.provider.CompareAndSwap(nil, p)
+	if s.root == nil && s.given.provider.Load() == nil {
+		s.given.provider.CompareAndSwap(nil, p)
 	}
 	if n := s.begun(s.started.Add(1)); n > int64(p.maxSpans) || !s.hold(p, n) {
 		p.drops.sessionFull.Add(1)
@@ -200,7 +209,7 @@ func (s *Session) admit(p *TracerProvider) bool {
 // takes the head out, so the worker sees all that was written to the spans. At is the time, if it is known.
 func (s *Session) ended(r *Span, delay, at int64) {
 	if delay != 0 {
-		r.delay.Add(delay)
+		r.addDelay(delay)
 	}
 	if r.Failed() {
 		s.errors.Add(1)
@@ -247,7 +256,16 @@ func (s *Session) close(at int64) {
 
 func (s *Session) enqueue() {
 	p := s.of()
-	if p == nil || s.lost.Load() || !s.queued.CompareAndSwap(false, true) {
+	if p == nil {
+		return
+	}
+	if s.lost.Load() {
+		if s.faded {
+			p.drops.revisions.Add(1)
+		}
+		return
+	}
+	if !s.queued.CompareAndSwap(false, true) {
 		return
 	}
 	why := &p.drops.queueFull
@@ -280,7 +298,10 @@ func (s *Session) draw() uint64 { return binary.LittleEndian.Uint64(s.id[:8]) }
 
 // forget lets go of what the worker has taken; later spans find their way to nothing.
 func (s *Session) forget() {
-	s.unwanted, s.taken = true, nil
+	s.unwanted = true
+	if s.kept != nil {
+		s.kept.taken = nil
+	}
 	s.lost.Store(true)
 }
 
@@ -289,7 +310,7 @@ func (s *Session) rootName() string {
 	if s.root != nil {
 		return s.root.Name()
 	}
-	return s.name
+	return s.given.name
 }
 
 func newSessionID() (id SessionID) {

@@ -149,7 +149,7 @@ func TestNewRootBeginsASession(t *testing.T) {
 func TestStartSessionHoldsSeveralRoots(t *testing.T) {
 	tp := wrapSDK(t)
 	tr := tp.Tracer("")
-	ctx, session := spans.StartSession(context.Background(), "batch", spans.WithSessionAttributes(attribute.Int("size", 3)))
+	ctx, session := spans.StartSession(context.Background(), "batch", attribute.Int("size", 3))
 	if spans.SessionFromContext(ctx) != session {
 		t.Error("SessionFromContext is not the session that was started")
 	}

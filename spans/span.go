@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // A Region is all spans of one instrumentation scope and one name, and the key of what is measured of them.
@@ -22,12 +23,13 @@ type Region struct {
 
 // A Span is the live record of one span while it is measured. Hooks get it at start and end. Its methods may
 // be called by any goroutine, also after the end.
+//
+// It lies in the wrapper of the span that it is of. Every span of a program is one, so a word less is worth having.
 type Span struct {
 	tracer  *tracer
 	stats   *regionStats // of the name given at start
 	parent  *Span
 	session *Session
-	inner   trace.Span
 	ctx     context.Context // that the span's own continues
 	name    string          // given at start
 	remote  trace.SpanID    // of the parent in another process, or across a connection of this one
@@ -37,7 +39,6 @@ type Span struct {
 	end     atomic.Int64 // stateOpen, stateEnding, or the end time once that is known
 	self    int64        // ns, written before the end time is
 	cover   cover        // its times are since start
-	delay   atomic.Int64 // inserted below this span, ns
 	status  atomic.Uint32
 	refused bool // the session's record is full
 	// unsampled is set if the sampler is known to follow this span, which it has left out.
@@ -91,7 +92,7 @@ func (r *Span) Region() Region { return Region{r.Scope(), r.Name()} }
 // Kind returns the span's kind. For a span that is not recording, it is the kind of the
 // first span of its name.
 func (r *Span) Kind() trace.SpanKind {
-	if rec, ok := r.inner.(sdktrace.ReadOnlySpan); ok {
+	if rec, ok := r.inner().(sdktrace.ReadOnlySpan); ok {
 		return rec.SpanKind()
 	}
 	return r.stats.kind
@@ -133,7 +134,7 @@ func (r *Span) endOrNow() int64 {
 
 // Delay returns the time that hooks have inserted in the spans below, see [AfterEnder].
 // Where children ran side by side it is the sum over all of them.
-func (r *Span) Delay() time.Duration { return time.Duration(r.delay.Load()) }
+func (r *Span) Delay() time.Duration { return time.Duration(r.delay()) }
 
 // AddDelay is for hooks that insert time in the middle of the span, and not at its end: it
 // counts as what [AfterEnder] returns for a span below. Call it between [Span.BeginWait] and
@@ -144,7 +145,7 @@ func (r *Span) AddDelay(d time.Duration) {
 	}
 	at := now()
 	r.hold(interval{at - int64(d), at})
-	r.delay.Add(int64(d))
+	r.addDelay(int64(d))
 	if r.session != nil {
 		r.session.delay.Add(int64(d))
 	}
@@ -164,7 +165,7 @@ func (r *Span) RemoteParent() trace.SpanID { return r.remote }
 
 // Attributes returns the attributes that the span has now, nil if it is not recording.
 func (r *Span) Attributes() []attribute.KeyValue {
-	if rec, ok := r.inner.(sdktrace.ReadOnlySpan); ok && r.inner.IsRecording() {
+	if rec, ok := r.inner().(sdktrace.ReadOnlySpan); ok && r.inner().IsRecording() {
 		return rec.Attributes()
 	}
 	return nil
@@ -182,7 +183,7 @@ func (r *Span) SessionID() SessionID {
 }
 
 // SpanContext returns the span's context.
-func (r *Span) SpanContext() trace.SpanContext { return r.inner.SpanContext() }
+func (r *Span) SpanContext() trace.SpanContext { return r.inner().SpanContext() }
 
 // Failed reports whether the span's status is Error.
 func (r *Span) Failed() bool { return codes.Code(r.status.Load()) == codes.Error }
@@ -192,16 +193,16 @@ func (r *Span) IsRecording() bool {
 	if r.recorded && r.end.Load() == stateOpen {
 		return true // without the lock that the SDK's span would take to tell
 	}
-	return r.inner.IsRecording()
+	return r.inner().IsRecording()
 }
 
 // SetAttributes sets attributes of the span. It does nothing on a span that is not
 // recording or has ended.
-func (r *Span) SetAttributes(kv ...attribute.KeyValue) { r.inner.SetAttributes(kv...) }
+func (r *Span) SetAttributes(kv ...attribute.KeyValue) { r.inner().SetAttributes(kv...) }
 
 // AddEvent adds an event to the span, under the same conditions as SetAttributes.
 func (r *Span) AddEvent(name string, kv ...attribute.KeyValue) {
-	r.inner.AddEvent(name, trace.WithAttributes(kv...))
+	r.inner().AddEvent(name, trace.WithAttributes(kv...))
 }
 
 // BeginWait marks the beginning of a wait, for a lock or a channel say: the time until
@@ -231,8 +232,8 @@ func (r *Span) beforeEnd() {
 	if len(p.hooks.all) != 0 {
 		p.hooks.onEnd(r)
 	}
-	if d := r.delay.Load(); d != 0 {
-		r.inner.SetAttributes(DelayKey.Int64(d))
+	if d := r.delay(); d != 0 {
+		r.inner().SetAttributes(naming.DelayKey.Int64(d))
 	}
 }
 
@@ -248,7 +249,7 @@ func (r *Span) afterEnd(end, at int64) {
 	r.end.Store(end)
 
 	left := end // when the caller's parent goes on
-	below := r.delay.Load()
+	below := r.delay()
 	var inserted int64
 	if len(p.hooks.enders) != 0 {
 		if d := int64(p.hooks.afterEnd(r)); d > 0 {
@@ -264,7 +265,7 @@ func (r *Span) afterEnd(end, at int64) {
 	if r.parent != nil {
 		r.parent.cover.end(left - r.parent.start)
 		if below+inserted > 0 {
-			r.parent.delay.Add(below + inserted)
+			r.parent.addDelay(below + inserted)
 		}
 	}
 	r.lastStats().record(r.measured(end), r.self, r.Failed())

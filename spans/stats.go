@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/registry"
 	"github.com/otelprof/otelprof/otelhdr"
 )
@@ -69,7 +70,7 @@ type regionStats struct {
 func newRegionStats(scope instrumentation.Scope, name string, kind trace.SpanKind) *regionStats {
 	return &regionStats{
 		scope: scope, name: name, kind: kind,
-		set:       RegionAttributes(scope, name),
+		set:       naming.RegionAttributes(scope, name),
 		durations: newHistogram(durationError),
 		covered:   newHistogram(coveredError),
 	}

@@ -100,7 +100,7 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		s := &plainSpan{Span: span}
 		wrapped, r = s, &s.live
 	}
-	r.inner, r.parent, r.session = span, parent, session
+	r.parent, r.session = parent, session
 	if recording != nil {
 		r.start = sinceEpoch(t.times.startOf(recording))
 		r.recorded = true
@@ -144,7 +144,7 @@ func (t *tracer) begin(ctx, next context.Context, name string, opts []trace.Span
 	p := t.provider
 	r.tracer, r.name = t, name
 	if r.stats = t.statsOfStart(name); r.stats == nil {
-		r.stats = t.addStats(name, kindOf(r.inner, opts))
+		r.stats = t.addStats(name, kindOf(r.inner(), opts))
 	}
 	if r.parent != nil {
 		r.parent.cover.beginChild(r.start - r.parent.start)

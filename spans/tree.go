@@ -13,47 +13,50 @@ import (
 // record makes the session's record of all spans taken so far. Only the worker calls it.
 func (s *Session) record() *SessionRecord {
 	s.arrange()
-	end := s.end.Load()
+	start, end, taken := s.start(), s.end.Load(), s.kept.taken
 	rec := &SessionRecord{
 		ID:       s.id,
-		Revision: s.revision,
-		Origin:   s.origin,
+		Revision: s.kept.revision,
+		Origin:   s.Origin(),
 		Name:     s.rootName(),
-		Start:    epoch.Add(time.Duration(s.start)),
+		Start:    epoch.Add(time.Duration(start)),
 		// A session ends with its root; its late children do not make it longer.
-		Duration: time.Duration(max(0, end-s.start)),
-		Spans:    make([]SpanRecord, len(s.taken)),
+		Duration: time.Duration(max(0, end-start)),
+		Spans:    make([]SpanRecord, len(taken)),
 	}
 	if a := s.attributes.Load(); a != nil {
 		a.mu.Lock()
 		rec.Attributes = slices.Clone(a.kv)
 		a.mu.Unlock()
 	}
-	for i, r := range s.taken {
+	for i, r := range taken {
 		r.index = i
 		span := &rec.Spans[i]
-		r.record(span, s.start, end)
+		r.record(span, start, end)
 		span.Parent = -1
 		// The nearest ancestor that stands in the record before it. One that has not
 		// ended has index zero, as the first one has.
 		for p := r.parent; p != nil; p = p.parent {
-			if p.index < i && s.taken[p.index] == p {
+			if p.index < i && taken[p.index] == p {
 				span.Parent, span.Depth = p.index, rec.Spans[p.index].Depth+1
 				break
 			}
 		}
 	}
 	rec.Errors = int(s.errors.Load())
-	if len(s.taken) != 0 {
-		rec.TraceID = s.taken[0].SpanContext().TraceID()
+	if len(taken) != 0 {
+		rec.TraceID = taken[0].SpanContext().TraceID()
 	}
-	maxSpans := int64(s.of().maxSpans)
-	started := s.begun(s.started.Load())
-	rec.Dropped = int(max(0, started-maxSpans))
-	rec.Open = int(max(0, min(started, maxSpans)-int64(len(s.taken))))
+	rec.Dropped = int(max(0, s.begun(s.started.Load())-int64(s.of().maxSpans)))
+	rec.Open = s.open()
 	rec.sizeBytes = rec.size()
-	s.revision++
+	s.kept.revision++
 	return rec
+}
+
+// open is the number of spans that have begun and are not in the session's record. Only the worker calls it.
+func (s *Session) open() int {
+	return int(max(0, min(s.begun(s.started.Load()), int64(s.of().maxSpans))-int64(len(s.kept.taken))))
 }
 
 // arrange sorts what has been taken by start, or by the start of the ancestor which started
@@ -64,8 +67,9 @@ func (s *Session) arrange() {
 		depth int // in the tree of spans
 		span  *Span
 	}
-	places := make([]place, 0, len(s.taken))
-	for _, r := range s.taken {
+	taken := s.kept.taken
+	places := make([]place, 0, len(taken))
+	for _, r := range taken {
 		p := place{order: r.start, span: r}
 		for a := r.parent; a != nil; a = a.parent {
 			p.order = max(p.order, a.start)
@@ -80,13 +84,14 @@ func (s *Session) arrange() {
 		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.span.start, b.span.start))
 	})
 	for i, p := range places {
-		s.taken[i] = p.span
+		taken[i] = p.span
 	}
 }
 
 // record copies to span what is known of it here and in the SDK's span.
 func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
-	context := r.inner.SpanContext()
+	inner := r.inner()
+	context := inner.SpanContext()
 	span.Name = r.Name()
 	span.Scope = r.tracer.scope
 	span.SpanID = context.SpanID()
@@ -95,7 +100,7 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 	span.SelfTime = r.SelfTime()
 	span.Delay = r.Delay()
 	span.Late = r.end.Load() > sessionEnd
-	rec, ok := r.inner.(sdktrace.ReadOnlySpan)
+	rec, ok := inner.(sdktrace.ReadOnlySpan)
 	if !ok {
 		span.Kind = r.stats.kind
 		if r.Failed() {

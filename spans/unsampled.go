@@ -42,15 +42,15 @@ func (s *unsampled) SpanContext() trace.SpanContext { return s.trace.SpanContext
 
 // newUnsampled returns the span below a parent that was not sampled.
 func newUnsampled(parent *Span) *unsampledSpan {
-	s := &unsampledSpan{unsampled: unsampled{Span: &noSpan, trace: parent.inner}}
-	if above, ok := parent.inner.(*unsampled); ok {
+	s := &unsampledSpan{unsampled: unsampled{Span: &noSpan, trace: parent.inner()}}
+	if above, ok := parent.inner().(*unsampled); ok {
 		s.trace = above.trace
 	}
 	for !s.id.IsValid() {
 		binary.NativeEndian.PutUint64(s.id[:], rand.Uint64())
 	}
 	s.plainSpan.Span = &s.unsampled
-	s.live.inner, s.live.parent, s.live.unsampled = &s.unsampled, parent, true
+	s.live.parent, s.live.unsampled = parent, true
 	return s
 }
 

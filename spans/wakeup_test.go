@@ -39,9 +39,9 @@ func TestWorkerFindsASessionThatIsPushedBehindItsBack(t *testing.T) {
 		w := newWorker(store, 100, &drops{})
 		ended := func() *Session {
 			p := &TracerProvider{maxSpans: 1, worker: w}
-			s := &Session{id: newSessionID(), explicit: true}
+			s := &Session{id: newSessionID(), given: &given{}}
 			s.end.Store(1)
-			s.provider.Store(p)
+			s.given.provider.Store(p)
 			return s
 		}
 		w.offer(ended())

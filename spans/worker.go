@@ -27,6 +27,9 @@ type worker struct {
 	wake   chan struct{} // holds one token if there may be something to do
 	later  []*Session    // of the worker only: sessions of which a record was made just now
 
+	completed []completed // of the worker only, oldest first
+	fading    *time.Timer // the first one's turn
+
 	flushes chan chan struct{} // requests to close the channel when the queue has been emptied
 	closed  atomic.Bool
 	stop    chan struct{}
@@ -94,7 +97,7 @@ func (w *worker) declines(s *Session, at int64) bool {
 	// the worker tells the readers of exemplars.
 	return w.ring != nil && !s.root.cover.open() && !w.closed.Load() &&
 		(s.root.unsampled || s.of().exemplars.all.Load() == nil) &&
-		w.ring.gate.closed(w.ring.gate.slowOf(s.root), s.draw(), time.Duration(s.root.end.Load()-s.start), int(s.errors.Load()), at)
+		w.ring.gate.closed(w.ring.gate.slowOf(s.root), s.draw(), time.Duration(s.root.end.Load()-s.start()), int(s.errors.Load()), at)
 }
 
 func (w *worker) queued() int { return int(w.length.Load()) }
@@ -104,6 +107,8 @@ func (w *worker) run() {
 	timer, late := time.NewTimer(0), time.NewTimer(lateEvery)
 	late.Stop()
 	<-timer.C
+	w.fading = time.NewTimer(0)
+	<-w.fading.C
 	for {
 		select {
 		case <-w.wake:
@@ -121,6 +126,8 @@ func (w *worker) run() {
 			w.wakeIfQueued()
 		case <-late.C:
 			w.finishLater()
+		case <-w.fading.C:
+			w.letGo()
 		case done := <-w.flushes:
 			w.drain()
 			w.finishLater()
@@ -160,7 +167,7 @@ func (w *worker) drain() {
 			next := s.next
 			s.next = nil
 			w.length.Add(-1)
-			if s.revision >= mostAtOnce && now() < s.again && int64(len(w.later)) < w.limit {
+			if s.kept != nil && s.kept.revision >= mostAtOnce && now() < s.kept.again && int64(len(w.later)) < w.limit {
 				w.later = append(w.later, s) // still queued, so that it comes once
 			} else {
 				w.finish(s)
@@ -184,8 +191,7 @@ func (w *worker) finish(s *Session) {
 	// ends in between is taken now and finds nothing to do the second time.
 	s.settled.Store(true)
 	s.queued.Store(false)
-	s.again = now() + int64(lateEvery)
-	first := s.revision == 0
+	first := s.kept == nil
 	ended := s.finished.Swap(nil)
 	if p := s.of(); p != nil {
 		p.exemplars.offer(ended)
@@ -210,15 +216,11 @@ func (w *worker) finish(s *Session) {
 		w.drops.unwanted.add()
 		return
 	}
-	n := 0
-	for r := ended; r != nil; r = r.next {
-		n++
+	if first {
+		s.kept = &kept{}
 	}
-	s.taken = slices.Grow(s.taken, n)
-	for r := ended; r != nil; r = r.next {
-		s.taken = append(s.taken, r)
-	}
-	unlink(ended)
+	s.kept.again = now() + int64(lateEvery)
+	s.kept.take(ended)
 	if err := w.append(s.record()); err != nil {
 		if first {
 			s.forget()
@@ -227,7 +229,24 @@ func (w *worker) finish(s *Session) {
 			w.drops.revisions.Add(1)
 		}
 		w.refused.Do(func() { otel.Handle(err) })
+		return
 	}
+	if s.open() == 0 {
+		w.complete(s)
+	}
+}
+
+// take adds a list of ended spans, and takes it apart.
+func (k *kept) take(ended *Span) {
+	n := 0
+	for r := ended; r != nil; r = r.next {
+		n++
+	}
+	k.taken = slices.Grow(k.taken, n)
+	for r := ended; r != nil; r = r.next {
+		k.taken = append(k.taken, r)
+	}
+	unlink(ended)
 }
 
 // unlink takes a list of ended spans apart: the application may keep one of them, which is not to keep the others.
@@ -241,10 +260,10 @@ func unlink(r *Span) {
 func (w *worker) wants(s *Session) (wanted bool) {
 	wanted = true
 	if w.ring != nil {
-		return w.ring.wants(s.draw(), s.rootName(), time.Duration(s.end.Load()-s.start), int(s.errors.Load()))
+		return w.ring.wants(s.draw(), s.rootName(), time.Duration(s.end.Load()-s.start()), int(s.errors.Load()))
 	}
 	defer func() { _ = recover() }()
-	return w.chooser.Wants(s.rootName(), time.Duration(s.end.Load()-s.start), int(s.errors.Load()))
+	return w.chooser.Wants(s.rootName(), time.Duration(s.end.Load()-s.start()), int(s.errors.Load()))
 }
 
 // append gives a record to the store. A panic is an error as any other: the goroutine is ours, so the application

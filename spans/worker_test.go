@@ -453,6 +453,57 @@ func TestSessionWithoutRecordKeepsNoSpans(t *testing.T) {
 	}
 }
 
+// TestCompleteSessionLetsSpansGo has work that goes on in a request's context, as background goroutines do, after the request's record.
+func TestCompleteSessionLetsSpansGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hook := &weakly{}
+		tp := wrapSDK(t, spans.WithStore(&mapStore{}), spans.WithHook(hook))
+		tr := tp.Tracer("")
+		ctx, root := tr.Start(t.Context(), "root")
+		child := func() {
+			_, s := tr.Start(ctx, "child")
+			s.End()
+		}
+		left := func() (n int) {
+			synctest.Wait()
+			runtime.GC()
+			runtime.GC()
+			for _, r := range hook.regions {
+				if r.Value() != nil {
+					n++
+				}
+			}
+			return n
+		}
+		for range 20 {
+			child()
+		}
+		root.End()
+		time.Sleep(50 * time.Second)
+		child() // late, and in the record
+		time.Sleep(50 * time.Second)
+		if n := left(); n != 22 {
+			t.Errorf("%d spans are kept 50 s after the last one, want all 22", n)
+		}
+		if n := len(stored(t, tp)[0].Spans); n != 22 {
+			t.Errorf("%d spans are in the record, want 22", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := left(); n > 2 {
+			t.Errorf("%d spans are kept minutes after the last one, want the one in the context, and the last at most", n)
+		}
+		child()
+		time.Sleep(10 * time.Second)
+		if n := tp.Dropped().Revisions; n != 1 {
+			t.Errorf("Dropped().Revisions = %d after a child that began too late, want 1", n)
+		}
+		if n := len(stored(t, tp)[0].Spans); n != 22 {
+			t.Errorf("%d spans are in the record after a child that began too late, want 22 still", n)
+		}
+		runtime.KeepAlive(ctx)
+	})
+}
+
 func TestExportedSpansDoNotDependOnTheStore(t *testing.T) {
 	store, appending, release := blockingStore()
 	sdk, ended := newRecorded()

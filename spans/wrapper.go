@@ -1,6 +1,8 @@
 package spans
 
 import (
+	"unsafe"
+
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -17,6 +19,16 @@ type recordingSpan struct {
 type plainSpan struct {
 	trace.Span
 	live Span
+}
+
+// inner returns the span that is wrapped. It stands where the record is: in the record itself it would be there twice.
+func (r *Span) inner() trace.Span {
+	if r.recorded {
+		const back = -int(unsafe.Offsetof(recordingSpan{}.live))
+		return (*recordingSpan)(unsafe.Add(unsafe.Pointer(r), back)).ReadWriteSpan
+	}
+	const back = -int(unsafe.Offsetof(plainSpan{}.live))
+	return (*plainSpan)(unsafe.Add(unsafe.Pointer(r), back)).Span
 }
 
 // recordingRoot and plainRoot are local roots. The session lies in the same allocation.

@@ -9,6 +9,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // planJSON answers GET, PUT and DELETE /api/v1/causal/plan.
@@ -66,7 +67,7 @@ func (h *Handler) replacePlan(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.config.signed {
-		if err := remote.Verify(doc, []byte(r.Header.Get(remote.HeaderSignature)), h.config.keys...); err != nil {
+		if err := remote.Verify(doc, []byte(r.Header.Get(naming.HeaderSignature)), h.config.keys...); err != nil {
 			h.rejectPlan(w, http.StatusForbidden, err)
 			return
 		}

@@ -20,7 +20,7 @@ const (
 	profileRest = 20
 )
 
-// A profileCache computes the profile once for all who ask at about the same time. The
+// A profileCache computes the profile once for concurrent requests. The
 // zero value is ready for use.
 type profileCache struct {
 	mu    sync.Mutex // held while computing: the second request waits for the first

@@ -17,6 +17,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func testPlan(id string) string {
@@ -34,7 +36,7 @@ func testProfile() profile.Profile {
 			Region: profile.Region{Scope: "sql", Name: "UPDATE stock"}, Progress: "POST /checkout", BasePeriod: time.Millisecond,
 			Effects: []profile.Effect{
 				{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12, ThroughputGain: 1/0.9 - 1, Samples: 2, Reductions: []float64{0.09, 0.11}},
-				{Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldIterations, Count: 2, Need: 5}},
+				{Speedup: 0.5, Withheld: profile.Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}},
 			},
 		}},
 	}
@@ -269,7 +271,7 @@ func TestPlanSigned(t *testing.T) {
 	const path = "/api/v1/causal/plan"
 	plan := testPlan("x")
 	signed := func(document string) func(*http.Request) {
-		return header(remote.HeaderSignature, strings.TrimSpace(string(remote.Sign([]byte(document), private))))
+		return header(naming.HeaderSignature, strings.TrimSpace(string(remote.Sign([]byte(document), private))))
 	}
 	for want, opt := range map[string]func(*http.Request){
 		"none: must be there, since a public key is set": func(*http.Request) {},

@@ -85,7 +85,7 @@ func (h *Handler) sampleHighRate(r *http.Request, d time.Duration) (*stacks.Reco
 	stats := p.Stats()
 	return &stacks.Recording{
 		Start: start, Duration: stats.Elapsed, Hz: int(time.Second / stats.Period), CPU: stats.CPU, Lost: int64(stats.Lost),
-		Origin:  stacks.ThisProcess(h.service),
+		Origin:  h.origin(),
 		Regions: []stacks.RegionTree{{Tree: p.Tree()}},
 	}, nil
 }

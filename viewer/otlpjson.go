@@ -14,6 +14,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/otlpattr"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -65,7 +66,7 @@ func putSpan(dst ptrace.Span, s *spans.SpanRecord, start time.Time) {
 		dst.SetFlags(uint32(trace.FlagsSampled))
 	}
 	if s.Delay > 0 { // which a span that was not sampled does not tell itself
-		dst.Attributes().PutInt(string(spans.DelayKey), int64(s.Delay))
+		dst.Attributes().PutInt(string(naming.DelayKey), int64(s.Delay))
 	}
 	dst.Status().SetMessage(otlpattr.UTF8(s.StatusText))
 	switch s.Status {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -53,7 +54,7 @@ func TestSessionAsOTLP(t *testing.T) {
 	checkEqual(t, "times", []any{child.StartTimestamp().AsTime(), child.EndTimestamp().AsTime()},
 		[]any{start.Add(500 * time.Microsecond), start.Add(3500 * time.Microsecond)})
 	if diff := cmp.Diff(map[string]any{
-		"db.query.text": "SELECT <b>", "big": int64(1 << 60), "hit": true, "parts": []any{0.5, 1.0}, string(spans.DelayKey): int64(1000),
+		"db.query.text": "SELECT <b>", "big": int64(1 << 60), "hit": true, "parts": []any{0.5, 1.0}, string(naming.DelayKey): int64(1000),
 	}, child.Attributes().AsRaw()); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}

@@ -48,7 +48,7 @@ func (h *Handler) checkPlan(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := h.causal.Status()
-	caps := explain.Caps{Limits: status.Caps, Breaker: status.BreakerCaps}
+	caps := explain.Caps{Limits: status.Caps, Breaker: status.BreakerCaps, Allowed: status.Allowed}
 	if caps.Limits == (plan.Limits{}) { // no experiments are allowed: as if they were, with the usual caps
 		caps.Limits = plan.DefaultLimits()
 	}
@@ -61,7 +61,7 @@ func (h *Handler) checkPlan(w http.ResponseWriter, r *http.Request) {
 }
 
 // causalTimeline answers GET /api/v1/causal/experiments: the latest experiments, at most
-// [causal.MaxExperiments].
+// as many as a [causal.Timeline] has.
 func (h *Handler) causalTimeline(w http.ResponseWriter, _ *http.Request) {
 	if h.withCausal(w) {
 		writeJSON(w, http.StatusOK, h.causal.Timeline())

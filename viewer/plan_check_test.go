@@ -88,7 +88,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		line.Progress = append(line.Progress, plan.ProgressPoint{Span: name, Type: plan.TypeThroughput})
 		values[i] = 23*time.Hour + 59*time.Minute + 59*time.Second + 999999999
 	}
-	for i := range causal.MaxExperiments {
+	for i := range 500 { // the most that a timeline has
 		line.Experiments = append(line.Experiments, causal.Experiment{
 			At: time.Hour, Settled: time.Minute, Took: 10 * time.Minute, Speedup: 0.25, Region: i % 64, Delay: time.Hour, Values: values,
 			Rejected: "something else has happened: the experiments without delay before and after it differ too much",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 const (
@@ -76,7 +77,7 @@ func notRecorded(w http.ResponseWriter, r *http.Request, err error) {
 
 // recordTrace answers POST /api/v1/causal/trace?duration=3s: it has the program recorded, and answers with the execution trace, for
 // questions that take one; with samples=1 a CPU profile is on meanwhile. It takes what recordNow takes, and the trace
-// has at most 64 MiB. One request at a time is answered, so that no more than one trace is in memory for those who read slowly.
+// has at most 64 MiB. One request at a time is answered, so that no more than one trace is in memory for slow readers.
 func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
 	d, ok := h.mayRecord(w, r)
 	if !ok {
@@ -98,7 +99,7 @@ func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	head := w.Header()
-	head.Set(causal.HeaderMachine, string(machine))
+	head.Set(naming.HeaderMachine, string(machine))
 	head.Set("Content-Type", "application/octet-stream")
 	head.Set("Content-Disposition", `attachment; filename="trace.out"`)
 	head.Set("Content-Length", strconv.Itoa(t.Bytes))

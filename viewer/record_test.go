@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 func TestRecord(t *testing.T) {
@@ -80,7 +81,7 @@ func TestRecordTrace(t *testing.T) {
 		got := ask(t, h, "POST", path+query, "", bearer(testToken))
 		checkEqual(t, "body", got.body, want)
 		checkEqual(t, "length", got.header.Get("Content-Length"), fmt.Sprint(len(want)))
-		if machine := got.header.Get(causal.HeaderMachine); !strings.Contains(machine, `00000,"others_ns":0`) {
+		if machine := got.header.Get(naming.HeaderMachine); !strings.Contains(machine, `00000,"others_ns":0`) {
 			t.Errorf("%s: %q, want processor time", query, machine)
 		}
 	}

@@ -25,7 +25,7 @@ const (
 	reportTimeout = 6 * time.Second
 )
 
-// A reportCache takes one snapshot for all who ask at about the same time. The zero value is ready
+// A reportCache takes one snapshot for concurrent requests. The zero value is ready
 // for use.
 type reportCache struct {
 	mu    sync.Mutex // held while a snapshot is taken: the second request waits for the first

@@ -24,7 +24,7 @@ func (f *fakeSchedule) Snapshot(context.Context) (*schedule.Report, error) {
 	if f.taken++; f.err != nil {
 		return nil, f.err
 	}
-	split := schedule.Split{Running: 3, Runnable: 2, Blocked: map[schedule.Reason]time.Duration{schedule.Sync: 1}}
+	split := schedule.Split{Running: 3, Runnable: 2, Blocked: map[schedule.Reason]time.Duration{"sync": 1}}
 	return &schedule.Report{
 		Taken: testStart, Window: 10 * time.Second, Partial: 4,
 		Regions: []schedule.Region{
@@ -45,7 +45,7 @@ func TestRegionSchedule(t *testing.T) {
 		t.Errorf("schedule %+v, want both regions of the name", got)
 	}
 	got = decode[scheduleJSON](t, ask(t, h, "GET", path+"?scope=http", ""), 200)
-	if len(got.Regions) != 1 || got.Regions[0].Count != 8 || got.Regions[0].Self.Blocked[schedule.Sync] != 1 {
+	if len(got.Regions) != 1 || got.Regions[0].Count != 8 || got.Regions[0].Self.Blocked["sync"] != 1 {
 		t.Errorf("schedule %+v, want the region of scope http", got)
 	}
 	got = decode[scheduleJSON](t, ask(t, h, "GET", "/api/v1/regions/none/schedule", ""), 200)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -117,9 +118,15 @@ func (h *Handler) sessionStacks(w http.ResponseWriter, r *http.Request) {
 	total := tree.Total()
 	name := "session " + id.String()
 	h.writeStacks(w, q, name, &stacks.Recording{
-		Hz: h.stacks.Stats().Hz, CPU: time.Duration(total.Nanos), Origin: stacks.ThisProcess(h.service),
+		Hz: h.stacks.Stats().Hz, CPU: time.Duration(total.Nanos), Origin: h.origin(),
 		Regions: []stacks.RegionTree{{Region: spans.Region{Name: name}, Tree: tree}},
 	})
+}
+
+// origin is that of what is recorded in this process.
+func (h *Handler) origin() stacks.Origin {
+	host, _ := os.Hostname() // there is none, then
+	return stacks.Origin{Service: h.service, Host: host, PID: os.Getpid()}
 }
 
 func (h *Handler) writeStacks(w http.ResponseWriter, q stacksRequest, name string, r *stacks.Recording) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/validate"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -15,9 +16,6 @@ const (
 	mostBooks     = 64 << 20 // bytes
 	mostBooksCore = 0.05     // of one core
 )
-
-// MostRefinements is how many speed-ups a region gets besides the grid.
-const MostRefinements = 4
 
 const (
 	// experimentBytes is what one experiment takes, pointBytes what it keeps of each progress point besides quantiles.
@@ -49,7 +47,7 @@ func (p *Plan) Books(now time.Time) (bytes, core float64) {
 			distributions++
 		}
 	}
-	cells := min(p.mostSelected()*(len(p.Grid.Speedups)+MostRefinements), int(experiments)) + 1
+	cells := min(p.mostSelected()*(len(p.Grid.Speedups)+design.MaxRefinements), int(experiments)) + 1
 	bytes = experiments*float64(size) + float64(cells*distributions*distributionBytes)
 	if p.Mode == profile.ModeOverlap { // dilation goes round without a look at what was measured
 		core = float64(numbers) * judging.Seconds() / (1.5 * each.Seconds()) // a third of the experiments are without delay
@@ -64,12 +62,12 @@ func (p *Plan) mostSelected() (n int) {
 		case r.Auto > 0:
 			n += r.Auto
 		case strings.ContainsAny(r.Span, "*?"):
-			n += MaxRegions
+			n += design.MaxRegions
 		default:
 			n++ // the same name in another scope is one more, which is rare
 		}
 	}
-	return min(n, MaxRegions)
+	return min(n, design.MaxRegions)
 }
 
 // validateBooks refuses what a plan's experiments would cost in the process.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/validate"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -16,11 +17,6 @@ const (
 	MaxBytes = 64 << 10
 	// MaxLife is how far ahead a plan may expire at most.
 	MaxLife = time.Hour
-	// MaxRegions is the number of regions that a plan examines at most.
-	MaxRegions = 64
-	// MaxSpeedup is the largest speed-up in percent that a plan may ask for: dilation
-	// stretches the rest by 1/(1-speedup), five times at this value.
-	MaxSpeedup = 80
 )
 
 // Parse reads a plan document, YAML or JSON, of at most [MaxBytes]. It is strict:
@@ -93,7 +89,7 @@ func (p *Plan) validate(now time.Time) Errors {
 		key := fmt.Sprintf("regions[%d]", i)
 		v.That(r.Span != "" || r.Auto != 0, key, nil, "must have span, or auto")
 		v.That(r.Span == "" || r.Auto == 0, key, nil, "must not have both span and auto")
-		v.That(r.Auto >= 0 && r.Auto <= MaxRegions, key+".auto", r.Auto, "must be in [1, %d]", MaxRegions)
+		v.That(r.Auto >= 0 && r.Auto <= design.MaxRegions, key+".auto", r.Auto, "must be in [1, %d]", design.MaxRegions)
 		v.That(len(r.Span) <= 256 && len(r.Scope) <= 256, key, nil, "patterns must have at most 256 characters")
 	}
 	v.That(len(p.Progress) >= 1 && len(p.Progress) <= 16, "progress", nil, "must have 1 to 16 entries, not %d", len(p.Progress))
@@ -134,7 +130,7 @@ func (p *Plan) validateGrid(v *validate.Errors) {
 	seen := map[float64]bool{}
 	for i, s := range p.Grid.Speedups {
 		at := fmt.Sprintf("grid.speedups[%d]", i)
-		v.That(s >= 0 && s <= MaxSpeedup, at, s, "must be a percentage in [0, %d]", MaxSpeedup)
+		v.That(s >= 0 && s <= design.MaxSpeedup, at, s, "must be a percentage in [0, %d]", design.MaxSpeedup)
 		v.That(!seen[s], at, s, "must not be repeated")
 		seen[s] = true
 		if s > 0 {

@@ -114,7 +114,7 @@ func (r ProgressPoint) Metrics() (metrics []profile.Metric, at []float64) {
 
 // Grid is the set of speed-ups to try.
 type Grid struct {
-	// Speedups in percent, in [0, MaxSpeedup], in documents with or without a percent sign. By default 0, 10, 25, 50.
+	// Speedups in percent, in [0, 80], in documents with or without a percent sign. By default 0, 10, 25, 50.
 	Speedups []float64 `json:"speedups" yaml:"speedups" unit:"percent"`
 	// ZeroWeight is the part of the experiments in which nothing is delayed, in
 	// [0.1, 0.9]. By default 0.4.

@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"math"
-
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
@@ -18,15 +17,8 @@ func (p *Plan) Round(regions int) int {
 			delayed += each
 		}
 	}
-	return delayed + Zeros(p.Mode, delayed, p.Grid.ZeroWeight)
-}
-
-// Zeros returns how many experiments without delay stand beside so many with delay: as many as have that weight in [0.1, 0.9], at least
-// one for two of [profile.ModeOverlap], and one of [profile.ModeDilation].
-func Zeros(mode profile.Mode, delayed int, weight float64) int {
-	zeros := int(math.Round(float64(delayed) * weight / (1 - weight)))
-	if mode == profile.ModeDilation {
-		return max(1, zeros)
+	if p.Mode == profile.ModeDilation {
+		return delayed + design.DilationZeros(delayed, p.Grid.ZeroWeight)
 	}
-	return max((delayed+1)/2, zeros)
+	return delayed + design.OverlapZeros(delayed, p.Grid.ZeroWeight)
 }

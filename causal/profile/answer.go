@@ -32,7 +32,7 @@ func (p Profile) WriteAnswer(w io.Writer, progress string) error {
 	_, _ = fmt.Fprintf(t, "what helps most\t%s\n", a.most())
 	_, _ = fmt.Fprintf(t, "by how much\t%s\n", a.howMuch())
 	_, _ = fmt.Fprintf(t, "what it rests on\t%s\n", a.restsOn())
-	if loop := p.loopAt(a.progress).sentence(); loop != "" {
+	if loop := loopSentence(p.loopAt(a.progress)); loop != "" {
 		_, _ = fmt.Fprintf(t, "how work comes\t%s\n", loop)
 	}
 	_ = t.Flush() // a Builder takes everything
@@ -51,7 +51,7 @@ type answerAt struct {
 	p        *Profile
 	progress string
 	metric   Metric  // throughput, or in an open loop the median latency, if that is known
-	curves   []Curve // the best first; of a region that of the mode to believe first
+	curves   []Curve // the best first; of a region that of the mode to believe first, of those that tell the most
 	rows     []Curve // those of all modes that have a number
 }
 
@@ -64,7 +64,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 		return answerAt{}, fmt.Errorf("%w: progress point %q: must be one of %q", ErrInvalid, progress, points)
 	}
 	a := answerAt{p: p, progress: progress, metric: MetricThroughput}
-	if p.loopAt(progress) == LoopOpen && p.hasLatency(progress) {
+	if p.loopAt(progress) == loopOpen && p.hasLatency(progress) {
 		a.metric = MetricLatencyP50
 	}
 	place := map[question]int{}
@@ -77,7 +77,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 		case !known:
 			place[c.question()] = len(a.curves)
 			a.curves = append(a.curves, c)
-		case len(a.curves[i].measured()) == 0 && len(c.measured()) > 0:
+		case c.tells() > a.curves[i].tells():
 			a.curves[i] = c
 		}
 	}
@@ -102,6 +102,17 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	return a, nil
 }
 
+// tells orders the modes' answers to one question: an experiment that has decided nothing so far does not hide what recordings tell.
+func (c Curve) tells() int {
+	switch c.Verdict {
+	case VerdictWithheld:
+		return 0
+	case VerdictUnclear:
+		return 1
+	}
+	return 2
+}
+
 // busiestProgress returns the progress point to tell about where none is named: one with numbers before others, in an open loop one
 // with latencies, one that the program counts itself before spans, and then that with the most visits in recordings.
 func (p *Profile) busiestProgress(points []string) string {
@@ -120,7 +131,7 @@ func (p *Profile) busiestProgress(points []string) string {
 		if !known[point] {
 			n += 2
 		}
-		switch open := p.loopAt(point) == LoopOpen; {
+		switch open := p.loopAt(point) == loopOpen; {
 		case open && !p.hasLatency(point): // which is the answer there
 			n += 2
 		case !open && spans[point]:

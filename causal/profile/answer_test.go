@@ -21,7 +21,7 @@ func boundedCurve(span, progress string, reductions map[float64]float64, within 
 
 // replayedCurve is one of mode replay whose reductions are known to within two points.
 func replayedCurve(region, progress string, reductions map[float64]float64) Curve {
-	c := NewCurve(ModeReplay, Region{Scope: "shop", Name: region}, progress, MetricThroughput, 2*time.Millisecond)
+	c := newCurve(ModeReplay, Region{Scope: "shop", Name: region}, progress, MetricThroughput, 2*time.Millisecond)
 	for s, r := range reductions {
 		c.Effects = append(c.Effects, Effect{Speedup: s, Reduction: r, StdErr: 0.004, Lo: r - 0.02, Hi: r + 0.02, Samples: 6})
 	}
@@ -106,6 +106,19 @@ what it rests on  nothing
 	p := Profile{Curves: []Curve{replayedCurve("price", "order", nil)}}
 	if err := p.WriteAnswer(&strings.Builder{}, "checkout"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `"order"`) {
 		t.Errorf("of a progress point that is not there: %v", err)
+	}
+}
+
+// TestAnswerPrefersDecided: an experiment that has decided nothing so far does not hide what recordings tell.
+func TestAnswerPrefersDecided(t *testing.T) {
+	vague := replayedCurve("reserve", "order", map[float64]float64{0.25: 0.3})
+	vague.Mode = ModeOverlap
+	vague.Effects[0].Lo, vague.Effects[0].Hi = -0.2, 0.8
+	p := Profile{Recorded: recorded("order"), Curves: []Curve{vague, replayedCurve("reserve", "order", map[float64]float64{0.25: 0.2})}}
+	p.Finish()
+	var out strings.Builder
+	if err := p.WriteAnswer(&out, ""); err != nil || !strings.Contains(out.String(), "20.0 % less time each (18.0 to 22.0 %)") {
+		t.Errorf("%v\n%s", err, &out)
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *Recorded) conditions() (notes []string) {
 }
 
 // loopAt returns how work comes to a progress point, "" where that is not known.
-func (p *Profile) loopAt(progress string) Loop {
+func (p *Profile) loopAt(progress string) string {
 	if p.Recorded != nil {
 		for _, x := range p.Recorded.Progress {
 			if x.Progress == progress {
@@ -45,12 +45,12 @@ func (p *Profile) loopAt(progress string) Loop {
 	return ""
 }
 
-// sentence says what a loop means for the answers.
-func (l Loop) sentence() string {
-	switch l {
-	case LoopOpen:
+// loopSentence says what a loop means for the answers.
+func loopSentence(loop string) string {
+	switch loop {
+	case loopOpen:
 		return "in an open loop, at times that do not depend on how fast the program is: latency can change, throughput cannot"
-	case LoopClosed:
+	case loopClosed:
 		return "in a closed loop: each client sends its next request when the last one is answered, so that throughput changes as well as latency"
 	}
 	return ""

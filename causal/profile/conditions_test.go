@@ -13,7 +13,7 @@ import (
 func openProfile() Profile {
 	p := Profile{Recorded: &Recorded{
 		Windows: 5, Length: 10 * time.Second, CPU: 8 * time.Second, Others: 5 * time.Second, Stolen: 40 * time.Millisecond, Starved: 0.25, Stalled: 400 * time.Millisecond,
-		Progress: []RecordedProgress{{Progress: "done", Visits: 900, Windows: 5, Loop: LoopOpen}, {Progress: "request", Visits: 900, Windows: 5, Loop: LoopOpen}},
+		Progress: []RecordedProgress{{Progress: "done", Visits: 900, Windows: 5, Loop: loopOpen}, {Progress: "request", Visits: 900, Windows: 5, Loop: loopOpen}},
 	}}
 	for _, progress := range []string{"done", "request"} {
 		p.Curves = append(p.Curves, replayedCurve("query", progress, map[float64]float64{0.25: 0}))
@@ -65,12 +65,12 @@ func TestConditionsSaved(t *testing.T) {
 		t.Errorf("Recorded (-saved +read):\n%s", diff)
 	}
 	other := openProfile()
-	other.Recorded.Windows, other.Recorded.Starved, other.Recorded.Progress[0].Loop = 15, 0.05, LoopClosed
+	other.Recorded.Windows, other.Recorded.Starved, other.Recorded.Progress[0].Loop = 15, 0.05, loopClosed
 	m := Merge(p, other).Recorded
 	if m.CPU != 16*time.Second || m.Stalled != 800*time.Millisecond || m.Starved < 0.0999 || m.Starved > 0.1001 {
 		t.Errorf("merged %+v, want the sums, and 10 %% starved", m)
 	}
-	if m.Progress[0].Loop != "" || m.Progress[1].Loop != LoopOpen {
+	if m.Progress[0].Loop != "" || m.Progress[1].Loop != loopOpen {
 		t.Errorf("merged loops %q and %q, want none where they differ, and open", m.Progress[0].Loop, m.Progress[1].Loop)
 	}
 	for _, bad := range []string{`"starved": 1.5`, `"stolen_ns": -3`} {

@@ -5,6 +5,6 @@
 // [Effect] that may be wrong has no number, and says why in Withheld. Package causal makes profiles, by experiments in the
 // running program, and from recordings of it, which package replay simulates; [Merge] puts several together.
 //
-// A profile is written as a table, as JSON, which [Read] reads, as SVG, as an input of Coz's viewer, and by a [Producer] as
+// A profile is written as a table, as JSON, which [Read] reads, as SVG, as an input of Coz's viewer, and by [NewProducer] as
 // OpenTelemetry metrics. Its values must not be changed while others read it.
 package profile

@@ -4,25 +4,22 @@ import (
 	"fmt"
 
 	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // fewSamples are too few to see that a distribution is not a normal one.
 const fewSamples = 6
-
-// ModelError is what no number of samples takes away: what the models leave out, such as wake-ups that
-// are sooner or later in the faster program, and what observing costs. make accuracy finds it.
-const ModelError = 0.01
 
 // NewEffect turns samples, pseudo-values of the reduction in the order of time, into one number, or says why there
 // is none. Doubts are warnings about it.
 func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	e := Effect{Speedup: speedup, Samples: len(samples), Reductions: stats.Thinned(samples)}
 	if len(samples) < stats.LeastSamples {
-		e.Withheld = Withheld{Code: WithheldIterations, Count: int64(len(samples)), Need: stats.LeastSamples}
+		e.Withheld = Withheld{Code: withheldcode.Iterations, Count: int64(len(samples)), Need: stats.LeastSamples}
 		return e
 	}
 	s := stats.Summarize(samples)
-	e.Reduction, e.StdErr, e.Lo, e.Hi = s.Mean, s.StdErr, s.Lo-ModelError, s.Hi+ModelError
+	e.Reduction, e.StdErr, e.Lo, e.Hi = s.Mean, s.StdErr, s.Lo-stats.ModelError, s.Hi+stats.ModelError
 	e.ThroughputGain = stats.Gain(s.Mean)
 	e.Outliers = s.Outliers
 	if s.Alike {

@@ -8,14 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestEffect(t *testing.T) {
-	want := Effect{Speedup: 0.25, Samples: 2, Withheld: Withheld{Code: WithheldIterations, Count: 2, Need: 5}, Reductions: []float64{0.1, 0.1}}
+	want := Effect{Speedup: 0.25, Samples: 2, Withheld: Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}, Reductions: []float64{0.1, 0.1}}
 	if diff := cmp.Diff(want, NewEffect(0.25, []float64{0.1, 0.1}, nil)); diff != "" {
 		t.Errorf("effect of two values differs, -want +got:\n%s", diff)
 	}
-	want = Effect{Speedup: 0.25, Samples: 6, Reduction: 0.2, Lo: 0.2 - ModelError, Hi: 0.2 + ModelError, ThroughputGain: 0.25, Reductions: []float64{.2, .2, .2, .2, .2, .2}}
+	want = Effect{Speedup: 0.25, Samples: 6, Reduction: 0.2, Lo: 0.2 - stats.ModelError, Hi: 0.2 + stats.ModelError, ThroughputGain: 0.25, Reductions: []float64{.2, .2, .2, .2, .2, .2}}
 	if diff := cmp.Diff(want, NewEffect(0.25, []float64{.2, .2, .2, .2, .2, .2}, nil), cmpopts.EquateApprox(0, 1e-6)); diff != "" {
 		t.Errorf("effect of six values differs, -want +got:\n%s", diff)
 	}

@@ -30,7 +30,7 @@ func TestPValueOfCurve(t *testing.T) {
 	const curves = 400
 	claimed := 0
 	for range curves {
-		c := NewCurve(ModeOverlap, Region{Name: "a"}, "done", MetricThroughput, 1)
+		c := newCurve(ModeOverlap, Region{Name: "a"}, "done", MetricThroughput, 1)
 		for _, s := range []float64{0.1, 0.25, 0.5} {
 			samples := make([]float64, 30)
 			for i := range samples {
@@ -63,7 +63,7 @@ func TestRegionsWithoutEffect(t *testing.T) {
 			for i := range samples {
 				samples[i] = 0.05 * rng.NormFloat64()
 			}
-			c := NewCurve(ModeOverlap, Region{Name: string(rune('A' + r))}, "done", MetricThroughput, 1)
+			c := newCurve(ModeOverlap, Region{Name: string(rune('A' + r))}, "done", MetricThroughput, 1)
 			c.Effects = []Effect{NewEffect(0.5, samples, nil)}
 			p.Curves = append(p.Curves, c)
 		}

@@ -116,7 +116,7 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 				bySpeedup[e.Speedup] = append(bySpeedup[e.Speedup], e)
 			}
 		}
-		c := NewCurve(first.Mode, first.Region, first.Progress, first.Metric, 0)
+		c := Curve{Mode: first.Mode, Region: first.Region, Progress: first.Progress, Metric: first.Metric}
 		if len(periods) > 0 {
 			c.BasePeriod = time.Duration(stats.Median(periods))
 		}

@@ -19,7 +19,7 @@ import (
 
 // runOf is the profile of a run in which speeding "a" up by a half gave so much.
 func runOf(day int, samples ...float64) Profile {
-	c := NewCurve(ModeOverlap, Region{Name: "a"}, "done", MetricThroughput, time.Duration(day)*time.Millisecond)
+	c := newCurve(ModeOverlap, Region{Name: "a"}, "done", MetricThroughput, time.Duration(day)*time.Millisecond)
 	c.Effects = []Effect{NewEffect(0.5, samples, nil)}
 	p := Profile{
 		Mode: ModeOverlap, PlanID: "p", PlanHash: "h", Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC),
@@ -200,7 +200,7 @@ func FuzzRead(f *testing.F) {
 			if bytes.Contains(render(&testing.T{}, p.WriteSVG), []byte("NaN")) {
 				t.Fatal("the picture has coordinates that are no numbers")
 			}
-			if _, err := Read(&b); err != nil && b.Len() < MaxBytes {
+			if _, err := Read(&b); err != nil && b.Len() < maxBytes {
 				t.Fatalf("read again: %v", err)
 			}
 		}

@@ -10,12 +10,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// ScopeName is the instrumentation scope of the metrics that a [Producer] makes.
-const ScopeName = "github.com/otelprof/otelprof/causal"
-
-// The names of the metrics that a [Producer] makes, and of their attributes.
+// The names of the metrics that a producer makes, and of their attributes.
 const (
 	progressMetric      = "otelprof.causal.progress"       // counter, {visit}
 	effectiveTimeMetric = "otelprof.causal.effective_time" // counter, s
@@ -30,11 +29,6 @@ const (
 	pointKey   = attribute.Key("otelprof.causal.progress_point")
 	// metricKey is of effects only.
 	metricKey = attribute.Key("otelprof.causal.metric")
-	// PlanHashKey is left out where there is no plan, as for recordings.
-	PlanHashKey = attribute.Key("otelprof.causal.plan_hash")
-
-	regionNameKey  = attribute.Key("otelprof.region.name")
-	regionScopeKey = attribute.Key("otelprof.region.scope")
 )
 
 const (
@@ -44,13 +38,8 @@ const (
 	mostPoints = 2000
 )
 
-var _ sdkmetric.Producer = (*Producer)(nil)
-
-// A Producer gives metric readers the results of experiments and of recordings. Its sums
-// are cumulative, since the profile was started, also for readers that prefer delta temporality. Any
-// number of readers can share it. A collection costs what the profile does, and a
-// millisecond for the most points that there are if the profile is the one before.
-type Producer struct {
+// A producer gives metric readers the results of experiments and of recordings.
+type producer struct {
 	profile func() Profile
 
 	mu      sync.Mutex
@@ -58,13 +47,15 @@ type Producer struct {
 	metrics []metricdata.Metrics
 }
 
-// NewProducer returns a producer of what profile returns, such as [Controller.Latest]; give it
-// to sdkmetric.WithProducer.
-func NewProducer(profile func() Profile) *Producer { return &Producer{profile: profile} }
+// NewProducer returns what gives metric readers, by sdkmetric.WithProducer, the results of experiments and of recordings: what
+// profile returns, such as that of causal.Controller.Latest. Sums are cumulative, since the profile was started, also for
+// readers that prefer delta temporality. Any number of readers can share it. A collection costs what the profile does, and a
+// millisecond for the most points that there are if the profile is the one before.
+func NewProducer(profile func() Profile) sdkmetric.Producer { return &producer{profile: profile} }
 
 // Produce implements sdkmetric.Producer. It never returns an error, which would make the
 // reader drop the metrics of all producers.
-func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	profile := p.profile()
 	end := time.Now()
 	p.mu.Lock()
@@ -77,7 +68,7 @@ func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		return nil, nil
 	}
 	metrics = at(end, metrics)
-	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: ScopeName}, Metrics: metrics}}, nil
+	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: naming.CausalScope}, Metrics: metrics}}, nil
 }
 
 // same reports whether two profiles have the same curves and tallies: those of the same memory.
@@ -184,10 +175,10 @@ func (p Profile) gauges(end time.Time) []metricdata.Metrics {
 func (p Profile) attributes(mode Mode, region Region, progress string, speedup float64, more ...attribute.KeyValue) attribute.Set {
 	all := append(more, modeKey.String(string(mode)), pointKey.String(progress), speedupKey.Float64(speedup))
 	if region != (Region{}) {
-		all = append(all, regionNameKey.String(region.Name), regionScopeKey.String(region.Scope))
+		all = append(all, naming.RegionNameKey.String(region.Name), naming.RegionScopeKey.String(region.Scope))
 	}
 	if p.PlanHash != "" && mode.Delays() {
-		all = append(all, PlanHashKey.String(p.PlanHash))
+		all = append(all, naming.PlanHashKey.String(p.PlanHash))
 	}
 	return attribute.NewSet(all...)
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -32,15 +33,15 @@ func TestProducer(t *testing.T) {
 	if err := reader.Collect(context.Background(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.ScopeMetrics) != 1 || got.ScopeMetrics[0].Scope.Name != ScopeName {
-		t.Fatalf("%d scopes, want %s", len(got.ScopeMetrics), ScopeName)
+	if len(got.ScopeMetrics) != 1 || got.ScopeMetrics[0].Scope.Name != naming.CausalScope {
+		t.Fatalf("%d scopes, want %s", len(got.ScopeMetrics), naming.CausalScope)
 	}
 	byName := map[string]metricdata.Metrics{}
 	for _, m := range got.ScopeMetrics[0].Metrics {
 		byName[m.Name] = m
 	}
-	base := attribute.NewSet(modeKey.String("overlap"), pointKey.String("checkout"), speedupKey.Float64(0), PlanHashKey.String("0123"))
-	cell := attribute.NewSet(modeKey.String("overlap"), pointKey.String("checkout"), speedupKey.Float64(0.5), PlanHashKey.String("0123"),
+	base := attribute.NewSet(modeKey.String("overlap"), pointKey.String("checkout"), speedupKey.Float64(0), naming.PlanHashKey.String("0123"))
+	cell := attribute.NewSet(modeKey.String("overlap"), pointKey.String("checkout"), speedupKey.Float64(0.5), naming.PlanHashKey.String("0123"),
 		attribute.String("otelprof.region.name", "price"), attribute.String("otelprof.region.scope", "shop"))
 	sum := func(name, unit string, x, y float64) {
 		t.Helper()
@@ -77,7 +78,7 @@ func TestProducer(t *testing.T) {
 		for _, point := range gauge.DataPoints {
 			have = append(have, point.Value)
 			mode, _ := point.Attributes.Value(modeKey)
-			if _, has := point.Attributes.Value(PlanHashKey); has == (mode.AsString() == string(ModeReplay)) {
+			if _, has := point.Attributes.Value(naming.PlanHashKey); has == (mode.AsString() == string(ModeReplay)) {
 				t.Errorf("%s: attributes %v: a plan's hash belongs to experiments", name, point.Attributes.ToSlice())
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// API is the value of a saved profile's key "api" that this version reads and writes.
-const API = "causal-profile/v1"
+// api is the value of a saved profile's key "api" that this version reads and writes.
+const api = "causal-profile/v1"
 
 // A Region is what a curve is about: the spans of one scope and name, a region of runtime/trace, or a function.
 type Region struct {
@@ -159,14 +159,10 @@ type Recorded struct {
 	Progress []RecordedProgress `json:"progress,omitempty"`
 }
 
-// A Loop says how work comes to a progress point.
-type Loop string
-
-// The loops. In an open one work comes at times that do not depend on how fast the program is: what is faster shows in
-// latencies, and throughput stays. In a closed one a client sends its next request some time after the answer.
+// How work comes to a progress point.
 const (
-	LoopOpen   Loop = "open"
-	LoopClosed Loop = "closed"
+	loopOpen   = "open"
+	loopClosed = "closed"
 )
 
 // RecordedProgress is what the curves of one progress point rest on.
@@ -178,8 +174,10 @@ type RecordedProgress struct {
 	Windows int `json:"windows"`
 	// Deviation is by which part of the time between visits it missed that in these, in the median.
 	Deviation float64 `json:"deviation"`
-	// Loop is how work comes there, "" where that is not known.
-	Loop Loop `json:"loop,omitempty"`
+	// Loop is how work comes there, "" where that is not known. In an "open" loop it comes at times that do not depend on how fast
+	// the program is: what is faster shows in latencies, and throughput stays. In a "closed" one a client sends its next request
+	// some time after the answer.
+	Loop string `json:"loop,omitempty"`
 }
 
 // Waiting is for how long goroutines waited in what was measured, by whether it is known which
@@ -209,17 +207,11 @@ type Tally struct {
 	Latency *otelhdr.Snapshot `json:"-"`
 }
 
-// NewCurve returns a curve that has no effects yet. Base is the period or latency with
-// nothing changed.
-func NewCurve(mode Mode, region Region, progress string, metric Metric, base time.Duration) Curve {
-	return Curve{Mode: mode, Region: region, Progress: progress, Metric: metric, BasePeriod: base}
-}
-
 // MarshalJSON adds the key "api".
 func (p Profile) MarshalJSON() ([]byte, error) {
 	type plain Profile // without this method
 	return json.Marshal(struct {
 		API string `json:"api"`
 		plain
-	}{API, plain(p)})
+	}{api, plain(p)})
 }

@@ -18,10 +18,16 @@ import (
 
 	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/internal/testutil/golden"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // hostile is a span name that each format must escape.
 const hostile = "GET <script>&\"'\t\nx=\x00\xff"
+
+// newCurve returns a curve that has no effects yet.
+func newCurve(mode Mode, region Region, progress string, metric Metric, base time.Duration) Curve {
+	return Curve{Mode: mode, Region: region, Progress: progress, Metric: metric, BasePeriod: base}
+}
 
 func sampleProfile() Profile {
 	started := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -42,14 +48,14 @@ func sampleProfile() Profile {
 				Region: Region{Name: hostile}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
 				Effects: []Effect{
 					{Speedup: 0.1, Reduction: -0.01, StdErr: 0.02, Lo: -0.05, Hi: 0.03, ThroughputGain: stats.Gain(-0.01), Samples: 5, Warnings: []string{"the interval assumes a normal distribution: fewer than 6 iterations that are no outliers"}},
-					{Speedup: 0.125, Samples: 2, Withheld: Withheld{Code: WithheldIterations, Count: 2, Need: 5}},
-					{Speedup: 0.5, Samples: 2, Withheld: Withheld{Code: WithheldIterations, Count: 2, Need: 5}},
+					{Speedup: 0.125, Samples: 2, Withheld: Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}},
+					{Speedup: 0.5, Samples: 2, Withheld: Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}},
 				},
 			},
 			{
 				Region: Region{Scope: "shop", Name: "audit"}, Progress: "checkout", BasePeriod: 20 * time.Millisecond,
 				Effects: []Effect{
-					{Speedup: 0.1, Samples: 0, Withheld: Withheld{Code: WithheldIterations, Need: 5}},
+					{Speedup: 0.1, Samples: 0, Withheld: Withheld{Code: withheldcode.Iterations, Need: 5}},
 				},
 			},
 		},
@@ -70,12 +76,12 @@ func bothModes() Profile {
 	for i := range p.Curves {
 		p.Curves[i].Mode = ModeOverlap
 	}
-	price := NewCurve(ModeReplay, Region{Scope: "shop", Name: "price"}, "checkout", MetricThroughput, 20*time.Millisecond)
+	price := newCurve(ModeReplay, Region{Scope: "shop", Name: "price"}, "checkout", MetricThroughput, 20*time.Millisecond)
 	price.Effects = []Effect{
 		{Speedup: 0.1, Reduction: 0.061, Lo: 0.058, Hi: 0.064, ThroughputGain: stats.Gain(0.061), Samples: 40},
 		{Speedup: 0.5, Reduction: 0.45, Lo: 0.44, Hi: 0.46, ThroughputGain: stats.Gain(0.45), Samples: 40},
 	}
-	latency := NewCurve(ModeReplay, price.Region, "checkout", MetricLatencyP99, 80*time.Millisecond)
+	latency := newCurve(ModeReplay, price.Region, "checkout", MetricLatencyP99, 80*time.Millisecond)
 	latency.Effects = []Effect{{Speedup: 0.25, Reduction: 0.2, Lo: 0.15, Hi: 0.26, Samples: 12}}
 	p.Curves = append(p.Curves, price, latency)
 	p.Finish()
@@ -123,7 +129,7 @@ func TestProfileOfReplay(t *testing.T) {
 	p := bothModes()
 	p.Curves = slices.DeleteFunc(p.Curves, func(c Curve) bool { return c.Mode == ModeReplay })
 	price := p.Curves[0]
-	replay := NewCurve(ModeReplay, price.Region, price.Progress, price.Metric, price.BasePeriod)
+	replay := newCurve(ModeReplay, price.Region, price.Progress, price.Metric, price.BasePeriod)
 	for _, speedup := range []float64{0.1, 0.5} {
 		replay.Effects = append(replay.Effects, Effect{
 			Speedup: speedup, Reduction: 0.6 * speedup, Lo: 0.58 * speedup, Hi: 0.62 * speedup, Samples: 5,

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// MaxBytes is the size of the largest profile that [Read] reads.
-	MaxBytes = 64 << 20
+	// maxBytes is the size of the largest profile that [Read] reads.
+	maxBytes = 64 << 20
 	// maxCurves bounds what has to be compared with each other.
 	maxCurves = 20000
 	// mostReduction bounds the absolute value of reductions, beyond all that can be measured.
@@ -24,15 +24,15 @@ const (
 var ErrInvalid = errors.New("causal: profile")
 
 // Read reads a profile as [Profile.WriteJSON] and the viewer write it, of at most
-// [MaxBytes]. It checks all values and derives order, slopes and verdicts anew. Keys
+// 64 MiB. It checks all values and derives order, slopes and verdicts anew. Keys
 // that it does not know are left out. Errors wrap [ErrInvalid], but for those of r.
 func Read(r io.Reader) (Profile, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return Profile{}, err
 	}
-	if len(text) > MaxBytes {
-		return Profile{}, fmt.Errorf("%w: must have at most %d bytes", ErrInvalid, MaxBytes)
+	if len(text) > maxBytes {
+		return Profile{}, fmt.Errorf("%w: must have at most %d bytes", ErrInvalid, maxBytes)
 	}
 	var head struct {
 		API *string `json:"api"`
@@ -43,8 +43,8 @@ func Read(r io.Reader) (Profile, error) {
 	switch {
 	case head.API == nil:
 		return Profile{}, fmt.Errorf("%w: it has no key api: must be one saved by this program", ErrInvalid)
-	case *head.API != API:
-		return Profile{}, fmt.Errorf("%w: api %q: must be %q", ErrInvalid, *head.API, API)
+	case *head.API != api:
+		return Profile{}, fmt.Errorf("%w: api %q: must be %q", ErrInvalid, *head.API, api)
 	}
 	var p Profile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -102,7 +102,7 @@ func (p *Profile) validate() error {
 			}
 			key := fmt.Sprintf("recorded.progress[%d]", i)
 			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0 && x.Deviation <= 1, key, nil, "must be in range")
-			v.That(x.Loop == "" || x.Loop == LoopOpen || x.Loop == LoopClosed, key+".loop", x.Loop, "must be %q or %q", LoopOpen, LoopClosed)
+			v.That(x.Loop == "" || x.Loop == loopOpen || x.Loop == loopClosed, key+".loop", x.Loop, "must be %q or %q", loopOpen, loopClosed)
 		}
 	}
 	for i, w := range p.Waiting {

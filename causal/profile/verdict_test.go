@@ -9,7 +9,7 @@ import (
 
 // answer is a curve of effects that are known to within so much.
 func answer(mode Mode, within float64, reductions map[float64]float64) Curve {
-	c := NewCurve(mode, Region{Name: "a"}, "done", MetricThroughput, 1)
+	c := newCurve(mode, Region{Name: "a"}, "done", MetricThroughput, 1)
 	for s, r := range reductions {
 		c.Effects = append(c.Effects, Effect{Speedup: s, Reduction: r, Lo: r - within, Hi: r + within, Samples: 20})
 	}

@@ -3,45 +3,47 @@ package profile
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
-// A WithheldCode names a reason why there is no number.
+// A WithheldCode names a reason why there is no number. Later versions may have further ones. Each has parameters, which are
+// fields of [Withheld]:
+//
+//	few_iterations   Count were measured, Need are needed; Measured
+//	started_as       spans of the region start as Name, and get their name later
+//	no_spans         no span of the region ended in the experiments
+//	few_spans        Count of them ended in Of experiments, Need in each are needed
+//	spans_elsewhere  of Elapsed the region's spans took Took, and experiments saw Saved
+//	other_path       Part of the visits came from other spans than without delay
+//	calls_itself     the process called itself Count times for Of visits
+//	waits_before     Count of Of requests waited for others before their first spans
+//	unknown_waits    Part of the waiting in the warm-up was for unknown goroutines
+//	saturated        processors were short for Part of the time
+//	throttled        a quota took Part of the processor time
+//	stolen           the host of the virtual machine took Part of it
+//	not_inserted     Part of the delays could be inserted
+//	owed             Part of the delays was still owed at the end
+//	stretched        the period grew by Part, above 1, of what all spans were stretched by
+//	unattributed     of Part of the waiting it is not known what ended it
+//	self_check       Count of Of intervals without delay leave out zero
+//	few_windows      Count recorded windows were simulated, Need are needed
+//	deviation        simulated with nothing changed, it is off by more than Part
+//	stuck            simulated, nothing could go on
+//	few_visits       too few visits of the progress point in recordings
+//	slower           simulated with a region faster, the program became much slower
+//	starved          goroutines had no processor for most of the time
+//	choices          select statements, deadlines and pauses decide, without example in the recordings
+//	conditions       condition variables, of which recordings do not tell enough
+//	no_bounds        the bounds of the effect are not among the metrics
+//	other            Text has it: a reason that has no code, or had none when it was saved
 type WithheldCode string
-
-// The reasons, each with the parameters of [Withheld] that belong to it.
-const (
-	WithheldIterations   WithheldCode = "few_iterations"  // Count were measured, Need are needed; Measured
-	WithheldStartedAs    WithheldCode = "started_as"      // spans of the region start as Name, and get their name later
-	WithheldNoSpans      WithheldCode = "no_spans"        // no span of the region ended in the experiments
-	WithheldFewSpans     WithheldCode = "few_spans"       // Count of them ended in Of experiments, Need in each are needed
-	WithheldElsewhere    WithheldCode = "spans_elsewhere" // of Elapsed the region's spans took Took, and experiments saw Saved
-	WithheldOtherPath    WithheldCode = "other_path"      // Part of the visits came from other spans than without delay
-	WithheldCallsItself  WithheldCode = "calls_itself"    // the process called itself Count times for Of visits
-	WithheldWaitsBefore  WithheldCode = "waits_before"    // Count of Of requests waited for others before their first spans
-	WithheldUnknownWaits WithheldCode = "unknown_waits"   // Part of the waiting in the warm-up was for unknown goroutines
-	WithheldSaturated    WithheldCode = "saturated"       // processors were short for Part of the time
-	WithheldNotInserted  WithheldCode = "not_inserted"    // Part of the delays could be inserted
-	WithheldOwed         WithheldCode = "owed"            // Part of the delays was still owed at the end
-	WithheldStretched    WithheldCode = "stretched"       // the period grew by Part, above 1, of what all spans were stretched by
-	WithheldUnattributed WithheldCode = "unattributed"    // of Part of the waiting it is not known what ended it
-	WithheldSelfCheck    WithheldCode = "self_check"      // Count of Of intervals without delay leave out zero
-	WithheldWindows      WithheldCode = "few_windows"     // Count recorded windows were simulated, Need are needed
-	WithheldDeviation    WithheldCode = "deviation"       // simulated with nothing changed, it is off by more than Part
-	WithheldStuck        WithheldCode = "stuck"           // simulated, nothing could go on
-	WithheldVisits       WithheldCode = "few_visits"      // too few visits of the progress point in recordings
-	WithheldSlower       WithheldCode = "slower"          // simulated with a region faster, the program became much slower
-	WithheldStarved      WithheldCode = "starved"         // goroutines had no processor for most of the time
-	WithheldChoices      WithheldCode = "choices"         // select statements, deadlines and pauses decide, without example in the recordings
-	WithheldConditions   WithheldCode = "conditions"      // condition variables, of which recordings do not tell enough
-	WithheldBounds       WithheldCode = "no_bounds"       // the bounds of the effect are not among the metrics
-	WithheldOther        WithheldCode = "other"           // Text has it: a reason that has no code, or had none when it was saved
-)
 
 // A Withheld is a reason why there is no number, with the parameters that its code names; the others are zero. The zero Withheld is none.
 // In JSON it also has "text", a sentence for people.
 type Withheld struct {
 	Code WithheldCode `json:"code"`
-	// Count, Of and Need are numbers of things, Part is a share in [0, 1], or of [WithheldStretched] a factor.
+	// Count, Of and Need are numbers of things, Part is a share in [0, 1], or of "stretched" a factor.
 	Count int64   `json:"count,omitempty"`
 	Of    int64   `json:"of,omitempty"`
 	Need  int64   `json:"need,omitempty"`
@@ -53,7 +55,7 @@ type Withheld struct {
 	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
 	// Measured is what there was instead.
 	Measured Measured `json:"measured,omitzero"`
-	// Text is the sentence of [WithheldOther], and that of a code of a later version.
+	// Text is the sentence of "other", and that of a code of a later version.
 	Text string `json:"text,omitempty"`
 }
 
@@ -77,10 +79,10 @@ func (w Withheld) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(w))
 }
 
-// UnmarshalJSON reads an object, or a string as [WithheldOther]: profiles were saved so once.
+// UnmarshalJSON reads an object, or a string as "other": profiles were saved so once.
 func (w *Withheld) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
-		*w = Withheld{Code: WithheldOther}
+		*w = Withheld{Code: withheldcode.Other}
 		return json.Unmarshal(text, &w.Text)
 	}
 	type plain Withheld
@@ -88,7 +90,7 @@ func (w *Withheld) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if w.Code == "" {
-		w.Code = WithheldOther
+		w.Code = withheldcode.Other
 	}
 	if w.sentence() != "" { // of a code that is known here: it is made anew
 		w.Text = ""

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/words"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // exampleSpeedup is the speed-up that sentences about a curve quote, or the next above it.
@@ -96,37 +97,41 @@ func (w Withheld) String() string {
 // sentence is that of the code, "" if it has none.
 func (w Withheld) sentence() string {
 	switch w.Code {
-	case WithheldIterations:
+	case withheldcode.Iterations:
 		return fmt.Sprintf("%s measured, %d are needed", words.Count(w.Count, "iteration"), w.Need)
-	case WithheldStartedAs:
+	case withheldcode.StartedAs:
 		return fmt.Sprintf("spans of the region are started as %q, as others are, and what they are is known when they end: name them at their start", w.Name)
-	case WithheldNoSpans:
+	case withheldcode.NoSpans:
 		return "the region did not run in the experiments"
-	case WithheldFewSpans:
+	case withheldcode.FewSpans:
 		return fmt.Sprintf("the region ended %s in %s, %d in each are needed: make them longer by timing.experiment", times(w.Count), words.Count(w.Of, "experiment"), w.Need)
-	case WithheldElsewhere:
+	case withheldcode.Elsewhere:
 		return fmt.Sprintf("the region's spans took %v of %v, and saved the program %v: its spans were not where the experiment looked for them", w.Took.Round(time.Millisecond), w.Elapsed.Round(time.Millisecond), w.Saved.Round(time.Microsecond))
-	case WithheldOtherPath:
+	case withheldcode.OtherPath:
 		return fmt.Sprintf("the progress point was visited by another path: %.0f %% of its visits came from other spans than without delay", 100*w.Part)
-	case WithheldCallsItself:
+	case withheldcode.CallsItself:
 		return fmt.Sprintf("the process has called itself over connections, %s for %s of the progress point, and what is owed does not pass along those exactly: ask recordings, which need no plan (otelprof whatif, mode replay), or give what it calls a process of its own", times(w.Count), words.Count(w.Of, "visit"))
-	case WithheldWaitsBefore:
+	case withheldcode.WaitsBefore:
 		return fmt.Sprintf("%d of %s from the network waited for a lock or another goroutine before their first spans began, and what they owed for the network is not paid before that: begin a span where the request is read", w.Count, words.Count(w.Of, "request"))
-	case WithheldUnknownWaits:
+	case withheldcode.UnknownWaits:
 		return fmt.Sprintf("in the warm-up %.0f %% of the waiting was for goroutines that nothing tells of, as on channels and locks of Go's own: build with otelprof, or use causal.Mutex, causal.Chan and the like", 100*w.Part)
-	case WithheldSaturated:
+	case withheldcode.Saturated:
 		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span: measure at less load, or build with otelprof build", 100*w.Part)
-	case WithheldNotInserted:
+	case withheldcode.Throttled:
+		return fmt.Sprintf("a quota (cpu.max of the cgroup) took %.0f %% of the processor time in the experiments: raise it, or lower GOMAXPROCS to it", 100*w.Part)
+	case withheldcode.Stolen:
+		return fmt.Sprintf("the host of the virtual machine took %.0f %% of the processor time in the experiments: measure where no others have its processors", 100*w.Part)
+	case withheldcode.NotInserted:
 		return fmt.Sprintf("only %.0f %% of the delays could be inserted: the rules that withheld them say which limit to raise", 100*w.Part)
-	case WithheldOwed:
+	case withheldcode.Owed:
 		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%: ask for smaller speed-ups, or raise limits.per_span", 100*w.Part)
-	case WithheldStretched:
+	case withheldcode.Stretched:
 		return fmt.Sprintf("stretching all spans by x makes the period %.1f x longer: they wait, for others or for processors, and their waits are stretched with them: wrap waits for others in causal.Blocked; where processors are short ask recordings (mode replay)", w.Part)
-	case WithheldUnattributed:
+	case withheldcode.Unattributed:
 		return fmt.Sprintf("it is not known what ended %.0f %% of the waiting: use causal.Mutex and the like, or causal.Blocked", 100*w.Part)
-	case WithheldSelfCheck:
+	case withheldcode.SelfCheck:
 		return fmt.Sprintf("self-check failed: of %s made from arms without any delay, %d leave out 0: measure while the load is steady, or longer by timing.experiment", words.Count(w.Of, "interval"), w.Count)
-	case WithheldBounds:
+	case withheldcode.Bounds:
 		return "its bounds are not among the metrics"
 	}
 	return w.sentenceOfReplay()
@@ -134,21 +139,21 @@ func (w Withheld) sentence() string {
 
 func (w Withheld) sentenceOfReplay() string {
 	switch w.Code {
-	case WithheldWindows:
+	case withheldcode.Windows:
 		return fmt.Sprintf("%s measured, %d are needed", words.Count(w.Count, "recorded window"), w.Need)
-	case WithheldDeviation:
+	case withheldcode.Deviation:
 		return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*w.Part)
-	case WithheldStuck:
+	case withheldcode.Stuck:
 		return "simulated, the program came to where nothing could go on"
-	case WithheldVisits:
+	case withheldcode.Visits:
 		return "too few visits of the progress point in most recordings"
-	case WithheldSlower:
+	case withheldcode.Slower:
 		return "simulated with a region faster, the program became much slower: it is not known well enough what waits for what"
-	case WithheldStarved:
+	case withheldcode.Starved:
 		return "goroutines had no processor for most of the time that they ran: other programs, a quota or the host of the virtual machine took it"
-	case WithheldChoices:
+	case withheldcode.Choices:
 		return "select statements, timeouts or pauses would end in ways of which the recordings have no example"
-	case WithheldConditions:
+	case withheldcode.Conditions:
 		return "goroutines wait for condition variables, and the recordings do not tell what for"
 	}
 	return ""

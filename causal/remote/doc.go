@@ -15,7 +15,7 @@
 // # Signatures
 //
 // With [WithPublicKeys] only documents with a detached Ed25519 signature are applied, see
-// [Sign]. It is in the file PATH.sig, in the header [HeaderSignature], or in an OpAMP
+// [Sign]. It is in the file PATH.sig, in the header Otelprof-Plan-Signature, or in an OpAMP
 // configuration's part of its own. A signature proves the author of a plan; its audience, and that it is not an old one,
 // the plan itself must say. So a signed one must have target.service and generation, and target.env if
 // this process has an environment. A document whose plan has ended in this process is refused until it

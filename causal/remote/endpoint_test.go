@@ -22,6 +22,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 func TestNewHTTPRejects(t *testing.T) {
@@ -286,7 +288,7 @@ func TestControlLossEndsDelays(t *testing.T) {
 // one.
 func FuzzHTTPAnswer(f *testing.F) {
 	f.Add(200, "ETag", `"1"`, []byte("api: causal/v1"))
-	f.Add(200, remote.HeaderSignature, strings.Repeat("A", 88), []byte("id: x"))
+	f.Add(200, naming.HeaderSignature, strings.Repeat("A", 88), []byte("id: x"))
 	f.Add(304, "ETag", "", []byte(nil))
 	f.Add(503, "Retry-After", "-1", []byte("busy"))
 	f.Add(301, "Location", "//[", []byte(nil))
@@ -340,7 +342,7 @@ func BenchmarkUnchanged(b *testing.B) {
 func BenchmarkDo(b *testing.B) {
 	server := httptest.NewServer(status(http.StatusNotModified))
 	defer server.Close()
-	e, err := remote.NewEndpoint(server.URL, []string{"http"})
+	e, err := planhttp.New(server.URL, []string{"http"})
 	if err != nil {
 		b.Fatal(err)
 	}

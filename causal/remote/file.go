@@ -13,8 +13,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// DefaultInterval is how often a file is read.
-const DefaultInterval = 2 * time.Second
+// defaultInterval is how often a file is read.
+const defaultInterval = 2 * time.Second
 
 // maxSignatureBytes is far above the 89 that a signature has.
 const maxSignatureBytes = 1024
@@ -31,13 +31,10 @@ type File struct {
 	interval time.Duration
 }
 
-// A FileOption sets how a [File] is polled.
-type FileOption interface{ applyFile(*File) error }
-
 // NewFile returns a source that reads the plan at path, which need not exist yet. An error
 // joins all that is wrong and wraps [ErrConfig].
-func NewFile(path string, opts ...FileOption) (*File, error) {
-	f := &File{path: path, interval: DefaultInterval}
+func NewFile(path string, opts ...PollOption) (*File, error) {
+	f := &File{path: path, interval: defaultInterval}
 	var errs []error
 	if path == "" {
 		errs = append(errs, fmt.Errorf("%w: path \"\": must not be empty", ErrConfig))

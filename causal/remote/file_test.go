@@ -91,7 +91,7 @@ func (p *place) remove() {
 
 // poll waits for the next poll and what follows from it.
 func (p *place) poll() {
-	time.Sleep(remote.DefaultInterval)
+	time.Sleep(2 * time.Second) // the default interval
 	synctest.Wait()
 }
 

@@ -8,32 +8,14 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
-// HeaderSignature is the header with the signature of the plan in an answer's body, see
-// [Sign].
-const HeaderSignature = "Otelprof-Plan-Signature"
-
-// Headers that tell a server what became of the plan that it gave last, which If-None-Match names.
-// A server may do without them.
-const (
-	// HeaderState is what the controller is doing and why: "running", "stopped: …", see [causal.State].
-	HeaderState = "Otelprof-State"
-	// HeaderPlanStatus is one of the statuses below; it is not sent where no plan has come.
-	HeaderPlanStatus = "Otelprof-Plan-Status"
-	// HeaderPlanError is why the plan was refused.
-	HeaderPlanError = "Otelprof-Plan-Error"
-)
-
-// The values of [HeaderPlanStatus].
-const (
-	PlanApplied  = "applied"
-	PlanApplying = "applying" // it waits for its time
-	PlanFailed   = "failed"
-)
-
-// An HTTP is a source of plans that polls a server with GET, and tells it in headers of at most
-// 256 bytes what became of the last plan. What the server answers means:
+// An HTTP is a source of plans that polls a server with GET. Headers of at most 256 bytes name the process
+// (Otelprof-Service-Name, Otelprof-Service-Instance-Id) and tell what became of the last plan (Otelprof-State;
+// Otelprof-Plan-Status: applied, applying or failed; Otelprof-Plan-Error); a server may ignore them. A plan's signature, see
+// [Sign], is in the answer's header Otelprof-Plan-Signature. What the server answers means:
 //
 //	200          a plan; it is applied if it differs from the last one, as a whole
 //	304          the plan is as it was; the question had If-None-Match if the plan had an ETag
@@ -44,7 +26,7 @@ const (
 // request takes no longer than [WithTimeout], follows redirects within the server only, and takes no
 // compressed answer.
 type HTTP struct {
-	server  *Endpoint
+	server  *planhttp.Endpoint
 	etag    string
 	given   bool  // a document
 	outcome error // of that
@@ -53,7 +35,7 @@ type HTTP struct {
 // NewHTTP returns a source that asks the server at an https URL, or http if the host is
 // loopback or [WithoutTLS] is used. An error joins all that is wrong and wraps [ErrConfig].
 func NewHTTP(url string, opts ...EndpointOption) (*HTTP, error) {
-	e, err := NewEndpoint(url, []string{"https", "http"}, opts...)
+	e, err := planhttp.New(url, []string{"https", "http"}, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -100,28 +82,28 @@ func (h *HTTP) header(s causal.Status) http.Header {
 	if s.Reason != "" {
 		state += ": " + s.Reason
 	}
-	header := http.Header{HeaderState: {headerText(state)}}
+	header := http.Header{naming.HeaderState: {planhttp.HeaderText(state)}}
 	if h.etag != "" {
 		header.Set("If-None-Match", h.etag)
 	}
 	switch {
 	case !h.given:
 	case h.outcome != nil:
-		header.Set(HeaderPlanStatus, PlanFailed)
-		header.Set(HeaderPlanError, headerText(h.outcome.Error()))
+		header.Set(naming.HeaderPlanStatus, naming.PlanFailed)
+		header.Set(naming.HeaderPlanError, planhttp.HeaderText(h.outcome.Error()))
 	case s.State == causal.StateWaiting:
-		header.Set(HeaderPlanStatus, PlanApplying)
+		header.Set(naming.HeaderPlanStatus, naming.PlanApplying)
 	default:
-		header.Set(HeaderPlanStatus, PlanApplied)
+		header.Set(naming.HeaderPlanStatus, naming.PlanApplied)
 	}
 	return header
 }
 
-func (h *HTTP) take(a Answer, to *Sink) {
+func (h *HTTP) take(a planhttp.Answer, to *Sink) {
 	switch {
 	case a.Status == http.StatusOK:
 		h.etag, h.given = a.Header.Get("ETag"), len(a.Body) > 0
-		h.outcome = to.Document(a.Body, []byte(a.Header.Get(HeaderSignature)))
+		h.outcome = to.Document(a.Body, []byte(a.Header.Get(naming.HeaderSignature)))
 	case a.Status == http.StatusNotModified && h.etag != "":
 		to.Unchanged()
 	case a.Status == http.StatusNoContent || a.Status == http.StatusNotFound:

@@ -26,6 +26,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // A planServer gives the answers that are set, in a bubble, and keeps the requests.
@@ -85,7 +87,7 @@ func (s *planServer) poll() {
 	n := len(s.times)
 	s.mu.Unlock()
 	for range 1000 {
-		time.Sleep(remote.DefaultServerInterval / 100)
+		time.Sleep(planhttp.DefaultInterval / 100)
 		synctest.Wait()
 		s.mu.Lock()
 		polled := len(s.times) > n
@@ -246,7 +248,7 @@ func TestHTTPLargestBody(t *testing.T) {
 }
 
 // lease is that of three polls, a tenth late each.
-const lease = 33 * remote.DefaultServerInterval / 10
+const lease = 33 * planhttp.DefaultInterval / 10
 
 const leaseOver = "the plan's source has not answered three times in a row"
 
@@ -444,16 +446,16 @@ func TestHTTPRequest(t *testing.T) {
 			h := http.Header{
 				"Authorization":                {"Bearer " + token},
 				"Accept-Encoding":              {"identity"},
-				remote.HeaderServiceName:       {"checkout"},
-				remote.HeaderServiceInstanceID: {"pod-1"},
-				remote.HeaderState:             {"idle"},
+				naming.HeaderServiceName:       {"checkout"},
+				naming.HeaderServiceInstanceID: {"pod-1"},
+				naming.HeaderState:             {"idle"},
 			}
 			for i := 0; i < len(more); i += 2 {
 				h.Set(more[i], more[i+1])
 			}
 			return h
 		}
-		want := []http.Header{header("one"), header("one"), header("two", "If-None-Match", `"1"`, remote.HeaderPlanStatus, "applied", remote.HeaderState, "running")}
+		want := []http.Header{header("one"), header("one"), header("two", "If-None-Match", `"1"`, naming.HeaderPlanStatus, "applied", naming.HeaderState, "running")}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("headers of the three requests (-want +got):\n%s", diff)
 		}
@@ -473,14 +475,14 @@ func TestHTTPReport(t *testing.T) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			h := s.requests[len(s.requests)-1].Header
-			if got := h.Get(remote.HeaderPlanStatus); got != status {
-				t.Errorf("%s: %q, want %q", remote.HeaderPlanStatus, got, status)
+			if got := h.Get(naming.HeaderPlanStatus); got != status {
+				t.Errorf("%s: %q, want %q", naming.HeaderPlanStatus, got, status)
 			}
-			if got := h.Get(remote.HeaderState); !strings.HasPrefix(got, state) {
-				t.Errorf("%s: %q, want %q", remote.HeaderState, got, state)
+			if got := h.Get(naming.HeaderState); !strings.HasPrefix(got, state) {
+				t.Errorf("%s: %q, want %q", naming.HeaderState, got, state)
 			}
-			if got := h.Get(remote.HeaderPlanError); !strings.Contains(got, reason) || reason == "" && got != "" || len(got) > 256 {
-				t.Errorf("%s: %q, want %q in at most 256 bytes", remote.HeaderPlanError, got, reason)
+			if got := h.Get(naming.HeaderPlanError); !strings.Contains(got, reason) || reason == "" && got != "" || len(got) > 256 {
+				t.Errorf("%s: %q, want %q in at most 256 bytes", naming.HeaderPlanError, got, reason)
 			}
 		}
 		want("", "idle", "")
@@ -529,7 +531,7 @@ func TestHTTPSigned(t *testing.T) {
 	header := remote.Sign([]byte(document), private)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/unsigned" {
-			w.Header().Set(remote.HeaderSignature, strings.TrimSpace(string(header)))
+			w.Header().Set(naming.HeaderSignature, strings.TrimSpace(string(header)))
 		}
 		fmt.Fprint(w, document)
 		if r.URL.Path == "/changed" {

@@ -3,15 +3,15 @@ package remote
 import (
 	"context"
 	"crypto/ed25519"
-	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // ErrConfig is wrapped by errors about options.
-var ErrConfig = errors.New("causal/remote: configuration")
+var ErrConfig = planhttp.ErrConfig
 
 // missedPolls is how many times in a row a source may fail to answer before its plan ends.
 const missedPolls = 3

@@ -12,6 +12,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // The status tells why a source does not answer, since when and how often, without what may be secret.
@@ -44,7 +45,7 @@ func TestStatusOfSources(t *testing.T) {
 			t.Errorf("Error = %q, want %q", got.Error, want)
 		}
 		_ = s.pipe.Close()
-		time.Sleep(2 * remote.DefaultServerInterval)
+		time.Sleep(2 * planhttp.DefaultInterval)
 		if got := source(); !strings.Contains(got.Error, "connection refused") || strings.Contains(fmt.Sprint(got), "secret") {
 			t.Errorf("after the server is gone: %+v, want the cause, and no token", got)
 		}

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/otelprof/otelprof/internal/overlay"
+	"github.com/otelprof/otelprof/internal/runtimemode/overlay"
 )
 
 const buildLong = `

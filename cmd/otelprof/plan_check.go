@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/explain"
 )
 
@@ -22,6 +23,7 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 	run: func(c *call) error {
 		all := explain.DefaultCaps()
 		caps, breaker := &all.Limits, &all.Breaker
+		var modes []profile.Mode
 		c.TextVar(&caps.PerSpan, "cap-per-span", caps.PerSpan, "`cap` of the programs on the delay at the end of one span")
 		c.TextVar(&caps.PerTrace, "cap-per-trace", caps.PerTrace, "`cap` on the delay in one session")
 		c.TextVar(&caps.Duty, "cap-duty", caps.Duty, "`cap` on the delay per second and processor")
@@ -31,9 +33,18 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 		c.TextVar(&breaker.ErrDelta, "cap-err-delta", breaker.ErrDelta, "`cap` on abort.err_delta")
 		c.TextVar(&breaker.Window, "cap-window", breaker.Window, "`cap` on abort.window")
 		c.IntVar(&breaker.MinSamples, "cap-min-samples", breaker.MinSamples, "`cap` on abort.min_samples")
+		c.Float64Var(&all.Allowed.Speedup, "cap-speedup", all.Allowed.Speedup, "`cap` on grid.speedups, in percent")
+		c.TextVar(&all.Allowed.Life, "cap-life", all.Allowed.Life, "`cap` on how long it is in force")
+		c.Func("cap-mode", "`mode` that the programs allow; may be repeated, by default all", func(mode string) error {
+			modes = append(modes, profile.Mode(mode))
+			return nil
+		})
 		asJSON := c.Bool("json", false, "print JSON")
 		if err := c.parse(1, 1); err != nil {
 			return err
+		}
+		if modes != nil {
+			all.Allowed.Modes = modes
 		}
 		if err := checkCaps(all); err != nil {
 			return err
@@ -59,7 +70,7 @@ warnings. What it costs at most depends on the caps of the programs, too: tell t
 
 // checkCaps lets a controller judge: its ranges are the ones that count.
 func checkCaps(caps explain.Caps) error {
-	controller, err := causal.NewController(causal.WithExperiments(caps.Limits), causal.WithBreaker(caps.Breaker))
+	controller, err := causal.NewController(causal.WithExperiments(caps.Limits), causal.WithBreaker(caps.Breaker), causal.WithAllowed(caps.Allowed))
 	if err != nil {
 		return usagef("caps: %v", err)
 	}

@@ -92,6 +92,9 @@ type fleetStatus planserver.Fleet
 
 func (s fleetStatus) write(c *call) error {
 	switch p := s.Plan; {
+	case p == nil && s.Withdrawn != nil:
+		w := s.Withdrawn
+		fmt.Fprintf(c.stdout, "no plan: %s, generation %d, was withdrawn %s ago, since %s %s has %s\n", w.ID, w.Generation, round(time.Since(w.At)), w.Service, w.InstanceID, w.State)
 	case p == nil:
 		fmt.Fprintln(c.stdout, "no plan")
 	case p.ID == "":

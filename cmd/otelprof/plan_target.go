@@ -18,6 +18,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // A target is where plans are pushed to.
@@ -97,7 +99,7 @@ func (f targetFlags) find(ctx context.Context) (target, error) {
 
 // answers tells whether there is something at a URL, if only for others.
 func answers(ctx context.Context, u *url.URL, opts []remote.EndpointOption) (bool, error) {
-	e, err := remote.NewEndpoint(u.String(), schemes, opts...)
+	e, err := planhttp.New(u.String(), schemes, opts...)
 	if err != nil {
 		return false, err
 	}
@@ -162,14 +164,14 @@ const (
 
 // A planServer is a target of many instances.
 type planServer struct {
-	plan, forced, instances *remote.Endpoint
+	plan, forced, instances *planhttp.Endpoint
 }
 
 func newPlanServer(base *url.URL, opts []remote.EndpointOption) (target, error) {
-	at := func(path, query string) (*remote.Endpoint, error) {
+	at := func(path, query string) (*planhttp.Endpoint, error) {
 		u := base.JoinPath(path)
 		u.RawQuery = query
-		return remote.NewEndpoint(u.String(), schemes, opts...)
+		return planhttp.New(u.String(), schemes, opts...)
 	}
 	plan, err := at(serverPlanPath, "")
 	if err != nil {
@@ -213,10 +215,10 @@ func (t planServer) status(ctx context.Context) (status, error) {
 }
 
 // A viewerTarget is one process.
-type viewerTarget struct{ *remote.Endpoint }
+type viewerTarget struct{ *planhttp.Endpoint }
 
 func newViewer(base *url.URL, opts []remote.EndpointOption) (target, error) {
-	e, err := remote.NewEndpoint(base.JoinPath(viewerPlanPath).String(), schemes, opts...)
+	e, err := planhttp.New(base.JoinPath(viewerPlanPath).String(), schemes, opts...)
 	return viewerTarget{e}, err
 }
 
@@ -253,16 +255,16 @@ func (t viewerTarget) stop(ctx context.Context) error {
 func (t viewerTarget) status(ctx context.Context) (status, error) { return t.ask(ctx) }
 
 // ask sends a request, and makes an error of an answer that is none of success.
-func ask(ctx context.Context, e *remote.Endpoint, method string, body, signature []byte) (remote.Answer, error) {
+func ask(ctx context.Context, e *planhttp.Endpoint, method string, body, signature []byte) (planhttp.Answer, error) {
 	return askFor(ctx, e, method, body, signature, maxAnswer)
 }
 
 // askFor is ask for an answer of at most limit bytes.
-func askFor(ctx context.Context, e *remote.Endpoint, method string, body, signature []byte, limit int64) (remote.Answer, error) {
+func askFor(ctx context.Context, e *planhttp.Endpoint, method string, body, signature []byte, limit int64) (planhttp.Answer, error) {
 	defer e.Close()
 	header := http.Header{}
 	if text := strings.TrimSpace(string(signature)); text != "" {
-		header.Set(remote.HeaderSignature, text)
+		header.Set(naming.HeaderSignature, text)
 	}
 	a, err := e.Do(ctx, method, header, body, limit)
 	switch {
@@ -286,7 +288,7 @@ func (r refusal) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("refused, %d %s: %s", r.status, http.StatusText(r.status), r.reason))
 }
 
-func askJSON(ctx context.Context, e *remote.Endpoint, out any) error {
+func askJSON(ctx context.Context, e *planhttp.Endpoint, out any) error {
 	a, err := ask(ctx, e, http.MethodGet, nil, nil)
 	if err != nil {
 		return err
@@ -298,7 +300,7 @@ func askJSON(ctx context.Context, e *remote.Endpoint, out any) error {
 }
 
 // reasonOf is a plan server's plain text, or the error in a viewer's JSON.
-func reasonOf(a remote.Answer) string {
+func reasonOf(a planhttp.Answer) string {
 	var v struct{ Error string }
 	if json.Unmarshal(a.Body, &v) == nil && v.Error != "" {
 		return v.Error

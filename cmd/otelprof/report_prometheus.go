@@ -17,7 +17,11 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
+
+// maxPromBytes bounds what a server of Prometheus may answer.
+const maxPromBytes = 64 << 20
 
 // The causal metrics as Prometheus calls them, with its default translation of names.
 const (
@@ -136,12 +140,12 @@ func (s promServer) query(ctx context.Context, expression string) ([]promSeries,
 		return nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, profile.MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxPromBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > profile.MaxBytes {
-		return nil, fmt.Errorf("answer: must have at most %d bytes; -match asks for less", profile.MaxBytes)
+	if len(text) > maxPromBytes {
+		return nil, fmt.Errorf("answer: must have at most %d bytes; -match asks for less", maxPromBytes)
 	}
 	list, err := parseProm(text)
 	switch {
@@ -368,7 +372,7 @@ func pooled(c cell, parts []*interval) profile.Effect {
 	e := profile.Effect{Speedup: c.speedup}
 	switch len(known) {
 	case 0:
-		e.Withheld = profile.Withheld{Code: profile.WithheldBounds}
+		e.Withheld = profile.Withheld{Code: withheldcode.Bounds}
 		return e
 	case 1:
 		e.Reduction, e.Lo, e.Hi = known[0].value, known[0].lo, known[0].hi

@@ -138,7 +138,7 @@ var stacksDiffCommand = &command{
 			}
 			trees[i] = r.Process()
 		}
-		return stacks.WriteDiff(c.stdout, trees[0], trees[1], *most)
+		return trees[0].WriteDiff(c.stdout, trees[1], *most)
 	},
 }
 

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func topRegions(prices uint64) []topRegion {
@@ -38,7 +39,7 @@ func topPolls() (before, after topPoll) {
 	after = topPoll{at: at.Add(2 * time.Second), Regions: topRegions(150)}
 	after.effects = effectsOf(profile.Profile{Curves: []profile.Curve{{
 		Region: profile.Region{Scope: "shop", Name: "ship"}, Progress: "order",
-		Effects: []profile.Effect{{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12}, {Speedup: 0.5, Reduction: 0.2, Lo: 0.18, Hi: 0.22}, {Speedup: 0.75, Withheld: profile.Withheld{Code: profile.WithheldIterations, Count: 2, Need: 5}}},
+		Effects: []profile.Effect{{Speedup: 0.25, Reduction: 0.1, Lo: 0.08, Hi: 0.12}, {Speedup: 0.5, Reduction: 0.2, Lo: 0.18, Hi: 0.22}, {Speedup: 0.75, Withheld: profile.Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}}},
 	}}})
 	return before, after
 }
@@ -345,3 +346,22 @@ func TestTopFollow(t *testing.T) {
 	cancel()
 	<-done
 }
+
+// Programs wrap the default transport, otelhttp's way: top has one of its own.
+func TestTopWithAnotherDefaultTransport(t *testing.T) {
+	before := http.DefaultTransport
+	http.DefaultTransport = wrapped{before}
+	defer func() { http.DefaultTransport = before }()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"regions":[]}`) }))
+	defer server.Close()
+	c, err := newTopClient(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if _, err := c.poll(t.Context()); err != nil {
+		t.Errorf("poll = %v", err)
+	}
+}
+
+type wrapped struct{ http.RoundTripper }

@@ -15,6 +15,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 	"github.com/otelprof/otelprof/internal/replay"
 )
 
@@ -100,18 +102,18 @@ func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Record
 		return nil, err
 	}
 	var machine causal.Machine
-	if err := json.Unmarshal([]byte(a.Header.Get(causal.HeaderMachine)), &machine); err != nil {
-		return nil, fmt.Errorf("header %s: %w", causal.HeaderMachine, err)
+	if err := json.Unmarshal([]byte(a.Header.Get(naming.HeaderMachine)), &machine); err != nil {
+		return nil, fmt.Errorf("header %s: %w", naming.HeaderMachine, err)
 	}
 	rec.Ran(replay.Machine(machine))
 	return rec, nil
 }
 
 // post asks a viewer for a recording as long as -record says.
-func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (remote.Answer, error) {
+func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (planhttp.Answer, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return remote.Answer{}, withoutPath(err)
+		return planhttp.Answer{}, withoutPath(err)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/"+profilePath)
 	u = u.JoinPath(path)
@@ -119,12 +121,12 @@ func (w *whatif) post(ctx context.Context, address, path string, query url.Value
 	u.RawQuery = query.Encode()
 	opts, err := w.target.options()
 	if err != nil {
-		return remote.Answer{}, err
+		return planhttp.Answer{}, err
 	}
 	// Analysis takes some time, too.
-	e, err := remote.NewEndpoint(u.String(), schemes, append(opts, remote.WithTimeout(*w.target.timeout+2*w.record))...)
+	e, err := planhttp.New(u.String(), schemes, append(opts, remote.WithTimeout(*w.target.timeout+2*w.record))...)
 	if err != nil {
-		return remote.Answer{}, err
+		return planhttp.Answer{}, err
 	}
 	return askFor(ctx, e, http.MethodPost, nil, nil, limit)
 }

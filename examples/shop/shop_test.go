@@ -22,8 +22,8 @@ import (
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
-	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -144,7 +144,7 @@ func checkCounters(t *testing.T, prof *otelprof.Profiler) {
 	for _, session := range prof.TracerProvider().Store().Sessions(spans.Query{}) {
 		for _, span := range session.Spans {
 			for _, kv := range span.Attributes {
-				if kv.Key == pmuattrs.ValidKey && kv.Value.AsBool() {
+				if kv.Key == naming.CounterValidKey && kv.Value.AsBool() {
 					counted++
 				}
 			}

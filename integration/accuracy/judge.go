@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // judge holds the predictions of a mode against what was measured.
@@ -87,7 +88,7 @@ func (l *lab) effect(p profile.Profile, mode profile.Mode, metric profile.Metric
 			return c.Effects[i]
 		}
 	}
-	return profile.Effect{Speedup: q.speedup, Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "the profile has no such curve"}}
+	return profile.Effect{Speedup: q.speedup, Withheld: profile.Withheld{Code: withheldcode.Other, Text: "the profile has no such curve"}}
 }
 
 func (l *lab) comment(format string, args ...any) {

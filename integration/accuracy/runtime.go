@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // modeRuntime is profile.ModeOverlap in a program that the scheduler takes part in.

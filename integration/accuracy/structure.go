@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replayprofile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // A shape is how a program is built, where other builds are asked about. The zero value is the usual way.
@@ -163,7 +164,7 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 		return c.Change == r.question.String() && c.Progress == done && c.Metric == profile.MetricThroughput
 	})
 	if i < 0 {
-		return profile.Effect{Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "there is no such thing in what was recorded"}}, err
+		return profile.Effect{Withheld: profile.Withheld{Code: withheldcode.Other, Text: "there is no such thing in what was recorded"}}, err
 	}
 	return p.Changes[i].Effect, err
 }

@@ -83,7 +83,7 @@ func (a *app) work(t testing.TB, n int) {
 	tracer := a.TracerProvider().Tracer("app")
 	var before trace.SpanContext
 	for range n {
-		ctx, session := spans.StartSession(t.Context(), "order", spans.WithSessionAttributes(attribute.String("tenant", "blue")))
+		ctx, session := spans.StartSession(t.Context(), "order", attribute.String("tenant", "blue"))
 		ctx, root := tracer.Start(ctx, "checkout", trace.WithSpanKind(trace.SpanKindServer),
 			trace.WithAttributes(attribute.String("session.id", session.ID().String())))
 		_, price := tracer.Start(ctx, "price")

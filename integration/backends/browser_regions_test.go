@@ -51,7 +51,7 @@ func savedPage(t *testing.T) *page {
 			t.Fatal(err)
 		}
 	}
-	split := schedule.Split{Running: time.Second, Blocked: map[schedule.Reason]time.Duration{schedule.Sync: 3 * time.Second}}
+	split := schedule.Split{Running: time.Second, Blocked: map[schedule.Reason]time.Duration{"sync": 3 * time.Second}}
 	return served(t, viewer.Sources{
 		Regions: func() []spans.RegionStats { return after }, Store: store, Service: "shop (saved)",
 		Saved: &viewer.Saved{

@@ -215,8 +215,7 @@ func TestExplicitSessionTakesTheVisit(t *testing.T) {
 		if err := s.createTable(context.Background()); err != nil {
 			return err
 		}
-		ctx, session := spans.StartSession(context.Background(), "nightly",
-			spans.WithSessionAttributes(attribute.String("batch", "7")))
+		ctx, session := spans.StartSession(context.Background(), "nightly", attribute.String("batch", "7"))
 		err := errors.Join(s.visit(ctx), s.visit(ctx))
 		session.End()
 		return err

@@ -24,7 +24,7 @@ type stretch struct {
 
 const shortPause = 20 * time.Microsecond
 
-// recordStretches has the service record an execution trace of itself into a file, as soon as nobody else does.
+// recordStretches has the service record an execution trace of itself into a file, as soon as no other one is being recorded.
 func recordStretches(path string) (stop func(), err error) {
 	f, err := os.Create(path)
 	if err != nil {

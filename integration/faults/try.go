@@ -106,7 +106,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	tell := func() {}
 	if s.traces != "" {
 		if told, err := b.trace(ctx, filepath.Join(s.traces, f.name), stderr); err != nil {
-			fmt.Fprintf(stderr, "#   no trace: %v\n", err) // the fault may be that somebody else takes one
+			fmt.Fprintf(stderr, "#   no trace: %v\n", err) // the fault may be that another is being recorded
 		} else {
 			tell = told
 		}

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/overlay"
+	"github.com/otelprof/otelprof/internal/runtimemode/overlay"
 )
 
 // A runtimeFigure compares two programs on one processor. Each has a control: the peer beside itself.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // A cell is one question, and what the real thing answered. All numbers but the speed-up are in percent.
@@ -49,7 +50,7 @@ func effect(p profile.Profile, mode profile.Mode, progress, span string, speedup
 			return c.Effects[i]
 		}
 	}
-	return profile.Effect{Speedup: speedup, Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "the profile has no such curve"}}
+	return profile.Effect{Speedup: speedup, Withheld: profile.Withheld{Code: withheldcode.Other, Text: "the profile has no such curve"}}
 }
 
 func (c cell) error() float64 { return c.predicted - c.actual }

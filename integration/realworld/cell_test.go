@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestJudge(t *testing.T) {
@@ -14,7 +15,7 @@ func TestJudge(t *testing.T) {
 	curve := func(span, progress string, metric profile.Metric) profile.Curve {
 		return profile.Curve{
 			Mode: profile.ModeReplay, Region: profile.Region{Name: span}, Progress: progress, Metric: metric,
-			Effects: []profile.Effect{{Speedup: 0.25, Reduction: 0.24, Lo: 0.22, Hi: 0.26}, {Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldOther, Text: "too few"}}},
+			Effects: []profile.Effect{{Speedup: 0.25, Reduction: 0.24, Lo: 0.22, Hi: 0.26}, {Speedup: 0.5, Withheld: profile.Withheld{Code: withheldcode.Other, Text: "too few"}}},
 		}
 	}
 	prof := profile.Profile{Curves: []profile.Curve{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -52,10 +53,10 @@ func TestLacks(t *testing.T) {
 	}{
 		{nil, "0 of 0 experiments"},
 		{[]profile.Curve{curve(profile.ModeReplay, "")}, "0 of 0 experiments"},
-		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeOverlap, profile.WithheldIterations), curve(profile.ModeReplay, "")}, "1 of 2 experiments"},
+		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeOverlap, withheldcode.Iterations), curve(profile.ModeReplay, "")}, "1 of 2 experiments"},
 		{[]profile.Curve{curve(profile.ModeOverlap, ""), latency}, "recordings"},
 		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, "")}, ""},
-		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, ""), curve(profile.ModeReplay, profile.WithheldIterations)}, ""},
+		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, ""), curve(profile.ModeReplay, withheldcode.Iterations)}, ""},
 	} {
 		if got := lacks(profile.Profile{Curves: tt.curves}); got != tt.want {
 			t.Errorf("%d curves: %q, want %q", len(tt.curves), got, tt.want)

@@ -43,14 +43,17 @@ type Explanation struct {
 	now  time.Time
 }
 
-// Caps are what programs allow, see [causal.WithExperiments] and [causal.WithBreaker].
+// Caps are what programs allow, see [causal.WithExperiments], [causal.WithBreaker] and [causal.WithAllowed].
 type Caps struct {
 	Limits  plan.Limits
 	Breaker plan.Abort
+	Allowed plan.Allowed
 }
 
 // DefaultCaps are those of a program that says nothing else.
-func DefaultCaps() Caps { return Caps{plan.DefaultLimits(), plan.DefaultBreaker()} }
+func DefaultCaps() Caps {
+	return Caps{plan.DefaultLimits(), plan.DefaultBreaker(), plan.DefaultAllowed()}
+}
 
 // Plan explains a plan as it is now, for programs with these caps.
 func Plan(p *plan.Plan, caps Caps, now time.Time) Explanation {
@@ -61,7 +64,7 @@ func Plan(p *plan.Plan, caps Caps, now time.Time) Explanation {
 	if e.Begins.Before(now) {
 		e.Begins = now
 	}
-	lasts := p.ExpiresAt.Sub(e.Begins)
+	lasts := caps.Allowed.Expires(p, now).Sub(e.Begins)
 	e.LastsNs = int64(lasts)
 	for _, r := range p.Regions {
 		e.Regions += max(1, r.Auto)
@@ -72,7 +75,7 @@ func Plan(p *plan.Plan, caps Caps, now time.Time) Explanation {
 	e.Most = int(measured / time.Duration(p.Timing.Experiment+p.Timing.Cooloff))
 	e.Least = int(measured / time.Duration(p.Timing.MaxExperiment+p.Timing.Cooloff))
 	if p.Mode == profile.ModeDilation {
-		most := slices.Max(p.Grid.Speedups) / 100
+		most := slices.Max(append(caps.Allowed.Speedups(p), 0)) / 100
 		e.StretchPercent = math.Round(100 * most / (1 - most))
 	}
 	e.warn()
@@ -86,12 +89,14 @@ func (e *Explanation) warn() {
 			e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
+	why := e.caps.Allowed.Refuses(p)
+	that(why != "", "programs with these caps refuse it: %s", why)
 	that(p.Target.Service == "", "target.service is not set: every service that reads the plan runs it")
 	that(p.Target.Instances.Percent == 0 || p.Target.Instances.Percent == 100, "target.instances.percent is not set: all instances are delayed at the same time")
-	that(p.Mode == profile.ModeDilation, "mode dilation touches all spans, those of the regions or not: at a speed-up of %g each takes %g%% longer", slices.Max(p.Grid.Speedups), e.StretchPercent)
+	that(p.Mode == profile.ModeDilation, "mode dilation touches all spans, those of the regions or not: at a speed-up of %g each takes %g%% longer", slices.Max(append(e.caps.Allowed.Speedups(p), 0)), e.StretchPercent)
 	that(slices.ContainsFunc(p.Regions, func(r plan.RegionPattern) bool { return strings.Trim(r.Span, "*") == "" && r.Auto == 0 }),
 		"regions: a pattern matches every span: up to %d regions share the time", maxRegions)
-	that(time.Duration(e.LastsNs) > 30*time.Minute, "it lasts %v: who is on call should know", round(time.Duration(e.LastsNs)))
+	that(time.Duration(e.LastsNs) > 30*time.Minute, "it lasts %v: tell the engineer on call", round(time.Duration(e.LastsNs)))
 	that(e.Most < e.Round, "it is over before everything is tried once: that takes %d experiments, and %d fit at most", e.Round, e.Most)
 	that(e.Most >= e.Round && e.Most < 6*e.Round, "a number takes 6 samples: everything can be tried %d times at most", e.Most/e.Round)
 	that(p.Generation == 0, "generation is not set: nothing keeps an older plan from replacing this one")

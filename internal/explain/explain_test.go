@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // document is a plan of ten minutes, with more keys behind it.
@@ -113,5 +114,23 @@ func TestBreakerCaps(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, text.String())
 		}
+	}
+}
+
+// What the programs do not allow is told.
+func TestAllowed(t *testing.T) {
+	p, caps := parsed(t), DefaultCaps()
+	caps.Allowed.Speedup, caps.Allowed.Life = 10, plan.Duration(time.Minute)
+	var text strings.Builder
+	e := Plan(p, caps, time.Now())
+	if err := e.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "speed-ups of 0%, 10% (the plan asks for 0%, 10%, 25%, 50%: the cap counts)"; !strings.Contains(text.String(), want) || e.LastsNs != int64(time.Minute) {
+		t.Errorf("it lasts %v, and the table lacks %q:\n%s", time.Duration(e.LastsNs), want, text.String())
+	}
+	caps.Allowed.Modes = []profile.Mode{profile.ModeDilation}
+	if got := Plan(p, caps, time.Now()).Warnings[0]; got != "programs with these caps refuse it: mode overlap: the program allows [dilation] only" {
+		t.Errorf("the first warning is %q", got)
 	}
 }

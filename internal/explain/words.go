@@ -35,8 +35,9 @@ func (e Explanation) Lines() []Line {
 		line(titled(i, "measures"), "%s", progressText(r))
 	}
 	line("how", "%s", e.how())
-	line("", "speed-ups of %s", joined(p.Grid.Speedups, "%g%%"))
-	line("when", "from %s to %s, %v", e.from(), p.ExpiresAt.UTC().Format(time.RFC3339), round(time.Duration(e.LastsNs)))
+	speedups := e.caps.Allowed.Speedups(p)
+	line("", "speed-ups of %s%s", joined(speedups, "%g%%"), tightened(len(speedups) < len(p.Grid.Speedups), words(joined(p.Grid.Speedups, "%g%%"))))
+	line("when", "from %s to %s, %v", e.from(), e.Begins.Add(time.Duration(e.LastsNs)).UTC().Format(time.RFC3339), round(time.Duration(e.LastsNs)))
 	line("experiments", "%d to %d fit: each takes %v to %v and %v between two", e.Least, e.Most, p.Timing.Experiment, p.Timing.MaxExperiment, p.Timing.Cooloff)
 	line("", "%d try everything once, if each entry of regions and auto finds its regions: %d", e.Round, e.Regions)
 	line("costs", "at most, in each process:")
@@ -155,6 +156,11 @@ func tightened(is bool, asked fmt.Stringer) string {
 type number float64
 
 func (n number) String() string { return fmt.Sprintf("%g", float64(n)) }
+
+// Words are what they say.
+type words string
+
+func (w words) String() string { return string(w) }
 
 func orAbove(p99 plan.Duration) string {
 	if p99 == 0 {

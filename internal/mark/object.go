@@ -5,6 +5,7 @@ import (
 	"runtime/trace"
 	"strconv"
 	"sync/atomic"
+	"unsafe"
 )
 
 // An Op is an operation on a lock, a channel or another object that goroutines wait for. An operation
@@ -84,18 +85,21 @@ func (o *Object) Done(op Op, arg int) { logArg(o.context(), categories[op], arg)
 // LogNone writes that a select has ended with none of the operations on objects.
 func LogNone() { logArg(context.Background(), categories[Select], 0) }
 
+// smallArg is below which arguments are part of the category, of which there are few then.
+const smallArg = 1000
+
 // logArg writes an event with an argument.
 func logArg(ctx context.Context, category string, arg int) {
-	switch {
-	case arg == 0:
+	if arg == 0 {
 		trace.Log(ctx, category, "")
-	case arg == -1:
-		trace.Log(ctx, category, "-1")
-	case 0 < arg && arg < 100:
-		trace.Log(ctx, category, strconv.Itoa(arg)) // of which strconv has copies
-	default:
-		buffer := buffers.Get().(*[longest]byte)
-		log(ctx, category, strconv.AppendInt(buffer[:0], int64(arg), 10))
-		buffers.Put(buffer)
+		return
 	}
+	buffer := buffers.Get().(*[longest]byte)
+	text := strconv.AppendInt(append(buffer[:0], category...), int64(arg), 10)
+	if -smallArg < arg && arg < smallArg {
+		trace.Log(ctx, unsafe.String(&text[0], len(text)), "")
+	} else {
+		log(ctx, category, text[len(category):])
+	}
+	buffers.Put(buffer)
 }

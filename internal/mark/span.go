@@ -12,7 +12,7 @@ import (
 // longest is how long a message can be.
 const longest = len(startMark) + 4*(16+1) + (1 + 32) + MaxName
 
-// buffers are for messages that are put together. The runtime has copied one when Log returns.
+// buffers are for categories and messages that are put together. The runtime has copied them when Log returns.
 var buffers = sync.Pool{New: func() any { return new([longest]byte) }}
 
 // Enabled reports whether a trace is on, the flight recorder's included. It is one atomic load.
@@ -37,6 +37,13 @@ func LogStart(scope string, s Span) {
 
 // LogEnd writes the end of a span. The name is empty unless it is another than at the start.
 func LogEnd(scope string, id uint64, name string) {
+	if name == "" && carries {
+		c := carriers.Get().(*carrier)
+		c.carry(id)
+		trace.Log(c, endMark, "")
+		carriers.Put(c)
+		return
+	}
 	buffer := buffers.Get().(*[longest]byte)
 	text := append(buffer[:0], endMark...)
 	text = strconv.AppendUint(text, id, 16)
@@ -52,7 +59,7 @@ func LogProgress(name string) {
 	buffer := buffers.Get().(*[longest]byte)
 	text := append(buffer[:0], progressMark...)
 	text = append(text, cut(name)...)
-	log(context.Background(), progressCategory, text)
+	trace.Log(context.Background(), unsafe.String(&text[0], len(text)), "")
 	buffers.Put(buffer)
 }
 

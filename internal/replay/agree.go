@@ -10,12 +10,12 @@ import (
 
 // An incident is an operation, or the beginning of a wait, in the order of time.
 type incident struct {
-	at     int32 // event
 	rank   float64
+	at     int32 // event
 	g      int32
-	letter byte // that of an operation, upper case where a wait begins
-	seen   bool
 	op     int32 // the operation: first those that are seen, then those that are inferred
+	letter byte  // that of an operation, upper case where a wait begins
+	seen   bool
 }
 
 // contradicted returns which part of the operations and waits contradict each other, 1 if they cannot be those of one object.
@@ -26,8 +26,9 @@ func (x *explanation) contradicted() float64 {
 	return x.counts()
 }
 
-func (x *explanation) incidents() []incident {
-	var all []incident
+// possible returns the incidents if all candidates were done, in order. The op of one that is not seen is its candidate.
+func (x *explanation) possible(may []candidate) []incident {
+	all := make([]incident, 0, 2*len(x.seen)+len(may))
 	for k, i := range x.seen {
 		a := &x.t.actions[i]
 		e := incident{at: a.from, g: a.g, letter: x.t.slots[a.slot].letter, seen: true, op: int32(k)}
@@ -49,11 +50,29 @@ func (x *explanation) incidents() []incident {
 			all = append(all, e)
 		}
 	}
-	for k, u := range x.told {
-		all = append(all, incident{u.before - 1, 1 + u.rank, u.g, u.letter, false, int32(len(x.seen) + k)})
+	for k := range may {
+		u := &may[k]
+		all = append(all, incident{at: u.before - 1, rank: 1 + u.rank, g: u.g, letter: u.letter, op: int32(k)})
 	}
 	slices.SortStableFunc(all, func(a, b incident) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	return all
+}
+
+// incidents returns those of what is seen and told, in order, until the next call.
+func (x *explanation) incidents() []incident {
+	x.now = slices.Grow(x.now[:0], len(x.order))
+	for i := range x.order {
+		e := x.order[i]
+		if !e.seen {
+			number := x.number[e.op]
+			if number < 0 {
+				continue
+			}
+			e.op = int32(len(x.seen)) + number
+		}
+		x.now = append(x.now, e)
+	}
+	return x.now
 }
 
 // leastWaits is how often a channel must have been found empty for that to be known.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aclements/go-moremath/stats"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // A Result is what the windows of a study say together.
@@ -127,7 +127,7 @@ func (s *Study) Result() Result {
 }
 
 // answer takes the ratio of totals over the windows, so that a window counts by its visits, and the interval from how the
-// windows differ.
+// windows differ, and their recordings if these do so more.
 func (s *Study) answer(q question) Answer {
 	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric}
 	var before, after float64
@@ -136,6 +136,9 @@ func (s *Study) answer(q question) Answer {
 	var paused delay
 	var less, more float64 // by what begins since others are at it
 	missed, stuck, few, slower, unruled, undecided := 0, 0, 0, 0, 0, 0
+	var recordings []int // of the samples
+	var last *origin
+	recording := 0
 	for _, w := range s.windows {
 		if !w.asked[ask{q.region, q.speedup}] {
 			continue
@@ -168,6 +171,11 @@ func (s *Study) answer(q question) Answer {
 		before += x.before * float64(x.visits)
 		after += x.after * float64(x.visits)
 		a.Samples = append(a.Samples, x.reduction())
+		if w.origin == nil || w.origin != last {
+			last = w.origin
+			recording++
+		}
+		recordings = append(recordings, recording-1)
 		if !math.IsNaN(x.least) {
 			least = append(least, x.least)
 		}
@@ -231,9 +239,8 @@ func (s *Study) answer(q question) Answer {
 	a.Reduction = 1 - after/before
 	slices.Sort(deviations)
 	a.Deviation = deviations[len(deviations)/2]
-	sample := stats.Sample{Xs: a.Samples}
-	mean, lo, hi := sample.MeanCI(0.95)
-	a.StdErr = sample.StdDev() / math.Sqrt(float64(n))
+	e := stats.Clustered(a.Samples, recordings)
+	a.StdErr = e.StdErr
 	paused.part /= visits
 	margin := modelError + a.Deviation + strayed + later/visits + paused.part
 	if ordered > incidental {
@@ -241,22 +248,29 @@ func (s *Study) answer(q question) Answer {
 		a.Bounded = true
 	}
 	margin += starvedError * starved * math.Abs(a.Reduction)
-	a.Lo, a.Hi = a.Reduction-(mean-lo)-margin, a.Reduction+(hi-mean)+margin
+	a.Lo, a.Hi = a.Reduction-(e.Mean-e.Lo)-margin, a.Reduction+(e.Hi-e.Mean)+margin
 	if rousing := rouseError * roused / before; rousing < 0 { // the sum over the visits of both
 		a.Hi -= rousing
 	}
 	a.Lo, a.Hi = a.Lo-less/visits, a.Hi+more/visits
 	if len(soon) > 0 {
-		a.Lo, a.Hi = min(a.Lo, stats.Mean(late)-margin), max(a.Hi, stats.Mean(soon)+margin)
+		a.Lo, a.Hi = min(a.Lo, mean(late)-margin), max(a.Hi, mean(soon)+margin)
 	}
 	if len(least) > 0 {
-		a.Lo, a.Bounded = min(a.Lo, stats.Mean(least)-margin), true
+		a.Lo, a.Bounded = min(a.Lo, mean(least)-margin), true
 	}
 	if len(most) > 0 {
-		a.Hi, a.Bounded = max(a.Hi, stats.Mean(most)+margin), true
+		a.Hi, a.Bounded = max(a.Hi, mean(most)+margin), true
 	}
 	if paused.more && paused.part > leastUnclear { // what is gained may be waited for then
 		a.Lo = min(a.Lo, -margin)
 	}
 	return a
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
 }

@@ -63,6 +63,9 @@ func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outco
 		steps += o.work
 		bounds := make([]outcome, len(others))
 		for i := range others {
+			if others[i].slower && a.speedup >= 0 {
+				continue
+			}
 			bounds[i] = simulate(others[i].p, c, d)
 			steps += bounds[i].work
 		}
@@ -75,8 +78,12 @@ func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outco
 				w.sample(q, base, &o, i, d)
 				w.widen(q, base, varied, i, d)
 				for k := range others {
+					if bounds[k].visits == nil {
+						continue
+					}
 					w.bound(q, &others[k], &bounds[k], i, d)
 				}
+				w.buckets.bound(w, q)
 			}
 		}
 	}

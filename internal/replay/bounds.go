@@ -11,8 +11,8 @@ import (
 type alternative struct {
 	p    *program
 	base outcome
-	// most tells that it bounds the truth only from above.
-	most bool
+	// most tells that it bounds the truth only from above, and slower that it bounds only what slower regions do.
+	most, slower bool
 }
 
 // alternatives returns the translations that bound what p says, of those that meet the recording as well.
@@ -27,11 +27,19 @@ func alternatives(rec *Recording, whole *completion, p *program, w *window) []al
 	add := func(other *program, most bool) {
 		base := simulate(other, change{}, rec.End-rec.Start)
 		if other.misses(&base, rec.End-rec.Start) <= MaxDeviation {
-			all = append(all, alternative{other, base, most})
+			all = append(all, alternative{p: other, base: base, most: most})
 		}
 	}
+	plain := p // without what is inferred, nil where that is not known yet
+	if w.inferred {
+		plain = nil
+	}
 	if w.inferred && (!w.whole || w.ordered > incidental) {
-		add(newProgram(rec, false), false)
+		other := newProgram(rec, false)
+		add(other, false)
+		if rec == p.rec {
+			plain = other
+		}
 	}
 	if p.limited {
 		endless := *p.rec
@@ -46,13 +54,28 @@ func alternatives(rec *Recording, whole *completion, p *program, w *window) []al
 			}
 		}
 	}
-	if tight := newProgram(p.rec, w.inferred); tight.confine() {
+	if apart := p.excluded(w.inferred); apart != nil {
+		add(apart, false)
+	}
+	if tight := p.rewritten(); tight.confine() {
 		add(tight, false)
 	}
-	other := newProgram(p.rec, false)
-	if waited := other.unlock(); waited > incidental {
+	if b := p.buckets(rec); b != nil {
+		n := len(all)
+		add(b.unlimited(rec, w.inferred), false)
+		if b.replayed = len(all) > n; b.replayed {
+			all[n].slower = b.slower
+		}
+		w.buckets = b
+	}
+	if plain == nil {
+		plain = newProgram(p.rec, false)
+	} else {
+		plain = plain.rewritten()
+	}
+	if waited := plain.unlock(); waited > incidental {
 		w.ordered = max(w.ordered, waited)
-		add(other, true)
+		add(plain, true)
 	}
 	return all
 }

@@ -21,6 +21,8 @@ type builder struct {
 	owner          []int32 // of each span: the goroutine that began it
 	waited         []op    // scratch of fold
 	computed       []op    // scratch of fold
+	set            []int32 // scratch of setFor
+	key            []byte  // scratch of setFor
 	swap           []int64
 	short, free    int64           // when a processor was last without a goroutine, and when one was last idle
 	poll           int64           // when the network was last looked at, and there was something
@@ -29,6 +31,7 @@ type builder struct {
 	overdue        []overdue
 	fillers        map[int32]*filler
 	cross, outside []lateness
+	excluders      map[int32]int32 // objects, by the locks around spans that may exclude each other
 }
 
 // A level follows what an object holds, to tell what it held at first.
@@ -44,27 +47,28 @@ type level struct {
 
 // A follower is a goroutine while its events are read.
 type follower struct {
-	known   bool
-	state   uint8
-	since   int64
-	p       int32 // the processor it runs on
-	site    int32
-	reason  uint8
-	readyAt int64
-	readyP  int32 // processor of the goroutine that woke it, -1
-	idle    bool  // a processor was, when it became ready
-	woken   int32 // op that ended by that, -1
-	spans   []int32
-	set     uint16
-	locks   map[int32]int32
-	held    int32
-	begun   int64
-	began   int64 // when it was last given a processor
-	found   int32 // elements, when it began to send
-	open    int32 // op where an operation began that may wait, -1
-	letter  byte
-	object  int32
-	first   bool // no operation has been seen yet
+	known    bool
+	state    uint8
+	since    int64
+	p        int32 // the processor it runs on
+	site     int32
+	reason   uint8
+	readyAt  int64
+	readyP   int32 // processor of the goroutine that woke it, -1
+	idle     bool  // a processor was, when it became ready
+	woken    int32 // op that ended by that, -1
+	spans    []int32
+	set      uint16
+	locks    map[int32]int32
+	held     int32
+	excludes map[int32]int32 // spans, by the lock around them
+	begun    int64
+	began    int64 // when it was last given a processor
+	found    int32 // elements, when it began to send
+	open     int32 // op where an operation began that may wait, -1
+	letter   byte
+	object   int32
+	first    bool // no operation has been seen yet
 }
 
 // The states of a goroutine.
@@ -239,6 +243,7 @@ func (b *builder) event(e *event) {
 		b.p.lists[g].ended = true
 	case evOpen:
 		b.advance(g, e.at)
+		b.excludes(g, e.ref, 1, e.at)
 		f.spans = append(f.spans, e.ref)
 		b.owner[e.ref] = g
 		b.emit(g, op{kind: opOpen, arg: e.ref, at: e.at})
@@ -269,6 +274,7 @@ func (b *builder) close(g int32, e *event) {
 		f.set = b.setFor(f.spans)
 	}
 	b.emit(g, op{kind: opClose, arg: e.ref, at: e.at})
+	b.excludes(owner, e.ref, -1, e.at)
 }
 
 // setFor returns the number of the set of regions of some spans.
@@ -276,23 +282,25 @@ func (b *builder) setFor(open []int32) uint16 {
 	if len(open) == 0 {
 		return 0
 	}
-	set := make([]int32, 0, len(open))
+	set := b.set[:0]
 	for _, s := range open {
 		set = append(set, b.p.rec.spans[s].region)
 	}
 	slices.Sort(set)
+	b.set = set
 	set = slices.Compact(set)
-	key := make([]byte, 0, 4*len(set))
+	key := b.key[:0]
 	for _, r := range set {
 		key = append(key, byte(r), byte(r>>8), byte(r>>16), byte(r>>24))
 	}
+	b.key = key
 	i, ok := b.setOf[string(key)]
 	if !ok {
 		if len(b.p.sets) == 1<<16-1 {
 			return 0
 		}
 		i = uint16(len(b.p.sets))
-		b.p.sets = append(b.p.sets, set)
+		b.p.sets = append(b.p.sets, slices.Clone(set))
 		b.setOf[string(key)] = i
 	}
 	return i
@@ -302,17 +310,24 @@ func (b *builder) setFor(open []int32) uint16 {
 func (b *builder) wakeUp(g int32, e *event) {
 	f := &b.g[g]
 	o := op{at: e.at, site: f.site, d: e.at - f.since, late: -1, reason: f.reason}
-	if e.by >= 0 && !b.outsiders(g, e) {
+	drips := e.by >= 0 && b.p.rec.drippers[e.by] && (b.has(e.site, trySender) || b.has(e.site, teller)) // see unlimited
+	switch {
+	case drips:
+		o.kind, o.reason = opOut, waitMutex
+	case e.by >= 0 && !b.outsiders(g, e):
 		b.advance(e.by, e.at)
 		o.kind, o.arg = opWait, b.p.tokens
 		b.p.tokens++
 		b.dead = append(b.dead, false)
 		b.emit(e.by, op{kind: opWake, arg: o.arg, at: e.at, site: e.site, reason: f.reason})
-	} else {
+	default:
 		o.kind = opOut
 	}
 	f.since = e.at
 	woken := b.emit(g, o)
+	if drips {
+		b.p.lists[g].ops[woken].set = 0 // nothing makes that shorter
+	}
 	b.noteOverdue(g, woken, e)
 	b.ready(g, e, woken)
 }

@@ -8,7 +8,7 @@ import "slices"
 // An instruction is an op as a simulation has it.
 type instruction struct {
 	d       int64
-	arg     int32 // also of opAgain where the list goes on, and of opEnd the object that is served, none if there is none
+	arg     int32 // also of opRow its number, of opAgain where the list goes on, and of opEnd the object that is served, none if there is none
 	late    int32
 	segment int32
 	// ref is, of what is done once, its number; of a send, which element it answers; of opClose, the progress point; of opOut,
@@ -27,6 +27,8 @@ func (o *instruction) answers() bool { return o.kind == opSend && !o.once && o.r
 // The instructions that are not ops.
 const (
 	opRunOn  = opFill + 1 + iota // opRun, and the next one is, too
+	opRow                        // several of opRun, see computing.go
+	opRowOn                      // opRow, and the next one computes, too
 	opArrive                     // opOut that ends at a time
 	opAgain                      // the list begins anew
 	opOver                       // here it would, which ends the replay
@@ -47,6 +49,7 @@ type executable struct {
 	likes    [][]int32
 	arrivals []arrival // of opArrive
 	fillings []filling // of stores
+	rows     rows
 }
 
 // An entry is where a list begins.
@@ -65,6 +68,8 @@ type compiler struct {
 	x     *executable
 	first []int   // by list: its first op among all
 	at    []int32 // by op: its instruction, or that of the next one which is left
+	entry []bool  // by op: a runner may go on there
+	alone bool    // the next op that computes is not one instruction with the one before
 }
 
 // compile returns the program for simulations. Its ops must not change any more.
@@ -75,15 +80,17 @@ func (p *program) compile() *executable {
 		c.first[i] = n
 		n += len(p.lists[i].ops) + 1
 	}
-	c.at = make([]int32, n)
+	c.at, c.entry = make([]int32, n), make([]bool, n)
+	c.enter()
+	c.x.rows.stints = make([][]stint, len(p.sets))
 	c.x.code = make([]instruction, 0, c.left())
 	for i := range p.lists {
 		p.rec.rests()
 		c.list(i)
 	}
 	for k := range c.x.code {
-		if k > 0 && c.x.code[k].kind == opRun && c.x.code[k-1].kind == opRun {
-			c.x.code[k-1].kind = opRunOn
+		if k > 0 && c.x.code[k].computes() && c.x.code[k-1].computes() {
+			c.x.code[k-1].kind = on[c.x.code[k-1].kind]
 		}
 	}
 	c.x.behind, c.x.answers, c.x.ends = make([]int32, len(p.segments)), make([]int32, len(p.segments)), make([]int32, len(p.choices))
@@ -113,12 +120,51 @@ func (p *program) compile() *executable {
 		if l := &p.lists[p.choices[i].list]; p.statements[p.choices[i].statement].decides && p.choices[i].end < l.to {
 			at := c.of(place{p.choices[i].list, l.roundEnds(p.choices[i].end) + 1})
 			c.x.rounds[i] = at
-			if c.x.code[at-1].kind == opRunOn { // a runner may go on elsewhere there
-				c.x.code[at-1].kind = opRun
+			switch last := &c.x.code[at-1]; last.kind { // a runner may go on elsewhere there
+			case opRunOn:
+				last.kind = opRun
+			case opRowOn:
+				last.kind = opRow
 			}
 		}
 	}
 	return c.x
+}
+
+// computes reports whether it is an op that computes, or a row of them.
+func (o *instruction) computes() bool { return o.kind == opRun || o.kind == opRow }
+
+// on has the same where the next instruction computes, too.
+var on = map[opKind]opKind{opRun: opRunOn, opRow: opRowOn}
+
+// enter notes where runners may go on, other than behind what they did last.
+func (c *compiler) enter() {
+	at := func(x place) { c.entry[c.first[x.list]+int(x.op)] = true }
+	for i := range c.p.lists {
+		if l := &c.p.lists[i]; l.to > 0 {
+			at(place{int32(i), l.from})
+		}
+	}
+	for i, s := range c.p.segments {
+		if i == 0 {
+			continue
+		}
+		at(place{s.list, s.op + 1})
+		if a := c.p.answers[i]; a.list >= 0 {
+			at(a)
+		}
+	}
+	for _, f := range c.p.fillings {
+		at(place{f.list, f.use})
+		at(place{f.list, f.fill + 1})
+	}
+	for i := range c.p.choices {
+		x := &c.p.choices[i]
+		at(place{x.list, x.end})
+		if l := &c.p.lists[x.list]; c.chooses(i) && c.p.statements[x.statement].decides && x.end < l.to {
+			at(place{x.list, l.roundEnds(x.end) + 1})
+		}
+	}
 }
 
 // chooses reports whether a choice is made in a simulation.
@@ -148,8 +194,11 @@ func (c *compiler) decides(o *op) bool {
 func (c *compiler) left() (n int) {
 	for i := range c.p.lists {
 		ops := c.p.lists[i].ops
+		alone := true
 		for k := range ops {
-			if c.decides(&ops[k]) {
+			alone = alone || c.entry[c.first[i]+k]
+			if o := &ops[k]; c.decides(o) && (alone || o.kind != opRun) {
+				alone = o.kind != opRun
 				n++
 			}
 		}
@@ -169,7 +218,9 @@ func (c *compiler) list(i int) {
 	at := c.at[c.first[i]:]
 	c.x.entries[i].at = int32(len(c.x.code))
 	duties := c.p.marks[int32(i)]
+	c.alone = true
 	for k := range l.ops {
+		c.alone = c.alone || c.entry[c.first[i]+k]
 		at[k] = int32(len(c.x.code))
 		switch {
 		case l.to == 0 || k < int(l.to):
@@ -213,6 +264,13 @@ func (c *compiler) op(l *list, o *op) {
 	if !c.decides(o) {
 		return
 	}
+	if o.kind == opRun && !c.alone {
+		if last := &c.x.code[len(c.x.code)-1]; last.computes() {
+			c.x.rows.join(last, o)
+			return
+		}
+	}
+	c.alone = false
 	x := instruction{
 		d: o.d, arg: o.arg, late: o.late, segment: o.segment, ref: o.answers, set: o.set, kind: o.kind,
 		head: o.head || o.drops, tries: o.tries, row: o.row, once: o.once, never: o.never,

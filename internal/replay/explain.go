@@ -71,8 +71,11 @@ type explanation struct {
 	meetings []int32
 	seen     []int32  // actions
 	told     []unseen // operations that the recording does not show
-	lockings int      // places in the code where it is locked
-	deal     *deal    // of several locks, else nil
+	number   []int32  // of each candidate among those, -1 for none
+	order    []incident
+	now      []incident // scratch of incidents
+	lockings int        // places in the code where it is locked
+	deal     *deal      // of several locks, else nil
 }
 
 // unseen is an operation that neither waited nor let another goroutine go on.
@@ -92,7 +95,7 @@ const mostTried = 81
 // explain tells the operations of a part by the combination of assumptions that agrees best with the waits, nil if none does.
 func (t *traces) explain(p part) *explanation {
 	x := &explanation{t: t, meetings: p.meetings}
-	var of map[int32]bool
+	var of []bool
 	x.seen, of = t.actionsOf(p)
 	x.lock = isLock(t.slots[t.actions[x.seen[0]].slot].letter)
 	if x.lock && t.waiting(p.meetings) <= incidental {
@@ -104,7 +107,8 @@ func (t *traces) explain(p part) *explanation {
 		return nil
 	}
 	may := t.candidates(gaps, habits)
-	if x.assume(may, gaps, habits, x.contradicted) {
+	x.order = x.possible(may)
+	if x.assume(may, habits, x.contradicted) {
 		return x
 	}
 	for _, h := range habits {
@@ -114,7 +118,7 @@ func (t *traces) explain(p part) *explanation {
 			return nil
 		}
 	}
-	if !x.assume(may, gaps, habits, func() float64 {
+	if !x.assume(may, habits, func() float64 {
 		x.deal = x.dealt()
 		return x.deal.contradicted()
 	}) {
@@ -125,12 +129,12 @@ func (t *traces) explain(p part) *explanation {
 }
 
 // assume tells the operations by the combination of assumptions that is contradicted least, and reports whether that is little.
-func (x *explanation) assume(may []candidate, gaps []gap, habits []habit, contradicted func() float64) bool {
+func (x *explanation) assume(may []candidate, habits []habit, contradicted func() float64) bool {
 	choice := make([]assumption, len(habits))
 	var best []assumption
 	least := 1 - fairness
 	for range mostTried {
-		x.tell(may, gaps, habits, choice)
+		x.tell(may, choice)
 		if wrong := contradicted(); wrong < least || wrong == least && best == nil {
 			best, least = slices.Clone(choice), wrong
 		}
@@ -141,24 +145,23 @@ func (x *explanation) assume(may []candidate, gaps []gap, habits []habit, contra
 	if best == nil {
 		return false
 	}
-	x.tell(may, gaps, habits, best)
+	x.tell(may, best)
 	contradicted()
 	return true
 }
 
 // actionsOf returns the operations of a part that are seen, in order.
-func (t *traces) actionsOf(p part) (seen []int32, of map[int32]bool) {
-	of = map[int32]bool{}
+func (t *traces) actionsOf(p part) (seen []int32, of []bool) {
+	seen = slices.Clone(p.ends)
 	for _, i := range p.meetings {
-		of[t.meetings[i].wait], of[t.meetings[i].wake] = true, true
-	}
-	for _, a := range p.ends {
-		of[a] = true
-	}
-	for a := range of {
-		seen = append(seen, a)
+		seen = append(seen, t.meetings[i].wait, t.meetings[i].wake)
 	}
 	slices.Sort(seen)
+	seen = slices.Compact(seen)
+	of = make([]bool, len(t.actions))
+	for _, a := range seen {
+		of[a] = true
+	}
 	return seen, of
 }
 
@@ -197,7 +200,7 @@ func (t *traces) queues(part []int32) bool {
 }
 
 // gaps returns those of all goroutines that may do what is seen: the ones that do, and those created where they are.
-func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
+func (t *traces) gaps(seen []int32, of []bool) []gap {
 	who, kinds := map[int32]bool{}, map[int32]bool{}
 	for _, a := range seen {
 		g := t.actions[a].g
@@ -206,12 +209,17 @@ func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
 			kinds[k] = true
 		}
 	}
-	var all []gap
+	var among []int32
+	n := 0
 	for g := range t.steps {
-		if !who[int32(g)] && (t.kinds[g] < 0 || !kinds[t.kinds[g]]) {
-			continue
+		if who[int32(g)] || t.kinds[g] >= 0 && kinds[t.kinds[g]] {
+			among = append(among, int32(g))
+			n += len(t.steps[g]) + 1
 		}
-		now := gap{g: int32(g), from: -1}
+	}
+	all := make([]gap, 0, n)
+	for _, g := range among {
+		now := gap{g: g, from: -1}
 		for i, s := range t.steps[g] {
 			t.rec.restsAt(i)
 			if s.action >= 0 {
@@ -223,7 +231,7 @@ func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
 			now.next, now.to, now.until = s.mark, s.event, s.ran
 			now.pair = t.pair(now.last, now.next)
 			all = append(all, now)
-			now = gap{g: int32(g), last: s.mark, from: s.event, ran: s.ran}
+			now = gap{g: g, last: s.mark, from: s.event, ran: s.ran}
 		}
 		if len(now.actions) > 0 {
 			now.to, now.until = int32(len(t.rec.events)), now.ran
@@ -238,6 +246,7 @@ func (t *traces) gaps(seen []int32, of map[int32]bool) []gap {
 type candidate struct {
 	unseen
 	habit int
+	by    [assumptions]bool // whether it is done by each
 }
 
 // candidates returns the operations that may be done unseen, by any assumption.
@@ -255,7 +264,8 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 		g := &gaps[i]
 		for rank, k := range order {
 			h := &habits[k]
-			if !h.mayBe(g) || slices.ContainsFunc(g.actions, func(a int32) bool { return slices.Contains(h.slots, t.actions[a].slot) }) {
+			by := h.assumed(g)
+			if by == [assumptions]bool{} || slices.ContainsFunc(g.actions, func(a int32) bool { return slices.Contains(h.slots, t.actions[a].slot) }) {
 				continue
 			}
 			from, to, low, high := g.from, g.to, g.ran, g.until
@@ -271,20 +281,23 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 			at := min(max(g.ran+int64(h.where()*float64(g.until-g.ran)), low), high)
 			u := t.unseen(g.g, h.letter, from, to, at, float64(rank))
 			u.slot, u.gap = h.slots[0], int32(i)
-			all = append(all, candidate{u, k})
+			all = append(all, candidate{u, k, by})
 		}
 	}
 	return all
 }
 
 // tell puts the operations in place that are not seen.
-func (x *explanation) tell(all []candidate, gaps []gap, habits []habit, choice []assumption) {
-	x.told = x.told[:0]
+func (x *explanation) tell(all []candidate, choice []assumption) {
+	x.told, x.number = x.told[:0], x.number[:0]
 	for i := range all {
 		x.t.rec.restsAt(i)
-		if c := &all[i]; habits[c.habit].assumes(&gaps[c.gap], choice[c.habit]) {
+		number := int32(-1)
+		if c := &all[i]; c.by[choice[c.habit]] {
+			number = int32(len(x.told))
 			x.told = append(x.told, c.unseen)
 		}
+		x.number = append(x.number, number)
 	}
 }
 

@@ -131,21 +131,10 @@ func (h *habit) where() float64 {
 	return h.at[len(h.at)/2]
 }
 
-// mayBe reports whether an operation is done in a gap by any assumption.
-func (h *habit) mayBe(g *gap) bool {
-	return h.assumes(g, betweenBoth) || h.assumes(g, beforeNext) || h.assumes(g, afterLast)
-}
-
-func (h *habit) assumes(g *gap, a assumption) bool {
-	if h.repeats {
-		return false
+// assumed reports whether an operation is done in a gap by each assumption.
+func (h *habit) assumed(g *gap) (by [assumptions]bool) {
+	if !h.repeats {
+		by = [assumptions]bool{betweenBoth: h.both[g.pair], beforeNext: h.next[g.next], afterLast: h.last[g.last]}
 	}
-	switch a {
-	case betweenBoth:
-		return h.both[g.pair]
-	case beforeNext:
-		return h.next[g.next]
-	default:
-		return h.last[g.last]
-	}
+	return by
 }

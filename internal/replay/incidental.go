@@ -65,7 +65,7 @@ func (b *builder) setAside() {
 		if busy.by > 0 {
 			busy.total += b.p.rec.End - busy.since
 		}
-		if o.kind != objectMutex && o.kind != objectRWMutex || busy.waited > 0 && float64(waited[of[o.site]]) > little {
+		if o.inferred || o.kind != objectMutex && o.kind != objectRWMutex || busy.waited > 0 && float64(waited[of[o.site]]) > little {
 			continue
 		}
 		aside[i] = float64(busy.total) <= little

@@ -60,6 +60,8 @@ const (
 	pollWaker = iota // a wait for the network is cut short
 	netWriter        // something is written to the network
 	ofRuntime        // a goroutine of the runtime waits, or one that the garbage collector holds up
+	trySender        // something is sent to a channel where there is room, or may be
+	teller           // a channel is closed, or a condition is signalled
 	frameClasses
 )
 
@@ -74,6 +76,10 @@ func (b *builder) has(site int32, class int) bool {
 func classify(s Site) (is [frameClasses]bool) {
 	for i, f := range s.Frames {
 		switch {
+		case i < 3 && f.Func == "runtime.selectnbsend", i == 0 && f.Func == "runtime.selectgo":
+			is[trySender] = true
+		case i < 3 && (f.Func == "runtime.closechan" || strings.HasPrefix(f.Func, "sync.(*Cond).")):
+			is[teller] = true
 		case strings.HasPrefix(f.Func, "internal/poll."):
 			is[pollWaker] = true
 		case strings.HasPrefix(f.Func, "net.(*netFD).Write"), strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers"), f.Func == "net.sendFile":

@@ -1,6 +1,9 @@
 package replay
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // A pause is a wait for a timer that not each request has, or not as often: before something is tried again (back-off), until something
 // else is there (polling), or for what did not come in time (deadline). Whether there is one is decided by time, mostly: by whether a lock is
@@ -32,6 +35,9 @@ type pauser struct {
 // pauses returns, by progress point, by how much longer that time between visits is than without the pauses that only some
 // of the legs have: on the goroutines that visit it and those that they start, and on the servers of others.
 func (p *program) pauses() map[string]delay {
+	if !p.mayPause() {
+		return nil
+	}
 	u := pauser{p: p, of: p.usedAt(), all: make([]map[int32]pausing, len(p.lists)), own: make([]map[pausing]int, len(p.lists))}
 	inSpans := map[int32][]leg{} // by region
 	for i := range p.lists {
@@ -51,18 +57,24 @@ func (p *program) pauses() map[string]delay {
 	var serving delay
 	for i := range p.lists {
 		if p.serves(&p.lists[i]) {
-			serving.add(delayOf(u.legs(nil, int32(i), func(o *op) bool { return o.kind == opClose && o.free })))
+			own := make([][]leg, 1)
+			u.legs(own, int32(i), func(o *op) int32 {
+				if o.kind == opClose && o.free {
+					return 0
+				}
+				return none
+			})
+			serving.add(delayOf(own[0]))
 		}
+	}
+	legs := make([][]leg, len(p.points))
+	for i := range p.lists {
+		u.legs(legs, int32(i), p.visit)
 	}
 	parts := map[string]delay{}
 	for point := range p.points {
-		var legs []leg
-		for i := range p.lists {
-			legs = u.legs(legs, int32(i), func(o *op) bool {
-				return o.kind == opVisit && o.arg == int32(point) || o.kind == opClose && p.pointOf[o.arg] == int32(point)
-			})
-		}
-		d := delayOf(legs)
+		p.rec.rests()
+		d := delayOf(legs[point])
 		d.add(serving)
 		if d.part > leastUnclear {
 			parts[p.points[point].name] = d
@@ -70,6 +82,34 @@ func (p *program) pauses() map[string]delay {
 	}
 	return parts
 }
+
+// visit returns the progress point that an op visits, none if it does not.
+func (p *program) visit(o *op) int32 {
+	switch o.kind {
+	case opVisit:
+		return o.arg
+	case opClose:
+		return p.pointOf[o.arg]
+	}
+	return none
+}
+
+// mayPause reports whether a goroutine waits for a timer for long.
+func (p *program) mayPause() bool {
+	for i := range p.lists {
+		ops := p.lists[i].ops
+		for k := range ops {
+			p.rec.restsAt(k)
+			if ops[k].pauses() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pauses reports whether an op may be a pause.
+func (o *op) pauses() bool { return o.site != 0 && o.d >= leastPause && o.timed() }
 
 // serves reports whether a goroutine that was there before the window has spans, and lets others go on, but visits no progress point.
 func (p *program) serves(l *list) bool {
@@ -123,7 +163,7 @@ func (u *pauser) pausesOf(l *list, inSpans map[int32][]leg) map[int32]pausing {
 		if o.kind == opVisit || o.kind == opClose && p.pointOf[o.arg] >= 0 {
 			decided = false
 		}
-		if o.site == 0 || !o.timed() || o.d < leastPause || decided {
+		if !o.pauses() || decided {
 			continue
 		}
 		x := pausing{u.of[o.site], o.called}
@@ -186,44 +226,75 @@ func settled(legs []leg, x pausing) bool {
 
 // walk goes through the ops of a list, and tells which are pauses that are not the body of a span.
 func (u *pauser) walk(list int32, f func(o *op, x pausing, paused bool)) {
-	ops := u.p.lists[list].ops
+	ops, mine := u.p.lists[list].ops, u.all[list]
 	var open []int32
 	for k := range ops {
 		o := &ops[k]
+		u.p.rec.restsAt(k + 1)
 		switch o.kind {
 		case opOpen:
 			open = append(open, o.arg)
 		case opClose:
 			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.arg })
 		}
-		x, ok := u.all[list][int32(k)]
+		var x pausing
+		var ok bool
+		if len(mine) > 0 {
+			x, ok = mine[int32(k)]
+		}
 		f(o, x, ok && (len(open) == 0 || !u.body[u.p.rec.spans[open[len(open)-1]].region][x]))
 	}
 }
 
-// legs adds those of a list that end with some ops.
-func (u *pauser) legs(all []leg, list int32, ends func(*op) bool) []leg {
-	now := leg{list: list, at: none}
-	if l := &u.p.lists[list]; l.born {
-		now.at = l.created
+// legs adds those of a list to what ends tells of the op at their end, none if it is no end: all in one go, since there may be as many
+// progress points as requests.
+func (u *pauser) legs(all [][]leg, list int32, ends func(*op) int32) {
+	type beginning struct {
+		at     int64
+		pauses map[pausing]int
+	}
+	begun := map[int32]beginning{}
+	var so map[pausing]int // the pauses since the list began; a copy is made once another is added to what a leg has begun with
+	shared := false
+	add := func(x pausing, n int) {
+		if shared {
+			so, shared = maps.Clone(so), false
+		}
+		so = more(so, x, n)
 	}
 	u.walk(list, func(o *op, x pausing, paused bool) {
 		switch {
 		case paused:
-			now.pauses = more(now.pauses, x, 1)
+			add(x, 1)
 		case o.kind == opSpawn:
 			for y, n := range u.own[o.arg] {
-				now.pauses = more(now.pauses, y, n)
+				add(y, n)
 			}
-		case ends(o):
-			if now.at >= 0 {
-				now.until = o.at
-				all = append(all, now)
+		default:
+			to := ends(o)
+			if to < 0 {
+				return
 			}
-			now = leg{list: list, at: o.at}
+			from, ok := begun[to]
+			if l := &u.p.lists[list]; !ok && l.born {
+				from, ok = beginning{at: l.created}, true
+			}
+			if ok && from.at >= 0 {
+				all[to] = append(all[to], leg{list, from.at, o.at, since(from.pauses, so)})
+			}
+			begun[to], shared = beginning{o.at, so}, true
 		}
 	})
-	return all
+}
+
+// since returns the pauses that have come to the ones before.
+func since(before, now map[pausing]int) (left map[pausing]int) {
+	for x, n := range now {
+		if n -= before[x]; n > 0 {
+			left = more(left, x, n)
+		}
+	}
+	return left
 }
 
 // A delay is by which part of the time between visits that is longer for pauses, and whether they are for something that is not there

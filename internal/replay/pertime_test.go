@@ -91,6 +91,12 @@ func (c cachedService) record(t *testing.T) (*Recording, float64) {
 		visits = append(visits, at)
 		x.next = at + 500
 	}
+	return served(t, b, events, visits, end)
+}
+
+// served is the recording of what a service did until end, in any order, and how long its visits were apart.
+func served(t testing.TB, b *Recorder, events []event, visits []int64, end int64) (*Recording, float64) {
+	t.Helper()
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range events {
 		if e.at < end {
@@ -98,7 +104,7 @@ func (c cachedService) record(t *testing.T) (*Recording, float64) {
 		}
 	}
 	slices.Sort(visits)
-	n, _ := slices.BinarySearch(visits, int64(end))
+	n, _ := slices.BinarySearch(visits, end)
 	return recorded(t, b, end), period(visits[:n], end)
 }
 

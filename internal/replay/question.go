@@ -128,6 +128,7 @@ func (p *program) rewritten() *program {
 	x.compiled, x.spare = nil, nil
 	x.lists = slices.Clone(p.lists)
 	for i := range x.lists {
+		p.rec.rests()
 		x.lists[i].ops = slices.Clone(x.lists[i].ops)
 	}
 	x.objects = slices.Clone(p.objects)

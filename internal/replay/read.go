@@ -81,8 +81,8 @@ func (r restingReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// bytesPerEvent is what an event of a long trace takes: 12 without marks, 40 where most are marks of spans.
-const bytesPerEvent = 24
+// bytesPerEvent is the least that an event of a long trace takes, without marks; where most are marks of spans it is 40.
+const bytesPerEvent = 12
 
 // A tracer translates trace events.
 type tracer struct {

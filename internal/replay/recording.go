@@ -30,7 +30,13 @@ type Recording struct {
 	told    bool // the operations on these are inferred from a trace that does not show each
 	// endless tells that what condition variables count may become any number.
 	endless bool
-	rest    func() // see ReadResting
+	// drippers are goroutines that end waits as timers do, see bucket.go.
+	drippers map[int32]bool
+	// excluded are regions whose spans have locks around them, see exclusive.go.
+	excluded map[int32]int32
+	rest     func() // see ReadResting
+	// origin is the recording that this is a window of; nil if it is one of its own.
+	origin *origin
 }
 
 // rests leaves the processor to others, if it is time for that.

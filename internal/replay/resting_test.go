@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"runtime"
 	"runtime/trace"
+	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -54,5 +56,70 @@ func TestAnalysisRests(t *testing.T) {
 	simulations := len(usualSpeedups) * len(s.windows[0].regions)
 	if least := (simulations + 1) * rec.Visits() / 2 / 512; rests < least || least < 10 {
 		t.Errorf("%d rests in %d simulations of %d visits, want %d", rests, simulations, rec.Visits()/2, least)
+	}
+}
+
+// named is so many requests one after the other, whose spans have so many names in turn.
+func named(t *testing.T, requests, names int) *Recording {
+	t.Helper()
+	const ms = 1_000_000
+	b := NewRecorder(0, 2)
+	b.Running(0, 1)
+	at := int64(0)
+	for i := range requests {
+		b.Open(at, 1, uint64(i+1), 0, Region{Name: "GET /" + strconv.Itoa(i%names)})
+		at += 2 * ms
+		b.Close(at, 1, uint64(i+1))
+		b.Wait(at, 1, 1)
+		at += 3 * ms
+		b.Ready(at, 1, -1)
+		b.Start(at, 1, 0)
+	}
+	return recorded(t, b, at)
+}
+
+// Rests are counted in place of time: there is one for each 512 steps, so that many of them are much work, and none is a long stretch.
+
+func TestPausesOfManyNames(t *testing.T) {
+	const requests, names = 4000, 200
+	p := newProgram(named(t, requests, names), true)
+	asked := p.lists[0].ops // one of its waits is for a timer
+	asked[slices.IndexFunc(asked, func(o op) bool { return o.kind == opOut && o.site != 0 })].reason = waitTimer
+	rests := 0
+	p.rec.rest = func() { rests++ }
+	p.pauses()
+	ops := 0
+	for i := range p.lists {
+		ops += len(p.lists[i].ops)
+	}
+	if len(p.points) != names {
+		t.Fatalf("%d progress points, want one for each of %d names", len(p.points), names)
+	}
+	// Two walks, and a look at each progress point.
+	if least, most := ops/512, 2*(ops/512+1)+names; rests < least || rests > most {
+		t.Errorf("%d rests in %d ops with %d progress points, want in [%d, %d]", rests, ops, names, least, most)
+	}
+}
+
+// Where each request has a name of its own there is no answer, and nothing is simulated for one.
+func TestAnalysisOfNamesThatDoNotComeAgain(t *testing.T) {
+	for _, tt := range []struct {
+		names   int
+		answers bool
+	}{{1, true}, {2000, false}} {
+		rec := named(t, 2000, tt.names)
+		rests := 0
+		rec.rest = func() { rests++ }
+		s, err := NewStudy(StudyConfig{Structure: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+		most := len(rec.events)/512 + 1 // one pass
+		if result := s.Result(); (len(result.Answers) > 0) != tt.answers || result.Windows != 1 || (rests > most+len(result.Answers)) != tt.answers {
+			t.Errorf("%d names: %d answers from %d windows with %d rests in %d events, want answers: %t", tt.names, len(result.Answers), result.Windows, rests, len(rec.events), tt.answers)
+		}
 	}
 }

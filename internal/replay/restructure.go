@@ -12,6 +12,10 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 	if s.config.Structure {
 		all = append(slices.Clip(all), p.usualQuestions()...)
 	}
+	var locks sharing
+	if w.stock && slices.ContainsFunc(all, func(q Question) bool { return q.Procs > p.rec.Procs }) {
+		locks = p.rec.sharing()
+	}
 	for _, q := range all {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -27,7 +31,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		bounds := make([]outcome, len(others))
 		bounded := make([]bool, len(others))
 		for i := range others {
-			if others[i].most { // it has no locks
+			if others[i].most || others[i].slower { // it has no locks, or no ticks
 				continue
 			}
 			var y *program
@@ -47,6 +51,10 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 				if bounded[k] {
 					w.bound(asked, &others[k], &bounds[k], i, d)
 				}
+			}
+			w.buckets.bound(w, asked)
+			if w.stock && q.Procs > p.rec.Procs {
+				w.scale(asked, p.rec.Procs, q.Procs, locks)
 			}
 		}
 	}

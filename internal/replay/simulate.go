@@ -173,13 +173,13 @@ func (s *simulation) step(proc int32) {
 		}
 		o := &s.code[r.pc]
 		switch o.kind {
-		case opRun, opRunOn:
+		case opRun, opRunOn, opRow, opRowOn:
 			if r.left < 0 {
-				r.left = s.scaled(o.d, o.set)
-				for o.kind == opRunOn {
+				r.left = s.computes(o)
+				for o.kind == opRunOn || o.kind == opRowOn {
 					r.pc++
 					o = &s.code[r.pc]
-					r.left = min(r.left+s.scaled(o.d, o.set), longest)
+					r.left = min(r.left+s.computes(o), longest)
 				}
 				if r.spares != spends {
 					r.left = 0

@@ -101,11 +101,12 @@ type simulation struct {
 	gathered   []gathering // the first is none
 	requests   []request   // by element
 	over       bool
-	passed     []bool // ops that can be done once, by number: have been
-	slices     int    // that have begun
-	duties     []duty // by work per time
-	patience   int64  // when to break a wait, without progress until then
-	limit      int    // of out.work
+	passed     []bool  // ops that can be done once, by number: have been
+	slices     int     // that have begun
+	duties     []duty  // by work per time
+	rows       []int64 // by row of ops that compute: how long it takes, ns
+	patience   int64   // when to break a wait, without progress until then
+	limit      int     // of out.work
 	random     uint64
 }
 
@@ -138,14 +139,15 @@ func (s *simulation) reset(c change) {
 		p: p, x: p.compiled, code: p.compiled.code, change: c, until: -1,
 		factors:  filled(s.factors, len(p.sets), 1),
 		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
-		tokens:   filled(s.tokens, int(p.tokens), 0),
-		began:    filled(s.began, len(p.rec.spans), 0),
-		started:  filled(s.started, len(p.lists), false),
-		passed:   filled(s.passed, int(p.onces), false),
-		waited:   filled(s.waited, len(p.tables), 0),
-		took:     filled(s.took, len(p.segments), 0),
-		requests: filled(s.requests, len(p.asks), request{}),
-		duties:   filled(s.duties, len(p.schedules), duty{}),
+		tokens:   zeros(s.tokens, int(p.tokens)),
+		began:    zeros(s.began, len(p.rec.spans)),
+		started:  zeros(s.started, len(p.lists)),
+		passed:   zeros(s.passed, int(p.onces)),
+		waited:   zeros(s.waited, len(p.tables)),
+		took:     zeros(s.took, len(p.segments)),
+		requests: zeros(s.requests, len(p.asks)),
+		duties:   zeros(s.duties, len(p.schedules)),
+		rows:     s.rows,
 		gathered: append(s.gathered[:0], gathering{}),
 		heap:     s.heap[:0], queue: s.queue, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
 		objects:  slices.Grow(s.objects[:0], len(p.objects))[:len(p.objects)],
@@ -172,6 +174,7 @@ func (s *simulation) reset(c change) {
 			}
 		}
 	}
+	s.addUp()
 	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
 	for i, v := range p.recorded() { // about as many
 		s.out.visits[i] = make([]int64, 0, len(v)+len(v)/8)
@@ -187,5 +190,12 @@ func filled[T any](v []T, n int, x T) []T {
 	for i := range v {
 		v[i] = x
 	}
+	return v
+}
+
+// zeros is filled with the zero value, some times faster.
+func zeros[T any](v []T, n int) []T {
+	v = slices.Grow(v[:0], n)[:n]
+	clear(v)
 	return v
 }

@@ -12,6 +12,7 @@ func (r *Recording) Split(n int) []*Recording {
 	s := splitter{of: r, state: make([]present, r.count), owner: make([]int32, len(r.spans))}
 	windows := make([]*Recording, n)
 	next := 0
+	all := new(origin)
 	for i := range windows {
 		from, to := s.border(i, n), s.border(i+1, n)
 		last := next
@@ -19,7 +20,7 @@ func (r *Recording) Split(n int) []*Recording {
 			last++
 		}
 		w := *r
-		w.Start, w.End, w.Traced = from, to, last-next
+		w.Start, w.End, w.Traced, w.origin = from, to, last-next, all
 		w.events = append(s.begin(from), r.events[next:last]...)
 		for ; next < last; next++ {
 			r.restsAt(next)
@@ -29,6 +30,9 @@ func (r *Recording) Split(n int) []*Recording {
 	}
 	return windows
 }
+
+// An origin is what windows of one recording have in common.
+type origin struct{ _ byte }
 
 // A splitter follows the goroutines through the events, to tell what there is where a window begins.
 type splitter struct {

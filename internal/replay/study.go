@@ -76,6 +76,7 @@ func NewStudy(c StudyConfig) (*Study, error) {
 
 // A window is what one recording says.
 type window struct {
+	origin   *origin // nil for a recording of its own
 	length   time.Duration
 	goes     int // goroutines
 	checks   map[string]Check
@@ -102,6 +103,8 @@ type window struct {
 	paused map[string]delay
 	// batched tells the progress points of goroutines that wait for batches whose size is decided by time.
 	batched map[string]bool
+	// buckets are of tokens, nil for none.
+	buckets *buckets
 	// stampedes are work that goroutines begin since others are at it.
 	stampedes []stampede
 }
@@ -179,7 +182,11 @@ func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 }
 
 func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
-	w := &window{stock: !rec.operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.count)}
+	w := &window{origin: rec.origin, stock: !rec.operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.count)}
+	if !rec.telling() {
+		w.conditions = rec.conditions
+		return w, nil
+	}
 	whole := rec.completed()
 	p, base := faithful(rec, whole, w)
 	w.conditions = p.rec.conditions
@@ -204,6 +211,14 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 		return nil, err
 	}
 	return w, s.restructure(ctx, w, p, &base, others)
+}
+
+// telling reports whether any progress point has visits enough for an answer. Where each request has a name of its own, none has, and all
+// that would be computed is not asked for.
+func (r *Recording) telling() bool {
+	p := program{rec: r}
+	p.findPoints()
+	return slices.ContainsFunc(p.recorded(), func(v []int64) bool { return len(v) >= leastVisits })
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
@@ -278,6 +293,7 @@ func (p *program) recorded() [][]int64 {
 	if p.visited == nil {
 		p.visited = make([][]int64, len(p.points))
 		for i := range p.rec.events {
+			p.rec.restsAt(i)
 			e := &p.rec.events[i]
 			k := int32(-1)
 			switch e.kind {

@@ -42,6 +42,7 @@ func (r *Recording) completed() *completion {
 		if x == nil {
 			continue
 		}
+		x.order, x.number = nil, nil // to have less in memory
 		found = append(found, x)
 		if x.deal != nil {
 			c.several += t.waiting(part.meetings)

@@ -45,7 +45,7 @@ func (t *traces) watches(parts []part) []*watch {
 	var all []*watch
 	for _, group := range grouped(len(parts), together.find) {
 		w := &watch{x: &explanation{t: t}, conditions: int32(len(group)), of: map[int32]int32{}}
-		of := map[int32]bool{}
+		of := make([]bool, len(t.actions))
 		var seen []int32
 		for k, i := range group {
 			mine, _ := t.actionsOf(parts[i])
@@ -60,7 +60,7 @@ func (t *traces) watches(parts []part) []*watch {
 		for k := range habits { // a goroutine that has waited in vain waits again
 			habits[k].repeats = habits[k].repeats && habits[k].letter != 'k'
 		}
-		w.x.tell(t.candidates(w.gaps, habits), w.gaps, habits, make([]assumption, len(habits)))
+		w.x.tell(t.candidates(w.gaps, habits), make([]assumption, len(habits)))
 		all = append(all, w)
 	}
 	return all

@@ -48,3 +48,30 @@ func TestWindowsLeftOut(t *testing.T) {
 		})
 	}
 }
+
+// TestWindowsOfFewRecordings has the interval of windows that differ by their recordings come from these.
+func TestWindowsOfFewRecordings(t *testing.T) {
+	region := Region{Name: "work"}
+	q := question{region, 0.5, "done", Throughput}
+	width := func(of func(i int) *origin) float64 {
+		s, err := NewStudy(StudyConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, after := range []float64{.50, .51, .52, .60, .61, .62} {
+			s.windows = append(s.windows, &window{
+				origin:  of(i),
+				checks:  map[string]Check{"done": {Point: "done", Visits: 100, Period: 1e6}},
+				asked:   map[ask]bool{{region, 0.5}: true},
+				effects: map[question]sample{q: {before: 1e6, after: after * 1e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
+			})
+		}
+		a := s.Result().Answers[0]
+		return a.Hi - a.Lo
+	}
+	two := []*origin{new(origin), new(origin)}
+	six := width(func(int) *origin { return nil })
+	if few := width(func(i int) *origin { return two[i/3] }); few < 5*six {
+		t.Errorf("interval of two recordings %v wide, of six %v: want it several times as wide", few, six)
+	}
+}

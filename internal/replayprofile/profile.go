@@ -8,6 +8,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // Of returns the profile of a study's windows.
@@ -47,7 +48,7 @@ func Add(p *profile.Profile, result *replay.Result) {
 	}
 	for _, r := range result.Rests {
 		p.Recorded.Progress = append(p.Recorded.Progress, profile.RecordedProgress{
-			Progress: r.Point, Visits: r.Visits, Windows: r.Windows, Deviation: r.Deviation, Loop: profile.Loop(r.Loop),
+			Progress: r.Point, Visits: r.Visits, Windows: r.Windows, Deviation: r.Deviation, Loop: string(r.Loop),
 		})
 	}
 	if result.Inferred {
@@ -85,14 +86,14 @@ func effectOf(a replay.Answer) profile.Effect {
 
 // codes are those of what a study says.
 var codes = map[replay.Withheld]profile.WithheldCode{
-	replay.WithheldWindows:    profile.WithheldWindows,
-	replay.WithheldDeviation:  profile.WithheldDeviation,
-	replay.WithheldStuck:      profile.WithheldStuck,
-	replay.WithheldVisits:     profile.WithheldVisits,
-	replay.WithheldSlower:     profile.WithheldSlower,
-	replay.WithheldStarved:    profile.WithheldStarved,
-	replay.WithheldChoices:    profile.WithheldChoices,
-	replay.WithheldConditions: profile.WithheldConditions,
+	replay.WithheldWindows:    withheldcode.Windows,
+	replay.WithheldDeviation:  withheldcode.Deviation,
+	replay.WithheldStuck:      withheldcode.Stuck,
+	replay.WithheldVisits:     withheldcode.Visits,
+	replay.WithheldSlower:     withheldcode.Slower,
+	replay.WithheldStarved:    withheldcode.Starved,
+	replay.WithheldChoices:    withheldcode.Choices,
+	replay.WithheldConditions: withheldcode.Conditions,
 }
 
 // withheldOf returns why an answer has no number.
@@ -101,10 +102,10 @@ func withheldOf(a replay.Answer) profile.Withheld {
 	switch {
 	case a.Withheld == replay.WithheldNone:
 	case w.Code == "":
-		w.Code = profile.WithheldOther
-	case w.Code == profile.WithheldWindows:
+		w.Code = withheldcode.Other
+	case w.Code == withheldcode.Windows:
 		w.Count, w.Need = int64(a.Windows), replay.LeastWindows
-	case w.Code == profile.WithheldDeviation:
+	case w.Code == withheldcode.Deviation:
 		w.Part = replay.MaxDeviation
 	}
 	return w

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestAdd(t *testing.T) {
@@ -29,15 +30,15 @@ func TestAdd(t *testing.T) {
 	want := []profile.Curve{
 		{Mode: profile.ModeReplay, Region: region, Progress: "order", Metric: profile.MetricThroughput, BasePeriod: 2 * time.Millisecond, Effects: []profile.Effect{
 			{Speedup: 0.25, Reduction: 0.2, StdErr: 0.01, Lo: 0.17, Hi: 0.23, ThroughputGain: 0.25, Samples: 6, Reductions: []float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.2}},
-			{Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldStuck}},
+			{Speedup: 0.5, Withheld: profile.Withheld{Code: withheldcode.Stuck}},
 		}},
 		{Mode: profile.ModeReplay, Region: region, Progress: "order", Metric: profile.MetricLatencyP99, BasePeriod: 9 * time.Millisecond, Effects: []profile.Effect{
 			{Speedup: 0.25, Reduction: 0.1, Lo: 0.05, Hi: 0.15, Samples: 1, Reductions: []float64{0.1}},
 		}},
 		{Mode: profile.ModeReplay, Region: region, Progress: "report", Metric: profile.MetricThroughput, Effects: []profile.Effect{
-			{Speedup: 0.25, Samples: 1, Withheld: profile.Withheld{Code: profile.WithheldWindows, Count: 3, Need: 5}},
-			{Speedup: 0.5, Withheld: profile.Withheld{Code: profile.WithheldDeviation, Part: 0.03}},
-			{Speedup: 0.75, Withheld: profile.Withheld{Code: profile.WithheldVisits}},
+			{Speedup: 0.25, Samples: 1, Withheld: profile.Withheld{Code: withheldcode.Windows, Count: 3, Need: 5}},
+			{Speedup: 0.5, Withheld: profile.Withheld{Code: withheldcode.Deviation, Part: 0.03}},
+			{Speedup: 0.75, Withheld: profile.Withheld{Code: withheldcode.Visits}},
 		}},
 	}
 	if diff := cmp.Diff(want, p.Curves, cmpopts.EquateApprox(0, 1e-9)); diff != "" {

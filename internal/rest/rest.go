@@ -4,6 +4,7 @@ package rest
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,9 +13,17 @@ const (
 	stretch = 500 * time.Microsecond
 	// longest bounds a rest: work that took longer waited, for a processor or an answer.
 	longest = 2 * time.Millisecond
+	// poll is how often a worker looks whether another one works.
+	poll = 100 * time.Microsecond
 )
 
-// A Worker is work that rests for as long as it has gone on, each time that has been half a millisecond. One goroutine uses it.
+// works is the Worker whose turn it is. Collections of metrics begin together where several readers have the same interval, and
+// without turns they would have two processors at once. It is a courtesy: who has waited for longest takes the turn of a worker that
+// has ended, or is held up.
+var works atomic.Pointer[Worker]
+
+// A Worker is work that rests for as long as it has gone on, each time that has been half a millisecond, and then until no other one
+// works. One goroutine uses it.
 type Worker struct {
 	ctx   context.Context
 	since time.Time
@@ -32,8 +41,24 @@ func (w *Worker) Due() {
 	if took < stretch {
 		return
 	}
+	works.CompareAndSwap(w, nil)
 	w.Rested += For(w.ctx, took)
+	w.take()
 	w.since = time.Now()
+}
+
+// take waits for the worker's turn, no longer than longest for any other one.
+func (w *Worker) take() {
+	other := works.Load()
+	for waited := time.Duration(0); w.ctx.Err() == nil && !works.CompareAndSwap(nil, w); waited += poll {
+		if waited >= longest && works.CompareAndSwap(other, w) {
+			return
+		}
+		if now := works.Load(); now != other {
+			other, waited = now, 0
+		}
+		w.Rested += For(w.ctx, poll)
+	}
 }
 
 // For rests for as long as work took, for 2 ms at most, or until ctx ends. It returns how long that was, which is longer on a busy machine.

@@ -2,12 +2,14 @@ package rest
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 func TestDue(t *testing.T) {
+	works.Store(nil)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := NewWorker(ctx)
@@ -32,6 +34,50 @@ func TestDue(t *testing.T) {
 		begun := time.Now()
 		if w.Due(); time.Since(begun) != 0 {
 			t.Errorf("after the end: %v of rest", time.Since(begun))
+		}
+	})
+}
+
+// TestWorkersTakeTurns has workers that begin together; after their first stretch one works at a time.
+func TestWorkersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var working, most atomic.Int32
+		for range 3 {
+			go func() {
+				w := NewWorker(t.Context())
+				for i := range 20 {
+					if n := working.Add(1); i > 0 {
+						most.Store(max(most.Load(), n))
+					}
+					time.Sleep(stretch)
+					working.Add(-1)
+					w.Due()
+				}
+			}()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := most.Load(); n != 1 {
+			t.Errorf("%d workers worked at once, want 1", n)
+		}
+	})
+}
+
+// TestTurnOfAWorkerThatEnded has one that begins after one that has ended in its turn.
+func TestTurnOfAWorkerThatEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 2 {
+			w := NewWorker(t.Context())
+			time.Sleep(stretch)
+			w.Due()
+			if w.Rested > stretch+longest {
+				t.Errorf("rested for %v, want %v at most", w.Rested, stretch+longest)
+			}
+			time.Sleep(stretch)
+			w.Due()
+			if w.Rested > 2*stretch+longest {
+				t.Errorf("rested for %v with the second time, want %v at most", w.Rested, 2*stretch+longest)
+			}
 		}
 	})
 }

@@ -14,6 +14,10 @@ const Confidence = 0.95
 // interval is wider than anything it could tell.
 const LeastSamples = 5
 
+// ModelError is what no number of samples takes away: what the models leave out, such as wake-ups that
+// are sooner or later in the faster program, and what observing costs. make accuracy finds it.
+const ModelError = 0.01
+
 // outlierMADs is how many median absolute deviations from the median make an outlier.
 const outlierMADs = 3
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/internal/mark"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // enabled reports whether operations are to be written here. In a program of otelprof build the runtime

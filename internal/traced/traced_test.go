@@ -16,7 +16,7 @@ import (
 	xtrace "golang.org/x/exp/trace"
 
 	"github.com/otelprof/otelprof/internal/mark"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func operations(t *testing.T, f func(t *testing.T)) string {
 	t.Helper()
 	if sched.Present {
-		t.Skip("the runtime writes operations, see internal/sched")
+		t.Skip("the runtime writes operations, see internal/runtimemode/sched")
 	}
 	var recorded bytes.Buffer
 	if err := trace.Start(&recorded); err != nil {

@@ -79,7 +79,7 @@ func TestClasses(t *testing.T) {
 	s.at += 11
 	s.mark(1, "somebody else's")
 	report := s.a.finish()
-	want := Split{Running: 1 + 7, Runnable: 2 + 5 + 10, Blocked: blocked(GC, 3+4+6, Other, 8, Syscall, 9)}
+	want := Split{Running: 1 + 7, Runnable: 2 + 5 + 10, Blocked: blocked(reasonGC, 3+4+6, reasonOther, 8, reasonSyscall, 9)}
 	if diff := cmp.Diff([]Region{{Scope: "test", Name: "all", Count: 1, Total: want, Self: want}}, report.Regions); diff != "" {
 		t.Errorf("regions (-want +got):\n%s", diff)
 	}

@@ -22,12 +22,12 @@
 // same goroutine. So a parent that waits for children on other goroutines is blocked, while they
 // have times of their own: what runs side by side adds up to more than has passed.
 //
-// A region that ends on another goroutine has no one whose time it would be; it is counted as Moved.
+// A region that ends on another goroutine has no goroutine to which its time belongs; it is counted as Moved.
 // Regions that began before the window are Partial, those not yet ended Open; none of them is in the
 // sums.
 //
 // Running means that the goroutine had a thread to run on; whether the system gave that thread a
-// CPU, the scheduler does not know. Time in a system call or in C is blocked for [Syscall], also if
+// CPU, the scheduler does not know. Time in a system call or in C is blocked for "syscall", also if
 // it used a CPU. Time in which a goroutine marks for the garbage collector is blocked for [GC].
 //
 // # Cost

@@ -2,21 +2,31 @@ package schedule
 
 import "golang.org/x/exp/trace"
 
-// A Reason is what a goroutine is blocked by.
+// A Reason is what a goroutine is blocked by. Later versions may have further ones:
+//
+//	sync          a Mutex, RWMutex, WaitGroup or Once
+//	cond          a sync.Cond
+//	chan send     a channel that takes no value
+//	chan receive  a channel that has none
+//	select        a select statement
+//	network       the network, and other files that can be polled
+//	sleep         time.Sleep
+//	syscall       a system call, or C
+//	gc            work for the garbage collector, or a wait for it
+//	other         what else the runtime has a word for
 type Reason string
 
-// The reasons.
 const (
-	Sync        Reason = "sync" // Mutex, RWMutex, WaitGroup, Once
-	Cond        Reason = "cond" // sync.Cond
-	ChanSend    Reason = "chan send"
-	ChanReceive Reason = "chan receive"
-	Select      Reason = "select"
-	Network     Reason = "network" // and other files that can be polled
-	Sleep       Reason = "sleep"
-	Syscall     Reason = "syscall" // and C
-	GC          Reason = "gc"      // work for the garbage collector, or a wait for it
-	Other       Reason = "other"
+	reasonSync        Reason = "sync"
+	reasonCond        Reason = "cond"
+	reasonChanSend    Reason = "chan send"
+	reasonChanReceive Reason = "chan receive"
+	reasonSelect      Reason = "select"
+	reasonNetwork     Reason = "network"
+	reasonSleep       Reason = "sleep"
+	reasonSyscall     Reason = "syscall"
+	reasonGC          Reason = "gc"
+	reasonOther       Reason = "other"
 )
 
 // A class is where time can go: running, runnable, or one of the reasons.
@@ -30,7 +40,7 @@ const (
 	numClasses = firstReason + class(len(reasons))
 )
 
-var reasons = [...]Reason{Sync, Cond, ChanSend, ChanReceive, Select, Network, Sleep, Syscall, GC, Other}
+var reasons = [...]Reason{reasonSync, reasonCond, reasonChanSend, reasonChanReceive, reasonSelect, reasonNetwork, reasonSleep, reasonSyscall, reasonGC, reasonOther}
 
 func classOf(r Reason) class {
 	for i, known := range reasons {
@@ -38,30 +48,30 @@ func classOf(r Reason) class {
 			return firstReason + class(i)
 		}
 	}
-	return classOf(Other)
+	return classOf(reasonOther)
 }
 
 // waits are the words that the runtime has for the reasons. It may get new ones: they are other.
 var waits = map[string]class{
-	"sync":                         classOf(Sync),
-	"sync.(*Cond).Wait":            classOf(Cond),
-	"chan send":                    classOf(ChanSend),
-	"chan receive":                 classOf(ChanReceive),
-	"select":                       classOf(Select),
-	"network":                      classOf(Network),
-	"sleep":                        classOf(Sleep),
-	"GC mark assist wait for work": classOf(GC),
-	"GC background sweeper wait":   classOf(GC),
-	"GC weak to strong wait":       classOf(GC),
-	"wait until GC ends":           classOf(GC),
+	"sync":                         classOf(reasonSync),
+	"sync.(*Cond).Wait":            classOf(reasonCond),
+	"chan send":                    classOf(reasonChanSend),
+	"chan receive":                 classOf(reasonChanReceive),
+	"select":                       classOf(reasonSelect),
+	"network":                      classOf(reasonNetwork),
+	"sleep":                        classOf(reasonSleep),
+	"GC mark assist wait for work": classOf(reasonGC),
+	"GC background sweeper wait":   classOf(reasonGC),
+	"GC weak to strong wait":       classOf(reasonGC),
+	"wait until GC ends":           classOf(reasonGC),
 	// It could go on, but is held so that the collector can look at its stack.
 	"preempted": runnable,
 }
 
 var (
-	inSyscall = classOf(Syscall)
-	forGC     = classOf(GC)
-	otherwise = classOf(Other)
+	inSyscall = classOf(reasonSyscall)
+	forGC     = classOf(reasonGC)
+	otherwise = classOf(reasonOther)
 )
 
 // classAfter is where the time goes after a change of a goroutine's state.

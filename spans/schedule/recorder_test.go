@@ -117,15 +117,15 @@ func TestSplitIsRight(t *testing.T) {
 		reason Reason
 		do     func()
 	}{
-		{Sleep, func() { time.Sleep(wait) }},
-		{Sync, func() {
+		{reasonSleep, func() { time.Sleep(wait) }},
+		{reasonSync, func() {
 			var mu sync.Mutex
 			mu.Lock()
 			later(mu.Unlock)
 			mu.Lock()
 			mu.Unlock() //nolint:staticcheck // it is the wait for it that counts
 		}},
-		{Cond, func() {
+		{reasonCond, func() {
 			var mu sync.Mutex
 			c := sync.NewCond(&mu)
 			mu.Lock()
@@ -133,17 +133,17 @@ func TestSplitIsRight(t *testing.T) {
 			c.Wait()
 			mu.Unlock()
 		}},
-		{ChanReceive, func() {
+		{reasonChanReceive, func() {
 			c := make(chan int)
 			later(func() { close(c) })
 			<-c
 		}},
-		{ChanSend, func() {
+		{reasonChanSend, func() {
 			c := make(chan int)
 			later(func() { <-c })
 			c <- 1
 		}},
-		{Select, func() {
+		{reasonSelect, func() {
 			c, d := make(chan int), make(chan int)
 			later(func() { close(c) })
 			select {
@@ -151,7 +151,7 @@ func TestSplitIsRight(t *testing.T) {
 			case <-d:
 			}
 		}},
-		{Network, func() {
+		{reasonNetwork, func() {
 			later(func() {
 				if c, err := net.Dial("tcp", listener.Addr().String()); err == nil {
 					c.Close()
@@ -211,11 +211,11 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 	near(t, "inner, total", regionOf(t, report, "inner").Total.Sum(), inner)
 	near(t, "inner, self", regionOf(t, report, "inner").Self.Sum(), inner)
 	// The wait for the other goroutine is the inner region's own.
-	if got := regionOf(t, report, "inner").Self.Blocked[Sync]; got < wait*95/100 {
-		t.Errorf("inner is blocked %v by %s, want %v at least", got, Sync, wait)
+	if got := regionOf(t, report, "inner").Self.Blocked[reasonSync]; got < wait*95/100 {
+		t.Errorf("inner is blocked %v by %s, want %v at least", got, reasonSync, wait)
 	}
-	if got := regionOf(t, report, "elsewhere").Self.Blocked[Sleep]; got < wait*95/100 {
-		t.Errorf("elsewhere is blocked %v by %s, want %v at least", got, Sleep, wait)
+	if got := regionOf(t, report, "elsewhere").Self.Blocked[reasonSleep]; got < wait*95/100 {
+		t.Errorf("elsewhere is blocked %v by %s, want %v at least", got, reasonSleep, wait)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestSlowSessionsAreReported(t *testing.T) {
 	if report.Trigger.Name != "slow" || report.Trigger.Scope != "test" || report.Trigger.Duration < 25*time.Millisecond {
 		t.Errorf("trigger %+v, want the session slow of 25ms", report.Trigger)
 	}
-	if got := regionOf(t, report, "step").Total.Blocked[Sleep]; got < 20*time.Millisecond {
+	if got := regionOf(t, report, "step").Total.Blocked[reasonSleep]; got < 20*time.Millisecond {
 		t.Errorf("step slept %v, want 25ms", got)
 	}
 	slow()

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// A FunctionDiff compares one function in two trees. Shares are of all time of their tree, in [0, 1].
-type FunctionDiff struct {
+// A functionDiff compares one function in two trees. Shares are of all time of their tree, in [0, 1].
+type functionDiff struct {
 	Func string
 	// Self is the time in the function itself, Whole that in what it calls too; recursion
 	// counts once.
 	SelfBefore, SelfAfter, WholeBefore, WholeAfter float64
 }
 
-// Diff compares two trees by functions: those whose own part changed most come first.
-func Diff(before, after *Tree) []FunctionDiff {
-	byFunc := map[string]*FunctionDiff{}
-	at := func(name string) *FunctionDiff {
+// diff compares two trees by functions: those whose own part changed most come first.
+func diff(before, after *Tree) []functionDiff {
+	byFunc := map[string]*functionDiff{}
+	at := func(name string) *functionDiff {
 		d := byFunc[name]
 		if d == nil {
-			d = &FunctionDiff{Func: name}
+			d = &functionDiff{Func: name}
 			byFunc[name] = d
 		}
 		return d
@@ -37,11 +37,11 @@ func Diff(before, after *Tree) []FunctionDiff {
 		d := at(name)
 		d.SelfAfter, d.WholeAfter = self, whole
 	})
-	list := make([]FunctionDiff, 0, len(byFunc))
+	list := make([]functionDiff, 0, len(byFunc))
 	for _, d := range byFunc {
 		list = append(list, *d)
 	}
-	slices.SortFunc(list, func(a, b FunctionDiff) int {
+	slices.SortFunc(list, func(a, b functionDiff) int {
 		return cmp.Or(
 			cmp.Compare(math.Abs(b.SelfAfter-b.SelfBefore), math.Abs(a.SelfAfter-a.SelfBefore)),
 			cmp.Compare(math.Abs(b.WholeAfter-b.WholeBefore), math.Abs(a.WholeAfter-a.WholeBefore)),
@@ -58,7 +58,7 @@ func (t *Tree) functions(f func(name string, self, whole float64)) {
 		return
 	}
 	v := &functionVisitor{open: map[string]int{}, self: map[string]int64{}, whole: map[string]int64{}}
-	t.Visit(v)
+	t.Visit(v.enter, v.leave)
 	for name, whole := range v.whole {
 		f(name, float64(v.self[name])/total, float64(whole)/total)
 	}
@@ -69,7 +69,7 @@ type functionVisitor struct {
 	self, whole map[string]int64
 }
 
-func (v *functionVisitor) Enter(n Node) bool {
+func (v *functionVisitor) enter(n Node) bool {
 	v.self[n.Func] += n.AsLeaf.Nanos
 	if v.open[n.Func] == 0 {
 		v.whole[n.Func] += n.Whole.Nanos
@@ -78,15 +78,16 @@ func (v *functionVisitor) Enter(n Node) bool {
 	return true
 }
 
-func (v *functionVisitor) Leave(n Node) { v.open[n.Func]-- }
+func (v *functionVisitor) leave(n Node) { v.open[n.Func]-- }
 
-// WriteDiff writes the first most functions of [Diff] as a table, all if most is 0.
-func WriteDiff(w io.Writer, before, after *Tree, most int) error {
+// WriteDiff compares the tree with a later one by functions, as a table: the shares of each before and after, those first whose own
+// share changed most. It writes the first most functions, all if most is 0.
+func (t *Tree) WriteDiff(w io.Writer, after *Tree, most int) error {
 	out := bufio.NewWriter(w)
 	for _, side := range []struct {
 		name string
 		tree *Tree
-	}{{"before", before}, {"after", after}} {
+	}{{"before", t}, {"after", after}} {
 		total := side.tree.Total()
 		fmt.Fprintf(out, "%-7s %s, %v of processor time", side.name, plural(total.Samples, "sample"), roughly(total.Nanos))
 		if side.tree.TooFew() {
@@ -94,7 +95,7 @@ func WriteDiff(w io.Writer, before, after *Tree, most int) error {
 		}
 		fmt.Fprintln(out)
 	}
-	list := Diff(before, after)
+	list := diff(t, after)
 	rest := 0
 	if most > 0 && len(list) > most {
 		list, rest = list[:most], len(list)-most

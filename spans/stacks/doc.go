@@ -6,7 +6,7 @@
 // that go through it and of those that end in it. The same is there for the process as a whole and,
 // if asked for, for a single session.
 //
-// Trees can be merged, walked by a [Visitor], and written as text, as a flame graph, and in the
+// Trees can be merged, walked by [Tree.Visit], and written as text, as a flame graph, and in the
 // formats of pprof, speedscope and flame graph scripts. A [Recording] is a file with all of them that
 // is readable anywhere.
 //

@@ -41,7 +41,7 @@ func (t *Tree) MarshalJSON() ([]byte, error) {
 		TooFew: t.TooFew(), MinSamples: minSamples, Folded: t.folded.Samples, Nodes: t.Len(), Children: []*jsonNode{},
 	}
 	lists := []*[]*jsonNode{&out.Children}
-	t.Visit(each(func(n Node) bool {
+	t.Visit(func(n Node) bool {
 		deeper := n.Depth+1 < maxJSONDepth
 		if !deeper {
 			n.AsLeaf = n.Whole
@@ -55,6 +55,6 @@ func (t *Tree) MarshalJSON() ([]byte, error) {
 		*lists[n.Depth] = append(*lists[n.Depth], j)
 		lists = append(lists, &j.Children)
 		return deeper
-	}))
+	}, nil)
 	return json.Marshal(out)
 }

@@ -13,8 +13,8 @@ type Origin struct {
 	PID     int    // in the process's own namespace
 }
 
-// ThisProcess is the origin of what is recorded in the calling process.
-func ThisProcess(service string) Origin {
+// thisProcess is the origin of what is recorded in the calling process.
+func thisProcess(service string) Origin {
 	host, _ := os.Hostname() // there is none, then
 	return Origin{Service: service, Host: host, PID: os.Getpid()}
 }

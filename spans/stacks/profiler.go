@@ -42,7 +42,7 @@ type Profiler struct {
 	control sync.Mutex
 	closed  bool
 	paused  bool
-	guests  int           // who need samples although it may be paused
+	guests  int           // callers that need samples although it may be paused
 	reading chan struct{} // closed when no more samples come, nil while it is off
 	broken  sync.Once
 	// refreshed is when samples were last got for a reader.
@@ -103,7 +103,7 @@ func NewProfiler(opts ...Option) (*Profiler, error) {
 	h := newHook(c.unsampled, c.spans)
 	p := &Profiler{
 		config:  c,
-		origin:  ThisProcess(c.service),
+		origin:  thisProcess(c.service),
 		hook:    h,
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),

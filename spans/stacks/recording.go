@@ -97,7 +97,7 @@ func (p *Profiler) Snapshot(d time.Duration) *Recording {
 	return p.record(windows)
 }
 
-// refresh gets the latest samples, but not again and again for all who ask at about the same time.
+// refresh gets the latest samples, and shares them among requests at about the same time.
 func (p *Profiler) refresh() {
 	p.control.Lock()
 	defer p.control.Unlock()

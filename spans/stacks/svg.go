@@ -26,7 +26,7 @@ const (
 func (t *Tree) WriteSVG(w io.Writer, title string) error {
 	v := &svgVisitor{total: t.Total().Nanos}
 	if v.total > 0 {
-		t.Visit(v)
+		t.Visit(v.enter, v.leave)
 	}
 	out := bufio.NewWriter(w)
 	height := svgTop + svgRow*float64(v.depth) + 8
@@ -49,7 +49,7 @@ type svgVisitor struct {
 	depth int
 }
 
-func (v *svgVisitor) Enter(n Node) bool {
+func (v *svgVisitor) enter(n Node) bool {
 	if len(v.left) == 0 {
 		v.left = append(v.left, 0)
 	}
@@ -73,7 +73,7 @@ func (v *svgVisitor) Enter(n Node) bool {
 	return true
 }
 
-func (v *svgVisitor) Leave(Node) { v.left = v.left[:len(v.left)-1] }
+func (v *svgVisitor) leave(Node) { v.left = v.left[:len(v.left)-1] }
 
 // fit shortens a name to n letters: the package's path goes first.
 func fit(name string, n int) string {

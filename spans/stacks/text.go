@@ -37,7 +37,8 @@ func (t *Tree) WriteText(w io.Writer, o TextOptions) error {
 	}
 	if total.Nanos > 0 {
 		fmt.Fprint(out, "\n  whole   self\n")
-		t.Visit(&textVisitor{out: out, o: o, total: total.Nanos, alone: []bool{t.nodes[0].children == 1}})
+		v := &textVisitor{out: out, o: o, total: total.Nanos, alone: []bool{t.nodes[0].children == 1}}
+		t.Visit(v.enter, v.leave)
 	}
 	return out.Flush()
 }
@@ -55,7 +56,7 @@ type textVisitor struct {
 
 func (v *textVisitor) share(nanos int64) float64 { return float64(nanos) / float64(v.total) }
 
-func (v *textVisitor) Enter(n Node) bool {
+func (v *textVisitor) enter(n Node) bool {
 	shown := v.share(n.Whole.Nanos) >= v.o.MinShare
 	switch {
 	case !shown:
@@ -78,7 +79,7 @@ func (v *textVisitor) Enter(n Node) bool {
 	return true
 }
 
-// skip opens a node without children, for Leave.
+// skip opens a node without children, for leave.
 func (v *textVisitor) skip() bool {
 	v.bars, v.alone = append(v.bars, ""), append(v.alone, true)
 	return false
@@ -91,7 +92,7 @@ func (v *textVisitor) push(n Node, bar string) {
 // straight reports whether a node stands right below its parent.
 func (v *textVisitor) straight(depth int) bool { return v.alone[depth] }
 
-func (v *textVisitor) Leave(Node) {
+func (v *textVisitor) leave(Node) {
 	v.bars, v.alone = v.bars[:len(v.bars)-1], v.alone[:len(v.alone)-1]
 }
 

@@ -202,7 +202,7 @@ func TestRenderings(t *testing.T) {
 			after := example()
 			after.Add(stack("main:10", "serve:20", "price:31"), weight(100))
 			after.Add(stack("main:10", "serve:20", "serve:20"), weight(1))
-			return WriteDiff(b, example(), after, 4)
+			return example().WriteDiff(b, after, 4)
 		},
 		"few.txt": func(b *bytes.Buffer) error {
 			few := NewTree()
@@ -221,7 +221,7 @@ func TestRenderings(t *testing.T) {
 		func(b *bytes.Buffer) error { return NewTree().WriteSVG(b, "") },
 		func(b *bytes.Buffer) error { return NewTree().WriteSpeedscope(b, "") },
 		func(b *bytes.Buffer) error { return NewTree().WriteFolded(b) },
-		func(b *bytes.Buffer) error { return WriteDiff(b, NewTree(), example(), 0) },
+		func(b *bytes.Buffer) error { return NewTree().WriteDiff(b, example(), 0) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil || strings.Contains(b.String(), "NaN") {

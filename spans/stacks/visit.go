@@ -16,17 +16,10 @@ type Node struct {
 	Last bool
 }
 
-// A Visitor is shown the nodes of a tree.
-type Visitor interface {
-	// Enter is called before the children of a node. They are left out if it returns false.
-	Enter(n Node) bool
-	// Leave is called after the children, whether or not they were left out.
-	Leave(n Node)
-}
-
-// Visit shows all nodes to v: children after their parents, the heaviest first, and among
-// equals by name. The order depends on nothing else.
-func (t *Tree) Visit(v Visitor) {
+// Visit calls enter for all nodes: children after their parents, the heaviest first, and among equals by name. The order depends
+// on nothing else. The children of a node are left out if enter returns false for it. After the children, whether or not they
+// were left out, leave is called, if it is not nil.
+func (t *Tree) Visit(enter func(n Node) bool, leave func(n Node)) {
 	type step struct {
 		at    int32
 		depth int
@@ -50,26 +43,22 @@ func (t *Tree) Visit(v Visitor) {
 			Children: int(from.children), Last: s.last,
 		}
 		if s.leave {
-			v.Leave(n)
+			leave(n)
 			continue
 		}
-		s.leave = true
-		todo = append(todo, s)
-		if v.Enter(n) {
+		if leave != nil {
+			s.leave = true
+			todo = append(todo, s)
+		}
+		if enter(n) {
 			todo = push(todo, s.at, s.depth+1)
 		}
 	}
 }
 
-// each is a visitor for those who need no Leave.
-type each func(n Node) bool
-
-func (f each) Enter(n Node) bool { return f(n) }
-func (f each) Leave(Node)        {}
-
 // Each calls f for all nodes, in the order of [Tree.Visit].
 func (t *Tree) Each(f func(n Node)) {
-	t.Visit(each(func(n Node) bool { f(n); return true }))
+	t.Visit(func(n Node) bool { f(n); return true }, nil)
 }
 
 // Leaves calls f for each stack of the tree, innermost call first, with what ends in it. f must

@@ -48,7 +48,8 @@ export function questionsOf(profile) {
   const points = new Set(all.map((q) => q.progress));
   for (const q of all) {
     q.curves.sort((a, b) => modeNames.indexOf(a.mode) - modeNames.indexOf(b.mode));
-    q.answer = q.curves.find((c) => c.verdict !== "withheld") ?? q.curves[0];
+    // An experiment that has decided nothing so far does not hide what recordings tell.
+    q.answer = q.curves.find((c) => decided(c.verdict)) ?? q.curves.find((c) => c.verdict !== "withheld") ?? q.curves[0];
     q.disagree = q.curves.some((c) => c.disagrees.length > 0);
     q.isPoint = points.has(q.name);
   }
@@ -56,6 +57,8 @@ export function questionsOf(profile) {
   return all.sort((a, b) => rankOf(a.answer.verdict) - rankOf(b.answer.verdict) || a.isPoint - b.isPoint
     || strength(b) - strength(a) || a.key.localeCompare(b.key));
 }
+
+const decided = (verdict) => !["unclear", "withheld"].includes(verdict);
 
 const strength = (q) => typical(q.answer)?.reduction ?? 0;
 

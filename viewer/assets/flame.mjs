@@ -3,7 +3,8 @@
 /** thinnest is the part of the width below which a call is not drawn. */
 export const thinnest = 0.0008;
 
-const keyOf = (parent, n) => `${parent}\u0001${n.func}\u0000${n.line ?? 0}`;
+// One function may have calls of two files: what the compiler generates for it has one of its own.
+const keyOf = (parent, n) => `${parent}\u0001${n.func}\u0000${n.file ?? ""}\u0000${n.line ?? 0}`;
 
 /**
  * build makes nodes of the API's tree: with a key that stays the same from one answer to the

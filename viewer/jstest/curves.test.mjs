@@ -61,6 +61,13 @@ test("a mode with a number answers where an experiment has none", () => {
   assert.equal(q.answer.mode, "replay");
 });
 
+test("recordings answer where an experiment has decided nothing so far", () => {
+  const of = (verdict, recorded) => questionsOf({ curves: [
+    curve("a", [effect(0.5, 0.2, 0.4)], { verdict }), curve("a", [effect(0.5, 0.2, 0.01)], { mode: "replay", verdict: recorded }),
+  ] })[0].answer.mode;
+  assert.deepEqual([of("unclear", "helps"), of("unclear", "none"), of("unclear", "unclear"), of("none", "helps")], ["replay", "replay", "overlap", "overlap"]);
+});
+
 test("regions of one name are told apart by scope", () => {
   const other = { region: { scope: "web", span: "q" } };
   const all = questionsOf({ curves: [curve("q", []), curve("q", [], other), curve("q", [], { metric: "latency_p50" }), curve("r", [])] });

@@ -179,6 +179,15 @@ type reader struct {
 	at     int // in the first
 }
 
+// Len returns how many bytes there are to read, so that who reads them knows how much there will be.
+func (r *reader) Len() int {
+	n := -r.at
+	for _, c := range r.chunks {
+		n += len(c)
+	}
+	return n
+}
+
 // Read implements [io.Reader].
 func (r *reader) Read(p []byte) (n int, err error) {
 	for len(r.chunks) > 0 && r.at == len(r.chunks[0]) {

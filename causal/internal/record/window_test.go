@@ -75,6 +75,23 @@ func work(each time.Duration) (stop func()) {
 	return func() { close(ended); wg.Wait() }
 }
 
+// Who reads a window knows how much it is, and makes room for its events once.
+func TestReaderKnowsItsLength(t *testing.T) {
+	defer work(time.Millisecond)()
+	w := take(t, 100*time.Millisecond, MaxBytes)
+	r, ok := w.Reader().(interface {
+		io.Reader
+		Len() int
+	})
+	if !ok || r.Len() != w.Bytes() {
+		t.Fatalf("Reader = %T, want Len %d", w.Reader(), w.Bytes())
+	}
+	n, err := r.Read(make([]byte, 100))
+	if got, want := r.Len(), w.Bytes()-n; err != nil || got != want {
+		t.Errorf("Len = %d after %d bytes, want %d; %v", got, n, want, err)
+	}
+}
+
 func TestTake(t *testing.T) {
 	defer work(time.Millisecond)()
 	begin := time.Now()

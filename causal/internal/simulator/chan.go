@@ -153,7 +153,7 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 			return self.value, i, !self.closed
 		}
 	}
-	panic("simulator: select: woken by nobody")
+	panic("simulator: select: woken without a case")
 }
 
 // choose waits in a select statement.

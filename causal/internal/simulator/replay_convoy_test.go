@@ -66,45 +66,16 @@ func TestReplayConvoy(t *testing.T) {
 	for _, p := range convoys {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			speedups := []float64{.5, .95}
-			study, err := replay.NewStudy(replay.StudyConfig{Speedups: speedups})
-			if err != nil {
-				t.Fatal(err)
-			}
-			truth := make([]float64, len(speedups))
-			for seed := range uint64(replay.LeastWindows) {
-				x := &Experiment{Program: p.run, Config: Config{Seed: seed, Jitter: .05, CPUs: p.cpus, Wake: 90 * us, Go: true}, Warm: 200 * p.period, End: 6000 * p.period}
-				rec, _, err := x.Recorded(false)
-				if err != nil {
-					t.Fatal(err)
+			x := Experiment{Program: p.run, Config: Config{Jitter: .05, CPUs: p.cpus, Wake: 90 * us, Go: true}, Warm: 200 * p.period, End: 6000 * p.period}
+			for _, b := range boundsOf(t, x, false, []float64{.5, .95}, 0) {
+				switch a := b.answer; {
+				case a.Withheld != replay.WithheldNone:
+					t.Errorf("%.2f: withheld: %v", a.Speedup, a.Withheld)
+				case !(a.Lo <= b.truth && b.truth <= a.Hi):
+					t.Errorf("%.2f: %.1f in %.1f .. %.1f, want the truth in it, %.1f", a.Speedup, points(a.Reduction), points(a.Lo), points(a.Hi), points(b.truth))
+				case p.known && math.Abs(a.Reduction-b.truth) > .05:
+					t.Errorf("%.2f: %.1f, want %.1f", a.Speedup, points(a.Reduction), points(b.truth))
 				}
-				if err := study.Add(t.Context(), rec); err != nil {
-					t.Fatal(err)
-				}
-				for i, s := range speedups {
-					truth[i] += x.Shortened(ledger.Hypothesis{Region: Region, Speedup: s}) / replay.LeastWindows
-				}
-			}
-			answers := 0
-			for _, a := range study.Result().Answers {
-				if a.Region != RegionName(Region) || a.Point != Progress || a.Metric != replay.Throughput {
-					continue
-				}
-				answers++
-				for i, s := range speedups {
-					switch {
-					case a.Speedup != s:
-					case a.Withheld != replay.WithheldNone:
-						t.Errorf("%.2f: withheld: %v", s, a.Withheld)
-					case !(a.Lo <= truth[i] && truth[i] <= a.Hi):
-						t.Errorf("%.2f: %.1f in %.1f .. %.1f, want the truth in it, %.1f", s, points(a.Reduction), points(a.Lo), points(a.Hi), points(truth[i]))
-					case p.known && math.Abs(a.Reduction-truth[i]) > .05:
-						t.Errorf("%.2f: %.1f, want %.1f", s, points(a.Reduction), points(truth[i]))
-					}
-				}
-			}
-			if answers != len(speedups) {
-				t.Errorf("%d answers, want %d", answers, len(speedups))
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // capabilities has nothing by which a server could change this process but its plan.
@@ -127,7 +128,7 @@ func effective(s causal.Status) *protobufs.EffectiveConfig {
 		plan.Limits = s.Limits
 		// A plan has nothing that JSON cannot have.
 		if body, err := json.Marshal(&plan); err == nil {
-			files[KeyPlan] = &protobufs.AgentConfigFile{Body: body, ContentType: "application/json"}
+			files[naming.OpAMPPlan] = &protobufs.AgentConfigFile{Body: body, ContentType: "application/json"}
 		}
 	}
 	return &protobufs.EffectiveConfig{ConfigMap: &protobufs.AgentConfigMap{ConfigMap: files}}
@@ -217,13 +218,13 @@ func refused(e *protobufs.ServerErrorResponse) *refusal {
 func (a *agent) configure(c *protobufs.AgentRemoteConfig) {
 	files := c.GetConfig().GetConfigMap()
 	a.received, a.hash = true, c.ConfigHash
-	document := files[KeyPlan].GetBody()
+	document := files[naming.OpAMPPlan].GetBody()
 	if a.plan = len(document) > 0; !a.plan {
 		a.outcome = nil
 		a.to.None("the server has no plan")
 		return
 	}
-	a.outcome = a.to.Document(document, files[KeySignature].GetBody())
+	a.outcome = a.to.Document(document, files[naming.OpAMPSignature].GetBody())
 }
 
 // identify takes the ID that the server has given the client.

@@ -4,8 +4,8 @@
 //	...
 //	go remote.Follow(ctx, controller, client)
 //
-// The plan is the body of the remote configuration's entry [KeyPlan], and its signature, if
-// there is one, of [KeySignature]. A configuration without a plan ends experiments. The server is
+// The plan is the body of the remote configuration's entry "causal-plan", and its signature, if
+// there is one, of "causal-plan.sig". A configuration without a plan ends experiments. The server is
 // sent the outcome (RemoteConfigStatus, with its hash), the plan in force with the
 // limits of this process (EffectiveConfig), what the controller does (ComponentHealth), and the
 // identity of this process, from the resource.
@@ -22,12 +22,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/remote"
-)
-
-// The entries of a remote configuration that are read.
-const (
-	KeyPlan      = "causal-plan"
-	KeySignature = "causal-plan.sig"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // maxMessageBytes bounds a message: a plan has 64 KiB at most.
@@ -38,7 +33,7 @@ const maxMessageBytes = 128 << 10
 // from it waits while one of ours is written, [remote.WithTimeout] at most. Servers need not answer heartbeats. One that has
 // answered three in a row on a connection has to go on, and is given up when it has not for three. For one that has not, the answer to a
 // ping keeps a plan in force: a proxy that answers pings itself can keep that of such a server, which is gone, until it expires.
-type Client struct{ server *remote.Endpoint }
+type Client struct{ server *planhttp.Endpoint }
 
 var _ remote.Source = (*Client)(nil)
 
@@ -46,7 +41,7 @@ var _ remote.Source = (*Client)(nil)
 // http if the host is loopback or [remote.WithoutTLS] is used. An error joins all that is wrong
 // and wraps [remote.ErrConfig].
 func NewClient(url string, opts ...remote.EndpointOption) (*Client, error) {
-	e, err := remote.NewEndpoint(url, []string{"wss", "https", "ws", "http"}, opts...)
+	e, err := planhttp.New(url, []string{"wss", "https", "ws", "http"}, opts...)
 	if err != nil {
 		return nil, err
 	}

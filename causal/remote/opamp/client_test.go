@@ -24,6 +24,7 @@ import (
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 	"github.com/otelprof/otelprof/causal/remote/opamp"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 const (
@@ -85,7 +86,7 @@ func TestPlans(t *testing.T) {
 		stop := remotetest.Follow(t, c, client())
 		s.awaitHealth("idle")
 
-		s.push(config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a", "limits: {duty: 100%}")))
+		s.push(config("1", naming.OpAMPPlan, remotetest.Document("plan-1", "a", "limits: {duty: 100%}")))
 		s.awaitStatus("1", applied)
 		awaitPlan(t, c, "plan-1")
 		known := s.awaitHealth("running")
@@ -93,7 +94,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("health %v, want it healthy", known.Health)
 		}
 		files := known.EffectiveConfig.GetConfigMap().GetConfigMap()
-		p, err := plan.Parse(files[opamp.KeyPlan].GetBody())
+		p, err := plan.Parse(files[naming.OpAMPPlan].GetBody())
 		if err != nil || len(files) != 1 {
 			t.Fatalf("the effective configuration %v is no plan: %v", known.EffectiveConfig, err)
 		}
@@ -101,7 +102,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("the effective plan is %s with %v, want plan-1 with %v", p.ID, got, want)
 		}
 
-		s.push(config("2", opamp.KeyPlan, remotetest.Document("plan-2", "a", "regoins: []")))
+		s.push(config("2", naming.OpAMPPlan, remotetest.Document("plan-2", "a", "regoins: []")))
 		known = s.awaitStatus("2", failed)
 		if got := known.RemoteConfigStatus.ErrorMessage; !strings.Contains(got, "regoins: unknown key") {
 			t.Errorf("the server is told %q, want why the plan was refused", got)
@@ -115,22 +116,22 @@ func TestPlans(t *testing.T) {
 			t.Errorf("the effective configuration is %v, want none", got)
 		}
 
-		s.push(config("3", opamp.KeyPlan, remotetest.Document("plan-3", "a")))
+		s.push(config("3", naming.OpAMPPlan, remotetest.Document("plan-3", "a")))
 		s.awaitStatus("3", applied)
 		awaitPlan(t, c, "plan-3")
 		s.push(config("4")) // an empty map
 		s.awaitStatus("4", applied)
 		awaitStop(t, c, "the server has no plan")
 
-		s.push(config("5", opamp.KeyPlan, remotetest.Document("plan-5", "a")))
+		s.push(config("5", naming.OpAMPPlan, remotetest.Document("plan-5", "a")))
 		s.awaitStatus("5", applied)
 		awaitPlan(t, c, "plan-5")
-		s.push(config("6", "collector.yaml", "receivers: {}", opamp.KeyPlan, ""))
+		s.push(config("6", "collector.yaml", "receivers: {}", naming.OpAMPPlan, ""))
 		s.awaitStatus("6", applied)
 		awaitStop(t, c, "the server has no plan")
 
 		later := "not_before: " + time.Now().Add(40*time.Minute).UTC().Format(time.RFC3339)
-		s.push(config("7", opamp.KeyPlan, remotetest.Document("plan-7", "a", later)))
+		s.push(config("7", naming.OpAMPPlan, remotetest.Document("plan-7", "a", later)))
 		s.awaitStatus("7", applying)
 		s.awaitHealth("waiting")
 
@@ -182,8 +183,8 @@ func TestAgent(t *testing.T) {
 		if got := s.header.Get("Authorization"); got != "Bearer secret" {
 			t.Errorf("Authorization %q, want the token", got)
 		}
-		if got := s.header.Get(remote.HeaderServiceName); got != "checkout" {
-			t.Errorf("%s %q, want checkout", remote.HeaderServiceName, got)
+		if got := s.header.Get(naming.HeaderServiceName); got != "checkout" {
+			t.Errorf("%s %q, want checkout", naming.HeaderServiceName, got)
 		}
 		s.mu.Unlock()
 		described := func() (n int) {
@@ -220,14 +221,14 @@ func TestServerRestarts(t *testing.T) {
 	overBoth(t, func(t *testing.T, s *fleet, client func(...remote.EndpointOption) *opamp.Client) {
 		c, l := remotetest.Controller(t), newLog()
 		remotetest.Follow(t, c, client(), l.option())
-		s.push(config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a")))
+		s.push(config("1", naming.OpAMPPlan, remotetest.Document("plan-1", "a")))
 		s.awaitStatus("1", applied)
 		s.stop()
 		s.start()
 		s.awaitHealth("running") // all is reported again
 		s.awaitStatus("1", applied)
 		awaitPlan(t, c, "plan-1")
-		s.push(config("2", opamp.KeyPlan, remotetest.Document("plan-2", "a")))
+		s.push(config("2", naming.OpAMPPlan, remotetest.Document("plan-2", "a")))
 		s.awaitStatus("2", applied)
 		awaitPlan(t, c, "plan-2")
 		if l.count("panic") > 0 {
@@ -245,14 +246,14 @@ func TestSigned(t *testing.T) {
 		c := remotetest.Controller(t)
 		remotetest.Follow(t, c, client(), remote.WithPublicKeys(public))
 		document := remotetest.Signable("plan-1", "a", 1)
-		s.push(config("1", opamp.KeyPlan, document))
+		s.push(config("1", naming.OpAMPPlan, document))
 		if got := s.awaitStatus("1", failed).RemoteConfigStatus.ErrorMessage; !strings.Contains(got, "signature: none: must be there") {
 			t.Errorf("the server is told %q, want that there is no signature", got)
 		}
-		s.push(config("2", opamp.KeyPlan, document, opamp.KeySignature, string(remote.Sign([]byte(document), private))))
+		s.push(config("2", naming.OpAMPPlan, document, naming.OpAMPSignature, string(remote.Sign([]byte(document), private))))
 		s.awaitStatus("2", applied)
 		awaitPlan(t, c, "plan-1")
-		s.push(config("3", opamp.KeyPlan, document+"# changed\n", opamp.KeySignature, string(remote.Sign([]byte(document), private))))
+		s.push(config("3", naming.OpAMPPlan, document+"# changed\n", naming.OpAMPSignature, string(remote.Sign([]byte(document), private))))
 		s.awaitStatus("3", failed)
 		awaitStop(t, c, "the next plan was rejected")
 	})
@@ -276,7 +277,7 @@ func TestOffersAreDeclined(t *testing.T) {
 		}
 		s.mu.Unlock()
 		remotetest.Follow(t, c, client(), l.option())
-		s.push(config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a")))
+		s.push(config("1", naming.OpAMPPlan, remotetest.Document("plan-1", "a")))
 		s.awaitStatus("1", applied)
 		awaitPlan(t, c, "plan-1")
 		_, messages := s.told()
@@ -327,7 +328,7 @@ func TestControlLossEndsDelays(t *testing.T) {
 	overBoth(t, func(t *testing.T, s *fleet, client func(...remote.EndpointOption) *opamp.Client) {
 		c, l := remotetest.Controller(t), newLog()
 		remotetest.Follow(t, c, client(remote.WithInterval(time.Second)), l.option())
-		s.push(config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a", remotetest.Hasty...)))
+		s.push(config("1", naming.OpAMPPlan, remotetest.Document("plan-1", "a", remotetest.Hasty...)))
 		s.awaitStatus("1", applied)
 		app := remotetest.NewApp(t, c)
 		app.AwaitDelays()
@@ -361,7 +362,7 @@ func TestMutualTLS(t *testing.T) {
 			remotetest.Follow(t, c, newClient(t, scheme+"://"+listener.Addr().String(), remote.WithTLS(&tls.Config{
 				RootCAs: roots, Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"},
 			})))
-			s.push(config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a")))
+			s.push(config("1", naming.OpAMPPlan, remotetest.Document("plan-1", "a")))
 			s.awaitStatus("1", applied)
 			awaitPlan(t, c, "plan-1")
 		})

@@ -13,8 +13,8 @@ import (
 	"github.com/open-telemetry/opamp-go/protobufs"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/causal/remote/opamp"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // acceptKey answers a WebSocket's handshake, RFC 6455, section 4.2.2.
@@ -27,8 +27,8 @@ func acceptKey(key string) string {
 func FuzzServerToAgent(f *testing.F) {
 	for _, m := range []*protobufs.ServerToAgent{
 		{},
-		{RemoteConfig: config("1", opamp.KeyPlan, "api: causal/v1")},
-		{RemoteConfig: config("1", opamp.KeyPlan, "\xff", opamp.KeySignature, "\xff")},
+		{RemoteConfig: config("1", naming.OpAMPPlan, "api: causal/v1")},
+		{RemoteConfig: config("1", naming.OpAMPPlan, "\xff", naming.OpAMPSignature, "\xff")},
 		{RemoteConfig: &protobufs.AgentRemoteConfig{}},
 		{Flags: 1<<64 - 1, Capabilities: 1<<64 - 1},
 		{ErrorResponse: &protobufs.ServerErrorResponse{Type: 7, ErrorMessage: "x"}},
@@ -56,7 +56,7 @@ func FuzzServerToAgent(f *testing.F) {
 		}
 		for _, scheme := range []string{"ws", "http"} {
 			inBubble(t, scheme, handler, func(t *testing.T, c *causal.Controller, l *log) {
-				time.Sleep(remote.DefaultServerInterval)
+				time.Sleep(planhttp.DefaultInterval)
 				synctest.Wait()
 				s := c.Status()
 				if answered == 0 || l.count("panic") > 0 || strings.Contains(s.LastError, "panic") || l.count("proto:") > l.count("must be a ServerToAgent") {

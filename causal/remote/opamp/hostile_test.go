@@ -22,7 +22,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
-	"github.com/otelprof/otelprof/causal/remote/opamp"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // A frame is what a server says: on a WebSocket as it is, over HTTP as a body.
@@ -74,7 +75,7 @@ func inBubble(t *testing.T, scheme string, handler http.HandlerFunc, f func(t *t
 	})
 }
 
-const lease = 33 * remote.DefaultServerInterval / 10
+const lease = 33 * planhttp.DefaultInterval / 10
 
 // A server that is silent for three heartbeats has no plan any more, over both transports. A
 // WebSocket that answers pings is not silent.
@@ -84,7 +85,7 @@ func TestSilence(t *testing.T) {
 		if document == "" {
 			document = remotetest.Document("plan-1", "a")
 		}
-		return frame(t, &protobufs.ServerToAgent{RemoteConfig: config("1", opamp.KeyPlan, document)})
+		return frame(t, &protobufs.ServerToAgent{RemoteConfig: config("1", naming.OpAMPPlan, document)})
 	}
 	for _, tt := range []struct {
 		name, scheme string
@@ -166,7 +167,7 @@ func TestProxyThatAnswersPings(t *testing.T) {
 					return
 				}
 				began := time.Now()
-				plan := frame(t, &protobufs.ServerToAgent{RemoteConfig: config("1", opamp.KeyPlan, remotetest.Document("plan-1", "a"))})
+				plan := frame(t, &protobufs.ServerToAgent{RemoteConfig: config("1", naming.OpAMPPlan, remotetest.Document("plan-1", "a"))})
 				_ = conn.WriteMessage(websocket.BinaryMessage, plan)
 				for tt.answers && time.Since(began) < answers {
 					if _, _, err := conn.ReadMessage(); err != nil {
@@ -181,7 +182,7 @@ func TestProxyThatAnswersPings(t *testing.T) {
 				if s := c.Status(); s.State != causal.StateRunning {
 					t.Fatalf("Status() = %s, %q while the server answers", s.State, s.Reason)
 				}
-				time.Sleep(lease + 2*remote.DefaultServerInterval)
+				time.Sleep(lease + 2*planhttp.DefaultInterval)
 				synctest.Wait()
 				if s := c.Status(); (s.State == causal.StateStopped) != tt.loses {
 					t.Errorf("Status() = %s, %q after the lease, log %q", s.State, s.Reason, l.lines)
@@ -293,7 +294,7 @@ func TestNotAnAnswer(t *testing.T) {
 		return func(conn *websocket.Conn) { _ = conn.WriteMessage(kind, body); drain(conn) }
 	}
 	binary := func(body []byte) func(conn *websocket.Conn) { return say(websocket.BinaryMessage, body) }
-	largest := config("1", opamp.KeyPlan, strings.Repeat("#", 128<<10))
+	largest := config("1", naming.OpAMPPlan, strings.Repeat("#", 128<<10))
 	for _, tt := range []struct {
 		name string
 		say  func(conn *websocket.Conn)

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // poll asks by HTTP until ctx ends.
@@ -57,14 +57,14 @@ func (c *Client) ask(ctx context.Context, a *agent) error {
 }
 
 // refusedBy is the error for an answer with another status than want.
-func refusedBy(a remote.Answer, want int) *refusal {
+func refusedBy(a planhttp.Answer, want int) *refusal {
 	return &refusal{fmt.Sprintf("answer %d %s: must be %d", a.Status, http.StatusText(a.Status), want), a.RetryAfter()}
 }
 
-func (c *Client) post(ctx context.Context, a *agent, m proto.Message) (remote.Answer, error) {
+func (c *Client) post(ctx context.Context, a *agent, m proto.Message) (planhttp.Answer, error) {
 	body, err := proto.Marshal(m)
 	if err != nil {
-		return remote.Answer{}, err
+		return planhttp.Answer{}, err
 	}
 	header := http.Header{}
 	header.Set("Content-Type", "application/x-protobuf")

@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 const (
@@ -77,7 +77,7 @@ func (c *Client) connect(ctx context.Context, a *agent) (answered bool, err erro
 
 // A session is one WebSocket connection. One goroutine listens, the other does all else.
 type session struct {
-	server   *remote.Endpoint
+	server   *planhttp.Endpoint
 	agent    *agent
 	conn     *websocket.Conn
 	answered bool
@@ -302,7 +302,7 @@ func (c *Client) dial(ctx context.Context) (*websocket.Conn, error) {
 	conn, response, err := dialer.DialContext(ctx, c.server.URL().String(), header)
 	switch {
 	case err != nil && response != nil:
-		return nil, refusedBy(remote.Answer{Status: response.StatusCode, Header: response.Header}, http.StatusSwitchingProtocols)
+		return nil, refusedBy(planhttp.Answer{Status: response.StatusCode, Header: response.Header}, http.StatusSwitchingProtocols)
 	case err != nil:
 		return nil, err
 	}

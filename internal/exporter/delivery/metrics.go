@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // A MetricExporter gives metrics to another exporter and tells a [Monitor] how that went.
@@ -45,24 +42,10 @@ func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetr
 	if p, ok := e.inner.(piecewise); ok {
 		wanted = p.AtOnce()
 	}
-	left, rested := DataPoints(rm), time.Duration(0)
-	for piece, n := range pieces(rm, left, wanted) {
-		begun := time.Now()
-		err := e.inner.Export(ctx, piece)
-		if _, taken := e.monitor.rejected(err); err != nil && !taken {
-			e.monitor.Observe(ctx, left, err)
-			break
-		}
-		e.monitor.Observe(ctx, n, err)
-		if left -= n; left > 0 && rested < mostRest {
-			rested += rest.For(ctx, time.Since(begun))
-		}
-	}
+	n := DataPoints(rm)
+	inPieces(ctx, e.monitor, n, pieces(rm, n, wanted), e.inner.Export)
 	return nil
 }
-
-// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
-const mostRest = 100 * time.Millisecond
 
 // ForceFlush flushes the inner exporter. The error tells how many data points have not
 // been delivered, if exports fail at present.

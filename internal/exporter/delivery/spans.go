@@ -3,12 +3,10 @@ package delivery
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
-	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // A flusher is an exporter that holds data back.
@@ -33,25 +31,23 @@ func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
 // the failure and the SDK would log it again: [SpanExporter.ForceFlush] and
 // [SpanExporter.Shutdown] return the failure.
 func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	inPieces, _ := e.inner.(piecewise)
-	rested := time.Duration(0)
-	for len(spans) > 0 {
-		begun := time.Now()
-		piece := spans
-		if inPieces != nil {
-			piece = firstOf(spans, inPieces.AtOnce())
-		}
-		err := e.inner.ExportSpans(ctx, piece)
-		if _, taken := e.monitor.rejected(err); err != nil && !taken {
-			e.monitor.Observe(ctx, len(spans), err)
-			break
-		}
-		e.monitor.Observe(ctx, len(piece), err)
-		if spans = spans[len(piece):]; len(spans) > 0 && rested < mostRest {
-			rested += rest.For(ctx, time.Since(begun))
+	inPieces(ctx, e.monitor, len(spans), e.pieces(spans), e.inner.ExportSpans)
+	return nil
+}
+
+// pieces yields the spans in pieces if the exporter wants that, all at once if not, with their numbers.
+func (e *SpanExporter) pieces(spans []sdktrace.ReadOnlySpan) iter.Seq2[[]sdktrace.ReadOnlySpan, int] {
+	return func(yield func([]sdktrace.ReadOnlySpan, int) bool) {
+		for len(spans) > 0 {
+			piece := spans
+			if p, ok := e.inner.(piecewise); ok {
+				piece = firstOf(spans, p.AtOnce())
+			}
+			if spans = spans[len(piece):]; !yield(piece, len(piece)) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // firstOf returns the first spans, so many at most, and of few bytes, but one at least: to encode a megabyte as JSON takes some

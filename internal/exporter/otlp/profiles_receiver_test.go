@@ -4,9 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 
@@ -20,7 +18,7 @@ import (
 type profileReceiver struct {
 	colprofilepb.UnimplementedProfilesServiceServer
 
-	grpcURL, httpURL string
+	endpoints
 
 	mu       sync.Mutex
 	requests []*colprofilepb.ExportProfilesServiceRequest
@@ -34,30 +32,8 @@ type profileReceiver struct {
 func newProfileReceiver(t *testing.T) *profileReceiver {
 	t.Helper()
 	r := &profileReceiver{}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := grpc.NewServer()
-	colprofilepb.RegisterProfilesServiceServer(g, r)
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = g.Serve(l) })
-	h := httptest.NewServer(r)
-	r.grpcURL, r.httpURL = "http://"+l.Addr().String(), h.URL
-	t.Cleanup(func() {
-		g.Stop()
-		serving.Wait()
-		h.CloseClientConnections()
-		h.Close()
-	})
+	r.endpoints = serve(t, func(g *grpc.Server) { colprofilepb.RegisterProfilesServiceServer(g, r) }, r)
 	return r
-}
-
-func (r *profileReceiver) endpoint(p Protocol) string {
-	if p == ProtocolGRPC {
-		return r.grpcURL
-	}
-	return r.httpURL
 }
 
 func (r *profileReceiver) take(h http.Header, in *colprofilepb.ExportProfilesServiceRequest) *colprofilepb.ExportProfilesServiceResponse {

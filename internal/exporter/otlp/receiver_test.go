@@ -23,7 +23,7 @@ import (
 type receiver struct {
 	coltracepb.UnimplementedTraceServiceServer
 
-	grpcAddr, httpURL string
+	endpoints
 
 	mu      sync.Mutex
 	traces  []*coltracepb.ExportTraceServiceRequest
@@ -39,38 +39,43 @@ type receiver struct {
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{headers: map[string]string{}}
+	r.endpoints = serve(t, func(g *grpc.Server) {
+		coltracepb.RegisterTraceServiceServer(g, r)
+		colmetricpb.RegisterMetricsServiceServer(g, metricReceiver{receiver: r})
+		collogpb.RegisterLogsServiceServer(g, logReceiver{receiver: r})
+	}, http.HandlerFunc(r.serveHTTP))
+	return r
+}
 
+// endpoints are the URLs of one receiver.
+type endpoints struct{ grpcURL, httpURL string }
+
+// serve answers over gRPC and over HTTP until the test ends.
+func serve(t *testing.T, register func(*grpc.Server), h http.Handler) endpoints {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.grpcAddr = "http://" + l.Addr().String()
 	g := grpc.NewServer()
-	coltracepb.RegisterTraceServiceServer(g, r)
-	colmetricpb.RegisterMetricsServiceServer(g, metricReceiver{receiver: r})
-	collogpb.RegisterLogsServiceServer(g, logReceiver{receiver: r})
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = g.Serve(l)
-	}()
-
-	h := httptest.NewServer(http.HandlerFunc(r.serveHTTP))
-	r.httpURL = h.URL
+	register(g)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = g.Serve(l) })
+	server := httptest.NewServer(h)
 	t.Cleanup(func() {
 		g.Stop()
-		<-served
-		h.CloseClientConnections()
-		h.Close()
+		serving.Wait()
+		server.CloseClientConnections()
+		server.Close()
 	})
-	return r
+	return endpoints{"http://" + l.Addr().String(), server.URL}
 }
 
-func (r *receiver) endpoint(p Protocol) string {
+func (e endpoints) endpoint(p Protocol) string {
 	if p == ProtocolGRPC {
-		return r.grpcAddr
+		return e.grpcURL
 	}
-	return r.httpURL
+	return e.httpURL
 }
 
 func (r *receiver) take(transport, header string, request proto.Message) {

@@ -259,18 +259,25 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	closed(t, e)
 }
 
+// inMovable returns an exporter that logs to l, and its folder, which can be renamed.
+func inMovable(t *testing.T, l *testutil.Log) (e *SpanExporter, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, dir
+}
+
 // The folder goes away at run time and comes back.
 func TestFailureIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "data")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
 		var l testutil.Log
-		e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e, dir := inMovable(t, &l)
 		export(t, e, stub("a", 0, 1))
 		if err := os.Rename(dir, dir+".away"); err != nil {
 			t.Fatal(err)
@@ -313,15 +320,8 @@ func (s timeless) StartTime() time.Time { *s.encoded++; return time.Time{} }
 // While writes fail nothing is encoded, but for one piece each second.
 func TestNothingIsEncodedWhileWritesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "data")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
 		var l testutil.Log
-		e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e, dir := inMovable(t, &l)
 		if err := os.Rename(dir, dir+".away"); err != nil {
 			t.Fatal(err)
 		}

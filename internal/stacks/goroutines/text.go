@@ -24,7 +24,8 @@ func (d *Dump) WriteText(w io.Writer, least int) error {
 			continue
 		}
 		fmt.Fprintf(out, "\n%8d  [%s]%s\n", g.Count, g.Reason, longest(g.Longest))
-		g.Tree.Visit(&textVisitor{out: out, least: int64(least), indents: []string{"  "}})
+		v := &textVisitor{out: out, least: int64(least), indents: []string{"  "}}
+		g.Tree.Visit(v.enter, v.leave)
 	}
 	return out.Flush()
 }
@@ -50,7 +51,7 @@ type textVisitor struct {
 	indents []string // of the root's children, and of those of each open node
 }
 
-func (v *textVisitor) Enter(n stacks.Node) bool {
+func (v *textVisitor) enter(n stacks.Node) bool {
 	indent := v.indents[len(v.indents)-1]
 	shown := n.Whole.Samples >= v.least
 	if shown {
@@ -71,4 +72,4 @@ func (v *textVisitor) Enter(n stacks.Node) bool {
 	return shown
 }
 
-func (v *textVisitor) Leave(stacks.Node) { v.indents = v.indents[:len(v.indents)-1] }
+func (v *textVisitor) leave(stacks.Node) { v.indents = v.indents[:len(v.indents)-1] }

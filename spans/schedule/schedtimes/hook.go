@@ -15,20 +15,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelprof/otelprof/internal/glob"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
-)
-
-// The attributes of spans, in ns. They add up to the time for which the span was open, less about a microsecond
-// that the SDK takes before and after.
-const (
-	// RunningKey is the time for which the goroutine had a processor of Go's, or was in a system call or in C.
-	// It may have waited for the operating system to let it run.
-	RunningKey = attribute.Key("otelprof.running_ns")
-	// RunnableKey is the time for which it could have run, but others had the processors.
-	RunnableKey = attribute.Key("otelprof.runnable_ns")
-	// BlockedKey is the time for which it waited: for a channel, a lock, a timer, the network, other goroutines.
-	BlockedKey = attribute.Key("otelprof.blocked_ns")
 )
 
 var (
@@ -40,7 +29,11 @@ var (
 
 var _ spans.Hook = (*Hook)(nil)
 
-// A Hook sets [RunningKey], [RunnableKey] and [BlockedKey] on spans that are recorded and end on the goroutine
+// A Hook sets three attributes on spans, in ns: otelprof.running_ns, for which the goroutine had a processor of Go's or was
+// in a system call or in C, where it may have waited for the operating system; otelprof.runnable_ns, for which it could have
+// run, but others had the processors; otelprof.blocked_ns, for which it waited for a channel, a lock, a timer, the network or
+// other goroutines. They add up to the time for which the span was open, less about a microsecond that the SDK takes before
+// and after. Spans have them that are recorded and end on the goroutine
 // that they began on. What other goroutines do for a span is in the attributes of their own spans.
 //
 // A span that is timed costs about half a microsecond, most of it the SDK's for three attributes. While one is open,
@@ -118,9 +111,9 @@ func (h *Hook) OnEnd(r *spans.Span) {
 	if ok {
 		h.timed.Add(1)
 		t.attributes = [...]attribute.KeyValue{
-			RunningKey.Int64(int64(times.Running)),
-			RunnableKey.Int64(int64(times.Runnable)),
-			BlockedKey.Int64(int64(times.Blocked)),
+			naming.RunningKey.Int64(int64(times.Running)),
+			naming.RunnableKey.Int64(int64(times.Runnable)),
+			naming.BlockedKey.Int64(int64(times.Blocked)),
 		}
 		r.SetAttributes(t.attributes[:]...)
 	} else {

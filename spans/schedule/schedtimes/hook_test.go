@@ -13,7 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 )
@@ -66,11 +67,11 @@ func timesOf(t *testing.T, ended *tracetest.SpanRecorder, name string) []times {
 		of, found := times{duration: s.EndTime().Sub(s.StartTime())}, 0
 		for _, kv := range s.Attributes() {
 			switch ns := time.Duration(kv.Value.AsInt64()); kv.Key {
-			case schedtimes.RunningKey:
+			case naming.RunningKey:
 				of.running = ns
-			case schedtimes.RunnableKey:
+			case naming.RunnableKey:
 				of.runnable = ns
-			case schedtimes.BlockedKey:
+			case naming.BlockedKey:
 				of.blocked = ns
 			default:
 				continue

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 )
 

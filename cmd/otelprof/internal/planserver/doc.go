@@ -13,6 +13,9 @@
 // In OpAMP the plan is the part [ConfigKey] of the remote configuration and its signature the part
 // [SignatureKey]; no parts mean no plan.
 //
+// A plan that an instance reports as aborted is withdrawn from all, [Fleet.Withdrawn]. What aborted it does not take it again; the operator
+// may push another one.
+//
 // # Safety
 //
 // To push a plan, or to stop one, is a right of its own, that of [WithToken] or [WithAdmins]: no instance has it, with

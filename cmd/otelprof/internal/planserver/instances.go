@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // How an instance asks.
@@ -31,11 +31,11 @@ const (
 type Status string
 
 // The statuses, those of OpAMP. An instance that has not reported one yet, or polls over HTTP without
-// [remote.HeaderState], is [StatusUnset].
+// Otelprof-State, is [StatusUnset].
 const (
-	StatusApplied  Status = remote.PlanApplied
-	StatusFailed   Status = remote.PlanFailed
-	StatusApplying Status = remote.PlanApplying
+	StatusApplied  Status = naming.PlanApplied
+	StatusFailed   Status = naming.PlanFailed
+	StatusApplying Status = naming.PlanApplying
 	StatusUnset    Status = "unset"
 )
 
@@ -62,6 +62,8 @@ type Instance struct {
 type Fleet struct {
 	// Plan is what is handed out, nil if nothing.
 	Plan *PlanInfo `json:"plan"`
+	// Withdrawn is the plan that the server took back because an instance had aborted it, nil if another was pushed since.
+	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// Generation is the generation of the last plan pushed, which the next one's must be above.
 	Generation uint64 `json:"generation"`
 	// Instances are those seen in the last 15 minutes, at most 4096, by service and instance.
@@ -171,27 +173,30 @@ func (s *Server) drop(i *instance) {
 }
 
 // polled notes the instance that asked over HTTP, and what became of the plan that it has. One that does not report
-// a plan is taken to have the one that it is about to get.
-func (s *Server) polled(r *http.Request, o *offer) {
-	service, id := shown(r.Header.Get(remote.HeaderServiceName), maxName), shown(r.Header.Get(remote.HeaderServiceInstanceID), maxName)
-	if service == "" && id == "" {
-		return // a reader that is no instance
-	}
+// a plan is taken to have the one that it is about to get. It returns what to answer.
+func (s *Server) polled(r *http.Request) *offer {
+	service, id := shown(r.Header.Get(naming.HeaderServiceName), maxName), shown(r.Header.Get(naming.HeaderServiceInstanceID), maxName)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	o := s.offer
+	if service == "" && id == "" {
+		return o // to a reader that is no instance
+	}
 	i := s.instance("http\x00"+service+"\x00"+id, HowHTTP)
 	i.Service, i.InstanceID = service, id
 	was := *i
-	i.hash, i.Status, i.Error, i.State = o.hex(), StatusUnset, "", shown(r.Header.Get(remote.HeaderState), maxName)
+	i.hash, i.Status, i.Error, i.State = o.hex(), StatusUnset, "", shown(r.Header.Get(naming.HeaderState), maxName)
 	if i.State != "" {
 		i.hash = nothing.hex()
-		switch status := Status(r.Header.Get(remote.HeaderPlanStatus)); status {
+		switch status := Status(r.Header.Get(naming.HeaderPlanStatus)); status {
 		case StatusApplied, StatusApplying, StatusFailed:
 			i.hash, i.Status = hashOf(r.Header.Get("If-None-Match")), status
-			i.Error = shown(r.Header.Get(remote.HeaderPlanError), maxReason)
+			i.Error = shown(r.Header.Get(naming.HeaderPlanError), maxReason)
 		}
 	}
 	s.audit(i, was.hash != i.hash || was.Status != i.Status || was.Error != i.Error)
+	s.heed(i)
+	return s.offer
 }
 
 // hashOf is the hash in an ETag of this server, "" in another.
@@ -244,12 +249,10 @@ func (s *Server) say(level slog.Level, line string, attrs []any) {
 func (s *Server) Fleet() Fleet {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := Fleet{Instances: []Instance{}, Generation: s.generation}
+	f := Fleet{Instances: []Instance{}, Generation: s.generation, Withdrawn: s.withdrawn}
 	if o := s.offer; len(o.document) > 0 {
-		f.Plan = &PlanInfo{Hash: o.hex(), Signed: o.signature != "", Since: o.since}
-		if p := o.plan; p != nil {
-			f.Plan.ID, f.Plan.Generation, f.Plan.Author, f.Plan.ExpiresAt = p.ID, p.Generation, p.Author, p.ExpiresAt
-		}
+		info := o.info()
+		f.Plan = &info
 	}
 	s.forget()
 	for _, i := range s.instances {

@@ -124,6 +124,7 @@ func (s *Server) message(a *agent, m *protobufs.AgentToServer) *protobufs.Server
 	if c := m.GetRemoteConfigStatus(); c != nil {
 		a.has = hex.EncodeToString(c.GetLastRemoteConfigHash())
 	}
+	s.heed(i)
 	answer := &protobufs.ServerToAgent{
 		InstanceUid: m.GetInstanceUid(),
 		Capabilities: uint64(protobufs.ServerCapabilities_ServerCapabilities_AcceptsStatus |

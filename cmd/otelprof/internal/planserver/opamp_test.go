@@ -26,8 +26,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // An agent is a real OpAMP client that takes plans as a controller would.
@@ -407,7 +407,7 @@ func TestServerConcurrentSafe(t *testing.T) {
 		wg.Go(func() {
 			for n := range 30 {
 				_ = s.Push([]byte(pl(fmt.Sprint(i, "-", n), 0)), nil, "test")
-				ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, fmt.Sprint(n))
+				ask(s, "GET", "/v1/plan", "", naming.HeaderServiceName, fmt.Sprint(n))
 				s.Fleet()
 			}
 			s.StopPlan("test")

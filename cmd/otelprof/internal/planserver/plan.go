@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // An offer is what instances are given: a plan, or that there is none. It is immutable.
@@ -49,6 +50,14 @@ func (o *offer) contentType() string {
 		return "application/json"
 	}
 	return "text/yaml"
+}
+
+func (o *offer) info() PlanInfo {
+	info := PlanInfo{Hash: o.hex(), Signed: o.signature != "", Since: o.since}
+	if p := o.plan; p != nil {
+		info.ID, info.Generation, info.Author, info.ExpiresAt = p.ID, p.Generation, p.Author, p.ExpiresAt
+	}
+	return info
 }
 
 // attrs describe the plan in the audit.
@@ -110,6 +119,7 @@ func (s *Server) push(document, signature []byte, plan *plan.Plan, checked bool,
 	if plan != nil {
 		s.generation = max(s.generation, plan.Generation)
 	}
+	s.withdrawn = nil
 	s.log.Info("planserver: plan pushed", append(o.attrs(), slog.String("by", by), slog.Bool("checked", checked))...)
 	s.set(o)
 	return nil
@@ -167,9 +177,8 @@ func (s *Server) current() *offer {
 }
 
 func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) {
-	o := s.current()
 	known := r.Header.Get("If-None-Match")
-	s.polled(r, o)
+	o := s.polled(r)
 	if len(o.document) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -182,7 +191,7 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("Content-Type", o.contentType())
 	if o.signature != "" {
-		head.Set(remote.HeaderSignature, o.signature)
+		head.Set(naming.HeaderSignature, o.signature)
 	}
 	_, _ = w.Write(o.document) // the client has gone: the error cannot be reported
 }
@@ -205,7 +214,7 @@ func (s *Server) putPlan(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("force") {
 		push = s.PushUnchecked
 	}
-	switch err := push(document, []byte(r.Header.Get(remote.HeaderSignature)), by(r)); {
+	switch err := push(document, []byte(r.Header.Get(naming.HeaderSignature)), by(r)); {
 	case errors.Is(err, errClosed):
 		problem(w, http.StatusServiceUnavailable, "%v", err)
 	case errors.Is(err, plan.ErrInvalid), errors.Is(err, remote.ErrSignature):

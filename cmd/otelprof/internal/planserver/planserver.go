@@ -37,6 +37,7 @@ type Server struct {
 	mu         sync.Mutex
 	offer      *offer // never nil
 	generation uint64 // the last one pushed
+	withdrawn  *Withdrawal
 	expiry     *time.Timer
 	instances  map[string]*instance
 	idle       list.List // of those without a WebSocket, the one seen least lately first

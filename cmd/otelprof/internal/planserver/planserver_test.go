@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -148,7 +149,7 @@ func TestPlan(t *testing.T) {
 		"too long":         {strings.Repeat(" ", plan.MaxBytes+1), "", "", 413, "must have at most 65536 bytes"},
 		"too long, forced": {strings.Repeat(" ", plan.MaxBytes+1), "?force=1", "", 413, "must have at most 65536 bytes"},
 	} {
-		got := ask(s, "PUT", "/v1/plan"+tt.query, tt.body, remote.HeaderSignature, tt.signature)
+		got := ask(s, "PUT", "/v1/plan"+tt.query, tt.body, naming.HeaderSignature, tt.signature)
 		if got.code != tt.code || !strings.Contains(got.body, tt.want) || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
 			t.Errorf("%s: PUT = %d %q, want %d with %q", name, got.code, got.body, tt.code, tt.want)
 		}
@@ -195,12 +196,12 @@ func TestSignature(t *testing.T) {
 		t.Fatal(err)
 	}
 	unsigned := ask(s, "GET", "/v1/plan", "")
-	if got := ask(s, "PUT", "/v1/plan", string(doc), remote.HeaderSignature, signature); got.code != 204 {
+	if got := ask(s, "PUT", "/v1/plan", string(doc), naming.HeaderSignature, signature); got.code != 204 {
 		t.Errorf("PUT of the same plan signed = %d %s, want 204", got.code, got.body)
 	}
 	got := ask(s, "GET", "/v1/plan", "", "If-None-Match", unsigned.header.Get("ETag"))
-	if got.code != 200 || got.header.Get(remote.HeaderSignature) != signature {
-		t.Errorf("GET = %d, signature %q, want 200: who refused the unsigned one must get this one", got.code, got.header.Get(remote.HeaderSignature))
+	if got.code != 200 || got.header.Get(naming.HeaderSignature) != signature {
+		t.Errorf("GET = %d, signature %q, want 200: who refused the unsigned one must get this one", got.code, got.header.Get(naming.HeaderSignature))
 	}
 }
 
@@ -317,7 +318,7 @@ func TestFleetHTTP(t *testing.T) {
 		var log audit
 		s := newServer(t, planserver.WithLogger(log.Logger()))
 		poll := func(service, id string) {
-			ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, service, remote.HeaderServiceInstanceID, id)
+			ask(s, "GET", "/v1/plan", "", naming.HeaderServiceName, service, naming.HeaderServiceInstanceID, id)
 		}
 		poll("shop", "2")
 		poll("shop", "1\x1b[2J"+strings.Repeat("x", 1000))
@@ -346,7 +347,7 @@ func TestFleetHTTP(t *testing.T) {
 
 		// An instance that reports a plan has that one, and not the one that it is about to get.
 		tell := func(etag string, more ...string) planserver.Instance {
-			header := []string{remote.HeaderServiceName, "shop", remote.HeaderServiceInstanceID, "2", "If-None-Match", etag}
+			header := []string{naming.HeaderServiceName, "shop", naming.HeaderServiceInstanceID, "2", "If-None-Match", etag}
 			ask(s, "GET", "/v1/plan", "", append(header, more...)...)
 			return s.Fleet().Instances[1]
 		}
@@ -355,14 +356,14 @@ func TestFleetHTTP(t *testing.T) {
 			got  planserver.Instance
 			want string // hash, current, status, error, state
 		}{
-			{tell("", remote.HeaderState, "idle"), " false unset  idle"},
-			{tell(etag, remote.HeaderState, "running", remote.HeaderPlanStatus, "applied"), f.Plan.Hash + " true applied  running"},
+			{tell("", naming.HeaderState, "idle"), " false unset  idle"},
+			{tell(etag, naming.HeaderState, "running", naming.HeaderPlanStatus, "applied"), f.Plan.Hash + " true applied  running"},
 			{
-				tell(etag, remote.HeaderState, "stopped", remote.HeaderPlanStatus, "failed", remote.HeaderPlanError, "line 3"),
+				tell(etag, naming.HeaderState, "stopped", naming.HeaderPlanStatus, "failed", naming.HeaderPlanError, "line 3"),
 				f.Plan.Hash + " true failed line 3 stopped",
 			},
-			{tell(`"theirs"`, remote.HeaderState, "running", remote.HeaderPlanStatus, "applied"), " false applied  running"},
-			{tell(etag, remote.HeaderState, "running", remote.HeaderPlanStatus, "best"), " false unset  running"},
+			{tell(`"theirs"`, naming.HeaderState, "running", naming.HeaderPlanStatus, "applied"), " false applied  running"},
+			{tell(etag, naming.HeaderState, "running", naming.HeaderPlanStatus, "best"), " false unset  running"},
 		} {
 			if got := fmt.Sprint(tt.got.Hash, " ", tt.got.Current, " ", tt.got.Status, " ", tt.got.Error, " ", tt.got.State); got != tt.want {
 				t.Errorf("instance after its poll = %q, want %q", got, tt.want)
@@ -390,7 +391,7 @@ func TestNewNamesMakeRoom(t *testing.T) {
 		s := newServer(t)
 		poll := func(id string) {
 			time.Sleep(time.Millisecond)
-			ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, "shop", remote.HeaderServiceInstanceID, id)
+			ask(s, "GET", "/v1/plan", "", naming.HeaderServiceName, "shop", naming.HeaderServiceInstanceID, id)
 		}
 		listed := func(id string) bool {
 			return slices.ContainsFunc(s.Fleet().Instances, func(i planserver.Instance) bool { return i.InstanceID == id })
@@ -421,7 +422,7 @@ func BenchmarkNewName(b *testing.B) {
 	name := 0
 	poll := func() {
 		name++
-		ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, "shop", remote.HeaderServiceInstanceID, fmt.Sprint(name))
+		ask(s, "GET", "/v1/plan", "", naming.HeaderServiceName, "shop", naming.HeaderServiceInstanceID, fmt.Sprint(name))
 	}
 	for range 4096 {
 		poll()
@@ -437,7 +438,7 @@ func TestInstancesDoNotFillTheLog(t *testing.T) {
 		var log audit
 		s := newServer(t, planserver.WithLogger(log.Logger()))
 		poll := func(i int) {
-			ask(s, "GET", "/v1/plan", "", remote.HeaderServiceName, "made up", remote.HeaderServiceInstanceID, fmt.Sprint(i))
+			ask(s, "GET", "/v1/plan", "", naming.HeaderServiceName, "made up", naming.HeaderServiceInstanceID, fmt.Sprint(i))
 		}
 		for i := range 3000 {
 			poll(i)

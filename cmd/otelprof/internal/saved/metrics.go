@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/otelhdr"
-	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -64,13 +64,13 @@ func (r *Reader) takeMetrics(doc document, at *FileReport) {
 		}
 		process := processOf(rm.Resource())
 		for _, sm := range rm.ScopeMetrics().All() {
-			if name := sm.Scope().Name(); name != spans.ScopeName && name != pmuattrs.ScopeName {
+			if name := sm.Scope().Name(); name != naming.SpansScope && name != naming.CountersScope {
 				continue
 			}
 			r.services[service] = true
 			for _, m := range sm.Metrics().All() {
 				key := seriesKey{metric: m.Name(), process: process, regionKey: regionKey{service: service}}
-				if sm.Scope().Name() == pmuattrs.ScopeName {
+				if sm.Scope().Name() == naming.CountersScope {
 					key.unit = m.Unit()
 				}
 				r.takeMetric(m, key, doc, at)
@@ -93,7 +93,7 @@ func (r *Reader) takeMetric(m pmetric.Metric, key seriesKey, doc document, at *F
 				continue
 			}
 			at.Points++
-			if key.metric == spans.RegionDurationMetric {
+			if key.metric == naming.RegionDurationMetric {
 				r.metrics.coarsest = min(r.metrics.coarsest, p.Scale())
 			}
 			if h.AggregationTemporality() != pmetric.AggregationTemporalityDelta {
@@ -130,17 +130,17 @@ func (r *Reader) takeMetric(m pmetric.Metric, key seriesKey, doc document, at *F
 
 // with adds what the attributes say. The key of a point that is about no region is empty.
 func (k seriesKey) with(attributes pcommon.Map) seriesKey {
-	if k.name = textOf(attributes, spans.RegionNameKey); k.name == "" {
+	if k.name = textOf(attributes, naming.RegionNameKey); k.name == "" {
 		return seriesKey{}
 	}
-	k.scope, k.version = textOf(attributes, spans.RegionScopeKey), textOf(attributes, spans.RegionScopeVersionKey)
-	k.source = textOf(attributes, pmuattrs.SourceKey)
+	k.scope, k.version = textOf(attributes, naming.RegionScopeKey), textOf(attributes, naming.RegionScopeVersionKey)
+	k.source = textOf(attributes, naming.CounterSourceKey)
 	return k
 }
 
 // unitScale is what values are multiplied by: durations are kept in nanoseconds.
 func (k seriesKey) unitScale() float64 {
-	if k.metric == spans.RegionDurationMetric {
+	if k.metric == naming.RegionDurationMetric {
 		return float64(time.Second)
 	}
 	return 1
@@ -235,7 +235,7 @@ func (m *metrics) byRegion() (map[regionKey]*regionMetrics, counters, error) {
 			out[key.regionKey] = g
 		}
 		switch key.metric {
-		case spans.RegionDurationMetric:
+		case naming.RegionDurationMetric:
 			g.durations.value += total.value
 			if g.durations.durations == nil {
 				g.durations.durations = total.durations
@@ -244,9 +244,9 @@ func (m *metrics) byRegion() (map[regionKey]*regionMetrics, counters, error) {
 					failed = err
 				}
 			}
-		case spans.RegionSelfTimeMetric:
+		case naming.RegionSelfTimeMetric:
 			g.self.value += total.value
-		case spans.RegionErrorsMetric:
+		case naming.RegionErrorsMetric:
 			g.errors.value += total.value
 		}
 	}

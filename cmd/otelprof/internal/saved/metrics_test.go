@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/otelhdr"
-	"github.com/otelprof/otelprof/spans"
 )
 
 // export is one collection of one process.
@@ -32,18 +32,18 @@ func (e export) line(t *testing.T) string {
 	rm.Resource().Attributes().PutStr("service.name", "shop")
 	rm.Resource().Attributes().PutStr("service.instance.id", e.process)
 	sm := rm.ScopeMetrics().AppendEmpty()
-	sm.Scope().SetName(spans.ScopeName)
+	sm.Scope().SetName(naming.SpansScope)
 	temporality := pmetric.AggregationTemporalityCumulative
 	if e.delta {
 		temporality = pmetric.AggregationTemporalityDelta
 	}
 	region := func(m pcommon.Map) {
-		m.PutStr(string(spans.RegionNameKey), e.regionName)
-		m.PutStr(string(spans.RegionScopeKey), "s")
+		m.PutStr(string(naming.RegionNameKey), e.regionName)
+		m.PutStr(string(naming.RegionScopeKey), "s")
 	}
 	start, at := pcommon.Timestamp(e.start)*1e9, pcommon.Timestamp(e.at)*1e9
 	m := sm.Metrics().AppendEmpty()
-	m.SetName(spans.RegionDurationMetric)
+	m.SetName(naming.RegionDurationMetric)
 	h := m.SetEmptyExponentialHistogram()
 	h.SetAggregationTemporality(temporality)
 	from := e.durations.Exponential(8, time.Nanosecond.Seconds())
@@ -75,8 +75,8 @@ func (e export) line(t *testing.T) string {
 		p.SetTimestamp(at)
 		set(p)
 	}
-	sum(spans.RegionSelfTimeMetric, func(p pmetric.NumberDataPoint) { p.SetDoubleValue(e.self) })
-	sum(spans.RegionErrorsMetric, func(p pmetric.NumberDataPoint) { p.SetIntValue(e.errors) })
+	sum(naming.RegionSelfTimeMetric, func(p pmetric.NumberDataPoint) { p.SetDoubleValue(e.self) })
+	sum(naming.RegionErrorsMetric, func(p pmetric.NumberDataPoint) { p.SetIntValue(e.errors) })
 	text, err := new(pmetric.JSONMarshaler).MarshalMetrics(md)
 	if err != nil {
 		t.Fatal(err)

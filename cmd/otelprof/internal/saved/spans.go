@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -51,7 +51,7 @@ func (r *Reader) traces(doc document, at *FileReport) {
 		}
 		for _, ss := range rs.ScopeSpans().All() {
 			scope := r.words.scope(ss.Scope(), ss.SchemaUrl())
-			if scope.Name == profile.ScopeName { // a plan is told as a span, and is no work of the program's
+			if scope.Name == naming.CausalScope { // a plan is told as a span, and is no work of the program's
 				continue
 			}
 			for _, s := range ss.Spans().All() {
@@ -115,7 +115,7 @@ func nanos(t uint64) time.Duration { return time.Duration(min(t, math.MaxInt64/2
 // delayOf is what experiments inserted below the span, as it tells itself.
 func delayOf(kvs []attribute.KeyValue) time.Duration {
 	for _, kv := range kvs {
-		if kv.Key == spans.DelayKey && kv.Value.Type() == attribute.INT64 {
+		if kv.Key == naming.DelayKey && kv.Value.Type() == attribute.INT64 {
 			return time.Duration(max(0, kv.Value.AsInt64()))
 		}
 	}

@@ -50,7 +50,7 @@ func (r Request) Close() (spent time.Duration) { return time.Duration(runtimeClo
 func (r Request) Join(known bool) (before Request) { return Request{runtimeJoin(r.id, known)} }
 
 // Arrive pays what the calling goroutine owes for what it has waited for before it joined the request that it works for, by a
-// sleep: whoever sent the request would have taken that much longer. It reports whether it owed anything.
+// sleep: the sender of the request would have taken that much longer. It reports whether it owed anything.
 func Arrive() bool { return runtimeArrive() }
 
 // A Goroutine is one that waits for the network.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // watch returns what the calling goroutine has been doing while f ran. The times must add up, on a machine that is

@@ -156,9 +156,9 @@ func store(folder, name string, text []byte) (string, error) {
 	return path, nil
 }
 
-// create makes a file come into being whole. Another user may read it.
+// create makes a file come into being whole. Only its owner may read it, and go into its folder: who can write there has a say in what is built.
 func create(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".*~")
@@ -166,7 +166,7 @@ func create(path string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -100,7 +100,7 @@ func (t toolchain) reachable(cache string) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(t.GOROOT))
 	link := filepath.Join(cache, "goroot-"+hex.EncodeToString(sum[:8]))
-	if err := os.MkdirAll(cache, 0o777); err != nil {
+	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", unwritable(err)
 	}
 	// The name tells where it leads, so another build that is faster makes the same one. A cache that others

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // A newborn is what a goroutine finds when it begins.

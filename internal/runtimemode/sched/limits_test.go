@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // likeAPlan are limits as a plan has by default, on two processors.
@@ -94,6 +94,7 @@ func TestIdleConnectionIsNotDelayed(t *testing.T) {
 func TestRequestIsDelayedWithinPerTrace(t *testing.T) {
 	limits := likeAPlan
 	limits.Duty = time.Hour
+	late := sched.Late()
 	busy(t, 0.5, limits)
 	r := sched.Open(false)
 	before := r.Join(false)
@@ -109,7 +110,8 @@ func TestRequestIsDelayedWithinPerTrace(t *testing.T) {
 	wg.Wait()
 	before.Join(false)
 	spent, refused := r.Close(), sched.Refused()
-	if spent < limits.PerTrace/2 || spent > limits.PerTrace+time.Millisecond || refused.PerTrace == 0 {
+	late = sched.Late() - late // by as much the machine made delays longer than was asked
+	if spent < limits.PerTrace/2 || spent > limits.PerTrace+late+time.Millisecond || refused.PerTrace == 0 {
 		t.Errorf("delayed by %v, refused %+v; want nearly %v, and the rest refused", spent, refused, limits.PerTrace)
 	}
 }
@@ -257,7 +259,8 @@ func TestLateHere(t *testing.T) {
 	}
 	own, all := sched.LateHere(), sched.Late()-late
 	before.Join(false)
-	if r.Close(); own != all || own == 0 {
+	// The runtime's own goroutines may be late by nanoseconds meanwhile.
+	if r.Close(); own == 0 || own > all || all-own > 10*time.Microsecond {
 		t.Errorf("too long by %v, want %v, which all delays were", own, all)
 	}
 	if own := sched.LateHere(); own != 0 {
@@ -285,10 +288,12 @@ func TestSleepIsBoundedByPerSpan(t *testing.T) {
 	limits := likeAPlan
 	limits.Duty = time.Hour
 	busy(t, 0.5, limits)
+	late := sched.Late()
 	_, before := sched.Books()
 	time.Sleep(100 * time.Millisecond)
 	_, after := sched.Books()
-	if spent := after - before; spent < limits.PerSpan/2 || spent > limits.PerSpan+time.Millisecond || sched.Refused().PerSpan == 0 {
+	late = sched.Late() - late
+	if spent := after - before; spent < limits.PerSpan/2 || spent > limits.PerSpan+late+time.Millisecond || sched.Refused().PerSpan == 0 {
 		t.Errorf("a sleep was made longer by %v, refused %+v; want %v", spent, sched.Refused(), limits.PerSpan)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // What a goroutine waits for between two requests, the next one sleeps for, in whole. If it held a processor for that, connections

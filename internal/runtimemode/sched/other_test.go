@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // In a program of go build nothing is there, and nothing happens.

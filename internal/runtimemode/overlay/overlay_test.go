@@ -170,7 +170,7 @@ func TestUntestedVersions(t *testing.T) {
 
 // What go.mod admits, otelprof build takes.
 func TestOldestIsOfThisModule(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestReachable(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		testutil.Lacks(t, "SYMLINKS", "symbolic links need a privilege")
 	}
-	cache, modules := t.TempDir(), t.TempDir()
+	cache, modules := filepath.Join(t.TempDir(), "otelprof", "overlay"), t.TempDir()
 	downloaded := filepath.Join(modules, "golang.org", "toolchain@v0.0.1-go1.26.0.linux-amd64")
 	if err := os.MkdirAll(filepath.Join(downloaded, "src"), 0o777); err != nil {
 		t.Fatal(err)
@@ -266,6 +266,14 @@ func TestReachable(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(got, "src")); err != nil {
 			t.Error(err)
+		}
+	}
+	// What the compiler reads from there is checked before it reads it: nobody else may change it.
+	if runtime.GOOS != "windows" {
+		for _, dir := range []string{cache, filepath.Dir(cache)} {
+			if i, err := os.Stat(dir); err != nil || i.Mode().Perm() != 0o700 {
+				t.Errorf("%s has mode %v, %v, want 0700", dir, i.Mode(), err)
+			}
 		}
 	}
 	// A link that leads elsewhere, in a cache of others, would have another go run.

@@ -2,7 +2,7 @@
 
 // Package sched tells Go's scheduler about regions, in programs that were built by "otelprof
 // build": it hands delays over from goroutine to goroutine, along each happens-before edge that the
-// scheduler sees, and inserts what they owe. The work is done in internal/overlay/_runtime.
+// scheduler sees, and inserts what they owe. The work is done in internal/runtimemode/overlay/_runtime.
 //
 // In other programs nothing is there, see [Present], and all functions do nothing.
 package sched

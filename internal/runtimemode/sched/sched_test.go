@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/sched"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 func always() bool { return true }

@@ -1,4 +1,6 @@
-package remote
+// Package planhttp is how a server of plans is reached: from the process that plans are for, by causal/remote and
+// causal/remote/opamp, and from the command that pushes them. Package causal/remote has the options.
+package planhttp
 
 import (
 	"bytes"
@@ -24,38 +26,37 @@ import (
 // maxHeaderBytes bounds what a server may send before its answer's body.
 const maxHeaderBytes = 64 << 10
 
-// An Endpoint is a server of plans and how it is reached. It is what [HTTP] and the sources of
-// other packages are made of. Any goroutine may call its methods.
+// An Endpoint is a server of plans and how it is reached. Any goroutine may call its methods.
 type Endpoint struct {
-	endpointConfig
+	config Config
 	url    *url.URL
 	client *http.Client
 }
 
-// NewEndpoint returns the server at an absolute URL whose scheme is one of schemes. It is not
+// New returns the server at an absolute URL whose scheme is one of schemes. It is not
 // asked yet. An error joins all that is wrong and wraps [ErrConfig].
-func NewEndpoint(rawURL string, schemes []string, opts ...EndpointOption) (*Endpoint, error) {
-	c := endpointConfig{interval: DefaultServerInterval}
+func New(rawURL string, schemes []string, opts ...Option) (*Endpoint, error) {
+	c := Config{Interval: DefaultInterval}
 	var errs []error
 	for _, o := range opts {
-		errs = append(errs, o.applyEndpoint(&c))
+		errs = append(errs, o.ApplyEndpoint(&c))
 	}
-	u, err := parseURL(rawURL, schemes, c.withoutTLS)
+	u, err := parseURL(rawURL, schemes, c.WithoutTLS)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	if c.timeout == 0 {
-		c.timeout = min(c.interval, 10*time.Second)
+	if c.Timeout == 0 {
+		c.Timeout = min(c.Interval, 10*time.Second)
 	}
-	e := &Endpoint{endpointConfig: c, url: u}
+	e := &Endpoint{config: c, url: u}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // a poll now and then gains nothing from HTTP/2, which buffers megabytes
 	e.client = &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            e.Dial,
-			TLSClientConfig:        c.tls,
-			TLSHandshakeTimeout:    c.timeout,
+			TLSClientConfig:        c.TLS,
+			TLSHandshakeTimeout:    c.Timeout,
 			Protocols:              protocols,
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: maxHeaderBytes,
@@ -124,36 +125,36 @@ func (e *Endpoint) String() string { return shownURL(e.url) }
 // URL returns the URL as it was given.
 func (e *Endpoint) URL() *url.URL { return e.url }
 
-// Interval returns the longest time between two polls, a tenth above that of [WithInterval].
-func (e *Endpoint) Interval() time.Duration { return e.interval + e.interval/10 }
+// Interval returns the longest time between two polls, a tenth above the one set.
+func (e *Endpoint) Interval() time.Duration { return e.config.Interval + e.config.Interval/10 }
 
 // Timeout returns how long a request may take.
-func (e *Endpoint) Timeout() time.Duration { return e.timeout }
+func (e *Endpoint) Timeout() time.Duration { return e.config.Timeout }
 
-// Resource returns what [WithResource] has set, nil if nothing.
-func (e *Endpoint) Resource() *resource.Resource { return e.resource }
+// Resource names this process, nil if nothing does.
+func (e *Endpoint) Resource() *resource.Resource { return e.config.Resource }
 
-// TLS returns what [WithTLS] has set, nil if nothing.
-func (e *Endpoint) TLS() *tls.Config { return e.tls }
+// TLS returns how servers are trusted, nil for the default.
+func (e *Endpoint) TLS() *tls.Config { return e.config.TLS }
 
-// Dial connects to an address, by [WithDial] if that is set.
+// Dial connects to an address, by [Config.Dial] if that is set.
 func (e *Endpoint) Dial(ctx context.Context, network, address string) (_ net.Conn, err error) {
 	defer recovered("dial", &err) // the transport calls it on a goroutine of its own
-	if e.dial != nil {
-		return e.dial(ctx, network, address)
+	if e.config.Dial != nil {
+		return e.config.Dial(ctx, network, address)
 	}
 	// The transport lets a dial go on when the request's time is over.
-	return (&net.Dialer{Timeout: e.timeout}).DialContext(ctx, network, address)
+	return (&net.Dialer{Timeout: e.config.Timeout}).DialContext(ctx, network, address)
 }
 
 // Header returns what every request has: this process's identity, and the current token.
 func (e *Endpoint) Header(ctx context.Context) (http.Header, error) {
-	h := e.identity()
+	h := e.config.identity()
 	h.Set("Accept-Encoding", "identity")
-	if e.token == nil {
+	if e.config.Token == nil {
 		return h, nil
 	}
-	token, err := e.token(ctx)
+	token, err := e.config.Token(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
@@ -175,7 +176,7 @@ type Answer struct {
 // Do sends a request and reads at most limit bytes and one of the answer's body: a longer
 // one is larger than limit. It takes as long as [Endpoint.Timeout] at most.
 func (e *Endpoint) Do(ctx context.Context, method string, header http.Header, body []byte, limit int64) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
 	own, err := e.Header(ctx)
 	if err != nil {
@@ -214,7 +215,7 @@ const maxRetryAfter = 5 * time.Minute
 // nothing, up to five minutes, and up to a tenth more.
 func (e *Endpoint) Wait(asked time.Duration) time.Duration {
 	asked = min(asked, maxRetryAfter)
-	return max(jitter(e.interval), asked+time.Duration(rand.Float64()*0.1*float64(asked)))
+	return max(jitter(e.config.Interval), asked+time.Duration(rand.Float64()*0.1*float64(asked)))
 }
 
 func jitter(d time.Duration) time.Duration {

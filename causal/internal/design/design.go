@@ -1,0 +1,26 @@
+// Package design has the rules by which a plan becomes experiments (the design of experiments): package causal draws them up by
+// these, and package plan counts beforehand what they cost.
+package design
+
+import "math"
+
+const (
+	// MaxRegions is the number of regions that a plan examines at most.
+	MaxRegions = 64
+	// MaxSpeedup is the largest speed-up in percent that a plan may ask for: dilation
+	// stretches the rest by 1/(1-speedup), five times at this value.
+	MaxSpeedup = 80
+	// MaxRefinements is how many speed-ups a region gets besides the grid.
+	MaxRefinements = 4
+)
+
+// OverlapZeros returns how many experiments without delay stand beside so many with delay in mode overlap: as many as have that
+// weight in [0.1, 0.9], and at least one for two.
+func OverlapZeros(delayed int, weight float64) int { return max((delayed+1)/2, zeros(delayed, weight)) }
+
+// DilationZeros is OverlapZeros of mode dilation, where there is at least one.
+func DilationZeros(delayed int, weight float64) int { return max(1, zeros(delayed, weight)) }
+
+func zeros(delayed int, weight float64) int {
+	return int(math.Round(float64(delayed) * weight / (1 - weight)))
+}

@@ -1,0 +1,143 @@
+package replay
+
+import "math"
+
+// Goroutines that take turns at a processor hardly ever meet at a lock: a stock trace has no waits for it, which they would have on more
+// processors. What it does tell is how long goroutines waited for locks while others computed at the same time, and whether any had to wait
+// for one that had lost its processor. From that follows which part of what they compute may be under one lock, and so how much
+// can be done at a time.
+
+const (
+	// leastTogether is which part of the time that goroutines of requests run others of them must, too, for their waits to tell.
+	leastTogether = 0.1
+	// leastUnmet is which part of that time goroutines may wait without a trace of it, since they look at a lock for a while before.
+	leastUnmet = 0.0005
+	// leastHeld is how often goroutines may have lost their processors while they had a lock, if no other then waited for it: once in 20 cases.
+	leastHeld = 3.0
+)
+
+// A sharing is what a stock recording tells of locks.
+type sharing struct {
+	serial float64 // which part of what goroutines of requests compute may be under one, at most 1
+	waits  float64 // which part of their time they wait for locks
+	busy   float64 // which part of the processors' time they compute
+}
+
+// sharing returns what the recording tells of locks.
+func (r *Recording) sharing() sharing {
+	w := crossings{requests: r.inRequests(), locks: make([]bool, len(r.sites)), runs: make([]int64, r.count), waits: make([]*event, r.count), last: r.Start}
+	for i, s := range r.sites {
+		w.locks[i] = len(s.Frames) == 0 || s.excludes()
+	}
+	for g := range w.runs {
+		w.runs[g] = -1
+	}
+	for i := range r.events {
+		r.restsAt(i)
+		w.event(&r.events[i])
+	}
+	w.pass(r.End)
+	ran := float64(max(1, w.ran))
+	s := sharing{serial: 1, waits: float64(w.waited) / (ran + float64(w.waited)), busy: min(1, ran/float64(max(1, r.End-r.Start))/float64(max(1, r.Procs)))}
+	switch {
+	case r.Procs > 1 && float64(w.together) >= leastTogether*ran:
+		// One that comes to a lock finds it taken by any of the others, and then waits for half of the time that it is held.
+		s.serial = min(1, math.Sqrt(2*(float64(w.held)/ran+leastUnmet)/float64(r.Procs-1)))
+	case w.waited == 0 && w.lost > 0:
+		s.serial = min(1, leastHeld/float64(w.lost))
+	}
+	return s
+}
+
+// crossings add up what goroutines of requests do.
+type crossings struct {
+	requests, locks []bool   // by goroutine, by site
+	runs            []int64  // by goroutine: since when, -1 if it does not
+	waits           []*event // by goroutine: for a lock
+	running, last   int64
+	ran, together   int64
+	waited          int64
+	held            int64 // of that, while the goroutine ran that gave the lock back
+	lost            int   // processors
+}
+
+func (w *crossings) event(e *event) {
+	w.pass(e.at)
+	if !w.requests[e.g] {
+		return
+	}
+	switch e.kind {
+	case evStart, evReturn:
+		w.run(e.g, e.at)
+	case evExists:
+		if e.arg == stateRunning {
+			w.run(e.g, e.at)
+		}
+	case evYield:
+		w.lost++
+		w.rest(e.g)
+	case evSyscall, evEnd:
+		w.rest(e.g)
+	case evWait:
+		w.rest(e.g)
+		w.waits[e.g] = nil
+		if w.locks[e.site] {
+			w.waits[e.g] = e
+		}
+	case evReady:
+		if began := w.waits[e.g]; began != nil && e.by >= 0 {
+			w.waited += e.at - began.at
+			if since := w.runs[e.by]; since >= 0 {
+				w.held += e.at - max(since, began.at)
+			}
+		}
+		w.waits[e.g] = nil
+	}
+}
+
+func (w *crossings) pass(at int64) {
+	passed := w.running * (at - w.last)
+	w.last = at
+	w.ran += passed
+	if w.running > 1 {
+		w.together += passed
+	}
+}
+
+func (w *crossings) run(g int32, at int64) {
+	if w.runs[g] < 0 {
+		w.runs[g] = at
+		w.running++
+	}
+}
+
+func (w *crossings) rest(g int32) {
+	if w.runs[g] >= 0 {
+		w.runs[g] = -1
+		w.running--
+	}
+}
+
+// scale bounds what more processors bring: from below by locks that goroutines may have, and from above by waits that there may be no more, as far as
+// so many processors allow.
+func (w *window) scale(q question, from, to int, s sharing) {
+	for _, m := range []Metric{Throughput, LatencyP50, LatencyP90, LatencyP99} {
+		q.metric = m
+		x, ok := w.effects[q]
+		if !ok || math.IsNaN(x.reduction()) {
+			continue
+		}
+		known := x.reduction()
+		if least := max(0, 1-s.serial*float64(from)); least < known {
+			lower(&x.least, least)
+		}
+		most := s.busy * (1 - float64(from)/float64(to))
+		if s.serial < 1 || s.waits == 0 { // else goroutines have locks in the order in which they had the processor
+			most = min(most, known+s.waits)
+		}
+		if most > known {
+			raise(&x.most, most)
+		}
+		w.effects[q] = x
+	}
+}
