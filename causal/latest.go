@@ -70,6 +70,7 @@ func (l *latest) put(v profileVersion, p profile.Profile) {
 // Profile returns what has been measured under the plan in force, or the last one, and what
 // recordings tell. It takes up to seconds of a processor if something has been measured since the last call.
 func (c *Controller) Profile() profile.Profile {
+	c.recorder.SawLook()
 	p := c.current(rest.NewWorker(c.ending))
 	// The caller may change what it gets, as [profile.Merge] does.
 	p.Curves = slices.Clone(p.Curves)
@@ -82,7 +83,6 @@ func (c *Controller) Profile() profile.Profile {
 
 // current returns the profile, which must not be changed. What it computes rests as the worker does.
 func (c *Controller) current(w *rest.Worker) profile.Profile {
-	c.recorder.SawLook()
 	v := c.version()
 	p, ok := c.latest.get(v)
 	if !ok {
@@ -97,9 +97,8 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 
 // Latest returns a profile that may be older than that of [Controller.Profile], so that it takes 5 ms at most however much
 // there is to compute: that is done on a goroutine of its own, with 5 % of one core on average. After [Controller.Shutdown] it
-// is not older. Metric readers use it. The profile must not be changed.
+// is not older. Metric readers use it: recordings are no more frequent for its calls, see [WithReplay]. The profile must not be changed.
 func (c *Controller) Latest() profile.Profile {
-	c.recorder.SawLook()
 	p, current := c.latest.get(c.version())
 	if current {
 		return p

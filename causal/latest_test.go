@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
@@ -68,6 +69,28 @@ func TestLatest(t *testing.T) {
 	}
 	if got := c.Latest(); got.PlanID != "plan-1" || got.Ended.IsZero() {
 		t.Errorf("after Shutdown the latest profile is of plan %q and ended at %v, want the last one's", got.PlanID, got.Ended)
+	}
+}
+
+// Recordings are more frequent while somebody looks. Metric readers, which collect for as long as the program runs, are nobody.
+func TestLatestIsNoLook(t *testing.T) {
+	c, _ := recording(t, WithReplay())
+	if err := c.Record(t.Context(), MinWindow); err != nil {
+		t.Fatal(err)
+	}
+	c.Latest()
+	_, span := newProvider(t, c).Tracer("").Start(t.Context(), "op")
+	span.End()
+	next := func() time.Duration { return time.Until(c.Status().Recording.Next) }
+	if !testutil.Eventually(func() bool { return next() > 0 }) {
+		t.Fatal("no recording is due")
+	}
+	if got := next(); got < time.Minute {
+		t.Errorf("read by a metric reader: the next recording in %v, want 5 minutes after the last", got)
+	}
+	c.Profile()
+	if !testutil.Eventually(func() bool { return next() < time.Minute }) {
+		t.Errorf("looked at: the next recording in %v, want it at once", next())
 	}
 }
 
