@@ -74,8 +74,14 @@ func (p *Profiler) addBatcher(e *delivery.SpanExporter, component string) {
 	p.addPipeline(pipeline{signal: "span", exporter: component, processor: processorComponent + "Batcher", stats: b.Stats})
 }
 
+// A metricExporter tells how its exports go.
+type metricExporter interface {
+	sdkmetric.Exporter
+	Stats() delivery.Stats
+}
+
 func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, ours bool, file *otlpfile.MetricExporter) {
-	var exporters []sdkmetric.Exporter
+	var exporters []metricExporter
 	if file != nil {
 		exporters = append(exporters, file)
 	}
@@ -98,8 +104,11 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			temporality := e.Temporality(sdkmetric.InstrumentKindHistogram)
 			h := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
 			histograms = append(histograms, h)
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(h),
-				sdkmetric.WithProducer(spans.NewProducer(p.tracers, temporality)))
+			regions := spans.NewProducer(p.tracers, temporality)
+			if r, ok := regions.(interface{ SkipUnchanged(whole func() bool) }); ok {
+				r.SkipUnchanged(func() bool { return p.lastMetrics.Load() || e.Stats().Outage != "" })
+			}
+			readerOptions = append(readerOptions, sdkmetric.WithProducer(h), sdkmetric.WithProducer(regions))
 			readerOptions = append(readerOptions, sdkmetric.WithProducer(profile.NewProducer(p.causal.Latest)))
 			if p.counters != nil {
 				readerOptions = append(readerOptions, sdkmetric.WithProducer(

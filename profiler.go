@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
@@ -45,6 +46,7 @@ type Profiler struct {
 	plans       sync.WaitGroup
 	endProfiles func() // stops sending profiles; nil if none are sent
 	profiles    sync.WaitGroup
+	lastMetrics atomic.Bool // metrics are collected for the last time
 
 	once sync.Once
 	done chan struct{} // closed when Shutdown is over

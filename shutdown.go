@@ -82,6 +82,7 @@ func (p *Profiler) shutTraces(ctx context.Context) (err error) {
 }
 
 func (p *Profiler) shutMetrics(ctx context.Context) error {
+	p.lastMetrics.Store(true)
 	if p.meters == nil {
 		return nil
 	}

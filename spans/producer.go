@@ -28,6 +28,7 @@ type producer struct {
 	mu      sync.Mutex
 	prev    map[*regionStats]*reported // delta only
 	scratch *otelhdr.Snapshot          // cumulative only: of the region that is being read
+	pushed  *pushed                    // cumulative only, nil for a reader that wants all regions each time
 	last    time.Time
 	lost    Dropped
 }
@@ -76,6 +77,9 @@ func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, erro
 	self := metricdata.Sum[float64]{Temporality: p.temporality, IsMonotonic: true}
 	failed := metricdata.Sum[int64]{Temporality: p.temporality, IsMonotonic: true}
 	live := p.provider.live()
+	if p.pushed != nil {
+		live = p.pushed.due(live, end)
+	}
 	durations.DataPoints = make([]metricdata.ExponentialHistogramDataPoint[float64], 0, len(live))
 	self.DataPoints = make([]metricdata.DataPoint[float64], 0, len(live))
 	failed.DataPoints = make([]metricdata.DataPoint[int64], 0, len(live))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -179,6 +180,39 @@ func TestProducerIsEqualToRegions(t *testing.T) {
 			t.Errorf("a point from %v to %v", c.start, c.end)
 		}
 	}
+}
+
+// Pushed each second, a region is collected when a span of it has ended, each 10 s, and where the collection is to be whole.
+func TestPushOfWhatHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tp := wrapSDK(t)
+		whole := false
+		pushed := func(temporality metricdata.Temporality) *sdkmetric.ManualReader {
+			p := spans.NewProducer(tp, temporality)
+			p.(interface{ SkipUnchanged(whole func() bool) }).SkipUnchanged(func() bool { return whole })
+			return newReader(t, p)
+		}
+		reader, deltas := pushed(metricdata.CumulativeTemporality), pushed(metricdata.DeltaTemporality)
+		work(tp.Tracer("still"), 3)
+		var total collected
+		for second := range 25 {
+			work(tp.Tracer("busy"), 2)
+			whole = second == 4
+			got := collect(t, reader)
+			if second == 0 || second == 4 || second == 13 || second == 22 {
+				got.equal(t, tp)
+			} else if len(got.count) != 2 || got.count["busy parent"] != uint64(2*second+2) || got.errors["busy child"] != int64(second+1) {
+				t.Errorf("at %d s counts %v and errors %v, want those of the two regions of busy", second, got.count, got.errors)
+			}
+			if delta := collect(t, deltas); second == 0 {
+				total = delta
+			} else {
+				total.add(delta)
+			}
+			time.Sleep(time.Second)
+		}
+		total.equal(t, tp)
+	})
 }
 
 func TestProducerDeltasAddUp(t *testing.T) {
