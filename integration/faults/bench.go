@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"time"
 )
 
 // A bench is what stands around the two services for one fault.
@@ -125,6 +127,24 @@ func (b *bench) harmAll(ctx context.Context, kind string, n int) (func(), error)
 			stop()
 		}
 	}, nil
+}
+
+// watch has somebody read the causal profile of the page each second, to the end.
+func (b *bench) watch(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		client := &http.Client{Timeout: 10 * time.Second}
+		defer client.CloseIdleConnections()
+		for tick := time.Tick(time.Second); ctx.Err() == nil; {
+			_ = get(client, b.twins[ours].Viewer+"/api/v1/causal/profile")
+			select {
+			case <-tick:
+			case <-ctx.Done():
+			}
+		}
+	})
+	b.later(func() { stop(); reading.Wait() })
 }
 
 // trace has both services record execution traces, in files whose paths begin so; tell ends them and prints how long goroutines

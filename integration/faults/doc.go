@@ -6,6 +6,12 @@
 //
 // requests and failed count the requests to the service with otelprof while the fault lasts. p99_ratio is that service's
 // 99th percentile of latency over that of the service without otelprof, requests to which alternate with its own.
+// Most rows measure it for 12 s in the state in which a service is for most of its life: the load has gone on until the first recording
+// has been analysed, nobody reads the causal profile, and nothing is recorded. In 4 s after that, still with the fault, somebody reads it, so that
+// recordings come one after the other; they are part of all other counts. Row starting measures the first seconds, from the third on,
+// while somebody reads the profile and waits for its first numbers, and row watched a minute after these, in which there is one recording.
+// viewer_hammered measures a minute, and term_* none. Flag -quick begins each fault after a second, and does not wait.
+//
 // lost counts sampled spans that are neither exported nor counted as dropped. said counts warnings and errors in
 // the service's log, of otelprof and of OpenTelemetry's error handler, from before the fault to the end of the process;
 // what it says of the machine when it starts is not among them. rss_mb is the resident memory after the fault in MiB,

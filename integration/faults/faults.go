@@ -27,6 +27,10 @@ type fault struct {
 	begin func(ctx context.Context, b *bench) (end func(), err error)
 	// lasts is how long the fault lasts at least, unless -quick is given.
 	lasts time.Duration
+	// young is whether the first seconds after the start are measured, and not the state after them.
+	young bool
+	// watched is whether somebody reads the causal profile from the first request on.
+	watched bool
 	// terminates is whether the fault is that the services are told to end.
 	terminates bool
 	// idle is whether that comes before the first request.
@@ -54,6 +58,8 @@ func answers(a answer) func(context.Context, *bench) (func(), error) {
 func network() []fault {
 	return []fault{
 		{name: "none", what: "nothing is wrong"},
+		{name: "starting", what: "the first seconds, while somebody reads the causal profile", young: true, watched: true},
+		{name: "watched", what: "a minute in which somebody reads the causal profile", lasts: time.Minute, watched: true},
 		{name: "collector_down", what: "nothing listens", begin: func(_ context.Context, b *bench) (func(), error) {
 			_ = b.collector.server.Close()
 			return nil, nil

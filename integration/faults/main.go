@@ -33,7 +33,8 @@ type options struct {
 // sizes are how long and how much; -quick makes them smaller.
 type sizes struct {
 	warm, lasts time.Duration // the load before a fault, and while it lasts
-	ratio       bool          // the ratio of latencies is judged: there are requests enough for it
+	looks       time.Duration // for how long recordings come one after the other when the fault has been measured
+	ratio       bool          // the ratio of latencies is judged: there are requests enough for it, and the service is steady
 	clock       bool          // the machine's clock may be set
 	traces      string        // the folder for execution traces of the services, "" for none
 	goroutines  int
@@ -49,7 +50,7 @@ func (s sizes) of(f fault) time.Duration {
 }
 
 func thorough() sizes {
-	return sizes{warm: 3 * time.Second, lasts: 12 * time.Second, ratio: true, goroutines: 1_000_000, names: 100_000}
+	return sizes{warm: 3 * time.Second, lasts: 12 * time.Second, looks: 4 * time.Second, ratio: true, goroutines: 1_000_000, names: 100_000}
 }
 
 func quick() sizes {

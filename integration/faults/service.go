@@ -121,6 +121,12 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 		}
 	})
 	mux.HandleFunc("DELETE /harm", func(http.ResponseWriter, *http.Request) { s.harm.stop() })
+	mux.HandleFunc("POST /look", func(http.ResponseWriter, *http.Request) { go func() { _ = s.profiler.Causal().Profile() }() })
+	mux.HandleFunc("GET /steady", func(w http.ResponseWriter, _ *http.Request) {
+		if err := await("a steady state", s.steady); err != nil {
+			http.Error(w, err.Error(), http.StatusGatewayTimeout)
+		}
+	})
 	mux.HandleFunc("POST /trace", func(w http.ResponseWriter, r *http.Request) {
 		if stop, err := recordStretches(r.FormValue("file")); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
@@ -227,6 +233,12 @@ func (s *service) part(ctx context.Context, name string, f func()) {
 	if s.counts && span.SpanContext().IsSampled() {
 		s.sampled.Add(1)
 	}
+}
+
+// steady reports whether nothing is being recorded or analysed, and nothing will be for some seconds.
+func (s *service) steady() bool {
+	r := s.profiler.Causal().Status().Recording
+	return r.Phase == "waiting" && time.Until(r.Next) > 5*time.Second
 }
 
 func (s *service) state() state {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,7 +92,15 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 
 	l := startLoad(ctx, b.twins)
 	defer l.end()
+	if f.watched {
+		b.watch(ctx)
+	}
 	time.Sleep(s.warm)
+	if s.ratio && !f.young {
+		if err := b.twins[ours].control(ctx, http.MethodGet, "/steady"); err != nil {
+			return r, err
+		}
+	}
 	before, err := b.states(ctx)
 	if err != nil {
 		return r, err
@@ -115,11 +124,18 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	time.Sleep(s.of(f))
 	during := l.take()
 	tell()
+	r.count(during)
+	r.compare(during, s.ratio)
+	if s.looks > 0 && !f.watched {
+		if err := b.twins[ours].control(ctx, http.MethodPost, "/look"); err != nil {
+			return r, err
+		}
+		time.Sleep(s.looks)
+		r.count(l.take())
+	}
 	if end != nil {
 		end()
 	}
-	r.count(during)
-	r.compare(during, s.ratio)
 	l.end()
 
 	after, err := settled(ctx, b, before)
@@ -140,7 +156,8 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 // count takes the requests that were made during the fault.
 func (r *result) count(during map[string]counts) {
 	c := during[ours]
-	r.requests, r.failed = c.requests, c.failed
+	r.requests += c.requests
+	r.failed += c.failed
 	if c.failed > 0 {
 		r.fault("%d requests failed: %v (%d without otelprof)", c.failed, c.err, during[bare].failed)
 	}
