@@ -87,9 +87,10 @@ func Parse(category, message string, task uint64) (m Mark, ok bool) {
 	}
 	if rest, found := strings.CutPrefix(message, endMark); found {
 		m.Kind = End
-		number, name, _ := strings.Cut(rest, " ")
-		m.Span.Name = name
-		return m, hex(&m.Span.ID, number)
+		id, rest, ok := hex(rest)
+		name, found := strings.CutPrefix(rest, " ")
+		m.Span.ID, m.Span.Name = id, name
+		return m, ok && (found || name == "")
 	}
 	if name, found := strings.CutPrefix(message, progressMark); found {
 		m.Kind, m.Name = Progress, name
@@ -131,37 +132,47 @@ func Parse(category, message string, task uint64) (m Mark, ok bool) {
 // parse reads what follows the mark of a start.
 func (s *Span) parse(text string) bool {
 	for _, to := range []*uint64{&s.ID, &s.Parent, &s.SpanID, &s.Remote} {
-		number, rest, found := strings.Cut(text, " ")
-		if !found {
+		number, rest, ok := hex(text)
+		if to == &s.SpanID && ok && strings.HasPrefix(rest, "-") {
+			rest, ok = s.parseTrace(rest[1:])
+		}
+		rest, found := strings.CutPrefix(rest, " ")
+		if !ok || !found {
 			return false
 		}
-		if to == &s.SpanID {
-			var trace string
-			if number, trace, found = strings.Cut(number, "-"); found && !s.parseTrace(trace) {
-				return false
-			}
-		}
-		if !hex(to, number) {
-			return false
-		}
-		text = rest
+		*to, text = number, rest
 	}
 	s.Name = text
 	return true
 }
 
-func (s *Span) parseTrace(digits string) bool {
-	if len(digits) != 2*len(s.Trace) {
-		return false
+func (s *Span) parseTrace(text string) (rest string, ok bool) {
+	digits := 2 * len(s.Trace)
+	if len(text) < digits {
+		return text, false
 	}
-	_, err := enc.Decode(s.Trace[:], []byte(digits))
-	return err == nil
+	_, err := enc.Decode(s.Trace[:], []byte(text[:digits]))
+	return text[digits:], err == nil
 }
 
-func hex(to *uint64, digits string) bool {
-	n, err := strconv.ParseUint(digits, 16, 64)
-	*to = n
-	return err == nil
+// hex reads the hexadecimal number that a text begins with.
+func hex(text string) (n uint64, rest string, ok bool) {
+	for i := range len(text) {
+		digit := text[i]
+		switch {
+		case '0' <= digit && digit <= '9':
+			digit -= '0'
+		case 'a' <= digit && digit <= 'f':
+			digit -= 'a' - 10
+		default:
+			return n, text[i:], i > 0
+		}
+		if n>>60 != 0 {
+			return 0, text, false
+		}
+		n = n<<4 | uint64(digit)
+	}
+	return n, "", text != ""
 }
 
 func upper(letter byte) bool { return 'A' <= letter && letter <= 'Z' }

@@ -27,6 +27,9 @@ type waker struct {
 }
 
 func (w *waker) end() {
+	if len(w.sizes) == 0 {
+		return
+	}
 	for site, n := range w.sizes {
 		if w.all[site] == nil {
 			w.all[site] = map[int]int{}

@@ -18,6 +18,7 @@ type builder struct {
 	classes        [][frameClasses]bool // of sites
 	dead           []bool               // tokens that no goroutine waits for any more
 	setOf          map[string]uint16
+	within         map[nesting]uint16
 	owner          []int32 // of each span: the goroutine that began it
 	waited         []op    // scratch of fold
 	computed       []op    // scratch of fold
@@ -58,6 +59,7 @@ type follower struct {
 	idle     bool  // a processor was, when it became ready
 	woken    int32 // op that ended by that, -1
 	spans    []int32
+	sets     []uint16 // of the spans around each of these, someSet where that is not known
 	set      uint16
 	locks    map[int32]int32
 	held     int32
@@ -85,7 +87,7 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, within: map[nesting]uint16{}, owner: make([]int32, len(rec.spans)),
 	}
 	b.fillers = rec.fillers()
 	for i, n := range rec.opsOf() {
@@ -244,10 +246,10 @@ func (b *builder) event(e *event) {
 	case evOpen:
 		b.advance(g, e.at)
 		b.excludes(g, e.ref, 1, e.at)
-		f.spans = append(f.spans, e.ref)
+		f.spans, f.sets = append(f.spans, e.ref), append(f.sets, f.set)
 		b.owner[e.ref] = g
 		b.emit(g, op{kind: opOpen, arg: e.ref, at: e.at})
-		f.set = b.setFor(f.spans)
+		f.set = b.setWithin(f)
 	case evClose:
 		b.advance(g, e.at)
 		b.close(g, e)
@@ -270,11 +272,41 @@ func (b *builder) close(g int32, e *event) {
 	}
 	f := &b.g[owner]
 	if i := slices.Index(f.spans, e.ref); i >= 0 {
-		f.spans = slices.Delete(f.spans, i, i+1)
-		f.set = b.setFor(f.spans)
+		last := i == len(f.spans)-1
+		f.set = f.sets[i]
+		f.spans, f.sets = slices.Delete(f.spans, i, i+1), slices.Delete(f.sets, i, i+1)
+		if !last || f.set == someSet {
+			f.set = b.setFor(f.spans)
+		}
+		for ; i < len(f.sets); i++ {
+			f.sets[i] = someSet
+		}
 	}
 	b.emit(g, op{kind: opClose, arg: e.ref, at: e.at})
 	b.excludes(owner, e.ref, -1, e.at)
+}
+
+// A nesting is a region whose span begins within those of a set.
+type nesting struct {
+	set    uint16
+	region int32
+}
+
+// someSet is the number of no set.
+const someSet = 1<<16 - 1
+
+// setWithin returns the set of the spans of a goroutine that has just begun one.
+func (b *builder) setWithin(f *follower) uint16 {
+	if f.set == 0 && len(f.spans) > 1 { // the set around it has no number
+		return b.setFor(f.spans)
+	}
+	n := nesting{f.set, b.p.rec.spans[f.spans[len(f.spans)-1]].region}
+	set, ok := b.within[n]
+	if !ok {
+		set = b.setFor(f.spans)
+		b.within[n] = set
+	}
+	return set
 }
 
 // setFor returns the number of the set of regions of some spans.
@@ -296,7 +328,7 @@ func (b *builder) setFor(open []int32) uint16 {
 	b.key = key
 	i, ok := b.setOf[string(key)]
 	if !ok {
-		if len(b.p.sets) == 1<<16-1 {
+		if len(b.p.sets) == someSet {
 			return 0
 		}
 		i = uint16(len(b.p.sets))

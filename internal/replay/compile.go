@@ -82,7 +82,6 @@ func (p *program) compile() *executable {
 	}
 	c.at, c.entry = make([]int32, n), make([]bool, n)
 	c.enter()
-	c.x.rows.stints = make([][]stint, len(p.sets))
 	c.x.code = make([]instruction, 0, c.left())
 	for i := range p.lists {
 		p.rec.rests()
@@ -190,19 +189,31 @@ func (c *compiler) decides(o *op) bool {
 	return true
 }
 
-// left returns how many ops decide something, and the ends of lists.
+// left returns how many ops decide something, and the ends of lists, and makes room for the rows of those that compute.
 func (c *compiler) left() (n int) {
+	stints := make([]int, len(c.p.sets))
 	for i := range c.p.lists {
 		ops := c.p.lists[i].ops
 		alone := true
 		for k := range ops {
 			alone = alone || c.entry[c.first[i]+k]
-			if o := &ops[k]; c.decides(o) && (alone || o.kind != opRun) {
+			o := &ops[k]
+			if !c.decides(o) {
+				continue
+			}
+			if o.kind == opRun {
+				stints[o.set]++
+			}
+			if alone || o.kind != opRun {
 				alone = o.kind != opRun
 				n++
 			}
 		}
 		n += 2
+	}
+	c.x.rows.stints = make([][]stint, len(stints))
+	for set, n := range stints {
+		c.x.rows.stints[set] = make([]stint, 0, n)
 	}
 	return n
 }

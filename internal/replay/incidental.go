@@ -95,22 +95,24 @@ func (b *builder) setAside() {
 
 // merge makes one op of those that compute one after another.
 func (l *list) merge() {
-	kept := l.ops[:0]
+	kept := 0
 	for k := range l.ops {
 		o := &l.ops[k]
 		if o.kind == opRun {
 			if o.d == 0 {
 				continue
 			}
-			if n := len(kept); n > 0 && kept[n-1].kind == opRun && kept[n-1].set == o.set {
-				o.d += kept[n-1].d
-				kept[n-1] = *o
-				continue
+			if kept > 0 && l.ops[kept-1].kind == opRun && l.ops[kept-1].set == o.set {
+				o.d += l.ops[kept-1].d
+				kept--
 			}
 		}
-		kept = append(kept, *o)
+		if kept < k {
+			l.ops[kept] = *o
+		}
+		kept++
 	}
-	l.ops = kept
+	l.ops = l.ops[:kept]
 }
 
 func (o *op) isLocking() bool {

@@ -14,31 +14,33 @@ type filler struct {
 
 // fillers returns those among the goroutines, by number.
 func (r *Recording) fillers() map[int32]*filler {
-	all := map[int32]*filler{}
-	selects := map[int32]bool{} // goroutines in a select statement that waits
-	sent := map[int32]bool{}    // objects; the channels of timers are not
+	sent := make([]bool, r.objects) // the channels of timers are not
+	offers := false
 	for i := range r.events {
 		if e := &r.events[i]; e.kind == evOperate && (e.what == 's' || e.what == 'q') {
 			sent[e.ref] = true
+			offers = offers || e.what == 'q'
 		}
 	}
-	of := func(g int32) *filler {
-		if all[g] == nil {
-			all[g] = &filler{object: none}
-		}
-		return all[g]
+	if !offers {
+		return nil
+	}
+	of := make([]filler, r.count)
+	selects := make([]bool, r.count) // goroutines in a select statement that waits
+	for g := range of {
+		of[g].object = none
 	}
 	for i := range r.events {
 		e := &r.events[i]
 		switch e.kind {
 		case evOpen, evClose, evVisit:
-			of(e.g).other = true
+			of[e.g].other = true
 			continue
 		case evOperate:
 		default:
 			continue
 		}
-		f := of(e.g)
+		f := &of[e.g]
 		switch {
 		case e.what == 'q' && (f.object == none || f.object == e.ref):
 			f.object, f.capacity = e.ref, e.arg
@@ -51,9 +53,10 @@ func (r *Recording) fillers() map[int32]*filler {
 		}
 		selects[e.g] = e.what == 'Y'
 	}
-	for g, f := range all {
-		if f.other || f.sent == 0 || f.refused == 0 {
-			delete(all, g)
+	all := map[int32]*filler{}
+	for g := range of {
+		if f := &of[g]; !f.other && f.sent > 0 && f.refused > 0 {
+			all[int32(g)] = f
 		}
 	}
 	return all

@@ -28,8 +28,8 @@ type pauser struct {
 	p    *program
 	of   []int32             // places in the program, by site
 	all  []map[int32]pausing // by list: the ops that are pauses
-	body map[int32]map[pausing]bool
-	own  []map[pausing]int // by list: its pauses that are not the body of a span
+	body []map[pausing]bool  // by region
+	own  []map[pausing]int   // by list: its pauses that are not the body of a span
 }
 
 // pauses returns, by progress point, by how much longer that time between visits is than without the pauses that only some
@@ -39,7 +39,7 @@ func (p *program) pauses() map[string]delay {
 		return nil
 	}
 	u := pauser{p: p, of: p.usedAt(), all: make([]map[int32]pausing, len(p.lists)), own: make([]map[pausing]int, len(p.lists))}
-	inSpans := map[int32][]leg{} // by region
+	inSpans := make([]pausings, len(p.rec.regions))
 	for i := range p.lists {
 		u.all[i] = u.pausesOf(&p.lists[i], inSpans)
 	}
@@ -55,7 +55,16 @@ func (p *program) pauses() map[string]delay {
 		})
 	}
 	var serving delay
+	delayed := make([]bool, len(p.points)) // those that goroutines with pauses visit
 	for i := range p.lists {
+		if !u.has(int32(i)) {
+			continue
+		}
+		for k := range p.lists[i].ops {
+			if point := p.visit(&p.lists[i].ops[k]); point >= 0 {
+				delayed[point] = true
+			}
+		}
 		if p.serves(&p.lists[i]) {
 			own := make([][]leg, 1)
 			u.legs(own, int32(i), func(o *op) int32 {
@@ -69,7 +78,15 @@ func (p *program) pauses() map[string]delay {
 	}
 	legs := make([][]leg, len(p.points))
 	for i := range p.lists {
-		u.legs(legs, int32(i), p.visit)
+		if !slices.Contains(delayed, true) {
+			break
+		}
+		u.legs(legs, int32(i), func(o *op) int32 {
+			if point := p.visit(o); point >= 0 && delayed[point] {
+				return point
+			}
+			return none
+		})
 	}
 	parts := map[string]delay{}
 	for point := range p.points {
@@ -81,6 +98,20 @@ func (p *program) pauses() map[string]delay {
 		}
 	}
 	return parts
+}
+
+// has reports whether a goroutine has pauses, or starts goroutines that have some. The legs of others have none.
+func (u *pauser) has(list int32) bool {
+	if u.all[list] != nil {
+		return true
+	}
+	ops := u.p.lists[list].ops
+	for k := range ops {
+		if o := &ops[k]; o.kind == opSpawn && u.own[o.arg] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // visit returns the progress point that an op visits, none if it does not.
@@ -132,12 +163,12 @@ func (p *program) serves(l *list) bool {
 
 // pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are decided anew have none, and neither has what
 // comes behind a timer that ended one of them, since the replay has it as often as is due.
-func (u *pauser) pausesOf(l *list, inSpans map[int32][]leg) map[int32]pausing {
+func (u *pauser) pausesOf(l *list, inSpans []pausings) map[int32]pausing {
 	p := u.p
 	var all map[int32]pausing
 	type opened struct {
-		span int32
-		leg
+		span   int32
+		pauses map[pausing]int
 	}
 	var open []opened
 	decided := false
@@ -145,16 +176,17 @@ func (u *pauser) pausesOf(l *list, inSpans map[int32][]leg) map[int32]pausing {
 		o := &l.ops[k]
 		switch o.kind {
 		case opOpen:
-			open = append(open, opened{o.arg, leg{at: o.at}})
+			open = append(open, opened{span: o.arg})
 		case opClose:
 			i := slices.IndexFunc(open, func(x opened) bool { return x.span == o.arg })
 			if i < 0 {
 				continue
 			}
-			x := open[i].leg
-			x.until = o.at
-			region := p.rec.spans[o.arg].region
-			inSpans[region] = append(inSpans[region], x)
+			spans := &inSpans[p.rec.spans[o.arg].region]
+			spans.n++
+			if pauses := open[i].pauses; pauses != nil {
+				spans.legs = append(spans.legs, leg{pauses: pauses})
+			}
 			open = slices.Delete(open, i, i+1)
 		case opChoose:
 			decided = decided || o.arg >= 0 && p.choices[o.arg].object == none
@@ -190,13 +222,19 @@ func more(counts map[pausing]int, x pausing, n int) map[pausing]int {
 // leastPause is how long a wait for a timer must be to be a pause, ns.
 const leastPause = 50_000
 
+// pausings are of the spans of a region.
+type pausings struct {
+	n    int   // spans
+	legs []leg // those that have pauses
+}
+
 // bodies tells which pauses all spans around them have as often: that is what these do.
-func bodies(inSpans map[int32][]leg) map[int32]map[pausing]bool {
-	all := map[int32]map[pausing]bool{}
+func bodies(inSpans []pausings) []map[pausing]bool {
+	all := make([]map[pausing]bool, len(inSpans))
 	for region, spans := range inSpans {
 		all[region] = map[pausing]bool{}
-		for x := range kindsIn(spans) {
-			all[region][x] = settled(spans, x)
+		for x := range kindsIn(spans.legs) {
+			all[region][x] = settled(spans.n, spans.legs, x)
 		}
 	}
 	return all
@@ -212,16 +250,17 @@ func kindsIn(legs []leg) map[pausing]bool {
 	return kinds
 }
 
-// settled reports whether most legs have the same number of pauses of a kind, or these are too few to matter.
-func settled(legs []leg, x pausing) bool {
-	often := map[int]int{}
-	most := 0
+// settled reports whether most of n legs, of which the others have no pauses, have the same number of pauses of a kind, or these are
+// too few to matter.
+func settled(n int, legs []leg, x pausing) bool {
+	most := n - len(legs)
+	often := map[int]int{0: most}
 	for i := range legs {
-		n := legs[i].pauses[x]
-		often[n]++
-		most = max(most, often[n])
+		has := legs[i].pauses[x]
+		often[has]++
+		most = max(most, often[has])
 	}
-	return float64(most) >= fairness*float64(len(legs))
+	return float64(most) >= fairness*float64(n)
 }
 
 // walk goes through the ops of a list, and tells which are pauses that are not the body of a span.
@@ -314,7 +353,7 @@ func delayOf(legs []leg) (most delay) {
 		return most
 	}
 	for x := range kindsIn(legs) {
-		if settled(legs, x) || eachFew(legs, x) {
+		if settled(len(legs), legs, x) || eachFew(legs, x) {
 			continue
 		}
 		fewest := legs[0].pauses[x]

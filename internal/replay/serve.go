@@ -91,9 +91,11 @@ func (p *program) serve() {
 			}
 		}
 	}
-	type tally struct{ all, free, theirs, untold int }
-	tallies := map[int32]*tally{}
-	from, to := map[int32]map[int32]bool{}, map[int32]map[int32]bool{}
+	type tally struct {
+		all, free, theirs, untold int
+		from, to                  map[int32]bool // lists
+	}
+	tallies := make([]tally, len(p.objects))
 	for i := 1; i < len(p.segments); i++ {
 		if sent[i].list < 0 {
 			continue
@@ -103,16 +105,15 @@ func (p *program) serve() {
 		if o.head || o.kind != opReceive {
 			continue
 		}
-		t := tallies[o.arg]
-		if t == nil {
-			t = &tally{}
-			tallies[o.arg], from[o.arg], to[o.arg] = t, map[int32]bool{}, map[int32]bool{}
+		t := &tallies[o.arg]
+		if t.all == 0 {
+			t.from, t.to = map[int32]bool{}, map[int32]bool{}
 		}
 		t.all++
 		if o.free {
 			t.free++
 		}
-		from[o.arg][sent[i].list], to[o.arg][at.list] = true, true
+		t.from[sent[i].list], t.to[at.list] = true, true
 		switch theirs, told := p.travels(at, sent[i], opened); {
 		case theirs:
 			t.theirs++
@@ -126,7 +127,7 @@ func (p *program) serve() {
 			if o.kind != opReceive || o.head {
 				continue
 			}
-			if t := tallies[o.arg]; t != nil && (len(from[o.arg]) > 1 || len(to[o.arg]) > 1) && 10*t.free >= 9*t.all && float64(t.theirs) >= proof(len(from[o.arg]))*float64(t.all-t.untold) && t.theirs >= t.untold && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg || p.servesBoth(&p.lists[l], o.arg)) {
+			if t := &tallies[o.arg]; (len(t.from) > 1 || len(t.to) > 1) && 10*t.free >= 9*t.all && float64(t.theirs) >= proof(len(t.from))*float64(t.all-t.untold) && t.theirs >= t.untold && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg || p.servesBoth(&p.lists[l], o.arg)) {
 				o.head = true
 				p.lists[l].serves = o.arg
 				if p.objects[o.arg].inferred {
