@@ -169,7 +169,9 @@ func (s *simulation) goOnAs(r *runner, i, object int32) {
 			}
 		}
 		for k, span := range x.open {
-			s.began[span] = s.began[c.open[k]]
+			if theirs := s.x.spans[span]; theirs > 0 {
+				s.began[theirs] = s.began[s.x.spans[c.open[k]]]
+			}
 		}
 		if mine, theirs := c.own(s.p), x.own(s.p); mine != none && theirs != none && !x.asks { // what is on its way comes here
 			s.standIn[theirs] = s.standIn[mine]

@@ -8,7 +8,7 @@ import "slices"
 // An instruction is an op as a simulation has it.
 type instruction struct {
 	d       int64
-	arg     int32 // also of opRow its number, of opAgain where the list goes on, and of opEnd the object that is served, none if there is none
+	arg     int32 // also of opRow its number, of opAgain where the list goes on, of opOpen and opClose the number of the span, and of opEnd the object that is served, none if there is none
 	late    int32
 	segment int32
 	// ref is, of what is done once, its number; of a send, which element it answers; of opClose, the progress point; of opOut,
@@ -47,6 +47,8 @@ type executable struct {
 	rounds   []int32 // by choice: where it is over what the list does again and again; 0 where it does not
 	likeOf   []int32 // by choice: where in likes the choices are that ended as it may: for each case, and for a timer
 	likes    [][]int32
+	spans    []int32   // the numbers of those that visit progress points, 0 for others
+	visiting int32     // so many numbers, with 0
 	arrivals []arrival // of opArrive
 	fillings []filling // of stores
 	rows     rows
@@ -74,7 +76,7 @@ type compiler struct {
 
 // compile returns the program for simulations. Its ops must not change any more.
 func (p *program) compile() *executable {
-	c := compiler{p: p, x: &executable{entries: make([]entry, len(p.lists))}, first: make([]int, len(p.lists))}
+	c := compiler{p: p, x: &executable{entries: make([]entry, len(p.lists)), spans: make([]int32, len(p.rec.spans)), visiting: 1}, first: make([]int, len(p.lists))}
 	n := 0
 	for i := range p.lists {
 		c.first[i] = n
@@ -254,6 +256,15 @@ func (c *compiler) list(i int) {
 	c.emit(instruction{kind: opEnd, arg: l.serves, ref: l.station})
 }
 
+// span returns the number of a span that visits a progress point.
+func (c *compiler) span(i int32) int32 {
+	if c.x.spans[i] == 0 {
+		c.x.spans[i] = c.x.visiting
+		c.x.visiting++
+	}
+	return c.x.spans[i]
+}
+
 // turn ends what a list does again and again. What its goroutine does next is up to the next element if it serves; else it begins anew,
 // and other lists may still answer with what stands behind.
 func (c *compiler) turn(l *list, from int32) {
@@ -295,8 +306,10 @@ func (c *compiler) op(l *list, o *op) {
 		x.ref = o.nth
 	case o.once: // which answers nothing, see reply
 		x.ref = o.nth
+	case o.kind == opOpen:
+		x.arg = c.span(o.arg)
 	case o.kind == opClose:
-		x.ref = c.p.pointOf[o.arg]
+		x.arg, x.ref = c.span(o.arg), c.p.pointOf[o.arg]
 	case o.kind == opOut && o.arrives:
 		x.kind, x.ref = opArrive, int32(len(c.x.arrivals))
 		a := arrival{at: o.at - c.p.rec.Start}

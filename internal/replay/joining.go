@@ -14,8 +14,8 @@ type stampede struct {
 
 // stampedes returns the occasional work that rounds have more often while others are at it, by so many standard errors that this is not by
 // chance.
-func (p *program) stampedes() (all []stampede) {
-	for _, w := range p.occasional() {
+func (p *program) stampedes(work []occasional) (all []stampede) {
+	for _, w := range work {
 		if counts, _, _, _ := w.gaps(); w.share < leastUnclear || w.alone() || constant(counts, regular) {
 			continue
 		}

@@ -9,9 +9,9 @@ import (
 const leastUnclear = 0.03
 
 // perTime returns the work that is done per time, or may be. Sure tells that this is known of all of it.
-func (p *program) perTime() (all []occasional, sure bool) {
+func (p *program) perTime(work []occasional) (all []occasional, sure bool) {
 	sure = true
-	for _, w := range p.occasional() {
+	for _, w := range work {
 		switch w.rhythm(p) {
 		case perTime:
 			all = append(all, w)
@@ -67,8 +67,8 @@ func (w *occasional) alone() bool {
 // bothWays adds the alternatives that work is done per time where it is done per visit in the program, or the other way round where it is
 // known to be done per time, by one goroutine at a time: then that is the program which answers. What several do at a time may be done at
 // the same rate, or begin so long after it was over; how many join then depends on how long it takes.
-func (p *program) bothWays(base outcome, others []alternative) (*program, outcome, []alternative) {
-	work, sure := p.perTime()
+func (p *program) bothWays(base outcome, others []alternative, work []occasional) (*program, outcome, []alternative) {
+	work, sure := p.perTime(work)
 	if len(work) == 0 {
 		return p, base, others
 	}

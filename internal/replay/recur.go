@@ -24,7 +24,7 @@ type tide struct {
 func newTide(p *program) *tide {
 	t := &tide{p: p, heads: make([][]int32, len(p.lists)), reached: make([][]uint8, len(p.lists))}
 	for l := range p.lists {
-		for k := range p.lists[l].ops {
+		for k := 0; p.lists[l].serves >= 0 && k < len(p.lists[l].ops); k++ {
 			if o := &p.lists[l].ops[k]; o.kind == opReceive && o.head {
 				t.heads[l] = append(t.heads[l], int32(k))
 			}

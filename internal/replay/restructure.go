@@ -5,13 +5,21 @@ import (
 	"slices"
 )
 
+// questions returns what is asked about a program besides the speed-ups of regions.
+func (s *Study) questions(p *program) []Question {
+	if !s.config.Structure {
+		return s.config.Questions
+	}
+	return append(slices.Clip(s.config.Questions), p.usualQuestions()...)
+}
+
+// region is in place of one in the answers to a question.
+func (q Question) region() Region { return Region{QuestionScope, q.String()} }
+
 // restructure asks a window about the program built in other ways.
 func (s *Study) restructure(ctx context.Context, w *window, p *program, base *outcome, others []alternative) error {
 	d := p.rec.End - p.rec.Start
-	all := s.config.Questions
-	if s.config.Structure {
-		all = append(slices.Clip(all), p.usualQuestions()...)
-	}
+	all := s.questions(p)
 	var locks sharing
 	if w.stock && slices.ContainsFunc(all, func(q Question) bool { return q.Procs > p.rec.Procs }) {
 		locks = p.rec.sharing()
@@ -24,7 +32,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		if !ok {
 			continue
 		}
-		region := Region{QuestionScope, q.String()}
+		region := q.region()
 		w.asked[ask{region, 0}] = true
 		o := simulate(x, c, d)
 		varied, _ := w.vary(x, c, base, &o, d)

@@ -92,7 +92,7 @@ type simulation struct {
 	tokens     []token // by number
 	objects    []object
 	standIn    []int32 // by object: the one that is used in its place, itself but for channels of one request
-	began      []int64 // of spans, and 1 more; 0 before that
+	began      []int64 // of spans by their numbers, and 1 more; 0 before that
 	started    []bool  // lists that come back to something, once they run
 	out        outcome
 	deliveries []delivery
@@ -140,7 +140,7 @@ func (s *simulation) reset(c change) {
 		factors:  filled(s.factors, len(p.sets), 1),
 		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
 		tokens:   zeros(s.tokens, int(p.tokens)),
-		began:    zeros(s.began, len(p.rec.spans)),
+		began:    zeros(s.began, int(p.compiled.visiting)),
 		started:  zeros(s.started, len(p.lists)),
 		passed:   zeros(s.passed, int(p.onces)),
 		waited:   zeros(s.waited, len(p.tables)),

@@ -56,8 +56,7 @@ func (r *Recording) stalls() []standstill {
 	if len(long) == 0 || float64(len(long)) > mostStalls*float64(r.End-r.Start)/1e9 {
 		return nil
 	}
-	slices.Sort(all)
-	usual := all[len(all)*99/100]
+	usual := nth(all, len(all)*99/100)
 	return slices.DeleteFunc(long, func(g standstill) bool { return g.to-g.from < stallGaps*usual })
 }
 

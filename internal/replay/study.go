@@ -196,9 +196,10 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	if w.stock {
 		w.undecided = p.undecided()
 	}
-	w.paused, w.batched, w.stampedes = p.pauses(), p.batched(), p.stampedes()
+	work := p.occasional()
+	w.paused, w.batched, w.stampedes = p.pauses(), p.batched(), p.stampedes(work)
 	others := alternatives(rec, whole, p, w)
-	p, base, others = p.bothWays(base, others)
+	p, base, others = p.bothWays(base, others, work)
 	for i, v := range p.recorded() {
 		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= leastVisits {
 			w.checks[c.Point] = c
@@ -207,10 +208,43 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		w.regions = append(w.regions, rec.regions[r])
 	}
+	if !w.met() {
+		s.leave(w, p, &base)
+		return w, nil
+	}
 	if err := s.simulate(ctx, w, p, &base, others); err != nil {
 		return nil, err
 	}
 	return w, s.restructure(ctx, w, p, &base, others)
+}
+
+// met reports whether the replay of nothing changed met what was recorded of any progress point.
+func (w *window) met() bool {
+	for _, c := range w.checks {
+		if c.met() {
+			return true
+		}
+	}
+	return false
+}
+
+// leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed was not met at any progress point, the
+// window has no part in the answers, other than that it missed.
+func (s *Study) leave(w *window, p *program, base *outcome) {
+	all := s.asks(w.regions)
+	for _, q := range s.questions(p) {
+		if _, _, ok := q.on(p); ok {
+			all = append(all, ask{q.region(), 0})
+		}
+	}
+	for _, a := range all {
+		w.asked[a] = true
+		for i := range p.points {
+			if _, ok := w.checks[p.points[i].name]; ok {
+				w.sample(question{region: a.region, speedup: a.speedup, point: p.points[i].name}, base, base, i, p.rec.End-p.rec.Start)
+			}
+		}
+	}
 }
 
 // telling reports whether any progress point has visits enough for an answer. Where each request has a name of its own, none has, and all
