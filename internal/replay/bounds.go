@@ -16,7 +16,7 @@ type alternative struct {
 }
 
 // alternatives returns the translations that bound what p says, of those that meet the recording as well.
-func alternatives(rec *Recording, whole *completion, p *program, w *window) []alternative {
+func alternatives(rec *Recording, whole *completion, p, plain *program, w *window) []alternative {
 	if rec.operated() {
 		return nil
 	}
@@ -30,16 +30,12 @@ func alternatives(rec *Recording, whole *completion, p *program, w *window) []al
 			all = append(all, alternative{p: other, base: base, most: most})
 		}
 	}
-	plain := p // without what is inferred, nil where that is not known yet
-	if w.inferred {
-		plain = nil
-	}
-	if w.inferred && (!w.whole || w.ordered > incidental) {
-		other := newProgram(rec, false)
-		add(other, false)
-		if rec == p.rec {
-			plain = other
-		}
+	switch {
+	case w.whole && w.ordered > incidental:
+		add(newProgram(rec, false), false)
+	case w.inferred && !w.whole:
+		plain.settle(false)
+		add(plain, false)
 	}
 	if p.limited {
 		endless := *p.rec

@@ -61,7 +61,7 @@ func TestFaithfulOrder(t *testing.T) {
 		})
 	})
 	w := &window{}
-	if q, _ := faithful(rec, rec.completed(), w); !w.inferred && q.ordered() > mostOrdered {
+	if q, _, _ := faithful(rec, rec.completed(), w); !w.inferred && q.ordered() > mostOrdered {
 		t.Errorf("%v of the window is waited in the recorded order, want %v at most", q.ordered(), mostOrdered)
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // finish closes the lists at the end of the window.
-func (b *builder) finish(infer bool) {
+func (b *builder) finish() {
 	end := b.p.rec.End
 	for g := range b.g {
 		f := &b.g[g]
@@ -14,13 +14,7 @@ func (b *builder) finish(infer bool) {
 		}
 	}
 	rec := b.p.rec
-	each := func(passes ...func()) {
-		for _, pass := range passes {
-			rec.rests()
-			pass()
-		}
-	}
-	each(b.punctual, b.p.parents, b.fromOutside, b.before)
+	rec.each(b.punctual, b.p.parents, b.fromOutside, b.before)
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
 		switch o.kind {
@@ -39,20 +33,36 @@ func (b *builder) finish(infer bool) {
 			}
 		}
 	}
-	each(b.p.findChoices, b.conditions, b.setAside, func() { b.p.swap = median(b.swap, 500) }, b.settle,
+	rec.each(b.p.findChoices, b.conditions, b.setAside, func() { b.p.swap = median(b.swap, 500) }, b.settle,
 		func() { b.p.tardy = b.p.tardiness() }, b.paces)
 	for g := range b.p.lists {
 		rec.restsAt(g)
 		b.p.lists[g].drop(func(o *op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
-	each(b.p.parents, b.p.pair, b.p.connect, b.p.match, b.p.timetables)
-	if infer {
-		each(b.p.gather, b.p.infer)
+	rec.each(b.p.parents, b.p.pair, b.p.connect, b.p.match, b.p.timetables, func() { b.p.recorded() })
+}
+
+// settle finds what is inferred, or leaves it, and what follows from the rest. It does nothing the second time.
+func (p *program) settle(infer bool) {
+	if p.settled {
+		return
 	}
-	each(b.p.serve, b.p.reply, b.p.arrive, b.p.close, b.p.settleChoices, b.p.settleStores,
-		func() { b.p.patience = b.p.longestGap() })
-	for i := range b.p.lists {
-		b.p.ops += len(b.p.lists[i].ops)
+	p.settled = true
+	if infer {
+		p.rec.each(p.gather, p.infer)
+	}
+	p.rec.each(p.serve, p.reply, p.arrive, p.close, p.settleChoices, p.settleStores,
+		func() { p.patience = p.longestGap() }, p.attribute)
+	for i := range p.lists {
+		p.ops += len(p.lists[i].ops)
+	}
+}
+
+// each makes one pass after the other, and rests in between.
+func (r *Recording) each(passes ...func()) {
+	for _, pass := range passes {
+		r.rests()
+		pass()
 	}
 }
 
@@ -133,10 +143,13 @@ func (p *program) loop(l *list) {
 
 func (p *program) loopAt(l *list, may func(o *op) bool) {
 	type seen struct {
+		anchor
 		first, last int32
 		n           int
+		next        *seen // what came next the last time: most likely again
 	}
 	all := map[anchor]*seen{}
+	before := &seen{}
 	for i := range l.ops {
 		o := &l.ops[i]
 		if !may(o) {
@@ -146,11 +159,15 @@ func (p *program) loopAt(l *list, may func(o *op) bool) {
 		if !ok {
 			continue
 		}
-		s := all[a]
+		s := before.next
+		if s == nil || s.anchor != a {
+			s = all[a]
+		}
 		if s == nil {
-			s = &seen{first: int32(i)}
+			s = &seen{anchor: a, first: int32(i)}
 			all[a] = s
 		}
+		before.next, before = s, s
 		s.last = int32(i)
 		s.n++
 	}

@@ -64,13 +64,13 @@ func (w *occasional) alone() bool {
 	return float64(len(w.occasions)-w.apart()) <= together*float64(len(w.occasions))
 }
 
-// bothWays adds the alternatives that work is done per time where it is done per visit in the program, or the other way round where it is
+// bothWays returns the alternatives that work is done per time where it is done per visit in the program, or the other way round where it is
 // known to be done per time, by one goroutine at a time: then that is the program which answers. What several do at a time may be done at
 // the same rate, or begin so long after it was over; how many join then depends on how long it takes.
-func (p *program) bothWays(base outcome, others []alternative, work []occasional) (*program, outcome, []alternative) {
+func (p *program) bothWays(base outcome, work []occasional) (answers *program, _ outcome, others []alternative) {
 	work, sure := p.perTime(work)
 	if len(work) == 0 {
-		return p, base, others
+		return p, base, nil
 	}
 	alone := !slices.ContainsFunc(work, func(w occasional) bool { return !w.alone() })
 	d := p.rec.End - p.rec.Start

@@ -73,7 +73,7 @@ func TestPair(t *testing.T) {
 			for i := range rec.events {
 				b.event(&rec.events[i])
 			}
-			b.finish(false)
+			b.finish()
 			operations, waits := 0, 0
 			for _, l := range b.p.lists {
 				for _, o := range l.ops {

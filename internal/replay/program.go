@@ -212,6 +212,7 @@ type program struct {
 	// schedules are of work per time, and marks are where in lists it begins and ends, in order; see spare.go.
 	schedules []schedule
 	marks     map[int32][]workMark
+	settled   bool        // see settle
 	ops       int         // all of them
 	compiled  *executable // once it is simulated
 	spare     *simulation // whose memory the next one takes
@@ -225,6 +226,13 @@ type pointInfo struct {
 
 // newProgram translates a recording, with locks and channels that are only inferred or without them.
 func newProgram(rec *Recording, infer bool) *program {
+	p := translate(rec)
+	p.settle(infer)
+	return p
+}
+
+// translate puts together what is recorded, which has to be settled.
+func translate(rec *Recording) *program {
 	b := newBuilder(rec)
 	b.p.findPoints()
 	for i := range rec.events {
@@ -233,9 +241,7 @@ func newProgram(rec *Recording, infer bool) *program {
 		b.event(&rec.events[i])
 		b.full(before, rec.events[i].at)
 	}
-	b.finish(infer)
-	rec.rests()
-	b.p.attribute()
+	b.finish()
 	return b.p
 }
 

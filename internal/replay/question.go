@@ -122,7 +122,7 @@ func (p *program) objectsAt(pattern string) map[int32]bool {
 	return all
 }
 
-// rewritten returns a copy of the program whose ops may be changed.
+// rewritten returns a copy of the program whose ops may be changed, and which may be settled.
 func (p *program) rewritten() *program {
 	x := *p
 	x.compiled, x.spare = nil, nil
@@ -131,7 +131,11 @@ func (p *program) rewritten() *program {
 		p.rec.rests()
 		x.lists[i].ops = slices.Clone(x.lists[i].ops)
 	}
-	x.objects = slices.Clone(p.objects)
+	x.objects, x.segments, x.sets = slices.Clone(p.objects), slices.Clip(p.segments), slices.Clip(p.sets)
+	x.stations = slices.Clone(p.stations)
+	for i := range x.stations {
+		x.stations[i].objects = slices.Clone(x.stations[i].objects)
+	}
 	return &x
 }
 

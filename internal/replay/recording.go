@@ -176,8 +176,13 @@ const maxEvents = 4 << 20
 // A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and objects are numbered by the
 // caller. It is not safe for concurrent use.
 type Recorder struct {
-	r        Recording
-	g        map[int64]int32
+	r    Recording
+	g    map[int64]int32
+	last struct { // that was asked for: most events are of the same goroutine as the one before
+		id    int64
+		g     int32
+		known bool
+	}
 	open     map[uint64]int32 // spans by the caller's number
 	object   map[objectKey]int32
 	region   map[Region]int32
@@ -203,17 +208,24 @@ func (b *Recorder) Recording(end int64) (*Recording, error) {
 }
 
 func (b *Recorder) goroutine(id int64) int32 {
+	if b.last.known && b.last.id == id {
+		return b.last.g
+	}
 	g, ok := b.g[id]
 	if !ok {
 		g = b.r.count
 		b.r.count++
 		b.g[id] = g
 	}
+	b.last.id, b.last.g, b.last.known = id, g, true
 	return g
 }
 
 // forget lets a goroutine's number be used again by another one.
-func (b *Recorder) forget(id int64) { delete(b.g, id) }
+func (b *Recorder) forget(id int64) {
+	delete(b.g, id)
+	b.last.known = false
+}
 
 func (b *Recorder) add(e event) {
 	if len(b.r.events) == maxEvents {

@@ -188,7 +188,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 		return w, nil
 	}
 	whole := rec.completed()
-	p, base := faithful(rec, whole, w)
+	p, plain, base := faithful(rec, whole, w)
 	w.conditions = p.rec.conditions
 	d := p.rec.End - p.rec.Start
 	w.ordered, w.loops = p.ordered(), p.loops(&base, d)
@@ -198,8 +198,8 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	}
 	work := p.occasional()
 	w.paused, w.batched, w.stampedes = p.pauses(), p.batched(), p.stampedes(work)
-	others := alternatives(rec, whole, p, w)
-	p, base, others = p.bothWays(base, others, work)
+	translated := p
+	p, base, others := p.bothWays(base, work)
 	for i, v := range p.recorded() {
 		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= leastVisits {
 			w.checks[c.Point] = c
@@ -212,6 +212,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 		s.leave(w, p, &base)
 		return w, nil
 	}
+	others = append(alternatives(rec, whole, translated, plain, w), others...)
 	if err := s.simulate(ctx, w, p, &base, others); err != nil {
 		return nil, err
 	}
@@ -256,39 +257,43 @@ func (r *Recording) telling() bool {
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
-// inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still.
-func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) {
+// inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still. Plain is
+// the same translation without what is inferred, which may have to be settled; nil where the operations are told.
+func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *program, base outcome) {
 	if whole != nil {
 		d := rec.End - rec.Start
 		for _, r := range append([]*Recording{whole.likely}, whole.others...) {
 			p := newProgram(r, true)
 			if o := simulate(p, change{}, d); p.misses(&o, d) <= MaxDeviation {
 				w.inferred, w.whole = true, true
-				return p, o
+				return p, nil, o
 			}
 		}
 	}
-	var chosen *program
-	var base outcome
 	best := math.Inf(1)
 	for _, r := range []func() *Recording{func() *Recording { return rec }, rec.moving} {
 		r := r()
 		if r == nil {
 			break
 		}
+		draft := translate(r)
 		for _, infer := range []bool{true, false} {
-			p := newProgram(r, infer)
+			p := draft
+			if infer {
+				p = draft.rewritten()
+			}
+			p.settle(infer)
 			if !infer && p.ordered() > mostOrdered { // an order is met in any case
 				continue
 			}
 			o := simulate(p, change{}, r.End-r.Start)
 			missed := p.misses(&o, r.End-r.Start)
 			if missed < best || chosen == nil {
-				best, chosen, base, w.inferred = missed, p, o, infer
+				best, chosen, plain, base, w.inferred = missed, p, draft, o, infer
 				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
 			}
 			if missed <= MaxDeviation {
-				return chosen, base
+				return chosen, plain, base
 			}
 			p.compiled, p.spare = nil, nil // to have less in memory
 			if infer && !p.inferred {      // it would be the same without
@@ -296,7 +301,7 @@ func faithful(rec *Recording, whole *completion, w *window) (*program, outcome) 
 			}
 		}
 	}
-	return chosen, base
+	return chosen, plain, base
 }
 
 // mostOrdered is which part of the window goroutines may wait in an order that is kept since nothing else met the recording.
