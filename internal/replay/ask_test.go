@@ -70,3 +70,40 @@ func TestSimulationsAlike(t *testing.T) {
 		t.Errorf("a simulation allocates %v times, want at most 40: it has the memory of the one before", n)
 	}
 }
+
+// TestMissedWindows asks nothing of windows that the replay of nothing changed misses: here it has one processor for what two did.
+func TestMissedWindows(t *testing.T) {
+	b := NewRecorder(0, 1)
+	for g := int64(1); g <= 2; g++ {
+		b.Running(0, g)
+	}
+	for i := range int64(400) {
+		for g := range int64(2) {
+			id := uint64(2*i + g)
+			b.Open(i*ms+1, g+1, id, 0, Region{Name: "work"})
+			b.Close((i+1)*ms, g+1, id)
+		}
+	}
+	rec := recorded(t, b, 400*ms)
+	s, err := NewStudy(StudyConfig{Speedups: []float64{0.25, 0.5}, Steps: 1, Structure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range LeastWindows {
+		if err := s.Add(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !s.Missed() {
+		t.Fatalf("nothing changed was met: %+v", s.Result().Checks)
+	}
+	answers := s.Result().Answers
+	for _, a := range answers {
+		if a.Withheld != WithheldDeviation || a.Windows != LeastWindows {
+			t.Errorf("%s at %v: withheld for reason %d after %d windows, want %d after %d", a.Region, a.Speedup, a.Withheld, a.Windows, WithheldDeviation, LeastWindows)
+		}
+	}
+	if want := 2 * 4; len(answers) < want { // of each speed-up, throughput and three quantiles
+		t.Errorf("%d answers, want %d at least", len(answers), want)
+	}
+}
