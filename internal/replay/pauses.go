@@ -57,6 +57,7 @@ func (p *program) pauses() map[string]delay {
 	var serving delay
 	delayed := make([]bool, len(p.points)) // those that goroutines with pauses visit
 	for i := range p.lists {
+		p.rec.rests()
 		if !u.has(int32(i)) {
 			continue
 		}

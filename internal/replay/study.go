@@ -167,7 +167,7 @@ type Check struct {
 }
 
 // Add reads one recording. It simulates the window once for each region and speed-up, as far as Steps allow, on the calling
-// goroutine, and gives up when ctx ends.
+// goroutine, and gives up when ctx ends. A window of which the replay of nothing changed meets no progress point is not simulated further.
 func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 	defer contain(&err)
 	w, err := s.analyze(ctx, rec)
