@@ -3,8 +3,9 @@ package replay
 import "slices"
 
 // Timers and the network are looked at when a processor looks for what to run next. While all of them compute, a goroutine whose
-// time has come is woken when the first is free, and its wait is recorded longer than it was. In a replay in which a processor is
-// free before, it would still wait for so long.
+// time has come is woken when the first is free, and its wait is recorded longer than it was. The network is not looked at even then while goroutines
+// are ready, but each 10 ms by the runtime's monitor, which has no processor. In a replay in which a processor is free before, it would still wait
+// for so long.
 
 const (
 	// swapping is how long a processor may be without a goroutine between two of them, ns.
@@ -39,6 +40,9 @@ func (b *builder) noteOverdue(g, op int32, e *event) {
 	if o.kind != opOut || !polled(o) {
 		return
 	}
+	if e.arg == 0 && o.reason != waitNetwork { // the monitor looks at the network alone
+		return
+	}
 	from := int64(0)
 	if o.reason == waitNetwork {
 		if e.at-b.poll > swapping {
@@ -48,7 +52,7 @@ func (b *builder) noteOverdue(g, op int32, e *event) {
 	} else {
 		from = b.given[e.arg-1]
 	}
-	if e.arg == 0 || b.running < b.p.rec.Procs && e.at-b.short > swapping {
+	if b.running < b.p.rec.Procs && e.at-b.short > swapping {
 		return
 	}
 	before := min(o.d, e.at-max(from, b.free))

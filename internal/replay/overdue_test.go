@@ -1,0 +1,47 @@
+package replay
+
+import "testing"
+
+// TestOverdueMonitored has a goroutine wait for the network for 3 ms each time, while others have the processor: the runtime's monitor finds out up to 8 ms later.
+func TestOverdueMonitored(t *testing.T) {
+	const ms, cycles = 1_000_000, 60
+	b := NewRecorder(0, 1)
+	b.place(1)
+	b.Running(0, 0)
+	b.Runnable(0, 1)
+	b.Waiting(0, 2)
+	late, at := []int64{0, 4, 8, 2, 6}, int64(0)
+	for i := range int64(cycles) {
+		end := at + (3+late[i%5])*ms
+		for ; at < end; at += ms { // the other two take turns
+			b.Yield(at+ms, 0)
+			b.Start(at+ms, 1, 0)
+			at += ms
+			b.Yield(min(at+ms, end), 1)
+			b.Start(min(at+ms, end), 0, 0)
+		}
+		at = end
+		b.Ready(at, 2, -1)
+		b.Yield(at, 0)
+		b.Start(at, 2, 0)
+		b.Visit(at+ms, 2, "done")
+		b.add(event{kind: evWait, at: at + ms, g: b.goroutine(2), by: noWaker, site: 1, arg: waitNetwork})
+		b.Start(at+ms, 0, 0)
+		at += ms
+	}
+	p := newProgram(recorded(t, b, at), true)
+	waits := 0
+	for l := range p.lists {
+		for _, o := range p.lists[l].ops {
+			if o.kind != opOut || o.site != 1 {
+				continue
+			}
+			if waits++; o.d > 3*ms+swapping {
+				t.Errorf("wait %d of the replay takes %.1f ms, want 3", waits, float64(o.d)/ms)
+			}
+		}
+	}
+	if waits < cycles-2 {
+		t.Errorf("%d waits, want %d", waits, cycles-1)
+	}
+}
