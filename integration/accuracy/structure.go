@@ -66,7 +66,7 @@ var rebuilds = map[string][]rebuilt{
 	"heterogeneous":  {largerPool(2), largerPool(5)},
 	"mutex_io":       {splitLock("main.*mutexes*", 2), splitLock("main.*mutexes*", 4)},
 	"some_lock":      {splitLock("main.someLock*", 4)},
-	"mutex_cpu":      {moreProcs(1, 2)},
+	"mutex_cpu":      {moreProcs(1, 2), moreProcs(2, 1)},
 	"saturated":      {moreProcs(1, 2), moreProcs(2, 1)},
 	"oversubscribed": {moreProcs(1, 2), moreProcs(2, 1)},
 }

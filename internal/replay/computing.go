@@ -59,8 +59,14 @@ func (s *simulation) addUp() {
 
 // computes returns how long an instruction computes.
 func (s *simulation) computes(o *instruction) int64 {
+	d := int64(0)
 	if o.kind == opRow || o.kind == opRowOn {
-		return s.rows[o.arg]
+		d = s.rows[o.arg]
+	} else {
+		d = s.scaled(o.d, o.set)
 	}
-	return s.scaled(o.d, o.set)
+	if f := s.change.pace; f > 0 {
+		return int64(f * float64(d))
+	}
+	return d
 }

@@ -67,7 +67,7 @@ func (b *builder) settle() {
 	outside, cross := survivalOf(b.outside), survivalOf(b.cross)
 	b.p.outside = outside.median(-1, 5_000)
 	otherwise := int64(50_000)
-	if len(outside.at) > 0 {
+	if len(outside.at) > 0 && b.p.rec.Procs > 1 { // a single processor is awake when it finds what something outside wakes
 		otherwise = b.p.outside
 	}
 	b.p.cross = cross.median(-1, otherwise)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -166,4 +167,40 @@ func TestStructure(t *testing.T) {
 	if len(got) != 2 || math.Abs(got["4 processors"]) > 0.01 || math.Abs(got["no wait for the lock at main.work:7"]-0.25) > 0.02 {
 		t.Errorf("answers %v, want 4 processors 0 and the lock 0.25", got)
 	}
+}
+
+// TestFewerProcessors asks a recording whose goroutines had no processor for a fifth of the time that they ran about one processor: other programs may
+// leave that one alone.
+func TestFewerProcessors(t *testing.T) {
+	const ms = 1_000_000
+	b := NewRecorder(0, 2)
+	b.Running(0, 0)
+	b.Running(0, 1)
+	at := int64(0)
+	for range 1000 {
+		at += ms
+		b.Visit(at, 0, "done")
+		b.Visit(at, 1, "done")
+	}
+	r := recorded(t, b, at)
+	r.Ran(Machine{CPU: time.Duration(2*at) * 4 / 5})
+	s, err := NewStudy(StudyConfig{Questions: []Question{{Procs: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range r.Split(LeastWindows) {
+		if err := s.Add(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, a := range s.Result().Answers {
+		if a.Region.Scope != QuestionScope || a.Metric != Throughput {
+			continue
+		}
+		if a.Withheld != WithheldNone || math.Abs(a.Reduction+1) > 0.05 || a.Lo < -1.2 || a.Hi < -0.6 || a.Hi > -0.5 {
+			t.Errorf("one processor: %.2f (%.2f .. %.2f), withheld %d, want -1 and up to the -0.6 of one that computes a fifth faster", a.Reduction, a.Lo, a.Hi, a.Withheld)
+		}
+		return
+	}
+	t.Error("no answer")
 }

@@ -36,6 +36,11 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		w.asked[ask{region, 0}] = true
 		o := simulate(x, c, d)
 		varied, _ := w.vary(x, c, base, &o, d)
+		if q.Procs > 0 && w.starved > 0 { // other programs may leave other processors alone
+			undisturbed := c
+			undisturbed.pace = 1 - w.starved
+			varied = append(varied, variation{*base, simulate(x, undisturbed, d)})
+		}
 		bounds := make([]outcome, len(others))
 		bounded := make([]bool, len(others))
 		for i := range others {

@@ -9,6 +9,9 @@ const (
 	// in the recording; and leastRouse at least.
 	rouseError = 100_000
 	leastRouse = 5_000
+	// mostRouse is how long it may take at most where the recording has too few: its upper quartile on virtual processors that other programs
+	// use, too.
+	mostRouse = 200_000
 	// leastRoused is how often a recording must have it, to tell how long it takes within a half.
 	leastRoused = 30
 	rouseSpread = 0.5
@@ -64,11 +67,11 @@ func (o *outcome) lagging(point int) float64 {
 	return float64(o.lagged) / float64(max(1, len(o.visits[point])))
 }
 
-// lags are changes that have processors come back sooner, and later.
+// otherLags are changes that have processors come back sooner, and later.
 func (p *program) otherLags() [2]float64 {
 	fast, slow := 1-rouseSpread, 1+rouseSpread
 	if len(p.lags) == 0 {
-		fast, slow = min(fast, leastRouse/float64(p.cross)), max(slow, rouseError/float64(p.cross))
+		fast, slow = min(fast, leastRouse/float64(p.cross)), max(slow, mostRouse/float64(p.cross))
 	}
 	return [2]float64{fast, slow}
 }
@@ -80,15 +83,18 @@ type variation struct {
 
 // vary simulates a change so, and what is not changed, unless that is known.
 func (w *window) vary(p *program, c change, base, o *outcome, d int64) (all []variation, work int) {
+	lags, longer := p.otherLags(), 1.0
+	if len(p.lags) == 0 {
+		longer = lags[1]
+	}
 	matters := false
 	for i := range p.points {
 		_, asked := w.checks[p.points[i].name]
-		matters = matters || asked && max(o.lagging(i), base.lagging(i)) > rouseMatters*period(base.visits[i], d)
+		matters = matters || asked && longer*max(o.lagging(i), base.lagging(i)) > rouseMatters*period(base.visits[i], d)
 	}
 	if !matters {
 		return nil, 0
 	}
-	lags := p.otherLags()
 	if w.unhurried == nil {
 		for _, f := range lags {
 			w.unhurried = append(w.unhurried, simulate(p, change{lag: f}, d))

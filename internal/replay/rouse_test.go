@@ -72,3 +72,23 @@ func TestLags(t *testing.T) {
 		t.Errorf("lag() = %d, want half as long again as the usual 70", s.lag())
 	}
 }
+
+// TestLagOfOneProcessor: what something outside wakes on a processor that is awake says nothing about one that sleeps, so that what a few wake-ups of
+// that one take is simulated from 5 to 200 µs.
+func TestLagOfOneProcessor(t *testing.T) {
+	for procs, want := range map[int]int64{1: 50_000, 2: 2_500} {
+		b := &builder{p: &program{rec: &Recording{Procs: procs}}}
+		for i := range int64(31) {
+			b.outside = append(b.outside, lateness{ns: 1_000 + 100*i})
+		}
+		b.settle()
+		if b.p.cross != want {
+			t.Errorf("%d processors: idle ones take %d ns, want %d", procs, b.p.cross, want)
+		}
+		for i, want := range []float64{leastRouse, mostRouse} {
+			if got := b.p.otherLags()[i] * float64(b.p.cross); procs == 1 && math.Abs(got-want) > 1 {
+				t.Errorf("and %.0f ns, want %.0f", got, want)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ type change struct {
 	// factors are what is left of a region's time, by region; nil for all of it.
 	factors map[int32]float64
 	procs   int     // 0 for those of the recording
+	pace    float64 // what is left of all time that goroutines compute; 0 for all of it
 	lag     float64 // by how much longer idle processors take to come back, where that is not recorded; 0 for no longer
 }
 

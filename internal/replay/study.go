@@ -130,8 +130,8 @@ type sample struct {
 	later float64
 	// roused is by how many more processors were woken up for each visit than with nothing changed.
 	roused float64
-	// soon and late are the largest and the smallest reduction if processors that are woken up come back sooner or later; NaN where that
-	// does not matter.
+	// soon and late are the largest and the smallest reduction if processors that are woken up come back sooner or later, or other programs leave
+	// other processors alone; NaN where that does not matter.
 	soon, late float64
 	// broken tells that the replay went on only since waits were given up, more than with nothing changed.
 	broken bool
