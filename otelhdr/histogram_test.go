@@ -29,24 +29,34 @@ func TestRecordAllocs(t *testing.T) {
 
 // TestRecordN checks that recording n times and once with n are the same.
 func TestRecordN(t *testing.T) {
-	forEachKind(t, func(t *testing.T, create func(...Option) recorder) {
-		r := newRand()
-		one, many := create(WithRelativeError(0.01)), create(WithRelativeError(0.01))
-		for range 2000 {
-			v, n := anyWidth(r), r.Uint64N(5)
-			one.RecordN(v, n)
-			for range n {
-				many.Record(v)
-			}
-		}
-		got, want := one.Snapshot(nil), many.Snapshot(nil)
-		if diff := cmp.Diff(slices.Collect(want.Buckets()), slices.Collect(got.Buckets())); diff != "" {
-			t.Errorf("Buckets (-want +got):\n%s", diff)
-		}
-		if got.sum != want.sum || got.min != want.min || got.max != want.max {
-			t.Errorf("sum, min, max = %v, %d, %d, want %v, %d, %d", got.sum, got.min, got.max, want.sum, want.min, want.max)
-		}
-	})
+	for name, opts := range map[string][]Option{
+		"1 %":       {WithRelativeError(0.01)},
+		"0.1 %":     {},
+		"3 digits":  {WithSignificantDigits(3)},
+		"range":     {WithRange(100, 1_000_000)},
+		"counter32": {WithCounter32()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachKind(t, func(t *testing.T, create func(...Option) recorder) {
+				r := newRand()
+				one, many := create(opts...), create(opts...)
+				for range 2000 {
+					v, n := anyWidth(r), r.Uint64N(5)
+					one.RecordN(v, n)
+					for range n {
+						many.Record(v)
+					}
+				}
+				got, want := one.Snapshot(nil), many.Snapshot(nil)
+				if diff := cmp.Diff(slices.Collect(want.Buckets()), slices.Collect(got.Buckets())); diff != "" {
+					t.Errorf("Buckets (-want +got):\n%s", diff)
+				}
+				if got.sum != want.sum || got.min != want.min || got.max != want.max {
+					t.Errorf("sum, min, max = %v, %d, %d, want %v, %d, %d", got.sum, got.min, got.max, want.sum, want.min, want.max)
+				}
+			})
+		})
+	}
 }
 
 // TestSizeBytes holds the memory figures that the package documentation gives.
