@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -155,9 +154,6 @@ func (t *tracer) event(e *trace.Event) {
 }
 
 func (t *tracer) span(s span) int32 {
-	if n := len(t.b.r.spans); n == cap(t.b.r.spans) { // append would copy them several times
-		t.b.r.spans = slices.Grow(t.b.r.spans, n+1)
-	}
 	t.b.r.spans = append(t.b.r.spans, s)
 	return int32(len(t.b.r.spans) - 1)
 }

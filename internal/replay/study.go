@@ -258,7 +258,7 @@ func (r *Recording) telling() bool {
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
 // inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still. Plain is
-// the same translation without what is inferred, which may have to be settled; nil where the operations are told.
+// the same translation without what is inferred, which may have to be settled; nil where the operations are recorded or told.
 func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *program, base outcome) {
 	if whole != nil {
 		d := rec.End - rec.Start
@@ -276,10 +276,16 @@ func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *prog
 		if r == nil {
 			break
 		}
-		draft := translate(r)
+		var draft *program // where the other translation is mostly asked for, too: a copy takes memory
+		if !rec.operated() {
+			draft = translate(r)
+		}
 		for _, infer := range []bool{true, false} {
 			p := draft
-			if infer {
+			switch {
+			case draft == nil:
+				p = translate(r)
+			case infer:
 				p = draft.rewritten()
 			}
 			p.settle(infer)
