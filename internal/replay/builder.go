@@ -232,7 +232,7 @@ func (b *builder) event(e *event) {
 		b.advance(g, e.at)
 		if b.has(e.site, netWriter) {
 			b.p.writes = true
-			b.emit(g, op{kind: opWrite, at: e.at})
+			b.emit(g, op{kind: opWrite, at: e.at, site: e.site})
 		}
 		b.enter(g, inSyscall)
 	case evReturn:

@@ -17,6 +17,7 @@ func (p *program) connect() {
 	for i := range c.opened {
 		c.opened[i], c.closed[i] = place{-1, -1}, place{-1, -1}
 	}
+	c.readers, c.joined = numbered(p.rec.sites, Site.reader), map[listener]bool{}
 	c.wakers, c.spanned = slices.Repeat([]place{{-1, -1}}, int(p.tokens)), make([]bool, len(p.lists))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
@@ -49,7 +50,7 @@ func (p *program) connect() {
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			if o := &p.lists[l].ops[k]; o.kind == opWrite {
-				o.kind = opRun
+				o.kind, o.site = opRun, 0
 			}
 		}
 	}
@@ -64,7 +65,12 @@ type connector struct {
 	pools          map[string]int32
 	insert         map[int32][]insertion
 	inside         map[int32]bool // segments whose work begins with an op that is inserted
+	readers        []int32        // of sites: where connections are read
+	joined         map[listener]bool
 }
+
+// A listener is a goroutine's end of a connection: where it reads that.
+type listener struct{ list, reader int32 }
 
 // An insertion is an op to come behind another one, or, with -1, before the first one. The work of a segment may begin with it.
 type insertion struct {
@@ -210,6 +216,7 @@ func (c *connector) join(from, to place) {
 	end := c.p.lists[from.list].ops
 	c.p.segments = append(c.p.segments, to)
 	c.insert[from.list] = append(c.insert[from.list], insertion{from.op, 0, op{kind: opSend, arg: object, d: lag, at: end[from.op].at, segment: int32(len(c.p.segments) - 1), set: end[from.op].set}})
+	c.joined[listener{to.list, c.readers[o.site]}] = true
 	o.kind, o.arg, o.d, o.head = opReceive, object, 0, true
 	l.serves = object
 }
@@ -253,7 +260,7 @@ func (c *connector) apply() {
 			continue
 		}
 		for k := range l.ops { // waits of the same connections that belong to no request
-			if o := &l.ops[k]; o.kind == opOut && o.reason == waitNetwork {
+			if o := &l.ops[k]; o.kind == opOut && o.reason == waitNetwork && c.joined[listener{int32(i), c.readers[o.site]}] {
 				o.d = 0
 			}
 		}

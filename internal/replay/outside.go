@@ -58,7 +58,7 @@ func (b *builder) fromOutside() {
 // The frames that b.has looks for.
 const (
 	pollWaker = iota // a wait for the network is cut short
-	netWriter        // something is written to the network
+	netWriter        // something is written to the network, or a connection is opened
 	ofRuntime        // a goroutine of the runtime waits, or one that the garbage collector holds up
 	trySender        // something is sent to a channel where there is room, or may be
 	teller           // a channel is closed, or a condition is signalled
@@ -82,7 +82,7 @@ func classify(s Site) (is [frameClasses]bool) {
 			is[teller] = true
 		case strings.HasPrefix(f.Func, "internal/poll."):
 			is[pollWaker] = true
-		case strings.HasPrefix(f.Func, "net.(*netFD).Write"), strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers"), f.Func == "net.sendFile":
+		case strings.HasPrefix(f.Func, "net.(*netFD).Write"), strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers"), f.Func == "net.sendFile", f.Func == "syscall.Connect":
 			is[netWriter] = true
 		case strings.HasPrefix(f.Func, "runtime.gc"), strings.HasPrefix(f.Func, "runtime.mallocgc"), strings.HasPrefix(f.Func, "runtime.stopTheWorld"),
 			strings.HasPrefix(f.Func, "runtime.asyncPreempt"), strings.HasPrefix(f.Func, "runtime.traceAdvance"):

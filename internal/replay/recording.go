@@ -84,6 +84,19 @@ func (s Site) user() (Frame, bool) {
 	return Frame{}, false
 }
 
+// reader returns the innermost frame that is not of a package by which anything is read: where a connection is read.
+func (s Site) reader() (Frame, bool) {
+	for _, f := range s.Frames {
+		if !slices.ContainsFunc(readers, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {
+			return f, true
+		}
+	}
+	return Frame{}, false
+}
+
+// readers are prefixes of functions by which files and connections are read.
+var readers = []string{"runtime.", "internal/poll.", "net.", "os.", "io.", "bufio.", "crypto/tls."}
+
 // A Frame is one call of a [Site].
 type Frame struct {
 	Func string

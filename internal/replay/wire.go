@@ -2,6 +2,9 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"math"
 	"slices"
 )
 
@@ -24,6 +27,8 @@ const (
 	handed = 200_000
 )
 
+var zzDebug bool
+
 // A transfer is a write, or the end of a wait for the network.
 type transfer struct {
 	place
@@ -35,7 +40,8 @@ type transfer struct {
 type wiring struct {
 	c                *connector
 	writes, arrivals []transfer // in order of time
-	kinds            []int32    // of arrivals: goroutines that wait at one place
+	kinds            []int32    // of arrivals: waits at one place
+	origins          []int32    // of writes: the place
 }
 
 // wire joins waits for the network with the writes that ended them, where spans do not tell.
@@ -47,12 +53,27 @@ func (c *connector) wire() {
 	}
 	w.apart()
 	w.exchanges()
-	told, all := map[int32]int{}, map[int32]int{}
-	for i := range w.arrivals {
-		all[w.kinds[i]]++
-		if w.arrivals[i].other >= 0 {
-			told[w.kinds[i]]++
+	w.kin()
+	told, all := w.told()
+	if zzDebug {
+		type key struct{ site int32 }
+		n, tt := map[key]int{}, map[key]int{}
+		for i := range w.arrivals {
+			k := key{w.c.op(w.arrivals[i].place).site}
+			n[k]++
+			if w.arrivals[i].other >= 0 {
+				tt[k]++
+			}
 		}
+		for k := range n {
+			fmt.Println("site", k.site, "told", tt[k], "of", n[k])
+			fr := w.c.p.rec.sites[k.site].Frames
+			for _, f := range fr {
+				fmt.Print("   ", f.Func)
+			}
+			fmt.Println()
+		}
+		fmt.Println("writes", len(w.writes))
 	}
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
@@ -65,7 +86,6 @@ func (c *connector) wire() {
 // collect finds the writes, and the waits of goroutines whose requests spans do not tell.
 func (w *wiring) collect() {
 	p := w.c.p
-	sites := p.usedAt()
 	for l := range p.lists {
 		waits, told := 0, 0
 		first := len(w.arrivals)
@@ -90,8 +110,23 @@ func (w *wiring) collect() {
 	slices.SortStableFunc(w.writes, byTime)
 	slices.SortStableFunc(w.arrivals, byTime)
 	for i := range w.arrivals {
-		w.kinds = append(w.kinds, sites[p.siteOf(w.arrivals[i].place)])
+		w.kinds = append(w.kinds, w.c.readers[p.siteOf(w.arrivals[i].place)])
 	}
+	for i := range w.writes {
+		w.origins = append(w.origins, w.c.readers[p.siteOf(w.writes[i].place)])
+	}
+}
+
+// told counts the waits of each kind, and those of which it is known what ended them.
+func (w *wiring) told() (told, all map[int32]int) {
+	told, all = map[int32]int{}, map[int32]int{}
+	for i := range w.arrivals {
+		all[w.kinds[i]]++
+		if w.arrivals[i].other >= 0 {
+			told[w.kinds[i]]++
+		}
+	}
+	return told, all
 }
 
 // before calls f with the writes of other goroutines that may have ended a wait, the latest one first, until it returns false.
@@ -108,26 +143,30 @@ func (w *wiring) before(a *transfer, f func(write int32) bool) {
 
 // apart finds goroutines whose waits another one ends all the time, as where each connection has its own to read and to write.
 func (w *wiring) apart() {
-	type pair struct{ reader, writer int32 }
+	type pair struct {
+		reader listener
+		writer int32
+	}
 	type tally struct {
 		n   int
 		lag int64
 	}
-	all, pairs := map[int32]int{}, map[pair]tally{}
-	var readers []int32
-	of := map[int32][]int32{} // the writers before a reader's waits
+	all, pairs := map[listener]int{}, map[pair]tally{}
+	var readers []listener
+	of := map[listener][]int32{} // the writers before a reader's waits
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
-		if all[a.list] == 0 {
-			readers = append(readers, a.list)
+		reader := listener{a.list, w.kinds[i]}
+		if all[reader] == 0 {
+			readers = append(readers, reader)
 		}
-		all[a.list]++
+		all[reader]++
 		last := none
 		w.before(a, func(n int32) bool {
-			x := pair{a.list, w.writes[n].list}
+			x := pair{reader, w.writes[n].list}
 			t, known := pairs[x]
 			if !known {
-				of[a.list] = append(of[a.list], x.writer)
+				of[reader] = append(of[reader], x.writer)
 			}
 			if last != int(x.writer) {
 				pairs[x] = tally{t.n + 1, t.lag + a.at - w.writes[n].at}
@@ -136,7 +175,7 @@ func (w *wiring) apart() {
 			return true
 		})
 	}
-	peers := map[int32]int32{}
+	peers := map[listener]int32{}
 	for _, r := range readers {
 		if all[r] < leastArrivals {
 			continue
@@ -153,7 +192,7 @@ func (w *wiring) apart() {
 	}
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
-		by, known := peers[a.list]
+		by, known := peers[listener{a.list, w.kinds[i]}]
 		if !known {
 			continue
 		}
@@ -206,6 +245,79 @@ func (w *wiring) exchanges() {
 			w.tell(call.arrival, turn.write)
 		}
 	}
+}
+
+// kin finds waits of one kind that writes of one kind end, whichever goroutines these are: a connection for each request has goroutines
+// of its own, which wait and write once. Where a write comes before a wait ends as soon and as often at any other time, it tells nothing.
+func (w *wiring) kin() {
+	told, all := w.told()
+	waits := map[int32][]int32{}
+	for i := range w.arrivals {
+		if k := w.kinds[i]; w.arrivals[i].other < 0 && all[k] >= leastArrivals && float64(told[k]) < wired*float64(all[k]) {
+			waits[k] = append(waits[k], int32(i))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(waits)) {
+		arrivals := waits[k]
+		lags := map[int32][]int64{} // by the origin of the latest write before
+		for _, i := range arrivals {
+			for origin, lag := range w.latest(i, 0) {
+				lags[origin] = append(lags[origin], lag)
+			}
+		}
+		best, least := int32(none), int64(reach)
+		for _, origin := range slices.Sorted(maps.Keys(lags)) {
+			all := lags[origin]
+			slices.Sort(all)
+			most := int(math.Ceil(wired*float64(len(arrivals)))) - 1
+			if len(all) <= most || all[most] >= least {
+				continue
+			}
+			if w.byChance(arrivals, origin, all[most]) <= wired/2 {
+				best, least = origin, all[most]
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		for _, i := range arrivals {
+			w.before(&w.arrivals[i], func(n int32) bool {
+				if w.origins[n] != best {
+					return true
+				}
+				w.tell(i, n)
+				return false
+			})
+		}
+	}
+}
+
+// latest returns how long before the end of a wait, or before a time that is so much earlier, the latest write of each origin was.
+func (w *wiring) latest(arrival int32, earlier int64) map[int32]int64 {
+	a := w.arrivals[arrival]
+	a.at -= earlier
+	lags := map[int32]int64{}
+	w.before(&a, func(n int32) bool {
+		if _, known := lags[w.origins[n]]; !known {
+			lags[w.origins[n]] = a.at - w.writes[n].at
+		}
+		return true
+	})
+	return lags
+}
+
+// byChance returns before which part of other times a write of that origin was as soon.
+func (w *wiring) byChance(arrivals []int32, origin int32, within int64) float64 {
+	n, all := 0, 0
+	for _, i := range arrivals {
+		for k := range int64(4) {
+			lag, known := w.latest(i, 3*reach+k*reach*5/3)[origin]
+			if all++; known && lag <= within {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(all)
 }
 
 // agrees reports whether a write may have ended a wait, by what is known of both.
@@ -266,7 +378,7 @@ func (c *connector) giver(at place) place {
 // under way it takes what comes to any of its kind, else it waits for its own answer.
 func (c *connector) deliver(from, to place) {
 	o := c.op(to)
-	if o.free {
+	if o.free && !c.once(to) {
 		c.join(from, to)
 		return
 	}
@@ -275,4 +387,20 @@ func (c *connector) deliver(from, to place) {
 	o.kind, o.arg = opWait, c.p.tokens
 	o.late = int32(min(int64(max(0, o.late))+lag, 1<<30))
 	c.p.tokens++
+}
+
+// once reports whether a goroutine waits for nothing else at that place, as one of a connection for a single request.
+func (c *connector) once(at place) bool {
+	l := &c.p.lists[at.list]
+	if !l.born {
+		return false
+	}
+	n, reader := 0, c.readers[c.op(at).site]
+	for k := range l.ops {
+		o := &l.ops[k]
+		if (o.kind == opOut && o.reason == waitNetwork || o.kind == opReceive && o.head) && c.readers[o.site] == reader {
+			n++
+		}
+	}
+	return n == 1
 }

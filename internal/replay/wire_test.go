@@ -10,7 +10,9 @@ import (
 // A caller records goroutines that call servers within the process by the network, without spans that tell so.
 type caller struct {
 	*Recorder
-	events []event
+	events   []event
+	backend  bool  // servers wait for another process, not for a timer
+	accepted int64 // goroutines so far, one for each connection
 }
 
 const (
@@ -19,7 +21,14 @@ const (
 	siteSend // writes
 	siteThink
 	siteWork
+	siteBackend
+	siteAccept
+	siteConnect
+	siteHand
 )
+
+// acceptor is the goroutine that accepts connections.
+const acceptor = 99
 
 func newCaller(clients, servers int64) *caller {
 	c := &caller{Recorder: NewRecorder(0, 16)}
@@ -29,6 +38,10 @@ func newCaller(clients, servers int64) *caller {
 		{{Func: "syscall.write"}, {Func: "internal/poll.(*FD).Write"}, {Func: "net.(*netFD).Write"}, {Func: "main.send"}},
 		{{Func: "time.Sleep"}, {Func: "main.think"}},
 		{{Func: "time.Sleep"}, {Func: "main.work"}},
+		{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*netFD).Read"}, {Func: "main.query"}, {Func: "main.serve"}},
+		{{Func: "internal/poll.(*FD).Accept"}, {Func: "net.(*netFD).accept"}, {Func: "main.listen"}},
+		{{Func: "syscall.connect"}, {Func: "syscall.Connect"}, {Func: "net.(*netFD).connect"}, {Func: "main.dial"}},
+		{{Func: "runtime.chanrecv1"}, {Func: "main.call"}},
 	} {
 		c.r.sites = append(c.r.sites, Site{frames})
 	}
@@ -38,6 +51,7 @@ func newCaller(clients, servers int64) *caller {
 	for g := range servers {
 		c.Waiting(0, serverOf(g))
 	}
+	c.Waiting(0, acceptor)
 	return c
 }
 
@@ -56,11 +70,20 @@ func (c *caller) waits(at, until, g int64, site, reason int32) {
 
 func (c *caller) goesOn(at, g int64) {
 	c.note(at, g, event{kind: evReady})
-	c.note(at+1000, g, event{kind: evStart, arg: int32(g % 16)})
+	c.starts(at+1000, g)
 }
 
-// call has a client call a server, which works for so long, and returns when the client has the answer.
-func (c *caller) call(at, client, server, work int64, external bool) int64 {
+func (c *caller) starts(at, g int64) { c.note(at, g, event{kind: evStart, arg: int32(g % 16)}) }
+
+// by adds an event that another goroutine brings about.
+func (c *caller) by(other, at, g int64, e event) {
+	c.note(at, g, e)
+	c.events[len(c.events)-1].by = c.waker(other)
+}
+
+// call has a client call a server, which works for so long, and returns when the client has the answer. It takes that from a
+// goroutine that reads it, if there is one.
+func (c *caller) call(at, client, reader, server, work int64, external bool) int64 {
 	const way = 15_000
 	region := c.regionOf(Region{Name: "call"})
 	begins := func(at, g int64, region int32) (end func(at int64)) {
@@ -77,16 +100,45 @@ func (c *caller) call(at, client, server, work int64, external bool) int64 {
 	if !external {
 		c.goesOn(came, server)
 		done := begins(came+2000, server, c.regionOf(Region{Name: "serve"}))
-		c.waits(came+3000, answer-2000, server, siteWork, waitTimer)
+		if c.backend {
+			c.waits(came+3000, answer-2000, server, siteBackend, waitNetwork)
+		} else {
+			c.waits(came+3000, answer-2000, server, siteWork, waitTimer)
+		}
 		done(answer - 500)
 		c.note(answer, server, event{kind: evSyscall, site: siteSend})
 		c.note(answer+2000, server, event{kind: evReturn, arg: int32(server % 16)})
 		c.note(answer+3000, server, event{kind: evWait, site: siteServe, arg: waitNetwork})
 	}
-	c.waits(at+5000, answer+way, client, siteCall, waitNetwork)
+	if reader == client {
+		c.waits(at+5000, answer+way, client, siteCall, waitNetwork)
+	} else {
+		c.note(at+5000, client, event{kind: evWait, site: siteHand, arg: waitOther})
+		c.goesOn(answer+way-4000, reader)
+		c.by(reader, answer+way, client, event{kind: evReady, site: siteHand})
+		c.starts(answer+way+1000, client)
+		c.note(answer+way+1000, reader, event{kind: evEnd})
+	}
 	end(answer + way + 2000)
 	c.note(answer+way+3000, client, event{kind: evVisit, ref: c.pointOf("done")})
 	return answer + way + 4000
+}
+
+// dial has a client open a connection, which a goroutine reads at each end from then on, and returns when both wait.
+func (c *caller) dial(at, client int64) (ready, reader, server int64) {
+	c.accepted++
+	reader, server = 100_000+c.accepted, 1000+c.accepted
+	c.note(at, client, event{kind: evSyscall, site: siteConnect})
+	c.note(at+2000, client, event{kind: evReturn, arg: int32(client % 16)})
+	c.goesOn(at+12_000, acceptor)
+	c.by(client, at+13_000, reader, event{kind: evCreate, site: siteConnect})
+	c.starts(at+14_000, reader)
+	c.note(at+15_000, reader, event{kind: evWait, site: siteCall, arg: waitNetwork})
+	c.by(acceptor, at+14_000, server, event{kind: evCreate, site: siteAccept})
+	c.note(at+16_000, acceptor, event{kind: evWait, site: siteAccept, arg: waitNetwork})
+	c.starts(at+17_000, server)
+	c.note(at+18_000, server, event{kind: evWait, site: siteServe, arg: waitNetwork})
+	return at + 20_000, reader, server
 }
 
 func (c *caller) recording(t *testing.T, end int64) *Recording {
@@ -107,15 +159,20 @@ func TestWire(t *testing.T) {
 		servers  int64 // 0 for those of another process
 		pooled   bool
 		external bool
+		backend  bool
+		dials    bool
 		want     float64
 	}{
-		"a connection each":   {servers: clients, want: 0.33},
-		"connections of all":  {servers: 6, pooled: true, want: 0.33},
-		"to another process":  {servers: clients, external: true, want: 0},
-		"some that are alone": {servers: clients + 2, want: 0.33},
+		"a connection each":                {servers: clients, want: 0.33},
+		"connections of all":               {servers: 6, pooled: true, want: 0.33},
+		"to another process":               {servers: clients, external: true, want: 0},
+		"some that are alone":              {servers: clients + 2, want: 0.33},
+		"servers that ask another process": {servers: clients, backend: true, want: 0.33},
+		"a connection for each request":    {servers: clients, dials: true, want: 0.33},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller(clients, tc.servers)
+			c.backend = tc.backend
 			const end = 400 * ms
 			random := uint64(1)
 			draw := func(n int64) int64 {
@@ -138,7 +195,14 @@ func TestWire(t *testing.T) {
 						server = (server + 1) % tc.servers
 					}
 				}
-				at := c.call(now[g], g, serverOf(server), 3*ms/2+draw(ms), tc.external)
+				ready, reader, by := now[g], g, serverOf(server)
+				if tc.dials {
+					ready, reader, by = c.dial(now[g], g)
+				}
+				at := c.call(ready, g, reader, by, 3*ms/2+draw(ms), tc.external)
+				if tc.dials {
+					c.note(at, by, event{kind: evEnd})
+				}
 				busy[server] = at
 				now[g] = at + ms/2 + draw(ms) + 2000
 				c.waits(at, now[g]-2000, g, siteThink, waitTimer)
