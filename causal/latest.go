@@ -97,8 +97,9 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 
 // Latest returns a profile that may be older than that of [Controller.Profile], so that it takes 5 ms at most however much
 // there is to compute: that is done on a goroutine of its own, with 5 % of one core on average. After [Controller.Shutdown] it
-// is not older. Metric readers use it: recordings are no more frequent for its calls, see [WithReplay]. The profile must not be changed.
+// is not older. Metric readers use it. The profile must not be changed.
 func (c *Controller) Latest() profile.Profile {
+	c.recorder.SawExport()
 	p, current := c.latest.get(c.version())
 	if current {
 		return p

@@ -72,24 +72,27 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// Recordings are more frequent while somebody looks. Metric readers, which collect for as long as the program runs, are nobody.
-func TestLatestIsNoLook(t *testing.T) {
+// Nobody waits for the first numbers where metric readers collect, so their recordings are a minute apart.
+func TestRecordingsForExports(t *testing.T) {
 	c, _ := recording(t, WithReplay())
 	if err := c.Record(t.Context(), MinWindow); err != nil {
 		t.Fatal(err)
 	}
-	c.Latest()
 	_, span := newProvider(t, c).Tracer("").Start(t.Context(), "op")
 	span.End()
 	next := func() time.Duration { return time.Until(c.Status().Recording.Next) }
-	if !testutil.Eventually(func() bool { return next() > 0 }) {
-		t.Fatal("no recording is due")
+	if !testutil.Eventually(func() bool { return next() > time.Minute }) {
+		t.Errorf("without a reader: the next recording in %v, want it 5 minutes after the last", next())
 	}
-	if got := next(); got < time.Minute {
-		t.Errorf("read by a metric reader: the next recording in %v, want 5 minutes after the last", got)
+	c.Latest()
+	if !testutil.Eventually(func() bool { return next() <= time.Minute }) {
+		t.Errorf("read by a metric reader: the next recording in %v, want it a minute after the last", next())
+	}
+	if got := next(); got < 30*time.Second {
+		t.Errorf("read by a metric reader: the next recording in %v, want it a minute after the last", got)
 	}
 	c.Profile()
-	if !testutil.Eventually(func() bool { return next() < time.Minute }) {
+	if !testutil.Eventually(func() bool { return next() < 10*time.Second }) {
 		t.Errorf("looked at: the next recording in %v, want it at once", next())
 	}
 }

@@ -23,9 +23,9 @@ const (
 // Nothing is delayed, and between recordings it costs one atomic load for each span.
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
-// there is interest, that is within 5 minutes of a call of [Controller.Profile], and else 5 minutes after. A
+// there is interest, that is within 5 minutes of a call of [Controller.Profile] or [Controller.Latest], and else 5 minutes after. A
 // recording takes 3 s, or less where that would be more than 8 MiB. Since numbers take five, the first five
-// take 1.5 s and come one after the other if there is interest, and up to five more if in fewer than five the simulation
+// take 1.5 s and come one after the other within 5 minutes of a call of Profile, and up to five more if in fewer than five the simulation
 // of nothing changed meets what was recorded within 3 %. Analyses take at most 5 % of one core
 // on average, or recordings are rarer. There is none without spans, among
 // more than 20,000 goroutines, within an hour of one that stopped the world for more than 5 ms, with less than 180 MiB of

@@ -44,6 +44,7 @@ type Recorder struct {
 	// its own accord.
 	idle    atomic.Bool
 	looked  atomic.Int64  // when the profile was last read, in Unix ns
+	exports atomic.Int64  // when it was last exported
 	changed chan struct{} // wakes Run
 
 	turn chan struct{} // held while a window is recorded and analysed
@@ -109,9 +110,14 @@ func (r *Recorder) SawSpan() {
 	}
 }
 
-// SawLook is called when the profile has been read.
-func (r *Recorder) SawLook() {
-	if before := r.looked.Swap(time.Now().UnixNano()); !recent(before) {
+// SawLook is called when somebody has read the profile.
+func (r *Recorder) SawLook() { r.saw(&r.looked) }
+
+// SawExport is called when the profile has been exported.
+func (r *Recorder) SawExport() { r.saw(&r.exports) }
+
+func (r *Recorder) saw(interest *atomic.Int64) {
+	if before := interest.Swap(time.Now().UnixNano()); !recent(before) {
 		r.wake()
 	}
 }
@@ -155,7 +161,7 @@ func (r *Recorder) next() time.Time {
 	case r.last.IsZero():
 	case r.hurries():
 		next = r.over.Add(firstEvery)
-	case recent(r.looked.Load()):
+	case recent(r.looked.Load()) || recent(r.exports.Load()):
 		next = latest(r.last.Add(often), r.notBefore)
 	default:
 		next = latest(r.last.Add(rarely), r.notBefore)
