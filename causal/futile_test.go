@@ -90,7 +90,10 @@ func TestWaitsThatNothingTellsOfWithhold(t *testing.T) {
 			}
 			const why = withheldcode.UnknownWaits
 			var p profile.Profile
-			for until := time.Now().Add(20 * time.Second); p.Experiments < 8 && c.Status().State == StateRunning && time.Now().Before(until); time.Sleep(20 * ms) {
+			tells := func() bool { // a program that gets few processors has few spans in an experiment
+				return p.Experiments >= 8 && len(p.Curves) == 1 && !slices.ContainsFunc(p.Curves[0].Effects, func(e profile.Effect) bool { return e.Withheld.Code == withheldcode.FewSpans })
+			}
+			for until := time.Now().Add(20 * time.Second); !tells() && c.Status().State == StateRunning && time.Now().Before(until); time.Sleep(20 * ms) {
 				p = c.Profile()
 			}
 			if tt.ends {
