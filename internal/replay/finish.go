@@ -39,6 +39,7 @@ func (b *builder) finish() {
 		rec.restsAt(g)
 		b.p.lists[g].drop(func(o *op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
+	b.p.errands = b.findErrands()
 	rec.each(b.p.parents, b.p.pair, b.p.connect, b.p.match, b.p.timetables, func() { b.p.recorded() })
 }
 
@@ -52,7 +53,7 @@ func (p *program) settle(infer bool) {
 		p.rec.each(p.gather, p.infer)
 	}
 	p.rec.each(p.serve, p.reply, p.arrive, p.close, p.settleChoices, p.settleStores,
-		func() { p.patience = p.longestGap() }, p.attribute)
+		func() { p.patience = p.longestGap() }, p.attribute, p.runErrands)
 	for i := range p.lists {
 		p.ops += len(p.lists[i].ops)
 	}

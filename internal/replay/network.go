@@ -46,6 +46,7 @@ func (p *program) connect() {
 		}
 	}
 	c.wire()
+	c.calls()
 	c.apply()
 	for l := range p.lists {
 		for k := range p.lists[l].ops {

@@ -97,7 +97,7 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 		s.request(o.segment)
 		if o.d > 0 {
 			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
-			s.at(o.d, happenSent, int32(len(s.deliveries)-1))
+			s.at(s.scaled(o.d, o.set), happenSent, int32(len(s.deliveries)-1))
 			break
 		}
 		done = s.send(b, o.segment, proc)

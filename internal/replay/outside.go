@@ -62,6 +62,7 @@ const (
 	ofRuntime        // a goroutine of the runtime waits, or one that the garbage collector holds up
 	trySender        // something is sent to a channel where there is room, or may be
 	teller           // a channel is closed, or a condition is signalled
+	admission        // a lock is waited for, or room in a channel
 	frameClasses
 )
 
@@ -80,6 +81,8 @@ func classify(s Site) (is [frameClasses]bool) {
 			is[trySender] = true
 		case i < 3 && (f.Func == "runtime.closechan" || strings.HasPrefix(f.Func, "sync.(*Cond).")):
 			is[teller] = true
+		case i < 3 && (strings.HasPrefix(f.Func, "runtime.chansend") || strings.HasPrefix(f.Func, "sync.(*Mutex).") || strings.HasPrefix(f.Func, "sync.(*RWMutex).") || strings.HasPrefix(f.Func, "internal/sync.(*Mutex).")):
+			is[admission] = true
 		case strings.HasPrefix(f.Func, "internal/poll."):
 			is[pollWaker] = true
 		case strings.HasPrefix(f.Func, "net.(*netFD).Write"), strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers"), f.Func == "net.sendFile", f.Func == "syscall.Connect":

@@ -398,7 +398,7 @@ func (p *program) busiest(n int, only func(Region) bool) []int32 {
 	own := make([]int64, len(p.rec.regions))
 	for i := range p.lists {
 		for k := range p.lists[i].ops {
-			if o := &p.lists[i].ops[k]; o.kind == opRun || o.kind == opOut {
+			if o := &p.lists[i].ops[k]; o.kind == opRun || o.kind == opOut || o.kind == opSend {
 				for _, r := range p.sets[o.set] {
 					own[r] += o.d
 				}

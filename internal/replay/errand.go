@@ -1,0 +1,171 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Work by goroutines that have no spans is a span's where a goroutine in the span waits for it: where a pool's workers, or goroutines that
+// the span has started, do what it is for. A region that is faster has that done faster, too. What is only handed over, such as a
+// line to be logged, is not the span's.
+
+// An errand is what a goroutine without spans did from one time to another for the spans of a set.
+type errand struct {
+	from, to int64
+	set      uint16
+}
+
+// An errander follows goroutines through the events, for errands.
+type errander struct {
+	b       *builder
+	g       []helper
+	owner   []int32 // of spans: the goroutine, -1 while they are not open
+	opened  []int64 // spans
+	closed  []int64
+	errands [][]errand // by goroutine
+	later   []pending
+}
+
+// A helper is a goroutine, with spans or without.
+type helper struct {
+	spanned bool
+	open    []int32 // spans: its own, or those that it may be at work for
+	since   int64   // when it began with that
+	begun   int64   // when it began to wait for another goroutine, 0 if it does not
+	waits   []awaiting
+}
+
+// An awaiting is the time of a wait.
+type awaiting struct{ from, to int64 }
+
+// A pending errand is one if the goroutine that the spans are of has waited for it.
+type pending struct {
+	g        int32
+	from, to int64
+	spans    []int32
+}
+
+// findErrands finds the errands of all goroutines.
+func (b *builder) findErrands() [][]errand {
+	rec := b.p.rec
+	x := errander{
+		b: b, g: make([]helper, rec.count), owner: slices.Repeat([]int32{-1}, len(rec.spans)), opened: make([]int64, len(rec.spans)),
+		closed: slices.Repeat([]int64{math.MaxInt64}, len(rec.spans)), errands: make([][]errand, rec.count),
+	}
+	for i := range rec.events {
+		switch e := &rec.events[i]; e.kind {
+		case evOpen:
+			x.g[e.g].spanned = true
+		case evClose:
+			x.closed[e.ref] = e.at
+		}
+	}
+	of := make([]int32, len(rec.spans))
+	for i := range rec.events {
+		rec.restsAt(i)
+		if e := &rec.events[i]; e.kind == evOpen {
+			of[e.ref] = e.g
+		}
+		x.event(&rec.events[i])
+	}
+	for _, p := range x.later {
+		p.spans = slices.DeleteFunc(p.spans, func(s int32) bool { return !x.waited(of[s], p.to, x.closed[s]) })
+		x.add(p.g, p.from, p.to, p.spans)
+	}
+	for g := range x.errands {
+		slices.SortStableFunc(x.errands[g], func(a, b errand) int { return cmp.Compare(a.from, b.from) })
+	}
+	return x.errands
+}
+
+func (x *errander) event(e *event) {
+	g := &x.g[e.g]
+	switch e.kind {
+	case evOpen:
+		x.owner[e.ref], x.opened[e.ref] = e.g, e.at
+		g.open = append(g.open, e.ref)
+	case evClose:
+		if of := x.owner[e.ref]; of >= 0 {
+			x.g[of].open = slices.DeleteFunc(x.g[of].open, func(s int32) bool { return s == e.ref })
+		}
+	case evCreate:
+		if e.by >= 0 {
+			x.sets(g, e.by, e.at)
+		}
+	case evWait:
+		if e.arg != waitTimer && e.arg != waitNetwork && !x.b.has(e.site, ofRuntime) && !x.b.has(e.site, admission) {
+			g.begun = e.at
+			x.over(e)
+		}
+	case evEnd:
+		x.over(e)
+	case evReady:
+		if g.begun > 0 && e.by >= 0 && !x.b.has(e.site, ofRuntime) {
+			x.released(g, e)
+		}
+		if g.begun > 0 && g.spanned {
+			g.waits = append(g.waits, awaiting{g.begun, e.at})
+		}
+		g.begun = 0
+	}
+}
+
+// sets has a goroutine without spans be at work for the spans of another one.
+func (x *errander) sets(g *helper, by int32, at int64) {
+	if g.spanned {
+		return
+	}
+	g.since, g.open = at, slices.DeleteFunc(slices.Clone(x.g[by].open), func(s int32) bool { return x.closed[s] < at })
+}
+
+// over ends what a goroutine without spans did, for spans that are still open.
+func (x *errander) over(e *event) {
+	g := &x.g[e.g]
+	if g.spanned {
+		return
+	}
+	if spans := slices.DeleteFunc(g.open, func(s int32) bool { return x.closed[s] < e.at }); len(spans) > 0 {
+		x.later = append(x.later, pending{e.g, g.since, e.at, slices.Clone(spans)})
+	}
+	g.open, g.since = nil, e.at
+}
+
+// released deals with a goroutine that goes on after a wait for another one: it has a result, or something to do.
+func (x *errander) released(g *helper, e *event) {
+	by := &x.g[e.by]
+	if !by.spanned && len(g.open) > 0 {
+		x.add(e.by, by.since, e.at, slices.DeleteFunc(slices.Clone(g.open), func(s int32) bool { return x.opened[s] > by.since }))
+		by.open, by.since = nil, e.at
+		return
+	}
+	x.sets(g, e.by, e.at)
+}
+
+func (x *errander) add(g int32, from, to int64, spans []int32) {
+	if len(spans) > 0 {
+		x.errands[g] = append(x.errands[g], errand{from, to, x.b.setFor(spans)})
+	}
+}
+
+// waited reports whether a goroutine waited for another one after a time, and began to before another time.
+func (x *errander) waited(g int32, after, before int64) bool {
+	n, _ := slices.BinarySearchFunc(x.g[g].waits, after, func(w awaiting, at int64) int { return cmp.Compare(w.to, at) })
+	return n < len(x.g[g].waits) && x.g[g].waits[n].from < before
+}
+
+// runErrands gives what is done on errands to the regions that it is done for.
+func (p *program) runErrands() {
+	for l, errands := range p.errands {
+		for k := range p.lists[l].ops {
+			o := &p.lists[l].ops[k]
+			if o.set != 0 || o.kind != opRun && (o.kind != opOut || o.reason != waitTimer && o.reason != waitNetwork) {
+				continue
+			}
+			n, _ := slices.BinarySearchFunc(errands, o.at, func(e errand, at int64) int { return cmp.Compare(e.to, at) })
+			if n < len(errands) && errands[n].from < o.at {
+				o.set = errands[n].set
+			}
+		}
+	}
+}
