@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/clock"
+)
+
+// helpers are programs in which goroutines without spans have a part.
+func helpers() []workload {
+	return []workload{
+		{
+			name: "pooled", about: "6 clients, 3 ms each, and a query of 3 ms by one of two workers that have no spans", class: contended,
+			regions: []string{"query", "think"}, run: pooled, varies: true,
+		},
+		{
+			name: "started", about: "6 clients, 3 ms each, and a goroutine for each query: 1.5 ms under a lock", class: contended,
+			regions: []string{"query", "think"}, run: startedQueries, varies: true,
+		},
+		{
+			name: "loopback", about: "6 clients of an HTTP server in the process, a connection for each request: 4 ms, and 2 ms under a lock", class: contended,
+			regions: []string{"load", "shared"}, run: loopback, varies: true, long: true,
+		},
+	}
+}
+
+// wait waits for d, unless that region is made faster, without a span.
+func (p *program) wait(region string, d time.Duration) {
+	took, always := time.Duration(p.share(region, float64(d))), func() bool { return true }
+	began := clock.Now()
+	clock.Sleep(began, took-late, always)
+	clock.Spin(began, took, always)
+}
+
+// pooled has two workers answer the queries of 6 clients.
+func pooled(ctx context.Context, p *program) {
+	type job struct {
+		d      time.Duration
+		answer channel[int]
+	}
+	jobs := newChannel[job](p.types, 8)
+	var workers sync.WaitGroup
+	for i := range 2 {
+		workers.Go(func() {
+			for j, ok := jobs.Receive(); ok; j, ok = jobs.Receive() {
+				p.wait("query", j.d)
+				j.answer.Send(i)
+			}
+		})
+	}
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			p.io(ctx, "think", length.of(3*ms))
+			_, query := p.tracer.Start(ctx, "query")
+			j := job{length.of(3 * ms), newChannel[int](p.types, 1)}
+			jobs.Send(j)
+			j.answer.Receive()
+			query.End()
+			p.progress(ctx)
+		}
+	})
+	jobs.Close()
+	workers.Wait()
+}
+
+// startedQueries has each query be done by a goroutine of its own, one at a time.
+func startedQueries(ctx context.Context, p *program) {
+	lock := p.mutex()
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			p.io(ctx, "think", length.of(3*ms))
+			_, query := p.tracer.Start(ctx, "query")
+			d, all := length.of(1500*us), p.waitGroup()
+			all.Go(func() {
+				lock.Lock()
+				p.wait("query", d)
+				lock.Unlock()
+			})
+			all.Wait()
+			query.End()
+			p.progress(ctx)
+		}
+	})
+}
+
+// loopback has clients open a connection to a server in the same process for each request, without spans.
+func loopback(ctx context.Context, p *program) {
+	lock := p.mutex()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in, request := p.tracer.Start(r.Context(), "GET /")
+		p.io(in, "load", 4*ms)
+		lock.Lock()
+		p.io(in, "shared", 2*ms)
+		lock.Unlock()
+		request.End()
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer server.Close()
+	client := server.Client()
+	client.Transport.(*http.Transport).DisableKeepAlives = true
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			if err := get(ctx, client, server.URL); err != nil {
+				if ctx.Err() == nil {
+					p.fail(err)
+				}
+				return
+			}
+			p.progress(ctx)
+			time.Sleep(length.of(3 * ms))
+		}
+	})
+}
+
+// get sends a request and reads the answer.
+func get(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close())
+}
