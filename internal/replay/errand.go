@@ -61,16 +61,12 @@ func (b *builder) findErrands() [][]errand {
 			x.closed[e.ref] = e.at
 		}
 	}
-	of := make([]int32, len(rec.spans))
 	for i := range rec.events {
 		rec.restsAt(i)
-		if e := &rec.events[i]; e.kind == evOpen {
-			of[e.ref] = e.g
-		}
 		x.event(&rec.events[i])
 	}
 	for _, p := range x.later {
-		p.spans = slices.DeleteFunc(p.spans, func(s int32) bool { return !x.waited(of[s], p.to, x.closed[s]) })
+		p.spans = slices.DeleteFunc(p.spans, func(s int32) bool { return !x.waited(x.owner[s], p.to, x.closed[s]) })
 		x.add(p.g, p.from, p.to, p.spans)
 	}
 	for g := range x.errands {
