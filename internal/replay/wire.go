@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -26,8 +25,6 @@ const (
 	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
 	handed = 200_000
 )
-
-var zzDebug bool
 
 // A transfer is a write, or the end of a wait for the network.
 type transfer struct {
@@ -55,26 +52,6 @@ func (c *connector) wire() {
 	w.exchanges()
 	w.kin()
 	told, all := w.told()
-	if zzDebug {
-		type key struct{ site int32 }
-		n, tt := map[key]int{}, map[key]int{}
-		for i := range w.arrivals {
-			k := key{w.c.op(w.arrivals[i].place).site}
-			n[k]++
-			if w.arrivals[i].other >= 0 {
-				tt[k]++
-			}
-		}
-		for k := range n {
-			fmt.Println("site", k.site, "told", tt[k], "of", n[k])
-			fr := w.c.p.rec.sites[k.site].Frames
-			for _, f := range fr {
-				fmt.Print("   ", f.Func)
-			}
-			fmt.Println()
-		}
-		fmt.Println("writes", len(w.writes))
-	}
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
 		if k := w.kinds[i]; a.other >= 0 && all[k] >= leastArrivals && float64(told[k]) >= wired*float64(all[k]) {
