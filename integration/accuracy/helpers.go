@@ -27,6 +27,10 @@ func helpers() []workload {
 			name: "loopback", about: "6 clients of an HTTP server in the process, a connection for each request: 4 ms, and 2 ms under a lock", class: contended,
 			regions: []string{"load", "shared"}, run: loopback, varies: true, long: true,
 		},
+		{
+			name: "backend", about: "6 clients, 3 ms each, and a query by HTTP of a server in the process without spans: 1.5 ms under a lock", class: contended,
+			regions: []string{"query", "think"}, run: backend, varies: true, long: true,
+		},
 	}
 }
 
@@ -114,6 +118,35 @@ func loopback(ctx context.Context, p *program) {
 			}
 			p.progress(ctx)
 			time.Sleep(length.of(3 * ms))
+		}
+	})
+}
+
+// backend has clients query a server in the same process that has no spans, over connections that are kept.
+func backend(ctx context.Context, p *program) {
+	lock := p.mutex()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		lock.Lock()
+		p.wait("query", 1500*us)
+		lock.Unlock()
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer server.Close()
+	client := server.Client()
+	client.Transport.(*http.Transport).MaxIdleConnsPerHost = 6
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			p.io(ctx, "think", length.of(3*ms))
+			_, query := p.tracer.Start(ctx, "query")
+			err := get(ctx, client, server.URL)
+			query.End()
+			if err != nil {
+				if ctx.Err() == nil {
+					p.fail(err)
+				}
+				return
+			}
+			p.progress(ctx)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Work by goroutines that have no spans is a span's where a goroutine in the span waits for it: where a pool's workers, or goroutines that
-// the span has started, do what it is for. A region that is faster has that done faster, too. What is only handed over, such as a
-// line to be logged, is not the span's.
+// the span has started, do what it is for, or a server within the process that has no spans. A region that is faster has that done
+// faster, too. What is only handed over, such as a line to be logged, is not the span's.
 
 // An errand is what a goroutine without spans did from one time to another for the spans of a set.
 type errand struct {
@@ -25,6 +25,15 @@ type errander struct {
 	closed  []int64
 	errands [][]errand // by goroutine
 	later   []pending
+	sent    [][]*letter // by goroutine: what it writes, in order of time
+	came    [][]*letter // by goroutine: what it reads, in order of time
+}
+
+// A letter is what one goroutine writes to a connection and another one waits for.
+type letter struct {
+	from, to    int32
+	written, at int64   // when it has come
+	spans       []int32 // that were open when it was written
 }
 
 // A helper is a goroutine, with spans or without.
@@ -33,6 +42,7 @@ type helper struct {
 	open    []int32 // spans: its own, or those that it may be at work for
 	since   int64   // when it began with that
 	begun   int64   // when it began to wait for another goroutine, 0 if it does not
+	reading int64   // when it began to wait for the network
 	waits   []awaiting
 }
 
@@ -52,6 +62,14 @@ func (b *builder) findErrands() [][]errand {
 	x := errander{
 		b: b, g: make([]helper, rec.count), owner: slices.Repeat([]int32{-1}, len(rec.spans)), opened: make([]int64, len(rec.spans)),
 		closed: slices.Repeat([]int64{math.MaxInt64}, len(rec.spans)), errands: make([][]errand, rec.count),
+		sent: make([][]*letter, rec.count), came: make([][]*letter, rec.count),
+	}
+	for i := range b.p.letters {
+		l := &b.p.letters[i]
+		x.sent[l.from], x.came[l.to] = append(x.sent[l.from], l), append(x.came[l.to], l)
+	}
+	for _, all := range x.sent {
+		slices.SortStableFunc(all, func(a, b *letter) int { return cmp.Compare(a.written, b.written) })
 	}
 	for i := range rec.events {
 		switch e := &rec.events[i]; e.kind {
@@ -72,6 +90,7 @@ func (b *builder) findErrands() [][]errand {
 	for g := range x.errands {
 		slices.SortStableFunc(x.errands[g], func(a, b errand) int { return cmp.Compare(a.from, b.from) })
 	}
+	b.p.letters = nil
 	return x.errands
 }
 
@@ -89,7 +108,10 @@ func (x *errander) event(e *event) {
 		if e.by >= 0 {
 			x.sets(g, e.by, e.at)
 		}
+	case evSyscall:
+		x.writes(g, e)
 	case evWait:
+		g.reading = e.at
 		if e.arg != waitTimer && e.arg != waitNetwork && !x.b.has(e.site, ofRuntime) && !x.b.has(e.site, admission) {
 			g.begun = e.at
 			x.over(e)
@@ -97,6 +119,9 @@ func (x *errander) event(e *event) {
 	case evEnd:
 		x.over(e)
 	case evReady:
+		if l := at(&x.came[e.g], e.at, func(l *letter) int64 { return l.at }); l != nil {
+			x.reads(g, l)
+		}
 		if g.begun > 0 && e.by >= 0 && !x.b.has(e.site, ofRuntime) {
 			x.released(g, e)
 		}
@@ -109,10 +134,48 @@ func (x *errander) event(e *event) {
 
 // sets has a goroutine without spans be at work for the spans of another one.
 func (x *errander) sets(g *helper, by int32, at int64) {
-	if g.spanned {
+	if !g.spanned {
+		g.since, g.open = at, x.open(&x.g[by], at)
+	}
+}
+
+// open returns the spans of a goroutine that are still open at a time.
+func (x *errander) open(g *helper, at int64) []int32 {
+	return slices.DeleteFunc(slices.Clone(g.open), func(s int32) bool { return x.closed[s] < at })
+}
+
+// writes deals with a goroutine that may write a letter: a request, or the answer to one, with which a server has done its errand.
+func (x *errander) writes(g *helper, e *event) {
+	l := at(&x.sent[e.g], e.at, func(l *letter) int64 { return l.written })
+	if l == nil {
 		return
 	}
-	g.since, g.open = at, slices.DeleteFunc(slices.Clone(x.g[by].open), func(s int32) bool { return x.closed[s] < at })
+	l.spans = x.open(g, e.at)
+	if !g.spanned && len(l.spans) > 0 {
+		x.later = append(x.later, pending{e.g, g.since, e.at, l.spans})
+		g.since = e.at
+	}
+}
+
+// reads deals with a goroutine that has a letter.
+func (x *errander) reads(g *helper, l *letter) {
+	if g.spanned {
+		g.waits = append(g.waits, awaiting{g.reading, l.at})
+		return
+	}
+	g.since, g.open = l.at, slices.DeleteFunc(slices.Clone(l.spans), func(s int32) bool { return x.closed[s] < l.at })
+}
+
+// at takes the letter of a time out of those of a goroutine, and those before; nil if there is none.
+func at(letters *[]*letter, at int64, of func(*letter) int64) *letter {
+	for len(*letters) > 0 && of((*letters)[0]) <= at {
+		l := (*letters)[0]
+		*letters = (*letters)[1:]
+		if of(l) == at {
+			return l
+		}
+	}
+	return nil
 }
 
 // over ends what a goroutine without spans did, for spans that are still open.
@@ -121,8 +184,8 @@ func (x *errander) over(e *event) {
 	if g.spanned {
 		return
 	}
-	if spans := slices.DeleteFunc(g.open, func(s int32) bool { return x.closed[s] < e.at }); len(spans) > 0 {
-		x.later = append(x.later, pending{e.g, g.since, e.at, slices.Clone(spans)})
+	if spans := x.open(g, e.at); len(spans) > 0 {
+		x.later = append(x.later, pending{e.g, g.since, e.at, spans})
 	}
 	g.open, g.since = nil, e.at
 }

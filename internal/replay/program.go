@@ -189,6 +189,7 @@ type program struct {
 	statements []statement
 	cases      map[int32]bool // channels that select statements receive from
 	errands    [][]errand     // by list
+	letters    []letter       // in order of arrival
 	told       [][]int32      // by select statement: the channels in its marks
 	stations   []station      // that serve more than one channel; the first one is none
 	// preferences are those among channels that one select statement receives from.

@@ -55,7 +55,9 @@ func (c *connector) wire() {
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
 		if k := w.kinds[i]; a.other >= 0 && all[k] >= leastArrivals && float64(told[k]) >= wired*float64(all[k]) {
-			c.deliver(c.giver(w.writes[a.other].place), a.place)
+			by := &w.writes[a.other]
+			c.p.letters = append(c.p.letters, letter{from: by.list, to: a.list, written: by.at, at: a.at})
+			c.deliver(c.giver(by.place), a.place)
 		}
 	}
 }

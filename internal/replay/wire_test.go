@@ -12,6 +12,7 @@ type caller struct {
 	*Recorder
 	events   []event
 	backend  bool  // servers wait for another process, not for a timer
+	bare     bool  // servers have no spans
 	accepted int64 // goroutines so far, one for each connection
 }
 
@@ -104,7 +105,10 @@ func (c *caller) call(at, client, reader, server, work int64, external bool) int
 	answer := came + 5000 + work
 	if !external {
 		c.goesOn(came, server)
-		done := begins(came+2000, server, c.regionOf(Region{Name: "serve"}))
+		done := func(int64) {}
+		if !c.bare {
+			done = begins(came+2000, server, c.regionOf(Region{Name: "serve"}))
+		}
 		if c.backend {
 			c.waits(came+3000, answer-2000, server, siteBackend, waitNetwork)
 		} else {
@@ -169,22 +173,27 @@ func TestWire(t *testing.T) {
 		pooled   bool
 		external bool
 		backend  bool
+		bare     bool
 		dials    bool
 		reader   bool // another goroutine reads the connection
 		want     float64
 	}{
-		"a connection each":                {servers: clients, want: 0.33},
-		"connections of all":               {servers: 6, pooled: true, want: 0.33},
-		"to another process":               {servers: clients, external: true, want: 0},
-		"some that are alone":              {servers: clients + 2, want: 0.33},
-		"servers that ask another process": {servers: clients, backend: true, want: 0.33},
-		"a connection for each request":    {servers: clients, dials: true, want: 0.33},
-		"by way of a reader":               {servers: clients, reader: true, want: 0.33},
-		"to another process by way of one": {servers: clients, reader: true, external: true, want: 0.33},
+		"a connection each":                 {servers: clients, want: 0.33},
+		"connections of all":                {servers: 6, pooled: true, want: 0.33},
+		"to another process":                {servers: clients, external: true, want: 0},
+		"some that are alone":               {servers: clients + 2, want: 0.33},
+		"servers that ask another process":  {servers: clients, backend: true, want: 0.33},
+		"a connection for each request":     {servers: clients, dials: true, want: 0.33},
+		"servers without spans":             {servers: clients, bare: true, want: 0.33},
+		"pooled servers without spans":      {servers: 6, pooled: true, bare: true, want: 0.33},
+		"without spans, a connection each":  {servers: clients, bare: true, dials: true, want: 0.33},
+		"without spans, by way of a reader": {servers: clients, bare: true, reader: true, want: 0.33},
+		"by way of a reader":                {servers: clients, reader: true, want: 0.33},
+		"to another process by way of one":  {servers: clients, reader: true, external: true, want: 0.33},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller(clients, tc.servers)
-			c.backend = tc.backend
+			c.backend, c.bare = tc.backend, tc.bare
 			const end = 400 * ms
 			random := uint64(1)
 			draw := func(n int64) int64 {
@@ -238,7 +247,7 @@ func TestWire(t *testing.T) {
 				return
 			}
 			faster := Region{Name: "serve"}
-			if tc.external {
+			if tc.external || tc.bare {
 				faster.Name = "call"
 			}
 			a, b := rec.Predict("done", Speedup{faster, 0.5})
