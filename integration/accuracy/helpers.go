@@ -31,6 +31,10 @@ func helpers() []workload {
 			name: "backend", about: "6 clients, 3 ms each, and a query by HTTP of a server in the process without spans: 1.5 ms under a lock", class: contended,
 			regions: []string{"query", "think"}, run: backend, varies: true, long: true,
 		},
+		{
+			name: "parts", about: "4 clients, 3 ms each, and a query of four parts of 1 ms by three workers that have no spans", class: contended,
+			regions: []string{"query", "think"}, run: queryParts, varies: true,
+		},
 	}
 }
 
@@ -70,6 +74,40 @@ func pooled(ctx context.Context, p *program) {
 		}
 	})
 	jobs.Close()
+	workers.Wait()
+}
+
+// queryParts has three workers do parts of the queries of 4 clients.
+func queryParts(ctx context.Context, p *program) {
+	type part struct {
+		d   time.Duration
+		all waitGroup
+	}
+	parts := newChannel[part](p.types, 64)
+	var workers sync.WaitGroup
+	for range 3 {
+		workers.Go(func() {
+			for x, ok := parts.Receive(); ok; x, ok = parts.Receive() {
+				p.wait("query", x.d)
+				x.all.Done()
+			}
+		})
+	}
+	each(4, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			p.io(ctx, "think", length.of(3*ms))
+			_, query := p.tracer.Start(ctx, "query")
+			all := p.waitGroup()
+			for range 4 {
+				all.Add(1)
+				parts.Send(part{length.of(ms), all})
+			}
+			all.Wait()
+			query.End()
+			p.progress(ctx)
+		}
+	})
+	parts.Close()
 	workers.Wait()
 }
 

@@ -27,6 +27,8 @@ type rwLocker interface {
 
 // A waitGroup is what a sync.WaitGroup and a causal.WaitGroup have in common.
 type waitGroup interface {
+	Add(int)
+	Done()
 	Go(func())
 	Wait()
 }

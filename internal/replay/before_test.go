@@ -1,10 +1,14 @@
 package replay
 
 import (
+	"math"
 	"testing"
 )
 
 const ms = 1_000_000
+
+// isNear reports whether a figure is within a distance of another one; NaN never is.
+func isNear(got, want, within float64) bool { return math.Abs(got-want) <= within }
 
 // recorded ends a recording at a time.
 func recorded(t testing.TB, b *Recorder, at int64) *Recording {

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"math"
 	"testing"
 )
 
@@ -127,7 +126,7 @@ func TestAnElementBeforeTheTimerIsTaken(t *testing.T) {
 	}
 	got, base, half := faster(t, a.recording(t))
 	// Recorded: 4 ms and 12 ms. With half the work: 2.5 ms and 5.5 ms; with the recorded branches 2.5 ms and 10 ms.
-	if want := 1 - 8.0/16; math.Abs(got-want) > 0.02 {
+	if want := 1 - 8.0/16; !isNear(got, want, 0.02) {
 		t.Errorf("twice as fast a server: %.3f less time between visits, want %.3f", got, want)
 	}
 	if x := half.straying(&base); x != 0 {

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"math"
 	"testing"
 )
 
@@ -63,7 +62,7 @@ func TestConfine(t *testing.T) {
 				t.Errorf("nothing changed misses the recording by %.1f %%", 100*missed)
 			}
 			c := simulate(p, change{factors: map[int32]float64{0: 0.25}}, d)
-			if got := 1 - period(c.visits[0], d)/period(base.visits[0], d); math.Abs(got-tc.want) > 0.03 {
+			if got := 1 - period(c.visits[0], d)/period(base.visits[0], d); !isNear(got, tc.want, 0.03) {
 				t.Errorf("%s in a quarter of the time: %.3f less between visits of %s, want %.3f", rec.regions[0], got, p.points[0].name, tc.want)
 			}
 		})

@@ -25,11 +25,11 @@ type errander struct {
 	closed  []int64
 	errands [][]errand // by goroutine
 	later   []pending
-	sent    [][]*letter // by goroutine: what it writes, in order of time
-	came    [][]*letter // by goroutine: what it reads, in order of time
+	sent    []*letter // in order of time
+	came    []*letter // in order of time
 }
 
-// A letter is what one goroutine writes to a connection and another one waits for.
+// A letter is what one goroutine gives to another one, by a connection or a channel.
 type letter struct {
 	from, to    int32
 	written, at int64   // when it has come
@@ -42,7 +42,7 @@ type helper struct {
 	open    []int32 // spans: its own, or those that it may be at work for
 	since   int64   // when it began with that
 	begun   int64   // when it began to wait for another goroutine, 0 if it does not
-	reading int64   // when it began to wait for the network
+	parked  int64   // when it last began to wait
 	waits   []awaiting
 }
 
@@ -62,15 +62,12 @@ func (b *builder) findErrands() [][]errand {
 	x := errander{
 		b: b, g: make([]helper, rec.count), owner: slices.Repeat([]int32{-1}, len(rec.spans)), opened: make([]int64, len(rec.spans)),
 		closed: slices.Repeat([]int64{math.MaxInt64}, len(rec.spans)), errands: make([][]errand, rec.count),
-		sent: make([][]*letter, rec.count), came: make([][]*letter, rec.count),
 	}
 	for i := range b.p.letters {
-		l := &b.p.letters[i]
-		x.sent[l.from], x.came[l.to] = append(x.sent[l.from], l), append(x.came[l.to], l)
+		x.sent, x.came = append(x.sent, &b.p.letters[i]), append(x.came, &b.p.letters[i])
 	}
-	for _, all := range x.sent {
-		slices.SortStableFunc(all, func(a, b *letter) int { return cmp.Compare(a.written, b.written) })
-	}
+	slices.SortStableFunc(x.sent, func(a, b *letter) int { return cmp.Compare(a.written, b.written) })
+	slices.SortStableFunc(x.came, func(a, b *letter) int { return cmp.Compare(a.at, b.at) })
 	for i := range rec.events {
 		switch e := &rec.events[i]; e.kind {
 		case evOpen:
@@ -81,6 +78,7 @@ func (b *builder) findErrands() [][]errand {
 	}
 	for i := range rec.events {
 		rec.restsAt(i)
+		x.mail(rec.events[i].at)
 		x.event(&rec.events[i])
 	}
 	for _, p := range x.later {
@@ -108,20 +106,19 @@ func (x *errander) event(e *event) {
 		if e.by >= 0 {
 			x.sets(g, e.by, e.at)
 		}
-	case evSyscall:
-		x.writes(g, e)
+	case evOperate:
+		if e.what == 's' || e.what == 'g' && e.arg < 0 {
+			x.soFar(e.g, e.at)
+		}
 	case evWait:
-		g.reading = e.at
+		g.parked = e.at
 		if e.arg != waitTimer && e.arg != waitNetwork && !x.b.has(e.site, ofRuntime) && !x.b.has(e.site, admission) {
 			g.begun = e.at
-			x.over(e)
+			x.over(e.g, e.at)
 		}
 	case evEnd:
-		x.over(e)
+		x.over(e.g, e.at)
 	case evReady:
-		if l := at(&x.came[e.g], e.at, func(l *letter) int64 { return l.at }); l != nil {
-			x.reads(g, l)
-		}
 		if g.begun > 0 && e.by >= 0 && !x.b.has(e.site, ofRuntime) {
 			x.released(g, e)
 		}
@@ -144,50 +141,51 @@ func (x *errander) open(g *helper, at int64) []int32 {
 	return slices.DeleteFunc(slices.Clone(g.open), func(s int32) bool { return x.closed[s] < at })
 }
 
-// writes deals with a goroutine that may write a letter: a request, or the answer to one, with which a server has done its errand.
-func (x *errander) writes(g *helper, e *event) {
-	l := at(&x.sent[e.g], e.at, func(l *letter) int64 { return l.written })
-	if l == nil {
-		return
-	}
-	l.spans = x.open(g, e.at)
-	if !g.spanned && len(l.spans) > 0 {
-		x.later = append(x.later, pending{e.g, g.since, e.at, l.spans})
-		g.since = e.at
-	}
-}
-
-// reads deals with a goroutine that has a letter.
-func (x *errander) reads(g *helper, l *letter) {
-	if g.spanned {
-		g.waits = append(g.waits, awaiting{g.reading, l.at})
-		return
-	}
-	g.since, g.open = l.at, slices.DeleteFunc(slices.Clone(l.spans), func(s int32) bool { return x.closed[s] < l.at })
-}
-
-// at takes the letter of a time out of those of a goroutine, and those before; nil if there is none.
-func at(letters *[]*letter, at int64, of func(*letter) int64) *letter {
-	for len(*letters) > 0 && of((*letters)[0]) <= at {
-		l := (*letters)[0]
-		*letters = (*letters)[1:]
-		if of(l) == at {
-			return l
+// mail deals with the letters until a time.
+func (x *errander) mail(until int64) {
+	for ; len(x.sent) > 0 && x.sent[0].written <= until; x.sent = x.sent[1:] {
+		for ; len(x.came) > 0 && x.came[0].at < x.sent[0].written; x.came = x.came[1:] {
+			x.reads(x.came[0])
 		}
+		x.writes(x.sent[0])
 	}
-	return nil
+	for ; len(x.came) > 0 && x.came[0].at <= until; x.came = x.came[1:] {
+		x.reads(x.came[0])
+	}
+}
+
+// writes deals with a goroutine that writes a request, or the answer to one, with which a server has done its errand.
+func (x *errander) writes(l *letter) {
+	x.soFar(l.from, l.written)
+	l.spans = x.open(&x.g[l.from], l.written)
+}
+
+// reads deals with a goroutine that gets a letter.
+func (x *errander) reads(l *letter) {
+	g := &x.g[l.to]
+	if g.spanned {
+		g.waits = append(g.waits, awaiting{g.parked, l.at})
+		return
+	}
+	x.over(l.to, l.at)
+	g.open = slices.DeleteFunc(slices.Clone(l.spans), func(s int32) bool { return x.closed[s] < l.at })
 }
 
 // over ends what a goroutine without spans did, for spans that are still open.
-func (x *errander) over(e *event) {
-	g := &x.g[e.g]
-	if g.spanned {
-		return
+func (x *errander) over(goroutine int32, at int64) {
+	if g := &x.g[goroutine]; !g.spanned {
+		x.soFar(goroutine, at)
+		g.open, g.since = nil, at
 	}
-	if spans := x.open(g, e.at); len(spans) > 0 {
-		x.later = append(x.later, pending{e.g, g.since, e.at, spans})
+}
+
+// soFar notes what a goroutine without spans has done until a time at which others may have waited for that.
+func (x *errander) soFar(goroutine int32, at int64) {
+	g := &x.g[goroutine]
+	if spans := x.open(g, at); !g.spanned && len(spans) > 0 {
+		x.later = append(x.later, pending{goroutine, g.since, at, spans})
+		g.since = at
 	}
-	g.open, g.since = nil, e.at
 }
 
 // released deals with a goroutine that goes on after a wait for another one: it has a result, or something to do.

@@ -1,7 +1,8 @@
 package replay
 
 import (
-	"math"
+	"cmp"
+	"slices"
 	"testing"
 )
 
@@ -90,9 +91,75 @@ func TestErrands(t *testing.T) {
 				return
 			}
 			a, b := rec.Predict("done", Speedup{Region{Name: "query"}, 0.5})
-			if got := 1 - b/a; math.Abs(got-tc.want) > 0.02 {
+			if got := 1 - b/a; !isNear(got, tc.want, 0.02) {
 				t.Errorf("twice as fast a query: %.3f less time between visits, want %.3f", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestParts has two clients, 2 ms each, and workers without spans that have always something to do: four parts of 1 ms of each query.
+func TestParts(t *testing.T) {
+	const (
+		jobs   = 1
+		parts  = 4
+		rounds = 100
+		period = 4 * ms
+	)
+	type happens struct {
+		at int64
+		do func(at int64)
+	}
+	b := NewRecorder(0, 4)
+	var all []happens
+	does := func(at int64, do func(at int64)) { all = append(all, happens{at, do}) }
+	for g := range int64(4) {
+		b.Running(0, g)
+	}
+	for round := range int64(rounds) {
+		for client := range int64(2) {
+			begins := round*period + client*period/2
+			query, group := uint64(2*round+client+1), uint64(1000+2*round+client)
+			if round == 0 {
+				does(begins, func(at int64) { b.Wait(at+1, client, waitTimer) })
+			}
+			does(begins+2*ms, func(at int64) {
+				b.Ready(at, client, -1)
+				b.Start(at+1, client, client)
+				b.Open(at+2, client, query, 0, Region{Name: "query"})
+				for i := range int64(parts) {
+					b.Operate(at+3+2*i, client, 'g', group, 1)
+					b.Operate(at+4+2*i, client, 's', jobs, 16)
+				}
+				b.Operate(at+20, client, 'V', group, 0)
+				b.Wait(at+21, client, waitOther)
+			})
+			for i := range int64(parts) {
+				worker := 2 + i%2
+				does(begins+2*ms+100+i/2*ms, func(at int64) { b.Operate(at+worker, worker, 'r', jobs, 16) })
+				does(begins+3*ms+50+i/2*ms, func(at int64) {
+					b.Operate(at+worker, worker, 'g', group, -1)
+					if i == parts-1 {
+						b.Ready(at+10, client, worker)
+						b.Start(at+11, client, client)
+						b.Operate(at+12, client, 'v', group, 0)
+						b.Close(at+13, client, query)
+						b.Visit(at+14, client, "done")
+						b.Wait(at+15, client, waitTimer)
+					}
+				})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y happens) int { return cmp.Compare(x.at, y.at) })
+	for _, x := range all {
+		x.do(x.at)
+	}
+	rec := recorded(t, b, rounds*period)
+	for by, want := range map[float64]float64{0.5: 0.25, 0.9: 0.45} {
+		before, after := rec.Predict("done", Speedup{Region{Name: "query"}, by})
+		if got := 1 - after/before; !isNear(got, want, 0.01) {
+			t.Errorf("a query %.0f %% faster: %.3f less time between visits, want %.3f", 100*by, got, want)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func (b *builder) finish() {
 		rec.restsAt(g)
 		b.p.lists[g].drop(func(o *op) bool { return o.kind == opWake && b.dead[o.arg] })
 	}
-	rec.each(b.p.parents, b.p.pair, b.p.connect, func() { b.p.errands = b.findErrands() }, b.p.match, b.p.timetables, func() { b.p.recorded() })
+	rec.each(b.p.parents, b.p.pair, b.p.connect, b.p.match, b.p.handOver, func() { b.p.errands = b.findErrands() }, b.p.timetables, func() { b.p.recorded() })
 }
 
 // settle finds what is inferred, or leaves it, and what follows from the rest. It does nothing the second time.

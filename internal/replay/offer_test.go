@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"math"
 	"slices"
 	"testing"
 )
@@ -60,7 +59,7 @@ func TestOffers(t *testing.T) {
 	rec := recorded(t, b, 900*ms)
 	for by, want := range map[float64]float64{0.1: 0.1, 0.5: 0.25, 0.9: 0.25} {
 		before, after := rec.Predict("done", Speedup{Region{Name: "work"}, by})
-		if got := 1 - after/before; math.Abs(got-want) > 0.01 {
+		if got := 1 - after/before; !isNear(got, want, 0.01) {
 			t.Errorf("work %.0f %% faster: %.3f less time between visits, want %.3f", 100*by, got, want)
 		}
 	}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"testing"
 )
@@ -99,7 +98,7 @@ func TestPaces(t *testing.T) {
 				t.Errorf("nothing changed misses the recording by %.1f %%", 100*missed)
 			}
 			a, b := rec.Predict("done", Speedup{Region{Name: "work"}, 0.5})
-			if got, want := 1-b/a, 1-after/before; math.Abs(got-want) > 0.02 {
+			if got, want := 1-b/a, 1-after/before; !isNear(got, want, 0.02) {
 				t.Errorf("half the work: %.3f less time between visits, want %.3f", got, want)
 			}
 		})

@@ -93,7 +93,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%s: period %.3f ms, want %v to %v", tt.q, got, tt.least, tt.most)
 		}
 		again := simulate(p, change{}, r.End-r.Start)
-		if got := period(again.visits[0], r.End-r.Start) / 1e6; math.Abs(got-2) > 0.02 {
+		if got := period(again.visits[0], r.End-r.Start) / 1e6; !isNear(got, 2, 0.02) {
 			t.Errorf("%s has changed the program: period %.3f ms, want 2", tt.q, got)
 		}
 	}
@@ -164,7 +164,7 @@ func TestStructure(t *testing.T) {
 			got[a.Region.Name] = a.Reduction
 		}
 	}
-	if len(got) != 2 || math.Abs(got["4 processors"]) > 0.01 || math.Abs(got["no wait for the lock at main.work:7"]-0.25) > 0.02 {
+	if len(got) != 2 || !isNear(got["4 processors"], 0, 0.01) || !isNear(got["no wait for the lock at main.work:7"], 0.25, 0.02) {
 		t.Errorf("answers %v, want 4 processors 0 and the lock 0.25", got)
 	}
 }

@@ -72,9 +72,23 @@ func proof(senders int) float64 {
 	return evidence + (1-evidence)/float64(senders)
 }
 
-// serve finds the receives whose goroutines serve.
-func (p *program) serve() {
-	sent := make([]place, len(p.segments)) // by segment
+// soon is how far behind a receive, or a send, is looked for what tells that the work is the sender's, in ops.
+const soon = 400
+
+// A deliveries tells what becomes of the elements of a channel.
+type deliveries struct {
+	all, free, theirs, untold int
+	from, to                  map[int32]bool // lists
+}
+
+// served reports whether the work that follows the elements is their senders'.
+func (d *deliveries) served() bool {
+	return (len(d.from) > 1 || len(d.to) > 1) && 10*d.free >= 9*d.all && float64(d.theirs) >= proof(len(d.from))*float64(d.all-d.untold) && d.theirs >= d.untold
+}
+
+// delivered returns which send each element is of, in list -1 if that is not known, and what becomes of those of each channel.
+func (p *program) delivered() (sent []place, channels []deliveries) {
+	sent = make([]place, len(p.segments))
 	for i := range sent {
 		sent[i] = place{-1, -1}
 	}
@@ -91,11 +105,7 @@ func (p *program) serve() {
 			}
 		}
 	}
-	type tally struct {
-		all, free, theirs, untold int
-		from, to                  map[int32]bool // lists
-	}
-	tallies := make([]tally, len(p.objects))
+	channels = make([]deliveries, len(p.objects))
 	for i := 1; i < len(p.segments); i++ {
 		if sent[i].list < 0 {
 			continue
@@ -105,7 +115,7 @@ func (p *program) serve() {
 		if o.head || o.kind != opReceive {
 			continue
 		}
-		t := &tallies[o.arg]
+		t := &channels[o.arg]
 		if t.all == 0 {
 			t.from, t.to = map[int32]bool{}, map[int32]bool{}
 		}
@@ -121,13 +131,43 @@ func (p *program) serve() {
 			t.untold++
 		}
 	}
+	return sent, channels
+}
+
+// handOver notes what senders give to goroutines that serve and have no spans.
+func (p *program) handOver() {
+	if len(p.segments) < 2 {
+		return
+	}
+	spanned := make([]bool, len(p.lists))
+	for l := range p.lists {
+		spanned[l] = p.lists[l].has(opOpen)
+	}
+	if !slices.ContainsFunc(p.segments[1:], func(at place) bool { return !spanned[at.list] }) {
+		return
+	}
+	sent, channels := p.delivered()
+	for i, from := range sent {
+		to := p.segments[i]
+		if from.list < 0 || spanned[to.list] {
+			continue
+		}
+		if o := p.op(to); o.kind == opReceive && channels[o.arg].served() {
+			p.letters = append(p.letters, letter{from: from.list, to: to.list, written: min(p.op(from).at, o.at), at: o.at})
+		}
+	}
+}
+
+// serve finds the receives whose goroutines serve.
+func (p *program) serve() {
+	_, channels := p.delivered()
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			o := &p.lists[l].ops[k]
 			if o.kind != opReceive || o.head {
 				continue
 			}
-			if t := &tallies[o.arg]; (len(t.from) > 1 || len(t.to) > 1) && 10*t.free >= 9*t.all && float64(t.theirs) >= proof(len(t.from))*float64(t.all-t.untold) && t.theirs >= t.untold && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg || p.servesBoth(&p.lists[l], o.arg)) {
+			if channels[o.arg].served() && (p.lists[l].serves < 0 || p.lists[l].serves == o.arg || p.servesBoth(&p.lists[l], o.arg)) {
 				o.head = true
 				p.lists[l].serves = o.arg
 				if p.objects[o.arg].inferred {
@@ -140,12 +180,12 @@ func (p *program) serve() {
 }
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
-// answers the sender. That is not told by an answer that nothing received, since it came too late.
+// answers the sender, by a channel or a wait group. That is not told by an answer that nothing received, since it came too late.
 func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) {
 	told = true
 	l := &p.lists[at.list]
 	object := l.ops[at.op].arg
-	for k := at.op + 1; int(k) < len(l.ops) && k < at.op+400; k++ {
+	for k := at.op + 1; int(k) < len(l.ops) && k < at.op+soon; k++ {
 		o := &l.ops[k]
 		switch o.kind {
 		case opReceive:
@@ -167,9 +207,17 @@ func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) 
 				return true, true
 			}
 			told = told && o.segment > 0
-		case opWake:
-			// to the sender
+		case opAdd:
+			if o.d < 0 && p.joins(sender, o.arg) {
+				return true, true
+			}
 		}
 	}
 	return false, told
+}
+
+// joins reports whether a goroutine waits for a wait group behind an op.
+func (p *program) joins(behind place, group int32) bool {
+	ops := p.lists[behind.list].ops[behind.op+1:]
+	return slices.ContainsFunc(ops[:min(len(ops), soon)], func(o op) bool { return o.kind == opJoin && o.arg == group })
 }

@@ -47,7 +47,7 @@ func TestTimetable(t *testing.T) {
 			if recorded := float64(rec.End) / 300; math.Abs(base/recorded-1) > 0.01 {
 				t.Errorf("replayed with %v ns between visits, want %v", base, recorded)
 			}
-			if got := 1 - faster/base; math.Abs(got-tc.want) > 0.02 {
+			if got := 1 - faster/base; !isNear(got, tc.want, 0.02) {
 				t.Errorf("work twice as fast brings %.3f, want %.3f", got, tc.want)
 			}
 		})

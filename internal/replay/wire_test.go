@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"testing"
 )
@@ -251,7 +250,7 @@ func TestWire(t *testing.T) {
 				faster.Name = "call"
 			}
 			a, b := rec.Predict("done", Speedup{faster, 0.5})
-			if got := 1 - b/a; math.Abs(got-tc.want) > 0.02 {
+			if got := 1 - b/a; !isNear(got, tc.want, 0.02) {
 				t.Errorf("twice as fast a %s: %.3f less time between visits, want %.3f", faster.Name, got, tc.want)
 			}
 		})
