@@ -61,6 +61,10 @@ func (b *builder) noteOverdue(g, op int32, e *event) {
 	}
 }
 
+// soonest is which part of the waits at one place is as short as was asked for. Where all processors are busy nearly all waits are found to be over
+// late, so that a larger part would be longer than that by this part of the time in which processors are busy.
+const soonest = 0.01
+
 // punctual ends overdue waits when they were over: at one place in the program always after the same time, if that may be, or else
 // in the middle of the time in which that may have been.
 func (b *builder) punctual() {
@@ -87,7 +91,7 @@ func (b *builder) punctual() {
 	}
 	for _, x := range all {
 		o := b.p.op(x.at)
-		asked := shortest[o.site][len(shortest[o.site])/20]
+		asked := shortest[o.site][int(soonest*float64(len(shortest[o.site])))]
 		if v := least[o.site]; v[len(v)*19/20] > asked+swapping { // it varies
 			o.d -= x.before / 2
 			continue

@@ -45,3 +45,45 @@ func TestOverdueMonitored(t *testing.T) {
 		t.Errorf("%d waits, want %d", waits, cycles-1)
 	}
 }
+
+// TestOverdueAlways has a goroutine wait for the network for 3 ms each time, on a processor that others keep for up to 1 ms at a time: nearly each wait is
+// found to be over late, and is not taken to be longer than it was by that.
+func TestOverdueAlways(t *testing.T) {
+	const ms, cycles = 1_000_000, 500
+	b := NewRecorder(0, 1)
+	b.place(1)
+	b.Running(0, 0)
+	b.Runnable(0, 1)
+	b.Waiting(0, 2)
+	at := int64(0)
+	for i := range int64(cycles) {
+		over := at + 3*ms
+		for next := at + 1 + i*617%1000*ms/1000; ; next += ms { // the network is looked at when these take turns
+			b.Yield(next, 0)
+			b.Start(next, 1, 0)
+			b.Yield(next, 1)
+			if at = next; at >= over {
+				break
+			}
+			b.Start(next, 0, 0)
+		}
+		b.Ready(at, 2, -1)
+		b.Start(at, 2, 0)
+		b.Visit(at+ms, 2, "done")
+		at += ms
+		b.add(event{kind: evWait, at: at, g: b.goroutine(2), by: noWaker, site: 1, arg: waitNetwork})
+		b.Start(at, 0, 0)
+	}
+	p := newProgram(recorded(t, b, at), true)
+	var all []int64
+	for l := range p.lists {
+		for _, o := range p.lists[l].ops {
+			if o.kind == opOut && o.site == 1 {
+				all = append(all, o.d)
+			}
+		}
+	}
+	if got := median(all, 0); len(all) < cycles-2 || got > 3*ms+ms/50 || got < 3*ms {
+		t.Errorf("%d waits of the replay take %.3f ms, want %d of 3.00 to 3.02", len(all), float64(got)/ms, cycles-1)
+	}
+}
