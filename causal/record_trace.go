@@ -24,6 +24,8 @@ type Machine struct {
 	Stolen time.Duration `json:"stolen_ns"`
 	// Throttled is for how long the program's threads had to wait since they had used up the quota of their cgroup.
 	Throttled time.Duration `json:"throttled_ns"`
+	// Waited is for how long any thread of the machine had to wait for a processor (pressure stall information); 0 where that is not known.
+	Waited time.Duration `json:"waited_ns"`
 }
 
 // RecordTrace records the program as [Controller.Record] does, for d, in [MinWindow, MaxWindow], or until there are 64 MiB, and

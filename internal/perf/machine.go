@@ -18,6 +18,8 @@ type Machine struct {
 	Stolen time.Duration
 	// Throttled is for how long the threads of the process's cgroup, or of one above, had used up their quota.
 	Throttled time.Duration
+	// Waited is for how long any thread of the system had to wait for a processor (pressure stall information); 0 where that is not known.
+	Waited time.Duration
 }
 
 // tick is the unit of /proc/stat on all systems that Go runs on.
@@ -39,6 +41,12 @@ func ReadMachine(root fs.FS) Machine {
 			m.Busy = min(m.Busy, math.MaxInt64-d) + d
 		case 8:
 			m.Stolen = times(n, tick)
+		}
+	}
+	line, _, _ = strings.Cut(r.text("proc/pressure/cpu"), "\n")
+	if some, total, ok := strings.Cut(line, "total="); ok && strings.HasPrefix(some, "some ") {
+		if n, err := strconv.ParseInt(total, 10, 64); err == nil {
+			m.Waited = times(n, time.Microsecond)
 		}
 	}
 	for dir := range r.cgroups() {

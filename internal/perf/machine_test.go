@@ -15,8 +15,9 @@ func TestReadMachine(t *testing.T) {
 		files map[string]string
 		want  Machine
 	}{
-		"nothing": {},
-		"steal":   {map[string]string{"proc/stat": stat}, Machine{Busy: busy, Stolen: stolen}},
+		"nothing":  {},
+		"steal":    {map[string]string{"proc/stat": stat}, Machine{Busy: busy, Stolen: stolen}},
+		"pressure": {map[string]string{"proc/pressure/cpu": "some avg10=1.53 avg60=3.87 avg300=3.00 total=2500\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"}, Machine{Waited: 2500 * time.Microsecond}},
 		"the group most throttled": {map[string]string{
 			"proc/self/cgroup":              "0::/a/b\n",
 			"sys/fs/cgroup/a/b/cpu.stat":    "usage_usec 9\nnr_periods 4\nnr_throttled 2\nthrottled_usec 1500\n",
@@ -29,7 +30,7 @@ func TestReadMachine(t *testing.T) {
 			"proc/self/cgroup":             "4:memory:/m\n1:cpu:/x\n",
 			"sys/fs/cgroup/cpu/x/cpu.stat": "nr_periods 5\nnr_throttled 1\nthrottled_time 7000000\n",
 		}, Machine{Throttled: 7 * time.Millisecond}},
-		"no numbers": {map[string]string{"proc/stat": "cpu x y\n", "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.stat": "throttled_usec\n"}, Machine{}},
+		"no numbers": {map[string]string{"proc/stat": "cpu x y\n", "proc/self/cgroup": "0::/\n", "proc/pressure/cpu": "some avg10=1 total=x\n", "sys/fs/cgroup/cpu.stat": "throttled_usec\n"}, Machine{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := fstest.MapFS{}
@@ -45,13 +46,13 @@ func TestReadMachine(t *testing.T) {
 
 // FuzzReadMachine checks that no file makes reading fail, and that times are not negative.
 func FuzzReadMachine(f *testing.F) {
-	f.Add("cpu  10 20 30 40 50 60 70 80 90 100\n", "0::/a/b\n", "usage_usec 7\nthrottled_usec 8\n")
-	f.Add("cpu -1 x 9223372036854775807", "4:cpu:/../..\n0::", "throttled_time 9223372036854775807\nthrottled_usec -1")
-	f.Fuzz(func(t *testing.T, stat, cgroup, cpu string) {
+	f.Add("cpu  10 20 30 40 50 60 70 80 90 100\n", "0::/a/b\n", "usage_usec 7\nthrottled_usec 8\n", "some avg10=0.00 total=9\n")
+	f.Add("cpu -1 x 9223372036854775807", "4:cpu:/../..\n0::", "throttled_time 9223372036854775807\nthrottled_usec -1", "some total=-1\nfull total=")
+	f.Fuzz(func(t *testing.T, stat, cgroup, cpu, pressure string) {
 		m := ReadMachine(fileSystem(map[string]string{
-			"proc/stat": stat, "proc/self/cgroup": cgroup, "sys/fs/cgroup/cpu.stat": cpu, "sys/fs/cgroup/a/b/cpu.stat": cpu,
+			"proc/stat": stat, "proc/pressure/cpu": pressure, "proc/self/cgroup": cgroup, "sys/fs/cgroup/cpu.stat": cpu, "sys/fs/cgroup/a/b/cpu.stat": cpu,
 		}))
-		if m.Busy < 0 || m.Stolen < 0 || m.Throttled < 0 {
+		if m.Busy < 0 || m.Stolen < 0 || m.Throttled < 0 || m.Waited < 0 {
 			t.Errorf("ReadMachine() = %+v, want nothing below 0", m)
 		}
 	})

@@ -11,6 +11,8 @@ type Machine struct {
 	Stolen time.Duration `json:"stolen_ns"`
 	// Throttled is for how long the program's threads had to wait since they had used up the quota of their cgroup.
 	Throttled time.Duration `json:"throttled_ns"`
+	// Waited is for how long any thread of the machine had to wait for a processor (pressure stall information); 0 where that is not known.
+	Waited time.Duration `json:"waited_ns"`
 }
 
 func (m *Machine) add(o Machine, part float64) {
@@ -19,6 +21,7 @@ func (m *Machine) add(o Machine, part float64) {
 	m.Others += of(o.Others)
 	m.Stolen += of(o.Stolen)
 	m.Throttled += of(o.Throttled)
+	m.Waited += of(o.Waited)
 }
 
 // conditions are under which a recording was made.
@@ -28,12 +31,19 @@ type conditions struct {
 	// starved is which part of the time that goroutines ran they had no processor. An execution trace does not tell of that: it
 	// takes them to run, so that what they compute seems to take longer by 1/(1-starved).
 	starved float64
+	// pressed is for which part of the time threads of the machine waited for a processor, or others had one: they may take those that
+	// the program leaves idle.
+	pressed float64
 }
 
 // Ran tells under which conditions the program was recorded: how much of the time that its goroutines ran they had a processor,
 // and what took the rest. Parts of the recording that [Recording.Split] makes after that have the same.
 func (r *Recording) Ran(m Machine) {
-	r.conditions = conditions{machine: m, length: r.End - r.Start, starved: starved(int64(m.CPU), r.running())}
+	length := r.End - r.Start
+	r.conditions = conditions{
+		machine: m, length: length, starved: starved(int64(m.CPU), r.running()),
+		pressed: min(1, float64(max(m.Waited, m.Others+m.Stolen))/float64(max(1, length))),
+	}
 }
 
 const (

@@ -7,6 +7,7 @@ const slice = 10_000_000
 type processor struct {
 	current, next int32 // runners, -1
 	slice         int64
+	idle          int64 // since when, if it has no runner
 	waking        bool
 }
 
@@ -16,6 +17,7 @@ func (s *simulation) ready(i, proc int32) {
 	r.state = ready
 	late := r.late
 	r.late = -1
+	s.out.woken++
 	switch {
 	case proc >= 0:
 		p := &s.procs[proc]
@@ -38,6 +40,10 @@ func (s *simulation) ready(i, proc int32) {
 					s.out.lagged += late
 				}
 				s.out.roused++
+			}
+			if s.now-p.idle > swapping {
+				s.out.asleep++
+				late += s.change.back // see asleep.go
 			}
 			s.at(late, happenAwake, int32(q))
 			return
@@ -69,6 +75,7 @@ func (s *simulation) take(proc int32, after int64) {
 		}
 	}
 	if i < 0 {
+		p.idle = s.now
 		return
 	}
 	p.current = i

@@ -200,6 +200,7 @@ func (s *simulation) step(proc int32) {
 			}
 			d := min(r.left, p.slice)
 			p.slice -= d
+			s.out.ran += d
 			if r.left -= d; r.left == 0 {
 				r.left = -1
 				r.pc++

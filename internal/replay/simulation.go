@@ -8,6 +8,7 @@ type change struct {
 	factors map[int32]float64
 	procs   int     // 0 for those of the recording
 	pace    float64 // what is left of all time that goroutines compute; 0 for all of it
+	back    int64   // by how much longer processors take to come back that slept, ns
 	lag     float64 // by how much longer idle processors take to come back, where that is not recorded; 0 for no longer
 }
 
@@ -26,6 +27,9 @@ type outcome struct {
 	untold    int   // of these, have a channel that is not known
 	broken    int   // waits that were given up since nothing went on
 	roused    int   // processors that a goroutine had to wake up for another one
+	woken     int   // goroutines that had to wait
+	asleep    int   // of these, found a processor that slept
+	ran       int64 // how long goroutines computed, together, ns
 	lagged    int64 // how long they took to come back, together, where the recording has no example, ns
 }
 

@@ -21,6 +21,7 @@ func loadSince(root fs.FS) (end func() Load) {
 		after, has := perf.ReadMachine(root), processTime()
 		l := Load{
 			CPU: has - had, Stolen: max(0, after.Stolen-before.Stolen), Throttled: max(0, after.Throttled-before.Throttled),
+			Waited: max(0, after.Waited-before.Waited),
 		}
 		if before.Busy > 0 {
 			l.Others = max(0, after.Busy-before.Busy-l.CPU)

@@ -47,7 +47,7 @@ type Window struct {
 }
 
 // A Load is what became of processor time; what the system does not tell is zero.
-type Load struct{ CPU, Others, Stolen, Throttled time.Duration }
+type Load struct{ CPU, Others, Stolen, Throttled, Waited time.Duration }
 
 // Bytes returns the size of the trace.
 func (w *Window) Bytes() int { return w.recorded.n }
