@@ -29,6 +29,10 @@ func services() []workload {
 			regions: []string{"write", "handle", "use"}, run: streams, varies: true,
 		},
 		{
+			name: "committed", about: "8 writers, 3 ms each, and a goroutine that takes 4 ms to commit what has come, up to four writes", class: contended,
+			regions: []string{"commit", "prepare"}, run: committed, varies: true,
+		},
+		{
 			name: "database", about: "an HTTP server for 8 clients of another process, 3 ms, and a query of 4 ms on one of 3 connections of database/sql", class: contended,
 			regions: []string{"query", "render"}, run: serveWeb,
 		},
@@ -182,4 +186,40 @@ func streams(ctx context.Context, p *program) {
 	})
 	requests.Close()
 	server.Wait()
+}
+
+// committed has one goroutine commit the writes of 8 others, as many as have come.
+func committed(ctx context.Context, p *program) {
+	const most = 4
+	writes := newChannel[channel[int]](p.types, 16)
+	var committer sync.WaitGroup
+	committer.Go(func() {
+		for first, ok := writes.Receive(); ok; first, ok = writes.Receive() {
+			batch := []channel[int]{first}
+			for len(batch) < most {
+				next, ok := writes.TryReceive()
+				if !ok {
+					break
+				}
+				batch = append(batch, next)
+			}
+			p.io(ctx, "commit", 4*ms)
+			for i, answer := range batch {
+				answer.Send(i)
+			}
+		}
+	})
+	each(8, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			in, write := p.tracer.Start(ctx, "write")
+			p.io(in, "prepare", length.of(3*ms))
+			answer := newChannel[int](p.types, 1)
+			writes.Send(answer)
+			answer.Receive()
+			write.End()
+			p.progress(ctx)
+		}
+	})
+	writes.Close()
+	committer.Wait()
 }

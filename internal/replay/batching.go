@@ -6,8 +6,8 @@ import (
 )
 
 // A goroutine that works on whatever has come (adaptive batching) lets several others go on at once, now more and now fewer. How many that
-// are is decided by time: the sooner they come, the more are in a batch, and the fewer batches there are. The replay has the batches of the
-// recording.
+// are is decided by time: the sooner they come, the more are in a batch, and the fewer batches there are. Where batches do not follow a rule
+// (see batches.go) the replay has those of the recording.
 
 const (
 	// atOnce is how long after one goroutine the next must be let go on, to be of the same batch, ns.
@@ -98,7 +98,7 @@ func (p *program) batched() map[string]bool {
 		}
 		w.end()
 		for site, sizes := range w.all {
-			if !decidedByTime(sizes) {
+			if slices.Contains(p.byRule, site) || !decidedByTime(sizes, slices.Contains(p.uneven, site)) {
 				continue
 			}
 			for g := range waiting[site] {
@@ -112,8 +112,8 @@ func (p *program) batched() map[string]bool {
 }
 
 // decidedByTime reports whether batches, by their sizes how often there were some, have now more elements and now fewer, and not mostly as
-// many as they may.
-func decidedByTime(sizes map[int]int) bool {
+// many as they may, or not always if their size is known to be decided so.
+func decidedByTime(sizes map[int]int, known bool) bool {
 	all, large, most := 0, 0, 0
 	for size, n := range sizes {
 		all += n
@@ -127,6 +127,9 @@ func decidedByTime(sizes map[int]int) bool {
 		if float64(n) >= often*float64(all) {
 			largest = max(largest, size)
 		}
+	}
+	if known {
+		return float64(sizes[largest]) < (1-often)*float64(all)
 	}
 	return all >= leastRounds && float64(large) >= leastBatches*float64(all) && sizes[largest] < most
 }

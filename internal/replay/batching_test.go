@@ -9,7 +9,7 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// TestBatched: a writer that takes whatever has come has batches whose size time decides; one that waits for three does not, nor do those
+// TestBatched: a writer that takes whatever has come, and takes the longer the more that is, has batches whose size time decides; one that waits for three does not, nor do those
 // who are let go on one by one.
 func TestBatched(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -35,7 +35,7 @@ func TestBatched(t *testing.T) {
 									clients--
 								}
 							}
-							p.span("write", 2*time.Millisecond)
+							p.span("write", time.Duration(1+len(batch))*time.Millisecond)
 							for _, job := range batch {
 								close(job)
 							}

@@ -33,7 +33,7 @@ func (b *builder) finish() {
 			}
 		}
 	}
-	rec.each(b.p.findChoices, b.conditions, b.setAside, func() { b.p.swap = median(b.swap, 500) }, b.settle,
+	rec.each(b.p.findChoices, b.conditions, b.batches, b.setAside, func() { b.p.swap = median(b.swap, 500) }, b.settle,
 		func() { b.p.tardy = b.p.tardiness() }, b.paces)
 	for g := range b.p.lists {
 		rec.restsAt(g)

@@ -83,6 +83,13 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 		done = s.turn(b, i)
 	case opNext:
 		s.nextTurn(b, i, proc)
+	case opAsk:
+		s.ask(b, i, proc)
+		done = false
+	case opTake:
+		done = s.takeBatch(b, i)
+	case opAnswer:
+		s.answerBatch(b, proc)
 	case opSend:
 		if o.answers() {
 			other := s.answer(o)

@@ -244,7 +244,12 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	switch kind {
 	case opAdd:
 		x.d = int64(e.arg)
-	case opSend, opReceive:
+	case opReceive:
+		x.d = w.begun
+		if n := len(w.ops); n > 0 && w.ops[n-1].kind == opWait {
+			x.answers = w.ops[n-1].arg + 1
+		}
+	case opSend:
 		x.d = w.begun
 	case opLock, opWriteLock, opReadLock:
 		x.d = w.d

@@ -33,6 +33,9 @@ const (
 	opTicket  // take a number, see sequence.go
 	opTurn    // wait until those with lower numbers have gone on
 	opNext    // have the next number go on
+	opAsk     // wait for the answer of a batcher, see batches.go
+	opTake    // take those who wait for that
+	opAnswer  // let those that were taken go on
 	opOffer   // gives an element if there is room, as in a select with a default that found none
 	opUse     // use what is in a store, or load it, see refill.go
 	opFill    // the store is loaded
@@ -50,7 +53,8 @@ type op struct {
 	// segment is, of a send, where the work of the element is, and of a receive which element it got: see program.segments; 0
 	// for none.
 	segment int32
-	// answers is, of a send, which element it answers that was received before; 0 for none.
+	// answers is, of a send, which element it answers that was received before; 0 for none. Of a receive it is the token that its
+	// goroutine has waited for, from 1, until batches has looked at that.
 	answers int32
 	// nth is the number of an op that is done once, see simulation.passed, and of a select statement's channels, see program.told;
 	// 0 for none.
@@ -147,6 +151,7 @@ const (
 	objectBarrier
 	objectPace
 	objectSequence
+	objectBatch
 	objectStore
 )
 
@@ -195,10 +200,12 @@ type program struct {
 	// preferences are those among channels that one select statement receives from.
 	preferences map[preference]bool
 	asks        []int32 // by segment: the channel for the answer to its element, from 1; nil if there is none
-	fillings    []filling
-	lent        map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
-	visited     [][]int64         // by progress point, in the recording
-	pointOf     []int32           // by span: the point that its end visits, -1 for none
+	// byRule is where batches are waited for that are decided anew, and uneven where it is batches that take the longer the larger they are.
+	byRule, uneven []int32
+	fillings       []filling
+	lent           map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
+	visited        [][]int64         // by progress point, in the recording
+	pointOf        []int32           // by span: the point that its end visits, -1 for none
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
 	// wakes it, and when a processor goes on with the next one.
 	cross, outside, swap int64

@@ -1,0 +1,160 @@
+package replay
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A committer is a program: what is recorded of it, and what is true if its regions take so much of their time.
+type committer struct {
+	writers, limit  int
+	prepare, commit float64
+	sends           bool // requests and answers go by channels whose operations are recorded
+}
+
+// TestBatches has writers prepare, and wait for one goroutine that commits whatever has come: the sooner that is done, the fewer have.
+func TestBatches(t *testing.T) {
+	const end = 1500 * ms
+	for name, tc := range map[string]committer{
+		"a limit":          {writers: 8, limit: 4},
+		"no limit":         {writers: 5, limit: 5},
+		"often idle":       {writers: 3, limit: 2},
+		"known operations": {writers: 8, limit: 4, sends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &caller{Recorder: NewRecorder(0, 16)}
+			tc.prepare, tc.commit = 1, 1
+			base := tc.run(c, end)
+			rec := c.recording(t, end)
+			for _, speedup := range []struct {
+				region string
+				by     float64
+			}{{"commit", 0.5}, {"commit", 0.95}, {"prepare", 0.5}, {"prepare", 0.95}} {
+				really := tc
+				if speedup.region == "commit" {
+					really.commit -= speedup.by
+				} else {
+					really.prepare -= speedup.by
+				}
+				want := 1 - float64(base)/float64(really.run(nil, end))
+				a, b := rec.Predict("done", Speedup{Region{Name: speedup.region}, speedup.by})
+				if got := 1 - b/a; !isNear(got, want, 0.02) {
+					t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
+				}
+			}
+		})
+	}
+}
+
+// run returns how many writes are done. It records them if there is something to record with.
+func (p *committer) run(c *caller, end int64) (done int) {
+	const (
+		siteAnswer = iota + 1
+		siteIdle
+		siteSleep
+	)
+	const (
+		commits  = 100 // a goroutine
+		requests = 7   // a channel
+		answers  = 1000
+	)
+	if c == nil {
+		c = &caller{Recorder: NewRecorder(0, 16)}
+	}
+	for _, frames := range [][]Frame{
+		{{Func: "runtime.chanrecv1"}, {Func: "main.write"}},
+		{{Func: "runtime.chanrecv2"}, {Func: "main.commit"}},
+		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
+	} {
+		c.r.sites = append(c.r.sites, Site{frames})
+	}
+	operate := func(at, g int64, letter byte, object uint64, room int64) {
+		if !p.sends {
+			return
+		}
+		key := keyOf(letter, object)
+		ref, ok := c.object[key]
+		if !ok {
+			ref = c.r.objects
+			c.r.objects++
+			c.object[key] = ref
+		}
+		c.note(at, g, event{kind: evOperate, what: letter, ref: ref, arg: int32(room)})
+	}
+	span := func(at, until, g int64, region string) {
+		ref := int32(len(c.r.spans))
+		c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: region}), parent: -1, root: true})
+		c.note(at, g, event{kind: evOpen, ref: ref})
+		c.waits(at+1, until, g, siteSleep, waitTimer)
+		c.note(until+1500, g, event{kind: evClose, ref: ref})
+	}
+	c.Running(0, commits)
+	rests := func(at int64) {
+		operate(at, commits, 'R', requests, 64)
+		c.note(at+1, commits, event{kind: evWait, site: siteIdle, arg: waitReceive})
+	}
+	rests(1)
+	type request struct{ at, writer int64 }
+	var coming, waiting []request
+	lengths := make([]*rand.Rand, p.writers)
+	prepares := func(at, writer int64) {
+		d := int64(float64(ms+lengths[writer].Int64N(4*ms)) * p.prepare)
+		span(at, at+d, writer, "prepare")
+		coming = append(coming, request{at + d + 2000, writer})
+	}
+	for w := range int64(p.writers) {
+		c.Running(0, w)
+		lengths[w] = rand.New(rand.NewPCG(1, uint64(w)))
+		prepares(100, w)
+	}
+	for now := int64(0); now < end; {
+		slices.SortFunc(coming, func(a, b request) int { return cmp.Compare(a.at, b.at) })
+		idle := coming[0].at > now && len(waiting) == 0
+		if idle {
+			now = coming[0].at
+		}
+		for len(coming) > 0 && coming[0].at <= now {
+			x := coming[0]
+			coming, waiting = coming[1:], append(waiting, x)
+			if idle {
+				c.by(x.writer, x.at+20, commits, event{kind: evReady, site: siteAnswer})
+				c.starts(x.at+1000, commits)
+			}
+			operate(x.at+30, x.writer, 's', requests, 64)
+			operate(x.at+40, x.writer, 'R', answers+uint64(x.writer), 1)
+			c.note(x.at+50, x.writer, event{kind: evWait, site: siteAnswer, arg: waitReceive})
+		}
+		batch := waiting[:min(len(waiting), p.limit)]
+		waiting = slices.Clone(waiting[len(batch):])
+		for i := range batch {
+			letter := byte('p')
+			if i == 0 {
+				letter = 'r'
+			}
+			operate(now+1200+int64(i), commits, letter, requests, 64)
+		}
+		took := int64(float64(4*ms) * p.commit)
+		span(now+2000, now+2000+took, commits, "commit")
+		now += took + 5000
+		for i, x := range batch {
+			at := now + int64(100*i)
+			c.by(commits, at, x.writer, event{kind: evReady, site: siteIdle})
+			operate(at+1, commits, 's', answers+uint64(x.writer), 1)
+			c.starts(at+1000, x.writer)
+			operate(at+1050, x.writer, 'r', answers+uint64(x.writer), 1)
+			c.note(at+1100, x.writer, event{kind: evVisit, ref: c.pointOf("done")})
+			prepares(at+1200, x.writer)
+			if at < end {
+				done++
+			}
+		}
+		now += 1000
+		slices.SortFunc(coming, func(a, b request) int { return cmp.Compare(a.at, b.at) })
+		if len(waiting) == 0 && coming[0].at > now {
+			rests(now)
+		}
+	}
+	return done
+}
