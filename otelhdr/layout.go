@@ -41,25 +41,16 @@ func newLayout(relativeError float64, lowest, highest uint64) layout {
 	return l
 }
 
-// index returns the logical index of the bucket that holds v. It has no branch but on the scale, and it is just small enough to be
-// inlined.
+// index returns the logical index of the bucket that holds v. It has no branch, and it is small enough to be inlined.
 //
 // The step is the number of low bits of v that the bucket ignores: the length of v beyond scale+1 bits, where floor, which
 // has just that length, stands in for values that are shorter. The scale+1 bits that are left are in
 // [2^scale, 2^(scale+1)) for every step but 0, so the indexes of one step follow directly on those of the step before.
-// The masks tell the compiler that no shift reaches 64; they change nothing. A shift by a variable is the dear part on
-// amd64, so the blocks before are counted by a multiplication. The scales of the default and of 3 significant digits are
-// constants, which need neither, nor a check for the length of 0.
+// The mask and the lowest bit change nothing: the one tells the compiler that no shift reaches 64, the other that the length is
+// not 0, which amd64 would have to look for. A shift by a variable is the dear part there, so the blocks before are counted by a
+// multiplication.
 func (l *layout) index(v uint64) uint64 {
-	switch l.scale {
-	case 9:
-		n := uint64(bits.Len64(v | 1<<9))
-		return n<<9 + v>>((n-10)&63) - 10<<9
-	case 10:
-		n := uint64(bits.Len64(v | 1<<10))
-		return n<<10 + v>>((n-11)&63) - 11<<10
-	}
-	step := uint64(bits.Len64(v|l.floor)) - l.exact
+	step := uint64(bits.Len64(v|l.floor|1)) - l.exact
 	return step*l.floor + v>>(step&63)
 }
 
