@@ -94,6 +94,13 @@ func (s Site) reader() (Frame, bool) {
 	return Frame{}, false
 }
 
+// sends reports whether it is to write to a connection, or to open one.
+func (s Site) sends() bool {
+	return slices.ContainsFunc(s.Frames, func(f Frame) bool {
+		return f.Func == "internal/poll.(*FD).WaitWrite" || strings.HasPrefix(f.Func, "internal/poll.(*FD).Write")
+	})
+}
+
 // readers are prefixes of functions by which files and connections are read.
 var readers = []string{"runtime.", "internal/poll.", "net.", "os.", "io.", "bufio.", "crypto/tls."}
 

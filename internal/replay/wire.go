@@ -22,6 +22,9 @@ const (
 	// linked is which part of a goroutine's waits are told by spans where its others, such as for the rest of an answer, belong to no
 	// request.
 	linked = 0.1
+	// prompt is how long before half of the waits of a kind ended the writes must have been that ended them, ns: a client of another process
+	// may send its next request as soon as it has an answer, and takes longer. chance is how often there may be such a write at other times.
+	prompt, chance = 100_000, 0.2
 	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
 	handed = 200_000
 )
@@ -74,7 +77,7 @@ func (w *wiring) collect() {
 			switch {
 			case o.kind == opWrite:
 				w.writes = append(w.writes, at)
-			case o.kind == opOut && o.reason == waitNetwork && o.site != 0:
+			case o.kind == opOut && o.reason == waitNetwork && o.site != 0 && !p.rec.sites[o.site].sends():
 				waits++
 				w.arrivals = append(w.arrivals, at)
 			case o.kind == opReceive && o.head:
@@ -252,7 +255,7 @@ func (w *wiring) kin() {
 			if len(all) <= most || all[most] >= least {
 				continue
 			}
-			if w.byChance(arrivals, origin, all[most]) <= wired/2 {
+			if all[len(all)/2] <= prompt && w.byChance(arrivals, origin, all[most]) <= chance {
 				best, least = origin, all[most]
 			}
 		}
