@@ -41,30 +41,33 @@ var learnTimes = sync.OnceValue(func() *sdkTimes {
 	if !startOK || !endOK || start.Type != isTime || end.Type != isTime || len(start.Index) != 1 || len(end.Index) != 1 {
 		return nil
 	}
-	times := &sdkTimes{of: wordsOf(recording)[0], start: start.Offset, end: end.Offset}
+	of, _ := wordsOf(recording)
+	times := &sdkTimes{of: of, start: start.Offset, end: end.Offset}
 	if !times.startOf(recording).Equal(from) || !times.endOf(recording).Equal(to) {
 		return nil
 	}
 	return times
 })
 
-// wordsOf returns what an interface consists of: something that goes by its type and that of the value, and the value's address.
-func wordsOf(span sdktrace.ReadWriteSpan) [2]unsafe.Pointer {
-	return *(*[2]unsafe.Pointer)(unsafe.Pointer(&span))
+// wordsOf returns what an interface consists of: something that goes by its type and that of the value, and the value's address. Each
+// is read by itself: both are just being written, and processors make a load that spans two stores wait until both are in the cache.
+func wordsOf(span sdktrace.ReadWriteSpan) (of, value unsafe.Pointer) {
+	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&span))
+	return words[0], words[1]
 }
 
 // startOf returns when a span began.
 func (t *sdkTimes) startOf(span sdktrace.ReadWriteSpan) time.Time {
-	if words := wordsOf(span); t != nil && words[0] == t.of {
-		return *(*time.Time)(unsafe.Add(words[1], t.start))
+	if of, value := wordsOf(span); t != nil && of == t.of {
+		return *(*time.Time)(unsafe.Add(value, t.start))
 	}
 	return span.StartTime()
 }
 
 // endOf returns when a span ended, of one whose End this goroutine has called.
 func (t *sdkTimes) endOf(span sdktrace.ReadWriteSpan) time.Time {
-	if words := wordsOf(span); t != nil && words[0] == t.of {
-		return *(*time.Time)(unsafe.Add(words[1], t.end))
+	if of, value := wordsOf(span); t != nil && of == t.of {
+		return *(*time.Time)(unsafe.Add(value, t.end))
 	}
 	return span.EndTime()
 }
