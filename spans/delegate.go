@@ -12,7 +12,8 @@ import (
 // placeholder and then sets the wrapper makes a circle, in which the placeholder's lock is
 // held while it asks the wrapper for tracers. So tracers below a placeholder are looked up
 // when a span starts, and the look-up that comes back to the wrapper ends in a provider
-// without spans.
+// without spans. A span that starts while the circle is closed comes back as the wrapper's
+// own, and is measured once.
 
 const globalPackage = "go.opentelemetry.io/otel/internal/global"
 
@@ -22,6 +23,12 @@ func isGlobalDelegate(v any) bool {
 		t = t.Elem()
 	}
 	return t.PkgPath() == globalPackage
+}
+
+// measures reports whether a span is one of the provider's own.
+func (t *tracer) measures(span trace.Span) bool {
+	own, _ := liveIn(span)
+	return own != nil && own.tracer.provider == t.provider
 }
 
 // resolve returns the tracer that the placeholder stands for at this moment.
