@@ -70,9 +70,7 @@ func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outco
 			steps += bounds[i].work
 		}
 		varied, work := w.vary(p, c, base, &o, d)
-		disturbed, more := w.disturb(p, c, base, &o, d)
-		varied = append(varied, disturbed...)
-		steps += work + more
+		steps += work
 		w.asked[a] = true
 		for i := range p.points {
 			if _, ok := w.checks[p.points[i].name]; ok {

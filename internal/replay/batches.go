@@ -61,17 +61,8 @@ func (p *program) findBatchers() []*batcher {
 	for i := range all {
 		waits[end{at(int32(i)), all[i].wait.list}]++
 	}
-	by := map[end]int32{}
 	var found []*batcher
-	for _, group := range grouped(len(all), func(i int32) int32 {
-		e := end{at(i), all[i].wake.list}
-		n, ok := by[e]
-		if !ok {
-			n = int32(len(by))
-			by[e] = n
-		}
-		return n
-	}) {
+	for _, group := range grouped(len(all), func(i int32) end { return end{at(i), all[i].wake.list} }) {
 		site := at(group[0])
 		x := &batcher{list: all[group[0]].wake.list, waits: map[int32]bool{}, channel: none}
 		answers := make([]answering, len(group))
@@ -230,27 +221,22 @@ func (x *batcher) takes(p *program) bool {
 // follows reports whether each batch is of those who waited when it began, first come first served, and finds how many these are at most.
 func (x *batcher) follows() bool {
 	var all []answering
+	largest := 0
 	for _, r := range x.rounds {
 		all = append(all, r.answers...)
+		largest = max(largest, len(r.answers))
 	}
-	x.limit = unlimited
-	for _, limited := range []bool{false, true} {
-		if limited {
-			x.limit = 0
-			for _, r := range x.rounds {
-				x.limit = max(x.limit, int32(len(r.answers)))
-			}
-		}
-		if x.agrees(slices.Clone(all)) {
+	slices.SortFunc(all, func(a, b answering) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at)) })
+	for _, x.limit = range []int32{unlimited, int32(largest)} {
+		if x.agrees(all) {
 			return true
 		}
 	}
 	return false
 }
 
-// agrees reports whether rounds are as the rule has them, with a limit.
+// agrees reports whether rounds are as the rule has them, with a limit, of all answers in the order in which the waits began.
 func (x *batcher) agrees(all []answering) bool {
-	slices.SortFunc(all, func(a, b answering) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at)) })
 	over := map[place]bool{}
 	var waiting []answering
 	good, bad := 0, 0

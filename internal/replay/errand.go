@@ -132,13 +132,13 @@ func (x *errander) event(e *event) {
 // sets has a goroutine without spans be at work for the spans of another one.
 func (x *errander) sets(g *helper, by int32, at int64) {
 	if !g.spanned {
-		g.since, g.open = at, x.open(&x.g[by], at)
+		g.since, g.open = at, x.open(x.g[by].open, at)
 	}
 }
 
-// open returns the spans of a goroutine that are still open at a time.
-func (x *errander) open(g *helper, at int64) []int32 {
-	return slices.DeleteFunc(slices.Clone(g.open), func(s int32) bool { return x.closed[s] < at })
+// open returns which spans are still open at a time.
+func (x *errander) open(spans []int32, at int64) []int32 {
+	return slices.DeleteFunc(slices.Clone(spans), func(s int32) bool { return x.closed[s] < at })
 }
 
 // mail deals with the letters until a time.
@@ -157,7 +157,7 @@ func (x *errander) mail(until int64) {
 // writes deals with a goroutine that writes a request, or the answer to one, with which a server has done its errand.
 func (x *errander) writes(l *letter) {
 	x.soFar(l.from, l.written)
-	l.spans = x.open(&x.g[l.from], l.written)
+	l.spans = x.open(x.g[l.from].open, l.written)
 }
 
 // reads deals with a goroutine that gets a letter.
@@ -168,7 +168,7 @@ func (x *errander) reads(l *letter) {
 		return
 	}
 	x.over(l.to, l.at)
-	g.open = slices.DeleteFunc(slices.Clone(l.spans), func(s int32) bool { return x.closed[s] < l.at })
+	g.open = x.open(l.spans, l.at)
 }
 
 // over ends what a goroutine without spans did, for spans that are still open.
@@ -182,7 +182,10 @@ func (x *errander) over(goroutine int32, at int64) {
 // soFar notes what a goroutine without spans has done until a time at which others may have waited for that.
 func (x *errander) soFar(goroutine int32, at int64) {
 	g := &x.g[goroutine]
-	if spans := x.open(g, at); !g.spanned && len(spans) > 0 {
+	if g.spanned {
+		return
+	}
+	if spans := x.open(g.open, at); len(spans) > 0 {
 		x.later = append(x.later, pending{goroutine, g.since, at, spans})
 		g.since = at
 	}

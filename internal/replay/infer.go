@@ -75,8 +75,8 @@ func (p *program) detach(all []handover, part []int32) bool {
 }
 
 // grouped returns the numbers below n by their key, groups in the order of their first members.
-func grouped(n int, key func(i int32) int32) [][]int32 {
-	at := map[int32]int{}
+func grouped[K comparable](n int, key func(i int32) K) [][]int32 {
+	at := map[K]int{}
 	var groups [][]int32
 	for i := range int32(n) {
 		k := key(i)
@@ -125,17 +125,8 @@ func (p *program) inferServers(all []handover) {
 			}
 		}
 	}
-	roots := map[string]int32{}
 	left = slices.DeleteFunc(left, func(h handover) bool { return head[h.waiter.list] == 0 || head[h.waiter.list] != p.siteOf(h.waiter) })
-	for _, part := range grouped(len(left), func(i int32) int32 {
-		root := p.rec.sites[p.siteOf(left[i].waiter)].root()
-		n, ok := roots[root]
-		if !ok {
-			n = int32(len(roots))
-			roots[root] = n
-		}
-		return n
-	}) {
+	for _, part := range grouped(len(left), func(i int32) string { return p.rec.sites[p.siteOf(left[i].waiter)].root() }) {
 		wakers := map[int32]bool{}
 		for _, i := range part {
 			wakers[left[i].waker.list] = true

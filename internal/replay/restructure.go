@@ -36,8 +36,6 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		w.asked[ask{region, 0}] = true
 		o := simulate(x, c, d)
 		varied, _ := w.vary(x, c, base, &o, d)
-		disturbed, _ := w.disturb(x, c, base, &o, d)
-		varied = append(varied, disturbed...)
 		if q.Procs > 0 && w.starved > 0 { // other programs may leave other processors alone
 			undisturbed := c
 			undisturbed.pace = 1 - w.starved

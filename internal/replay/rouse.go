@@ -76,13 +76,20 @@ func (p *program) otherLags() [2]float64 {
 	return [2]float64{fast, slow}
 }
 
-// A variation is what simulations come to in which processors come back sooner or later than in the recording, where that matters.
+// A variation is what simulations come to of what the recording does not tell, such as when processors come back, where that matters.
 type variation struct {
 	base, changed outcome
 }
 
-// vary simulates a change so, and what is not changed, unless that is known.
+// vary simulates a change as it may be besides: with processors that come back sooner or later, and beside other programs.
 func (w *window) vary(p *program, c change, base, o *outcome, d int64) (all []variation, work int) {
+	all, work = w.rouse(p, c, base, o, d)
+	disturbed, more := w.disturb(p, c, base, o, d)
+	return append(all, disturbed...), work + more
+}
+
+// rouse simulates a change with processors that come back sooner or later, and what is not changed, unless that is known.
+func (w *window) rouse(p *program, c change, base, o *outcome, d int64) (all []variation, work int) {
 	lags, longer := p.otherLags(), 1.0
 	if len(p.lags) == 0 {
 		longer = lags[1]

@@ -68,6 +68,10 @@ func (c *connector) wire() {
 // collect finds the writes, and the waits of goroutines whose requests spans do not tell.
 func (w *wiring) collect() {
 	p := w.c.p
+	sends := make([]bool, len(p.rec.sites))
+	for i, s := range p.rec.sites {
+		sends[i] = s.sends()
+	}
 	for l := range p.lists {
 		waits, told := 0, 0
 		first := len(w.arrivals)
@@ -77,7 +81,7 @@ func (w *wiring) collect() {
 			switch {
 			case o.kind == opWrite:
 				w.writes = append(w.writes, at)
-			case o.kind == opOut && o.reason == waitNetwork && o.site != 0 && !p.rec.sites[o.site].sends():
+			case o.kind == opOut && o.reason == waitNetwork && o.site != 0 && !sends[o.site]:
 				waits++
 				w.arrivals = append(w.arrivals, at)
 			case o.kind == opReceive && o.head:
