@@ -74,14 +74,7 @@ func (p *committer) run(c *caller, end int64) (done int) {
 		if !p.sends {
 			return
 		}
-		key := keyOf(letter, object)
-		ref, ok := c.object[key]
-		if !ok {
-			ref = c.r.objects
-			c.r.objects++
-			c.object[key] = ref
-		}
-		c.note(at, g, event{kind: evOperate, what: letter, ref: ref, arg: int32(room)})
+		c.note(at, g, event{kind: evOperate, what: letter, ref: c.objectOf(keyOf(letter, object)), arg: int32(room)})
 	}
 	span := func(at, until, g int64, region string) {
 		ref := int32(len(c.r.spans))

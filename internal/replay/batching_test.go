@@ -9,8 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// TestBatched: a writer that takes whatever has come, and takes the longer the more that is, has batches whose size time decides; one that waits for three does not, nor do those
-// who are let go on one by one.
+// TestBatched: a writer that takes whatever has come, and takes the longer the more that is, has batches whose size time decides; one that waits for three
+// does not, nor do those who are let go on one by one.
 func TestBatched(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more func(jobs <-chan chan int, batch, clients int) bool

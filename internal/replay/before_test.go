@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -9,6 +11,24 @@ const ms = 1_000_000
 
 // isNear reports whether a figure is within a distance of another one; NaN never is.
 func isNear(got, want, within float64) bool { return math.Abs(got-want) <= within }
+
+// A script is what a test records, in any order.
+type script []scripted
+
+type scripted struct {
+	at int64
+	do func(at int64)
+}
+
+func (s *script) add(at int64, do func(at int64)) { *s = append(*s, scripted{at, do}) }
+
+// play does all in order of time.
+func (s script) play() {
+	slices.SortStableFunc(s, func(x, y scripted) int { return cmp.Compare(x.at, y.at) })
+	for _, x := range s {
+		x.do(x.at)
+	}
+}
 
 // recorded ends a recording at a time.
 func recorded(t testing.TB, b *Recorder, at int64) *Recording {

@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"cmp"
-	"slices"
 	"testing"
 )
 
@@ -106,13 +104,8 @@ func TestParts(t *testing.T) {
 		rounds = 100
 		period = 4 * ms
 	)
-	type happens struct {
-		at int64
-		do func(at int64)
-	}
 	b := NewRecorder(0, 4)
-	var all []happens
-	does := func(at int64, do func(at int64)) { all = append(all, happens{at, do}) }
+	var all script
 	for g := range int64(4) {
 		b.Running(0, g)
 	}
@@ -121,9 +114,9 @@ func TestParts(t *testing.T) {
 			begins := round*period + client*period/2
 			query, group := uint64(2*round+client+1), uint64(1000+2*round+client)
 			if round == 0 {
-				does(begins, func(at int64) { b.Wait(at+1, client, waitTimer) })
+				all.add(begins, func(at int64) { b.Wait(at+1, client, waitTimer) })
 			}
-			does(begins+2*ms, func(at int64) {
+			all.add(begins+2*ms, func(at int64) {
 				b.Ready(at, client, -1)
 				b.Start(at+1, client, client)
 				b.Open(at+2, client, query, 0, Region{Name: "query"})
@@ -136,8 +129,8 @@ func TestParts(t *testing.T) {
 			})
 			for i := range int64(parts) {
 				worker := 2 + i%2
-				does(begins+2*ms+100+i/2*ms, func(at int64) { b.Operate(at+worker, worker, 'r', jobs, 16) })
-				does(begins+3*ms+50+i/2*ms, func(at int64) {
+				all.add(begins+2*ms+100+i/2*ms, func(at int64) { b.Operate(at+worker, worker, 'r', jobs, 16) })
+				all.add(begins+3*ms+50+i/2*ms, func(at int64) {
 					b.Operate(at+worker, worker, 'g', group, -1)
 					if i == parts-1 {
 						b.Ready(at+10, client, worker)
@@ -151,10 +144,7 @@ func TestParts(t *testing.T) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(x, y happens) int { return cmp.Compare(x.at, y.at) })
-	for _, x := range all {
-		x.do(x.at)
-	}
+	all.play()
 	rec := recorded(t, b, rounds*period)
 	for by, want := range map[float64]float64{0.5: 0.25, 0.9: 0.45} {
 		before, after := rec.Predict("done", Speedup{Region{Name: "query"}, by})

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -9,19 +8,15 @@ import (
 // that is twice as fast waits for the ticker then, and takes each token.
 func TestOffers(t *testing.T) {
 	const ticker, worker, bucket = 1, 2, 7
-	type happens struct {
-		at int64
-		do func()
-	}
 	b := NewRecorder(0, 2)
 	waits := func(at, g int64) {
 		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: 0, arg: waitTimer})
 	}
-	var all []happens
+	var all script
 	room := 0 // all tokens are there at first
 	for i := range int64(300) {
 		at := 3 * ms * i
-		all = append(all, happens{at + 1, func() {
+		all.add(at+1, func(int64) {
 			if i > 0 {
 				b.Ready(at, ticker, -1)
 				b.Start(at, ticker, 0)
@@ -33,11 +28,11 @@ func TestOffers(t *testing.T) {
 				b.Operate(at+1, ticker, 'y', 0, 0)
 			}
 			waits(at+2, ticker)
-		}})
+		})
 	}
 	for i := range int64(225) {
 		at := 4*ms*i + 5
-		all = append(all, happens{at, func() {
+		all.add(at, func(int64) {
 			if i > 0 {
 				b.Ready(at, worker, -1)
 				b.Start(at, worker, 1)
@@ -48,14 +43,11 @@ func TestOffers(t *testing.T) {
 			b.Operate(at+1, worker, 'r', bucket, 2)
 			b.Open(at+2, worker, uint64(i+1), 0, Region{Name: "work"})
 			waits(at+3, worker)
-		}})
+		})
 	}
-	slices.SortStableFunc(all, func(x, y happens) int { return int(x.at - y.at) })
 	b.Running(0, ticker)
 	b.Running(0, worker)
-	for _, x := range all {
-		x.do()
-	}
+	all.play()
 	rec := recorded(t, b, 900*ms)
 	for by, want := range map[float64]float64{0.1: 0.1, 0.5: 0.25, 0.9: 0.25} {
 		before, after := rec.Predict("done", Speedup{Region{Name: "work"}, by})

@@ -4,7 +4,7 @@ import "testing"
 
 // TestOverdueMonitored has a goroutine wait for the network for 3 ms each time, while others have the processor: the runtime's monitor finds out up to 8 ms later.
 func TestOverdueMonitored(t *testing.T) {
-	const ms, cycles = 1_000_000, 60
+	const cycles = 60
 	b := NewRecorder(0, 1)
 	b.place(1)
 	b.Running(0, 0)
@@ -49,7 +49,7 @@ func TestOverdueMonitored(t *testing.T) {
 // TestOverdueAlways has a goroutine wait for the network for 3 ms each time, on a processor that others keep for up to 1 ms at a time: nearly each wait is
 // found to be over late, and is not taken to be longer than it was by that.
 func TestOverdueAlways(t *testing.T) {
-	const ms, cycles = 1_000_000, 500
+	const cycles = 500
 	b := NewRecorder(0, 1)
 	b.place(1)
 	b.Running(0, 0)

@@ -286,13 +286,17 @@ func (b *Recorder) operated(at int64, g int32, letter byte, object uint64, arg i
 		delete(b.object, key)
 		return
 	}
+	b.add(event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: b.objectOf(key), arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
+}
+
+func (b *Recorder) objectOf(key objectKey) int32 {
 	i, ok := b.object[key]
 	if !ok {
 		i = b.r.objects
 		b.r.objects++
 		b.object[key] = i
 	}
-	b.add(event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: i, arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
+	return i
 }
 
 func (b *Recorder) regionOf(r Region) int32 {
