@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // services are programs as services are made of, which nothing in replay was made for either.
@@ -31,6 +32,10 @@ func services() []workload {
 		{
 			name: "committed", about: "8 writers, 3 ms each, and a goroutine that takes 4 ms to commit what has come, up to four writes", class: contended,
 			regions: []string{"commit", "prepare"}, run: committed, varies: true,
+		},
+		{
+			name: "flushed", about: "8 writers, 3 ms each, and a goroutine that takes 2 ms and 0.7 ms for each write to flush what has come", class: contended,
+			regions: []string{"commit", "prepare"}, run: flushed, varies: true,
 		},
 		{
 			name: "database", about: "an HTTP server for 8 clients of another process, 3 ms, and a query of 4 ms on one of 3 connections of database/sql", class: contended,
@@ -188,9 +193,18 @@ func streams(ctx context.Context, p *program) {
 	server.Wait()
 }
 
-// committed has one goroutine commit the writes of 8 others, as many as have come.
+// committed has as many writes committed at a time as have come, up to four.
 func committed(ctx context.Context, p *program) {
-	const most = 4
+	commits(ctx, p, 4, func(int) time.Duration { return 4 * ms })
+}
+
+// flushed has all writes that have come flushed at a time, which takes the longer the more they are.
+func flushed(ctx context.Context, p *program) {
+	commits(ctx, p, 8, func(n int) time.Duration { return 2*ms + time.Duration(n)*ms*7/10 })
+}
+
+// commits has one goroutine commit the writes of 8 others, as many as have come.
+func commits(ctx context.Context, p *program, most int, take func(n int) time.Duration) {
 	writes := newChannel[channel[int]](p.types, 16)
 	var committer sync.WaitGroup
 	committer.Go(func() {
@@ -203,7 +217,7 @@ func committed(ctx context.Context, p *program) {
 				}
 				batch = append(batch, next)
 			}
-			p.io(ctx, "commit", 4*ms)
+			p.io(ctx, "commit", take(len(batch)))
 			for i, answer := range batch {
 				answer.Send(i)
 			}

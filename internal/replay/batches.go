@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -13,8 +12,6 @@ const (
 	// taking is by how much the beginning of a wait for a batch and the beginning of its work may be off, ns: a request is sent before
 	// the wait for its answer begins, and more are taken behind the first one.
 	taking = 100_000
-	// bySize is which part of the mean length of a round its size may make a difference of, for rounds to be as long with another size.
-	bySize = 0.05
 )
 
 // An answering is a wait that a batcher ended.
@@ -38,6 +35,8 @@ type batcher struct {
 	limit   int32   // of a batch
 	channel int32   // that it takes requests from, none where that is not recorded
 	taken   [][]int // ops, by round: what it takes from there
+	// growths are of its rounds with their sizes, nil for none; least and most is what they may be, nil where that is known.
+	growths, least, most *growths
 }
 
 // batches puts the rule of batchers in the place of waits for them.
@@ -80,7 +79,7 @@ func (p *program) findBatchers() []*batcher {
 		if !x.read(p, answers) || !x.takes(p) || !x.follows() {
 			continue
 		}
-		if !x.evenly() {
+		if !x.grow(p) {
 			p.uneven = append(p.uneven, site)
 			continue
 		}
@@ -277,28 +276,12 @@ func (x *batcher) agrees(all []answering) bool {
 	return good > 0 && float64(good) >= fairness*float64(good+bad)
 }
 
-// evenly reports whether rounds are as long whatever their size.
-func (x *batcher) evenly() bool {
-	var n, sx, sy, sxx, sxy, syy float64
-	for _, r := range x.rounds[1:] {
-		size, d := float64(len(r.answers)), float64(r.answers[0].at-r.start)
-		n, sx, sy, sxx, sxy, syy = n+1, sx+size, sy+d, sxx+size*size, sxy+size*d, syy+d*d
-	}
-	vx, vy, c := sxx/n-sx*sx/n/n, syy/n-sy*sy/n/n, sxy/n-sx*sy/n/n
-	if vx <= 0 || vy <= 0 {
-		return true
-	}
-	slope := c / vx
-	significant := math.Abs(slope) > 3*math.Sqrt(max(0, vy-slope*c)/vx/n)
-	return !significant || math.Abs(slope)*math.Sqrt(vx) <= bySize*sy/n
-}
-
 // takeWhatCame has a batcher take whoever waits when a round begins, and answer them when it is over.
 func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 	p := b.p
 	ops := p.lists[x.list].ops
 	site := p.siteOf(x.rounds[0].answers[0].wait)
-	object := b.newObject(objectInfo{kind: objectBatch, capacity: x.limit, site: site})
+	object := b.newObject(objectInfo{kind: objectBatch, capacity: x.limit, site: site, growths: x.growths, leastGrowth: x.least, mostGrowth: x.most})
 	if !p.rec.told && x.channel == none {
 		p.inferred = true
 	}
@@ -322,7 +305,7 @@ func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 		}
 		before := x.rounds[i-1].answers
 		last := before[len(before)-1].wake.op
-		take := op{kind: opTake, arg: object, at: ops[last].at, late: -1}
+		take := op{kind: opTake, arg: object, d: int64(len(r.answers)), at: ops[last].at, late: -1}
 		at := int(last)
 		for _, k := range r.idle {
 			o := &ops[k]
@@ -367,8 +350,9 @@ func (s *simulation) ask(b *object, i, proc int32) {
 }
 
 // takeBatch has a batcher take those who wait, or reports that it must wait for one.
-func (s *simulation) takeBatch(b *object, i int32) bool {
-	s.runners[i].retrying = false
+func (s *simulation) takeBatch(b *object, i int32, o *instruction) bool {
+	r := &s.runners[i]
+	r.retrying = false
 	if b.queue.len() == 0 {
 		b.others.push(i)
 		return false
@@ -376,11 +360,13 @@ func (s *simulation) takeBatch(b *object, i int32) bool {
 	for b.queue.len() > 0 && b.elements.len() < int(b.cap) {
 		b.elements.push(b.queue.pop())
 	}
+	r.batch, r.size = o.arg+1, int32(o.d)
 	return true
 }
 
 // answerBatch lets those that were taken go on.
-func (s *simulation) answerBatch(b *object, proc int32) {
+func (s *simulation) answerBatch(b *object, i, proc int32) {
+	s.runners[i].batch = 0
 	for b.elements.len() > 0 {
 		s.grant(b.elements.pop(), proc)
 	}

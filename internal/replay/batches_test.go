@@ -11,17 +11,22 @@ import (
 type committer struct {
 	writers, limit  int
 	prepare, commit float64
-	sends           bool // requests and answers go by channels whose operations are recorded
+	// fixed and each are how long a commit takes in the mean for any batch, and for each write in it, ns.
+	fixed, each int64
+	sends       bool // requests and answers go by channels whose operations are recorded
 }
 
 // TestBatches has writers prepare, and wait for one goroutine that commits whatever has come: the sooner that is done, the fewer have.
 func TestBatches(t *testing.T) {
 	const end = 1500 * ms
 	for name, tc := range map[string]committer{
-		"a limit":          {writers: 8, limit: 4},
-		"no limit":         {writers: 5, limit: 5},
-		"often idle":       {writers: 3, limit: 2},
-		"known operations": {writers: 8, limit: 4, sends: true},
+		"a limit":            {writers: 8, limit: 4, fixed: 4 * ms},
+		"no limit":           {writers: 5, limit: 5, fixed: 4 * ms},
+		"often idle":         {writers: 3, limit: 2, fixed: 4 * ms},
+		"known operations":   {writers: 8, limit: 4, fixed: 4 * ms, sends: true},
+		"longer with size":   {writers: 8, limit: 8, fixed: 2 * ms, each: ms},
+		"by size alone":      {writers: 6, limit: 6, each: ms},
+		"longer, operations": {writers: 8, limit: 5, fixed: 2 * ms, each: ms, sends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &caller{Recorder: NewRecorder(0, 16)}
@@ -91,7 +96,7 @@ func (p *committer) run(c *caller, end int64) (done int) {
 	rests(1)
 	type request struct{ at, writer int64 }
 	var coming, waiting []request
-	lengths := make([]*rand.Rand, p.writers)
+	lengths, commitLengths := make([]*rand.Rand, p.writers), rand.New(rand.NewPCG(2, 0))
 	prepares := func(at, writer int64) {
 		d := int64(float64(ms+lengths[writer].Int64N(4*ms)) * p.prepare)
 		span(at, at+d, writer, "prepare")
@@ -128,7 +133,7 @@ func (p *committer) run(c *caller, end int64) (done int) {
 			}
 			operate(now+1200+int64(i), commits, letter, requests, 64)
 		}
-		took := int64(float64(4*ms) * p.commit)
+		took := int64(float64(p.fixed+p.each*int64(len(batch))) * p.commit * (0.9 + 0.2*commitLengths.Float64()))
 		span(now+2000, now+2000+took, commits, "commit")
 		now += took + 5000
 		for i, x := range batch {

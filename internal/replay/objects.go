@@ -87,9 +87,9 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 		s.ask(b, i, proc)
 		done = false
 	case opTake:
-		done = s.takeBatch(b, i)
+		done = s.takeBatch(b, i, o)
 	case opAnswer:
-		s.answerBatch(b, proc)
+		s.answerBatch(b, i, proc)
 	case opSend:
 		if o.answers() {
 			other := s.answer(o)

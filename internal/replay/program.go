@@ -170,6 +170,8 @@ type objectInfo struct {
 	tickets  []int32 // of a sequence, in order: those that are taken at first
 	// lasts is for how long what is in a store is good, 0 where uses are counted, and since is when it was loaded.
 	lasts, since int64
+	// growths are of batches, and leastGrowth and mostGrowth what these may be; nil for none.
+	growths, leastGrowth, mostGrowth *growths
 }
 
 // A program is a recording as lists that can be replayed.
@@ -200,7 +202,8 @@ type program struct {
 	// preferences are those among channels that one select statement receives from.
 	preferences map[preference]bool
 	asks        []int32 // by segment: the channel for the answer to its element, from 1; nil if there is none
-	// byRule is where batches are waited for that are decided anew, and uneven where it is batches that take the longer the larger they are.
+	// byRule is where batches are waited for that are decided anew, and uneven where it is batches of which it is
+	// not known how much longer larger ones take.
 	byRule, uneven []int32
 	fillings       []filling
 	lent           map[int32][]int32 // by store: the numbers of fillings that any goroutine can do

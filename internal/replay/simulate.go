@@ -184,6 +184,9 @@ func (s *simulation) step(proc int32) {
 				if r.spares != spends {
 					r.left = 0
 				}
+				if r.batch > 0 {
+					r.left = s.strained(r, r.left)
+				}
 			}
 			if r.left == 0 {
 				r.left = -1
@@ -217,7 +220,11 @@ func (s *simulation) step(proc int32) {
 				continue
 			}
 			r.late = int64(o.late)
-			s.backIn(i, s.shortened(o))
+			d := s.shortened(o)
+			if r.batch > 0 {
+				d = s.stretched(r, o.set, d)
+			}
+			s.backIn(i, d)
 			s.leave(proc, away)
 			return
 		case opArrive:

@@ -213,6 +213,9 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 		return w, nil
 	}
 	others = append(alternatives(rec, whole, translated, plain, w), others...)
+	for _, other := range p.resized() {
+		others = append(others, alternative{p: other, base: simulate(other, change{}, d)})
+	}
 	if err := s.simulate(ctx, w, p, &base, others); err != nil {
 		return nil, err
 	}
