@@ -2,7 +2,6 @@ package spans
 
 import (
 	"cmp"
-	"container/heap"
 	"container/list"
 	"fmt"
 	"math"
@@ -235,19 +234,19 @@ type uniformSessions struct {
 type drawnSession struct {
 	drawn  uint64
 	record *SessionRecord
+	bytes  int // of the record, which has been out of all caches for long when it goes
 }
 
 func (k *uniformSessions) replace(s *SessionRecord) {
 	for i := range k.heap {
-		old := k.heap[i].record
-		if old.ID != s.ID {
+		old := &k.heap[i]
+		if old.record.ID != s.ID {
 			continue
 		}
-		k.used += s.SizeBytes() - old.SizeBytes()
-		k.heap[i].record = s
+		k.used += s.SizeBytes() - old.bytes
+		old.record, old.bytes = s, s.SizeBytes()
 		if s.SizeBytes() > k.limit { // it has outgrown the sample and goes alone
-			heap.Remove(&k.heap, i)
-			k.used -= s.SizeBytes()
+			k.used -= k.heap.remove(i).bytes
 		}
 		k.trim()
 		return
@@ -262,30 +261,55 @@ func (k *uniformSessions) add(s *SessionRecord, drawn uint64) {
 	if !k.wants(drawn) || s.SizeBytes() > k.limit {
 		return
 	}
-	heap.Push(&k.heap, drawnSession{drawn: drawn, record: s})
+	k.heap.push(drawnSession{drawn: drawn, record: s, bytes: s.SizeBytes()})
 	k.used += s.SizeBytes()
 	k.trim()
 }
 
 func (k *uniformSessions) trim() {
 	for k.full() {
-		out := heap.Pop(&k.heap).(drawnSession)
-		k.used -= out.record.SizeBytes()
+		out := k.heap.remove(0)
+		k.used -= out.bytes
 		k.below = out.drawn
 	}
 }
 
-// drawnSessions is a heap with the largest number on top.
+// drawnSessions is a heap with the largest number on top. Package container/heap would allocate twice for each session.
 type drawnSessions []drawnSession
 
-func (h drawnSessions) Len() int           { return len(h) }
-func (h drawnSessions) Less(i, j int) bool { return h[i].drawn > h[j].drawn }
-func (h drawnSessions) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *drawnSessions) Push(x any)        { *h = append(*h, x.(drawnSession)) }
-func (h *drawnSessions) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = drawnSession{}
-	*h = old[:len(old)-1]
-	return last
+func (h *drawnSessions) push(s drawnSession) {
+	*h = append(*h, s)
+	h.up(len(*h) - 1)
+}
+
+// remove takes out the session at i, which is at the top for 0.
+func (h *drawnSessions) remove(i int) drawnSession {
+	out, last := (*h)[i], len(*h)-1
+	(*h)[i], (*h)[last] = (*h)[last], drawnSession{}
+	if *h = (*h)[:last]; i < last {
+		h.down(i)
+		h.up(i)
+	}
+	return out
+}
+
+// up and down move the session at i to its place.
+func (h drawnSessions) up(i int) {
+	for above := (i - 1) / 2; i > 0 && h[i].drawn > h[above].drawn; above = (i - 1) / 2 {
+		h[i], h[above] = h[above], h[i]
+		i = above
+	}
+}
+
+func (h drawnSessions) down(i int) {
+	for below := 2*i + 1; below < len(h); below = 2*i + 1 {
+		if below+1 < len(h) && h[below+1].drawn > h[below].drawn {
+			below++
+		}
+		if h[i].drawn >= h[below].drawn {
+			return
+		}
+		h[i], h[below] = h[below], h[i]
+		i = below
+	}
 }

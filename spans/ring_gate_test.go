@@ -12,6 +12,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+func newSessionID() (id SessionID) {
+	id.renew()
+	return id
+}
+
 // TestClosedGateIsNeverWrong asks the gate before the ring: what the gate turns away the ring would not have wanted.
 func TestClosedGateIsNeverWrong(t *testing.T) {
 	for seed := range uint64(4) {

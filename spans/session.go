@@ -54,6 +54,7 @@ type given struct {
 // kept is what the worker has of a session of which it makes records, and that is few of a busy program.
 type kept struct {
 	taken    []*Span
+	first    [1]*Span // what taken begins as
 	revision int
 	again    int64 // when the next record may be made, of one that has many
 	watched  bool  // it is or was among the complete sessions
@@ -78,7 +79,8 @@ type sessionSpan struct {
 // until [Session.End]. If ctx already carries a session, the new one has the same origin. The
 // attributes tag it, as those of [Session.SetAttributes] do.
 func StartSession(ctx context.Context, name string, kv ...attribute.KeyValue) (context.Context, *Session) {
-	s := &Session{id: newSessionID()}
+	s := &Session{}
+	s.id.renew()
 	s.given = &given{name: name, start: now(), origin: s.id}
 	if outer := SessionFromContext(ctx); outer != nil {
 		s.given.origin = outer.Origin()
@@ -158,7 +160,7 @@ func (p *TracerProvider) keeps(ctx context.Context, name string) bool {
 
 // begin makes s the session of a local root.
 func (s *Session) begin(ctx context.Context, p *TracerProvider, root *Span) {
-	s.id = newSessionID()
+	s.id.renew()
 	s.root = root
 	if p.trusted {
 		if origin, err := ParseSessionID(baggage.FromContext(ctx).Member(baggageKey).Value()); err == nil {
@@ -300,7 +302,7 @@ func (s *Session) draw() uint64 { return binary.LittleEndian.Uint64(s.id[:8]) }
 func (s *Session) forget() {
 	s.unwanted = true
 	if s.kept != nil {
-		s.kept.taken = nil
+		s.kept.taken, s.kept.first[0] = nil, nil
 	}
 	s.lost.Store(true)
 }
@@ -313,8 +315,8 @@ func (s *Session) rootName() string {
 	return s.given.name
 }
 
-func newSessionID() (id SessionID) {
+// renew makes id a new one. It writes in place: a processor waits to copy what it has just written in halves.
+func (id *SessionID) renew() {
 	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
 	binary.LittleEndian.PutUint64(id[8:], rand.Uint64()|1) // never zero
-	return id
 }

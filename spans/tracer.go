@@ -27,12 +27,12 @@ type tracer struct {
 	seed      uint64 // of the hashes of its regions' names
 	constants constantNames
 
-	followsUnsampled bool      // see unsampled.go
-	times            *sdkTimes // see sdktimes.go
+	followsUnsampled bool     // see unsampled.go
+	sdk              *sdkSpan // see sdkspan.go
 }
 
 func newTracer(p *TracerProvider, scope instrumentation.Scope, opts []trace.TracerOption) *tracer {
-	t := &tracer{provider: p, scope: scope, opts: opts, times: learnTimes(), seed: registry.String(scope.Name + "\x00" + scope.Version)}
+	t := &tracer{provider: p, scope: scope, opts: opts, sdk: learnSDKSpan(), seed: registry.String(scope.Name + "\x00" + scope.Version)}
 	if !p.delegating {
 		t.inner = p.base.Tracer(scope.Name, opts...)
 		t.followsUnsampled = followsUnsampled(t.inner)
@@ -105,7 +105,7 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	}
 	r.parent, r.session = parent, session
 	if recording != nil {
-		r.start = sinceEpoch(t.times.startOf(recording))
+		r.start = sinceEpoch(t.sdk.startOf(recording))
 		r.recorded = true
 	} else {
 		r.start = startTime(opts)

@@ -10,9 +10,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// record makes the session's record of all spans taken so far. Only the worker calls it.
-func (s *Session) record() *SessionRecord {
-	s.arrange()
+// record makes the session's record of all spans taken so far.
+func (w *worker) record(s *Session) *SessionRecord {
+	w.arrange(s.kept.taken)
 	start, end, taken := s.start(), s.end.Load(), s.kept.taken
 	rec := &SessionRecord{
 		ID:       s.id,
@@ -59,16 +59,17 @@ func (s *Session) open() int {
 	return int(max(0, min(s.begun(s.started.Load()), int64(s.of().maxSpans))-int64(len(s.kept.taken))))
 }
 
+// place is where a span stands among those of its session.
+type place struct {
+	order int64
+	depth int // in the tree of spans
+	span  *Span
+}
+
 // arrange sorts what has been taken by start, or by the start of the ancestor which started
 // last, as timestamps given by callers may have it: a parent stands before its children.
-func (s *Session) arrange() {
-	type place struct {
-		order int64
-		depth int // in the tree of spans
-		span  *Span
-	}
-	taken := s.kept.taken
-	places := make([]place, 0, len(taken))
+func (w *worker) arrange(taken []*Span) {
+	places := w.places[:0]
 	for _, r := range taken {
 		p := place{order: r.start, span: r}
 		for a := r.parent; a != nil; a = a.parent {
@@ -86,7 +87,14 @@ func (s *Session) arrange() {
 	for i, p := range places {
 		taken[i] = p.span
 	}
+	clear(places) // they are not to keep the spans
+	if w.places = places; cap(places) > mostPlaces {
+		w.places = nil
+	}
 }
+
+// mostPlaces is how many places are kept for the next session.
+const mostPlaces = 4096
 
 // record copies to span what is known of it here and in the SDK's span.
 func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
@@ -100,7 +108,7 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 	span.SelfTime = r.SelfTime()
 	span.Delay = r.Delay()
 	span.Late = r.end.Load() > sessionEnd
-	rec, ok := inner.(sdktrace.ReadOnlySpan)
+	rec, ok := inner.(sdktrace.ReadWriteSpan)
 	if !ok {
 		span.Kind = r.stats.kind
 		if r.Failed() {
@@ -108,25 +116,29 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 		}
 		return
 	}
-	// Each of these takes the lock of the SDK's span.
-	span.Kind = rec.SpanKind()
-	status := rec.Status()
+	sdk := r.tracer.sdk
+	span.Kind = sdk.kindOf(rec)
+	status := sdk.statusOf(rec)
 	span.Sampled = context.IsSampled()
 	span.Status, span.StatusText = status.Code, status.Description
 	span.Attributes = rec.Attributes()
-	for _, e := range rec.Events() {
-		span.Events = append(span.Events, EventRecord{
-			Name:       e.Name,
-			Time:       time.Duration(sinceEpoch(e.Time) - sessionStart),
-			Attributes: e.Attributes,
-		})
+	if sdk.hasEvents(rec) {
+		for _, e := range rec.Events() {
+			span.Events = append(span.Events, EventRecord{
+				Name:       e.Name,
+				Time:       time.Duration(sinceEpoch(e.Time) - sessionStart),
+				Attributes: e.Attributes,
+			})
+		}
 	}
-	for _, l := range rec.Links() {
-		span.Links = append(span.Links, LinkRecord{
-			TraceID:    l.SpanContext.TraceID(),
-			SpanID:     l.SpanContext.SpanID(),
-			Attributes: l.Attributes,
-		})
+	if sdk.hasLinks(rec) {
+		for _, l := range rec.Links() {
+			span.Links = append(span.Links, LinkRecord{
+				TraceID:    l.SpanContext.TraceID(),
+				SpanID:     l.SpanContext.SpanID(),
+				Attributes: l.Attributes,
+			})
+		}
 	}
 }
 

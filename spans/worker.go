@@ -24,9 +24,11 @@ type worker struct {
 
 	head   atomic.Pointer[Session]
 	length atomic.Int64
+	spans  atomic.Int64  // of all sessions that were ever queued
 	wake   chan struct{} // holds one token if there may be something to do
 	later  []*Session    // of the worker only: sessions of which a record was made just now
 
+	places    []place     // of the worker only, for arrange
 	completed []completed // of the worker only, oldest first
 	fading    *time.Timer // the first one's turn
 
@@ -40,6 +42,8 @@ type worker struct {
 const (
 	// batchDelay is how long the worker lets sessions gather.
 	batchDelay = 5 * time.Millisecond
+	// batchSpans is how many spans of them end that: some 600 KB with the SDK's, which are still in a cache of the processor then.
+	batchSpans = 512
 	// Each record of a session has all of its spans. Where spans end late, one after the other, so many are made at once, then one in
 	// each lateEvery.
 	mostAtOnce = 8
@@ -79,9 +83,11 @@ func (w *worker) offer(s *Session) bool {
 			break
 		}
 	}
-	// The first one wakes the worker to wait for more, the one that half fills the queue
+	// The first one wakes the worker to wait for more, the one that half fills the queue, or brings enough spans,
 	// wakes it to begin.
-	if n == 1 || n == w.limit/2 {
+	more := s.begun(s.started.Load())
+	spans := w.spans.Add(more)
+	if n == 1 || n == w.limit/2 || spans/batchSpans != (spans-more)/batchSpans {
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -219,9 +225,11 @@ func (w *worker) finish(s *Session) {
 	if first {
 		s.kept = &kept{}
 	}
-	s.kept.again = now() + int64(lateEvery)
+	if s.kept.revision+1 >= mostAtOnce {
+		s.kept.again = now() + int64(lateEvery)
+	}
 	s.kept.take(ended)
-	if err := w.append(s.record()); err != nil {
+	if err := w.append(w.record(s)); err != nil {
 		if first {
 			s.forget()
 			w.drops.storeError.Add(1)
@@ -241,6 +249,9 @@ func (k *kept) take(ended *Span) {
 	n := 0
 	for r := ended; r != nil; r = r.next {
 		n++
+	}
+	if k.taken == nil {
+		k.taken = k.first[:0]
 	}
 	k.taken = slices.Grow(k.taken, n)
 	for r := ended; r != nil; r = r.next {

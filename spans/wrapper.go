@@ -90,7 +90,7 @@ func (s *recordingSpan) End(opts ...trace.SpanEndOption) {
 func (s *recordingSpan) finish(opts []trace.SpanEndOption) {
 	s.live.beforeEnd()
 	s.ReadWriteSpan.End(opts...)
-	end := s.live.tracer.times.endOf(s.ReadWriteSpan)
+	end := s.live.tracer.sdk.endOf(s.ReadWriteSpan)
 	at := int64(0)
 	if len(opts) == 0 && s.live.parent == nil && end != end.Round(0) { // it is of the monotonic clock
 		at = sinceEpoch(end)
