@@ -61,11 +61,13 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		next, span := t.startInner(ctx, name, opts)
 		return t.provider.startIdle(next, span)
 	}
-	above := trace.SpanFromContext(ctx)
+	above := spanIn(ctx)
 	parent, session := liveIn(above)
 	if parent != nil && t.foretells(parent, opts) {
+		start := startTime(opts)
+		refused := t.enter(parent, session, start)
 		s := newUnsampled(parent)
-		s.live.session, s.live.start = session, startTime(opts)
+		s.live.session, s.live.start, s.live.refused = session, start, refused
 		return t.begin(ctx, ctx, name, opts, &s.plainSpan, &s.live)
 	}
 
@@ -80,6 +82,13 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	if parent == nil && session == nil {
 		session, _ = ctx.Value(sessionKey{}).(*Session)
 	}
+	var start int64
+	if recording != nil {
+		start = sinceEpoch(t.sdk.startOf(recording))
+	} else {
+		start = startTime(opts)
+	}
+	refused := t.enter(parent, session, start)
 
 	// The wrapper, the Span and, for a local root, the session are one allocation.
 	var (
@@ -103,14 +112,9 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		s := &plainSpan{Span: span}
 		wrapped, r = s, &s.live
 	}
-	r.parent, r.session = parent, session
-	if recording != nil {
-		r.start = sinceEpoch(t.sdk.startOf(recording))
-		r.recorded = true
-	} else {
-		r.start = startTime(opts)
-		r.unsampled = t.followsUnsampled
-	}
+	r.parent, r.session, r.start, r.refused = parent, session, start, refused
+	r.recorded = recording != nil
+	r.unsampled = recording == nil && t.followsUnsampled
 	if parent == nil {
 		if remote := above.SpanContext(); remote.IsRemote() && remote.TraceID() == span.SpanContext().TraceID() {
 			r.remote = remote.SpanID()
@@ -120,6 +124,15 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		session.begin(ctx, t.provider, r)
 	}
 	return t.begin(ctx, next, name, opts, wrapped, r)
+}
+
+// enter counts a span that starts, in its parent and in the session that it comes into, and reports whether that has no room for it.
+// That is done before its memory is made, whose writing an atomic operation would wait for.
+func (t *tracer) enter(parent *Span, session *Session, start int64) (refused bool) {
+	if parent != nil {
+		parent.cover.beginChild(start - parent.start)
+	}
+	return session != nil && !session.admit(t.provider)
 }
 
 // startInner starts a span of the wrapped tracer.
@@ -142,18 +155,12 @@ type wrapper interface {
 }
 
 // begin begins the record of a span that has been started in ctx, and whose own context continues next. The record's
-// parent, session and start are known.
+// parent, session and start are known, and it has been entered there.
 func (t *tracer) begin(ctx, next context.Context, name string, opts []trace.SpanStartOption, s wrapper, r *Span) (context.Context, trace.Span) {
 	p := t.provider
 	r.tracer, r.name = t, name
 	if r.stats = t.statsOfStart(name); r.stats == nil {
 		r.stats = t.addStats(name, kindOf(r.inner(), opts))
-	}
-	if r.parent != nil {
-		r.parent.cover.beginChild(r.start - r.parent.start)
-	}
-	if r.session != nil && r.session.root != r {
-		r.refused = !r.session.admit(p)
 	}
 	if mark.Enabled() {
 		r.markStart(ctx)
