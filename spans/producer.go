@@ -76,14 +76,13 @@ func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, erro
 	durations := metricdata.ExponentialHistogram[float64]{Temporality: p.temporality}
 	self := metricdata.Sum[float64]{Temporality: p.temporality, IsMonotonic: true}
 	failed := metricdata.Sum[int64]{Temporality: p.temporality, IsMonotonic: true}
-	live := p.provider.live()
+	live, resting := p.provider.live(), rest.NewWorker(ctx)
 	if p.pushed != nil {
-		live = p.pushed.due(live, end)
+		live = p.pushed.due(live, end, resting.Due)
 	}
 	durations.DataPoints = make([]metricdata.ExponentialHistogramDataPoint[float64], 0, len(live))
 	self.DataPoints = make([]metricdata.DataPoint[float64], 0, len(live))
 	failed.DataPoints = make([]metricdata.DataPoint[int64], 0, len(live))
-	resting := rest.NewWorker(ctx)
 	for i, s := range live {
 		if i%regionsAtOnce == 0 {
 			resting.Due()

@@ -31,19 +31,19 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 	return e.inner.Aggregation(k)
 }
 
-// Export exports rm, with more than 256 data points, or what the exporter wants at once, in pieces, 32 at most, between which it
+// Export exports rm, with more than 128 data points, in pieces, 32 at most, or in as many as the exporter wants, between which it
 // rests: to encode thousands of points at once takes a processor for ten milliseconds and more, in which requests wait for it. After a piece that fails the others are not
 // tried, and count as failed with it.
 //
 // It returns nil even if that fails, since the monitor has logged the failure and the SDK would log it again:
 // [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
 func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	wanted := pointsOfPiece
-	if p, ok := e.inner.(piecewise); ok {
-		wanted = p.AtOnce()
-	}
 	n := DataPoints(rm)
-	inPieces(ctx, e.monitor, n, pieces(rm, n, wanted), e.inner.Export)
+	most := max(pointsOfPiece, (n+mostPieces-1)/mostPieces)
+	if p, ok := e.inner.(piecewise); ok {
+		most = p.AtOnce()
+	}
+	inPieces(ctx, e.monitor, n, pieces(rm, n, most), e.inner.Export)
 	return nil
 }
 

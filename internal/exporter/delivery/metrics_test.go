@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,8 +84,8 @@ func TestMetricsGoInPieces(t *testing.T) {
 	for _, one := range []struct{ each, exports, largest int }{
 		{0, 1, 1},
 		{1, 1, 10},
-		{28, 1, 253},
-		{29, 2, 256},
+		{14, 1, 127},
+		{15, 2, 128},
 		{1000, 32, 282},
 		{5000, 32, 1407},
 	} {
@@ -110,6 +111,22 @@ func TestMetricsGoInPieces(t *testing.T) {
 	}
 }
 
+// A fakeFile waits for no answer.
+type fakeFile struct{ fakeMetrics }
+
+func (*fakeFile) AtOnce() int { return 64 }
+
+// Exports that wait for no answer are no larger than wanted, however many they are.
+func TestMetricsGoInPiecesAsWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeFile{}
+		_ = WrapMetrics(f, NewMonitor(Config{Name: "x"})).Export(t.Context(), everyKind(1000))
+		if len(f.points) != 9001/64+1 || slices.Max(f.points) != 64 {
+			t.Errorf("%d exports of %d points at most, want %d of 64", len(f.points), slices.Max(f.points), 9001/64+1)
+		}
+	})
+}
+
 // After a piece that fails no further one is tried, and all that are left count as failed once.
 func TestPieceThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +139,7 @@ func TestPieceThatFails(t *testing.T) {
 		logger, _ := newLogger()
 		e := WrapMetrics(f, NewMonitor(Config{Name: "x", Unit: "data points", Logger: logger}))
 		_ = e.Export(t.Context(), everyKind(100))
-		want := Stats{Name: "x", Exported: 512, Failed: 901 - 512, FailedExports: 1, Outage: "down"}
+		want := Stats{Name: "x", Exported: 256, Failed: 901 - 256, FailedExports: 1, Outage: "down"}
 		if diff := cmp.Diff(want, e.Stats()); diff != "" || len(f.points) != 3 {
 			t.Errorf("%d exports, want 3; Stats (-want +got):\n%s", len(f.points), diff)
 		}
@@ -140,8 +157,8 @@ func TestPieceThatIsRefused(t *testing.T) {
 			Rejected: func(err error) (int, bool) { return 3, errors.Is(err, refused) },
 		}))
 		_ = e.Export(t.Context(), everyKind(100))
-		if diff := cmp.Diff(Stats{Name: "x", Exported: 901 - 12, Rejected: 12}, e.Stats()); diff != "" || len(f.points) != 4 {
-			t.Errorf("%d exports, want 4; Stats (-want +got):\n%s", len(f.points), diff)
+		if diff := cmp.Diff(Stats{Name: "x", Exported: 901 - 24, Rejected: 24}, e.Stats()); diff != "" || len(f.points) != 8 {
+			t.Errorf("%d exports, want 8; Stats (-want +got):\n%s", len(f.points), diff)
 		}
 	})
 }
@@ -149,9 +166,9 @@ func TestPieceThatIsRefused(t *testing.T) {
 // Between two pieces the processor is the application's for as long as the first took, and no longer than the context says.
 func TestExportRests(t *testing.T) {
 	for _, one := range []struct{ piece, within, want time.Duration }{
-		{time.Millisecond, time.Hour, 7 * time.Millisecond},
-		{time.Second, time.Hour, 4*time.Second + 3*2*time.Millisecond},
-		{time.Second, time.Second + time.Millisecond, 4*time.Second + time.Millisecond},
+		{time.Millisecond, time.Hour, 15 * time.Millisecond},
+		{time.Second, time.Hour, 8*time.Second + 7*2*time.Millisecond},
+		{time.Second, time.Second + time.Millisecond, 8*time.Second + time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), one.within)
@@ -159,7 +176,7 @@ func TestExportRests(t *testing.T) {
 			begun := time.Now()
 			_ = WrapMetrics(&fakeMetrics{took: one.piece}, NewMonitor(Config{Name: "x"})).Export(ctx, everyKind(100))
 			if took := time.Since(begun); took != one.want {
-				t.Errorf("four exports of %v each, %v left: %v, want %v", one.piece, one.within, took, one.want)
+				t.Errorf("eight exports of %v each, %v left: %v, want %v", one.piece, one.within, took, one.want)
 			}
 		})
 	}

@@ -12,15 +12,15 @@ import (
 
 const (
 	// pointsOfPiece is how many data points one export has, as a rule. To encode them takes about a millisecond.
-	pointsOfPiece = 256
+	pointsOfPiece = 128
 	// mostPieces bounds the exports of one collection, each of which may wait for an answer: where they do not do, they are
 	// larger.
 	mostPieces = 32
 	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
-	mostRest = 100 * time.Millisecond
+	mostRest = 200 * time.Millisecond
 )
 
-// A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond each, about.
+// A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond each, about, and waits for no answer.
 type piecewise interface {
 	AtOnce() int // items, 1 at least
 }
@@ -43,10 +43,9 @@ func inPieces[T any](ctx context.Context, m *Monitor, items int, pieces iter.Seq
 	}
 }
 
-// pieces yields rm, which has n data points, in pieces of so many wanted, or larger ones, for one export each, with their numbers of data points. Scopes and
+// pieces yields rm, which has n data points, in pieces of so many at most, for one export each, with their numbers of data points. Scopes and
 // metrics keep their order, and a metric whose points do not fit goes on in the next piece. Metrics without points are left out.
-func pieces(rm *metricdata.ResourceMetrics, n, wanted int) iter.Seq2[*metricdata.ResourceMetrics, int] {
-	most := max(wanted, (n+mostPieces-1)/mostPieces)
+func pieces(rm *metricdata.ResourceMetrics, n, most int) iter.Seq2[*metricdata.ResourceMetrics, int] {
 	return func(yield func(*metricdata.ResourceMetrics, int) bool) {
 		if n == 0 {
 			return
