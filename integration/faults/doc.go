@@ -4,8 +4,9 @@
 //
 //	fault NAME requests=… failed=… p99_ratio=… lost=… said=… rss_mb=… goroutines=…
 //
-// requests and failed count the requests to the service with otelprof while the fault lasts. p99_ratio is that service's
-// 99th percentile of latency over that of the service without otelprof, requests to which alternate with its own.
+// requests and failed count the requests to the service with otelprof from the fault's beginning on; one that is not answered in 5 s has
+// failed. p99_ratio is that service's 99th percentile of latency over that of the service without otelprof, requests to which alternate
+// with its own.
 // Most rows measure it for 12 s in the state in which a service is for most of its life: the load has gone on until the first recording
 // has been analysed, nobody reads the causal profile, and nothing is recorded. In 4 s after that, still with the fault, somebody reads it, so that
 // recordings come one after the other; they are part of all other counts. Row starting measures the first seconds, from the third on,

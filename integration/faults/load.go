@@ -30,9 +30,12 @@ type counts struct {
 const (
 	clients = 4
 	think   = 4 * time.Millisecond
+	// patience is how long a client waits for an answer. A fault lasts for longer, or a service that hangs would have few requests and
+	// none that failed.
+	patience = 5 * time.Second
 )
 
-func startLoad(ctx context.Context, twins map[string]*twin) *load {
+func startLoad(ctx context.Context, twins map[string]*twin, patience time.Duration) *load {
 	ctx, stop := context.WithCancel(ctx)
 	l := &load{stop: stop, counts: map[string]*counts{}}
 	kinds := make([]string, 0, len(twins))
@@ -42,7 +45,7 @@ func startLoad(ctx context.Context, twins map[string]*twin) *load {
 	}
 	for range clients {
 		l.running.Go(func() {
-			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: 30 * time.Second}
+			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: patience}
 			defer client.CloseIdleConnections()
 			for ctx.Err() == nil {
 				for _, i := range rand.Perm(len(kinds)) {
@@ -96,6 +99,7 @@ func (l *load) take() map[string]counts {
 	return out
 }
 
+// end waits for the requests that are on their way.
 func (l *load) end() {
 	l.stop()
 	l.running.Wait()

@@ -90,7 +90,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 		return terminated(ctx, f, s, b)
 	}
 
-	l := startLoad(ctx, b.twins)
+	l := startLoad(ctx, b.twins, patience)
 	defer l.end()
 	if f.watched {
 		b.watch(ctx)
@@ -106,6 +106,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 		return r, err
 	}
 	r.before = len(before[ours].Said)
+	l.take()
 	var end func()
 	if f.begin != nil {
 		if end, err = f.begin(ctx, b); err != nil {
@@ -120,7 +121,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 			tell = told
 		}
 	}
-	l.take()
+	r.count(l.take())
 	time.Sleep(s.of(f))
 	during := l.take()
 	tell()
@@ -137,6 +138,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 		end()
 	}
 	l.end()
+	r.count(l.take())
 
 	after, err := settled(ctx, b, before)
 	if err != nil {
@@ -169,7 +171,7 @@ func (r *result) compare(during map[string]counts, judged bool) {
 	if base > 0 {
 		r.ratio = float64(own) / float64(base)
 	}
-	if judged && r.ratio > ratioMost {
+	if judged && (base == 0 || r.ratio > ratioMost) {
 		r.slow = true
 		r.fault("p99 %v, %v without otelprof", own.Round(time.Microsecond), base.Round(time.Microsecond))
 	}
@@ -218,7 +220,7 @@ func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err 
 	}
 	r.before = len(starting.Said)
 	if !f.idle {
-		l := startLoad(ctx, b.twins)
+		l := startLoad(ctx, b.twins, patience)
 		defer l.end()
 		time.Sleep(s.warm)
 		if f.begin != nil {
