@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -247,6 +248,23 @@ func TestWriteRepairs(t *testing.T) {
 	}
 	if _, err := store(filepath.Join(path, "below"), "a.go", nil); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "must be writable, or $") {
 		t.Errorf("a folder that cannot be: %v, want an error that names it and the variable to set", err)
+	}
+}
+
+// Nobody else reads what is built, or changes it before the compiler reads it.
+func TestFilesAreForTheirOwner(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		testutil.Lacks(t, "MODES", "files have no modes")
+	}
+	folder := t.TempDir()
+	path, err := store(filepath.Join(folder, "otelprof", "overlay"), "runtime/proc.go", []byte("package runtime"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want := fs.FileMode(0o600); path != folder; path, want = filepath.Dir(path), 0o700 {
+		if i, err := os.Stat(path); err != nil || i.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, %v, want %v", path, i.Mode(), err, want)
+		}
 	}
 }
 
