@@ -38,6 +38,10 @@ func services() []workload {
 			regions: []string{"commit", "prepare"}, run: flushed, varies: true,
 		},
 		{
+			name: "coalesced", about: "6 clients, 5 ms each, whose requests a timer gathers for 3 ms, and 4 ms for all of them", class: contended,
+			regions: []string{"flush", "prepare"}, run: coalesced, varies: true,
+		},
+		{
 			name: "database", about: "an HTTP server for 8 clients of another process, 3 ms, and a query of 4 ms on one of 3 connections of database/sql", class: contended,
 			regions: []string{"query", "render"}, run: serveWeb,
 		},

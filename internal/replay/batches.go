@@ -35,25 +35,25 @@ type batcher struct {
 	limit   int32   // of a batch
 	channel int32   // that it takes requests from, none where that is not recorded
 	taken   [][]int // ops, by round: what it takes from there
-	// growths are of its rounds with their sizes, nil for none; least and most is what they may be, nil where that is known.
-	growths, least, most *growths
+	growing
 }
 
 // batches puts the rule of batchers in the place of waits for them.
 func (b *builder) batches() {
 	edits := map[int32]*edit{}
-	for _, x := range b.p.findBatchers() {
+	all := b.p.answerings()
+	for _, x := range b.p.findBatchers(all) {
 		b.takeWhatCame(x, edits)
 	}
+	b.gatherings(all, edits)
 	for l, e := range edits {
 		e.apply(&b.p.lists[l])
 	}
 }
 
 // findBatchers returns the goroutines whose rounds follow the rule.
-func (p *program) findBatchers() []*batcher {
+func (p *program) findBatchers(all []answering) []*batcher {
 	of := p.usedAt()
-	all := p.answerings()
 	type end struct{ site, list int32 }
 	waits := map[end]int{} // how many each goroutine has there
 	at := func(i int32) int32 { return of[p.siteOf(all[i].wait)] }
@@ -79,7 +79,7 @@ func (p *program) findBatchers() []*batcher {
 		if !x.read(p, answers) || !x.takes(p) || !x.follows() {
 			continue
 		}
-		if !x.grow(p) {
+		if !x.grow(p, x.tasks(p)) {
 			p.uneven = append(p.uneven, site)
 			continue
 		}
@@ -276,6 +276,22 @@ func (x *batcher) agrees(all []answering) bool {
 	return good > 0 && float64(good) >= fairness*float64(good+bad)
 }
 
+// tasks returns the work of its rounds.
+func (x *batcher) tasks(p *program) []task {
+	ops := p.lists[x.list].ops
+	all := make([]task, len(x.rounds)-1)
+	for i := range all {
+		r := &x.rounds[i+1]
+		to := r.answers[0].wake.op
+		from := to
+		for from > 0 && ops[from-1].at > r.start {
+			from--
+		}
+		all[i] = task{ops[from:to], r.answers[0].at - r.start, len(r.answers)}
+	}
+	return all
+}
+
 // takeWhatCame has a batcher take whoever waits when a round begins, and answer them when it is over.
 func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 	p := b.p
@@ -290,15 +306,7 @@ func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 		first := r.answers[0].wake.op
 		mine.before[int(first)] = append(mine.before[int(first)], op{kind: opAnswer, arg: object, at: ops[first].at, late: -1, free: ops[first].free, loose: ops[first].loose})
 		for _, a := range r.answers {
-			o := p.op(a.wait)
-			e := editOf(edits, a.wait.list)
-			e.drop[int(a.wait.op)] = true
-			e.before[int(a.wait.op)] = append(e.before[int(a.wait.op)], op{kind: opAsk, arg: object, at: o.at, late: o.late, site: o.site, set: o.set})
-			if o.kind == opWait {
-				b.dead[o.arg] = true
-			} else if n := sendBehind(ops[a.wake.op:], o.arg); n >= 0 {
-				mine.drop[int(a.wake.op)+n] = true
-			}
+			b.asks(a, object, edits)
 		}
 		if i == 0 {
 			continue
@@ -334,14 +342,30 @@ func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 	}
 }
 
+// asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what ended that.
+func (b *builder) asks(a answering, object int32, edits map[int32]*edit) {
+	o := b.p.op(a.wait)
+	e := editOf(edits, a.wait.list)
+	e.drop[int(a.wait.op)] = true
+	e.before[int(a.wait.op)] = append(e.before[int(a.wait.op)], op{kind: opAsk, arg: object, at: o.at, late: o.late, site: o.site, set: o.set})
+	if o.kind == opWait {
+		b.dead[o.arg] = true
+	} else if n := sendBehind(b.p.lists[a.wake.list].ops[a.wake.op:], o.arg); n >= 0 {
+		editOf(edits, a.wake.list).drop[int(a.wake.op)+n] = true
+	}
+}
+
 // sendBehind returns where the send is that let a receiver go on, -1 where that is not recorded.
 func sendBehind(ops []op, channel int32) int {
 	return slices.IndexFunc(ops[:min(len(ops), within)], func(o op) bool { return o.kind == opSend && o.arg == channel })
 }
 
-// ask has a runner wait for the answer of a batcher.
-func (s *simulation) ask(b *object, i, proc int32) {
+// ask has a runner wait for the answer of a batcher, or of what a timer will call.
+func (s *simulation) ask(b *object, i, proc int32, o *instruction) {
 	b.queue.push(i)
+	if c := s.p.calls[o.arg]; c != nil && b.queue.len() == 1 {
+		s.set(b, c, o.set)
+	}
 	if b.others.len() > 0 {
 		by := b.others.pop()
 		s.runners[by].retrying = true
@@ -357,10 +381,15 @@ func (s *simulation) takeBatch(b *object, i int32, o *instruction) bool {
 		b.others.push(i)
 		return false
 	}
-	for b.queue.len() > 0 && b.elements.len() < int(b.cap) {
-		b.elements.push(b.queue.pop())
+	batch := o.arg
+	if o.ref > 0 { // one of several at a time
+		batch = o.ref
 	}
-	r.batch, r.size = o.arg+1, int32(o.d)
+	into := s.channel(batch)
+	for b.queue.len() > 0 && into.elements.len() < int(b.cap) {
+		into.elements.push(b.queue.pop())
+	}
+	r.batch, r.size = batch+1, int32(o.d)
 	return true
 }
 

@@ -302,7 +302,7 @@ func (c *compiler) op(l *list, o *op) {
 		x.kind, x.tries, x.head = opSend, true, true
 	case o.kind == opReceive && o.head:
 		x.ref = l.station
-	case o.kind == opUse, o.kind == opFill:
+	case o.kind == opUse, o.kind == opFill, o.kind == opTake:
 		x.ref = o.nth
 	case o.once: // which answers nothing, see reply
 		x.ref = o.nth

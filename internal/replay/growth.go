@@ -84,23 +84,30 @@ func (t *trend) straight(sizes, times []float64) bool {
 	return true
 }
 
-// grow finds how rounds get longer with their sizes, and reports false if that is not by so much for each request, or not by what the goroutine
+// A task is the work on one batch: what was done, for how long, and how many requests that was for.
+type task struct {
+	ops  []op
+	took int64
+	size int
+}
+
+// A growing tells how tasks get longer with their sizes, and how little and much that may be; nil for not, and where that is known.
+type growing struct{ growths, least, most *growths }
+
+// grow finds how tasks get longer with their sizes, and reports false if that is not by so much for each request, or not by what the goroutine
 // does itself.
-func (x *batcher) grow(p *program) bool {
-	rounds := x.rounds[1:]
-	sizes, all, computing := make([]float64, len(rounds)), make([]float64, len(rounds)), make([]float64, len(rounds))
+func (x *growing) grow(p *program, tasks []task) bool {
+	sizes, all, computing := make([]float64, len(tasks)), make([]float64, len(tasks)), make([]float64, len(tasks))
 	outside := make([][]float64, len(p.sets))
-	ops := p.lists[x.list].ops
-	for i := range rounds {
-		r := &rounds[i]
-		sizes[i], all[i] = float64(len(r.answers)), float64(r.answers[0].at-r.start)
-		for k := r.answers[0].wake.op - 1; k >= 0 && ops[k].at > r.start; k-- {
-			switch o := &ops[k]; o.kind {
+	for i := range tasks {
+		sizes[i], all[i] = float64(tasks[i].size), float64(tasks[i].took)
+		for k := range tasks[i].ops {
+			switch o := &tasks[i].ops[k]; o.kind {
 			case opRun:
 				computing[i] += float64(o.d)
 			case opOut:
 				if outside[o.set] == nil {
-					outside[o.set] = make([]float64, len(rounds))
+					outside[o.set] = make([]float64, len(tasks))
 				}
 				outside[o.set][i] += float64(o.d)
 			}

@@ -84,7 +84,7 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 	case opNext:
 		s.nextTurn(b, i, proc)
 	case opAsk:
-		s.ask(b, i, proc)
+		s.ask(b, i, proc, o)
 		done = false
 	case opTake:
 		done = s.takeBatch(b, i, o)

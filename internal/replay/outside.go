@@ -19,7 +19,7 @@ func (b *builder) outsiders(g int32, e *event) bool {
 }
 
 // fromOutside deals with goroutines that nothing in the program has started: what timers call. A goroutine that is woken by one has
-// waited for the timer. One that does more, such as to open a span, comes when it came.
+// waited for the timer, unless that does some work before. One that does more than to wake others comes when it came.
 func (b *builder) fromOutside() {
 	timers, found := make([]bool, b.p.tokens), false
 	for i := range b.p.lists {
@@ -27,11 +27,14 @@ func (b *builder) fromOutside() {
 		if !l.born || l.spawned.list >= 0 {
 			continue
 		}
-		more := false
+		l.called = l.works()
+		more := l.called
 		for k := range l.ops {
 			switch o := &l.ops[k]; o.kind {
 			case opWake:
-				timers[o.arg], b.dead[o.arg], found = true, true, true
+				if !l.called {
+					timers[o.arg], b.dead[o.arg], found = true, true, true
+				}
 			case opRun, opOut, opWait:
 			default:
 				more = true
@@ -53,6 +56,17 @@ func (b *builder) fromOutside() {
 			}
 		}
 	}
+}
+
+// works reports whether a goroutine does more than to let others go on, or note that.
+func (l *list) works() bool {
+	took := int64(0)
+	return slices.ContainsFunc(l.ops, func(o op) bool {
+		if o.kind == opRun {
+			took += o.d
+		}
+		return took > atOnce || o.kind == opOut || o.kind == opOpen || o.kind == opVisit
+	})
 }
 
 // The frames that b.has looks for.

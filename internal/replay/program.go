@@ -103,6 +103,8 @@ type list struct {
 	rounds  []int32
 	spawned place // by which op
 	created int64 // when
+	// called tells that a timer has started it, and set that others set the timer, see called.go.
+	called, set bool
 }
 
 type place struct{ list, op int32 }
@@ -206,6 +208,8 @@ type program struct {
 	// not known how much longer larger ones take.
 	byRule, uneven []int32
 	fillings       []filling
+	calls          map[int32]*calls  // by object: what timers call
+	uncalledFor    map[int32]int64   // by list: how long it waited for what timers call, though it is not known what set these, ns
 	lent           map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
 	visited        [][]int64         // by progress point, in the recording
 	pointOf        []int32           // by span: the point that its end visits, -1 for none

@@ -31,9 +31,12 @@ func newTide(p *program) *tide {
 		}
 		t.reached[l] = make([]uint8, len(t.heads[l])+1)
 	}
-	for l := range p.lists {
-		if !p.lists[l].born || p.lists[l].spawned.list < 0 {
-			t.rise(int32(l), 0, reachedOnce)
+	for i := range p.lists {
+		switch l := &p.lists[i]; {
+		case l.set:
+			t.rise(int32(i), 0, reachedAgain)
+		case !l.born || l.spawned.list < 0:
+			t.rise(int32(i), 0, reachedOnce)
 		}
 	}
 	for i := range p.objects {

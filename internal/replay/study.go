@@ -196,6 +196,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	if w.stock {
 		w.undecided = p.undecided()
 	}
+	w.undecided = p.addUncalled(w.undecided)
 	work := p.occasional()
 	w.paused, w.batched, w.stampedes = p.pauses(), p.batched(), p.stampedes(work)
 	translated := p

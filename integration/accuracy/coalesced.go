@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// coalesced is 6 clients whose requests are gathered for 3 ms by a timer, which the first of them sets, and then answered together.
+func coalesced(ctx context.Context, p *program) {
+	var (
+		lock     = p.mutex()
+		gathered channel[int]
+		flushes  sync.WaitGroup
+		length   = p.lengths(6, 0.3)
+	)
+	join := func() channel[int] {
+		lock.Lock()
+		defer lock.Unlock()
+		if gathered == nil {
+			all, d := newChannel[int](p.types, 0), length.of(4*ms)
+			gathered = all
+			flushes.Add(1)
+			time.AfterFunc(3*ms, func() {
+				defer flushes.Done()
+				lock.Lock()
+				gathered = nil
+				lock.Unlock()
+				p.io(ctx, "flush", d)
+				all.Close()
+			})
+		}
+		return gathered
+	}
+	each(6, func(i int) {
+		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+			p.io(ctx, "prepare", length.of(5*ms))
+			join().Receive()
+			p.progress(ctx)
+		}
+	})
+	flushes.Wait()
+}
