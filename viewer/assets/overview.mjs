@@ -109,7 +109,7 @@ export function overviewView(context) {
   function explain(best, goal) {
     const region = best?.region;
     next.hidden = !region;
-    confirm.hidden = isSaved() || !best || best.question.answer.mode !== "replay";
+    confirm.hidden = isSaved() || !best || best.answer.mode !== "replay";
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
     if (!region || next.dataset.of === region.name) return;
     next.dataset.of = region.name;
@@ -197,7 +197,7 @@ function overviewRow({ row: first }) {
       track.hidden = !p;
       setText(effect, p ? `${change(p.change)} (${interval(p)})` : "–");
       setText(why, p ? `${signs[row.verdict]} ${row.why}` : row.why);
-      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${ways[row.question.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${change(o.change).replace(" ", "\u00a0")}`)].join("; ")}` : "");
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${change(o.change).replace(" ", "\u00a0")}`)].join("; ")}` : "");
       disagrees.hidden = !row.question?.disagree;
       if (row.question) disagrees.title = disagreement(row.question);
       if (p) place(p, axis.range);

@@ -36,17 +36,18 @@ export function rowsOf(regions, profile, goal) {
   for (const r of regions) names.set(r.name, (names.get(r.name) ?? 0) + 1);
   const rows = regions.map((region) => {
     const question = asked.get(keyOf(region)) ?? null;
-    const point = question ? pointOf(question.answer) : null;
+    const answer = question ? answerOf(question) : null;
+    const point = answer ? pointOf(answer) : null;
     const label = names.get(region.name) > 1 && region.scope ? `${region.name} (${region.scope})` : region.name;
-    const known = point ? verdictAt(question.answer, point) : question ? "withheld" : "unasked";
+    const known = point ? verdictAt(answer, point) : question ? "withheld" : "unasked";
     return {
-      key: JSON.stringify([region.scope, region.scope_version ?? "", region.name]), region, label, question, point,
+      key: JSON.stringify([region.scope, region.scope_version ?? "", region.name]), region, label, question, answer, point,
       verdict: known,
-      others: point ? numbersAt(question, point).filter(([mode]) => mode !== question.answer.mode) : [],
+      others: point ? numbersAt(question, point).filter(([mode]) => mode !== answer.mode) : [],
       nothing: weak.includes(known) && isNothing(question, point),
       tension: tensionOf(region, question, point, known),
       why: !point ? whyNone(region, question, profile, goal)
-        : known === question.answer.verdict ? verdictText(question.answer) : `${briefly(known)} at ${percent(point.speedup)}`,
+        : known === answer.verdict ? verdictText(answer) : `${briefly(known)} at ${percent(point.speedup)}`,
     };
   });
   const rank = (r) => rankOf(r.verdict);
@@ -62,6 +63,12 @@ const keyOf = ({ scope, name }) => JSON.stringify([scope, name]);
 function pointOf(curve) {
   const points = measured(curve);
   return points.find((p) => p.speedup === usual) ?? points.at(-1) ?? null;
+}
+
+/** answerOf is the question's answer, or another mode's that is sure at the usual speed-up where it is not. */
+function answerOf({ answer, curves }) {
+  const sure = (c) => ["helps", "hurts"].includes(c.verdict) && c.points.some((p) => p.speedup === usual && p.verdict === c.verdict);
+  return sure(answer) || weak.includes(answer.verdict) ? answer : curves.find((c) => sure(c) && c.verdict === answer.verdict) ?? answer;
 }
 
 const weak = ["unclear", "little", "none"];

@@ -57,6 +57,14 @@ test("what is sure at another speed-up alone is not clear at this one", () => {
   assert.deepEqual([row.verdict, row.why, row.nothing], ["unclear", "not clear at 25 %", false]);
 });
 
+test("what recordings are sure of is not hidden by an experiment that agrees at another speed-up alone", () => {
+  const both = (verdict) => named("log", rowsOf(regions, { curves: [
+    curve("log", [effect(0.25, 0.1, 0.2, "unclear"), effect(0.5, 0.4)]), curve("log", [effect(0.25, verdict === "helps" ? 0.2 : -0.2)], { mode: "replay", verdict }),
+  ] }, orders));
+  assert.deepEqual([both("helps").verdict, both("helps").answer.mode, both("helps").others.map(([mode]) => mode)], ["helps", "replay", ["overlap"]]);
+  assert.deepEqual([both("hurts").verdict, both("hurts").answer.mode], ["unclear", "overlap"]);
+});
+
 test("a row without a number says why", () => {
   const why = (name, p = profile, goal = orders) => named(name, rowsOf(regions, p, goal)).why;
   assert.equal(why("held"), "3 iterations measured, 5 are needed");
