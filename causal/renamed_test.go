@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,13 +58,17 @@ func TestRenamedSpanIsKnownByBothNames(t *testing.T) {
 	}
 }
 
+var runsOfOpenSpan atomic.Int64
+
 // TestOpenSpanIsTakenForWhatItWillBe: as long as all that are started alike end alike, an open one is known by that name.
 func TestOpenSpanIsTakenForWhatItWillBe(t *testing.T) {
+	// What is known of a name stays so until the process ends.
+	name := fmt.Sprintf("RN2 of run %d", runsOfOpenSpan.Add(1))
 	c := newController(t, unloaded)
-	r := force(t, c, mustParse(t, idle, calm, `regions: [{span: "RN2 /a"}]`))
+	r := force(t, c, mustParse(t, idle, calm, fmt.Sprintf("regions: [{span: %q}]", name+" /a")))
 	tr := newProvider(t, c).Tracer("renamed")
 	open := func() (region int) {
-		renamed(tr, "RN2", "RN2 /a", func(_ context.Context, s *spans.Span) { region = r.verdict(s).region })
+		renamed(tr, name, name+" /a", func(_ context.Context, s *spans.Span) { region = r.verdict(s).region })
 		return region
 	}
 	if got := open(); got != noRegion {
@@ -72,12 +77,12 @@ func TestOpenSpanIsTakenForWhatItWillBe(t *testing.T) {
 	if got := open(); got != 0 {
 		t.Errorf("the second is region %d while it is open, want 0", got)
 	}
-	renamed(tr, "RN2", "RN2 /b", nil)
+	renamed(tr, name, name+" /b", nil)
 	if got := open(); got != noRegion {
 		t.Errorf("where others end otherwise, it is region %d while it is open, want that this is not known", got)
 	}
-	region := internClass(profile.Region{Scope: "renamed", Name: "RN2 /a"})
-	if !region.unforeseen.Load() || region.begins(internClass(profile.Region{Scope: "renamed", Name: "RN2"})) {
+	region := internClass(profile.Region{Scope: "renamed", Name: name + " /a"})
+	if !region.unforeseen.Load() || region.begins(internClass(profile.Region{Scope: "renamed", Name: name})) {
 		t.Error("the region is taken for foreseen")
 	}
 }
