@@ -84,10 +84,8 @@ func (v evidence) withheld() profile.Withheld {
 		return profile.Withheld{Code: withheldcode.WaitsBefore, Count: v.unpaid, Of: v.arrivals}
 	case untoldIn(v.recorded):
 		return profile.Withheld{Code: withheldcode.UnknownWaits, Part: partOf(v.recorded.Untold, v.recorded.All)}
-	case v.deprived.withheld().Code != "":
-		return v.deprived.withheld()
-	case v.placebo.withheld().Code != "":
-		return v.placebo.withheld()
+	case v.mostDeprived().Part > mostDeprived:
+		return v.mostDeprived()
 	case v.saturated > mostSaturated:
 		return profile.Withheld{Code: withheldcode.Saturated, Part: v.saturated}
 	case v.owed > 0 && partOf(v.paid, v.owed) < leastDelivered:
@@ -98,6 +96,15 @@ func (v evidence) withheld() profile.Withheld {
 		return profile.Withheld{Code: withheldcode.Unattributed, Part: partOf(v.unattributed, waited)}
 	}
 	return v.check.withheld()
+}
+
+// mostDeprived is what took most of the processor time, in these arms or in those without delay.
+func (v evidence) mostDeprived() profile.Withheld {
+	arms, placebo := v.deprived.most(), v.placebo.most()
+	if placebo.Part > arms.Part {
+		return placebo
+	}
+	return arms
 }
 
 // untoldIn reports whether more of the waiting in a recording is for unknown goroutines than may be.
@@ -143,5 +150,5 @@ func (v evidence) judge(e profile.Effect) profile.Effect {
 		return e
 	}
 	e.Warnings = append(e.Warnings, v.doubts()...)
-	return e
+	return deprive(e, v.mostDeprived())
 }

@@ -5,14 +5,15 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // Where a quota stops the process, or the host of a virtual machine has others on its processors, time passes that is no span's work. A delay
-// leaves processor time unused, of which a quota then gives more, and the arms differ by that.
+// leaves processor time unused, of which a quota then gives more, and the arms differ by that: a number is off by as many points as
+// the part of the processor time that was taken, at most. So its interval is as much wider, and above mostDeprived there is none.
 
 const (
-	// mostDeprived is the part of the processor time that may be taken so: a number is off by as many points at most.
 	mostDeprived = 0.1
 	// littleDeprived is what may always be taken: the system counts in steps of 10 ms.
 	littleDeprived = 100 * time.Millisecond
@@ -28,20 +29,30 @@ func (d *deprived) add(l record.Load) {
 	d.Throttled += l.Throttled
 }
 
-// withheld returns why there is no number with these experiments, the zero value if there may be one. What a quota took is held against
+// most returns what took the larger part of the processor time, as the reason why there would be no number. What a quota took is held against
 // what the process had, and what the host took against what all programs had: it does not ask whose processor it takes.
-func (d deprived) withheld() profile.Withheld {
+func (d deprived) most() profile.Withheld {
 	part := func(taken, had time.Duration) float64 {
 		if taken <= littleDeprived {
 			return 0
 		}
 		return partOf(taken, taken+had)
 	}
-	if p := part(d.Throttled, d.CPU); p > mostDeprived {
-		return profile.Withheld{Code: withheldcode.Throttled, Part: p}
+	quota := profile.Withheld{Code: withheldcode.Throttled, Part: part(d.Throttled, d.CPU)}
+	host := profile.Withheld{Code: withheldcode.Stolen, Part: part(d.Stolen, d.CPU+d.Others)}
+	if host.Part > quota.Part {
+		return host
 	}
-	if p := part(d.Stolen, d.CPU+d.Others); p > mostDeprived {
-		return profile.Withheld{Code: withheldcode.Stolen, Part: p}
+	return quota
+}
+
+// deprive returns an effect as experiments leave it in which so much was taken.
+func deprive(e profile.Effect, most profile.Withheld) profile.Effect {
+	switch {
+	case most.Part > mostDeprived:
+		return e.Withhold(most)
+	case most.Part > stats.ModelError && e.Known():
+		e.Warnings = append(e.Warnings, most.String())
 	}
-	return profile.Withheld{}
+	return e.Wider(most.Part)
 }

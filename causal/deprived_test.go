@@ -1,6 +1,8 @@
 package causal
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +42,36 @@ func TestDeprivedExperiments(t *testing.T) {
 			if e.Withheld.Code != withheldcode.Throttled {
 				t.Errorf("dilation: withheld %+v, want %s", e.Withheld, withheldcode.Throttled)
 			}
+		}
+	}
+}
+
+// What is taken makes the interval as much wider, and is said where it is more than the model may be wrong by.
+func TestDeprivedALittle(t *testing.T) {
+	number := profile.NewEffect(0.5, []float64{.1, .1, .1, .1, .1, .1}, nil)
+	for _, tt := range []struct {
+		name           string
+		arms, placebo  record.Load
+		margin         float64
+		warnings, said int // of which said tell of a quota
+	}{
+		{"nothing", record.Load{CPU: time.Minute}, record.Load{CPU: time.Minute}, 0, 0, 0},
+		{"a quota, with delay", record.Load{CPU: 95 * time.Second, Throttled: 5 * time.Second}, record.Load{CPU: time.Minute}, 0.05, 1, 1},
+		{"a quota, without delay", record.Load{CPU: time.Minute}, record.Load{CPU: 95 * time.Second, Throttled: 5 * time.Second}, 0.05, 1, 1},
+		{"the host more than a quota", record.Load{CPU: 94 * time.Second, Throttled: time.Second, Stolen: 6 * time.Second}, record.Load{}, 0.06, 1, 0},
+		{"half a point", record.Load{CPU: 199 * time.Second, Throttled: time.Second}, record.Load{}, 0.005, 0, 0},
+		{"as good as nothing", record.Load{CPU: time.Second, Throttled: 100 * time.Millisecond}, record.Load{}, 0, 0, 0},
+	} {
+		got := evidence{deprived: deprived{tt.arms}, placebo: deprived{tt.placebo}}.judge(number)
+		said := 0
+		for _, w := range got.Warnings {
+			if strings.Contains(w, "a quota (cpu.max of the cgroup) took 5 %") {
+				said++
+			}
+		}
+		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+		if !got.Known() || !near(got.Margin, tt.margin) || !near(number.Lo-got.Lo, tt.margin) || !near(got.Hi-number.Hi, tt.margin) || len(got.Warnings) != tt.warnings || said != tt.said {
+			t.Errorf("%s: %+v, want a margin of %g and %d warnings", tt.name, got, tt.margin, tt.warnings)
 		}
 	}
 }

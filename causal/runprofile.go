@@ -92,8 +92,7 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 			if class := internClass(region); class.unforeseen.Load() { // those below such a span are stretched
 				e = e.Withhold(evidence{startAs: class.from.Load().key.Name}.withheld())
 			}
-			e = e.Withhold(overstretched(covered)).Withhold(all.withheld())
-			c.Effects = append(c.Effects, e)
+			c.Effects = append(c.Effects, deprive(e.Withhold(overstretched(covered)), all.most()))
 			due()
 		}
 		curves = append(curves, c)

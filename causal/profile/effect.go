@@ -35,6 +35,14 @@ func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	return e
 }
 
+// Wider returns the effect with an interval that reaches further by a margin to both sides, or as it is if it has a wider one already.
+func (e Effect) Wider(margin float64) Effect {
+	if more := margin - e.Margin; more > 0 && e.Known() {
+		e.Margin, e.Lo, e.Hi = margin, e.Lo-more, e.Hi+more
+	}
+	return e
+}
+
 // Known reports whether there is a number.
 func (e Effect) Known() bool { return e.Withheld.Code == "" }
 

@@ -22,6 +22,23 @@ func TestEffect(t *testing.T) {
 	}
 }
 
+func TestWider(t *testing.T) {
+	e := NewEffect(0.25, []float64{.2, .2, .2, .2, .2, .2}, nil)
+	got := e.Wider(0.03).Wider(0.05).Wider(0.04)
+	want := e
+	want.Margin, want.Lo, want.Hi = 0.05, e.Lo-0.05, e.Hi+0.05
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("the widest counts, -want +got:\n%s", diff)
+	}
+	if got := mergeEffects(0.25, []Effect{got, e}); got.Margin != 0.05 || got.Hi-got.Lo < 0.1 {
+		t.Errorf("merged with one that has no margin: %+v, want the margin", got)
+	}
+	withheld := e.Withhold(Withheld{Code: withheldcode.Throttled})
+	if diff := cmp.Diff(withheld, withheld.Wider(0.05)); diff != "" {
+		t.Errorf("without a number, -want +got:\n%s", diff)
+	}
+}
+
 func TestGain(t *testing.T) {
 	for _, tt := range []struct{ reduction, want float64 }{
 		{0, 0}, {0.2, 0.25}, {0.5, 1}, {-1, -0.5}, {0.99, 99}, {1, 99}, {7, 99},

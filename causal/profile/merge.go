@@ -160,7 +160,11 @@ func mergeEffects(speedup float64, effects []Effect) Effect {
 	if a, b, differ := furthest(effects); differ {
 		doubts = append(doubts, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
 	}
-	return NewEffect(speedup, samples, doubts)
+	merged := NewEffect(speedup, samples, doubts)
+	for _, e := range effects {
+		merged = merged.Wider(e.Margin)
+	}
+	return merged
 }
 
 // reasonsOf returns why there is no number, each code once.

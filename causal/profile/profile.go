@@ -110,9 +110,11 @@ type Effect struct {
 	// StdErr is the standard error of Reduction: of experiments the jackknife's, with rounds as blocks.
 	StdErr float64 `json:"std_err"`
 	// Lo and Hi bound Reduction: with 95 % confidence as far as the samples scatter, and by one
-	// point more to both sides for what the model leaves out.
+	// point more to both sides for what the model leaves out, and Margin.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
+	// Margin is by how much the conditions of the experiments may have changed Reduction: a quota that took processor time, say.
+	Margin float64 `json:"margin,omitempty"`
 	// Bounded tells that Lo and Hi are bounds from both sides as well, since the program writes no operations on locks and channels
 	// into its traces and not all of them can be told: that of a program built by otelprof is narrower.
 	Bounded bool `json:"bounded,omitempty"`

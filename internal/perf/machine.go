@@ -16,7 +16,8 @@ type Machine struct {
 	Busy time.Duration
 	// Stolen is for how long the host of a virtual machine had processors run something else meanwhile, in such steps.
 	Stolen time.Duration
-	// Throttled is for how long the threads of the process's cgroup, or of one above, had used up their quota.
+	// Throttled is for how long the threads of the process's cgroup, and of those above, had used up their quotas, added up: the
+	// difference of the largest would not tell of one that has come to less so far.
 	Throttled time.Duration
 	// Waited is for how long any thread of the system had to wait for a processor (pressure stall information); 0 where that is not known.
 	Waited time.Duration
@@ -37,8 +38,7 @@ func ReadMachine(root fs.FS) Machine {
 		}
 		switch i { // see proc(5)
 		case 1, 2, 3, 6, 7: // user, nice, system, irq, softirq
-			d := times(n, tick)
-			m.Busy = min(m.Busy, math.MaxInt64-d) + d
+			m.Busy = sum(m.Busy, times(n, tick))
 		case 8:
 			m.Stolen = times(n, tick)
 		}
@@ -58,14 +58,17 @@ func ReadMachine(root fs.FS) Machine {
 			}
 			switch key {
 			case "throttled_usec":
-				m.Throttled = max(m.Throttled, times(n, time.Microsecond))
+				m.Throttled = sum(m.Throttled, times(n, time.Microsecond))
 			case "throttled_time": // of version 1, in ns
-				m.Throttled = max(m.Throttled, times(n, 1))
+				m.Throttled = sum(m.Throttled, times(n, 1))
 			}
 		}
 	}
 	return m
 }
+
+// sum returns a + b, in what a Duration can hold; neither is below 0.
+func sum(a, b time.Duration) time.Duration { return min(a, math.MaxInt64-b) + b }
 
 // times returns n units, in what a Duration can hold, and not below 0.
 func times(n int64, unit time.Duration) time.Duration {

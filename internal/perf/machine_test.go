@@ -18,14 +18,14 @@ func TestReadMachine(t *testing.T) {
 		"nothing":  {},
 		"steal":    {map[string]string{"proc/stat": stat}, Machine{Busy: busy, Stolen: stolen}},
 		"pressure": {map[string]string{"proc/pressure/cpu": "some avg10=1.53 avg60=3.87 avg300=3.00 total=2500\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"}, Machine{Waited: 2500 * time.Microsecond}},
-		"the group most throttled": {map[string]string{
+		"quotas of two groups": {map[string]string{
 			"proc/self/cgroup":              "0::/a/b\n",
 			"sys/fs/cgroup/a/b/cpu.stat":    "usage_usec 9\nnr_periods 4\nnr_throttled 2\nthrottled_usec 1500\n",
 			"sys/fs/cgroup/a/cpu.stat":      "nr_throttled 3\nthrottled_usec 2500\n",
 			"sys/fs/cgroup/other/cpu.stat":  "throttled_usec 99999\n",
 			"sys/fs/cgroup/a/b/cpu.max":     "max 100000\n",
 			"sys/fs/cgroup/a/b/memory.stat": "anon 1\n",
-		}, Machine{Throttled: 2500 * time.Microsecond}},
+		}, Machine{Throttled: 4 * time.Millisecond}},
 		"version 1": {map[string]string{
 			"proc/self/cgroup":             "4:memory:/m\n1:cpu:/x\n",
 			"sys/fs/cgroup/cpu/x/cpu.stat": "nr_periods 5\nnr_throttled 1\nthrottled_time 7000000\n",
