@@ -55,6 +55,7 @@ func (p *program) batched() map[string]bool {
 	wakers := make([]*waker, rec.count)
 	waiting := map[int32]map[int32]bool{} // goroutines by where they wait for a batch
 	for i := range rec.events {
+		rec.restsAt(i)
 		e := &rec.events[i]
 		switch e.kind {
 		case evWait:

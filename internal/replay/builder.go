@@ -105,6 +105,7 @@ func newBuilder(rec *Recording) *builder {
 func (r *Recording) opsOf() []int32 {
 	n := make([]int32, r.count)
 	for i := range r.events {
+		r.restsAt(i)
 		e := &r.events[i]
 		switch e.kind {
 		case evOpen, evClose, evVisit, evOperate, evSyscall:

@@ -25,6 +25,7 @@ func (r *Recording) results() [][]result {
 	}
 	all, begun, wentOn := make([][]result, r.count), make([]int64, r.count), make([]int64, r.count)
 	for i := range r.events {
+		r.restsAt(i)
 		switch e := &r.events[i]; e.kind {
 		case evWait:
 			begun[e.g] = 0

@@ -60,8 +60,10 @@ func (b *builder) conditions() {
 	for _, c := range found {
 		rules := []func(*condition) replacement{counts, latest, meets, sequence, refills}
 		i := slices.IndexFunc(rules, func(rule func(*condition) replacement) bool {
+			b.p.rec.rests()
 			r := rule(c)
 			if r != nil {
+				b.p.rec.rests()
 				r(b, edits)
 			}
 			return r != nil
@@ -71,6 +73,7 @@ func (b *builder) conditions() {
 		}
 	}
 	for l, e := range edits {
+		b.p.rec.rests()
 		e.apply(&b.p.lists[l])
 	}
 }
@@ -96,6 +99,7 @@ func (p *program) findConditions() []*condition {
 	locks := map[int32]int32{} // by condition variable
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
+			p.rec.restsAt(k)
 			if o := &p.lists[l].ops[k]; o.kind == opAwait {
 				if before := p.lists[l].lockBefore(k); before >= 0 {
 					locks[o.arg] = p.lists[l].ops[before].arg
@@ -141,6 +145,7 @@ func (c *condition) read(p *program, list, lock int32) {
 	var before anchor
 	waited := false
 	for k := range l.ops {
+		p.rec.restsAt(k)
 		o := &l.ops[k]
 		switch {
 		case o.kind == opLock && o.arg == lock:

@@ -69,6 +69,7 @@ func (b *builder) findErrands() [][]errand {
 	slices.SortStableFunc(x.sent, func(a, b *letter) int { return cmp.Compare(a.written, b.written) })
 	slices.SortStableFunc(x.came, func(a, b *letter) int { return cmp.Compare(a.at, b.at) })
 	for i := range rec.events {
+		rec.restsAt(i)
 		switch e := &rec.events[i]; e.kind {
 		case evOpen:
 			x.g[e.g].spanned = true

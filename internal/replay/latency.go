@@ -74,6 +74,7 @@ func (b *builder) settle() {
 	b.p.lags = cross.quantiles(lagsKept, b.p.cross)
 	for i := range b.p.lists {
 		for k := range b.p.lists[i].ops {
+			b.p.rec.restsAt(k)
 			if o := &b.p.lists[i].ops[k]; o.late < lateUnknown {
 				c := int64(-2 - o.late)
 				o.late = int32(min(cross.median(c, b.p.cross), 1<<30)) // also of what something outside wakes: that is another processor, too

@@ -58,6 +58,7 @@ const (
 func (r *Recording) sampled() {
 	var n int64
 	for i := range r.events {
+		r.restsAt(i)
 		if r.events[i].kind == evSample {
 			n++
 		}
@@ -79,6 +80,7 @@ func (r *Recording) running() (total int64) {
 	since := make([]int64, r.count)
 	on := make([]bool, r.count)
 	for i := range r.events {
+		r.restsAt(i)
 		e := &r.events[i]
 		now := on[e.g]
 		switch e.kind {

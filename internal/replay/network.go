@@ -21,6 +21,7 @@ func (p *program) connect() {
 	c.wakers, c.spanned = slices.Repeat([]place{{-1, -1}}, int(p.tokens)), make([]bool, len(p.lists))
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
+			p.rec.restsAt(k)
 			switch o := &p.lists[l].ops[k]; o.kind {
 			case opOpen:
 				c.spanned[l] = true
@@ -33,6 +34,7 @@ func (p *program) connect() {
 		}
 	}
 	for i, s := range p.rec.spans {
+		p.rec.restsAt(i)
 		if s.remote == 0 || parents[s.remote] < 0 {
 			continue
 		}
@@ -50,6 +52,7 @@ func (p *program) connect() {
 	c.apply()
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
+			p.rec.restsAt(k)
 			if o := &p.lists[l].ops[k]; o.kind == opWrite {
 				o.kind, o.site = opRun, 0
 			}

@@ -105,6 +105,7 @@ func (v *surveyor) count() {
 	rec := v.p.rec
 	v.spans = make([]int, len(rec.regions))
 	for i := range rec.events { // the spans are those of other windows, too
+		rec.restsAt(i)
 		if e := &rec.events[i]; e.kind == evOpen {
 			v.spans[rec.spans[e.ref].region]++
 		}

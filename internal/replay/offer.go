@@ -17,6 +17,7 @@ func (r *Recording) fillers() map[int32]*filler {
 	sent := make([]bool, r.objects) // the channels of timers are not
 	offers := false
 	for i := range r.events {
+		r.restsAt(i)
 		if e := &r.events[i]; e.kind == evOperate && (e.what == 's' || e.what == 'q') {
 			sent[e.ref] = true
 			offers = offers || e.what == 'q'
@@ -31,6 +32,7 @@ func (r *Recording) fillers() map[int32]*filler {
 		of[g].object = none
 	}
 	for i := range r.events {
+		r.restsAt(i)
 		e := &r.events[i]
 		switch e.kind {
 		case evOpen, evClose, evVisit:

@@ -134,6 +134,7 @@ func (p *program) rewritten() *program {
 	x.objects, x.segments, x.sets = slices.Clone(p.objects), slices.Clip(p.segments), slices.Clip(p.sets)
 	x.stations = slices.Clone(p.stations)
 	for i := range x.stations {
+		p.rec.restsAt(i)
 		x.stations[i].objects = slices.Clone(x.stations[i].objects)
 	}
 	return &x
@@ -189,6 +190,7 @@ func (p *program) freed(pattern string) (*program, bool) {
 func (p *program) usualQuestions() []Question {
 	waited := map[Frame]int64{}
 	for i := range p.rec.events {
+		p.rec.restsAt(i)
 		e := &p.rec.events[i]
 		if e.kind != evWait || e.arg != waitMutex || !p.rec.sites[e.site].locks() {
 			continue

@@ -36,6 +36,7 @@ func (r *Recording) stalls() []standstill {
 	var long []standstill
 	last := r.Start
 	for i := range r.events {
+		r.restsAt(i)
 		e := &r.events[i]
 		if d := e.at - last; d > 0 && running > 0 {
 			all = append(all, d)
@@ -76,6 +77,7 @@ func (r *Recording) without(gaps []standstill) *Recording {
 	var less int64
 	next := 0
 	for i := range w.events {
+		r.restsAt(i)
 		for next < len(gaps) && gaps[next].to <= w.events[i].at {
 			less += gaps[next].to - gaps[next].from
 			next++

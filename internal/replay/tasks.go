@@ -24,6 +24,7 @@ func (r *Recording) dropTasks(tasks map[int32]bool) {
 	r.points = points
 	r.events = slices.DeleteFunc(r.events, func(e event) bool { return e.kind == evVisit && kept[e.ref] < 0 })
 	for i := range r.events {
+		r.restsAt(i)
 		if e := &r.events[i]; e.kind == evVisit {
 			e.ref = kept[e.ref]
 		}

@@ -65,6 +65,7 @@ func (r *Recording) marked(found []*explanation, watches []*watch, locks func(*d
 	var all []inserted
 	objects := int32(0)
 	for _, x := range found {
+		r.rests()
 		if x.deal == nil {
 			all = x.marks(all, objects, nil)
 			objects++
@@ -79,6 +80,7 @@ func (r *Recording) marked(found []*explanation, watches []*watch, locks func(*d
 		all = w.marks(all, objects)
 		objects += 1 + w.conditions
 	}
+	r.rests()
 	slices.SortStableFunc(all, func(a, b inserted) int {
 		return cmp.Or(cmp.Compare(a.before, b.before), cmp.Compare(a.event.at, b.event.at), cmp.Compare(a.rank, b.rank))
 	})

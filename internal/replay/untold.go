@@ -26,6 +26,7 @@ func (r *Recording) Waits() Waits {
 		w.classes = append(w.classes, classify(s))
 	}
 	for i := range r.events {
+		r.restsAt(i)
 		if e := &r.events[i]; e.kind == evOpen {
 			w.g[e.g].spanned = true
 		}
@@ -34,6 +35,7 @@ func (r *Recording) Waits() Waits {
 		w.g[g].last, w.g[g].creator, w.g[g].origin, w.g[g].since = -1, noWaker, unknownOrigin, notWaiting
 	}
 	for i := range r.events {
+		r.restsAt(i)
 		w.event(&r.events[i])
 	}
 	return Waits{All: time.Duration(w.all), Untold: time.Duration(w.untold), Length: time.Duration(r.End - r.Start)}
