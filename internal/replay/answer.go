@@ -163,7 +163,7 @@ func (s *Study) answer(q question) Answer {
 		case w.unruled > maxUnruled:
 			unruled++
 			continue
-		case w.undecided[q.point] > maxUndecided || w.paused[q.point].part > maxUndecided || w.batched[q.point]:
+		case w.undecided[q.point] > maxUndecided || w.paused[q.point].part > maxUndecided || w.batched[q.point] || w.refused[q.point]:
 			undecided++
 			continue
 		}

@@ -99,6 +99,8 @@ type window struct {
 	// undecided is, by progress point, which part of the time goroutines waited for a timer or another goroutine, whichever was
 	// first; of a stock program.
 	undecided map[string]float64
+	// refused tells the progress points of goroutines whose offers are refused, in a stock program.
+	refused map[string]bool
 	// paused is, by progress point, how much longer requests are since some of them have pauses.
 	paused map[string]delay
 	// batched tells the progress points of goroutines that wait for batches whose size is decided by time.
@@ -194,7 +196,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	w.ordered, w.loops = p.ordered(), p.loops(&base, d)
 	w.unruled = p.unruled()
 	if w.stock {
-		w.undecided = p.undecided()
+		w.undecided, w.refused = p.undecided(), p.refused()
 	}
 	w.undecided = p.addUncalled(w.undecided)
 	work := p.occasional()
