@@ -19,7 +19,7 @@ const worstPerName = 8
 
 // A Ring keeps finished sessions in memory, chosen by tail sampling, never more than its size
 // in bytes: recent ones in half of it, the slowest of each name in a quarter, and a uniform
-// sample of all since the start in the last quarter. So a rare slow request is still there
+// sample of all since the start in the last quarter, of at most [mostUniform]. So a rare slow request is still there
 // when many fast ones came after it, and there is something ordinary to compare it with.
 //
 // Of the recent ones it wants at most [recentRate] a second, by a token bucket of
@@ -224,6 +224,10 @@ func (k *recentSessions) trim() {
 	}
 }
 
+// mostUniform is how many sessions a Ring's sample has at most. Of n sessions a sample of k has had k(1+ln(n/k)) records made,
+// most of which it lets go, so one of many more than are ever looked at costs the application for nothing.
+const mostUniform = 2000
+
 // uniformSessions are a uniform sample: each session draws a number, the smallest ones stay.
 type uniformSessions struct {
 	budget
@@ -252,6 +256,8 @@ func (k *uniformSessions) replace(s *SessionRecord) {
 		return
 	}
 }
+
+func (k *uniformSessions) full() bool { return k.budget.full() || len(k.heap) > mostUniform }
 
 // wants reports whether a session with this number would stay, as far as is known without its
 // size.

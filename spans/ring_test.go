@@ -329,3 +329,21 @@ func TestRingConcurrentSafe(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestRingSampleHasAMost holds that a ring with room for many more small sessions samples 2,000, beside those that are there
+// for another reason.
+func TestRingSampleHasAMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // without a clock that goes on
+		r := spans.NewRing(16 << 20) // a quarter holds 8,000
+		for i := range 20_000 {
+			rec := record(i, "a", ms, 1)
+			if r.Wants(rec.Name, rec.Duration, rec.Errors) {
+				add(t, r, rec)
+			}
+		}
+		const burst, slowest, sample = 1000, 8, 2000
+		if n := len(r.Sessions(spans.Query{})); n < sample || n > burst+slowest+sample {
+			t.Errorf("%d sessions, want between %d and %d", n, sample, burst+slowest+sample)
+		}
+	})
+}
