@@ -42,8 +42,8 @@ type worker struct {
 const (
 	// batchDelay is how long the worker lets sessions gather.
 	batchDelay = 5 * time.Millisecond
-	// batchSpans is how many spans of them end that: some 600 KB with the SDK's, which are still in a cache of the processor then.
-	batchSpans = 512
+	// batchSpans is how many spans of them end that: some 160 KB with the SDK's, which are still in a cache of the processor then.
+	batchSpans = 128
 	// Each record of a session has all of its spans. Where spans end late, one after the other, so many are made at once, then one in
 	// each lateEvery.
 	mostAtOnce = 8
