@@ -123,14 +123,35 @@ func (s Site) excludes() bool {
 // ordered returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
 func (p *program) ordered() float64 {
 	var total int64
+	answered := p.answered()
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWait && (o.reason == waitMutex || o.reason == waitSend || o.reason == waitReceive || o.reason == waitSelect || o.reason == waitBusy) {
+			if o := &p.lists[l].ops[k]; o.kind == opWait && !answered[o.arg] && (o.reason == waitMutex || o.reason == waitSend || o.reason == waitReceive || o.reason == waitSelect || o.reason == waitBusy) {
 				total += o.d
 			}
 		}
 	}
 	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
+}
+
+// answered returns which tokens are given by goroutines that serve, in a recording that tells each operation: what they do for a request is done when
+// it comes to them in the replay, in any order, and a wait for that is for the request's own answer.
+func (p *program) answered() []bool {
+	answered := make([]bool, p.tokens)
+	if p.rec.told || !p.rec.operated() {
+		return answered
+	}
+	for l := range p.lists {
+		if p.lists[l].serves < 0 {
+			continue
+		}
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWake {
+				answered[o.arg] = true
+			}
+		}
+	}
+	return answered
 }
 
 // bound adds what an alternative says, unless the order that it keeps comes to a contradiction.

@@ -98,3 +98,33 @@ func TestBoundsOfContradiction(t *testing.T) {
 		t.Errorf("%+v, want bounds of 0.2", x)
 	}
 }
+
+// TestAnswersHaveNoOrder counts no wait for what a goroutine that serves does for the request, where each operation is recorded.
+func TestAnswersHaveNoOrder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		operated, serves bool
+		want             float64
+	}{
+		"an answer":                  {true, true, 0},
+		"another goroutine":          {true, false, 0.5},
+		"an answer, as far as known": {false, true, 0.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := &Recording{End: 10 * ms}
+			if tc.operated {
+				rec.events = []event{{kind: evOperate}}
+			}
+			serves := int32(none)
+			if tc.serves {
+				serves = 0
+			}
+			p := program{rec: rec, tokens: 1, lists: []list{
+				{ops: []op{{kind: opWait, d: 5 * ms, reason: waitReceive}}, serves: none},
+				{ops: []op{{kind: opWake}}, serves: serves},
+			}}
+			if got := p.ordered(); got != tc.want {
+				t.Errorf("ordered() = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
