@@ -42,6 +42,10 @@ func services() []workload {
 			regions: []string{"flush", "prepare"}, run: coalesced, varies: true,
 		},
 		{
+			name: "compacted", about: "6 clients, 5 ms each and 0.8 ms under a lock, which a goroutine has for 4 ms whenever it has slept for 10 ms", class: contended,
+			regions: []string{"prepare", "write", "compact"}, run: compacted, varies: true,
+		},
+		{
 			name: "database", about: "an HTTP server for 8 clients of another process, 3 ms, and a query of 4 ms on one of 3 connections of database/sql", class: contended,
 			regions: []string{"query", "render"}, run: serveWeb,
 		},

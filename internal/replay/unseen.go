@@ -228,6 +228,9 @@ func (t *traces) follow(all []visitor, i int32) {
 		if v.waits >= 0 && e.by >= 0 {
 			t.meet(all, i)
 		}
+		if v.waits >= 0 && e.by < 0 && (v.reason == waitTimer || v.reason == waitReceive || v.reason == waitSelect) {
+			t.landmark(v, e.g, evReady, t.stacks[v.site], i)
+		}
 		v.waits = -1
 	case evOpen, evClose:
 		t.landmark(v, e.g, e.kind, t.rec.spans[e.ref].region, i)
