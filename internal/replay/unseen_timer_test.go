@@ -20,7 +20,8 @@ func TestUnseenBehindTimer(t *testing.T) {
 			var over atomic.Bool
 			side(4, func(i int) {
 				for n := 0; i == 0 && !over.Load(); n++ {
-					for began := time.Now(); time.Since(began) < time.Duration(n%3*6)*tenth; p.ops.Add(1) {
+					for began := time.Now(); time.Since(began) < time.Duration(n%3*6)*tenth; {
+						p.ops.Add(1)
 					}
 					time.Sleep(15 * tenth)
 					mu.Lock()
