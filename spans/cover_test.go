@@ -85,7 +85,7 @@ func TestCoverIsTheUnionAtEveryMoment(t *testing.T) {
 
 // TestCoverConcurrentSafe opens and closes intervals on many goroutines, at the times of a
 // clock that all of them advance, so that the order of calls differs from that of times as
-// it does in a program. With one interval that spans all the others the union is known. They are more than the word counts.
+// it does in a program. With one interval that spans all the others the union is known.
 func TestCoverConcurrentSafe(t *testing.T) {
 	var (
 		c     cover
@@ -97,7 +97,7 @@ func TestCoverConcurrentSafe(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 2000 {
-				c.beginChild(clock())
+				c.beginWait(clock())
 				if at := clock(); c.total(at) < 0 {
 					t.Errorf("total(%d) = %d, want it positive", at, c.total(at))
 				}
@@ -111,8 +111,8 @@ func TestCoverConcurrentSafe(t *testing.T) {
 	if got, want := c.total(to), to-from; got != want {
 		t.Errorf("total = %d, want %d", got, want)
 	}
-	if got := c.children(); got != 1+8*2000 {
-		t.Errorf("children() = %d, want %d", got, 1+8*2000)
+	if got := c.children(); got != 1 {
+		t.Errorf("children() = %d, want 1", got)
 	}
 }
 
@@ -131,11 +131,11 @@ func TestCoverAddsCommute(t *testing.T) {
 			adds = append(adds, at+coverBias)
 		}
 		rnd.Shuffle(len(adds), func(i, j int) { adds[i], adds[j] = adds[j], adds[i] })
-		var w wideCover
+		var c cover
 		for _, a := range adds {
-			w.covered.Add(a)
+			c.covered.Add(a)
 		}
-		if got := w.total(0, at); got != want {
+		if got := c.total(at); got != want {
 			t.Fatalf("seed %d: total = %d, want %d", seed, got, want)
 		}
 	}
@@ -145,87 +145,19 @@ func TestCoverAddsCommute(t *testing.T) {
 func TestCoverTakesAPendingAddAsNow(t *testing.T) {
 	const year = int64(365 * 24 * time.Hour)
 	for _, from := range []int64{0, 1, 5 * 1e9, -year, 15 * year} {
-		var w wideCover
-		w.begin(0, from, oneChild+oneOpen)
-		if got := w.total(0, from+100); got != 100 {
+		var c cover
+		c.begin(from, oneChild+oneOpen)
+		if got := c.total(from + 100); got != 100 {
 			t.Errorf("from %d: total of an open interval = %d, want 100", from, got)
 		}
-		w.end(0, from+300)
-		w.open.Add(1) // an opening that has not subtracted yet
-		if got := w.total(0, from+400); got != 300 {
+		c.end(from + 300)
+		c.counts.Add(oneOpen) // an opening that has not subtracted yet
+		if got := c.total(from + 400); got != 300 {
 			t.Errorf("from %d: total = %d, want 300", from, got)
 		}
-		w.open.Add(-1)
-		if got := w.total(0, from+1000); got != 300 {
+		c.counts.Add(^uint64(0))
+		if got := c.total(from + 1000); got != 300 {
 			t.Errorf("from %d: total = %d, want 300", from, got)
 		}
-	}
-}
-
-// TestCoverGoesBeyondItsWord has more children, more of them at once, and longer ones than the word has room for, before and after a
-// time in which some are open.
-func TestCoverGoesBeyondItsWord(t *testing.T) {
-	const day = int64(24 * time.Hour)
-	for _, c := range []struct {
-		what      string
-		intervals int
-		length    int64
-		together  bool
-	}{
-		{"many", 5000, 3, false},
-		{"many at once", 5000, 3, true},
-		{"long", 3, day, false},
-		{"long, at once", 3, day, true},
-		{"before the start", 3, -day, false},
-	} {
-		for early := range 3 { // so many are open when the word is full
-			var cover cover
-			at, want := int64(10), int64(0)
-			for range early {
-				cover.beginWait(at)
-			}
-			from := at
-			begin := func() { cover.beginChild(at) }
-			end := func() { at += c.length; cover.end(at); want += c.length }
-			for range c.intervals {
-				begin()
-				if !c.together {
-					end()
-				}
-			}
-			if !cover.open() {
-				if early > 0 || c.together {
-					t.Errorf("%s, %d early: not open with intervals open", c.what, early)
-				}
-			}
-			if got := cover.children(); got != c.intervals {
-				t.Errorf("%s, %d early: children() = %d, want %d", c.what, early, got, c.intervals)
-			}
-			if c.together {
-				for range c.intervals {
-					end()
-				}
-			}
-			for range early {
-				if got := cover.total(at); got != at-from {
-					t.Errorf("%s, %d early: total of an open interval = %d, want %d", c.what, early, got, at-from)
-				}
-				cover.end(at)
-			}
-			if got := cover.total(at + 5); got != want || cover.open() {
-				t.Errorf("%s, %d early: total = %d, open %t, want %d, false", c.what, early, got, cover.open(), want)
-			}
-		}
-	}
-}
-
-// TestCoverIgnoresAnEndWithoutABeginning ends more than was begun.
-func TestCoverIgnoresAnEndWithoutABeginning(t *testing.T) {
-	var c cover
-	c.end(10)
-	c.beginChild(20)
-	c.end(30)
-	if got := c.total(40); got != 10 || c.open() || c.children() != 1 {
-		t.Errorf("total = %d, open %t, %d children, want 10, false, 1", got, c.open(), c.children())
 	}
 }
