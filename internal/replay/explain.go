@@ -33,6 +33,14 @@ func (t *traces) parts() []part {
 		for _, i := range group {
 			kinds.join(who(t.meetings[i].waiter.list), who(t.meetings[i].waker.list))
 		}
+		slot := slots.find(t.actions[t.meetings[group[0]].wait].slot)
+		var ends []ending
+		for _, x := range t.ends {
+			if a := &t.actions[x.action]; slots.find(a.slot) == slot {
+				kinds.join(who(a.g), who(x.waiter))
+				ends = append(ends, x)
+			}
+		}
 		for _, of := range grouped(len(group), func(k int32) int32 { return kinds.find(who(t.meetings[group[k]].waiter.list)) }) {
 			if len(of) < leastHandovers {
 				continue
@@ -41,10 +49,10 @@ func (t *traces) parts() []part {
 				of[k] = group[of[k]]
 			}
 			p := part{meetings: of}
-			first := t.meetings[of[0]]
-			for _, a := range t.ends {
-				if x := &t.actions[a]; slots.find(x.slot) == slots.find(t.actions[first.wait].slot) && kinds.find(who(x.g)) == kinds.find(who(first.waiter.list)) {
-					p.ends = append(p.ends, a)
+			kind := kinds.find(who(t.meetings[of[0]].waiter.list))
+			for _, x := range ends {
+				if kinds.find(who(x.waiter)) == kind {
+					p.ends = append(p.ends, x.action)
 				}
 			}
 			all = append(all, p)

@@ -149,6 +149,9 @@ type meeting struct {
 	wait, wake int32 // actions
 }
 
+// An ending is an action that ended a goroutine's wait from before the window, whose operation the recording does not show.
+type ending struct{ action, waiter int32 }
+
 // traces are the goroutines' steps.
 type traces struct {
 	rec       *Recording
@@ -160,7 +163,7 @@ type traces struct {
 	couples   map[uint64]int32 // numbers of two landmarks, one behind the other
 	actions   []action
 	meetings  []meeting
-	ends      []int32 // actions that ended waits from before the window
+	ends      []ending
 	steps     [][]step
 	stretches [][]stretch
 	kinds     []int32 // by goroutine: where it was created, -1 if it has been there for long
@@ -289,7 +292,7 @@ func (t *traces) meet(all []visitor, i int32) {
 	}
 	b := t.ended(&all[e.by], i, wake, v.waits)
 	if a < 0 {
-		t.ends = append(t.ends, b)
+		t.ends = append(t.ends, ending{b, e.g})
 		return
 	}
 	t.actions[a].given = -1

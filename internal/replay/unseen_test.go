@@ -275,3 +275,31 @@ func BenchmarkUnseen(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rec.events)), "ns/event")
 }
+
+// TestReleasesToThoseWhoWaitedBefore finds the operations of a goroutine that has a lock but once, and neither waits for it in the window nor
+// gives it to one that began to wait there. Without them the lock would be free meanwhile, and be given back by one that does not have it.
+func TestReleasesToThoseWhoWaitedBefore(t *testing.T) {
+	const first, once, last, atLock, atUnlock = 1, 2, 3, 1, 2
+	b := NewRecorder(0, 2)
+	b.r.sites = append(b.r.sites, Site{[]Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work"}}}, Site{[]Frame{{Func: "sync.(*Mutex).Unlock"}, {Func: "main.work"}}})
+	b.Running(0, first)
+	b.Waiting(0, once)
+	b.Waiting(0, last)
+	at := int64(0)
+	gives := func(to, by int64, waits int32) {
+		at += ms
+		b.add(event{kind: evReady, at: at, g: b.goroutine(to), by: b.goroutine(by), site: atUnlock})
+		b.add(event{kind: evWait, at: at + 1, g: b.goroutine(by), by: noWaker, site: waits, arg: waitMutex})
+		b.Start(at+2, to, 0)
+	}
+	gives(once, first, atLock)
+	gives(last, once, 0)
+	for range leastHandovers {
+		gives(first, last, atLock)
+		gives(last, first, atLock)
+	}
+	all := newTraces(recorded(t, b, at+ms)).parts()
+	if len(all) != 1 || len(all[0].meetings) != 2*leastHandovers || len(all[0].ends) != 2 {
+		t.Fatalf("parts() = %+v, want one of %d meetings, with the 2 releases before", all, 2*leastHandovers)
+	}
+}
