@@ -17,7 +17,7 @@ import (
 )
 
 // runShop writes what the shop of the demo sells while it is recorded, beside what it sells right before and after. It records of
-// its own accord, 3 s at a time.
+// its own accord, 3 s at a time: the first times one after the other, for whoever reads its profile.
 func runShop(w io.Writer, match *regexp.Regexp, program string, rounds int) error {
 	const name = "replay_recording_shop"
 	if !match.MatchString(name) {
@@ -27,7 +27,7 @@ func runShop(w io.Writer, match *regexp.Regexp, program string, rounds int) erro
 		_, err := fmt.Fprintf(w, "# %s is not measured: -shop must name the program\n", name)
 		return err
 	}
-	x, err := sell(program, min(rounds, 9))
+	x, err := sell(program, min(rounds, hurried))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -49,6 +49,9 @@ const (
 	// opening is how long the shop may take to open, and to record itself so often.
 	opening = 30 * time.Second
 	longest = 4 * time.Minute
+	// hurried is how many recordings come soon if somebody reads the profile, and reading how often that is done.
+	hurried = 5
+	reading = 2 * time.Second
 )
 
 // sell runs the shop until it has been recorded so often, without a plan.
@@ -106,13 +109,19 @@ func viewerOf(out io.Reader) (string, error) {
 // watchShop returns stretches until the shop has been recorded so often, and has sold for a while since.
 func watchShop(ctx context.Context, viewer string, recordings int) (all []stretch, err error) {
 	var phase string
-	var began time.Time
+	var began, read time.Time
 	var sold uint64
 	for tick := time.Tick(10 * time.Millisecond); ; {
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%d stretches: %w", len(all), context.Cause(ctx))
 		case <-tick:
+		}
+		if time.Since(read) > reading {
+			read = time.Now()
+			if err := get(ctx, viewer+"/api/v1/causal/profile", &struct{}{}); err != nil {
+				return nil, err
+			}
 		}
 		now, err := phaseOf(ctx, viewer)
 		if err != nil {
