@@ -34,7 +34,7 @@ func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.T
 	t.Helper()
 	live.wrappersOnly = false
 	t.Cleanup(func() { live.wrappersOnly = true })
-	c, err := NewController(WithExperiments(limits))
+	c, err := NewController(WithExperiments(limits), WithBreaker(deaf))
 	if err != nil {
 		t.Fatal(err)
 	}
