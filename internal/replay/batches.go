@@ -297,7 +297,7 @@ func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 	p := b.p
 	ops := p.lists[x.list].ops
 	site := p.siteOf(x.rounds[0].answers[0].wait)
-	object := b.newObject(objectInfo{kind: objectBatch, capacity: x.limit, site: site, growths: x.growths, leastGrowth: x.least, mostGrowth: x.most})
+	object := b.newObject(objectInfo{kind: objectBatch, capacity: x.limit, site: site, growing: x.growing})
 	if !p.rec.told && x.channel == none {
 		p.inferred = true
 	}

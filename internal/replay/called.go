@@ -155,7 +155,7 @@ func (b *builder) call(all []called, grows *growing, edits map[int32]*edit) {
 		l := &p.lists[c.list]
 		l.born, l.set = true, true
 		x.lists, x.delays = append(x.lists, c.list), append(x.delays, c.delay())
-		taken := b.newObject(objectInfo{kind: objectBatch, capacity: unlimited, growths: grows.growths, leastGrowth: grows.least, mostGrowth: grows.most})
+		taken := b.newObject(objectInfo{kind: objectBatch, capacity: unlimited, growing: *grows})
 		mine := editOf(edits, c.list)
 		mine.drop[0] = true // the wait until it came
 		mine.before[0] = append(mine.before[0], op{kind: opTake, arg: due, nth: taken, d: int64(len(c.answers)), at: c.at, late: -1})

@@ -144,22 +144,22 @@ func (p *program) alike(g growth) *growths {
 
 // resized returns the program with rounds that grow as little and as much with their sizes as may be, none where that is known.
 func (p *program) resized() (all []*program) {
-	for _, which := range []func(*objectInfo) *growths{
-		func(o *objectInfo) *growths { return o.leastGrowth },
-		func(o *objectInfo) *growths { return o.mostGrowth },
-	} {
-		x := *p
-		x.compiled, x.spare = nil, nil
-		x.objects = slices.Clone(p.objects)
-		unsure := false
+	if !slices.ContainsFunc(p.objects, func(o objectInfo) bool { return o.least != nil }) {
+		return nil
+	}
+	for _, most := range []bool{false, true} {
+		x := *p // its instructions are the same
+		x.spare, x.objects = nil, slices.Clone(p.objects)
 		for i := range x.objects {
-			if g := which(&x.objects[i]); g != nil {
-				x.objects[i].growths, unsure = g, true
+			switch o := &x.objects[i]; {
+			case o.least == nil:
+			case most:
+				o.growths = o.most
+			default:
+				o.growths = o.least
 			}
 		}
-		if unsure {
-			all = append(all, &x)
-		}
+		all = append(all, &x)
 	}
 	return all
 }

@@ -172,8 +172,7 @@ type objectInfo struct {
 	tickets  []int32 // of a sequence, in order: those that are taken at first
 	// lasts is for how long what is in a store is good, 0 where uses are counted, and since is when it was loaded.
 	lasts, since int64
-	// growths are of batches, and leastGrowth and mostGrowth what these may be; nil for none.
-	growths, leastGrowth, mostGrowth *growths
+	growing      // of batches
 }
 
 // A program is a recording as lists that can be replayed.
