@@ -208,13 +208,12 @@ func (b *builder) uncalled(calls []called) {
 // addUncalled adds which part of the window goroutines that visit a progress point spent in such waits.
 func (p *program) addUncalled(parts map[string]float64) map[string]float64 {
 	for list, waited := range p.uncalledFor {
-		visited := map[int32]bool{}
-		for k := range p.lists[list].ops {
-			if point := p.visit(&p.lists[list].ops[k]); point >= 0 {
-				visited[point] = true
+		visited := make([]bool, len(p.points))
+		p.visits(list, visited)
+		for point, is := range visited {
+			if !is {
+				continue
 			}
-		}
-		for point := range visited {
 			if parts == nil {
 				parts = map[string]float64{}
 			}

@@ -61,11 +61,7 @@ func (p *program) pauses() map[string]delay {
 		if !u.has(int32(i)) {
 			continue
 		}
-		for k := range p.lists[i].ops {
-			if point := p.visit(&p.lists[i].ops[k]); point >= 0 {
-				delayed[point] = true
-			}
-		}
+		p.visits(int32(i), delayed)
 		if p.serves(&p.lists[i]) {
 			own := make([][]leg, 1)
 			u.legs(own, int32(i), func(o *op) int32 {
@@ -124,6 +120,15 @@ func (p *program) visit(o *op) int32 {
 		return p.pointOf[o.arg]
 	}
 	return none
+}
+
+// visits notes which progress points a goroutine visits.
+func (p *program) visits(list int32, points []bool) {
+	for k := range p.lists[list].ops {
+		if point := p.visit(&p.lists[list].ops[k]); point >= 0 {
+			points[point] = true
+		}
+	}
 }
 
 // mayPause reports whether a goroutine waits for a timer for long.

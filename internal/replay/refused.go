@@ -57,17 +57,19 @@ func (p *program) refused() map[string]bool {
 			}
 		}
 	})
-	points := map[string]bool{}
+	visited := make([]bool, len(p.points))
 	for _, w := range s.all {
 		for g := range w.refused() {
-			for k := range p.lists[g].ops {
-				if point := p.visit(&p.lists[g].ops[k]); point >= 0 {
-					points[p.points[point].name] = true
-				}
-			}
+			p.visits(g, visited)
 		}
 	}
-	return points
+	names := map[string]bool{}
+	for point, is := range visited {
+		if is {
+			names[p.points[point].name] = true
+		}
+	}
+	return names
 }
 
 // walk calls f for each landmark that a goroutine comes to, with the one before and where it has offered something in between.
