@@ -98,18 +98,26 @@ func wordsOf(span sdktrace.ReadWriteSpan) (of, value unsafe.Pointer) {
 	return words[0], words[1]
 }
 
+// in returns where a span's fields are, nil if that is not known.
+func (t *sdkSpan) in(span sdktrace.ReadWriteSpan) unsafe.Pointer {
+	if of, value := wordsOf(span); t != nil && of == t.of {
+		return value
+	}
+	return nil
+}
+
 // startOf returns when a span began.
 func (t *sdkSpan) startOf(span sdktrace.ReadWriteSpan) time.Time {
-	if of, value := wordsOf(span); t != nil && of == t.of {
-		return *(*time.Time)(unsafe.Add(value, t.start))
+	if s := t.in(span); s != nil {
+		return *(*time.Time)(unsafe.Add(s, t.start))
 	}
 	return span.StartTime()
 }
 
 // kindOf returns a span's kind.
 func (t *sdkSpan) kindOf(span sdktrace.ReadWriteSpan) trace.SpanKind {
-	if of, value := wordsOf(span); t != nil && of == t.of {
-		return *(*trace.SpanKind)(unsafe.Add(value, t.kind))
+	if s := t.in(span); s != nil {
+		return *(*trace.SpanKind)(unsafe.Add(s, t.kind))
 	}
 	return span.SpanKind()
 }
@@ -118,27 +126,27 @@ func (t *sdkSpan) kindOf(span sdktrace.ReadWriteSpan) trace.SpanKind {
 
 // endOf returns when a span ended.
 func (t *sdkSpan) endOf(span sdktrace.ReadWriteSpan) time.Time {
-	if of, value := wordsOf(span); t != nil && of == t.of {
-		return *(*time.Time)(unsafe.Add(value, t.end))
+	if s := t.in(span); s != nil {
+		return *(*time.Time)(unsafe.Add(s, t.end))
 	}
 	return span.EndTime()
 }
 
 // statusOf returns a span's status.
 func (t *sdkSpan) statusOf(span sdktrace.ReadWriteSpan) sdktrace.Status {
-	if of, value := wordsOf(span); t != nil && of == t.of {
-		return *(*sdktrace.Status)(unsafe.Add(value, t.status))
+	if s := t.in(span); s != nil {
+		return *(*sdktrace.Status)(unsafe.Add(s, t.status))
 	}
 	return span.Status()
 }
 
 // hasEvents and hasLinks report whether a span may have any.
 func (t *sdkSpan) hasEvents(span sdktrace.ReadWriteSpan) bool {
-	of, value := wordsOf(span)
-	return t == nil || of != t.of || len(*(*[]sdktrace.Event)(unsafe.Add(value, t.events))) != 0
+	s := t.in(span)
+	return s == nil || len(*(*[]sdktrace.Event)(unsafe.Add(s, t.events))) != 0
 }
 
 func (t *sdkSpan) hasLinks(span sdktrace.ReadWriteSpan) bool {
-	of, value := wordsOf(span)
-	return t == nil || of != t.of || len(*(*[]sdktrace.Link)(unsafe.Add(value, t.links))) != 0
+	s := t.in(span)
+	return s == nil || len(*(*[]sdktrace.Link)(unsafe.Add(s, t.links))) != 0
 }
