@@ -81,12 +81,14 @@ func (p *Profiler) shutTraces(ctx context.Context) (err error) {
 	return err
 }
 
+// shutMetrics flushes first: a periodic reader that is shut down cancels the export that it is in, whose deltas would
+// be lost.
 func (p *Profiler) shutMetrics(ctx context.Context) error {
 	p.lastMetrics.Store(true)
 	if p.meters == nil {
 		return nil
 	}
-	return p.meters.Shutdown(ctx)
+	return errors.Join(p.meters.ForceFlush(ctx), p.meters.Shutdown(ctx))
 }
 
 func (p *Profiler) shutLogs(ctx context.Context) error {

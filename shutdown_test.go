@@ -149,6 +149,34 @@ func TestShutdownWithHungSurroundings(t *testing.T) {
 	}
 }
 
+// Shutdown lets an export of metrics that is under way end: its deltas are nowhere else.
+func TestShutdownWhileMetricsAreExported(t *testing.T) {
+	exporting := make(chan struct{})
+	var first sync.Once
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		first.Do(func() {
+			close(exporting)
+			time.Sleep(100 * time.Millisecond)
+		})
+	}))
+	defer server.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta")
+	t.Setenv("OTEL_TRACES_EXPORTER", "none")
+	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "10")
+	p, _ := setup(t)
+	spanOf(p, "work")
+	<-exporting
+	if err := p.Shutdown(within(t, 20*time.Second)); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	for _, s := range p.Exports() {
+		if s.Exported != s.Ended() {
+			t.Errorf("%+v: want all exported", s)
+		}
+	}
+}
+
 type hungHandler struct{ hang chan struct{} }
 
 func (hungHandler) Enabled(context.Context, slog.Level) bool          { return true }
