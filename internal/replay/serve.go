@@ -180,17 +180,19 @@ func (p *program) serve() {
 }
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
-// answers the sender, by a channel or a wait group. That is not told by an answer that nothing received, since it came too late.
+// answers the sender, by a channel or a wait group. That is not told by an answer that nothing received, since it came too late. A goroutine
+// that answers at once and does not come back has only left its place in a semaphore.
 func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) {
 	told = true
+	answered := false
 	l := &p.lists[at.list]
 	object := l.ops[at.op].arg
 	for k := at.op + 1; int(k) < len(l.ops) && k < at.op+soon; k++ {
-		o := &l.ops[k]
+		o, answers := &l.ops[k], false
 		switch o.kind {
 		case opReceive:
 			if o.arg == object {
-				return false, told
+				return answered, told
 			}
 		case opOpen:
 			s := p.rec.spans[o.arg]
@@ -203,15 +205,15 @@ func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) 
 				}
 			}
 		case opSend:
-			if o.segment > 0 && p.segments[o.segment].list == sender.list {
-				return true, true
-			}
+			answers = o.segment > 0 && p.segments[o.segment].list == sender.list
 			told = told && o.segment > 0
 		case opAdd:
-			if o.d < 0 && p.joins(sender, o.arg) {
-				return true, true
-			}
+			answers = o.d < 0 && p.joins(sender, o.arg)
 		}
+		if answers && worked(l.ops[at.op+1:k]) {
+			return true, true
+		}
+		answered = answered || answers
 	}
 	return false, told
 }
