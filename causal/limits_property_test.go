@@ -265,7 +265,7 @@ func (w *onlooker) checkDuty() {
 // For any plan and any events meanwhile: no limit is exceeded by more than a wait is too long by,
 // and no delay begins outside of the window, the lease, or after StopPlan.
 func TestRandomPlansKeepTheirLimits(t *testing.T) {
-	setFlag(t, "rapid.checks", strconv.Itoa(thoroughly(1000, 80)))
+	setFlag(t, "rapid.checks", strconv.Itoa(thoroughly(1000, 120)))
 	setFlag(t, "rapid.nofailfile", "true")
 	delayed := map[profile.Mode]int{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -281,8 +281,8 @@ func TestRandomPlansKeepTheirLimits(t *testing.T) {
 	})
 	t.Logf("plans that delayed something: %v", delayed)
 	for _, mode := range []profile.Mode{profile.ModeOverlap, profile.ModeDilation} {
-		if delayed[mode] < 4 {
-			t.Errorf("%d plans of mode %s delayed anything, want some", delayed[mode], mode)
+		if delayed[mode] == 0 {
+			t.Errorf("no plan of mode %s delayed anything, so none was tried", mode)
 		}
 	}
 }
