@@ -75,6 +75,13 @@ func (x *explanation) incidents() []incident {
 	return x.now
 }
 
+// A pool is what is told of an object beside its operations.
+type pool struct {
+	unordered bool // any of those who wait is served next, as for a connection of database/sql
+	counted   bool // it is known how many elements there are when the window begins
+	there     int32
+}
+
 // leastWaits is how often a channel must have been found empty for that to be known.
 const leastWaits = leastHandovers / 2
 
@@ -103,6 +110,7 @@ func (x *explanation) counts() float64 {
 	wrong := waits - right + more - rightToo
 	total := waits + more
 	x.capacity = unlimited
+	x.counted, x.there = more == 0 && waits >= leastWaits && nothing <= 0, -nothing
 	if more > 0 {
 		if waits < leastWaits {
 			nothing = lowest

@@ -25,6 +25,9 @@ func alternatives(rec *Recording, whole *completion, p, plain *program, w *windo
 	}
 	var all []alternative
 	add := func(other *program, most bool) {
+		if known, _ := other.shareConnections(); known != nil {
+			other = known
+		}
 		base := simulate(other, change{}, rec.End-rec.Start)
 		if other.misses(&base, rec.End-rec.Start) <= MaxDeviation {
 			all = append(all, alternative{p: other, base: base, most: most})

@@ -26,15 +26,15 @@ func (o *instruction) answers() bool { return o.kind == opSend && !o.once && o.r
 
 // The instructions that are not ops.
 const (
-	opRunOn  = opFill + 1 + iota // opRun, and the next one is, too
-	opRow                        // several of opRun, see computing.go
-	opRowOn                      // opRow, and the next one computes, too
-	opArrive                     // opOut that ends at a time
-	opAgain                      // the list begins anew
-	opOver                       // here it would, which ends the replay
-	opEnd                        // the list is over
-	opBegin                      // work per time arg begins, see spare.go
-	opDone                       // it ends
+	opRunOn  = opServe + 1 + iota // opRun, and the next one is, too
+	opRow                         // several of opRun, see computing.go
+	opRowOn                       // opRow, and the next one computes, too
+	opArrive                      // opOut that ends at a time
+	opAgain                       // the list begins anew
+	opOver                        // here it would, which ends the replay
+	opEnd                         // the list is over
+	opBegin                       // work per time arg begins, see spare.go
+	opDone                        // it ends
 )
 
 // An executable is a program as instructions.

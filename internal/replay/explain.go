@@ -83,7 +83,8 @@ type explanation struct {
 	order    []incident
 	now      []incident // scratch of incidents
 	lockings int        // places in the code where it is locked
-	deal     *deal      // of several locks, else nil
+	pool
+	deal *deal // of several locks, else nil
 }
 
 // unseen is an operation that neither waited nor let another goroutine go on.
@@ -111,13 +112,17 @@ func (t *traces) explain(p part) *explanation {
 	}
 	gaps := t.gaps(x.seen, of)
 	habits := t.habits(gaps)
-	if !x.lock && !t.queues(p.meetings) {
-		return nil
-	}
+	x.unordered = !x.lock && !t.queues(p.meetings)
 	may := t.candidates(gaps, habits)
 	x.order = x.possible(may)
 	if x.assume(may, habits, x.contradicted) {
+		if (x.unordered || t.selects(p.meetings)) && !x.places() {
+			return nil // they may be of several channels, of one request each
+		}
 		return x
+	}
+	if x.unordered {
+		return nil
 	}
 	for _, h := range habits {
 		if h.letter == 'l' {
@@ -194,6 +199,11 @@ func (t *traces) waiting(part []int32) float64 {
 		total += t.meetings[i].at - t.meetings[i].from
 	}
 	return float64(total) / float64(max(1, t.rec.End-t.rec.Start))
+}
+
+// selects reports whether goroutines wait there in select statements.
+func (t *traces) selects(part []int32) bool {
+	return slices.ContainsFunc(part, func(i int32) bool { return t.rec.events[t.actions[t.meetings[i].wait].from].arg == waitSelect })
 }
 
 // queues reports whether the goroutine that waits longest is served first, as at one channel (FIFO).

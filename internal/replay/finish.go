@@ -27,6 +27,9 @@ func (b *builder) finish() {
 			if lv.full >= 0 {
 				o.count = lv.full
 			}
+			if o.counted {
+				o.count = o.there
+			}
 			o.count = min(o.count, o.capacity)
 			if lv.now-lv.low > o.capacity && lv.sends <= 2 { // given up by its receiver
 				o.capacity = lv.sends + 1
@@ -51,7 +54,7 @@ func (p *program) settle(infer bool) {
 	if infer {
 		p.rec.each(p.gather, p.infer)
 	}
-	p.rec.each(p.serve, p.reply, p.arrive, p.close, p.settleChoices, p.settleStores,
+	p.rec.each(p.serve, p.reply, p.arrive, p.hold, p.close, p.settleChoices, p.settleStores,
 		func() { p.patience = p.longestGap() }, p.attribute, p.runErrands)
 	for i := range p.lists {
 		p.ops += len(p.lists[i].ops)

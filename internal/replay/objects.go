@@ -13,8 +13,10 @@ type object struct {
 	count   int32 // of a wait group, or elements in a buffer
 	cap     int32
 	owed    int32 // elements that have been taken before they were sent
-	queue   queue // that wait for the lock, to write, to join, to send
-	others  queue // that wait to read, to receive
+	// unordered tells that any of those who wait is served next.
+	unordered bool
+	queue     queue // that wait for the lock, to write, to join, to send
+	others    queue // that wait to read, to receive
 	// elements are those in the buffer, each by the segment where its work is.
 	elements queue
 	pace     pace
@@ -28,7 +30,7 @@ func (b *object) begin(o *objectInfo) {
 	b.others.reset()
 	b.elements.reset()
 	*b = object{
-		held: o.held, readers: o.readers, count: o.count, owed: o.owed, cap: o.capacity,
+		held: o.held, readers: o.readers, count: o.count, owed: o.owed, unordered: o.unordered, cap: o.capacity,
 		queue: b.queue, others: b.others, elements: b.elements, pace: o.pace, lasts: o.lasts, since: o.since,
 	}
 	b.elements.all = append(append(b.elements.all, o.elements...), o.tickets...)
@@ -120,6 +122,8 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 		if !done {
 			b.queue.push(i)
 		}
+	case opServe:
+		done = s.serve(b, i, proc, o)
 	case opReceive:
 		if o.head && o.ref > 0 {
 			done = s.attend(i, proc, o.ref)
@@ -310,6 +314,9 @@ func (s *simulation) send(b *object, element, proc int32) bool {
 	case b.owed > 0:
 		b.owed--
 	case b.others.len() > 0:
+		if b.unordered {
+			b.others.bringForward(int(s.draw(uint64(b.others.len()))))
+		}
 		i := b.others.pop()
 		s.runners[i].element = element
 		s.chosen(i, b)

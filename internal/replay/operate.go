@@ -313,7 +313,7 @@ func (b *builder) objectOf(number int32) int32 {
 	i := b.objects[number]
 	if i < 0 {
 		i = int32(len(b.p.objects))
-		b.p.objects = append(b.p.objects, objectInfo{})
+		b.p.objects = append(b.p.objects, objectInfo{pool: b.p.rec.pools[number]})
 		b.levels = append(b.levels, level{full: -1})
 		b.objects[number] = i
 	}

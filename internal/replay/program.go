@@ -39,6 +39,7 @@ const (
 	opOffer   // gives an element if there is room, as in a select with a default that found none
 	opUse     // use what is in a store, or load it, see refill.go
 	opFill    // the store is loaded
+	opServe   // the answer is there: its client comes again after d, to any goroutine that waits here; wait for one of them
 )
 
 // An op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
@@ -165,10 +166,13 @@ type objectInfo struct {
 	readers  int32 // that hold it
 	count    int32 // of a wait group, or elements
 	owed     int32 // elements that are taken out of it at first
+	pool
 	site     int32 // where goroutines wait for it
 	inferred bool  // from which goroutine woke which
 	pace     pace
 	elements []int32 // segments of those there at first
+	comes    []int64 // when requests of clients come that wait at first, see clients.go
+	thinks   int64   // for how long clients wait between an answer and the next request
 	tickets  []int32 // of a sequence, in order: those that are taken at first
 	// lasts is for how long what is in a store is good, 0 where uses are counted, and since is when it was loaded.
 	lasts, since int64

@@ -39,4 +39,9 @@ func (q *queue) pop() int32 {
 	return x
 }
 
+// bringForward puts the nth one in the place of the first, and that in its own.
+func (q *queue) bringForward(n int) {
+	q.all[q.head], q.all[q.head+n] = q.all[q.head+n], q.all[q.head]
+}
+
 func (q *queue) reset() { q.all, q.head = q.all[:0], 0 }

@@ -27,7 +27,8 @@ type Recording struct {
 	conditions
 	count   int32 // goroutines
 	objects int32
-	told    bool // the operations on these are inferred from a trace that does not show each
+	told    bool           // the operations on these are inferred from a trace that does not show each
+	pools   map[int32]pool // objects that are told from waits
 	// endless tells that what condition variables count may become any number.
 	endless bool
 	// drippers are goroutines that end waits as timers do, see bucket.go.

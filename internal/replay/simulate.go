@@ -24,6 +24,11 @@ func simulate(p *program, c change, until int64) outcome {
 // processors, for what is left of their slices, and those that are ready come next, in order. Slices that began together
 // would end together for long.
 func (s *simulation) begin() {
+	for i := range s.p.objects {
+		for _, at := range s.p.objects[i].comes {
+			s.comes(int32(i), at)
+		}
+	}
 	var lists []int32
 	for i := range s.p.lists {
 		if l := &s.p.lists[i]; !l.born && len(l.ops) > 0 {

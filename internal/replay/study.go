@@ -193,6 +193,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	p, plain, base := faithful(rec, whole, w)
 	w.conditions = p.rec.conditions
 	d := p.rec.End - p.rec.Start
+	p, base, openly := p.ofClients(base)
 	w.ordered, w.loops = p.ordered(), p.loops(&base, d)
 	w.unruled = p.unruled()
 	if w.stock {
@@ -215,7 +216,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 		s.leave(w, p, &base)
 		return w, nil
 	}
-	others = append(alternatives(rec, whole, translated, plain, w), others...)
+	others = slices.Concat(alternatives(rec, whole, translated, plain, w), openly, others)
 	for _, other := range p.resized() {
 		others = append(others, alternative{p: other, base: simulate(other, change{}, d)})
 	}
@@ -270,9 +271,15 @@ func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *prog
 		d := rec.End - rec.Start
 		for _, r := range append([]*Recording{whole.likely}, whole.others...) {
 			p := newProgram(r, true)
-			if o := simulate(p, change{}, d); p.misses(&o, d) <= MaxDeviation {
-				w.inferred, w.whole = true, true
-				return p, nil, o
+			known, _ := p.shareConnections() // where requests come to a pool only then as they did
+			for _, p := range []*program{p, known} {
+				if p == nil {
+					continue
+				}
+				if o := simulate(p, change{}, d); p.misses(&o, d) <= MaxDeviation {
+					w.inferred, w.whole = true, true
+					return p, nil, o
+				}
 			}
 		}
 	}

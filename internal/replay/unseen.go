@@ -24,7 +24,7 @@ type completion struct {
 // completed returns nil if there is nothing to be told.
 func (r *Recording) completed() *completion {
 	if r.operated() {
-		return nil
+		return r.pooled()
 	}
 	t := newTraces(r)
 	var found []*explanation
@@ -53,21 +53,30 @@ func (r *Recording) completed() *completion {
 		return nil
 	}
 	c.several = min(1, c.several)
-	c.likely = r.marked(found, watches, func(d *deal) int32 { return d.likely })
+	told := func(locks func(*deal) int32) *Recording {
+		x := r.marked(found, watches, locks, nil)
+		x.told = true
+		return x
+	}
+	c.likely = told(func(d *deal) int32 { return d.likely })
 	if unsure {
-		c.others = []*Recording{r.marked(found, watches, func(d *deal) int32 { return d.fewest }), r.marked(found, watches, func(d *deal) int32 { return d.most })}
+		c.others = []*Recording{told(func(d *deal) int32 { return d.fewest }), told(func(d *deal) int32 { return d.most })}
 	}
 	return c
 }
 
-// marked returns the recording with the marks of what was found. Locks is how many there are, of several.
-func (r *Recording) marked(found []*explanation, watches []*watch, locks func(*deal) int32) *Recording {
+// marked returns the recording with the marks of what was found, in place of some events. Locks is how many there are, of several.
+func (r *Recording) marked(found []*explanation, watches []*watch, locks func(*deal) int32, replaced []int32) *Recording {
 	var all []inserted
-	objects := int32(0)
+	pools := map[int32]pool{}
+	objects := r.objects
 	for _, x := range found {
 		r.rests()
 		if x.deal == nil {
 			all = x.marks(all, objects, nil)
+			if !x.lock {
+				pools[objects] = x.pool
+			}
 			objects++
 			continue
 		}
@@ -85,19 +94,8 @@ func (r *Recording) marked(found []*explanation, watches []*watch, locks func(*d
 		return cmp.Or(cmp.Compare(a.before, b.before), cmp.Compare(a.event.at, b.event.at), cmp.Compare(a.rank, b.rank))
 	})
 	c := *r
-	c.objects, c.told = objects, true
-	c.events = make([]event, 0, len(r.events)+len(all))
-	for i := range r.events {
-		r.restsAt(i)
-		for len(all) > 0 && int(all[0].before) <= i {
-			c.events = append(c.events, all[0].event)
-			all = all[1:]
-		}
-		c.events = append(c.events, r.events[i])
-	}
-	for _, x := range all {
-		c.events = append(c.events, x.event)
-	}
+	c.objects, c.pools = objects, pools
+	c.events = r.merged(all, replaced)
 	return &c
 }
 
@@ -359,6 +357,8 @@ func (t *traces) letters(v *visitor, by int32) (wait, wake byte, ok bool) {
 	case waitSend:
 		return 's', 'r', t.rec.direction(by) == opReceive
 	case waitReceive:
+		return 'r', 's', t.rec.direction(by) == opSend
+	case waitSelect: // such as for a connection of a pool, or a context's end
 		return 'r', 's', t.rec.direction(by) == opSend
 	}
 	return 0, 0, false

@@ -1,0 +1,129 @@
+package replay
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A service works for clients of another process. They share connections: a request takes the one that was idle last.
+type service struct {
+	clients int
+	work    float64
+	steady  bool // clients wait for about the same time between an answer and the next request
+}
+
+// run returns how many requests are answered. It records them if there is something to record with.
+func (p *service) run(c *caller, end int64) (done int) {
+	const siteRead, siteSleep = 1, 2
+	if c == nil {
+		c = &caller{Recorder: NewRecorder(0, 16)}
+	}
+	c.r.sites = append(c.r.sites,
+		Site{[]Frame{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*conn).Read"}, {Func: "net/http.(*connReader).Read"}}},
+		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.sleep"}}})
+	type happening struct {
+		at         int64
+		connection int64 // that an answer is given on, -1 where a client comes
+	}
+	var next []happening
+	var idle []int64
+	lengths, waits := rand.New(rand.NewPCG(1, 0)), rand.New(rand.NewPCG(2, 0))
+	for n := range int64(p.clients) {
+		idle = append(idle, n)
+		c.Waiting(0, n)
+		next = append(next, happening{(n + 1) * ms / 2, -1})
+	}
+	for {
+		slices.SortFunc(next, func(a, b happening) int { return int(a.at - b.at) })
+		x := next[0]
+		if next = next[1:]; x.at >= end {
+			return done
+		}
+		if x.connection < 0 {
+			on := idle[len(idle)-1]
+			idle = idle[:len(idle)-1]
+			c.goesOn(x.at, on)
+			d := int64(float64(2*ms+lengths.Int64N(4*ms)) * p.work)
+			c.span(x.at+2000, x.at+2000+d, on, "work", siteSleep)
+			next = append(next, happening{x.at + d + 5000, on})
+			continue
+		}
+		done++
+		c.note(x.at, x.connection, event{kind: evWait, site: siteRead, arg: waitNetwork})
+		idle = append(idle, x.connection)
+		wait := 5*ms + waits.Int64N(ms/5)
+		if !p.steady {
+			wait = int64(waits.ExpFloat64() * 5 * ms)
+		}
+		next = append(next, happening{x.at + 100_000 + wait, -1})
+	}
+}
+
+// TestClientsOfSharedConnections predicts what faster work brings where connections are idle for a shorter time than clients wait.
+func TestClientsOfSharedConnections(t *testing.T) {
+	const end = 1500 * ms
+	for name, base := range map[string]service{
+		"steady":    {clients: 8, work: 1, steady: true},
+		"many":      {clients: 40, work: 1, steady: true},
+		"irregular": {clients: 8, work: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &caller{Recorder: NewRecorder(0, 64)}
+			was := base.run(c, end)
+			rec := c.recording(t, end)
+			faster := base
+			faster.work = 0.1
+			want := 1 - float64(was)/float64(faster.run(nil, end))
+			p := newProgram(rec, true)
+			known, open := p.shareConnections()
+			if base.steady {
+				if known == nil {
+					t.Fatal("it is not known how many clients there are")
+				}
+				if got := rec.answer(t, "work", "work", 0.9); !isNear(got, want, 0.02) {
+					t.Errorf("work 90 %% faster: %.3f less time between visits, want %.3f", got, want)
+				}
+				return
+			}
+			if known != nil || open == nil {
+				t.Fatalf("the number of clients is known: %v, bounded: %v; want it bounded", known != nil, open != nil)
+			}
+			changed := simulate(p, change{factors: map[int32]float64{0: 0.1}}, end)
+			most := 1 - period(changed.visits[0], end)/period(simulatedVisits(p, end), end)
+			o := simulate(open, change{factors: map[int32]float64{0: 0.1}}, end)
+			least := 1 - period(o.visits[0], end)/period(simulatedVisits(open, end), end)
+			if least > want || most < want {
+				t.Errorf("work 90 %% faster: between %.3f and %.3f less time between visits, want %.3f between them", least, most, want)
+			}
+		})
+	}
+}
+
+func simulatedVisits(p *program, d int64) []int64 {
+	o := simulate(p, change{}, d)
+	return o.visits[0]
+}
+
+// TestConnectionsOfTheirOwn leaves alone connections each of which has one client.
+func TestConnectionsOfTheirOwn(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var all traffic
+	for connection := range int32(8) {
+		answered := int64(0)
+		for n := range int32(100) {
+			came := answered + int64(random.ExpFloat64()*5*ms)
+			all.requests = append(all.requests, incoming{answered, came, place{connection, n}})
+			answered = came + 2*ms + random.Int64N(4*ms)
+			all.answers = append(all.answers, outgoing{answered, place{connection, n + 1}})
+		}
+	}
+	slices.SortFunc(all.requests, func(a, b incoming) int { return int(a.came - b.came) })
+	slices.SortFunc(all.answers, func(a, b outgoing) int { return int(a.at - b.at) })
+	if thinking, _ := all.clients(); thinking != 0 {
+		t.Errorf("%d clients wait at first, want it unknown", thinking)
+	}
+	if all.shared() {
+		t.Error("clients share connections, want one for each")
+	}
+}

@@ -1,0 +1,160 @@
+package replay
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// answer returns by which part the time between visits shrinks if a region is faster, as a window's analysis has it.
+func (r *Recording) answer(t *testing.T, point, region string, by float64) float64 {
+	t.Helper()
+	p, _, base := faithful(r, r.completed(), &window{})
+	p, base, _ = p.ofClients(base)
+	d := p.rec.End - p.rec.Start
+	k := slices.IndexFunc(p.points, func(x pointInfo) bool { return x.name == point })
+	i := slices.IndexFunc(p.rec.regions, func(x Region) bool { return x.Name == region })
+	if k < 0 || i < 0 {
+		t.Fatalf("no progress point %q, or no region %q", point, region)
+	}
+	if missed := p.misses(&base, d); missed > MaxDeviation {
+		t.Errorf("nothing changed misses the recording by %.3f, want %.3f at most", missed, MaxDeviation)
+	}
+	o := simulate(p, change{factors: map[int32]float64{int32(i): 1 - by}}, d)
+	return 1 - period(o.visits[k], d)/period(base.visits[k], d)
+}
+
+// span has a goroutine sleep in a span from one time to another.
+func (c *caller) span(at, until, g int64, region string, site int32) {
+	ref := int32(len(c.r.spans))
+	c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: region}), parent: -1, root: true})
+	c.note(at, g, event{kind: evOpen, ref: ref})
+	c.waits(at+1, until, g, site, waitTimer)
+	c.note(until+1500, g, event{kind: evClose, ref: ref})
+}
+
+// A lender is a program whose goroutines prepare and then query with one of several connections. Whoever finds none waits with a channel of its
+// own, to which one that gives back a connection sends it, in no order, as in database/sql.
+type lender struct {
+	borrowers, connections int
+	prepare, query         float64
+	marked                 bool // operations are recorded
+}
+
+// run returns how many queries are done. It records them if there is something to record with.
+func (p *lender) run(c *caller, end int64) (done int) {
+	const (
+		siteConn = iota + 1
+		sitePut
+		siteSleep
+		ended = 1 << 32 // a channel, of contexts
+	)
+	if c == nil {
+		c = &caller{Recorder: NewRecorder(0, 16)}
+	}
+	for _, frames := range [][]Frame{
+		{{Func: "runtime.selectgo"}, {Func: "database/sql.(*DB).conn"}},
+		{{Func: "runtime.chansend1"}, {Func: "database/sql.(*DB).putConnDBLocked"}},
+		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
+	} {
+		c.r.sites = append(c.r.sites, Site{frames})
+	}
+	channels := uint64(0)
+	operate := func(at, g int64, letter byte, channel uint64) {
+		if p.marked {
+			c.note(at, g, event{kind: evOperate, what: letter, ref: c.objectOf(keyOf(letter, channel)), arg: 1})
+		}
+	}
+	type happening struct {
+		at, g   int64
+		queried bool
+	}
+	type waiter struct {
+		g       int64
+		channel uint64
+	}
+	var next []happening
+	var waiting []waiter
+	free := p.connections
+	whoever := rand.New(rand.NewPCG(3, 0))
+	lengths := make([]*rand.Rand, p.borrowers)
+	prepares := func(at, g int64) {
+		d := int64(float64(ms+lengths[g].Int64N(4*ms)) * p.prepare)
+		c.span(at, at+d, g, "prepare", siteSleep)
+		next = append(next, happening{at + d + 2000, g, false})
+	}
+	queries := func(at, g int64) {
+		d := int64(float64(2*ms+lengths[g].Int64N(ms)) * p.query)
+		c.span(at, at+d, g, "query", siteSleep)
+		next = append(next, happening{at + d + 2000, g, true})
+	}
+	for g := range int64(p.borrowers) {
+		c.Running(0, g)
+		lengths[g] = rand.New(rand.NewPCG(1, uint64(g)))
+		prepares(100, g)
+	}
+	for {
+		slices.SortFunc(next, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
+		x := next[0]
+		if next = next[1:]; x.at >= end {
+			return done
+		}
+		switch {
+		case !x.queried && free > 0:
+			free--
+			queries(x.at+500, x.g)
+		case !x.queried:
+			channels++
+			operate(x.at+10, x.g, 'Y', channels)
+			operate(x.at+11, x.g, 'Y', ended)
+			c.note(x.at+20, x.g, event{kind: evWait, site: siteConn, arg: waitSelect})
+			waiting = append(waiting, waiter{x.g, channels})
+		default:
+			done++
+			if len(waiting) > 0 {
+				n := whoever.IntN(len(waiting))
+				w := waiting[n]
+				waiting = slices.Delete(waiting, n, n+1)
+				operate(x.at+9, x.g, 's', w.channel)
+				c.by(x.g, x.at+10, w.g, event{kind: evReady, site: sitePut})
+				c.starts(x.at+1000, w.g)
+				operate(x.at+1010, w.g, 'r', w.channel)
+				queries(x.at+1100, w.g)
+			} else {
+				free++
+			}
+			c.note(x.at+500, x.g, event{kind: evVisit, ref: c.pointOf("done")})
+			prepares(x.at+600, x.g)
+		}
+	}
+}
+
+// TestPoolOfWaiters predicts a program that waits for connections as those who use database/sql do: that three queries run at a time is not
+// recorded, neither in a trace of stock Go nor with all operations on channels, since each of these is for one wait.
+func TestPoolOfWaiters(t *testing.T) {
+	const end = 1500 * ms
+	for name, marked := range map[string]bool{"stock": false, "operations": true} {
+		t.Run(name, func(t *testing.T) {
+			base := lender{borrowers: 6, connections: 3, prepare: 1, query: 1, marked: marked}
+			c := &caller{Recorder: NewRecorder(0, 16)}
+			was := base.run(c, end)
+			rec := c.recording(t, end)
+			for _, speedup := range []struct {
+				region string
+				by     float64
+			}{{"query", 0.5}, {"query", 0.95}, {"prepare", 0.5}, {"prepare", 0.95}} {
+				faster := base
+				if speedup.region == "query" {
+					faster.query -= speedup.by
+				} else {
+					faster.prepare -= speedup.by
+				}
+				want := 1 - float64(was)/float64(faster.run(nil, end))
+				if got := rec.answer(t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
+					t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
+				}
+			}
+		})
+	}
+}
