@@ -37,6 +37,8 @@ func (p *program) pair() {
 	from := p.singles(all)
 	for i := range all {
 		switch x := &all[i]; {
+		case len(x.receives) == 0 && !x.full && !p.cases[int32(i)]: // by who waited before the window
+			p.discard(x.sends)
 		case len(x.sends) == 0 || len(x.receives) == 0 || p.cases[int32(i)]:
 		case p.objects[i].capacity == 0 && len(x.sends) > 1 && p.repliesTo(x, from):
 			p.detached(x, 0)
@@ -149,7 +151,7 @@ func (p *program) detached(x *exchange, there int) {
 		}
 		n := k - there
 		if n < 0 || n >= len(x.sends) {
-			*o = op{kind: opRun, at: o.at, set: o.set, free: o.free, loose: o.loose}
+			o.pass()
 			continue
 		}
 		wake := p.op(x.sends[n])
@@ -157,8 +159,15 @@ func (p *program) detached(x *exchange, there int) {
 		wake.kind, wake.arg, wake.d, wake.site, wake.reason, wake.tries = opWake, p.tokens, 0, o.site, waitReceive, false
 		p.tokens++
 	}
-	for _, at := range x.sends[min(len(x.sends), max(0, len(x.receives)-there)):] {
-		o := p.op(at)
-		*o = op{kind: opRun, at: o.at, set: o.set, free: o.free, loose: o.loose}
+	p.discard(x.sends[min(len(x.sends), max(0, len(x.receives)-there)):])
+}
+
+// discard has sends of elements that nothing receives take no time.
+func (p *program) discard(sends []place) {
+	for _, at := range sends {
+		p.op(at).pass()
 	}
 }
+
+// pass has an op do nothing.
+func (o *op) pass() { *o = op{kind: opRun, at: o.at, set: o.set, free: o.free, loose: o.loose} }

@@ -305,3 +305,28 @@ func TestRepliesOfAConnection(t *testing.T) {
 		})
 	}
 }
+
+// TestElementForOneWhoWaitedBefore has a goroutine send to a channel of one element that nothing else in the window shows, and go on for ever: the
+// second time round it would find the channel full.
+func TestElementForOneWhoWaitedBefore(t *testing.T) {
+	b := NewRecorder(0, 2)
+	b.Running(0, 1)
+	at := int64(1000)
+	for turn := range 100 {
+		b.Open(at, 1, uint64(turn), 0, Region{Name: "work"})
+		b.Wait(at+1, 1, waitTimer)
+		at += 2 * ms
+		b.Ready(at, 1, -1)
+		b.Start(at+10, 1, 0)
+		b.Close(at+20, 1, uint64(turn))
+		if turn == 95 {
+			b.Operate(at+30, 1, 's', 7, 1)
+		}
+		b.Visit(at+40, 1, "done")
+		at += 100
+	}
+	rec := recorded(t, b, at)
+	if before, after := rec.Predict("done", Speedup{Region{Name: "work"}, 0.95}); !isNear(after/before, 0.05, 0.01) {
+		t.Errorf("work 95 %% faster takes %.3f of the time between visits, want 0.05", after/before)
+	}
+}

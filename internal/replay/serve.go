@@ -93,9 +93,12 @@ func (p *program) delivered() (sent []place, channels []deliveries) {
 		sent[i] = place{-1, -1}
 	}
 	opened := make([]int32, len(p.rec.spans)) // by span: the list
+	waits := make([]int32, p.tokens)          // by token: the same
 	for l := range p.lists {
 		for k := range p.lists[l].ops {
 			switch o := &p.lists[l].ops[k]; o.kind {
+			case opWait:
+				waits[o.arg] = int32(l)
 			case opSend:
 				if o.segment > 0 {
 					sent[o.segment] = place{int32(l), int32(k)}
@@ -124,7 +127,7 @@ func (p *program) delivered() (sent []place, channels []deliveries) {
 			t.free++
 		}
 		t.from[sent[i].list], t.to[at.list] = true, true
-		switch theirs, told := p.travels(at, sent[i], opened); {
+		switch theirs, told := p.travels(at, sent[i], opened, waits); {
 		case theirs:
 			t.theirs++
 		case !told:
@@ -182,7 +185,7 @@ func (p *program) serve() {
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
 // answers the sender, by a channel or a wait group. That is not told by an answer that nothing received, since it came too late. A goroutine
 // that answers at once and does not come back has only left its place in a semaphore.
-func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) {
+func (p *program) travels(at, sender place, opened, waits []int32) (theirs, told bool) {
 	told = true
 	answered := false
 	l := &p.lists[at.list]
@@ -207,6 +210,8 @@ func (p *program) travels(at, sender place, opened []int32) (theirs, told bool) 
 		case opSend:
 			answers = o.segment > 0 && p.segments[o.segment].list == sender.list
 			told = told && o.segment > 0
+		case opWake: // by a channel for this answer alone, see pair
+			answers = o.reason == waitReceive && waits[o.arg] == sender.list && !p.objects[object].inferred
 		case opAdd:
 			answers = o.d < 0 && p.joins(sender, o.arg)
 		}

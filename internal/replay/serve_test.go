@@ -1,6 +1,11 @@
 package replay
 
-import "testing"
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 // TestPlacesOfTasks has a goroutine start four tasks of 2 ms, two at a time: it sends to a channel of two places before each of them, and
 // the task receives when it is done, as in a group with a limit. Nobody serves there.
@@ -82,5 +87,137 @@ func TestPlacesOfTasks(t *testing.T) {
 	before, after := rec.Predict("done", Speedup{Region{Name: "task"}, 0.5})
 	if got, want := 1-after/before, 0.4; !isNear(got, want, 0.01) {
 		t.Errorf("tasks of half the time: %.3f less time between visits, want %.3f", got, want)
+	}
+}
+
+// An office is a program whose clients think, and query one of several workers that have no spans. The answer comes by a channel that is for it alone.
+type office struct {
+	clients, workers int
+	think, query     float64
+}
+
+// run returns how many queries are answered. It records them if there is something to record with.
+func (p *office) run(c *caller, end int64) (done int) {
+	const (
+		siteAnswer = iota + 1
+		siteJob
+		siteSend
+		siteSleep
+		jobs    = 1   // a channel
+		workers = 100 // goroutines
+	)
+	if c == nil {
+		c = &caller{Recorder: NewRecorder(0, 16)}
+	}
+	for _, frames := range [][]Frame{
+		{{Func: "runtime.chanrecv1"}, {Func: "main.query"}},
+		{{Func: "runtime.chanrecv2"}, {Func: "main.work"}},
+		{{Func: "runtime.chansend1"}, {Func: "main.send"}},
+		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
+	} {
+		c.r.sites = append(c.r.sites, Site{frames})
+	}
+	operate := func(at, g int64, letter byte, channel uint64, room int64) {
+		c.note(at, g, event{kind: evOperate, what: letter, ref: c.objectOf(keyOf(letter, channel)), arg: int32(room)})
+	}
+	type happening struct {
+		at, client, worker int64
+		span               int32
+		channel            uint64
+	}
+	var next, queue []happening
+	var idle []int64
+	lengths := make([]*rand.Rand, p.clients)
+	thinks := func(at, client int64) {
+		d := int64(float64(2*ms+lengths[client].Int64N(2*ms)) * p.think)
+		c.span(at, at+d, client, "think", siteSleep)
+		next = append(next, happening{at: at + d + 2000, client: client, worker: -1})
+	}
+	works := func(at, worker int64, x happening) {
+		d := int64(float64(2*ms+lengths[x.client].Int64N(2*ms)) * p.query)
+		c.waits(at+100, at+100+d, worker, siteSleep, waitTimer)
+		x.at, x.worker = at+d+2000, worker
+		next = append(next, x)
+	}
+	rests := func(at, worker int64) {
+		operate(at, worker, 'R', jobs, 64)
+		c.note(at+1, worker, event{kind: evWait, site: siteJob, arg: waitReceive})
+		idle = append(idle, worker)
+	}
+	for w := range int64(p.workers) {
+		c.Running(0, workers+w)
+		rests(1, workers+w)
+	}
+	for client := range int64(p.clients) {
+		c.Running(0, client)
+		lengths[client] = rand.New(rand.NewPCG(1, uint64(client)))
+		thinks(100, client)
+	}
+	for channels := uint64(jobs); ; {
+		slices.SortFunc(next, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
+		x := next[0]
+		if next = next[1:]; x.at >= end {
+			return done
+		}
+		if x.worker < 0 {
+			channels++
+			x.span, x.channel = int32(len(c.r.spans)), channels
+			c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: "query"}), parent: -1, root: true})
+			c.note(x.at, x.client, event{kind: evOpen, ref: x.span})
+			operate(x.at+10, x.client, 's', jobs, 64)
+			if len(idle) > 0 {
+				w := idle[0]
+				idle = idle[1:]
+				c.by(x.client, x.at+9, w, event{kind: evReady, site: siteSend})
+				c.starts(x.at+1000, w)
+				operate(x.at+1010, w, 'r', jobs, 64)
+				works(x.at+1100, w, x)
+			} else {
+				queue = append(queue, x)
+			}
+			operate(x.at+20, x.client, 'R', x.channel, 1)
+			c.note(x.at+30, x.client, event{kind: evWait, site: siteAnswer, arg: waitReceive})
+			continue
+		}
+		done++
+		c.by(x.worker, x.at+9, x.client, event{kind: evReady, site: siteSend})
+		operate(x.at+10, x.worker, 's', x.channel, 1)
+		c.starts(x.at+1000, x.client)
+		operate(x.at+1010, x.client, 'r', x.channel, 1)
+		c.note(x.at+1100, x.client, event{kind: evClose, ref: x.span})
+		c.note(x.at+1200, x.client, event{kind: evVisit, ref: c.pointOf("done")})
+		thinks(x.at+1300, x.client)
+		if len(queue) > 0 {
+			operate(x.at+20, x.worker, 'r', jobs, 64)
+			works(x.at+100, x.worker, queue[0])
+			queue = queue[1:]
+		} else {
+			rests(x.at+20, x.worker)
+		}
+	}
+}
+
+// TestAnswersByChannelsOfTheirOwn has what workers do for a query be the query's, also if they need not wait for it, and be done by as many
+// workers at a time as there are.
+func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
+	const end = 1500 * ms
+	base := office{clients: 6, workers: 2, think: 1, query: 1}
+	c := &caller{Recorder: NewRecorder(0, 16)}
+	was := base.run(c, end)
+	rec := c.recording(t, end)
+	for _, speedup := range []struct {
+		region string
+		by     float64
+	}{{"query", 0.5}, {"query", 0.95}, {"think", 0.95}} {
+		faster := base
+		if speedup.region == "query" {
+			faster.query -= speedup.by
+		} else {
+			faster.think -= speedup.by
+		}
+		want := 1 - float64(was)/float64(faster.run(nil, end))
+		if got := rec.answer(t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
+			t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
+		}
 	}
 }
