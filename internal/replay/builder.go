@@ -31,6 +31,8 @@ type builder struct {
 	given          map[int32]int64 // when processors were last given to goroutines
 	overdue        []overdue
 	fillers        map[int32]*filler
+	closings       map[int32]place // of channels, by the recording's number
+	latecomers     []latecomer
 	cross, outside []lateness
 	excluders      map[int32]int32 // objects, by the locks around spans that may exclude each other
 }
@@ -87,7 +89,7 @@ func newBuilder(rec *Recording) *builder {
 	n := int(rec.count)
 	b := &builder{
 		p: &program{rec: rec, lists: make([]list, n), sets: [][]int32{nil}, segments: make([]place, 1)}, g: make([]follower, n),
-		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, within: map[nesting]uint16{}, owner: make([]int32, len(rec.spans)),
+		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]place{}, within: map[nesting]uint16{}, owner: make([]int32, len(rec.spans)),
 	}
 	b.fillers = rec.fillers()
 	for i, n := range rec.opsOf() {

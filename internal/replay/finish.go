@@ -14,7 +14,7 @@ func (b *builder) finish() {
 		}
 	}
 	rec := b.p.rec
-	rec.each(b.punctual, b.p.parents, b.fromOutside, b.before)
+	rec.each(b.punctual, b.p.parents, b.fromOutside, b.before, b.letIn)
 	for i := range b.p.objects {
 		o, lv := &b.p.objects[i], &b.levels[i]
 		switch o.kind {

@@ -51,7 +51,7 @@ func (b *builder) operate(g int32, e *event) {
 	switch {
 	case slow:
 		w = b.fold(g, f.open)
-		w.begun, f.open = f.begun, -1
+		w.begun, w.chosen, f.open = f.begun, f.letter == 'Y', -1
 	case f.first && acquires(what) && !b.p.lists[g].born: // it has waited since before the window
 		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && b.p.lists[g].has(opWait) {
 			w = b.fold(g, 0)
@@ -96,6 +96,7 @@ func ends(begin, end byte) bool {
 // A wait is what an operation did besides: nothing, or wait for a goroutine or for something outside.
 type wait struct {
 	waited, outside bool
+	chosen          bool  // it was a select statement
 	begun           int64 // when the operation did
 	d               int64 // for so long
 	late            int32
@@ -190,8 +191,9 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		b.keep(g, w)
 		b.emit(g, op{kind: opSignal, arg: b.objectOf(e.ref), at: e.at})
 		return
-	default: // a close: receivers that wait are woken by it
+	default: // a close, or a receive that one ends: those that wait are woken by it
 		b.keep(g, w)
+		b.closed(g, e, w.waited || w.chosen)
 		return
 	}
 	i := b.objectOf(e.ref)

@@ -1,0 +1,74 @@
+package replay
+
+import "testing"
+
+// TestLateForAClose has a goroutine close a channel after 5 ms, and another one receive from it after 6 ms, when it need not wait, and go on for
+// 1 ms. If its work before takes 0.6 ms, it has to wait.
+func TestLateForAClose(t *testing.T) {
+	const (
+		rounds  = 100
+		period  = 8 * ms
+		starter = 0
+	)
+	b := NewRecorder(0, 2)
+	b.Running(0, starter)
+	var all script
+	for round := range int64(rounds) {
+		begins := round*period + 10
+		channel, group := uint64(2*round+1), uint64(2*round+2)
+		publishes, receives := 1+2*round, 2+2*round // goroutines
+		work := func(at, g, until int64, name string) {
+			all.add(begins+at, func(at int64) {
+				b.Start(at, g, 1)
+				b.Open(at+1, g, uint64(g), 0, Region{Name: name})
+				b.Wait(at+2, g, waitTimer)
+			})
+			all.add(begins+until, func(at int64) {
+				b.Ready(at, g, -1)
+				b.Start(at+1, g, 1)
+				b.Close(at+2, g, uint64(g))
+			})
+		}
+		all.add(begins, func(at int64) {
+			b.Operate(at, starter, 'c', channel, 0)
+			for n, g := range []int64{publishes, receives} {
+				b.Operate(at+1+int64(3*n), starter, 'g', group, 1)
+				b.Create(at+2+int64(3*n), g, starter)
+			}
+			b.Operate(at+10, starter, 'V', group, 0)
+			b.Wait(at+11, starter, waitOther)
+		})
+		work(20, publishes, 5*ms, "publish")
+		all.add(begins+5*ms+10, func(at int64) {
+			b.Operate(at, publishes, 'z', channel, 0)
+			b.Operate(at+1, publishes, 'g', group, -1)
+			b.End(at+2, publishes)
+		})
+		work(40, receives, 6*ms, "prepare")
+		all.add(begins+6*ms+10, func(at int64) {
+			b.Operate(at, receives, 'e', channel, 0)
+			b.Wait(at+1, receives, waitTimer)
+		})
+		all.add(begins+7*ms+10, func(at int64) {
+			b.Ready(at-2, receives, -1)
+			b.Start(at-1, receives, 1)
+			b.Operate(at+1, receives, 'g', group, -1)
+			b.Ready(at+2, starter, receives)
+			b.End(at+3, receives)
+			b.Start(at+4, starter, 0)
+			b.Operate(at+5, starter, 'v', group, 0)
+			b.Visit(at+6, starter, "done")
+			b.Wait(at+7, starter, waitTimer)
+		})
+		all.add(begins+period-10, func(at int64) {
+			b.Ready(at, starter, -1)
+			b.Start(at+1, starter, 0)
+		})
+	}
+	all.play()
+	rec := recorded(t, b, rounds*period+ms)
+	before, after := rec.Predict("done", Speedup{Region{Name: "prepare"}, 0.9})
+	if got, want := 1-after/before, 1./8; !isNear(got, want, 0.01) {
+		t.Errorf("90 %% faster: %.3f less time between visits, want %.3f: it has to wait", got, want)
+	}
+}
