@@ -113,24 +113,26 @@ func (p Program) measured(ctx context.Context, length time.Duration, optimized b
 	}
 	var profile profile.Profile
 	cpu, err := profileCPU(p, func() error {
-		recorded := make(chan error, 1)
-		go func() { recorded <- record(ctx, c, length) }()
-		_, err := p.during(ctx, c, length, optimized)
-		err = errors.Join(err, <-recorded)
+		_, err := p.during(ctx, c, optimized, func(ctx context.Context) error { return record(ctx, c, length) })
 		profile = c.Profile()
 		return err
 	})
 	return Profiles{cpu, profile}, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 }
 
-// during runs the program with a controller's hook, and returns what spans took.
-func (p Program) during(ctx context.Context, c *causal.Controller, length time.Duration, optimized bool) ([]spans.RegionStats, error) {
+// during runs the program with a controller's hook until a function returns, and returns what spans took.
+func (p Program) during(ctx context.Context, c *causal.Controller, optimized bool, until func(context.Context) error) ([]spans.RegionStats, error) {
 	tp := spans.WrapTracerProvider(nil, spans.WithHook(c.Hook()))
-	limited, cancel := context.WithTimeout(ctx, length)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- until(limited)
+	}()
 	p.Run(limited, tp.Tracer(p.Name), optimized)
 	regions := tp.Regions()
-	return regions, errors.Join(ctx.Err(), tp.Shutdown(context.WithoutCancel(ctx)))
+	return regions, errors.Join(<-ended, tp.Shutdown(context.WithoutCancel(ctx)))
 }
 
 func (r Profiles) write(w io.Writer, p Program) error {

@@ -50,7 +50,7 @@ func (p Program) dilated(ctx context.Context, length time.Duration, optimized bo
 	if err := p.begin(c, profile.ModeDilation, length); err != nil {
 		return profile.Profile{}, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 	}
-	_, err = p.during(ctx, c, length, optimized)
+	_, err = p.during(ctx, c, optimized, lasting(length))
 	prof := c.Profile()
 	return prof, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 }
@@ -58,23 +58,36 @@ func (p Program) dilated(ctx context.Context, length time.Duration, optimized bo
 // recordings is how many it takes for an interval.
 const recordings = 5
 
-// record takes recordings of a program that runs for so long, half of the time in all, unless an experiment answers.
+// record takes recordings of a program for half of the length, and lasts that long, or until the last of them has been analysed; an
+// experiment answers in place of recordings.
 func record(ctx context.Context, c *causal.Controller, length time.Duration) error {
-	if inRuntime(c) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, length)
-	defer cancel()
-	select {
-	case <-time.After(length / (2 * recordings)): // the program settles
-	case <-ctx.Done():
-	}
-	for range recordings {
-		if err := c.Record(ctx, length/(2*recordings)); err != nil && ctx.Err() == nil {
+	over := time.Now().Add(length)
+	if !inRuntime(c) {
+		if err := wait(ctx, length/(2*recordings)); err != nil { // the program settles
 			return err
 		}
+		for range recordings {
+			if err := c.Record(ctx, length/(2*recordings)); err != nil {
+				return err
+			}
+		}
 	}
-	return nil
+	return wait(ctx, time.Until(over))
+}
+
+// lasting is a function that lasts for d.
+func lasting(d time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error { return wait(ctx, d) }
+}
+
+// wait waits for d, or until ctx is over.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // timing is of short experiments that follow each other closely. Those of dilation are shorter: it has no debts that must be paid.

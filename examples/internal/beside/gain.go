@@ -52,7 +52,7 @@ func (p Program) turn(ctx context.Context, length time.Duration, optimized bool)
 		return 0, 0, err
 	}
 	began := time.Now()
-	regions, err := p.during(ctx, c, length, optimized)
+	regions, err := p.during(ctx, c, optimized, lasting(length))
 	took := time.Since(began)
 	if err = errors.Join(err, c.Shutdown(context.WithoutCancel(ctx))); err != nil {
 		return 0, 0, err
