@@ -238,7 +238,7 @@ func (c *compiler) list(i int) {
 		switch {
 		case l.to == 0 || k < int(l.to):
 		case k == int(l.to):
-			c.turn(l, at[l.from])
+			c.turn(l, at[l.from], int32(i))
 		case l.serves >= 0 && l.ops[k-1].kind == opReceive: // work begins here
 			c.over(l)
 		}
@@ -249,7 +249,7 @@ func (c *compiler) list(i int) {
 	at[len(l.ops)] = int32(len(c.x.code))
 	switch {
 	case l.to > 0 && int(l.to) == len(l.ops):
-		c.turn(l, at[l.from])
+		c.turn(l, at[l.from], int32(i))
 	case l.to > 0:
 		c.over(l)
 	}
@@ -267,10 +267,10 @@ func (c *compiler) span(i int32) int32 {
 
 // turn ends what a list does again and again. What its goroutine does next is up to the next element if it serves; else it begins anew,
 // and other lists may still answer with what stands behind.
-func (c *compiler) turn(l *list, from int32) {
+func (c *compiler) turn(l *list, from, number int32) {
 	c.over(l)
 	if l.serves < 0 {
-		c.emit(instruction{kind: opAgain, arg: from})
+		c.emit(instruction{kind: opAgain, arg: from, ref: number})
 	}
 }
 

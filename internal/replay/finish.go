@@ -54,7 +54,7 @@ func (p *program) settle(infer bool) {
 	if infer {
 		p.rec.each(p.gather, p.infer)
 	}
-	p.rec.each(p.serve, p.reply, p.arrive, p.hold, p.close, p.settleChoices, p.settleStores,
+	p.rec.each(p.serve, p.reply, p.arrive, p.hold, p.close, p.findLeft, p.settleChoices, p.settleStores,
 		func() { p.patience = p.longestGap() }, p.attribute, p.runErrands)
 	for i := range p.lists {
 		p.ops += len(p.lists[i].ops)

@@ -1,19 +1,16 @@
 package replay
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // gather finds the waits of a WaitGroup for goroutines that the waiting one has started itself. A stock trace has only which of
 // them was the last; in the replay any of them may be.
 func (p *program) gather() {
-	wakers := make([]place, p.tokens)
-	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWake {
-				wakers[o.arg] = place{int32(l), int32(k)}
-			}
-		}
-	}
+	wakers := p.wakers()
 	joins := make([]int8, len(p.rec.sites))
+	var found []inquiry
 	for l := range p.lists {
 		var started []int32 // since the last such wait
 		for k := range p.lists[l].ops {
@@ -23,6 +20,9 @@ func (p *program) gather() {
 				started = append(started, o.arg)
 			case o.kind == opWait && p.isJoin(joins, o.site):
 				w := wakers[o.arg]
+				if w.list < 0 {
+					continue
+				}
 				last := &p.lists[w.list]
 				if !last.ended || !last.born || last.spawned.list != int32(l) {
 					continue
@@ -39,10 +39,29 @@ func (p *program) gather() {
 				wake := p.op(w)
 				wake.kind, wake.d = opRun, 0
 				o.kind, o.arg = opGather, 0
-				started = started[:0]
+				started = slices.DeleteFunc(started, func(c int32) bool { return !p.lists[c].gathered })
+				found = append(found, inquiry{list: int32(l), started: started, waits: []answerWait{{int32(k), w}}})
+				started = nil
 			}
 		}
 	}
+	for _, group := range p.together(found) {
+		p.gatherUnseen(found, group, 0)
+	}
+	p.gatherAnswers(wakers)
+}
+
+// wakers returns the op that gives each token, in list -1 if that is not in the recording.
+func (p *program) wakers() []place {
+	all := slices.Repeat([]place{{-1, -1}}, int(p.tokens))
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			if o := &p.lists[l].ops[k]; o.kind == opWake {
+				all[o.arg] = place{int32(l), int32(k)}
+			}
+		}
+	}
+	return all
 }
 
 // lastSteps is for how long a goroutine may go on once it has reported that it is done, ns.

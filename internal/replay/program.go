@@ -29,7 +29,7 @@ const (
 	opSignal  // marks a signal to condition variable arg
 	opPace    // ask rate limiter arg
 	opWrite   // marks that something is written to the network
-	opGather  // wait until the goroutines that this one has started are over
+	opGather  // wait until the goroutines that this one has started are over, but for so many
 	opTicket  // take a number, see sequence.go
 	opTurn    // wait until those with lower numbers have gone on
 	opNext    // have the next number go on
@@ -102,8 +102,9 @@ type list struct {
 	from, to int32
 	// rounds are the ops like op to-1, in order: behind each it does the same again.
 	rounds  []int32
-	spawned place // by which op
-	created int64 // when
+	spawned place   // by which op
+	leaves  []int32 // channels that it leaves elements in, see findLeft
+	created int64   // when
 	// called tells that a timer has started it, and set that others set the timer, see called.go.
 	called, set bool
 }

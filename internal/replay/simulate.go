@@ -269,7 +269,7 @@ func (s *simulation) step(proc int32) {
 			r.pc++
 			s.spawn(o.arg, proc, i)
 		case opGather:
-			if !s.gather(i) {
+			if !s.gather(i, o) {
 				r.late = int64(o.late)
 				s.leave(proc, blocked)
 				return
@@ -304,6 +304,7 @@ func (s *simulation) step(proc int32) {
 		case opAgain:
 			r.pc = o.arg
 			r.laps++
+			s.clear(o.ref)
 		case opBegin:
 			r.pc++
 			s.takeUp(r, o.arg, o.head)

@@ -53,7 +53,10 @@ func (s *simulation) breakOne() {
 }
 
 // A gathering is a number of goroutines whose end another one waits for.
-type gathering struct{ left, waiter int32 }
+type gathering struct {
+	left, waiter int32
+	without      int32 // how many of them it goes on without
+}
 
 // finished tells of the end of a goroutine.
 func (s *simulation) finished(i, proc int32) {
@@ -62,20 +65,24 @@ func (s *simulation) finished(i, proc int32) {
 		return
 	}
 	g := &s.gathered[of]
-	if g.left--; g.left == 0 && g.waiter >= 0 {
+	if g.left--; g.left <= g.without && g.waiter >= 0 {
 		s.grant(g.waiter, proc)
+		g.waiter = -1
 	}
 }
 
 // gather waits for the goroutines that the runner has started, or reports that it must wait.
-func (s *simulation) gather(i int32) bool {
+func (s *simulation) gather(i int32, o *instruction) bool {
 	r := &s.runners[i]
-	if !r.granted && r.gathers > 0 && s.gathered[r.gathers].left > 0 {
-		s.gathered[r.gathers].waiter = i
+	if !r.granted && r.gathers > 0 && s.gathered[r.gathers].left > o.arg {
+		g := &s.gathered[r.gathers]
+		g.waiter, g.without = i, o.arg
 		return false
 	}
 	r.granted = false
-	r.gathers = 0
+	if !o.head { // else it waits for more of them
+		r.gathers = 0
+	}
 	r.pc++
 	return true
 }
