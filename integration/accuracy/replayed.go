@@ -93,7 +93,7 @@ func replayedWorkloads(t types) []workload {
 			regions: []string{"critical", "fetch"}, run: openLoop, varies: true, request: "request",
 		},
 	}
-	return of(t, slices.Concat(all, untuned(), services(), helpers()))
+	return of(t, slices.Concat(all, untuned(), services(), helpers(), answered()))
 }
 
 // untuned are programs that nothing in replay was made for.

@@ -133,7 +133,8 @@ func (p *program) answersLast(at place, by int32) bool {
 func (p *program) missing(r *inquiry, wait int) (n int32) {
 	w := r.waits[wait].waker
 	for _, c := range r.started {
-		if l := &p.lists[c]; c != w.list && !(l.ended && len(l.ops) > 0 && l.ops[len(l.ops)-1].at < p.op(w).at) {
+		l := &p.lists[c]
+		if over := l.ended && len(l.ops) > 0 && l.ops[len(l.ops)-1].at < p.op(w).at; c != w.list && !over {
 			n++
 		}
 	}
