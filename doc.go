@@ -41,6 +41,7 @@
 //	OTELPROF_COUNTERS         on or off         WithCounters, with the default events and sampling
 //	OTELPROF_STACKS           on or off         WithStacks, with the default rate
 //	OTELPROF_SCHEDULE         on or off         WithSchedule
+//	OTELPROF_MARKS            on or off         WithMarks
 //	OTELPROF_PROCESS_CONTEXT  on or off         WithProcessContext
 //	OTELPROF_TIMES            on, off, patterns WithTimes, in programs built by otelprof build
 //	OTELPROF_DISABLED         true or false     true: the plain SDK, without all that is ours

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/otelprof/otelprof/internal/exporter/processcontext"
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/toggle"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
@@ -33,6 +34,7 @@ var features = []feature{
 	{env: envTimes, on: func(c *config) *bool { return &c.times.on }, open: (*Profiler).openTimes, patterns: true},
 	{env: envStacks, on: func(c *config) *bool { return &c.stacks }, open: (*Profiler).openStacks},
 	{env: envSchedule, on: func(c *config) *bool { return &c.schedule }, open: (*Profiler).openSchedule},
+	{env: envMarks, on: func(c *config) *bool { return &c.marks }, open: (*Profiler).openMarks},
 	{env: envProcessContext, on: func(c *config) *bool { return &c.processContext }, open: (*Profiler).publish},
 }
 
@@ -127,6 +129,15 @@ func (p *Profiler) publish(c config) (spans.Hook, error) {
 		return nil, nil
 	}
 	p.release = append(p.release, func(context.Context) error { return published.Close() })
+	return nil, nil
+}
+
+// openMarks has marks written into the program's own traces.
+func (p *Profiler) openMarks(c config) (spans.Hook, error) {
+	if c.marks {
+		release := mark.Want()
+		p.release = append(p.release, func(context.Context) error { release(); return nil })
+	}
 	return nil, nil
 }
 

@@ -40,6 +40,7 @@ const (
 	envCounters    = "OTELPROF_COUNTERS"
 	envStacks      = "OTELPROF_STACKS"
 	envSchedule    = "OTELPROF_SCHEDULE"
+	envMarks       = "OTELPROF_MARKS"
 	envTimes       = "OTELPROF_TIMES"
 	// envProcessContext publishes the resource for readers outside.
 	envProcessContext = "OTELPROF_PROCESS_CONTEXT"
@@ -71,6 +72,7 @@ type config struct {
 	stackOptions    []stacks.Option
 	schedule        bool
 	scheduleOptions []schedule.Option
+	marks           bool
 	processContext  bool
 	labels          bool // of spans, where no samples are taken
 	times           timesConfig
@@ -273,12 +275,19 @@ func WithStacks(opts ...stacks.Option) Option {
 
 // WithSchedule records the events of the Go scheduler, which show how long regions ran, waited for a
 // processor, and were blocked, and on what, see [schedule.Recorder]. That takes 1 to 3 % of most
-// programs. OTELPROF_SCHEDULE=off overrules this option. Default: off, unless OTELPROF_SCHEDULE is on.
+// programs, and the process's one flight recorder, until the end: the program's own cannot be started, while trace.Start can, and marks
+// of spans stand in its traces, as with [WithMarks]. OTELPROF_SCHEDULE=off overrules this option. Default: off, unless OTELPROF_SCHEDULE is on.
 func WithSchedule(opts ...schedule.Option) Option {
 	return optionFunc(func(c config) config {
 		c.schedule, c.scheduleOptions = true, opts
 		return c
 	})
+}
+
+// WithMarks writes the starts and ends of spans, and the operations on the types of package causal, into the program's own execution
+// traces too, see [spans.WithMarks]. OTELPROF_MARKS=off overrules this option. Default: off, unless OTELPROF_MARKS is on.
+func WithMarks() Option {
+	return optionFunc(func(c config) config { c.marks = true; return c })
 }
 
 // WithProcessContext publishes the resource for readers outside of the process, and labels

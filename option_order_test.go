@@ -43,7 +43,7 @@ func TestOptionsInAnyOrder(t *testing.T) {
 		WithPlanKeys(make(ed25519.PublicKey, ed25519.PublicKeySize)),
 	}
 	for _, env := range []string{"", "off", "on"} {
-		for _, name := range []string{envExperiments, envReplay, envCounters, envStacks, envSchedule, envTimes, envProcessContext} {
+		for _, name := range []string{envExperiments, envReplay, envCounters, envStacks, envSchedule, envMarks, envTimes, envProcessContext} {
 			t.Setenv(name, env)
 		}
 		testutil.CheckOrder(t, options, func(all []Option) string {

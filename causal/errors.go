@@ -23,7 +23,6 @@ var (
 	ErrRestart = errors.New("causal: plan from before this process")
 	// ErrRecording is returned if the program could not be recorded.
 	ErrRecording = errors.New("causal: recording")
-	// ErrTraced is returned while others take an execution trace of the process and have a flight recorder on, too: it
-	// can have only one of each.
+	// ErrTraced is returned while the program has a flight recorder of its own on: the process can have only one.
 	ErrTraced = record.ErrTraced
 )

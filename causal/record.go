@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/trace"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/flight"
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
@@ -29,10 +31,10 @@ const (
 // of nothing changed meets what was recorded within 3 %. Analyses take at most 5 % of one core
 // on average, or recordings are rarer. There is none without spans, among
 // more than 20,000 goroutines, within an hour of one that stopped the world for more than 5 ms, with less than 180 MiB of
-// memory left to GOMEMLIMIT or to the limit of the process's control group, while experiments delay the program, or while others
-// take an execution trace of the process and have a flight recorder on, too (runtime/trace has one of each; beside a trace alone it
-// is the flight recorder that is used), or if the environment variable OTELPROF_REPLAY is off; [Status] has the reason. Default: there are none but those of
-// [Controller.Record].
+// memory left to GOMEMLIMIT or to the limit of the process's control group, while experiments delay the program, while the
+// program has an execution trace or a flight recorder of its own on (runtime/trace), or if the environment variable OTELPROF_REPLAY
+// is off; [Status] has the reason. The program's trace.Start never fails for a recording; for its flight recorder see
+// [StartFlightRecorder]. Default: there are none but those of [Controller.Record].
 func WithReplay() Option {
 	return optionFunc(func(c config) config { c.replay = true; return c })
 }
@@ -45,7 +47,7 @@ func WithReplay() Option {
 // A recording that the simulation of nothing changed does not meet within 3 % has no part in the numbers. Then Record
 // takes one more, so that five calls give numbers if two of three recordings can be simulated; it does not take a third.
 //
-// Errors wrap [ErrRecording], and [ErrTraced] while others trace the process and have a flight recorder on, too.
+// Errors wrap [ErrRecording], and [ErrTraced] while the program has a flight recorder of its own on.
 func (c *Controller) Record(ctx context.Context, d time.Duration) error {
 	ctx, done, err := c.mayRecord(ctx, d)
 	if err != nil {
@@ -109,6 +111,9 @@ func (c *Controller) keepAway() string {
 	if run := c.run.Load(); run != nil && run.begun.Load() {
 		return "experiments delay the program"
 	}
+	if trace.IsEnabled() && flight.Kept() == nil {
+		return "the program has an execution trace or a flight recorder on (runtime/trace): a recording of its own accord is made without"
+	}
 	if left := record.Left(); left < record.Room {
 		return fmt.Sprintf("%d MiB of memory are left to the limit: a recording of its own accord is made with %d at least", left>>20, record.Room>>20)
 	}
@@ -139,7 +144,7 @@ type RecordingInfo struct {
 	Bytes  int           `json:"bytes"`
 	// Cut is true if it was ended early, since it had become too large.
 	Cut bool `json:"cut,omitempty"`
-	// Shared is true if others traced the process meanwhile: it was recorded beside them, by a flight recorder.
+	// Shared is true if the process was being traced already when it began: that trace has gone on.
 	Shared     bool `json:"shared,omitempty"`
 	Goroutines int  `json:"goroutines"`
 	// Starting and Stopping are how long it took to switch the trace on and off, Analysis how long

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/trace"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,23 +138,25 @@ func TestRecordRefused(t *testing.T) {
 			t.Errorf("Record(%v) = %v, want ErrRecording", d, err)
 		}
 	}
-	var others bytes.Buffer
-	if err := trace.Start(&others); err != nil {
+	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
+	if err := StartFlightRecorder(t.Context(), flight); err != nil {
 		testutil.Lacks(t, "TRACE", err.Error())
 	}
-	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
-	if err := flight.Start(); err != nil {
-		testutil.Lacks(t, "TRACE", err.Error())
+	if why := c.keepAway(); !strings.Contains(why, "runtime/trace") {
+		t.Errorf("keepAway = %q, want that the program is being traced", why)
 	}
 	err := c.Record(t.Context(), MinWindow)
-	flight.Stop()
+	if flight.Stop(); !errors.Is(err, ErrTraced) || !errors.Is(err, ErrRecording) {
+		t.Errorf("Record beside a flight recorder = %v, want ErrTraced", err)
+	}
+	var own bytes.Buffer
+	if err := trace.Start(&own); err != nil {
+		testutil.Lacks(t, "TRACE", err.Error())
+	}
 	if err := c.Record(t.Context(), MinWindow); err != nil || !c.Status().Recording.Last.Shared {
 		t.Errorf("Record beside a trace = %v, last %+v, want one that is shared", err, c.Status().Recording.Last)
 	}
 	trace.Stop()
-	if !errors.Is(err, ErrTraced) || !errors.Is(err, ErrRecording) {
-		t.Errorf("Record while others trace = %v, want ErrTraced", err)
-	}
 	s.wait = true
 	go func() { _ = c.Shutdown(context.Background()) }()
 	if err := c.Record(t.Context(), MaxWindow); !errors.Is(err, ErrRecording) {

@@ -142,6 +142,7 @@ func TestMarksAllocs(t *testing.T) {
 		testutil.Lacks(t, "TRACE", err.Error())
 	}
 	defer rtrace.Stop()
+	defer mark.Want()()
 	if with := testing.AllocsPerRun(1000, op); with > without {
 		t.Errorf("a span allocates %v times while a trace is on, %v times otherwise", with, without)
 	}
@@ -157,6 +158,7 @@ func BenchmarkMarkedSpan(b *testing.B) {
 					b.Skipf("this process is being traced: %v", err)
 				}
 				defer rtrace.Stop()
+				defer mark.Want()()
 			}
 			var (
 				root trace.Span
@@ -167,5 +169,26 @@ func BenchmarkMarkedSpan(b *testing.B) {
 				span(tr, &root, &ctx, n)
 			}
 		})
+	}
+}
+
+// TestOwnTracesHaveNoMarks traces a program as it does itself: it gets marks if it asks for them.
+func TestOwnTracesHaveNoMarks(t *testing.T) {
+	for _, with := range []bool{false, true} {
+		var opts []spans.Option
+		if with {
+			opts = append(opts, spans.WithMarks())
+		}
+		tp := spans.WrapTracerProvider(noop.NewTracerProvider(), opts...)
+		op := func() { _, s := tp.Tracer("scope").Start(t.Context(), "op"); s.End() }
+		if got := len(marktest.Own(t, op)) != 0; got != with {
+			t.Errorf("marks in the program's own trace: %t, want %t", got, with)
+		}
+		if err := tp.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(marktest.Own(t, op)); n != 0 {
+			t.Errorf("%d marks after Shutdown, want none", n)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/registry"
 )
 
@@ -28,6 +29,7 @@ type TracerProvider struct {
 	// this very provider.
 	delegating bool
 	recording  atomic.Bool
+	unmark     func() // nil without marks
 
 	hooks         hooks
 	panicsIgnored bool
@@ -81,6 +83,9 @@ func WrapTracerProvider(base trace.TracerProvider, opts ...Option) *TracerProvid
 	}
 	p.regions = registry.New(c.maxRegions, regionName.hash, p.newOther)
 	p.recording.Store(c.recording)
+	if c.marks {
+		p.unmark = mark.Want()
+	}
 	p.worker = newWorker(c.store, c.queue, &p.drops)
 	return p
 }
@@ -134,6 +139,9 @@ func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 // dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call returns what the
 // wrapped provider answers.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
+	if p.unmark != nil {
+		p.unmark()
+	}
 	err := p.worker.shutdown(ctx)
 	if err != nil {
 		err = fmt.Errorf("spans: shutdown: %w", err)

@@ -36,7 +36,7 @@ func traced() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	withSpan := inSpans(spans.WrapTracerProvider(nil))
+	withSpan := inSpans(spans.WrapTracerProvider(nil, spans.WithMarks()))
 	if len(os.Args) > 2 {
 		withSpan = func(ctx context.Context, name string, f func(context.Context)) {
 			trace.WithRegion(ctx, name, func() { f(ctx) })

@@ -37,7 +37,7 @@ type program struct {
 
 // start lets a workload run under a hook.
 func start(w workload, hook spans.Hook) *program {
-	tp := spans.WrapTracerProvider(nil, spans.WithHook(hook))
+	tp := spans.WrapTracerProvider(nil, spans.WithHook(hook), spans.WithMarks())
 	ctx, stop := context.WithCancel(context.Background())
 	p := &program{types: w.types, shape: w.shape, tracer: tp.Tracer("accuracy"), left: map[string]*factor{}, stop: stop, tp: tp}
 	for _, region := range w.regions {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
@@ -104,6 +105,7 @@ func recordParts(requests int) (text []byte, err error) {
 	if err := trace.Start(&b); err != nil {
 		return nil, err
 	}
+	defer mark.Want()()
 	type request struct {
 		ctx    context.Context //nolint:containedctx // It travels with the request.
 		answer causal.Chan[bool]

@@ -6,6 +6,7 @@ import (
 	"runtime/trace"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -15,8 +16,18 @@ const longest = len(startMark) + 4*(16+1) + (1 + 32) + MaxName
 // buffers are for categories and messages that are put together. The runtime has copied them when Log returns.
 var buffers = sync.Pool{New: func() any { return new([longest]byte) }}
 
-// Enabled reports whether a trace is on, the flight recorder's included. It is one atomic load.
-func Enabled() bool { return trace.IsEnabled() }
+// wanted is how many calls of Want have not been released.
+var wanted atomic.Int32
+
+// Want has marks written into each trace that is on, the program's own ones included, until release is called.
+func Want() (release func()) {
+	wanted.Add(1)
+	return sync.OnceFunc(func() { wanted.Add(-1) })
+}
+
+// Enabled reports whether marks are to be written: a trace is on, and they are wanted. It is one atomic load while no trace is on, two
+// otherwise.
+func Enabled() bool { return trace.IsEnabled() && wanted.Load() > 0 }
 
 // LogStart writes the start of a span of this scope.
 func LogStart(scope string, s Span) {

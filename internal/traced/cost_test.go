@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -34,6 +35,7 @@ func TestAllocs(t *testing.T) {
 		testutil.Lacks(t, "TRACE", err.Error())
 	}
 	defer trace.Stop()
+	defer mark.Want()()
 	for name, do := range pairs() {
 		if n := testing.AllocsPerRun(1000, do); n >= 1 {
 			t.Errorf("%s allocates %v times while a trace is on, want 0", name, n)
@@ -73,5 +75,6 @@ func BenchmarkPair(b *testing.B) {
 		b.Skipf("this process is being traced: %v", err)
 	}
 	defer trace.Stop()
+	defer mark.Want()()
 	run("trace=on", pairs())
 }

@@ -1,5 +1,5 @@
-// Package traced has the types of package sync whose operations stand in any execution trace that is
-// on, see package mark. While none is, each method costs one atomic load more than that of package
+// Package traced has the types of package sync whose operations stand in the execution traces that marks are wanted
+// in, see package mark. While none is on, each method costs one atomic load more than that of package
 // sync. The zero values are ready for use, and must not be copied after first use.
 package traced
 

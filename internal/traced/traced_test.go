@@ -33,7 +33,9 @@ func operations(t *testing.T, f func(t *testing.T)) string {
 	if err := trace.Start(&recorded); err != nil {
 		testutil.Lacks(t, "TRACE", err.Error())
 	}
+	release := mark.Want()
 	f(t)
+	release()
 	trace.Stop()
 	events, err := xtrace.NewReader(&recorded)
 	if err != nil {

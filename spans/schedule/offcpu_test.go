@@ -142,7 +142,7 @@ func TestWaitsAreBounded(t *testing.T) {
 
 // TestOffCPUOfAProgram holds a real profile against the report on the same trace, and looks for stacks, links and times.
 func TestOffCPUOfAProgram(t *testing.T) {
-	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider())
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithMarks())
 	defer tp.Shutdown(context.Background())
 	tr := tp.Tracer("test")
 	var recorded bytes.Buffer

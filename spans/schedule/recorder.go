@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/trace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/flight"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -25,7 +25,7 @@ var (
 )
 
 // A Recorder keeps the latest events of the Go scheduler, and the starts and ends of regions among
-// them, which package spans writes down whenever a trace is on. Its hook is for sessions that
+// them, which package spans writes down while the recorder is on, into the program's own traces, too. Its hook is for sessions that
 // take long. Any goroutine may call its methods.
 type Recorder struct {
 	config config
@@ -38,7 +38,7 @@ type Recorder struct {
 	switching sync.Mutex
 	// turn is held by the goroutine that uses flight: one at a time, so that memory is bounded.
 	turn   chan struct{}
-	flight *trace.FlightRecorder // nil while off
+	flight *flight.Recorder // nil while off
 	// recording ends when the recorder is switched off.
 	recording context.Context
 	end       context.CancelCauseFunc
@@ -55,19 +55,21 @@ func NewRecorder(opts ...Option) (*Recorder, error) {
 }
 
 // Start begins to record. It does nothing while the recorder is on. The process can have one flight
-// recorder; if another one is on, Start says so.
+// recorder; if another one is on, Start says so, and until Shutdown a flight recorder of the program's own cannot be started.
+// trace.Start is left to the program.
 func (r *Recorder) Start() error {
 	r.switching.Lock()
 	defer r.switching.Unlock()
 	if r.on.Load() {
 		return nil
 	}
-	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: r.config.window, MaxBytes: uint64(r.config.maxBytes)})
-	if err := flight.Start(); err != nil {
+	on, err := flight.Start(r.config.window, r.config.maxBytes)
+	if err != nil {
 		return fmt.Errorf("schedule: start: %w", err)
 	}
+	flight.Keep(on)
 	r.turn <- struct{}{}
-	r.flight = flight
+	r.flight = on
 	r.recording, r.end = context.WithCancelCause(context.Background())
 	<-r.turn
 	if r.config.threshold > 0 {
@@ -96,6 +98,7 @@ func (r *Recorder) stop() error {
 	r.end(ErrNotRecording)
 	r.slow.watching.Wait()
 	r.turn <- struct{}{}
+	flight.Keep(nil)
 	r.flight.Stop()
 	r.flight = nil
 	<-r.turn

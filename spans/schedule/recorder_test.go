@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
 	"runtime/trace"
@@ -18,6 +19,8 @@ import (
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/flight"
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/perf"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -393,5 +396,32 @@ func TestOptionsMustBeInRange(t *testing.T) {
 		if r, err := NewRecorder(o); r != nil || !errors.Is(err, ErrConfig) {
 			t.Errorf("New = %v, %v: want an error that wraps ErrConfig", r, err)
 		}
+	}
+}
+
+// TestOwnTracesBeside has the program trace itself beside the recorder, and stop what it has not started.
+func TestOwnTracesBeside(t *testing.T) {
+	r, tr := recording(t)
+	if err := trace.Start(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	trace.Stop()
+	timed(t.Context(), tr, "region", func(context.Context) {})
+	if s := snapshot(t, r); len(s.Regions) != 1 {
+		t.Errorf("regions %+v after a trace of the program's, want one", s.Regions)
+	}
+	trace.Stop()
+	if err := trace.Start(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	defer trace.Stop()
+	if _, err := r.Snapshot(t.Context()); !errors.Is(err, flight.ErrEnded) {
+		t.Errorf("Snapshot after a Stop without a Start = %v, want ErrEnded", err)
+	}
+	if err := r.Shutdown(t.Context()); err != nil || !trace.IsEnabled() {
+		t.Errorf("Shutdown = %v, the program's trace is on: %t", err, trace.IsEnabled())
+	}
+	if mark.Enabled() {
+		t.Error("marks are written after Shutdown")
 	}
 }

@@ -227,7 +227,7 @@ func TestLaterIfNotNow(t *testing.T) {
 		}
 		f.set(func() { f.away, f.taking = "", ErrTraced })
 		f.pass(30*time.Second, false)
-		if s := f.Status(); !strings.Contains(s.Reason, "traced by others") || s.Failed == 0 {
+		if s := f.Status(); !strings.Contains(s.Reason, "flight recorder of its own") || s.Failed == 0 {
 			t.Errorf("status %+v, want that the program is being traced", s)
 		}
 		f.set(func() { f.taking = nil })

@@ -8,17 +8,16 @@ import (
 	"io"
 	"runtime"
 	"runtime/trace"
-	"sync"
 	"time"
 )
 
-// ErrTraced is returned while others take an execution trace and have a flight recorder on: the process can have one of each.
-var ErrTraced = errors.New("the program is being traced by others")
+// ErrTraced is returned while the program has a flight recorder of its own on: the process can have one.
+var ErrTraced = errors.New("the program has a flight recorder of its own on: switch it off, or use WithSchedule in its place")
 
 const (
 	// MaxBytes bounds a window.
 	MaxBytes = 64 << 20
-	// reserve is for what the runtime writes until it has stopped.
+	// reserve is for what the runtime writes until the end of a window that is full is noticed.
 	reserve = 16 << 20
 )
 
@@ -29,8 +28,7 @@ type Window struct {
 	Length time.Duration
 	// Cut is true if the window was ended early, since it had become too large.
 	Cut bool
-	// Shared is true if others traced the process meanwhile, so that the window is from a flight recorder. One that
-	// becomes too large is then without its beginning.
+	// Shared is true if a trace was on before the window, which goes on.
 	Shared bool
 	// Goroutines is how many there were at the beginning.
 	Goroutines int
@@ -59,98 +57,72 @@ func (w *Window) Reader() io.Reader { return w.recorded.reader() }
 var turn = make(chan struct{}, 1)
 
 // Take records for so long, or until there are as many bytes, at most [MaxBytes]. It waits while
-// another call records. While others take an execution trace it records beside them, by a flight recorder; while they have one of
-// these on, too, it returns [ErrTraced]. When ctx ends before, nothing is
+// another call records. It records by a flight recorder, so that the program can take an execution trace meanwhile; while the program
+// has a flight recorder on, Take returns [ErrTraced]. When ctx ends before, nothing is
 // recorded, and Take returns its cause.
-func Take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
+func Take(ctx context.Context, d time.Duration, limit int) (w *Window, err error) {
+	err = Between(ctx, func() error {
+		w, err = take(ctx, d, limit)
+		return err
+	})
+	return w, err
+}
+
+// Between calls f while no window is recorded. When ctx ends before, it returns its cause.
+func Between(ctx context.Context, f func() error) error {
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	defer func() { <-turn }()
-	full := make(chan struct{})
-	w := &Window{Goroutines: runtime.NumGoroutine(), recorded: &buffer{limit: min(limit, MaxBytes), full: full}}
+	return f()
+}
+
+func take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
+	limit = min(limit, MaxBytes)
+	w := &Window{Goroutines: runtime.NumGoroutine(), Shared: trace.IsEnabled(), recorded: &buffer{limit: limit + reserve}}
 	begin, stopped := time.Now(), pausesSince()
-	stop, err := w.start(d)
+	from, err := open(d+flightReserve, limit+reserve)
 	if err != nil {
 		return nil, err
 	}
 	w.Begun = time.Now()
 	w.Starting, w.Stopped = w.Begun.Sub(begin), stopped()
 	loaded := loadSince(root)
-	over := time.NewTimer(d)
-	defer over.Stop()
-	select {
-	case <-over.C:
-	case <-full:
-		w.Cut = true
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
+	w.Cut, err = from.wait(ctx, d, limit)
 	end := time.Now()
 	w.Length = end.Sub(w.Begun)
 	w.Load = loaded()
 	stopped = pausesSince()
-	if e := stop(); err == nil {
-		err = e
+	if err == nil {
+		err = from.writeTo(w.recorded)
 	}
+	from.close()
 	w.Stopping, w.Stopped = time.Since(end), max(w.Stopped, stopped())
-	if err == nil && w.recorded.lost {
-		err = fmt.Errorf("trace: more than %d bytes before it had stopped: must be fewer", w.recorded.limit+reserve)
-	}
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// start switches a trace on, or beside that of others a flight recorder. What stop returns has been written.
-func (w *Window) start(d time.Duration) (stop func() error, err error) {
-	taken := trace.Start(w.recorded)
-	if taken == nil {
-		return func() error { trace.Stop(); return nil }, nil
-	}
-	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: d + flightReserve, MaxBytes: uint64(w.recorded.limit)})
-	if err := flight.Start(); err != nil {
-		return nil, fmt.Errorf("%w: %w; %w", ErrTraced, taken, err)
-	}
-	w.Shared = true
-	return func() error {
-		_, err := flight.WriteTo(w.recorded)
-		flight.Stop()
-		return err
-	}, nil
-}
-
 // flightReserve is for how much longer than the window a flight recorder keeps what it has seen.
 const flightReserve = 5 * time.Second
 
-// A buffer takes what the runtime writes. It says when it has become as large as it should, and takes
-// a reserve more: a trace that ends in the middle cannot be read.
+// A buffer takes what a window is written of, up to a limit: a trace that ends in the middle cannot be read.
 type buffer struct {
-	limit int
-	full  chan<- struct{} // closed when the limit is reached
-
-	mu     sync.Mutex
+	limit  int
 	chunks [][]byte
 	n      int
-	lost   bool
 }
 
 // chunk is by how much a buffer grows.
 const chunk = 256 << 10
 
-// Write implements [io.Writer]. It never fails, since that would not end the trace.
+// Write implements [io.Writer].
 func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.lost || b.n+len(p) > b.limit+reserve {
-		b.lost = true
-		return len(p), nil
-	}
-	if before := b.n; before < b.limit && before+len(p) >= b.limit {
-		close(b.full)
+	if b.n+len(p) > b.limit {
+		return 0, fmt.Errorf("trace: more than %d bytes before it had stopped: must be fewer", b.limit)
 	}
 	b.n += len(p)
 	for rest := p; len(rest) > 0; {
@@ -168,8 +140,6 @@ func (b *buffer) Write(p []byte) (int, error) {
 
 // reader returns what was written.
 func (b *buffer) reader() io.Reader {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	return &reader{chunks: b.chunks}
 }
 

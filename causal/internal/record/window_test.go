@@ -7,7 +7,6 @@ import (
 	"io"
 	"runtime/trace"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func take(t *testing.T, d time.Duration, limit int) *Window {
+func taken(t *testing.T, d time.Duration, limit int) *Window {
 	t.Helper()
 	w, err := Take(t.Context(), d, limit)
 	if errors.Is(err, ErrTraced) {
@@ -78,7 +77,7 @@ func work(each time.Duration) (stop func()) {
 // Who reads a window knows how much it is, and makes room for its events once.
 func TestReaderKnowsItsLength(t *testing.T) {
 	defer work(time.Millisecond)()
-	w := take(t, 100*time.Millisecond, MaxBytes)
+	w := taken(t, 100*time.Millisecond, MaxBytes)
 	r, ok := w.Reader().(interface {
 		io.Reader
 		Len() int
@@ -95,12 +94,12 @@ func TestReaderKnowsItsLength(t *testing.T) {
 func TestTake(t *testing.T) {
 	defer work(time.Millisecond)()
 	begin := time.Now()
-	w := take(t, 100*time.Millisecond, MaxBytes)
+	w := taken(t, 100*time.Millisecond, MaxBytes)
 	if w.Length < 100*time.Millisecond || w.Length > time.Since(begin) || w.Begun.Before(begin) || w.Cut || w.Goroutines < 2 || w.Starting <= 0 || w.Stopping <= 0 {
 		t.Errorf("window %+v, want one of 100 ms", w)
 	}
 	for d := w.Length; progress(t, w) < 2 && d < 10*time.Second; d *= 2 { // where the machine is busy
-		w = take(t, d, MaxBytes)
+		w = taken(t, d, MaxBytes)
 	}
 	if n := progress(t, w); n < 2 {
 		t.Errorf("%d visits of the progress point in the window", n)
@@ -113,7 +112,7 @@ func TestTake(t *testing.T) {
 
 func TestTakeIsCut(t *testing.T) {
 	defer work(0)()
-	w := take(t, time.Minute, 1<<20)
+	w := taken(t, time.Minute, 1<<20)
 	if !w.Cut || w.Length >= time.Minute || w.Bytes() < 1<<20 {
 		t.Errorf("%d bytes in %v, cut %t: want an early end after 1 MiB", w.Bytes(), w.Length, w.Cut)
 	}
@@ -123,7 +122,7 @@ func TestTakeIsCut(t *testing.T) {
 }
 
 func TestTakeEndsWithContext(t *testing.T) {
-	take(t, time.Millisecond, MaxBytes) // or skip
+	taken(t, time.Millisecond, MaxBytes) // or skip
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if w, err := Take(ctx, time.Minute, MaxBytes); !errors.Is(err, context.DeadlineExceeded) {
@@ -139,90 +138,22 @@ func TestTakeEndsWithContext(t *testing.T) {
 	}
 }
 
-// A counter counts the bytes that are written, by a goroutine of the runtime's.
-type counter struct{ atomic.Int64 }
-
-func (c *counter) Write(p []byte) (int, error) {
-	c.Add(int64(len(p)))
-	return len(p), nil
-}
-
-// TestTakeWhileTraced records beside the trace of others, which goes on, as long as these have no flight recorder, too.
-func TestTakeWhileTraced(t *testing.T) {
-	var others counter
-	if err := trace.Start(&others); err != nil {
-		testutil.Lacks(t, "TRACE", err.Error())
-	}
-	defer trace.Stop()
-	defer work(time.Millisecond)()
-	w := take(t, 50*time.Millisecond, MaxBytes)
-	if !w.Shared || w.Length < 50*time.Millisecond {
-		t.Errorf("window %+v, want one of 50 ms that is shared", w)
-	}
-	if n := progress(t, w); n == 0 {
-		t.Error("the window is empty")
-	}
-	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: time.Second})
-	if err := flight.Start(); err != nil {
-		t.Fatalf("the window's flight recorder is still on: %v", err)
-	}
-	defer flight.Stop()
-	if w, err := Take(t.Context(), time.Millisecond, MaxBytes); !errors.Is(err, ErrTraced) {
-		t.Errorf("Take = %+v, %v: want ErrTraced", w, err)
-	}
-	before := others.Load()
-	trace.Stop()
-	if !flight.Enabled() || others.Load() == before {
-		t.Error("the trace of others has been ended")
-	}
-	if w := take(t, time.Millisecond, MaxBytes); w.Shared {
-		t.Error("the window is shared though nothing but a flight recorder is on")
-	}
-}
-
-// TestTakeBesideFlightRecorder has a flight recorder on before, which goes on as before.
-func TestTakeBesideFlightRecorder(t *testing.T) {
-	flight := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: time.Second})
-	if err := flight.Start(); err != nil {
-		testutil.Lacks(t, "TRACE", err.Error())
-	}
-	defer flight.Stop()
-	defer work(time.Millisecond)()
-	if n := progress(t, take(t, 50*time.Millisecond, MaxBytes)); n == 0 {
-		t.Error("the window is empty")
-	}
-	var kept bytes.Buffer
-	if _, err := flight.WriteTo(&kept); err != nil || kept.Len() == 0 {
-		t.Errorf("flight recorder: %d bytes, %v", kept.Len(), err)
-	}
-}
-
 func TestBuffer(t *testing.T) {
-	full := make(chan struct{})
-	b := &buffer{limit: 2 * chunk, full: full}
+	b := &buffer{limit: 2*chunk + 4097}
 	var want []byte
-	for n := range byte(200) {
+	for n := byte(0); len(want) < 2*chunk; n++ {
 		part := bytes.Repeat([]byte{n}, 4097)
-		_, _ = b.Write(part)
-		want = append(want, part...)
-		select {
-		case <-full:
-			if len(want) < b.limit {
-				t.Fatalf("full after %d bytes", len(want))
-			}
-		default:
-			if len(want) >= b.limit {
-				t.Fatalf("not full after %d bytes", len(want))
-			}
+		if _, err := b.Write(part); err != nil {
+			t.Fatal(err)
 		}
+		want = append(want, part...)
+	}
+	if _, err := b.Write(make([]byte, 4097)); err == nil {
+		t.Error("more than the limit was taken")
 	}
 	got, err := io.ReadAll(b.reader())
-	if err != nil || !bytes.Equal(got, want) || b.lost {
-		t.Errorf("read %d bytes, %v, lost %t: want the %d that were written", len(got), err, b.lost, len(want))
-	}
-	_, _ = b.Write(make([]byte, reserve+2*chunk))
-	if !b.lost {
-		t.Error("more than the limit and the reserve was taken")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read %d bytes, %v: want the %d that were written", len(got), err, len(want))
 	}
 }
 

@@ -28,7 +28,7 @@ func (p Program) Trace(ctx context.Context, file string, length time.Duration, o
 		return err
 	}
 	defer trace.Stop()
-	tp := spans.WrapTracerProvider(nil)
+	tp := spans.WrapTracerProvider(nil, spans.WithMarks())
 	limited, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	p.Run(limited, tp.Tracer(p.Name), optimized)

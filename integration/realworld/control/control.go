@@ -79,7 +79,7 @@ func fail(err error) {
 
 // Wrap wraps a provider of the program, as its author would to profile it.
 func Wrap(tp oteltrace.TracerProvider) oteltrace.TracerProvider {
-	return spans.WrapTracerProvider(tp, spans.WithHook(controller().Hook()))
+	return spans.WrapTracerProvider(tp, spans.WithHook(controller().Hook()), spans.WithMarks())
 }
 
 // factors are what delays are multiplied by, as *atomic.Uint64 with the bits of a float64, by name.
