@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	rtrace "runtime/trace"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/testutil/threadtime"
@@ -318,6 +320,7 @@ func TestSetupAnyEnvironment(t *testing.T) {
 		{envCounters, "FALSE", "", func(p *Profiler) bool { return p.Counters() == nil }},
 		{envStacks, "sometimes", envStacks, func(p *Profiler) bool { return p.Stacks() == nil }},
 		{envSchedule, "0", "", func(p *Profiler) bool { return p.Schedule() == nil }},
+		{envMarks, "sometimes", envMarks, func(*Profiler) bool { return !writesMarks(t) }},
 		{envTimes, ",,", envTimes, nil},
 		{envPlanURL, "ftp://plans", "scheme must be one of", nil},
 		{envPlanURL, "http://plans.example/v1/plan", "https", nil},
@@ -649,4 +652,30 @@ func TestSetupSamplesSwitch(t *testing.T) {
 	if p.Stacks() != nil || p.Schedule() != nil {
 		t.Errorf("samples are taken with %s=off and %s=off", envStacks, envSchedule)
 	}
+}
+
+func TestMarksUntilShutdown(t *testing.T) {
+	for _, c := range []struct {
+		env  string
+		opts []Option
+		want bool
+	}{{"", nil, false}, {"on", nil, true}, {"", []Option{WithMarks()}, true}, {"off", []Option{WithMarks()}, false}} {
+		t.Setenv(envMarks, c.env)
+		p, _ := setup(t, append(c.opts, WithoutReplay())...)
+		if got := writesMarks(t); got != c.want {
+			t.Errorf("%s=%q with %d options: marks %t, want %t", envMarks, c.env, len(c.opts), got, c.want)
+		}
+		if err := p.Shutdown(within(t, 5*time.Second)); err != nil || writesMarks(t) {
+			t.Errorf("Shutdown = %v, marks are still written: %t", err, writesMarks(t))
+		}
+	}
+}
+
+// writesMarks reports whether marks are written into a trace of the program's own.
+func writesMarks(t *testing.T) bool {
+	if err := rtrace.Start(io.Discard); err != nil {
+		testutil.Lacks(t, "TRACE", err.Error())
+	}
+	defer rtrace.Stop()
+	return mark.Enabled()
 }
