@@ -18,8 +18,8 @@ var ErrTraced = errors.New("the program is being traced by others")
 const (
 	// MaxBytes bounds a window.
 	MaxBytes = 64 << 20
-	// reserve is for what the runtime writes until it has stopped.
-	reserve = 16 << 20
+	// maxReserve is for what the runtime writes until it has stopped: as much again as the window may have, but not more than this.
+	maxReserve = 16 << 20
 )
 
 // A Window is what was recorded.
@@ -37,7 +37,7 @@ type Window struct {
 	// Starting and Stopping are how long it took to switch the trace on and off. The rest of the
 	// program runs on for most of it.
 	Starting, Stopping time.Duration
-	// Stopped is the longest time for which the world was stopped meanwhile, or a little longer; 0 for not at all.
+	// Stopped is for how long the world was stopped where the trace began, or a little longer; 0 for not at all.
 	Stopped time.Duration
 
 	// Load is what became of processor time meanwhile.
@@ -91,13 +91,12 @@ func Take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	end := time.Now()
 	w.Length = end.Sub(w.Begun)
 	w.Load = loaded()
-	stopped = pausesSince()
 	if e := stop(); err == nil {
 		err = e
 	}
-	w.Stopping, w.Stopped = time.Since(end), max(w.Stopped, stopped())
+	w.Stopping = time.Since(end)
 	if err == nil && w.recorded.lost {
-		err = fmt.Errorf("trace: more than %d bytes before it had stopped: must be fewer", w.recorded.limit+reserve)
+		err = fmt.Errorf("trace: more than %d bytes before it had stopped: must be fewer", w.recorded.limit+w.recorded.reserve())
 	}
 	if err != nil {
 		return nil, err
@@ -138,6 +137,8 @@ type buffer struct {
 	lost   bool
 }
 
+func (b *buffer) reserve() int { return min(b.limit, maxReserve) }
+
 // chunk is by how much a buffer grows.
 const chunk = 256 << 10
 
@@ -145,7 +146,7 @@ const chunk = 256 << 10
 func (b *buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.lost || b.n+len(p) > b.limit+reserve {
+	if b.lost || b.n+len(p) > b.limit+b.reserve() {
 		b.lost = true
 		return len(p), nil
 	}

@@ -220,7 +220,7 @@ func TestBuffer(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) || b.lost {
 		t.Errorf("read %d bytes, %v, lost %t: want the %d that were written", len(got), err, b.lost, len(want))
 	}
-	_, _ = b.Write(make([]byte, reserve+2*chunk))
+	_, _ = b.Write(make([]byte, b.reserve()+2*chunk))
 	if !b.lost {
 		t.Error("more than the limit and the reserve was taken")
 	}
