@@ -80,4 +80,7 @@ func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 			t.Errorf("%s: error %v, want that there is too little memory", name, err)
 		}
 	}
+	if _, err := recordWaits(t.Context(), leastRecorded); err == nil || !strings.Contains(err.Error(), "of memory are left to the limit") {
+		t.Errorf("recordWaits: error %v, want that there is too little memory", err)
+	}
 }
