@@ -26,20 +26,21 @@ const (
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
 // there is interest, that is within 5 minutes of a call of [Controller.Profile] or [Controller.Latest], and else 5 minutes after. A
-// recording takes 3 s, or less where that would be more than 8 MiB. Since numbers take five, the first five
+// recording takes 3 s, or less where that would be more than 1 MiB. Since numbers take five, the first five
 // take 1.5 s and come one after the other within 5 minutes of a call of Profile, and up to five more if in fewer than five the simulation
 // of nothing changed meets what was recorded within 3 %. Analyses take at most 5 % of one core
 // on average, or recordings are rarer. There is none without spans, among
-// more than 20,000 goroutines, within an hour of one that stopped the world for more than 5 ms, with less than 180 MiB of
-// memory left to GOMEMLIMIT or to the limit of the process's control group, while experiments delay the program, while the
-// program has an execution trace or a flight recorder of its own on (runtime/trace), or if the environment variable OTELPROF_REPLAY
-// is off; [Status] has the reason. The program's trace.Start never fails for a recording; for its flight recorder see
+// more than 20,000 goroutines, within an hour of two in a row that stopped the world for more than 5 ms, with less than 128 MiB of
+// memory left to GOMEMLIMIT, to the limit of any of the process's control groups or on the machine, while experiments delay the program,
+// while the program has an execution trace or a flight recorder of its own on (runtime/trace), or if the environment variable
+// OTELPROF_REPLAY is off; [Status] has the reason. The program's trace.Start never fails for a recording; for its flight recorder see
 // [StartFlightRecorder]. Default: there are none but those of [Controller.Record].
 func WithReplay() Option {
 	return optionFunc(func(c config) config { c.replay = true; return c })
 }
 
-// Record records the program for d, in [MinWindow, MaxWindow], or until there are 64 MiB, and analyses
+// Record records the program for d, in [MinWindow, MaxWindow], or until there are as many bytes as half of the memory that is left
+// suffices to analyse, 64 MiB at most and 8 MiB where it is not known how much is left; with less than 128 MiB left it is an error. It analyses
 // that, which takes about as long again for each 10 MiB. What was found is in the [Controller.Profile]
 // afterwards, as curves of [profile.ModeReplay], together with that of all other recordings. It waits while
 // another recording goes on, and ends with ctx.
@@ -68,6 +69,9 @@ func (c *Controller) Record(ctx context.Context, d time.Duration) error {
 func (c *Controller) mayRecord(ctx context.Context, d time.Duration) (_ context.Context, done func(), err error) {
 	if d < MinWindow || d > MaxWindow {
 		return nil, nil, fmt.Errorf("%w: window %v: must be in [%v, %v]", ErrRecording, d, MinWindow, MaxWindow)
+	}
+	if why := noMemory(); why != "" {
+		return nil, nil, fmt.Errorf("%w: %s", ErrRecording, why)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +118,13 @@ func (c *Controller) keepAway() string {
 	if trace.IsEnabled() && flight.Kept() == nil {
 		return "the program has an execution trace or a flight recorder on (runtime/trace): a recording of its own accord is made without"
 	}
-	if left := record.Left(); left < record.Room {
-		return fmt.Sprintf("%d MiB of memory are left to the limit: a recording of its own accord is made with %d at least", left>>20, record.Room>>20)
+	return noMemory()
+}
+
+// noMemory says why there is too little memory for a recording, "" if there is enough.
+func noMemory() string {
+	if left := record.Left(); left < record.Least {
+		return fmt.Sprintf("%d MiB of memory are left to the limit: a recording is made with %d at least", left>>20, record.Least>>20)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package causal
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -55,12 +56,12 @@ func TestAnalysisIsBounded(t *testing.T) {
 	}
 	perByte := float64(peak) / float64(w.Bytes())
 	t.Logf("%v, %.1f MiB of trace, cut %v: %.0f MiB at the peak, %.1f bytes for each", w.Length.Round(time.Millisecond), float64(w.Bytes())/(1<<20), w.Cut, float64(peak)/(1<<20), perByte)
-	if perByte > record.PerByte {
-		t.Errorf("the analysis takes %.1f bytes for each of the trace, want at most %d", perByte, record.PerByte)
+	if mostLive := 20.0; perByte > mostLive {
+		t.Errorf("the analysis takes %.1f bytes for each of the trace, want at most %v", perByte, mostLive)
 	}
 }
 
-// Near the memory limit nothing is recorded of its own accord, and the status has the reason.
+// Near the memory limit nothing is recorded, neither of its own accord nor on demand, and the reason is said.
 func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 	c := newController(t)
 	if why := c.keepAway(); why != "" {
@@ -70,5 +71,16 @@ func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 	debug.SetMemoryLimit(heapuse.Now() + record.Room/2)
 	if why := c.keepAway(); !strings.Contains(why, "of memory are left to the limit") {
 		t.Errorf("keepAway() = %q, want that there is too little memory", why)
+	}
+	for name, record := range map[string]func() error{
+		"Record":      func() error { return c.Record(t.Context(), MinWindow) },
+		"RecordTrace": func() error { _, err := c.RecordTrace(t.Context(), MinWindow, false); return err },
+	} {
+		if err := record(); !errors.Is(err, ErrRecording) || !strings.Contains(err.Error(), "of memory are left to the limit") {
+			t.Errorf("%s: error %v, want that there is too little memory", name, err)
+		}
+	}
+	if _, err := recordWaits(t.Context(), leastRecorded); err == nil || !strings.Contains(err.Error(), "of memory are left to the limit") {
+		t.Errorf("recordWaits: error %v, want that there is too little memory", err)
 	}
 }

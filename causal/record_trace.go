@@ -28,7 +28,7 @@ type Machine struct {
 	Waited time.Duration `json:"waited_ns"`
 }
 
-// RecordTrace records the program as [Controller.Record] does, for d, in [MinWindow, MaxWindow], or until there are 64 MiB, and
+// RecordTrace records the program as [Controller.Record] does, for d, in [MinWindow, MaxWindow], or until there are as many bytes as that may have, and
 // returns the trace in place of an analysis, for questions about functions and about the program built in another way. The trace is in
 // memory for as long as it is referred to. It has no part in the [Controller.Profile].
 //

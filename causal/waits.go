@@ -2,6 +2,7 @@ package causal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -19,14 +20,17 @@ const (
 	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
 	mostRecorded  = time.Second
 	leastRecorded = 100 * time.Millisecond
-	// mostRecordedBytes is read in about a tenth of a second, and as much of rests.
-	mostRecordedBytes = 4 << 20
+	// mostRecordedBytes is as much as of a recording of its own accord: it takes the same memory to read.
+	mostRecordedBytes = 1 << 20
 )
 
 // recordWaits records for so long, and returns the waits.
 func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
 	if n := runtime.NumGoroutine(); n > mostGoroutines {
 		return replay.Waits{}, fmt.Errorf("%d goroutines: must be at most %d", n, mostGoroutines)
+	}
+	if why := noMemory(); why != "" {
+		return replay.Waits{}, errors.New(why)
 	}
 	w, err := record.Take(ctx, d, mostRecordedBytes)
 	if err != nil {

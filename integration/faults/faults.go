@@ -138,6 +138,26 @@ func harms(kind string, n int) func(context.Context, *bench) (func(), error) {
 	return func(ctx context.Context, b *bench) (func(), error) { return b.harmAll(ctx, kind, n) }
 }
 
+// groupSetting is the environment variable with the beginning of the names of the services' control groups.
+const groupSetting = "FAULTS_CGROUP"
+
+// small has each service live in a control group of its own from the start, without GOMEMLIMIT, while the causal profile is read.
+func small(mib int) fault {
+	name := fmt.Sprintf("memory_%d", mib)
+	return fault{name: name, what: fmt.Sprintf("a control group of %d MiB from the start, while somebody reads the causal profile", mib), lasts: time.Minute, watched: true, prepare: func(b *bench) error {
+		own := fmt.Sprintf("otelprof-faults-%s-%d", name, os.Getpid())
+		for _, kind := range []string{ours, bare} {
+			undo, err := memoryGroup(own+"-"+kind, mib)
+			if err != nil {
+				return lack{err}
+			}
+			b.later(undo)
+		}
+		b.set(groupSetting, own)
+		return nil
+	}}
+}
+
 func limits(s sizes) []fault {
 	return []fault{
 		{name: "files_exhausted", what: "no file descriptor is left", begin: func(ctx context.Context, b *bench) (func(), error) {
@@ -162,6 +182,7 @@ func limits(s sizes) []fault {
 			}
 			return b.harmAll(ctx, "memory", 256)
 		}},
+		small(128), small(235),
 		{name: "gomaxprocs", what: "GOMAXPROCS changes twice a second", begin: harms("processors", 0)},
 		{name: "goroutines", what: fmt.Sprintf("%d goroutines, each in a span", s.goroutines), begin: harms("goroutines", s.goroutines)},
 		{name: "trace_taken", what: "runtime/trace is taken", begin: harms("trace", 0)},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,26 +27,53 @@ func limitFiles(pid int, n uint64) error {
 	return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n}, nil)
 }
 
-// limitMemory bounds the memory of a process by a control group, of either version.
+// limitMemory bounds the memory of a process from now on by a control group, of either version.
 func limitMemory(pid int, mib int) (undo func(), err error) {
-	group, limit := "/sys/fs/cgroup", "memory.max"
-	if _, err := os.Stat(group + "/cgroup.controllers"); err != nil {
-		group, limit = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
-	}
-	folder := filepath.Join(group, fmt.Sprintf("otelprof-faults-%d", pid))
-	if err := os.Mkdir(folder, 0o755); err != nil {
+	name := fmt.Sprintf("otelprof-faults-%d", pid)
+	if undo, err = memoryGroup(name, mib); err != nil {
 		return nil, err
 	}
-	undo = func() { _ = os.Remove(folder) }
-	err = errors.Join(
-		os.WriteFile(filepath.Join(folder, limit), []byte(strconv.Itoa(mib<<20)), 0o600),
-		os.WriteFile(filepath.Join(folder, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600),
-	)
-	if err != nil {
+	if err := enterGroup(name, pid); err != nil {
 		undo()
 		return nil, err
 	}
 	return undo, nil
+}
+
+// memoryRoot returns where memory is bounded, and by which file of a group.
+func memoryRoot() (root, limit string) {
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+		return "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+	}
+	return "/sys/fs/cgroup", "memory.max"
+}
+
+// memoryGroup makes a control group of so many MiB, and returns how to remove it.
+func memoryGroup(name string, mib int) (undo func(), err error) {
+	root, limit := memoryRoot()
+	folder := filepath.Join(root, name)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return nil, err
+	}
+	undo = func() { _ = os.Remove(folder) }
+	if err := os.WriteFile(filepath.Join(folder, limit), []byte(strconv.Itoa(mib<<20)), 0o600); err != nil {
+		undo()
+		return nil, err
+	}
+	return undo, nil
+}
+
+func enterGroup(name string, pid int) error {
+	root, _ := memoryRoot()
+	return os.WriteFile(filepath.Join(root, name, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600)
+}
+
+// joinGroup has this process enter the control group that was made for its kind, if one was.
+func joinGroup(kind string) error {
+	if name := os.Getenv(groupSetting); name != "" {
+		return enterGroup(name+"-"+kind, os.Getpid())
+	}
+	return nil
 }
 
 const paranoidFile = "/proc/sys/kernel/perf_event_paranoid"

@@ -96,6 +96,9 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
+	if err := joinGroup(c.kind); err != nil {
+		return fmt.Errorf("control group: %w", err)
+	}
 	s := &service{config: c, said: &said{panics: c.panics == "logger"}}
 	// The application's log goes to OpenTelemetry, and so does what otelprof logs.
 	slog.SetDefault(slog.New(slog.NewMultiHandler(s.said, otelslog.NewHandler("service"))))

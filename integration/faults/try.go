@@ -32,6 +32,7 @@ type result struct {
 	said             []string
 	before           int // lines logged before the fault, about what the machine lacks
 	resident         int
+	peak, barePeak   int // MiB of resident memory, with and without otelprof
 	goroutines       int
 	faults           []string // what does not hold
 	slow             bool     // the ratio is among them
@@ -61,8 +62,8 @@ func try(ctx context.Context, f fault, s sizes, stdout, stderr io.Writer) bool {
 		if len(r.faults) > 0 {
 			verdict = strings.Join(r.faults, "; ")
 		}
-		fmt.Fprintf(stdout, "fault %s requests=%d failed=%d p99_ratio=%s lost=%d said=%d rss_mb=%d goroutines=%+d dropped=%d %s\n",
-			f.name, r.requests, r.failed, ratio, r.lost, len(r.said), r.resident, r.goroutines, r.counted, verdict)
+		fmt.Fprintf(stdout, "fault %s requests=%d failed=%d p99_ratio=%s lost=%d said=%d rss_mb=%d peak_mb=%d bare_peak_mb=%d goroutines=%+d dropped=%d %s\n",
+			f.name, r.requests, r.failed, ratio, r.lost, len(r.said), r.resident, r.peak, r.barePeak, r.goroutines, r.counted, verdict)
 		if len(r.said) > saidMost {
 			for _, line := range r.said[:min(len(r.said), 20)] {
 				fmt.Fprintf(stdout, "#   %.300s\n", line)
@@ -144,7 +145,8 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	if err != nil {
 		return r, err
 	}
-	r.resident, r.goroutines = b.twins[ours].resident(), after[ours].Goroutines-before[ours].Goroutines
+	r.resident, r.goroutines = b.twins[ours].resident("VmRSS"), after[ours].Goroutines-before[ours].Goroutines
+	r.peak, r.barePeak = b.twins[ours].resident("VmHWM"), b.twins[bare].resident("VmHWM")
 	if r.goroutines > goroutinesMost {
 		r.fault("%d goroutines before, %d after", before[ours].Goroutines, after[ours].Goroutines)
 	}
@@ -235,7 +237,7 @@ func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err 
 			r.count(l.take())
 		}()
 	}
-	r.resident = b.twins[ours].resident()
+	r.resident = b.twins[ours].resident("VmRSS")
 	err = r.ending(b)
 	return r, err
 }

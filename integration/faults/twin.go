@@ -96,15 +96,15 @@ func (t *twin) control(ctx context.Context, method, path string) error {
 	return nil
 }
 
-// resident returns the resident memory in MiB, 0 where the system does not tell.
-func (t *twin) resident() int {
+// resident returns the resident memory in MiB, now (VmRSS) or at its peak (VmHWM); 0 where the system does not tell.
+func (t *twin) resident(field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(status)) {
 		var kib int
-		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
+		if n, _ := fmt.Sscanf(line, field+": %d kB", &kib); n == 1 {
 			return kib / 1024
 		}
 	}

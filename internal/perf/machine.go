@@ -49,7 +49,7 @@ func ReadMachine(root fs.FS) Machine {
 			m.Waited = times(n, time.Microsecond)
 		}
 	}
-	for dir := range r.cgroups() {
+	for dir := range r.cgroups("cpu") {
 		for line := range strings.Lines(r.text(path.Join(dir, "cpu.stat"))) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			n, err := strconv.ParseInt(value, 10, 64)

@@ -167,7 +167,7 @@ func (r files) pmus() []PMU {
 // quota returns the least CPU quota among the cgroups that the process is in, of version 2 or 1, or 0.
 func (r files) quota() float64 {
 	least := 0.0
-	for dir, version := range r.cgroups() {
+	for dir, version := range r.cgroups("cpu") {
 		var quota, period string
 		if version == 1 {
 			quota, period = r.text(path.Join(dir, "cpu.cfs_quota_us")), r.text(path.Join(dir, "cpu.cfs_period_us"))
@@ -187,9 +187,9 @@ func (r files) quota() float64 {
 }
 
 // cgroups iterates over the folders of the cgroups that the process is in, with those above, and says of which version each is:
-// those that share out processors. Inside a container the path may be the host's, and the group itself is mounted as the
+// those with this controller. Inside a container the path may be the host's, and the group itself is mounted as the
 // root: all that exist count.
-func (r files) cgroups() iter.Seq2[string, int] {
+func (r files) cgroups(controller string) iter.Seq2[string, int] {
 	return func(yield func(dir string, version int) bool) {
 		for line := range strings.Lines(r.text("proc/self/cgroup")) {
 			// 0::/path, or 4:cpu,cpuacct:/path of version 1.
@@ -197,8 +197,8 @@ func (r files) cgroups() iter.Seq2[string, int] {
 			controllers, group, _ := strings.Cut(rest, ":")
 			root, version := "sys/fs/cgroup", 2
 			switch {
-			case slices.Contains(strings.Split(controllers, ","), "cpu"):
-				root, version = path.Join(root, cmp.Or(r.mounted(controllers), "cpu")), 1
+			case slices.Contains(strings.Split(controllers, ","), controller):
+				root, version = path.Join(root, cmp.Or(r.mounted(controllers), controller)), 1
 			case id != "0":
 				continue
 			}

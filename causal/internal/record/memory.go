@@ -3,47 +3,42 @@ package record
 import (
 	"io/fs"
 	"math"
-	"path"
 	"runtime/debug"
 	"runtime/metrics"
-	"strconv"
-	"strings"
-)
 
-// Room is how many bytes the process must have left to its limits for a recording of a Recorder's own accord: what
-// the window takes, and what its analysis does.
-const Room = 2*(enough+slack) + PerByte*enough
+	"github.com/otelprof/otelprof/internal/perf"
+)
 
 const (
-	// PerByte is how many bytes of memory the analysis takes for each of a trace, at most.
-	PerByte = 20
-	// slack is what the runtime writes of a trace that is full until it has stopped.
-	slack = 2 << 20
+	// Room is how many bytes of memory a recording of a Recorder's own accord takes with its analysis, at most, what the garbage
+	// collector lets lie included.
+	Room = PerByte * enough * 2 // a trace that ends may become twice as large
+	// Least is how many bytes the process must have left to its limits for any recording.
+	Least = 2 * Room
+	// PerByte is by how many bytes the process grows for each of a trace that is analysed, at most.
+	PerByte = 32
+	// unlimited is the most of a window where the system does not say how much memory there is.
+	unlimited = 8 << 20
 )
 
-// Left returns how many bytes the process has left until the limit that GOMEMLIMIT sets, and until that of its group of
-// processes, whichever is less; math.MaxInt64 without a limit.
+// Left returns how many bytes the process has left until the limit that GOMEMLIMIT sets, until that of any of its groups of
+// processes, and until the machine has no more, whichever is least; math.MaxInt64 where none of these is known.
 func Left() int64 { return left(root) }
 
 func left(root fs.FS) int64 {
-	rest := int64(math.MaxInt64)
+	rest := perf.FreeMemory(root)
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		rest = limit - inUse()
-	}
-	group := "sys/fs/cgroup"
-	if own, err := fs.ReadFile(root, "proc/self/cgroup"); err == nil {
-		for line := range strings.Lines(string(own)) {
-			if at, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
-				group = path.Join(group, at)
-			}
-		}
-	}
-	limit, limited := number(root, path.Join(group, "memory.max"))
-	current, known := number(root, path.Join(group, "memory.current"))
-	if limited && known {
-		rest = min(rest, limit-current+reclaimable(root, group))
+		rest = min(rest, limit-inUse())
 	}
 	return rest
+}
+
+// most is how many bytes a window on demand may have with so much memory left: half of that is for it and its analysis.
+func most(left int64) int {
+	if left == math.MaxInt64 {
+		return unlimited
+	}
+	return int(min(max(left/2/PerByte/2, enough/4), MaxBytes))
 }
 
 // inUse is what counts against GOMEMLIMIT, but for what the garbage collector would free.
@@ -51,29 +46,4 @@ func inUse() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64()) - int64(samples[1].Value.Uint64()) - int64(samples[2].Value.Uint64())
-}
-
-// number reads a file that holds one, if it does.
-func number(root fs.FS, name string) (int64, bool) {
-	text, err := fs.ReadFile(root, name)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return n, err == nil
-}
-
-// reclaimable is the page cache of files not used of late, which the kernel takes before it ends a process.
-func reclaimable(root fs.FS, group string) int64 {
-	text, err := fs.ReadFile(root, path.Join(group, "memory.stat"))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "inactive_file "); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-			return n
-		}
-	}
-	return 0
 }

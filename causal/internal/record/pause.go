@@ -18,16 +18,17 @@ const (
 // pauseMetric is the metric of stop-the-world pauses for other reasons than garbage collection, which are rare.
 const pauseMetric = "/sched/pauses/total/other:seconds"
 
-// pausesSince begins to measure the longest time for which the world is stopped until longest is called, rounded up to the end
-// of the metric's bucket. Zero is for none, and where the runtime does not tell.
-func pausesSince() (longest func() time.Duration) {
+// pausesSince begins to measure for how long the world is stopped once until shortest is called, rounded up to the end of the
+// metric's bucket. Where others stop it as well, the shortest of these times counts: which is whose is not known. Zero is for none, and
+// where the runtime does not tell.
+func pausesSince() (shortest func() time.Duration) {
 	before := readPauses()
 	return func() time.Duration {
 		after := readPauses()
 		if before == nil || after == nil || len(before.Counts) != len(after.Counts) {
 			return 0
 		}
-		for i, n := range slices.Backward(after.Counts) {
+		for i, n := range after.Counts {
 			if n > before.Counts[i] {
 				return seconds(after.Buckets[i], after.Buckets[i+1])
 			}

@@ -13,7 +13,7 @@ const (
 	settle   = 2 * time.Second // after the first span, so that the program has started
 	longest  = 3 * time.Second
 	shortest = 500 * time.Millisecond
-	enough   = 8 << 20         // bytes in a window
+	enough   = 1 << 20         // bytes in a window
 	often    = time.Minute     // from one to the next, while the profile is read
 	rarely   = 5 * time.Minute // otherwise
 	interest = 5 * time.Minute // after a look
@@ -22,7 +22,7 @@ const (
 	// While a reader has not got a number, since an interval takes several windows, these come
 	// one after the other, unless it takes long to analyse them.
 	first      = 5
-	most       = 10                     // if the first do not give numbers
+	mostFirst  = 10                     // if the first do not give numbers
 	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
 	firstTake  = 1500 * time.Millisecond
 	firstCost  = 5 * time.Second // of processor time for all analyses
@@ -58,6 +58,7 @@ type Recorder struct {
 	notBefore time.Time // the next window, for what the last have cost
 	retry     time.Time // the next window, after a failure, or where the world was stopped for too long
 	away      string    // why that is, "" for a failure
+	stops     int       // the last windows, one after the other, that stopped the world for too long
 }
 
 // Status is what a Recorder is doing.
@@ -173,7 +174,7 @@ func (r *Recorder) next() time.Time {
 // hurries reports whether a reader waits for the first numbers.
 func (r *Recorder) hurries() bool {
 	n := r.status.Recordings
-	return (n < first || n < most && !r.enough()) && r.spent < firstCost && recent(r.looked.Load())
+	return (n < first || n < mostFirst && !r.enough()) && r.spent < firstCost && recent(r.looked.Load())
 }
 
 func latest(a, b time.Time) time.Time {
@@ -218,7 +219,7 @@ func (r *Recorder) length() time.Duration {
 // Record records a window of this length, even where periodic recording would not, and has it analysed. It waits while
 // another one is, and ends with ctx.
 func (r *Recorder) Record(ctx context.Context, d time.Duration) error {
-	return r.record(ctx, d, MaxBytes)
+	return r.record(ctx, d, most(Left()))
 }
 
 func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err error) {
@@ -256,7 +257,7 @@ func (r *Recorder) Window(ctx context.Context, d time.Duration) (*Window, error)
 	}
 	r.enter(Recording)
 	defer r.enter(Waiting)
-	return r.take(ctx, d, MaxBytes)
+	return r.take(ctx, d, most(Left()))
 }
 
 func (r *Recorder) enter(p Phase) {
@@ -276,8 +277,12 @@ func (r *Recorder) done(w *Window, analysis, cpu time.Duration) {
 		Begun: w.Begun, Length: w.Length, Bytes: w.Bytes(), Cut: w.Cut, Shared: w.Shared, Goroutines: w.Goroutines,
 		Starting: w.Starting, Stopping: w.Stopping, Stopped: w.Stopped, Analysis: analysis, CPU: cpu,
 	}
-	if r.away = ""; w.Stopped > MaxPause {
-		r.away = fmt.Sprintf("the last recording stopped the world for %v: those of its own accord may for %v at most, and there is none for %v", w.Stopped, MaxPause, avoid)
+	// One may be due to a busy machine.
+	if r.stops++; w.Stopped <= MaxPause {
+		r.stops = 0
+	}
+	if r.away = ""; r.stops >= 2 {
+		r.away = fmt.Sprintf("the last two recordings stopped the world, the last for %v: those of its own accord may for %v at most, and there is none for %v", w.Stopped, MaxPause, avoid)
 		r.retry = time.Now().Add(avoid)
 	}
 }

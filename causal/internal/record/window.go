@@ -17,8 +17,9 @@ var ErrTraced = errors.New("the program has a flight recorder of its own on: swi
 const (
 	// MaxBytes bounds a window.
 	MaxBytes = 64 << 20
-	// reserve is for what the runtime writes until the end of a window that is full is noticed.
-	reserve = 16 << 20
+	// maxReserve is for what the runtime writes until the end of a window that is full is noticed: as much again as the window may have, but
+	// not more than this.
+	maxReserve = 16 << 20
 )
 
 // A Window is what was recorded.
@@ -35,7 +36,7 @@ type Window struct {
 	// Starting and Stopping are how long it took to switch the trace on and off. The rest of the
 	// program runs on for most of it.
 	Starting, Stopping time.Duration
-	// Stopped is the longest time for which the world was stopped meanwhile, or a little longer; 0 for not at all.
+	// Stopped is for how long the world was stopped where the trace began, or a little longer; 0 for not at all.
 	Stopped time.Duration
 
 	// Load is what became of processor time meanwhile.
@@ -81,9 +82,10 @@ func Between(ctx context.Context, f func() error) error {
 
 func take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	limit = min(limit, MaxBytes)
-	w := &Window{Goroutines: runtime.NumGoroutine(), Shared: trace.IsEnabled(), recorded: &buffer{limit: limit + reserve}}
+	most := limit + min(limit, maxReserve)
+	w := &Window{Goroutines: runtime.NumGoroutine(), Shared: trace.IsEnabled(), recorded: &buffer{limit: most}}
 	begin, stopped := time.Now(), pausesSince()
-	from, err := open(d+flightReserve, limit+reserve)
+	from, err := open(d+flightReserve, most)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +96,11 @@ func take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 	end := time.Now()
 	w.Length = end.Sub(w.Begun)
 	w.Load = loaded()
-	stopped = pausesSince()
 	if err == nil {
 		err = from.writeTo(w.recorded)
 	}
 	from.close()
-	w.Stopping, w.Stopped = time.Since(end), max(w.Stopped, stopped())
+	w.Stopping = time.Since(end)
 	if err != nil {
 		return nil, err
 	}

@@ -111,8 +111,14 @@ func TestTake(t *testing.T) {
 }
 
 func TestTakeIsCut(t *testing.T) {
-	defer work(0)()
-	w := taken(t, time.Minute, 1<<20)
+	defer work(50 * time.Microsecond)()
+	var w *Window
+	for try := 0; w == nil; try++ { // a machine that is busy looks too late, now and then
+		var err error
+		if w, err = Take(t.Context(), time.Minute, 1<<20); err != nil && try == 10 {
+			t.Fatal(err)
+		}
+	}
 	if !w.Cut || w.Length >= time.Minute || w.Bytes() < 1<<20 {
 		t.Errorf("%d bytes in %v, cut %t: want an early end after 1 MiB", w.Bytes(), w.Length, w.Cut)
 	}

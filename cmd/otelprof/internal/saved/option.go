@@ -3,11 +3,12 @@ package saved
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 const (
 	defaultSessions = 10_000
-	defaultBytes    = 2 << 30
+	defaultBytes    = min(2<<30, math.MaxInt)
 )
 
 // An Option sets what a [Reader] keeps.
