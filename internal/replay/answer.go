@@ -83,7 +83,8 @@ const orderError = 0.15
 // both sides of the interval.
 const mostStrayed = 0.05
 
-// mostHarm is by which part of the period a program may become slower in the replay when a region is faster.
+// mostHarm is by which part of the period a program may become slower in the replay when a region is faster, where it is not known what all
+// waits are for. Where it is, that is true of the program: a faster region can have goroutines meet at a lock.
 const mostHarm = 0.1
 
 // maxUnruled is which part of the time goroutines may wait for condition variables without a rule for when they have to. Where that is
@@ -157,7 +158,7 @@ func (s *Study) answer(q question) Answer {
 			missed++
 			deviations = append(deviations, c.miss())
 			continue
-		case w.harm[q.point] > mostHarm: // what is waited for in the replay is not what was
+		case w.harm[q.point] > mostHarm && !w.known(): // what is waited for in the replay is not what was
 			slower++
 			continue
 		case w.unruled > maxUnruled:

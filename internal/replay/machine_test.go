@@ -189,21 +189,31 @@ func TestStarved(t *testing.T) {
 	}
 }
 
-// TestHarm withholds all numbers at a progress point where a faster region made the replay much slower.
+// TestHarm withholds all numbers at a progress point where a faster region made the replay much slower, unless all waits are known.
 func TestHarm(t *testing.T) {
-	for harm, want := range map[float64]Withheld{0.04: WithheldNone, 0.3: WithheldSlower} {
+	for _, c := range []struct {
+		harm, ordered float64
+		stock         bool
+		want          Withheld
+	}{
+		{0.04, 0, true, WithheldNone},
+		{0.3, 0, true, WithheldSlower},
+		{0.3, 0.2, false, WithheldSlower},
+		{0.3, 0, false, WithheldNone}, // what is waited for is known, so that the program does become slower
+	} {
 		region := Region{"test", "query"}
 		q := question{region, 0.5, "done", Throughput}
 		s := &Study{}
 		for range LeastWindows {
 			s.windows = append(s.windows, &window{
 				checks: map[string]Check{"done": {Point: "done", Visits: 100, Period: 10 * ms, Replayed: 10 * ms}},
-				harm:   map[string]float64{"done": harm}, asked: map[ask]bool{{region, 0.5}: true},
+				stock:  c.stock, ordered: c.ordered,
+				harm: map[string]float64{"done": c.harm}, asked: map[ask]bool{{region, 0.5}: true},
 				effects: map[question]sample{q: {before: 10 * ms, after: 8 * ms, least: math.NaN(), most: math.NaN(), visits: 100}},
 			})
 		}
-		if a := s.Result().Answers[0]; a.Withheld != want {
-			t.Errorf("made slower by %v: withheld %d, want %d", harm, a.Withheld, want)
+		if a := s.Result().Answers[0]; a.Withheld != c.want {
+			t.Errorf("%+v: withheld %d, want %d", c, a.Withheld, c.want)
 		}
 	}
 }

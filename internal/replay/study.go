@@ -226,6 +226,9 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	return w, s.restructure(ctx, w, p, &base, others)
 }
 
+// known reports whether the recording has what goroutines waited for, but for a small part of the time.
+func (w *window) known() bool { return !w.stock && w.ordered <= mostOrdered }
+
 // met reports whether the replay of nothing changed met what was recorded of any progress point.
 func (w *window) met() bool {
 	for _, c := range w.checks {
