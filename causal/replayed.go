@@ -31,13 +31,19 @@ func newReplayed() study {
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
-	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).Due)
+	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
 	if err != nil {
 		return err
 	}
 	misses := true
-	rec.Ran(replay.Machine(w.Load))
-	for _, window := range rec.Split(windowsIn(rec)) {
+	var windows []*replay.Recording
+	if err := replay.Contain(func() {
+		rec.Ran(replay.Machine(w.Load))
+		windows = rec.Split(windowsIn(rec))
+	}); err != nil {
+		return err
+	}
+	for _, window := range windows {
 		if err := r.study.Add(ctx, window); err != nil {
 			return err
 		}

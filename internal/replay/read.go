@@ -18,8 +18,9 @@ import (
 func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 
 // ReadResting is Read for a program that reads a trace of itself: while that is read, and while a [Study] takes the recording, rest is
-// called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. Nil is for no rest.
-func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
+// called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. An error of it ends the work and is
+// what is returned. Nil is for no rest.
+func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	defer contain(&err)
 	from := r
 	if rest != nil {
@@ -29,7 +30,7 @@ func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
 	}
-	t := &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
+	t := newTracer()
 	if l, ok := r.(interface{ Len() int }); ok {
 		t.expected = min(l.Len()/bytesPerEvent, maxEvents)
 	}
@@ -42,8 +43,13 @@ func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err)
 		}
 		t.event(&e)
+		if t.err != nil {
+			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, t.err)
+		}
 		if rest != nil && t.events%128 == 0 {
-			rest()
+			if err := rest(); err != nil {
+				return nil, err
+			}
 		}
 		if t.b != nil && t.b.overflow {
 			break
@@ -72,12 +78,14 @@ func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 // A restingReader rests where the trace is read, a second of the program at a time: all its stacks come before its first event.
 type restingReader struct {
 	io.Reader
-	rest func()
+	rest func() error
 }
 
 // Read implements [io.Reader].
 func (r restingReader) Read(p []byte) (int, error) {
-	r.rest()
+	if err := r.rest(); err != nil {
+		panic(stopped{err}) // an error would be one of the trace's
+	}
 	return r.Reader.Read(p)
 }
 
@@ -98,6 +106,11 @@ type tracer struct {
 	tasks    map[int32]bool    // progress points that are tasks' ends
 	counted  map[int32]bool    // and those that the program counts
 	procs    map[trace.ProcID]bool
+	err      error // what the trace tells and the recording has no events for
+}
+
+func newTracer() *tracer {
+	return &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
 }
 
 func (t *tracer) event(e *trace.Event) {
@@ -156,78 +169,6 @@ func (t *tracer) event(e *trace.Event) {
 func (t *tracer) span(s span) int32 {
 	t.b.r.spans = append(t.b.r.spans, s)
 	return int32(len(t.b.r.spans) - 1)
-}
-
-func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) {
-	id := int64(s.Resource.Goroutine())
-	from, to := s.Goroutine()
-	x := event{at: at, g: t.b.goroutine(id), by: noWaker}
-	if by := e.Goroutine(); by != trace.NoGoroutine && int64(by) != id {
-		x.by = t.b.goroutine(int64(by))
-	}
-	p := e.Proc()
-	if p != trace.NoProc {
-		t.procs[p] = true
-	}
-	switch {
-	case from == to: // told anew where the trace has a seam
-		return
-	case from == trace.GoUndetermined:
-		x.kind = evExists
-		switch to {
-		case trace.GoRunning:
-			x.arg = stateRunning
-		case trace.GoRunnable:
-			x.arg = stateRunnable
-		case trace.GoSyscall:
-			x.arg = stateSyscall
-		case trace.GoWaiting:
-			x.arg = stateWaiting
-		default:
-			return
-		}
-	case from == trace.GoNotExist:
-		if to == trace.GoWaiting || to == trace.GoSyscall { // a coroutine, or a callback of C
-			x.kind, x.arg = evExists, stateWaiting
-			if to == trace.GoSyscall {
-				x.arg = stateSyscall
-			}
-			break
-		}
-		x.kind, x.site = evCreate, t.site(s.Stack)
-		if isGCWorker(t.b.r.sites[x.site]) {
-			t.b.r.idleGC[x.g] = true
-		}
-	case to == trace.GoNotExist:
-		x.kind = evEnd
-	case to == trace.GoWaiting:
-		x.kind, x.site = evWait, t.site(s.Stack)
-		x.arg = reasonOf(s.Reason)
-	case to == trace.GoSyscall:
-		x.kind, x.site = evSyscall, t.site(s.Stack)
-	case from == trace.GoSyscall && to == trace.GoRunning:
-		x.kind, x.arg = evReturn, int32(p)
-	case to == trace.GoRunning:
-		x.kind, x.arg = evStart, int32(p)
-	case from == trace.GoRunning && to == trace.GoRunnable:
-		x.kind = evYield
-	case to == trace.GoRunnable: // from waiting or from a system call
-		x.kind = evReady
-		if from == trace.GoSyscall {
-			x.by = noWaker
-		} else if x.by < 0 && p != trace.NoProc {
-			x.arg = int32(p) + 1
-		} else if x.by >= 0 {
-			x.site = t.site(e.Stack())
-		}
-	default:
-		return
-	}
-	t.b.add(x)
-	if x.kind == evEnd {
-		t.b.forget(id)
-		delete(t.regions, id)
-	}
 }
 
 func reasonOf(reason string) int32 {

@@ -35,15 +35,18 @@ type Recording struct {
 	drippers map[int32]bool
 	// excluded are regions whose spans have locks around them, see exclusive.go.
 	excluded map[int32]int32
-	rest     func() // see ReadResting
+	rest     func() error // see ReadResting
 	// origin is the recording that this is a window of; nil if it is one of its own.
 	origin *origin
 }
 
-// rests leaves the processor to others, if it is time for that.
+// rests leaves the processor to others, if it is time for that. Where no more is wanted it panics, which contain takes for the error.
 func (r *Recording) rests() {
-	if r.rest != nil {
-		r.rest()
+	if r.rest == nil {
+		return
+	}
+	if err := r.rest(); err != nil {
+		panic(stopped{err})
 	}
 }
 

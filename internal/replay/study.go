@@ -14,7 +14,7 @@ import (
 type Study struct {
 	config  StudyConfig
 	windows []*window
-	rest    func() // of the last recording, nil for none
+	rest    func() error // of the last recording, nil for none
 }
 
 // A StudyConfig says what is asked. The zero value asks for the usual.
