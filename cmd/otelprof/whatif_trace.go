@@ -59,7 +59,7 @@ type traceSource struct {
 func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
-	var waited []string
+	var waited, notes []string
 	for i, from := range traces {
 		if i >= needed {
 			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
@@ -73,6 +73,9 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		}
 		if err != nil {
 			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
+		}
+		if rec.Cut != nil {
+			notes = append(notes, fmt.Sprintf("%s: %v", name, rec.Cut))
 		}
 		if study == nil {
 			if study, err = w.study(rec, len(traces)); err != nil {
@@ -94,6 +97,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
+	p.Notes = append(p.Notes, notes...)
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
 			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all; goroutines wait for locks and channels at %s", q, some(waited))

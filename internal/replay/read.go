@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,8 @@ import (
 )
 
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
-// causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
+// causal write into it. Of a trace that is cut short or damaged it takes the whole generations
+// before, see [Recording.Cut]; where there is none, that is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
 // bytes for each event.
 func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 
@@ -22,29 +24,30 @@ func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 // what is returned. Nil is for no rest.
 func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	defer contain(&err)
-	from := r
-	if rest != nil {
-		from = restingReader{r, rest}
-	}
+	from := &restingReader{Reader: r, rest: rest}
 	events, err := trace.NewReader(from)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
+		return nil, cmp.Or(from.over, fmt.Errorf("%w: %w", ErrTrace, err))
 	}
 	t := newTracer()
 	if l, ok := r.(interface{ Len() int }); ok {
 		t.expected = min(l.Len()/bytesPerEvent, maxEvents)
 	}
 	for {
-		e, err := events.ReadEvent()
+		e, err := next(events)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err)
+		if err == nil {
+			t.event(&e)
+			err = t.err
 		}
-		t.event(&e)
-		if t.err != nil {
-			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, t.err)
+		if err != nil {
+			err = cmp.Or(from.over, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err))
+			if from.over != nil || !t.cut(err) {
+				return nil, err
+			}
+			break
 		}
 		if rest != nil && t.events%128 == 0 {
 			if err := rest(); err != nil {
@@ -75,16 +78,45 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	return rec, nil
 }
 
+// next returns the next event. What is damaged may make the reader panic, too.
+func next(events *trace.Reader) (_ trace.Event, err error) {
+	defer contain(&err)
+	return events.ReadEvent()
+}
+
+// A generation is where one of a trace ends: about a second of it, which can be read without those after it.
+type generation struct {
+	ended  int // before it, and with it
+	events int // of the recording
+	traced int
+	at     int64
+}
+
+// cut leaves what stands behind the last whole generation out, and reports whether there is one.
+func (t *tracer) cut(why error) bool {
+	whole := t.whole
+	if whole.ended == 0 {
+		return false
+	}
+	r := &t.b.r
+	r.events, t.events, t.last = r.events[:whole.events], whole.traced, whole.at
+	r.Cut = fmt.Errorf("the trace is cut off or damaged after %d whole generations (%.3g s), and what comes later is left out: %w", whole.ended, float64(whole.at-r.Start)/1e9, why)
+	return true
+}
+
 // A restingReader rests where the trace is read, a second of the program at a time: all its stacks come before its first event.
 type restingReader struct {
 	io.Reader
-	rest func() error
+	rest func() error // nil for none
+	over error        // what it returned
 }
 
 // Read implements [io.Reader].
-func (r restingReader) Read(p []byte) (int, error) {
-	if err := r.rest(); err != nil {
-		panic(stopped{err}) // an error would be one of the trace's
+func (r *restingReader) Read(p []byte) (int, error) {
+	if r.rest != nil {
+		if r.over = r.rest(); r.over != nil {
+			return 0, r.over
+		}
 	}
 	return r.Reader.Read(p)
 }
@@ -106,6 +138,7 @@ type tracer struct {
 	tasks    map[int32]bool    // progress points that are tasks' ends
 	counted  map[int32]bool    // and those that the program counts
 	procs    map[trace.ProcID]bool
+	whole    generation
 	err      error // what the trace tells and the recording has no events for
 }
 
@@ -123,6 +156,8 @@ func (t *tracer) event(e *trace.Event) {
 	t.events++
 	t.last = at
 	switch e.Kind() {
+	case trace.EventSync: // one begins, and one has ended but before the first
+		t.whole = generation{ended: e.Sync().N - 1, events: len(t.b.r.events), traced: t.events, at: at}
 	case trace.EventStateTransition:
 		s := e.StateTransition()
 		if s.Resource.Kind == trace.ResourceGoroutine {

@@ -16,6 +16,8 @@ type Recording struct {
 	Procs int
 	// Traced is the number of trace events that were read.
 	Traced int
+	// Cut says that the trace was cut off or damaged before its end, and after how many generations; nil if it was whole.
+	Cut error
 
 	events    []event
 	spans     []span

@@ -57,7 +57,7 @@ func blockedRead(t *testing.T) {
 		t.Error(err)
 		return
 	}
-	defer r.Close()                       //nolint:errcheck // Nothing was written.
+	defer r.Close()                        //nolint:errcheck // Nothing was written.
 	direct := os.NewFile(r.Fd(), "direct") // no longer of the network poller
 	time.AfterFunc(30*time.Millisecond, func() { _ = w.Close() })
 	_, _ = direct.Read(make([]byte, 1))
