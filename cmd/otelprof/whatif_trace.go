@@ -60,6 +60,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	var study *replay.Study
 	found := false
 	var waited, notes []string
+	var answerable [][]string
 	for i, from := range traces {
 		if i >= needed {
 			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
@@ -83,6 +84,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 			}
 		}
 		waited = append(waited, rec.Waited()...)
+		answerable = append(answerable, rec.Answerable(), rec.Countable())
 		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(r) })
 		for _, window := range rec.Split(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
@@ -98,6 +100,9 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	}
 	p := replayprofile.Of(study.Result())
 	p.Notes = append(p.Notes, notes...)
+	if w.progress != "" && len(p.Changes) == 0 && !slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) {
+		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have visits in at least %d parts of it, 10 in each; a longer trace has more, and these may have enough: %s", w.progress, replay.LeastWindows, some(slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })))
+	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
 			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all; goroutines wait for locks and channels at %s", q, some(waited))
@@ -152,7 +157,7 @@ func (w *whatif) prepare(rec *replay.Recording) error {
 	}
 	if w.progress != "" {
 		if rec.Count(w.progress) == 0 {
-			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(slices.Concat(rec.Points(), rec.Countable())))
+			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(slices.Concat(rec.Answerable(), rec.Countable())))
 		}
 		return nil
 	}
