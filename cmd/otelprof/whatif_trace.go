@@ -101,7 +101,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	p := replayprofile.Of(study.Result())
 	p.Notes = append(p.Notes, notes...)
 	if w.progress != "" && len(p.Changes) == 0 && !slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) {
-		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have visits in at least %d parts of it, 10 in each; a longer trace has more, and these may have enough: %s", w.progress, replay.LeastWindows, some(slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })))
+		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s", w.progress, replay.LeastVisits, replay.LeastWindows, some(slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })))
 	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {

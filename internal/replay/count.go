@@ -27,7 +27,7 @@ func (r *Recording) Answerable() []string {
 	p.findPoints()
 	var names []string
 	for i, v := range p.recorded() {
-		if len(v) >= leastVisits*LeastWindows {
+		if len(v) >= LeastVisits*LeastWindows {
 			names = append(names, p.points[i].name)
 		}
 	}
@@ -140,7 +140,7 @@ func (r *Recording) Countable() []string {
 	}
 	names := make([]string, 0, len(visits))
 	for name, n := range visits {
-		if n >= leastVisits*LeastWindows {
+		if n >= LeastVisits*LeastWindows {
 			names = append(names, name)
 		}
 	}

@@ -57,7 +57,7 @@ func blockedRead(t *testing.T) {
 		t.Error(err)
 		return
 	}
-	defer r.Close()                        //nolint:errcheck // Nothing was written.
+	defer r.Close()
 	direct := os.NewFile(r.Fd(), "direct") // no longer of the network poller
 	time.AfterFunc(30*time.Millisecond, func() { _ = w.Close() })
 	_, _ = direct.Read(make([]byte, 1))
@@ -213,8 +213,14 @@ func TestTransitions(t *testing.T) {
 		"goroutines, system calls and collections": {
 			func(t *testing.T) []byte { return traceDuring(t, func() { collected(t) }) },
 			[]goChange{
-				{xtrace.GoUndetermined, xtrace.GoRunning}, {xtrace.GoUndetermined, xtrace.GoWaiting}, {xtrace.GoNotExist, xtrace.GoRunnable}, {xtrace.GoRunning, xtrace.GoRunnable},
-				{xtrace.GoRunning, xtrace.GoWaiting}, {xtrace.GoRunning, xtrace.GoSyscall}, {xtrace.GoSyscall, xtrace.GoRunnable}, {xtrace.GoRunning, xtrace.GoNotExist},
+				{xtrace.GoUndetermined, xtrace.GoRunning},
+				{xtrace.GoUndetermined, xtrace.GoWaiting},
+				{xtrace.GoNotExist, xtrace.GoRunnable},
+				{xtrace.GoRunning, xtrace.GoRunnable},
+				{xtrace.GoRunning, xtrace.GoWaiting},
+				{xtrace.GoRunning, xtrace.GoSyscall},
+				{xtrace.GoSyscall, xtrace.GoRunnable},
+				{xtrace.GoRunning, xtrace.GoNotExist},
 			},
 		},
 		"callbacks of C": {
