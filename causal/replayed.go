@@ -17,7 +17,8 @@ type replayed struct {
 	mu     sync.Mutex // held for a moment only; add has its turn from the recorder
 	began  time.Time  // the first recording
 	result replay.Result
-	misses bool // the last recording
+	misses bool  // the last recording
+	cut    error // where that ends too early
 
 	study *replay.Study
 }
@@ -31,13 +32,19 @@ func newReplayed() study {
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
-	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).Due)
+	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
 	if err != nil {
 		return err
 	}
 	misses := true
-	rec.Ran(replay.Machine(w.Load))
-	for _, window := range rec.Split(windowsIn(rec)) {
+	var windows []*replay.Recording
+	if err := replay.Contain(func() {
+		rec.Ran(replay.Machine(w.Load))
+		windows = rec.Split(windowsIn(rec))
+	}); err != nil {
+		return err
+	}
+	for _, window := range windows {
 		if err := r.study.Add(ctx, window); err != nil {
 			return err
 		}
@@ -46,7 +53,7 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	result := r.study.Result()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.misses = misses
+	r.misses, r.cut = misses, rec.Cut
 	if r.result = result; r.began.IsZero() {
 		r.began = w.Begun
 	}
@@ -76,10 +83,13 @@ func (r *replayed) missed() bool {
 
 func (r *replayed) addTo(p *profile.Profile) {
 	r.mu.Lock()
-	result, began := r.result, r.began
+	result, began, cut := r.result, r.began, r.cut
 	r.mu.Unlock()
 	if result.Windows > 0 && p.Started.IsZero() {
 		p.Started = began
 	}
 	replayprofile.Add(p, &result)
+	if cut != nil {
+		p.Notes = append(p.Notes, "replay: the last recording: "+cut.Error())
+	}
 }

@@ -36,11 +36,13 @@ func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
 	if err != nil {
 		return replay.Waits{}, err
 	}
-	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).Due)
+	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
 	if err != nil {
 		return replay.Waits{}, err
 	}
-	return rec.Waits(), nil
+	var waits replay.Waits
+	err = replay.Contain(func() { waits = rec.Waits() })
+	return waits, err
 }
 
 // A warmUp is what a recording of the warm-up has found.

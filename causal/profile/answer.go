@@ -60,6 +60,8 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	switch {
 	case progress == "" && len(points) > 0:
 		progress = p.busiestProgress(points)
+	case progress != "" && len(points) == 0:
+		return answerAt{}, fmt.Errorf("%w: progress point %q: must have been visited often enough for an answer: no progress point has", ErrInvalid, progress)
 	case progress != "" && !slices.Contains(points, progress):
 		return answerAt{}, fmt.Errorf("%w: progress point %q: must be one of %q", ErrInvalid, progress, points)
 	}

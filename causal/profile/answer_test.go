@@ -149,3 +149,11 @@ func TestMergeReplayed(t *testing.T) {
 		t.Errorf("recorded %+v, want the sums", m.Recorded)
 	}
 }
+
+// Where there are no answers, there are no names to choose from.
+func TestWriteAnswerOfNothing(t *testing.T) {
+	err := Profile{}.WriteAnswer(&strings.Builder{}, "checkout")
+	if !errors.Is(err, ErrInvalid) || strings.Contains(err.Error(), "[]") || !strings.Contains(err.Error(), "visited often enough") {
+		t.Errorf("WriteAnswer = %v, want that the point has too few visits", err)
+	}
+}

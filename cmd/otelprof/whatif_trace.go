@@ -59,7 +59,8 @@ type traceSource struct {
 func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
-	var waited []string
+	var waited, notes []string
+	var answerable [][]string
 	for i, from := range traces {
 		if i >= needed {
 			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
@@ -74,12 +75,16 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		if err != nil {
 			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 		}
+		if rec.Cut != nil {
+			notes = append(notes, fmt.Sprintf("%s: %v", name, rec.Cut))
+		}
 		if study == nil {
 			if study, err = w.study(rec, len(traces)); err != nil {
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 			}
 		}
 		waited = append(waited, rec.Waited()...)
+		answerable = append(answerable, rec.Answerable(), rec.Countable())
 		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(r) })
 		for _, window := range rec.Split(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
@@ -94,6 +99,10 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
+	p.Notes = append(p.Notes, notes...)
+	if w.progress != "" && len(p.Changes) == 0 && !slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) {
+		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s", w.progress, replay.LeastVisits, replay.LeastWindows, some(slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })))
+	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
 			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all; goroutines wait for locks and channels at %s", q, some(waited))
@@ -148,7 +157,7 @@ func (w *whatif) prepare(rec *replay.Recording) error {
 	}
 	if w.progress != "" {
 		if rec.Count(w.progress) == 0 {
-			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(slices.Concat(rec.Points(), rec.Countable())))
+			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(slices.Concat(rec.Answerable(), rec.Countable())))
 		}
 		return nil
 	}

@@ -21,6 +21,20 @@ func (r *Recording) Points() []string {
 	return slices.Compact(names)
 }
 
+// Answerable returns the names of the progress points that have visits enough for an answer.
+func (r *Recording) Answerable() []string {
+	p := program{rec: r}
+	p.findPoints()
+	var names []string
+	for i, v := range p.recorded() {
+		if len(v) >= LeastVisits*LeastWindows {
+			names = append(names, p.points[i].name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Visits returns how often the progress point is visited that is visited most.
 func (r *Recording) Visits() (most int) {
 	p := program{rec: r}
@@ -109,7 +123,7 @@ func (r *Recording) roots() []string {
 	return roots
 }
 
-// Countable returns names that [Recording.Count] takes and that would have visits, the most first: regions, and functions that
+// Countable returns names that [Recording.Count] takes and that would have visits enough for an answer, the most first: regions, and functions that
 // goroutines begin and end with.
 func (r *Recording) Countable() []string {
 	visits := map[string]int{}
@@ -126,7 +140,7 @@ func (r *Recording) Countable() []string {
 	}
 	names := make([]string, 0, len(visits))
 	for name, n := range visits {
-		if n >= leastVisits {
+		if n >= LeastVisits*LeastWindows {
 			names = append(names, name)
 		}
 	}

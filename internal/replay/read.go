@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,37 +14,45 @@ import (
 )
 
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
-// causal write into it. A trace that is cut short or damaged is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
+// causal write into it. Of a trace that is cut short or damaged it takes the whole generations
+// before, see [Recording.Cut]; where there is none, that is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
 // bytes for each event.
 func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 
 // ReadResting is Read for a program that reads a trace of itself: while that is read, and while a [Study] takes the recording, rest is
-// called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. Nil is for no rest.
-func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
+// called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. An error of it ends the work and is
+// what is returned. Nil is for no rest.
+func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	defer contain(&err)
-	from := r
-	if rest != nil {
-		from = restingReader{r, rest}
-	}
+	from := &restingReader{Reader: r, rest: rest}
 	events, err := trace.NewReader(from)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTrace, err)
+		return nil, cmp.Or(from.over, fmt.Errorf("%w: %w", ErrTrace, err))
 	}
-	t := &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
+	t := newTracer()
 	if l, ok := r.(interface{ Len() int }); ok {
 		t.expected = min(l.Len()/bytesPerEvent, maxEvents)
 	}
 	for {
-		e, err := events.ReadEvent()
+		e, err := next(events)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err)
+		if err == nil {
+			t.event(&e)
+			err = t.err
 		}
-		t.event(&e)
+		if err != nil {
+			err = cmp.Or(from.over, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err))
+			if from.over != nil || !t.cut(err) {
+				return nil, err
+			}
+			break
+		}
 		if rest != nil && t.events%128 == 0 {
-			rest()
+			if err := rest(); err != nil {
+				return nil, err
+			}
 		}
 		if t.b != nil && t.b.overflow {
 			break
@@ -69,15 +78,46 @@ func ReadResting(r io.Reader, rest func()) (_ *Recording, err error) {
 	return rec, nil
 }
 
+// next returns the next event. What is damaged may make the reader panic, too.
+func next(events *trace.Reader) (_ trace.Event, err error) {
+	defer contain(&err)
+	return events.ReadEvent()
+}
+
+// A generation is where one of a trace ends: about a second of it, which can be read without those after it.
+type generation struct {
+	ended  int // before it, and with it
+	events int // of the recording
+	traced int
+	at     int64
+}
+
+// cut leaves what stands behind the last whole generation out, and reports whether there is one.
+func (t *tracer) cut(why error) bool {
+	whole := t.whole
+	if whole.ended == 0 {
+		return false
+	}
+	r := &t.b.r
+	r.events, t.events, t.last = r.events[:whole.events], whole.traced, whole.at
+	r.Cut = fmt.Errorf("the trace is cut off or damaged after %d whole generations (%.3g s), and what comes later is left out: %w", whole.ended, float64(whole.at-r.Start)/1e9, why)
+	return true
+}
+
 // A restingReader rests where the trace is read, a second of the program at a time: all its stacks come before its first event.
 type restingReader struct {
 	io.Reader
-	rest func()
+	rest func() error // nil for none
+	over error        // what it returned
 }
 
 // Read implements [io.Reader].
-func (r restingReader) Read(p []byte) (int, error) {
-	r.rest()
+func (r *restingReader) Read(p []byte) (int, error) {
+	if r.rest != nil {
+		if r.over = r.rest(); r.over != nil {
+			return 0, r.over
+		}
+	}
 	return r.Reader.Read(p)
 }
 
@@ -98,6 +138,12 @@ type tracer struct {
 	tasks    map[int32]bool    // progress points that are tasks' ends
 	counted  map[int32]bool    // and those that the program counts
 	procs    map[trace.ProcID]bool
+	whole    generation
+	err      error // what the trace tells and the recording has no events for
+}
+
+func newTracer() *tracer {
+	return &tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
 }
 
 func (t *tracer) event(e *trace.Event) {
@@ -110,6 +156,8 @@ func (t *tracer) event(e *trace.Event) {
 	t.events++
 	t.last = at
 	switch e.Kind() {
+	case trace.EventSync: // one begins, and one has ended but before the first
+		t.whole = generation{ended: e.Sync().N - 1, events: len(t.b.r.events), traced: t.events, at: at}
 	case trace.EventStateTransition:
 		s := e.StateTransition()
 		if s.Resource.Kind == trace.ResourceGoroutine {
@@ -156,78 +204,6 @@ func (t *tracer) event(e *trace.Event) {
 func (t *tracer) span(s span) int32 {
 	t.b.r.spans = append(t.b.r.spans, s)
 	return int32(len(t.b.r.spans) - 1)
-}
-
-func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) {
-	id := int64(s.Resource.Goroutine())
-	from, to := s.Goroutine()
-	x := event{at: at, g: t.b.goroutine(id), by: noWaker}
-	if by := e.Goroutine(); by != trace.NoGoroutine && int64(by) != id {
-		x.by = t.b.goroutine(int64(by))
-	}
-	p := e.Proc()
-	if p != trace.NoProc {
-		t.procs[p] = true
-	}
-	switch {
-	case from == to: // told anew where the trace has a seam
-		return
-	case from == trace.GoUndetermined:
-		x.kind = evExists
-		switch to {
-		case trace.GoRunning:
-			x.arg = stateRunning
-		case trace.GoRunnable:
-			x.arg = stateRunnable
-		case trace.GoSyscall:
-			x.arg = stateSyscall
-		case trace.GoWaiting:
-			x.arg = stateWaiting
-		default:
-			return
-		}
-	case from == trace.GoNotExist:
-		if to == trace.GoWaiting || to == trace.GoSyscall { // a coroutine, or a callback of C
-			x.kind, x.arg = evExists, stateWaiting
-			if to == trace.GoSyscall {
-				x.arg = stateSyscall
-			}
-			break
-		}
-		x.kind, x.site = evCreate, t.site(s.Stack)
-		if isGCWorker(t.b.r.sites[x.site]) {
-			t.b.r.idleGC[x.g] = true
-		}
-	case to == trace.GoNotExist:
-		x.kind = evEnd
-	case to == trace.GoWaiting:
-		x.kind, x.site = evWait, t.site(s.Stack)
-		x.arg = reasonOf(s.Reason)
-	case to == trace.GoSyscall:
-		x.kind, x.site = evSyscall, t.site(s.Stack)
-	case from == trace.GoSyscall && to == trace.GoRunning:
-		x.kind, x.arg = evReturn, int32(p)
-	case to == trace.GoRunning:
-		x.kind, x.arg = evStart, int32(p)
-	case from == trace.GoRunning && to == trace.GoRunnable:
-		x.kind = evYield
-	case to == trace.GoRunnable: // from waiting or from a system call
-		x.kind = evReady
-		if from == trace.GoSyscall {
-			x.by = noWaker
-		} else if x.by < 0 && p != trace.NoProc {
-			x.arg = int32(p) + 1
-		} else if x.by >= 0 {
-			x.site = t.site(e.Stack())
-		}
-	default:
-		return
-	}
-	t.b.add(x)
-	if x.kind == evEnd {
-		t.b.forget(id)
-		delete(t.regions, id)
-	}
 }
 
 func reasonOf(reason string) int32 {

@@ -16,6 +16,8 @@ type Recording struct {
 	Procs int
 	// Traced is the number of trace events that were read.
 	Traced int
+	// Cut says that the trace was cut off or damaged before its end, and after how many generations; nil if it was whole.
+	Cut error
 
 	events    []event
 	spans     []span
@@ -35,15 +37,18 @@ type Recording struct {
 	drippers map[int32]bool
 	// excluded are regions whose spans have locks around them, see exclusive.go.
 	excluded map[int32]int32
-	rest     func() // see ReadResting
+	rest     func() error // see ReadResting
 	// origin is the recording that this is a window of; nil if it is one of its own.
 	origin *origin
 }
 
-// rests leaves the processor to others, if it is time for that.
+// rests leaves the processor to others, if it is time for that. Where no more is wanted it panics, which contain takes for the error.
 func (r *Recording) rests() {
-	if r.rest != nil {
-		r.rest()
+	if r.rest == nil {
+		return
+	}
+	if err := r.rest(); err != nil {
+		panic(stopped{err})
 	}
 }
 

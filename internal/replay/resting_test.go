@@ -27,7 +27,7 @@ func TestReadingRests(t *testing.T) {
 	}
 	trace.Stop()
 	rests := 0
-	rec, err := ReadResting(&b, func() { rests++ })
+	rec, err := ReadResting(&b, func() error { rests++; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestReadingRests(t *testing.T) {
 func TestAnalysisRests(t *testing.T) {
 	rec := loops(t, 2000)
 	rests := 0
-	rec.rest = func() { rests++ }
+	rec.rest = func() error { rests++; return nil }
 	s, err := NewStudy(StudyConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestPausesOfManyNames(t *testing.T) {
 	asked := p.lists[0].ops // one of its waits is for a timer
 	asked[slices.IndexFunc(asked, func(o op) bool { return o.kind == opOut && o.site != 0 })].reason = waitTimer
 	rests := 0
-	p.rec.rest = func() { rests++ }
+	p.rec.rest = func() error { rests++; return nil }
 	p.pauses()
 	ops := 0
 	for i := range p.lists {
@@ -109,7 +109,7 @@ func TestAnalysisOfNamesThatDoNotComeAgain(t *testing.T) {
 	}{{1, true}, {2000, false}} {
 		rec := named(t, 2000, tt.names)
 		rests := 0
-		rec.rest = func() { rests++ }
+		rec.rest = func() error { rests++; return nil }
 		s, err := NewStudy(StudyConfig{Structure: true})
 		if err != nil {
 			t.Fatal(err)

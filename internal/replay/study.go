@@ -14,7 +14,7 @@ import (
 type Study struct {
 	config  StudyConfig
 	windows []*window
-	rest    func() // of the last recording, nil for none
+	rest    func() error // of the last recording, nil for none
 }
 
 // A StudyConfig says what is asked. The zero value asks for the usual.
@@ -46,8 +46,8 @@ const (
 	maxPoints    = 8
 	// LeastWindows is how many windows a number takes: an interval comes from between them.
 	LeastWindows = 5
-	// leastVisits in a window, for its period to mean anything.
-	leastVisits = 10
+	// LeastVisits in a window, for its period to mean anything.
+	LeastVisits = 10
 	// MaxDeviation is by which part the replay of nothing changed may miss the recorded period.
 	MaxDeviation = 0.03
 )
@@ -205,7 +205,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	translated := p
 	p, base, others := p.bothWays(base, work)
 	for i, v := range p.recorded() {
-		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= leastVisits {
+		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= LeastVisits {
 			w.checks[c.Point] = c
 		}
 	}
@@ -263,7 +263,7 @@ func (s *Study) leave(w *window, p *program, base *outcome) {
 func (r *Recording) telling() bool {
 	p := program{rec: r}
 	p.findPoints()
-	return slices.ContainsFunc(p.recorded(), func(v []int64) bool { return len(v) >= leastVisits })
+	return slices.ContainsFunc(p.recorded(), func(v []int64) bool { return len(v) >= LeastVisits })
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
@@ -333,7 +333,7 @@ const mostOrdered = 0.1
 func (p *program) misses(o *outcome, d int64) float64 {
 	worst := 0.0
 	for i, v := range p.recorded() {
-		if c := check("", v, o.visits[i], o.stuck, d); c.Visits >= leastVisits {
+		if c := check("", v, o.visits[i], o.stuck, d); c.Visits >= LeastVisits {
 			if c.Stuck || math.IsNaN(c.Deviation) {
 				return math.Inf(1)
 			}

@@ -47,6 +47,12 @@ func (w *Worker) Due() {
 	w.since = time.Now()
 }
 
+// DueOrOver is Due for work that nothing wants once ctx has ended: it returns the cause of that then, and the work is given up.
+func (w *Worker) DueOrOver() error {
+	w.Due()
+	return context.Cause(w.ctx)
+}
+
 // take waits for the worker's turn, no longer than longest for any other one.
 func (w *Worker) take() {
 	other := works.Load()

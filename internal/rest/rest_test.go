@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -90,4 +91,17 @@ func TestForEndsWithItsContext(t *testing.T) {
 			t.Errorf("rested for %v, want 1 ms", got)
 		}
 	})
+}
+
+func TestDueOrOver(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := NewWorker(ctx)
+	if err := w.DueOrOver(); err != nil {
+		t.Errorf("before the end: %v", err)
+	}
+	cause := errors.New("the program ends")
+	cancel(cause)
+	if err := w.DueOrOver(); !errors.Is(err, cause) {
+		t.Errorf("after the end: %v, want %v", err, cause)
+	}
 }

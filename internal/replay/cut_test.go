@@ -1,0 +1,80 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime/trace"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/testutil"
+)
+
+// generations returns a trace of several ones, and where in it each of them ends, as Go's trace.Stop and FlightRecorder write it.
+func generations(t *testing.T) (text []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		testutil.Lacks(t, "TRACE", err.Error())
+	}
+	p := stockProgram{}
+	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); { // one each second
+		p.span("request", 5*time.Millisecond)
+	}
+	trace.Stop()
+	return b.Bytes()
+}
+
+func TestReadCutTrace(t *testing.T) {
+	text := generations(t)
+	whole, err := Read(bytes.NewReader(text))
+	if err != nil || whole.Cut != nil {
+		t.Fatal(err, whole.Cut)
+	}
+	visits := whole.Visits()
+	check := func(what string, damaged []byte) (used bool) {
+		rec, err := Read(bytes.NewReader(damaged))
+		switch {
+		case err != nil:
+			if !errors.Is(err, ErrTrace) {
+				t.Errorf("%s: %v, want ErrTrace", what, err)
+			}
+			return false
+		case rec.Cut == nil: // what is damaged is a number or a name
+			return false
+		case !errors.Is(rec.Cut, ErrTrace) || !strings.Contains(rec.Cut.Error(), "whole generations"):
+			t.Errorf("%s: cut %v, want the number of generations", what, rec.Cut)
+		}
+		if rec.End > whole.End || rec.Visits() > visits {
+			t.Errorf("%s: %d visits until %d, want at most %d until %d", what, rec.Visits(), rec.End, visits, whole.End)
+		}
+		for _, w := range rec.Split(3) {
+			newProgram(w, true)
+		}
+		return true
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		n := r.IntN(len(text))
+		check("cut", text[:n])
+		flipped := bytes.Clone(text)
+		flipped[n] ^= 1 << r.IntN(8)
+		check("flipped", flipped)
+		garbage := bytes.Clone(text)
+		for i := n; i < min(n+100, len(garbage)); i++ {
+			garbage[i] = byte(r.Uint32())
+		}
+		check("garbage", garbage)
+	}
+	if !check("last byte", text[:len(text)-1]) {
+		t.Error("a trace without its last byte is not used")
+	}
+	rec, err := Read(io.LimitReader(bytes.NewReader(text), int64(len(text)-1)))
+	if err != nil || rec.Visits() < 150 {
+		t.Errorf("%d visits, %v, want those of two seconds", rec.Visits(), err)
+	}
+	check("tail of zeros", append(bytes.Clone(text), make([]byte, 1000)...))
+}
