@@ -74,6 +74,18 @@ test-toolchains: ## Run the quick part of test-runtime with each version of Go t
 next-go: ## Say whether a later Go than the supported ones is out, and whether its runtime can be rewritten
 	@OTELPROF_TEST_NEXT=1 $(GO) test -count=1 -v -run TestNextGo ./internal/runtimemode/overlay
 
+# Systems that the root module has to build for without cgo: 32 bits, big-endian, and those without perf events.
+CROSS := linux/386 linux/arm linux/arm64 linux/s390x linux/riscv64 windows/amd64 darwin/arm64 freebsd/amd64 js/wasm
+
+.PHONY: cross
+cross: ## Build the root module for other systems, and test on 386 where that runs, REQUIRE_386=1 insists; the last line says how many build
+	@ok=0; n=0; bad=; for t in $(CROSS); do n=$$((n+1)); echo "== $$t"; \
+		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... && ok=$$((ok+1)) || bad="$$bad $$t"; done; \
+	echo "== tests on linux/386"; out=$$(CGO_ENABLED=0 GOOS=linux GOARCH=386 $(GO) test ./internal/mark ./otelhdr ./spans 2>&1) && echo "$$out" || case $$out in \
+	*"exec format error"*) echo "cross: skipped: tests on 386: this machine runs no 386 programs"; test -z "$(REQUIRE_386)" || bad="$$bad tests" ;; \
+	*) echo "$$out"; bad="$$bad tests" ;; esac; \
+	echo "cross: $$ok of $$n targets build$${bad:+, FAILED:$$bad}"; test -z "$$bad"
+
 .PHONY: lint
 lint: $(GOLANGCI) ## Run golangci-lint in every module; the first run builds it into .tools/
 	$(call each,$(GOLANGCI) run ./...)
@@ -158,6 +170,7 @@ fuzz: ## Run each fuzz test of the root module for FUZZTIME (20s), FUZZJOBS (1) 
 		nice $(GO) test -run "^$$" -fuzz "^$$2$$" -fuzztime $(FUZZTIME) $(if $(filter-out 1,$(FUZZJOBS)),-parallel 1) "$$1" >"$$log" 2>&1 && is=ok || is=FAILED; \
 		test $$is = ok || cat "$$log"; \
 		execs=$$(sed -n "s/.* execs: \([0-9]*\).*/\1/p" "$$log" | tail -n 1); \
+		test "$${execs:-0}" -gt 0 || is=FAILED; \
 		echo "fuzz $$1 $$2 execs=$${execs:-0} $$is" | tee -a "$$0/all"; test $$is = ok' "$$logs"; \
 	failed=$$?; echo; sort "$$logs/all"; exit $$failed
 

@@ -2,6 +2,7 @@ package otelhdr
 
 import (
 	"hash/maphash"
+	"reflect"
 	"sync/atomic"
 	"unsafe"
 
@@ -93,10 +94,20 @@ func place(slots []seriesSlot, key attribute.Distinct, x *series) {
 
 var hashSeed = maphash.MakeSeed()
 
+// distinctIsHash reports whether a Distinct is an unsigned integer of 64 bits and nothing else, not a pointer or interface.
+var distinctIsHash = isHash(reflect.TypeFor[attribute.Distinct]())
+
+func isHash(t reflect.Type) bool {
+	for t.Kind() == reflect.Struct && t.NumField() == 1 {
+		t = t.Field(0).Type
+	}
+	return t.Kind() == reflect.Uint64
+}
+
 // hashOf returns a hash of key. A Distinct is the 64-bit hash of a set's attributes and nothing else, which saves hashing
-// it again, 10 ns; should it ever become something of another size, it is hashed.
+// it again, 10 ns; should it ever become something else, it is hashed.
 func hashOf(key attribute.Distinct) uint64 {
-	if unsafe.Sizeof(key) == 8 {
+	if distinctIsHash {
 		return *(*uint64)(unsafe.Pointer(&key))
 	}
 	return maphash.Comparable(hashSeed, key)

@@ -29,4 +29,4 @@ func timestamp(t time.Time) pcommon.Timestamp {
 	return pcommon.Timestamp(max(0, t.UnixNano()))
 }
 
-func count32(n int) uint32 { return uint32(min(max(int64(n), 0), math.MaxUint32)) }
+func count32(n int) uint32 { return uint32(min(uint64(max(n, 0)), math.MaxUint32)) }

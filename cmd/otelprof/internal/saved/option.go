@@ -8,7 +8,7 @@ import (
 
 const (
 	defaultSessions = 10_000
-	defaultBytes    = min(2<<30, math.MaxInt)
+	defaultBytes    = min(2<<30, math.MaxInt) // an int has 32 bits on some systems
 )
 
 // An Option sets what a [Reader] keeps.
@@ -46,7 +46,7 @@ func WithMaxSessions(n int) Option {
 }
 
 // WithMaxBytes bounds the memory that the sessions take, about. One session is always kept.
-// Default: 2 GiB.
+// Default: 2 GiB, a byte less where an int has 32 bits.
 func WithMaxBytes(n int) Option {
 	return optionFunc(func(c config) config { c.bytes = n; return c.positive("bytes", n) })
 }
