@@ -25,8 +25,8 @@ export function goroutinesView(context) {
       ["Goroutines", "Share", "Longest"].map((t) => h("th", { scope: "col", class: "number" }, t)))), reasons);
   const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, flame.search, again, flame.out, flame.found), lead,
     h("div", { class: "scroll", tabindex: "0" }, table), flame.graph, flame.facts,
-    h("p", { class: "note" }, thin, "The outermost calls are on top, and a box is as wide as the number of goroutines in it. All of them stop while their stacks are "
-      + "written down, some microseconds for each. ", h("a", { href: "api/v1/goroutines" }, "As text")));
+    h("p", { class: "note" }, thin, "The outermost calls are on top, and a box is as wide as the number of goroutines in it. The reason is inferred from "
+      + "the calls; the program runs on meanwhile. ", h("a", { href: "api/v1/goroutines" }, "As text")));
   const gone = empty("No goroutines here", "This is saved data. A program that runs shows where its goroutines are.");
   gone.hidden = true;
   const el = h("section", { "aria-label": "All goroutines" }, h("h1", { class: "flame-title" }, "All goroutines", h("span", { class: "muted" }, " by what they wait for")),
