@@ -42,11 +42,12 @@ export function stacksView(context) {
 
   function path() {
     if (state.fine) return "stacks/highrate";
-    return region ? `regions/${encodeURIComponent(region)}/stacks` : "stacks";
+    return region ? "regions/stacks" : "stacks";
   }
 
   function parameters(format) {
     const p = new URLSearchParams();
+    if (region && !state.fine) p.set("name", region);
     if (query.has("scope")) p.set("scope", query.get("scope"));
     if (state.seconds && !state.fine) p.set("seconds", state.seconds);
     if (state.lines) p.set("lines", "1");
