@@ -230,7 +230,7 @@ func TestGenerationOfPlansForOthers(t *testing.T) {
 		"target: {service: shop, env: production, instances: {percent: 1}}": ErrGeneration,
 	} {
 		c := newController(t, process("shop", "production", ""))
-		if err := c.Apply(mustParse(t, "generation: 18446744073709551615", target)); err != nil {
+		if err := c.Apply(mustParse(t, "generation: 1700000000000000000", target)); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Apply(mustParse(t, "id: b", "generation: 7")); !errors.Is(err, want) {

@@ -47,25 +47,22 @@ func (c *goroutineCache) now(look func() (*goroutines.Dump, error)) goroutineLoo
 
 // goroutinesJSON answers GET /api/v1/goroutines?format=json.
 type goroutinesJSON struct {
-	At    time.Time `json:"at"`
-	Count int       `json:"count"`
-	// Cut tells that there are more, whose stacks had no room.
-	Cut    bool                 `json:"cut"`
+	At     time.Time            `json:"at"`
+	Count  int                  `json:"count"`
 	Groups []goroutineGroupJSON `json:"groups"` // by reason, those of most goroutines first
 }
 
 type goroutineGroupJSON struct {
-	Reason    string `json:"reason"`
-	Count     int    `json:"count"`
-	LongestNs int64  `json:"longest_ns"` // in whole minutes, 0 for less than one or if it is not known
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
 	// Tree has a sample for each goroutine.
 	Tree *stacks.Tree `json:"tree"`
 }
 
 func newGoroutinesJSON(look goroutineLook) goroutinesJSON {
-	out := goroutinesJSON{At: look.at.UTC(), Count: look.dump.Count, Cut: look.dump.Cut, Groups: []goroutineGroupJSON{}}
+	out := goroutinesJSON{At: look.at.UTC(), Count: look.dump.Count, Groups: []goroutineGroupJSON{}}
 	for _, g := range look.dump.Groups {
-		out.Groups = append(out.Groups, goroutineGroupJSON{g.Reason, g.Count, int64(g.Longest), g.Tree})
+		out.Groups = append(out.Groups, goroutineGroupJSON{g.Reason, g.Count, g.Tree})
 	}
 	return out
 }

@@ -25,7 +25,8 @@
 // it is computed once a second at most, and in no more than a twentieth of the time. A
 // request for the timeline takes microseconds for each experiment that has run. A request
 // for call stacks merges some minutes of trees, which takes milliseconds. One for all
-// goroutines stops the program for some microseconds for each of them, once a second at most.
+// goroutines takes some microseconds of a processor for each of them, a tenth of the time at most, and stops the program for some
+// microseconds in all.
 package viewer
 
 import (

@@ -24,8 +24,6 @@ var ErrFormat = errors.New("goroutines")
 type Dump struct {
 	Count  int     // of goroutines
 	Groups []Group // by reason, those of most goroutines first
-	// Cut tells that there was no room for all stacks: Count is of those that are there.
-	Cut bool
 }
 
 // A Group is the goroutines that wait for the same reason.

@@ -3,6 +3,7 @@ package goroutines
 import (
 	"math"
 	"runtime/metrics"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -56,8 +57,8 @@ func stops(t *testing.T) *metrics.Float64Histogram {
 
 // longestSince returns the lower end of the bucket of the longest stop.
 func longestSince(before, after *metrics.Float64Histogram) float64 {
-	for i := len(after.Counts) - 1; i >= 0; i-- {
-		if after.Counts[i] > before.Counts[i] {
+	for i, n := range slices.Backward(after.Counts) {
+		if n > before.Counts[i] {
 			return after.Buckets[i]
 		}
 	}
