@@ -222,6 +222,18 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
+// The highest generation of one moment is below that of the next, so no plan has all after it refused.
+func TestThereIsAHigherGeneration(t *testing.T) {
+	c := newController(t)
+	for _, id := range []string{"a", "b", "c"} {
+		highest := time.Now().Add(plan.MaxLife).UnixNano()
+		if err := c.Apply(mustParse(t, "id: "+id, fmt.Sprintf("generation: %d", highest))); err != nil {
+			t.Errorf("Apply of generation %d = %v", highest, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Generations are counted for this service and environment: of a plan for other instances, but not of one for others.
 func TestGenerationOfPlansForOthers(t *testing.T) {
 	for target, want := range map[string]error{
