@@ -1,0 +1,11 @@
+//go:build otelprof_runtime
+
+package sched
+
+import "time"
+
+// OpenInPlaceOf is [Open] with another age from which places are taken.
+func OpenInPlaceOf(most time.Duration) Request { return Request{runtimeOpen(false, int64(most))} }
+
+// OpenExempt is the same for a health check.
+func OpenExempt(most time.Duration) Request { return Request{runtimeOpen(true, int64(most))} }
