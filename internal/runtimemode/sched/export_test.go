@@ -6,6 +6,3 @@ import "time"
 
 // OpenInPlaceOf is [Open] with another age from which places are taken.
 func OpenInPlaceOf(most time.Duration) Request { return Request{runtimeOpen(false, int64(most))} }
-
-// OpenExempt is the same for a health check.
-func OpenExempt(most time.Duration) Request { return Request{runtimeOpen(true, int64(most))} }
