@@ -2,8 +2,6 @@ package causal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -116,6 +114,10 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 	}
 	c.audit.add(about(p, a.Name, AuditReceived, ""))
 	now := time.Now()
+	if why := c.foreign(p); why != "" && c.source != a.Name && c.run.Load() != nil {
+		c.audit.add(about(p, a.Name, AuditIgnored, why)) // another source's plan is in force, of which this says nothing
+		return nil
+	}
 	err := refuses(p, now)
 	if errors.Is(err, ErrRestart) {
 		c.before.add(p, now)
@@ -129,7 +131,9 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 	total := c.allows(c.caps.Tighten(p.Limits).Total, a, p, now)
 	c.hears(a)
 	c.plan, c.source, c.file, c.lastError = p, a.Name, a.File, ""
-	c.generation = max(c.generation, p.Generation)
+	if c.foreign(p) == "" {
+		c.generation = max(c.generation, p.Generation)
+	}
 	if why := c.misses(p); why != "" {
 		c.audit.add(about(p, a.Name, AuditIgnored, why))
 		c.enter(StateIdle, why)
@@ -188,7 +192,7 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 	if p.Mode == profile.ModeOverlap && !goroutine.Known() && !scheduling() {
 		return fmt.Errorf("%w: mode %s: goroutines cannot be told apart in this build; mode %s can be used", ErrDisabled, profile.ModeOverlap, profile.ModeDilation)
 	}
-	if p.Generation != 0 && p.Generation <= c.generation {
+	if p.Generation != 0 && p.Generation <= c.generation && c.foreign(p) == "" {
 		return fmt.Errorf("%w: generation %d: must be above %d, the last one seen", ErrGeneration, p.Generation, c.generation)
 	}
 	if c.latched[p.ID] {
@@ -214,29 +218,6 @@ func (c *Controller) refusesFrom(a Source, p *plan.Plan, now time.Time) error {
 		return fmt.Errorf("%w: id %q: this document has been in force and has ended, another try needs a change of it", ErrEnded, p.ID)
 	}
 	return c.refusesOlder(a, p)
-}
-
-// misses returns why a plan is not for this process, "" if it is.
-func (c *Controller) misses(p *plan.Plan) string {
-	t := p.Target
-	switch {
-	case t.Service != "" && t.Service != c.service:
-		return fmt.Sprintf("the plan is for service %q, this is %q", t.Service, c.service)
-	case t.Env != "" && t.Env != c.env:
-		return fmt.Sprintf("the plan is for environment %q, this is %q", t.Env, c.env)
-	case t.Instances.Percent > 0 && t.Instances.Percent < 100 && c.id == "":
-		return fmt.Sprintf("the plan is for %g%% of the instances, this one has no service.instance.id", t.Instances.Percent)
-	case t.Instances.Percent > 0 && share(p.ID, c.id) >= t.Instances.Percent:
-		return fmt.Sprintf("the plan is for %g%% of the instances, this one is not among them", t.Instances.Percent)
-	}
-	return ""
-}
-
-// share places an instance in [0, 100), evenly over instances and anew for each plan.
-func share(plan, instance string) float64 {
-	// IDs that differ in their last digits only need a hash that mixes all bits.
-	h := sha256.Sum256([]byte(plan + "\x00" + instance))
-	return float64(binary.BigEndian.Uint64(h[:])>>11) / (1 << 53) * 100
 }
 
 func (c *Controller) start(r *run) {

@@ -222,14 +222,54 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// A plan that is refused for its target has been seen.
-func TestGenerationOfPlansForOthers(t *testing.T) {
+// The highest generation of one moment is below that of the next, so no plan has all after it refused.
+func TestThereIsAHigherGeneration(t *testing.T) {
 	c := newController(t)
-	if err := c.Apply(mustParse(t, "generation: 9", "target: {service: bank}")); err != nil {
+	for _, id := range []string{"a", "b", "c"} {
+		highest := time.Now().Add(plan.MaxLife).UnixNano()
+		if err := c.Apply(mustParse(t, "id: "+id, fmt.Sprintf("generation: %d", highest))); err != nil {
+			t.Errorf("Apply of generation %d = %v", highest, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Generations are counted for this service and environment: of a plan for other instances, but not of one for others.
+func TestGenerationOfPlansForOthers(t *testing.T) {
+	for target, want := range map[string]error{
+		"target: {service: bank}":                                           nil,
+		"target: {service: shop, env: staging}":                             nil,
+		"target: {service: shop, env: production, instances: {percent: 1}}": ErrGeneration,
+	} {
+		c := newController(t, process("shop", "production", ""))
+		if err := c.Apply(mustParse(t, "generation: 1700000000000000000", target)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Apply(mustParse(t, "id: b", "generation: 7")); !errors.Is(err, want) {
+			t.Errorf("Apply of generation 7 after a plan with %s = %v, want %v", target, err, want)
+		}
+		if err := c.Apply(mustParse(t, "generation: 3", target)); want == nil && err != nil {
+			t.Errorf("Apply of generation 3 with %s = %v, want none", target, err)
+		}
+	}
+}
+
+// A plan for another environment ends the plan of its own source, in whose place it is, and no other.
+func TestPlanOfAnotherEnvironmentLeavesOthersRunning(t *testing.T) {
+	c := newController(t, process("shop", "production", "1"))
+	if err := c.ApplyFrom(Source{Name: "server"}, mustParse(t, idle, "id: ours", "generation: 7")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Apply(mustParse(t, "id: b", "generation: 8")); !errors.Is(err, ErrGeneration) {
-		t.Errorf("Apply of generation 8 after 9 = %v, want %v", err, ErrGeneration)
+	foreign := mustParse(t, "id: theirs", "generation: 9", "target: {service: shop, env: staging}")
+	if err := c.ApplyFrom(Source{Name: "file"}, foreign); err != nil {
+		t.Fatal(err)
+	}
+	state(t, c, StateRunning, "")
+	if err := c.ApplyFrom(Source{Name: "server"}, foreign); err != nil {
+		t.Fatal(err)
+	}
+	if s := c.Status(); s.State != StateIdle {
+		t.Errorf("Status() = %s, want idle: its own source replaced it", s.State)
 	}
 }
 

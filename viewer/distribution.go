@@ -2,7 +2,7 @@ package viewer
 
 import "net/http"
 
-// distributionJSON answers GET /api/v1/regions/{name}/distribution?scope=&scope_version=&buckets=.
+// distributionJSON answers GET /api/v1/regions/distribution?name=&scope=&scope_version=&buckets=.
 type distributionJSON struct {
 	regionJSON
 	// Bins stand side by side, four from a power of two to the next, the shortest first.
@@ -12,7 +12,7 @@ type distributionJSON struct {
 }
 
 func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
-	name, query := r.PathValue("name"), r.URL.Query()
+	name, query := h.nameAsked(r), r.URL.Query()
 	of, err := detailQuery(query)
 	if err != nil {
 		writeError(w, http.StatusBadRequest, "%s", err)

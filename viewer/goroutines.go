@@ -11,14 +11,19 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// goroutinesAge is how long an answer stands: all goroutines stop while they are looked at.
-const goroutinesAge = time.Second
+// An answer stands for goroutinesAge, and for goroutinesRest times as long as the look took: of 100,000 goroutines that
+// is some seconds of one processor.
+const (
+	goroutinesAge  = time.Second
+	goroutinesRest = 10
+)
 
 // A goroutineLook is where the goroutines were at a moment, or why that is not known.
 type goroutineLook struct {
 	at   time.Time
 	dump *goroutines.Dump
 	err  error
+	rest time.Duration // for which it stands
 }
 
 // goroutineCache has the last look at the goroutines.
@@ -27,38 +32,37 @@ type goroutineCache struct {
 	last goroutineLook
 }
 
-// now returns where the goroutines are, or were less than goroutinesAge ago.
+// now returns where the goroutines are, or were when they were looked at last.
 func (c *goroutineCache) now(look func() (*goroutines.Dump, error)) goroutineLook {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last.at.IsZero() || time.Since(c.last.at) >= goroutinesAge {
+	if c.last.at.IsZero() || time.Since(c.last.at) >= c.last.rest {
+		start := time.Now()
 		dump, err := look()
-		c.last = goroutineLook{time.Now(), dump, err}
+		at := time.Now()
+		c.last = goroutineLook{at, dump, err, max(goroutinesAge, goroutinesRest*at.Sub(start))}
 	}
 	return c.last
 }
 
 // goroutinesJSON answers GET /api/v1/goroutines?format=json.
 type goroutinesJSON struct {
-	At    time.Time `json:"at"`
-	Count int       `json:"count"`
-	// Cut tells that there are more, whose stacks had no room.
-	Cut    bool                 `json:"cut"`
+	At     time.Time            `json:"at"`
+	Count  int                  `json:"count"`
 	Groups []goroutineGroupJSON `json:"groups"` // by reason, those of most goroutines first
 }
 
 type goroutineGroupJSON struct {
-	Reason    string `json:"reason"`
-	Count     int    `json:"count"`
-	LongestNs int64  `json:"longest_ns"` // in whole minutes, 0 for less than one or if it is not known
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
 	// Tree has a sample for each goroutine.
 	Tree *stacks.Tree `json:"tree"`
 }
 
 func newGoroutinesJSON(look goroutineLook) goroutinesJSON {
-	out := goroutinesJSON{At: look.at.UTC(), Count: look.dump.Count, Cut: look.dump.Cut, Groups: []goroutineGroupJSON{}}
+	out := goroutinesJSON{At: look.at.UTC(), Count: look.dump.Count, Groups: []goroutineGroupJSON{}}
 	for _, g := range look.dump.Groups {
-		out.Groups = append(out.Groups, goroutineGroupJSON{g.Reason, g.Count, int64(g.Longest), g.Tree})
+		out.Groups = append(out.Groups, goroutineGroupJSON{g.Reason, g.Count, g.Tree})
 	}
 	return out
 }

@@ -92,8 +92,8 @@ func TestGoroutinesJSON(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreSeldomStopped checks that frequent requests get the last answer again.
-func TestGoroutinesAreSeldomStopped(t *testing.T) {
+// TestGoroutinesAreSeldomLookedAt checks that frequent requests get the last answer again.
+func TestGoroutinesAreSeldomLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c goroutineCache
 		looks := 0
@@ -106,6 +106,15 @@ func TestGoroutinesAreSeldomStopped(t *testing.T) {
 		}
 		if looks != 3 {
 			t.Errorf("%d looks in 3 s, want 3", looks)
+		}
+		slow := func() (*goroutines.Dump, error) { looks++; time.Sleep(4 * time.Second); return &goroutines.Dump{}, nil }
+		time.Sleep(time.Second)
+		for range 40 {
+			c.now(slow)
+			time.Sleep(time.Second)
+		}
+		if looks != 4 {
+			t.Errorf("%d looks of 4 s within 44 s, want 1", looks-3)
 		}
 	})
 }

@@ -17,6 +17,8 @@ const (
 	usualRecording = 3 * time.Second
 	// maxRecording keeps a request, with the analysis, within the server's time to write its answer.
 	maxRecording = 10 * time.Second
+	// traceDeadline is how long a client may take to read a trace.
+	traceDeadline = 30 * time.Second
 )
 
 // recordJSON answers POST /api/v1/causal/record.
@@ -103,5 +105,7 @@ func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Type", "application/octet-stream")
 	head.Set("Content-Disposition", `attachment; filename="trace.out"`)
 	head.Set("Content-Length", strconv.Itoa(t.Bytes))
+	// A server of the application's own may have no deadline, and a reader that does not read would hold the trace.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(traceDeadline))
 	_, _ = io.Copy(w, t) // a reader that has gone is none of our business
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -91,4 +92,24 @@ func TestRecordTrace(t *testing.T) {
 	h.tracing.Unlock()
 	e.refuse = fmt.Errorf("%w: %w", causal.ErrRecording, causal.ErrTraced)
 	errorOf(t, ask(t, h, "POST", path, "", bearer(testToken)), 409)
+}
+
+// deadlineWriter has a deadline to write.
+type deadlineWriter struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (w *deadlineWriter) SetWriteDeadline(t time.Time) error { w.deadline = t; return nil }
+
+// TestTraceIsReadInTime wants a deadline where the server has none.
+func TestTraceIsReadInTime(t *testing.T) {
+	h := testHandler(t, &fakeExperiments{}, WithToken(testToken))
+	w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/causal/trace", nil)
+	bearer(testToken)(r)
+	h.recordTrace(w, r)
+	if left := time.Until(w.deadline); w.Code != 200 || left <= 0 || left > traceDeadline {
+		t.Errorf("%d, deadline in %v; want one within %v", w.Code, left, traceDeadline)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/otelprof/otelprof/spans"
 )
@@ -105,4 +106,21 @@ func regionOf(s *spans.RegionStats) regionJSON {
 		r.P50Ns, r.P90Ns, r.P99Ns, r.P999Ns = at[0], at[1], at[2], at[3]
 	}
 	return r
+}
+
+// nameAsked returns the name of the region that a request is about: ?name=, which can be any, or a segment of the
+// path, which cannot be "", "." or "/". JSON has U+FFFD for each byte that is not UTF-8, and so has who asks.
+func (h *Handler) nameAsked(r *http.Request) string {
+	name := r.PathValue("name")
+	if name == "" {
+		name = r.URL.Query().Get("name")
+	}
+	if strings.ContainsRune(name, utf8.RuneError) {
+		for _, s := range h.regions() {
+			if string([]rune(s.Name)) == name {
+				return s.Name
+			}
+		}
+	}
+	return name
 }

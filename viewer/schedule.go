@@ -50,7 +50,7 @@ func (c *reportCache) get(ctx context.Context, s scheduled) (*schedule.Report, e
 	return report, nil
 }
 
-// scheduleJSON answers GET /api/v1/regions/{name}/schedule?scope=.
+// scheduleJSON answers GET /api/v1/regions/schedule?name=&scope=.
 type scheduleJSON struct {
 	// Taken is when the window ended.
 	Taken    time.Time `json:"taken"`
@@ -83,7 +83,7 @@ func (h *Handler) regionSchedule(w http.ResponseWriter, r *http.Request) {
 		Taken: report.Taken, WindowNs: int64(report.Window), Regions: []schedule.Region{},
 		Open: report.Open, Partial: report.Partial, Moved: report.Moved, Folded: report.Folded,
 	}
-	name, query := r.PathValue("name"), r.URL.Query()
+	name, query := h.nameAsked(r), r.URL.Query()
 	for _, region := range report.Regions {
 		if region.Name == name && (!query.Has("scope") || query.Get("scope") == region.Scope) {
 			out.Regions = append(out.Regions, region)

@@ -22,7 +22,7 @@ type sampled interface {
 	Stats() stacks.Stats
 }
 
-// stacksJSON answers GET /api/v1/stacks and GET /api/v1/regions/{name}/stacks.
+// stacksJSON answers GET /api/v1/stacks and GET /api/v1/regions/stacks?name=.
 type stacksJSON struct {
 	// Region is the name, and empty for the process.
 	Region string       `json:"region"`
@@ -80,7 +80,7 @@ func (h *Handler) regionStacks(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	name := r.PathValue("name")
+	name := h.nameAsked(r)
 	all := h.stacks.Snapshot(q.last)
 	found := slices.DeleteFunc(all.Find(name), func(t stacks.RegionTree) bool { return q.scoped && t.Scope.Name != q.scope })
 	if len(found) == 0 && !h.measured(name, q) {

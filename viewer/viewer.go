@@ -25,7 +25,8 @@
 // it is computed once a second at most, and in no more than a twentieth of the time. A
 // request for the timeline takes microseconds for each experiment that has run. A request
 // for call stacks merges some minutes of trees, which takes milliseconds. One for all
-// goroutines stops the program for some microseconds for each of them, once a second at most.
+// goroutines takes some microseconds of a processor for each of them, a tenth of the time at most, and stops the program for some
+// microseconds in all.
 package viewer
 
 import (
@@ -160,6 +161,9 @@ func (h *Handler) routes() error {
 	h.mux.Handle("/api/v1/regions/{name}/distribution", get(h.regionDistribution))
 	h.mux.Handle("/api/v1/regions/{name}/stacks", get(h.regionStacks))
 	h.mux.Handle("/api/v1/regions/{name}/schedule", get(h.regionSchedule))
+	h.mux.Handle("/api/v1/regions/distribution", get(h.regionDistribution))
+	h.mux.Handle("/api/v1/regions/stacks", get(h.regionStacks))
+	h.mux.Handle("/api/v1/regions/schedule", get(h.regionSchedule))
 	h.mux.Handle("/api/v1/runs", get(h.listRuns))
 	h.mux.Handle("/api/v1/runs/{number}/regions", get(h.runRegions))
 	h.mux.Handle("/api/v1/stacks", get(h.processStacks))

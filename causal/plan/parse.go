@@ -71,6 +71,9 @@ func (p *Plan) validate(now time.Time) Errors {
 	v := &validate.Errors{}
 	v.That(p.API == API, "api", p.API, "must be %q", API)
 	v.That(p.ID != "" && len(p.ID) <= 128, "id", p.ID, "must have 1 to 128 characters")
+	// One that no other can exceed would have all plans after it refused. The highest of this moment is exceeded by that of the next.
+	highest := now.Add(MaxLife).UnixNano()
+	v.That(p.Generation <= uint64(highest), "generation", p.Generation, "must be at most %d, the nanoseconds from 1970 to %v ahead", highest, MaxLife)
 	v.That(len(p.Author) <= 256, "author", nil, "must have at most 256 characters")
 	v.That(len(p.Reason) <= 1024, "reason", nil, "must have at most 1024 characters")
 	v.That(p.Mode == profile.ModeOverlap || p.Mode == profile.ModeDilation, "mode", p.Mode, "must be %q or %q", profile.ModeOverlap, profile.ModeDilation)

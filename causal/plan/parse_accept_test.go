@@ -59,7 +59,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 	want := &Plan{
 		API:        "causal/v1",
 		ID:         "0d9c",
-		Generation: math.MaxUint64,
+		Generation: 946_684_800e9 + 3600e9, // the last one at this time
 		Author:     "yes",
 		Reason:     "who is\nslow?\n",
 		IssuedAt:   time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -87,7 +87,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 # Comments and both styles are fine.
 api: causal/v1
 id: "0d9c"
-generation: 18446744073709551615
+generation: 946688400000000000
 author: yes
 reason: |
   who is
@@ -117,7 +117,7 @@ limits: {per_span: 1us, per_trace: 90ms, duty: 100 %, total: 24h}
 abort: {p99_ratio: 1000, p99: 1.5s, err_delta: "0.1%", window: 10m0s, min_samples: 1}
 `,
 		"JSON": `{
-	"api": "causal\/v1", "id": "0d9\u0063", "generation": 18446744073709551615, "author": "yes",
+	"api": "causal\/v1", "id": "0d9\u0063", "generation": 946688400000000000, "author": "yes",
 	"reason": "who is\nslow?\n",
 	"issued_at": "2000-01-01T00:00:00Z", "restart": true,
 	"not_before": "2000-01-01T00:10:00Z", "expires_at": "2000-01-01T01:00:00Z",

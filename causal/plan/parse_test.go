@@ -114,6 +114,14 @@ var refused = []struct {
 		want: "line 7: generation: 18446744073709551616: must be a whole number, zero or above",
 	},
 	{
+		name: "generation that none can exceed", lines: []string{"generation: 18446744073709551615"},
+		want: "line 7: generation 18446744073709551615: must be at most 946688400000000000, the nanoseconds from 1970 to 1h0m0s ahead",
+	},
+	{
+		name: "generation after the last one", lines: []string{"generation: 946688400000000001"},
+		want: "line 7: generation 946688400000000001: must be at most 946688400000000000, the nanoseconds from 1970 to 1h0m0s ahead",
+	},
+	{
 		name: "huge seed", lines: []string{"seed: 9223372036854775808"},
 		want: "line 7: seed: 9223372036854775808: must be a whole number in range",
 	},

@@ -16,7 +16,8 @@ type Plan struct {
 	API string `json:"api" yaml:"api"`
 	// ID names the plan. After an abort only a plan with another ID runs.
 	ID string `json:"id" yaml:"id"`
-	// Generation must rise from one plan to the next. Zero: the source counts changes.
+	// Generation must rise from one plan to the next. Zero: the source counts changes. It is at most the nanoseconds from 1970 to
+	// [MaxLife] ahead: there is always a higher one for the next plan.
 	Generation uint64 `json:"generation,omitempty" yaml:"generation"`
 	Author     string `json:"author,omitempty" yaml:"author"`
 	Reason     string `json:"reason,omitempty" yaml:"reason"`

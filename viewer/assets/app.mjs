@@ -8,6 +8,7 @@ import { goroutinesView } from "./goroutines.mjs";
 import { bindKeys } from "./keys.mjs";
 import { overviewView } from "./overview.mjs";
 import { regionsView } from "./regions.mjs";
+import { parseRoute } from "./route.mjs";
 import { runsView } from "./runs.mjs";
 import { sessionView } from "./session.mjs";
 import { sessionsView } from "./sessions.mjs";
@@ -24,19 +25,6 @@ let poller = null;
 let paused = false;
 let answered = null; // when the process last answered
 
-/** parseRoute reads "#/sessions/ID?span=KEY". */
-function parseRoute() {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const parts = path.split("/").filter(Boolean).map((p) => {
-    try {
-      return decodeURIComponent(p);
-    } catch {
-      return p;
-    }
-  });
-  return { name: parts[0] ?? "overview", id: parts[1] ?? "", query: new URLSearchParams(query), path };
-}
-
 /** shownIn is which link of the bar a view belongs to. */
 function shownIn(make, name) {
   if (make === overviewView) return "overview";
@@ -44,7 +32,7 @@ function shownIn(make, name) {
 }
 
 function open() {
-  const route = parseRoute();
+  const route = parseRoute(location.hash);
   poller?.stop();
   view?.close?.();
   const context = {

@@ -5,7 +5,7 @@ import { button, empty, h, setText, swap } from "./dom.mjs";
 import { build } from "./flame.mjs";
 import { flameGraph } from "./flamegraph.mjs";
 import { clock, count, percent, plural } from "./format.mjs";
-import { merged, reasonName, waitedText } from "./goroutinetree.mjs";
+import { merged, reasonName } from "./goroutinetree.mjs";
 
 export function goroutinesView(context) {
   const { query } = context;
@@ -22,11 +22,11 @@ export function goroutinesView(context) {
   const thin = h("span");
   const table = h("table", { class: "reasons" }, h("caption", { class: "visually-hidden" }, "What goroutines wait for, those of most first"),
     h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Wait reason"),
-      ["Goroutines", "Share", "Longest"].map((t) => h("th", { scope: "col", class: "number" }, t)))), reasons);
+      ["Goroutines", "Share"].map((t) => h("th", { scope: "col", class: "number" }, t)))), reasons);
   const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, flame.search, again, flame.out, flame.found), lead,
     h("div", { class: "scroll", tabindex: "0" }, table), flame.graph, flame.facts,
-    h("p", { class: "note" }, thin, "The outermost calls are on top, and a box is as wide as the number of goroutines in it. All of them stop while their stacks are "
-      + "written down, some microseconds for each. ", h("a", { href: "api/v1/goroutines" }, "As text")));
+    h("p", { class: "note" }, thin, "The outermost calls are on top, and a box is as wide as the number of goroutines in it. The reason is inferred from "
+      + "the calls; the program runs on meanwhile. ", h("a", { href: "api/v1/goroutines" }, "As text")));
   const gone = empty("No goroutines here", "This is saved data. A program that runs shows where its goroutines are.");
   gone.hidden = true;
   const el = h("section", { "aria-label": "All goroutines" }, h("h1", { class: "flame-title" }, "All goroutines", h("span", { class: "muted" }, " by what they wait for")),
@@ -35,8 +35,7 @@ export function goroutinesView(context) {
   function row(g, key) {
     return h("tr", {},
       h("th", { scope: "row", class: "text" }, button(g.reason, { class: "row-name", "data-row": true, title: "Zoom in", onclick: () => flame.zoomTo(key) })),
-      h("td", { class: "number" }, count(g.count)), h("td", { class: "number" }, percent(g.count / dump.count)),
-      h("td", { class: "number" }, waitedText(g.longest_ns)));
+      h("td", { class: "number" }, count(g.count)), h("td", { class: "number" }, percent(g.count / dump.count)));
   }
 
   return {
@@ -51,7 +50,7 @@ export function goroutinesView(context) {
       gone.hidden = true;
       const tree = merged(dump);
       const keys = new Map(build(tree).root.children.map((n) => [n.func, n.key]));
-      setText(lead, `${plural(dump.count, "goroutine")} at ${clock(dump.at)}.${dump.cut ? " There are more, whose stacks had no room." : ""}`);
+      setText(lead, `${plural(dump.count, "goroutine")} at ${clock(dump.at)}.`);
       swap(reasons, ...dump.groups.map((g) => row(g, keys.get(reasonName(g.reason)))));
       flame.zoomTo("");
       flame.show(tree);

@@ -12,10 +12,3 @@ export function merged(dump) {
 
 /** reasonName is a reason as the runtime and the text have it. */
 export const reasonName = (reason) => `[${reason}]`;
-
-/** waitedText is for how long the first goroutine has waited, as far as the runtime knows: in whole minutes. */
-export function waitedText(ns) {
-  const minutes = Math.floor(ns / 60e9);
-  if (minutes < 1) return "–";
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}

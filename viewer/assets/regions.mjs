@@ -166,8 +166,8 @@ function regionRow(first) {
 
   async function refresh() {
     const asked = region;
-    const query = new URLSearchParams({ scope: asked.scope, scope_version: asked.scope_version ?? "", ...(currentMark() && { buckets: 1 }) });
-    const answer = await request(`regions/${encodeURIComponent(asked.name)}/distribution?${query}`).catch(() => ({ bins: [] }));
+    const query = new URLSearchParams({ name: asked.name, scope: asked.scope, scope_version: asked.scope_version ?? "", ...(currentMark() && { buckets: 1 }) });
+    const answer = await request(`regions/distribution?${query}`).catch(() => ({ bins: [] }));
     if (isOpen) swap(detail.firstElementChild, details(asked, answer, schedule));
   }
 

@@ -38,7 +38,7 @@ export function scheduleBox(regionOf) {
     const { name, scope } = regionOf();
     ask.disabled = true;
     try {
-      const path = `regions/${encodeURIComponent(name)}/schedule?scope=${encodeURIComponent(scope)}`;
+      const path = `regions/schedule?${new URLSearchParams({ name, scope })}`;
       answer.replaceChildren(...tables(await request(path)));
     } catch (err) {
       answer.replaceChildren(h("p", { class: "bad" }, err instanceof ApiError ? err.message : "No answer"));

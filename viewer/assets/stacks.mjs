@@ -7,9 +7,10 @@ import { clock, count, duration, plural } from "./format.mjs";
 import { highRate } from "./highrate.mjs";
 
 export function stacksView(context) {
-  const { id: region, query } = context;
+  const { id: region, query } = context; // undefined for the process; a region may have the name ""
+  const whole = region === undefined;
   // fine: the samples at a high rate that were taken last, in place of those that are always taken.
-  const state = { wanted: query.get("q") ?? "", seconds: query.get("seconds") ?? "", lines: query.get("lines") === "1", fine: !region && query.get("fine") === "1", data: null };
+  const state = { wanted: query.get("q") ?? "", seconds: query.get("seconds") ?? "", lines: query.get("lines") === "1", fine: whole && query.get("fine") === "1", data: null };
 
   const flame = flameGraph({
     label: "Flame graph", of: "of the time", wanted: state.wanted,
@@ -23,7 +24,7 @@ export function stacksView(context) {
   const last = !isSaved() && h("label", {}, "Last ", seconds);
   const lines = h("input", { type: "checkbox", onchange: () => { state.lines = lines.checked; flame.zoomTo(""); ask(); } });
   lines.checked = state.lines;
-  const rate = !isSaved() && !region && highRate(() => showFine(true));
+  const rate = !isSaved() && whole && highRate(() => showFine(true));
   const live = button("Back to 100 samples a second", { onclick: () => showFine(false) });
   const summary = h("p", { class: "note" });
   const notice = h("p", { class: "flame-notice", role: "status", hidden: true });
@@ -36,17 +37,18 @@ export function stacksView(context) {
   const content = h("div", {}, h("div", { class: "toolbar" }, flame.search, last, h("label", {}, lines, " Lines"), rate && [rate.el, live], flame.out, flame.found),
     rate && rate.said, regions, notice, flame.graph, flame.facts, summary, links);
   const el = h("section", { "aria-label": "Call stacks" },
-    h("h1", { class: "flame-title" }, region || "Process", h("span", { class: "muted" }, " CPU call stacks")), content, none, off,
+    h("h1", { class: "flame-title" }, whole ? "Process" : region || "\"\"", h("span", { class: "muted" }, " CPU call stacks")), content, none, off,
     !isSaved() && h("p", { class: "note" }, "Does it hang? ", h("a", { href: "#/goroutines" }, "Where all goroutines are now"), ", by what they wait for."));
   content.hidden = none.hidden = off.hidden = true;
 
   function path() {
     if (state.fine) return "stacks/highrate";
-    return region ? `regions/${encodeURIComponent(region)}/stacks` : "stacks";
+    return whole ? "stacks" : "regions/stacks";
   }
 
   function parameters(format) {
     const p = new URLSearchParams();
+    if (!whole) p.set("name", region);
     if (query.has("scope")) p.set("scope", query.get("scope"));
     if (state.seconds && !state.fine) p.set("seconds", state.seconds);
     if (state.lines) p.set("lines", "1");
@@ -80,9 +82,9 @@ export function stacksView(context) {
 
   function drawRegions() {
     const { data } = state;
-    const list = region ? data.regions : data.regions.filter((r) => r.number > 0).slice(0, 12);
-    const text = (r) => `${r.scope && region ? `${r.scope}: ` : ""}${plural(r.samples, "sample")}`;
-    swap(regions, ...(region
+    const list = !whole ? data.regions : data.regions.filter((r) => r.number > 0).slice(0, 12);
+    const text = (r) => `${r.scope && !whole ? `${r.scope}: ` : ""}${plural(r.samples, "sample")}`;
+    swap(regions, ...(!whole
       ? [data.regions.length > 1 && `Merged from ${count(data.regions.length)} scopes: ${list.map(text).join(", ")}. `, h("a", { href: "#/stacks" }, "Whole process")]
       : list.length > 0 ? ["Regions: ", ...list.flatMap((r, i) => [i > 0 ? " · " : "", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}` }, r.name), ` (${text(r)})`])]
         : [state.fine ? `Taken at ${clock(data.start)}. At this rate the kernel samples, which knows threads and not goroutines: there are no regions.` : "No sample is in a region yet."]).filter(Boolean));
@@ -97,7 +99,7 @@ export function stacksView(context) {
   }
 
   return {
-    title: region ? `${region}: call stacks` : "Call stacks",
+    title: whole ? "Call stacks" : `${region || "\"\""}: call stacks`,
     el,
     close() { rate && rate.close(); },
     load: (signal) => request(`${path()}?${parameters()}`, { signal }),
@@ -126,7 +128,7 @@ export function stacksView(context) {
     },
     key: (event) => flame.key(event),
     back() {
-      if (!flame.back() && region) history.back();
+      if (!flame.back() && !whole) history.back();
     },
   };
 }

@@ -345,6 +345,19 @@ func TestRequests(t *testing.T) {
 	if len(all) < 3500 || len(all) > 4096 {
 		t.Errorf("%d requests were open at once", len(all))
 	}
+	const old = 50 * time.Millisecond
+	if r := sched.OpenInPlaceOf(time.Hour); r != (sched.Request{}) {
+		t.Error("a young request has lost its place")
+	}
+	time.Sleep(old)
+	for range 5000 { // that never end
+		if r := sched.OpenInPlaceOf(old); r == (sched.Request{}) {
+			t.Fatal("no room, though there are old requests")
+		} else {
+			all = append(all, r)
+			r.Close()
+		}
+	}
 	for _, r := range all {
 		r.Close()
 	}

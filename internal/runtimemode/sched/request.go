@@ -8,7 +8,7 @@ import (
 )
 
 //go:linkname runtimeOpen runtime.otelprofOpen
-func runtimeOpen(exempt bool) (id uint64)
+func runtimeOpen(exempt bool, most int64) (id uint64)
 
 //go:linkname runtimeClose runtime.otelprofClose
 func runtimeClose(id uint64) (spent int64)
@@ -38,9 +38,12 @@ func runtimeRefusals() (refused [5]int64, arrivals, unpaid int64)
 // that they start work for it, too. The zero Request is none.
 type Request struct{ id uint64 }
 
-// Open begins a request. If it is exempt, no goroutine that works for it is delayed. 4096 may be open at a time; a further one
-// is none.
-func Open(exempt bool) Request { return Request{runtimeOpen(exempt)} }
+// reuseAfter is the age of a request from which its place is taken by another one, where there is no other place. It may never end.
+const reuseAfter = time.Minute
+
+// Open begins a request. If it is exempt, no goroutine that works for it is delayed. 4096 may be open at a time; for a further one
+// one that is older than a minute and not exempt is closed. If there is none such, the further one is none.
+func Open(exempt bool) Request { return Request{runtimeOpen(exempt, int64(reuseAfter))} }
 
 // Close ends a request, once, and returns by how much it has been delayed. Goroutines that work for it then work for none.
 func (r Request) Close() (spent time.Duration) { return time.Duration(runtimeClose(r.id)) }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +24,6 @@ var ErrFormat = errors.New("goroutines")
 type Dump struct {
 	Count  int     // of goroutines
 	Groups []Group // by reason, those of most goroutines first
-	// Cut tells that there was no room for all stacks: Count is of those that are there.
-	Cut bool
 }
 
 // A Group is the goroutines that wait for the same reason.
@@ -38,31 +35,6 @@ type Group struct {
 	Longest time.Duration
 	// Tree has a sample for each goroutine, and a nanosecond, so that renderings by time are by number of goroutines.
 	Tree *stacks.Tree
-}
-
-// maxGoroutines is how many goroutines [Now] looks at.
-const maxGoroutines = 10_000
-
-// Now returns where the goroutines of this program are. It stops the program while the runtime writes all
-// stacks down, some microseconds for each goroutine, so above maxGoroutines it is an error instead. A stack has its 50 innermost and 50 outermost
-// calls.
-func Now() (*Dump, error) {
-	if n := runtime.NumGoroutine(); n > maxGoroutines {
-		return nil, fmt.Errorf("goroutines: %d: must be at most %d, since all stop while they are looked at", n, maxGoroutines)
-	}
-	const most = 64 << 20
-	buf := make([]byte, 64<<10+1024*runtime.NumGoroutine()) // mostly enough, so that the program stops once
-	for {
-		n := runtime.Stack(buf, true)
-		if n < len(buf) || len(buf) >= most {
-			d, err := Read(strings.NewReader(string(buf[:n])))
-			if err == nil {
-				d.Cut = n == len(buf)
-			}
-			return d, err
-		}
-		buf = make([]byte, min(most, 4*len(buf)))
-	}
 }
 
 // maxLine is the longest line that is read.
@@ -85,12 +57,33 @@ func Read(r io.Reader) (*Dump, error) {
 	if p.count == 0 {
 		return nil, fmt.Errorf("%w: no line such as \"goroutine 1 [running]:\"", ErrFormat)
 	}
-	d := &Dump{Count: p.count}
-	for _, g := range p.groups {
+	return newDump(p.groups), nil
+}
+
+func newDump(groups map[string]*Group) *Dump {
+	d := &Dump{}
+	for _, g := range groups {
+		d.Count += g.Count
 		d.Groups = append(d.Groups, *g)
 	}
 	slices.SortFunc(d.Groups, func(a, b Group) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Reason, b.Reason)) })
-	return d, nil
+	return d
+}
+
+// groupOf returns the group of a reason, a new one where there is none.
+func groupOf(groups map[string]*Group, reason string) *Group {
+	g := groups[reason]
+	if g == nil {
+		g = &Group{Reason: reason, Tree: stacks.NewTree()}
+		groups[reason] = g
+	}
+	return g
+}
+
+// add puts goroutines of the same stack into the group. The nanoseconds have trees sorted by the number of goroutines.
+func (g *Group) add(stack []stacks.Frame, n int64) {
+	g.Count += int(n)
+	g.Tree.Add(stack, stacks.Weight{Samples: n, Nanos: n})
 }
 
 // A parser collects the stack of one goroutine at a time.
@@ -150,15 +143,9 @@ func (p *parser) end() {
 		return
 	}
 	p.flush()
-	g := p.groups[p.reason]
-	if g == nil {
-		g = &Group{Reason: p.reason, Tree: stacks.NewTree()}
-		p.groups[p.reason] = g
-	}
-	g.Count++
+	g := groupOf(p.groups, p.reason)
+	g.add(p.stack, 1)
 	g.Longest = max(g.Longest, p.waited)
-	// The nanosecond has trees sorted by the number of goroutines.
-	g.Tree.Add(p.stack, stacks.Weight{Samples: 1, Nanos: 1})
 	p.count++
 	p.open, p.stack = false, p.stack[:0]
 }

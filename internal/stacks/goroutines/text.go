@@ -16,9 +16,6 @@ import (
 func (d *Dump) WriteText(w io.Writer, least int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n", plural(d.Count, "goroutine"))
-	if d.Cut {
-		fmt.Fprintln(out, "there are more, whose stacks had no room")
-	}
 	for _, g := range d.Groups {
 		if g.Count < least {
 			continue

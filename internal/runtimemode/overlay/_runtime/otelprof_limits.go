@@ -74,6 +74,7 @@ type otelprofAccount struct {
 	spent  atomic.Int64  // ns
 	late   atomic.Int64  // ns of these by which delays were longer than granted
 	exempt atomic.Uint32
+	opened atomic.Int64 // nanotime
 }
 
 var otelprofRequests [otelprofAccounts]otelprofAccount
@@ -227,26 +228,35 @@ func (o *otelprofG) settleArrival(x *otelprofExperiment, forgiven bool) {
 	o.guest, o.waited = 0, o.debt > 0
 }
 
-// otelprofOpen opens the account of a request. If there are too many, id is 0.
+// otelprofOpen opens the account of a request. If there are too many, it takes that of one that is older than most, ns, as
+// are those that never end; but not that of a health check, which would be delayed then. If there is none, id is 0.
 //
 //go:linkname otelprofOpen
-func otelprofOpen(exempt bool) (id uint64) {
+func otelprofOpen(exempt bool, most int64) (id uint64) {
 	serial := otelprofOpened.Add(1)
-	for i := range uint64(64) {
-		place := (serial + i*61) & otelprofAccountMask
-		a := &otelprofRequests[place]
-		id = serial<<16 | place // never 0, for serials begin with 1
-		if a.id.Load() != 0 || !a.id.CompareAndSwap(0, otelprofOpening) {
-			continue
+	now := nanotime()
+	for _, reuse := range [...]bool{false, true} {
+		for i := range uint64(64) {
+			place := (serial + i*61) & otelprofAccountMask
+			a := &otelprofRequests[place]
+			was := a.id.Load()
+			if was != 0 && (!reuse || was == otelprofOpening || a.exempt.Load() != 0 || now-a.opened.Load() < most) {
+				continue
+			}
+			if !a.id.CompareAndSwap(was, otelprofOpening) {
+				continue
+			}
+			a.spent.Store(0)
+			a.late.Store(0)
+			a.exempt.Store(0)
+			if exempt {
+				a.exempt.Store(1)
+			}
+			a.opened.Store(now)
+			id = serial<<16 | place // never 0, for serials begin with 1
+			a.id.Store(id)
+			return id
 		}
-		a.spent.Store(0)
-		a.late.Store(0)
-		a.exempt.Store(0)
-		if exempt {
-			a.exempt.Store(1)
-		}
-		a.id.Store(id)
-		return id
 	}
 	return 0
 }
@@ -264,7 +274,7 @@ func otelprofClose(id uint64) (spent int64) {
 		return 0
 	}
 	spent = a.spent.Load()
-	a.id.Store(0)
+	a.id.CompareAndSwap(id, 0) // another request may have it by now
 	return spent
 }
 
