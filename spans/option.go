@@ -68,9 +68,8 @@ func WithoutRecording() Option {
 	return optionFunc(func(c config) config { c.recording = false; return c })
 }
 
-// WithoutPanicRecording leaves exception events out when a panic unwinds through a
-// deferred End, like the SDK's option of that kind, which the wrapper cannot see. Default:
-// they are added.
+// WithoutPanicRecording lets a panic that unwinds through a deferred End pass, without an exception
+// event, like the SDK's option of that kind, which has this effect as well. Default: events are added.
 func WithoutPanicRecording() Option {
 	return optionFunc(func(c config) config { c.panicsIgnored = true; return c })
 }
