@@ -53,20 +53,22 @@ func (s *idlePlain) TracerProvider() trace.TracerProvider { return s.provider }
 
 // End ends the span.
 func (s *idleSpan) End(opts ...trace.SpanEndOption) {
-	// Of a span that has ended already nothing is recorded, as by the SDK.
-	if v := recover(); v != nil {
-		s.provider.recordPanic(s.ReadWriteSpan, v, opts)
-		s.ReadWriteSpan.End(opts...)
-		panic(v)
+	// The SDK lets a panic pass at the end of a span that has ended already.
+	if !s.provider.panicsIgnored && !learnSDKSpan().ignoresPanics(s.ReadWriteSpan) && s.IsRecording() {
+		if v := recover(); v != nil {
+			recordPanic(s.ReadWriteSpan, v, opts)
+			s.ReadWriteSpan.End(opts...)
+			panic(v)
+		}
 	}
 	s.ReadWriteSpan.End(opts...)
 }
 
 // End ends the span.
 func (s *idlePlain) End(opts ...trace.SpanEndOption) {
-	if s.IsRecording() {
+	if !s.provider.panicsIgnored && s.IsRecording() {
 		if v := recover(); v != nil {
-			s.provider.recordPanic(s.Span, v, opts)
+			recordPanic(s.Span, v, opts)
 			s.Span.End(opts...)
 			panic(v)
 		}

@@ -77,9 +77,8 @@ func WithMarks() Option {
 	return optionFunc(func(c config) config { c.marks = true; return c })
 }
 
-// WithoutPanicRecording leaves exception events out when a panic unwinds through a
-// deferred End, like the SDK's option of that kind, which the wrapper cannot see. Default:
-// they are added.
+// WithoutPanicRecording lets a panic that unwinds through a deferred End pass, without an exception
+// event, like the SDK's option of that kind, which has this effect as well. Default: events are added.
 func WithoutPanicRecording() Option {
 	return optionFunc(func(c config) config { c.panicsIgnored = true; return c })
 }

@@ -11,16 +11,13 @@ import (
 
 // recordPanic adds the exception event that the SDK adds when its own End is deferred. It
 // runs below the deferred End, so a stack trace still shows where the panic began.
-func (p *TracerProvider) recordPanic(span trace.Span, value any, opts []trace.SpanEndOption) {
-	if p.panicsIgnored {
-		return
-	}
+func recordPanic(span trace.Span, value any, opts []trace.SpanEndOption) {
 	attrs := []attribute.KeyValue{
 		attribute.String("exception.type", typeName(value)),
 		attribute.String("exception.message", fmt.Sprint(value)),
 	}
 	if cfg := trace.NewSpanEndConfig(opts...); cfg.StackTrace() {
-		stack := make([]byte, 4096)
+		stack := make([]byte, 2048)
 		stack = stack[:runtime.Stack(stack, false)]
 		attrs = append(attrs, attribute.String("exception.stacktrace", string(stack)))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -95,7 +96,8 @@ func isNilPointer(v any) bool {
 	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// Tracer returns the tracer of this scope; for one scope it is always the same.
+// Tracer returns the tracer of this scope; for one scope it is always the same. After Shutdown, of this provider or of an SDK that it
+// wraps, it returns a tracer without spans, as the SDK does.
 func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
 	cfg := trace.NewTracerConfig(opts...)
 	scope := instrumentation.Scope{
@@ -104,14 +106,49 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 		SchemaURL:  cfg.SchemaURL(),
 		Attributes: cfg.InstrumentationAttributes(),
 	}
+	var inner trace.Tracer
+	if !p.delegating {
+		inner = p.base.Tracer(name, opts...)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t, ok := p.tracers[scope]
+	if _, spanless := inner.(noop.Tracer); spanless && p.hadSpans(t) {
+		return endedTracer{}
+	}
 	if !ok {
-		t = newTracer(p, scope, opts)
+		t = newTracer(p, scope, inner, opts)
 		p.tracers[scope] = t
 	}
 	return t
+}
+
+// hadSpans reports whether the wrapped provider has been shut down, if the tracer that it now returns in the place of t is one without
+// spans. Some return such tracers all the time.
+func (p *TracerProvider) hadSpans(t *tracer) bool {
+	if _, sdk := p.base.(*sdktrace.TracerProvider); sdk {
+		return true
+	}
+	if t == nil {
+		return false
+	}
+	_, spanless := t.inner.(noop.Tracer)
+	return !spanless
+}
+
+// RegisterSpanProcessor adds a processor to the wrapped provider if that takes processors, as the SDK's does, and does nothing
+// otherwise.
+func (p *TracerProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
+	if r, ok := p.base.(interface{ RegisterSpanProcessor(sdktrace.SpanProcessor) }); ok {
+		r.RegisterSpanProcessor(sp)
+	}
+}
+
+// UnregisterSpanProcessor takes a processor away from the wrapped provider, under the same conditions.
+func (p *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
+	if r, ok := p.base.(interface{ UnregisterSpanProcessor(sdktrace.SpanProcessor) }); ok {
+		r.UnregisterSpanProcessor(sp)
+	}
 }
 
 // SetRecording switches the measuring of regions, hooks and sessions on or off, for spans
@@ -135,7 +172,7 @@ func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown stores the sessions that have ended, stops the worker, and shuts down the
-// wrapped provider if it can be. Spans that end later are still measured, their sessions are
+// wrapped provider if it can be. Spans of tracers from before are still measured, their sessions are
 // dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call returns what the
 // wrapped provider answers.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {

@@ -20,38 +20,60 @@ import (
 
 // sdkSpan is where things are in the SDK's spans. A nil sdkSpan asks the methods.
 type sdkSpan struct {
-	of                                      unsafe.Pointer // the first word of an interface that has such a span
-	start, end, kind, status, events, links uintptr
+	of                                            unsafe.Pointer // the first word of an interface that has such a span
+	name, start, end, kind, status, events, links uintptr
+	tracer, provider, panics                      uintptr // the field panicRecordingDisabled, behind two pointers
 }
 
 var learnSDKSpan = sync.OnceValue(func() *sdkSpan {
 	from, to := time.Unix(1, 2), time.Unix(3, 4)
-	tr := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample())).Tracer("")
-	start := func(opts ...trace.SpanStartOption) trace.Span {
-		_, span := tr.Start(context.Background(), "", append(opts, trace.WithTimestamp(from))...)
+	tr, quiet := uncounted(sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	calm, calmQuiet := uncounted(sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithoutPanicRecording())
+	if !quiet || !calmQuiet {
+		return nil
+	}
+	start := func(tr trace.Tracer, opts ...trace.SpanStartOption) trace.Span {
+		_, span := tr.Start(context.Background(), "name", append(opts, trace.WithTimestamp(from))...)
 		return span
 	}
-	span, linked, eventful := start(trace.WithSpanKind(trace.SpanKindConsumer)), start(trace.WithLinks(trace.Link{})), start()
+	span, linked, eventful := start(tr, trace.WithSpanKind(trace.SpanKindConsumer)), start(tr, trace.WithLinks(trace.Link{})), start(calm)
 	span.SetStatus(codes.Error, "status")
 	eventful.AddEvent("event")
-	span.End(trace.WithTimestamp(to))
+	for _, s := range []trace.Span{span, linked, eventful} {
+		s.End(trace.WithTimestamp(to))
+	}
 	recording, ok := span.(sdktrace.ReadWriteSpan)
 	if !ok {
 		return nil
 	}
 	known := layOut(recording)
-	if known == nil || !known.startOf(recording).Equal(from) || !known.endOf(recording).Equal(to) ||
+	if known == nil || known.nameOf(recording) != "name" || !known.startOf(recording).Equal(from) || !known.endOf(recording).Equal(to) ||
 		known.kindOf(recording) != trace.SpanKindConsumer || known.statusOf(recording) != (sdktrace.Status{Code: codes.Error, Description: "status"}) {
 		return nil
 	}
 	for _, s := range []trace.Span{span, linked, eventful} {
 		s := s.(sdktrace.ReadWriteSpan)
-		if known.hasEvents(s) != (len(s.Events()) != 0) || known.hasLinks(s) != (len(s.Links()) != 0) {
+		if known.ignoresPanics(s) != (s == eventful) || known.hasEvents(s) != (len(s.Events()) != 0) || known.hasLinks(s) != (len(s.Links()) != 0) {
 			return nil
 		}
 	}
 	return known
 })
+
+// uncounted returns a tracer whose spans are in no metric that the SDK has of itself, and whether it found how: the
+// spans that are made to learn from are not the application's.
+func uncounted(opts ...sdktrace.TracerProviderOption) (tr trace.Tracer, ok bool) {
+	tr = sdktrace.NewTracerProvider(opts...).Tracer("")
+	t := reflect.Indirect(reflect.ValueOf(tr))
+	if t.Kind() != reflect.Struct || !t.CanAddr() {
+		return tr, false
+	}
+	counts, ok := countsOf(t)
+	if ok {
+		*(*bool)(unsafe.Pointer(counts.UnsafeAddr())) = false
+	}
+	return tr, ok
+}
 
 // layOut looks for the fields, and returns nil if they are not as they were when this was written.
 func layOut(span sdktrace.ReadWriteSpan) *sdkSpan {
@@ -75,9 +97,23 @@ func layOut(span sdktrace.ReadWriteSpan) *sdkSpan {
 		all = all && ok && q.Type == is && len(q.Index) == 1
 		return f.Offset + q.Offset
 	}
+	behind := func(of reflect.Type, name string) (reflect.Type, uintptr) {
+		f, ok := of.FieldByName(name)
+		if !ok || f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct || len(f.Index) != 1 {
+			all = false
+			return reflect.TypeFor[struct{}](), 0
+		}
+		return f.Type.Elem(), f.Offset
+	}
 	of, _ := wordsOf(span)
+	tracerType, tracer := behind(t.Elem(), "tracer")
+	providerType, provider := behind(tracerType, "provider")
+	panics, ok := providerType.FieldByName("panicRecordingDisabled")
+	all = all && ok && panics.Type.Kind() == reflect.Bool && len(panics.Index) == 1
 	s := &sdkSpan{
 		of:     of,
+		tracer: tracer, provider: provider, panics: panics.Offset,
+		name:   place("name", reflect.TypeFor[string]()),
 		start:  place("startTime", reflect.TypeFor[time.Time]()),
 		end:    place("endTime", reflect.TypeFor[time.Time]()),
 		kind:   place("spanKind", reflect.TypeFor[trace.SpanKind]()),
@@ -122,7 +158,26 @@ func (t *sdkSpan) kindOf(span sdktrace.ReadWriteSpan) trace.SpanKind {
 	return span.SpanKind()
 }
 
+// ignoresPanics reports whether the SDK was given WithoutPanicRecording.
+func (t *sdkSpan) ignoresPanics(span sdktrace.ReadWriteSpan) bool {
+	s := t.in(span)
+	if s == nil {
+		return false
+	}
+	tracer := *(*unsafe.Pointer)(unsafe.Add(s, t.tracer))
+	provider := *(*unsafe.Pointer)(unsafe.Add(tracer, t.provider))
+	return *(*bool)(unsafe.Add(provider, t.panics))
+}
+
 // The rest is to be asked of a span that has ended only, by who comes after its End.
+
+// nameOf returns a span's last name.
+func (t *sdkSpan) nameOf(span sdktrace.ReadWriteSpan) string {
+	if s := t.in(span); s != nil {
+		return *(*string)(unsafe.Add(s, t.name))
+	}
+	return span.Name()
+}
 
 // endOf returns when a span ended.
 func (t *sdkSpan) endOf(span sdktrace.ReadWriteSpan) time.Time {

@@ -8,6 +8,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/registry"
@@ -31,11 +32,14 @@ type tracer struct {
 	sdk              *sdkSpan // see sdkspan.go
 }
 
-func newTracer(p *TracerProvider, scope instrumentation.Scope, opts []trace.TracerOption) *tracer {
-	t := &tracer{provider: p, scope: scope, opts: opts, sdk: learnSDKSpan(), seed: registry.String(scope.Name + "\x00" + scope.Version)}
-	if !p.delegating {
-		t.inner = p.base.Tracer(scope.Name, opts...)
-		t.followsUnsampled = followsUnsampled(t.inner)
+// newTracer wraps inner, or what the placeholder stands for at a start if inner is nil.
+func newTracer(p *TracerProvider, scope instrumentation.Scope, inner trace.Tracer, opts []trace.TracerOption) *tracer {
+	t := &tracer{
+		provider: p, scope: scope, inner: inner, opts: opts,
+		sdk: learnSDKSpan(), seed: registry.String(scope.Name + "\x00" + scope.Version),
+	}
+	if inner != nil {
+		t.followsUnsampled = followsUnsampled(inner)
 	}
 	return t
 }
@@ -141,11 +145,24 @@ func (t *tracer) startInner(ctx context.Context, name string, opts []trace.SpanS
 	if inner == nil {
 		inner = t.resolve()
 	}
+	return startKeeping(ctx, inner, name, opts)
+}
+
+// startKeeping starts a span of a tracer that may have none.
+func startKeeping(ctx context.Context, inner trace.Tracer, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
 	next, span := inner.Start(ctx, name, opts...)
 	if below := plainBelow(span); below != nil && trace.SpanFromContext(ctx) == span {
 		span = below // a provider without spans hands the one above on, which must not end with this one
 	}
 	return next, span
+}
+
+// An endedTracer is what a provider returns after Shutdown. Nothing of it is measured.
+type endedTracer struct{ noop.Tracer }
+
+// Start returns a span that does nothing, with the context of the one above.
+func (t endedTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return startKeeping(ctx, t.Tracer, name, opts)
 }
 
 // A wrapper is a span of ours.

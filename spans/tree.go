@@ -117,6 +117,7 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 		return
 	}
 	sdk := r.tracer.sdk
+	span.Name = sdk.nameOf(rec)
 	span.Kind = sdk.kindOf(rec)
 	status := sdk.statusOf(rec)
 	span.Sampled = context.IsSampled()

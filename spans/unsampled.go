@@ -68,9 +68,9 @@ func newRoot(opts []trace.SpanStartOption) bool {
 type sdk struct{ tracer, ids, never, parentBased reflect.Type }
 
 var learnSDK = sync.OnceValue(func() *sdk {
-	tr := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("")
+	tr, quiet := uncounted(sdktrace.WithSampler(sdktrace.NeverSample()))
 	provider, ok := providerOf(tr)
-	if !ok || !makesUnsampled(tr) {
+	if !quiet || !ok || !makesUnsampled(tr) {
 		return nil
 	}
 	return &sdk{
@@ -87,15 +87,25 @@ func providerOf(tr trace.Tracer) (provider reflect.Value, ok bool) {
 	if t.Kind() != reflect.Struct {
 		return t, false
 	}
-	inst, p := t.FieldByName("inst"), t.FieldByName("provider")
-	if inst.Kind() != reflect.Struct || p.Kind() != reflect.Pointer || p.IsNil() {
+	p := t.FieldByName("provider")
+	if p.Kind() != reflect.Pointer || p.IsNil() {
 		return t, false
 	}
-	if counts := inst.FieldByName("enabled"); counts.Kind() != reflect.Bool || counts.Bool() {
+	if counts, ok := countsOf(t); !ok || counts.Bool() {
 		return t, false
 	}
 	p = p.Elem()
 	return p, isSet(p, "sampler") && isSet(p, "idGenerator")
+}
+
+// countsOf returns the field of the SDK's tracer that says whether the SDK counts the tracer's spans in metrics of its own.
+func countsOf(tracer reflect.Value) (counts reflect.Value, ok bool) {
+	inst := tracer.FieldByName("inst")
+	if inst.Kind() != reflect.Struct {
+		return inst, false
+	}
+	counts = inst.FieldByName("enabled")
+	return counts, counts.Kind() == reflect.Bool
 }
 
 func isSet(of reflect.Value, field string) bool {
@@ -116,6 +126,7 @@ func makesUnsampled(tr trace.Tracer) bool {
 		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: ^trace.FlagsSampled, TraceState: state,
 	})
 	_, s := tr.Start(trace.ContextWithSpanContext(context.Background(), parent), "")
+	s.End()
 	own := s.SpanContext()
 	_, recording := s.(sdktrace.ReadWriteSpan)
 	return !recording && !s.IsRecording() && own.HasSpanID() && own.SpanID() != parent.SpanID() && own.Equal(parent.WithSpanID(own.SpanID()))

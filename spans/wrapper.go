@@ -78,11 +78,13 @@ func (s *recordingSpan) End(opts ...trace.SpanEndOption) {
 		s.ReadWriteSpan.End(opts...) // the SDK's own answer to a second End
 		return
 	}
-	// recover stops a panic only in the function that was deferred, which is this one.
-	if v := recover(); v != nil {
-		s.live.tracer.provider.recordPanic(s.ReadWriteSpan, v, opts)
-		s.finish(opts)
-		panic(v)
+	if t := s.live.tracer; !t.provider.panicsIgnored && !t.sdk.ignoresPanics(s.ReadWriteSpan) {
+		// recover stops a panic only in the function that was deferred, which is this one.
+		if v := recover(); v != nil {
+			recordPanic(s.ReadWriteSpan, v, opts)
+			s.finish(opts)
+			panic(v)
+		}
 	}
 	s.finish(opts)
 }
@@ -90,7 +92,9 @@ func (s *recordingSpan) End(opts ...trace.SpanEndOption) {
 func (s *recordingSpan) finish(opts []trace.SpanEndOption) {
 	s.live.beforeEnd()
 	s.ReadWriteSpan.End(opts...)
-	end := s.live.tracer.sdk.endOf(s.ReadWriteSpan)
+	sdk := s.live.tracer.sdk
+	end := sdk.endOf(s.ReadWriteSpan)
+	s.live.settle(sdk.nameOf(s.ReadWriteSpan), sdk.statusOf(s.ReadWriteSpan).Code)
 	at := int64(0)
 	if len(opts) == 0 && s.live.parent == nil && end != end.Round(0) { // it is of the monotonic clock
 		at = sinceEpoch(end)
@@ -125,9 +129,9 @@ func (s *plainSpan) End(opts ...trace.SpanEndOption) {
 		return
 	}
 	// A span that is not recording has nowhere to put a panic and lets it pass.
-	if s.IsRecording() {
+	if !s.live.tracer.provider.panicsIgnored && s.IsRecording() {
 		if v := recover(); v != nil {
-			s.live.tracer.provider.recordPanic(s.Span, v, opts)
+			recordPanic(s.Span, v, opts)
 			s.finish(opts)
 			panic(v)
 		}
@@ -168,5 +172,16 @@ func (s *plainSpan) SetStatus(code codes.Code, description string) {
 func (r *Span) rename(name string) {
 	if r.end.Load() == stateOpen {
 		r.renamed.Store(&name)
+	}
+}
+
+// settle takes the name and the status that the SDK exports, which processors set as well.
+func (r *Span) settle(name string, code codes.Code) {
+	if name != r.Name() {
+		last := name // in memory of its own only here
+		r.renamed.Store(&last)
+	}
+	if uint32(code) != r.status.Load() {
+		r.status.Store(uint32(code))
 	}
 }

@@ -100,8 +100,10 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	}
 	p := replayprofile.Of(study.Result())
 	p.Notes = append(p.Notes, notes...)
-	if w.progress != "" && len(p.Changes) == 0 && !slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) {
-		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s", w.progress, replay.LeastVisits, replay.LeastWindows, some(slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })))
+	if w.progress != "" && !w.answered(p) {
+		others := slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })
+		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",
+			w.progress, replay.LeastVisits, replay.LeastWindows, some(others))
 	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
@@ -109,6 +111,12 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		}
 	}
 	return p, nil
+}
+
+// answered reports whether a profile says anything of the progress point that was asked about.
+func (w *whatif) answered(p profile.Profile) bool {
+	return slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) ||
+		slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Progress == w.progress })
 }
 
 // asksMore reports whether an answer about another build takes more windows.

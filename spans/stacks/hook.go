@@ -62,7 +62,7 @@ func (h *hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 	}
 	if h.spans && r.SpanContext().IsSampled() {
 		set = l.inSpan(r.SpanContext(), others)
-	} else if others != nil {
+	} else if others != nil || h.owed.owes(set) {
 		set = l.beside(others)
 	}
 	if others != nil || l.reset.Load() {
@@ -116,7 +116,7 @@ func (h *hook) restore(r *spans.Span, m *mark) {
 	case now == nil:
 		// A pprof.Do has put back the labels of its context, which had none.
 		m.label.reset.Store(true)
-	case !h.labels.ours(now):
+	case !h.labels.inRegion(now):
 		h.foreign.Add(1) // the application has set labels to stay
 		return
 	default: // a span below is open: it has its label until it ends, and then this one is not to come back
@@ -171,6 +171,20 @@ func (d *debts) push(id goroutine.ID, set, before unsafe.Pointer) {
 	}
 }
 
+// owes reports whether the calling goroutine is to lose these labels when it has them again. A span that begins has others.
+func (d *debts) owes(set unsafe.Pointer) bool {
+	if !d.any.Load() {
+		return false
+	}
+	id := goroutine.Current()
+	for o := d.place(id).Load(); o != nil && o.goroutine == id; o = o.next {
+		if o.set == set {
+			return true
+		}
+	}
+	return false
+}
+
 // pay gives the calling goroutine its labels back. One load as long as there never were debts, a
 // few nanoseconds later on.
 func (d *debts) pay(l *labels) {
@@ -202,7 +216,7 @@ func (d *debts) payNow(l *labels) {
 	if paid != has {
 		setProfLabels(paid)
 	}
-	if paid == nil || !l.ours(paid) {
+	if !l.inRegion(paid) {
 		return // no span is open here whose end would lead to one of the others
 	}
 	for _, o := range slices.Backward(left) {

@@ -77,6 +77,12 @@ func (all *labels) ours(l unsafe.Pointer) bool {
 	return ok
 }
 
+// inRegion reports whether labels have a region's among them, alone or beside the application's.
+func (all *labels) inRegion(l unsafe.Pointer) bool {
+	region, _ := all.find(l)
+	return region != 0
+}
+
 // set returns the label as package pprof wants it.
 func (l *label) set() pprof.LabelSet {
 	if l.session == nil {
