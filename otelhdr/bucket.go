@@ -49,7 +49,7 @@ func (s *Snapshot) AllBuckets() iter.Seq[Bucket] {
 			index := s.layout.first + i
 			b := Bucket{Low: s.layout.low(index), High: s.layout.high(index)}
 			if c := s.chunks[i>>chunkScale]; c != nil {
-				b.Count = c[i%chunkSize]
+				b = s.bucket(int(i>>chunkScale), int(i%chunkSize))
 			}
 			if !yield(b) {
 				return
@@ -98,7 +98,7 @@ func (s *Snapshot) upTo(b Bucket, rank uint64) Percentile {
 	case b.Low > highest:
 		p.Value = s.max
 	default:
-		p.Index = int(s.layout.index(b.Low))
+		p.Index = int(s.layout.index(b.Mid()))
 		p.Slot = p.Index - int(s.layout.first)
 		p.Value = b.Equivalent(s.equivalent)
 		if b.Count != 0 {
@@ -127,7 +127,12 @@ func (s *Snapshot) stored(yield func(Bucket) bool) bool {
 
 // bucket returns the bucket whose counter is number j of chunk i, which must be allocated.
 func (s *Snapshot) bucket(i, j int) Bucket {
-	index := s.layout.first + uint64(i)<<chunkScale + uint64(j)
+	slot := uint64(i)<<chunkScale + uint64(j)
+	if b, wide := s.wide[slot]; wide {
+		b.Count = s.chunks[i][j]
+		return b
+	}
+	index := s.layout.first + slot
 	return Bucket{Low: s.layout.low(index), High: s.layout.high(index), Count: s.chunks[i][j]}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // NewSnapshot returns a snapshot of buckets that come from elsewhere, laid out by the options. Each is counted where its
-// middle falls, and the sum is that of the middles. The minimum is the lower bound of the lowest bucket that is not
+// middle falls and keeps its bounds where the layout is finer; buckets with one middle share theirs. The sum is that of the middles. The minimum is the lower bound of the lowest bucket that is not
 // empty, and the maximum the upper bound of the highest. The buckets may come in any order and overlap.
 //
 // The error wraps [ErrConfig], also where a lower bound exceeds an upper, or [ErrCount].
@@ -47,7 +47,7 @@ func (in *intake) take(b Bucket) bool {
 		hi, lo := bits.Mul64(b.Mid(), b.Count)
 		s.count, s.sum = count, s.sum.add(uint128{hi: hi, lo: lo})
 		s.min, s.max = min(s.min, b.Low), max(s.max, b.High)
-		s.tally(b.Mid(), b.Count)
+		s.place(b, b.Mid())
 	}
 	return in.err == nil
 }

@@ -32,6 +32,7 @@ func (s *Snapshot) Merge(from *Snapshot) error {
 	if err := s.mergeMoments(from); err != nil {
 		return err
 	}
+	s.widenAll(from)
 	for i, c := range from.chunks {
 		if c == nil {
 			continue

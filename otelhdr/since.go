@@ -1,5 +1,7 @@
 package otelhdr
 
+import "maps"
+
 // Since returns what was recorded after prev was taken and until s was: the difference of two snapshots of one histogram,
 // in dst. A nil dst is allocated; dst may be prev or s. If prev is nil, of another histogram, from before a Reset, or
 // itself a result of Since, nothing is subtracted and the result equals s.
@@ -49,7 +51,7 @@ func (s *Snapshot) setDifference(a, b *Snapshot) {
 			}
 		}
 	}
-	s.era = from.era
+	s.era, s.wide = from.era, maps.Clone(from.wide)
 	s.underflow = from.underflow - base.underflow
 	s.overflow = from.overflow - base.overflow
 	s.sum = from.sum.sub(base.sum)

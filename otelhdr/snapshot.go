@@ -26,6 +26,9 @@ type Snapshot struct {
 	approximate bool
 	equivalent  Equivalent
 
+	// wide has the bounds of the slots, by number, whose values may lie outside the bucket of the layout.
+	wide map[uint64]Bucket
+
 	totals []uint64 // of each chunk; of another length than chunks where they are not known
 	spare  []*chunk // with all counters 0, for values that the next to be copied may have
 }

@@ -6,8 +6,8 @@
 // An encoded histogram holds counts, and neither the sum nor the extremes. A decoded [otelhdr.Snapshot] has the buckets
 // of as many significant digits over all of uint64, so those of one log can be merged whatever their ranges. Its
 // percentiles are the greatest values of their buckets, its extremes the outer bounds of its outer buckets, as in other
-// implementations; its sum is that of the middles. One with a lowest discernible value above 1 goes where the middles of
-// its buckets fall, which are all apart.
+// implementations; its sum is that of the middles. One with a lowest discernible value above 1 keeps the
+// bounds of its buckets, and is encoded with that value again.
 //
 // Encoding writes buckets of 1 to 5 significant digits, and is lossless for snapshots that have them, see
 // [otelhdr.WithSignificantDigits]. Others are counted where the middles of their buckets fall, at the number of digits

@@ -53,7 +53,8 @@ func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
 		return nil, fmt.Errorf("%w: count %d: must be below 2^63", ErrValue, s.Count())
 	}
 	// Java rejects a range of less than one doubling.
-	h := hdr.New(1, max(int64(s.Max()), 2), digitsFor(s.RelativeError()))
+	unit := unitOf(s)
+	h := hdr.New(unit, max(int64(s.Max()), 2*unit), digitsFor(s.RelativeError()))
 	lowest, highest := s.Range()
 	for b := range s.Buckets() {
 		v := min(b.Mid(), s.Max())
@@ -68,4 +69,18 @@ func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
 		}
 	}
 	return h, nil
+}
+
+// unitOf returns the lowest discernible value that keeps the bounds of buckets wider than the layout of s, or 1 if it has none.
+func unitOf(s *otelhdr.Snapshot) int64 {
+	all, wide := uint64(1)<<40, false
+	for b := range s.Buckets() {
+		width := b.High - b.Low + 1
+		wide = wide || width > 1 && float64(width) > 2*s.RelativeError()*float64(b.Low)
+		all |= b.Low | (b.High + 1)
+	}
+	if !wide {
+		return 1
+	}
+	return int64(all & -all)
 }

@@ -31,14 +31,14 @@ func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64
 }
 
 // ReadPercentiles reads a percentile distribution and multiplies its values by scale. It holds a count for each of its
-// lines only, so the snapshot has all values up to one at that one: percentiles between the lines are too high by as
-// much as the lines are apart. The error is a [LineError] that wraps [ErrFormat].
+// lines only, so the snapshot has all values between two lines in one bucket: percentiles there are too high by as
+// much as the lines are apart, which their error says. The error is a [LineError] that wraps [ErrFormat].
 func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("%w: scale %g: must be positive", ErrFormat, scale)
 	}
 	var buckets []otelhdr.Bucket
-	var below uint64
+	var below, previous uint64
 	relativeError := 0.001
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -60,8 +60,12 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			return nil, &LineError{Line: n, Err: err}
 		}
 		if total > below {
-			buckets = append(buckets, otelhdr.Bucket{Low: value, High: value, Count: total - below})
-			below = total
+			low := value
+			if below > 0 {
+				low = min(previous+1, value)
+			}
+			buckets = append(buckets, otelhdr.Bucket{Low: low, High: value, Count: total - below})
+			below, previous = total, value
 		}
 	}
 	if err := lines.Err(); err != nil {
