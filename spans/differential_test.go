@@ -73,7 +73,9 @@ func runRandom(t *testing.T, seed uint64, opts []spans.Option) (seen []any, comp
 	sdkOpts := []sdktrace.TracerProviderOption{
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))),
 		sdktrace.WithSampler([]sdktrace.Sampler{
-			sdktrace.AlwaysSample(), sdktrace.NeverSample(), byName{}, sdktrace.ParentBased(byName{}),
+			sdktrace.AlwaysSample(), sdktrace.NeverSample(),
+			byName{},
+			sdktrace.ParentBased(byName{}),
 			sdktrace.ParentBased(sdktrace.AlwaysSample()), sdktrace.TraceIDRatioBased(0.5),
 		}[p.IntN(6)]),
 		sdktrace.WithRawSpanLimits(sdktrace.SpanLimits{

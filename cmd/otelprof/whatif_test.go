@@ -36,11 +36,11 @@ func traced() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	withSpan := inSpans(spans.WrapTracerProvider(nil, spans.WithMarks()))
-	if len(os.Args) > 2 {
-		withSpan = func(ctx context.Context, name string, f func(context.Context)) {
-			trace.WithRegion(ctx, name, func() { f(ctx) })
-		}
+	withSpan := func(ctx context.Context, name string, f func(context.Context)) {
+		trace.WithRegion(ctx, name, func() { f(ctx) })
+	}
+	if len(os.Args) == 2 {
+		withSpan = inSpans(spans.WrapTracerProvider(nil, spans.WithMarks()))
 	}
 	shareLock(ctx, withSpan)
 	trace.Stop()
