@@ -103,7 +103,7 @@ vuln: ## Ask the Go vulnerability database about every module; says so if it can
 	else echo "vuln: skipped: $(VULNDB) cannot be reached"; test -z "$(REQUIRE_VULN)"; fi
 
 .PHONY: ratios
-ratios: ## Measure our cost beside the SDK's and others', half an hour; ARGS="-only span" for a part
+ratios: ## Measure our cost beside the SDK's and others', half an hour, exit 1 where a target is missed; ARGS="-only span" for a part
 	@mkdir -p .tools && cd examples && $(GO) build -o ../.tools/shop ./shop
 	@cd integration && $(GO) run ./peers -shop ../.tools/shop $(ARGS)
 

@@ -154,7 +154,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		sumUpRebuilt(stdout, rebuilt)
 	}
 	fmt.Fprintf(stdout, "# %v\n", time.Since(began).Round(time.Second))
-	return nil
+	return o.holdTargets(stdout, cells)
 }
 
 // sumUp prints what all cells amount to.

@@ -38,10 +38,12 @@ const allocsTolerance = 0.5
 const maxDropped = 0.01
 
 var (
-	idleTarget  = target{deltaNs: 180, deltaAllocs: 2}
-	fullTarget  = target{deltaNs: 400, deltaAllocs: 2, deltaBytes: 300}
-	full2Target = target{deltaNs: 280, deltaAllocs: 2, deltaBytes: 300}
-	twice       = target{x: 2}
+	idleTarget      = target{x: 0.93, deltaAllocs: 2}
+	fullTarget      = target{x: 0.75, deltaAllocs: 2, deltaBytes: 300}
+	rootTarget      = target{x: 0.70}
+	keepAllTarget   = target{x: 0.65}
+	unsampledTarget = target{x: 0.65, deltaAllocs: 2, deltaBytes: 300}
+	grafanaTarget   = target{x: 1.5}
 )
 
 func figures() []figure {
@@ -67,18 +69,18 @@ func figures() []figure {
 	add("span_idle_2g", idle, bare, always, batch, 2, idleTarget)
 	add("span_regions", regions, bare, always, batch, 1, target{})
 	add("span_full", full, bare, always, batch, 1, fullTarget)
-	add("span_full_keepall", keepAll, bare, always, batch, 1, target{})
+	add("span_full_keepall", keepAll, bare, always, batch, 1, keepAllTarget)
 	callers("span_full_caller", full, bare, always, batch, target{})
-	add("span_full_2g", full, bare, always, batch, 2, full2Target)
-	add("span_full_root", full, bare, always, 1, 1, target{})
-	add("span_full_root_2g", full, bare, always, 1, 2, target{})
-	add("span_vs_grafana", full, grafana, always, 1, 1, twice)
+	add("span_full_2g", full, bare, always, batch, 2, fullTarget)
+	add("span_full_root", full, bare, always, 1, 1, rootTarget)
+	add("span_full_root_2g", full, bare, always, 1, 2, rootTarget)
+	add("span_vs_grafana", full, grafana, always, 1, 1, grafanaTarget)
 	callers("span_vs_grafana_caller", full, grafana, always, 1, target{})
-	add("span_vs_grafana_2g", full, grafana, always, 1, 2, twice)
-	add("span_child_vs_grafana", full, grafana, always, batch, 1, twice)
-	add("span_unsampled", full, bare, never, batch, 1, fullTarget)
-	add("span_unsampled_2g", full, bare, never, batch, 2, full2Target)
-	add("span_unsampled_vs_grafana", full, grafana, never, 1, 1, twice)
+	add("span_vs_grafana_2g", full, grafana, always, 1, 2, grafanaTarget)
+	add("span_child_vs_grafana", full, grafana, always, batch, 1, grafanaTarget)
+	add("span_unsampled", full, bare, never, batch, 1, unsampledTarget)
+	add("span_unsampled_2g", full, bare, never, batch, 2, unsampledTarget)
+	add("span_unsampled_vs_grafana", full, grafana, never, 1, 1, grafanaTarget)
 	return slices.Concat(list, pmuFigures(), stacksFigures(), causalFigures(), replayFigures(), recordFigures())
 }
 

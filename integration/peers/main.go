@@ -29,8 +29,8 @@ func main() {
 	}
 }
 
-// run writes one line for each figure. A target that is missed is no error.
-func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
+// run writes one line for each figure, and returns an error that names the figures whose target is missed.
+func run(out io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -38,6 +38,7 @@ func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	if rounds < 1 || arm <= 0 {
 		return fmt.Errorf("rounds %d, arm %v: must be positive", rounds, arm)
 	}
+	w := &targetWriter{Writer: out}
 	ballast := make([]byte, ballastBytes)
 	defer runtime.KeepAlive(ballast)
 
@@ -60,7 +61,7 @@ func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	part := min(1, arm.Seconds()*10) // of what is not measured by time
 	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm),
 		runShop(w, match, shop, rounds),
-		runShopBeside(w, match, shop, rounds, arm), runGrowth(w, match, rounds, arm))
+		runShopBeside(w, match, shop, rounds, arm), runGrowth(w, match, rounds, arm), w.err())
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

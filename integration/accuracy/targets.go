@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// Targets of a whole run, in percentage points but for the coverage, which is in [0, 1].
+const (
+	mostMeanError   = 1
+	mostWorstError  = 4
+	leastCoverage   = 0.9
+	mostMedianWidth = 10 // of recordings of stock builds
+)
+
+// holdTargets prints whether the cells meet the targets of their mode, and returns an error that names what is missed. A quick run has too
+// few cells, and truths that are too vague, to be held to them.
+func (o *options) holdTargets(out io.Writer, cells []cell) error {
+	if o.quick || o.corpus != "" {
+		fmt.Fprintln(out, "# targets are held by a whole run alone")
+		return nil
+	}
+	var missed []string
+	for _, mode := range o.modes {
+		missed = append(missed, o.missed(mode, cells)...)
+	}
+	if len(missed) > 0 {
+		return fmt.Errorf("targets missed: %s", strings.Join(missed, "; "))
+	}
+	fmt.Fprintln(out, "# all targets are met")
+	return nil
+}
+
+func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
+	hold := func(what string, value float64, meets bool, target float64) {
+		if !meets || math.IsNaN(value) {
+			missed = append(missed, fmt.Sprintf("%s %s %.2f: must be %.2f", mode, what, value, target))
+		}
+	}
+	s := summarize(cells, mode)
+	if s.cells == 0 {
+		return nil
+	}
+	hold("coverage", s.coverage, s.coverage >= leastCoverage, leastCoverage)
+	if mode == profile.ModeReplay && o.types == plainTypes {
+		width := medianWidth(cells)
+		hold("median_width", width, width <= mostMedianWidth, mostMedianWidth)
+		first, of := ranked(cells)
+		hold("first_ranked", float64(first), first == of, float64(of))
+		return missed
+	}
+	hold("mean_abs_error", s.meanAbsError, s.meanAbsError <= mostMeanError, mostMeanError)
+	hold("worst", s.worst, s.worst <= mostWorstError, mostWorstError)
+	return missed
+}
