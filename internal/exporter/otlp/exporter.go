@@ -140,7 +140,7 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapLogs(inner, newMonitor("logs", "log records", p, c)), nil
+	return delivery.WrapLogs(utf8Logs{inner}, newMonitor("logs", "log records", p, c)), nil
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
