@@ -84,7 +84,7 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapSpans(inner, newMonitor("traces", "spans", p, c)), nil
+	return delivery.WrapSpans(utf8Spans{inner}, newMonitor("traces", "spans", p, c)), nil
 }
 
 // NewMetricExporter is [NewSpanExporter] for metrics. Give the exporter to a
@@ -112,7 +112,7 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapMetrics(inner, newMonitor("metrics", "data points", p, c)), nil
+	return delivery.WrapMetrics(utf8Metrics{inner}, newMonitor("metrics", "data points", p, c)), nil
 }
 
 // NewLogExporter is [NewSpanExporter] for log records. Give the exporter to a
@@ -140,7 +140,7 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapLogs(inner, newMonitor("logs", "log records", p, c)), nil
+	return delivery.WrapLogs(utf8Logs{inner}, newMonitor("logs", "log records", p, c)), nil
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {

@@ -1,0 +1,204 @@
+package otlp
+
+import (
+	"context"
+	"slices"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelprof/otelprof/internal/otlpattr"
+)
+
+// The exporters of this file replace bytes that are not UTF-8 by U+FFFD: protobuf refuses a whole message for one of
+// them. What is valid is scanned and not copied.
+
+type utf8Spans struct{ sdktrace.SpanExporter }
+
+func (e utf8Spans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	out := make([]sdktrace.ReadOnlySpan, len(spans))
+	for i, s := range spans {
+		out[i] = utf8Span{s}
+	}
+	return e.SpanExporter.ExportSpans(ctx, out)
+}
+
+type utf8Span struct{ sdktrace.ReadOnlySpan }
+
+func (s utf8Span) Name() string { return otlpattr.UTF8(s.ReadOnlySpan.Name()) }
+
+func (s utf8Span) Attributes() []attribute.KeyValue {
+	return validAttributes(s.ReadOnlySpan.Attributes())
+}
+
+func (s utf8Span) Resource() *resource.Resource { return validResource(s.ReadOnlySpan.Resource()) }
+
+func (s utf8Span) InstrumentationScope() instrumentation.Scope {
+	return validScope(s.ReadOnlySpan.InstrumentationScope())
+}
+
+func (s utf8Span) Status() sdktrace.Status {
+	st := s.ReadOnlySpan.Status()
+	st.Description = otlpattr.UTF8(st.Description)
+	return st
+}
+
+func (s utf8Span) Events() []sdktrace.Event {
+	out := slices.Clone(s.ReadOnlySpan.Events())
+	for i := range out {
+		out[i].Name = otlpattr.UTF8(out[i].Name)
+		out[i].Attributes = validAttributes(out[i].Attributes)
+	}
+	return out
+}
+
+func (s utf8Span) Links() []sdktrace.Link {
+	out := slices.Clone(s.ReadOnlySpan.Links())
+	for i := range out {
+		out[i].Attributes = validAttributes(out[i].Attributes)
+	}
+	return out
+}
+
+type utf8Metrics struct{ sdkmetric.Exporter }
+
+func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	out := &metricdata.ResourceMetrics{Resource: validResource(rm.Resource), ScopeMetrics: slices.Clone(rm.ScopeMetrics)}
+	for i := range out.ScopeMetrics {
+		s := &out.ScopeMetrics[i]
+		s.Scope, s.Metrics = validScope(s.Scope), slices.Clone(s.Metrics)
+		for j := range s.Metrics {
+			m := &s.Metrics[j]
+			m.Name, m.Description, m.Unit = otlpattr.UTF8(m.Name), otlpattr.UTF8(m.Description), otlpattr.UTF8(m.Unit)
+			m.Data = validData(m.Data)
+		}
+	}
+	return e.Exporter.Export(ctx, out)
+}
+
+func validData(data metricdata.Aggregation) metricdata.Aggregation {
+	switch d := data.(type) {
+	case metricdata.Gauge[int64]:
+		d.DataPoints = validPoints(d.DataPoints, number[int64])
+		return d
+	case metricdata.Gauge[float64]:
+		d.DataPoints = validPoints(d.DataPoints, number[float64])
+		return d
+	case metricdata.Sum[int64]:
+		d.DataPoints = validPoints(d.DataPoints, number[int64])
+		return d
+	case metricdata.Sum[float64]:
+		d.DataPoints = validPoints(d.DataPoints, number[float64])
+		return d
+	case metricdata.Histogram[int64]:
+		d.DataPoints = validPoints(d.DataPoints, explicit[int64])
+		return d
+	case metricdata.Histogram[float64]:
+		d.DataPoints = validPoints(d.DataPoints, explicit[float64])
+		return d
+	case metricdata.ExponentialHistogram[int64]:
+		d.DataPoints = validPoints(d.DataPoints, exponential[int64])
+		return d
+	case metricdata.ExponentialHistogram[float64]:
+		d.DataPoints = validPoints(d.DataPoints, exponential[float64])
+		return d
+	case metricdata.Summary:
+		d.DataPoints = validPoints(d.DataPoints, func(p *metricdata.SummaryDataPoint) { p.Attributes = validSet(p.Attributes) })
+		return d
+	}
+	return data
+}
+
+func validPoints[P any](points []P, repair func(*P)) []P {
+	out := slices.Clone(points)
+	for i := range out {
+		repair(&out[i])
+	}
+	return out
+}
+
+func number[N int64 | float64](p *metricdata.DataPoint[N]) {
+	p.Attributes, p.Exemplars = validSet(p.Attributes), validExemplars(p.Exemplars)
+}
+
+func explicit[N int64 | float64](p *metricdata.HistogramDataPoint[N]) {
+	p.Attributes, p.Exemplars = validSet(p.Attributes), validExemplars(p.Exemplars)
+}
+
+func exponential[N int64 | float64](p *metricdata.ExponentialHistogramDataPoint[N]) {
+	p.Attributes, p.Exemplars = validSet(p.Attributes), validExemplars(p.Exemplars)
+}
+
+func validExemplars[N int64 | float64](exemplars []metricdata.Exemplar[N]) []metricdata.Exemplar[N] {
+	return validPoints(exemplars, func(e *metricdata.Exemplar[N]) { e.FilteredAttributes = validAttributes(e.FilteredAttributes) })
+}
+
+func validScope(s instrumentation.Scope) instrumentation.Scope {
+	s.Name, s.Version, s.SchemaURL = otlpattr.UTF8(s.Name), otlpattr.UTF8(s.Version), otlpattr.UTF8(s.SchemaURL)
+	s.Attributes = validSet(s.Attributes)
+	return s
+}
+
+func validResource(r *resource.Resource) *resource.Resource {
+	if r == nil || utf8.ValidString(r.SchemaURL()) && validSet(*r.Set()) == *r.Set() {
+		return r
+	}
+	return resource.NewWithAttributes(otlpattr.UTF8(r.SchemaURL()), validAttributes(r.Attributes())...)
+}
+
+func validSet(s attribute.Set) attribute.Set {
+	for it := s.Iter(); it.Next(); {
+		if !isValid(it.Attribute()) {
+			return attribute.NewSet(validAttributes(s.ToSlice())...)
+		}
+	}
+	return s
+}
+
+func validAttributes(kvs []attribute.KeyValue) []attribute.KeyValue {
+	if !slices.ContainsFunc(kvs, func(kv attribute.KeyValue) bool { return !isValid(kv) }) {
+		return kvs
+	}
+	out := make([]attribute.KeyValue, len(kvs))
+	for i, kv := range kvs {
+		out[i] = attribute.KeyValue{Key: attribute.Key(otlpattr.UTF8(string(kv.Key))), Value: validValue(kv.Value)}
+	}
+	return out
+}
+
+func isValid(kv attribute.KeyValue) bool {
+	return utf8.ValidString(string(kv.Key)) && isValidValue(kv.Value)
+}
+
+func isValidValue(v attribute.Value) bool {
+	switch v.Type() {
+	case attribute.STRING:
+		return utf8.ValidString(v.AsString())
+	case attribute.STRINGSLICE:
+		return !slices.ContainsFunc(v.AsStringSlice(), func(s string) bool { return !utf8.ValidString(s) })
+	case attribute.SLICE:
+		return !slices.ContainsFunc(v.AsSlice(), func(v attribute.Value) bool { return !isValidValue(v) })
+	case attribute.MAP:
+		return !slices.ContainsFunc(v.AsMap(), func(kv attribute.KeyValue) bool { return !isValid(kv) })
+	}
+	return true
+}
+
+func validValue(v attribute.Value) attribute.Value {
+	switch v.Type() {
+	case attribute.STRING:
+		return attribute.StringValue(otlpattr.UTF8(v.AsString()))
+	case attribute.STRINGSLICE:
+		return attribute.StringSliceValue(validPoints(v.AsStringSlice(), func(s *string) { *s = otlpattr.UTF8(*s) }))
+	case attribute.SLICE:
+		return attribute.SliceValue(validPoints(v.AsSlice(), func(v *attribute.Value) { *v = validValue(*v) })...)
+	case attribute.MAP:
+		return attribute.MapValue(validAttributes(v.AsMap())...)
+	}
+	return v
+}
