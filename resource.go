@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/otelprof/otelprof/internal/exporter/otlp"
 )
 
 // newResource joins, the later over the earlier: the SDK's, the environment's, the
@@ -30,6 +32,10 @@ func newResource(c config) (*resource.Resource, error) {
 			return nil, fmt.Errorf("otelprof: resource: %w", err)
 		}
 		r = merged
+	}
+	if valid := otlp.ValidResource(r); valid != r {
+		c.logger.Warn("otelprof: resource: bytes that are not UTF-8 are replaced by U+FFFD", slog.String("resource", valid.String()))
+		r = valid
 	}
 	if !r.Set().HasValue(semconv.ServiceInstanceIDKey) {
 		return resource.Merge(r, resource.NewSchemaless(semconv.ServiceInstanceID(newUUID())))

@@ -1,6 +1,7 @@
 package otelprof
 
 import (
+	"bytes"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -58,5 +59,23 @@ func TestNewResourceSchemaConflict(t *testing.T) {
 	}
 	if w := l.warnings(); len(w) != 1 || !strings.Contains(w[0], "schema URL") {
 		t.Errorf("said %q, want the conflict", w)
+	}
+}
+
+func TestResourceIsUTF8(t *testing.T) {
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.name=shop,team=caf%E9")
+	var log bytes.Buffer
+	r, err := newResource(config{logger: slog.New(slog.NewTextHandler(&log, nil)), resource: resource.Empty()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(r, "team"); got != "caf\uFFFD" {
+		t.Errorf("team = %q, want caf and U+FFFD", got)
+	}
+	if got := text(r, "service.name"); got != "shop" {
+		t.Errorf("service.name = %q, want shop", got)
+	}
+	if !strings.Contains(log.String(), "not UTF-8") {
+		t.Errorf("log %q: want a word of what was replaced", log.String())
 	}
 }

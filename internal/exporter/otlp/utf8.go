@@ -16,7 +16,7 @@ import (
 )
 
 // The exporters of this file replace bytes that are not UTF-8 by U+FFFD: protobuf refuses a whole message for one of
-// them. What is valid is scanned and not copied.
+// them. Names and attributes that are valid are scanned and not copied.
 
 type utf8Spans struct{ sdktrace.SpanExporter }
 
@@ -36,7 +36,7 @@ func (s utf8Span) Attributes() []attribute.KeyValue {
 	return validAttributes(s.ReadOnlySpan.Attributes())
 }
 
-func (s utf8Span) Resource() *resource.Resource { return validResource(s.ReadOnlySpan.Resource()) }
+func (s utf8Span) Resource() *resource.Resource { return ValidResource(s.ReadOnlySpan.Resource()) }
 
 func (s utf8Span) InstrumentationScope() instrumentation.Scope {
 	return validScope(s.ReadOnlySpan.InstrumentationScope())
@@ -68,7 +68,7 @@ func (s utf8Span) Links() []sdktrace.Link {
 type utf8Metrics struct{ sdkmetric.Exporter }
 
 func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	out := &metricdata.ResourceMetrics{Resource: validResource(rm.Resource), ScopeMetrics: slices.Clone(rm.ScopeMetrics)}
+	out := &metricdata.ResourceMetrics{Resource: ValidResource(rm.Resource), ScopeMetrics: slices.Clone(rm.ScopeMetrics)}
 	for i := range out.ScopeMetrics {
 		s := &out.ScopeMetrics[i]
 		s.Scope, s.Metrics = validScope(s.Scope), slices.Clone(s.Metrics)
@@ -144,7 +144,9 @@ func validScope(s instrumentation.Scope) instrumentation.Scope {
 	return s
 }
 
-func validResource(r *resource.Resource) *resource.Resource {
+// ValidResource returns r, or where bytes of it are not UTF-8 a copy with U+FFFD in their place. The SDK's log records cannot be given
+// another resource later.
+func ValidResource(r *resource.Resource) *resource.Resource {
 	if r == nil || utf8.ValidString(r.SchemaURL()) && validSet(*r.Set()) == *r.Set() {
 		return r
 	}
