@@ -48,8 +48,8 @@ func (s *Snapshot) Merge(from *Snapshot) error {
 }
 
 // MergeMidpoints adds what from has counted to s, whose layout may be another: each bucket of from is counted where its
-// middle falls. Count, sum and extremes are exact as with [Snapshot.Merge]; the relative errors of the two add up. It
-// returns an error that wraps [ErrCount], and has then changed nothing.
+// middle falls and keeps its bounds, which the errors of percentiles hold. Count, sum and extremes are exact as with
+// [Snapshot.Merge]. It returns an error that wraps [ErrCount], and has then changed nothing.
 func (s *Snapshot) MergeMidpoints(from *Snapshot) error {
 	if s.layout == from.layout || s.layout.size == 0 {
 		return s.Merge(from)
@@ -57,8 +57,16 @@ func (s *Snapshot) MergeMidpoints(from *Snapshot) error {
 	if err := s.mergeMoments(from); err != nil {
 		return err
 	}
-	for v, n := range from.values {
-		s.tally(v, n)
+	lowest, highest := from.layout.bounds()
+	if n := from.underflow; n != 0 {
+		s.place(Bucket{Low: from.min, High: lowest - 1, Count: n}, from.min)
+	}
+	from.stored(func(b Bucket) bool {
+		s.place(b, min(max(b.Mid(), from.min), from.max))
+		return true
+	})
+	if n := from.overflow; n != 0 {
+		s.place(Bucket{Low: highest + 1, High: from.max, Count: n}, from.max)
 	}
 	return nil
 }

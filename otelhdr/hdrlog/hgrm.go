@@ -32,7 +32,8 @@ func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64
 
 // ReadPercentiles reads a percentile distribution and multiplies its values by scale. It holds a count for each of its
 // lines only, so the snapshot has all values between two lines in one bucket: percentiles there are too high by as
-// much as the lines are apart, which their error says. The error is a [LineError] that wraps [ErrFormat].
+// much as the lines are apart, which their error says. Where the first line is above 0 %, its values may be anything from 0
+// on. The error is a [LineError] that wraps [ErrFormat].
 func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("%w: scale %g: must be positive", ErrFormat, scale)
@@ -52,7 +53,7 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			}
 			continue
 		}
-		value, total, err := percentileLine(text, scale)
+		value, fraction, total, err := percentileLine(text, scale)
 		if err == nil && total < below {
 			err = fmt.Errorf("%w: total count %d: must not be less than %d before", ErrFormat, total, below)
 		}
@@ -60,9 +61,13 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			return nil, &LineError{Line: n, Err: err}
 		}
 		if total > below {
-			low := value
-			if below > 0 {
-				low = min(previous+1, value)
+			low := min(previous+1, value)
+			switch {
+			case below > 0:
+			case fraction > 0: // values before the first line may be anything up to it
+				low = 0
+			default:
+				low = value
 			}
 			buckets = append(buckets, otelhdr.Bucket{Low: low, High: value, Count: total - below})
 			below, previous = total, value
@@ -75,22 +80,25 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 }
 
 // percentileLine reads value, percentile, total count and, on all lines but the last, 1/(1-percentile).
-func percentileLine(text string, scale float64) (value, total uint64, err error) {
+func percentileLine(text string, scale float64) (value uint64, fraction float64, total uint64, err error) {
 	fields := strings.Fields(text)
 	if len(fields) < 3 {
-		return 0, 0, fmt.Errorf("%w: %d fields: must be value, percentile and total count", ErrFormat, len(fields))
+		return 0, 0, 0, fmt.Errorf("%w: %d fields: must be value, percentile and total count", ErrFormat, len(fields))
 	}
 	v, err := strconv.ParseFloat(fields[0], 64)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: value: %w", ErrFormat, err)
+		return 0, 0, 0, fmt.Errorf("%w: value: %w", ErrFormat, err)
 	}
 	if v = math.Round(v * scale); !(v >= 0 && v < 1<<63) {
-		return 0, 0, fmt.Errorf("%w: value %g: must be in [0, 2^63)", ErrFormat, v)
+		return 0, 0, 0, fmt.Errorf("%w: value %g: must be in [0, 2^63)", ErrFormat, v)
+	}
+	if fraction, err = strconv.ParseFloat(fields[1], 64); err != nil {
+		return 0, 0, 0, fmt.Errorf("%w: percentile: %w", ErrFormat, err)
 	}
 	if total, err = strconv.ParseUint(fields[2], 10, 63); err != nil {
-		return 0, 0, fmt.Errorf("%w: total count: %w", ErrFormat, err)
+		return 0, 0, 0, fmt.Errorf("%w: total count: %w", ErrFormat, err)
 	}
-	return uint64(v), total, nil
+	return uint64(v), fraction, total, nil
 }
 
 // subBuckets returns the relative error that the last line of a distribution tells:

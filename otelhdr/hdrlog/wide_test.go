@@ -2,6 +2,7 @@ package hdrlog_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -67,5 +68,41 @@ func TestWideBucketsJudgement(t *testing.T) {
 	}
 	if p := of(1020).Locate(50); p.Value != 1023 || p.Error != 511 {
 		t.Errorf("P50 %d ± %d: want 1023 ± 511", p.Value, p.Error)
+	}
+}
+
+func TestMergeMidpointsKeepsBounds(t *testing.T) {
+	h := hdr.New(1000, 1<<40, 3)
+	_ = h.RecordValues(1020, 1000)
+	from, _ := decoded(t, h)
+	fine, err := otelhdr.NewHistogram(otelhdr.WithSignificantDigits(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fine.Snapshot(nil)
+	if err := s.MergeMidpoints(from); err != nil {
+		t.Fatal(err)
+	}
+	if b := s.Locate(50).Bucket; b.Low != 512 || b.High != 1023 || b.Count != 1000 {
+		t.Errorf("P50 in %v: want 1000 in [512, 1023]", b)
+	}
+}
+
+func TestReadPercentilesFirstLine(t *testing.T) {
+	for _, test := range []struct {
+		first string
+		low   uint64
+	}{{"0.0", 500}, {"0.01", 0}} {
+		text := "500 " + test.first + " 10 1.0\n900 1.0 1000\n#[Buckets = 26, SubBuckets = 2048]\n"
+		s, err := hdrlog.ReadPercentiles(strings.NewReader(text), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := s.Locate(0.5).Bucket; b.Low != test.low || b.High != 500 {
+			t.Errorf("first line at %s: %v: want [%d, 500]", test.first, b, test.low)
+		}
+		if b := s.Locate(50).Bucket; b.Low != 501 || b.High != 900 {
+			t.Errorf("between the lines: %v: want [501, 900]", b)
+		}
 	}
 }
