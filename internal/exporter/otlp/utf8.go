@@ -16,7 +16,7 @@ import (
 )
 
 // The exporters of this file replace bytes that are not UTF-8 by U+FFFD: protobuf refuses a whole message for one of
-// them. Names and attributes that are valid are scanned and not copied.
+// them. Spans and records that are valid are scanned and not copied; of metrics only the points are.
 
 type utf8Spans struct{ sdktrace.SpanExporter }
 
@@ -49,20 +49,21 @@ func (s utf8Span) Status() sdktrace.Status {
 }
 
 func (s utf8Span) Events() []sdktrace.Event {
-	out := slices.Clone(s.ReadOnlySpan.Events())
-	for i := range out {
-		out[i].Name = otlpattr.UTF8(out[i].Name)
-		out[i].Attributes = validAttributes(out[i].Attributes)
+	events := s.ReadOnlySpan.Events()
+	if !slices.ContainsFunc(events, func(e sdktrace.Event) bool { return !utf8.ValidString(e.Name) || !areValid(e.Attributes) }) {
+		return events
 	}
-	return out
+	return validEach(events, func(e *sdktrace.Event) {
+		e.Name, e.Attributes = otlpattr.UTF8(e.Name), validAttributes(e.Attributes)
+	})
 }
 
 func (s utf8Span) Links() []sdktrace.Link {
-	out := slices.Clone(s.ReadOnlySpan.Links())
-	for i := range out {
-		out[i].Attributes = validAttributes(out[i].Attributes)
+	links := s.ReadOnlySpan.Links()
+	if !slices.ContainsFunc(links, func(l sdktrace.Link) bool { return !areValid(l.Attributes) }) {
+		return links
 	}
-	return out
+	return validEach(links, func(l *sdktrace.Link) { l.Attributes = validAttributes(l.Attributes) })
 }
 
 type utf8Metrics struct{ sdkmetric.Exporter }
@@ -84,38 +85,39 @@ func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics)
 func validData(data metricdata.Aggregation) metricdata.Aggregation {
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:
-		d.DataPoints = validPoints(d.DataPoints, number[int64])
+		d.DataPoints = validEach(d.DataPoints, number[int64])
 		return d
 	case metricdata.Gauge[float64]:
-		d.DataPoints = validPoints(d.DataPoints, number[float64])
+		d.DataPoints = validEach(d.DataPoints, number[float64])
 		return d
 	case metricdata.Sum[int64]:
-		d.DataPoints = validPoints(d.DataPoints, number[int64])
+		d.DataPoints = validEach(d.DataPoints, number[int64])
 		return d
 	case metricdata.Sum[float64]:
-		d.DataPoints = validPoints(d.DataPoints, number[float64])
+		d.DataPoints = validEach(d.DataPoints, number[float64])
 		return d
 	case metricdata.Histogram[int64]:
-		d.DataPoints = validPoints(d.DataPoints, explicit[int64])
+		d.DataPoints = validEach(d.DataPoints, explicit[int64])
 		return d
 	case metricdata.Histogram[float64]:
-		d.DataPoints = validPoints(d.DataPoints, explicit[float64])
+		d.DataPoints = validEach(d.DataPoints, explicit[float64])
 		return d
 	case metricdata.ExponentialHistogram[int64]:
-		d.DataPoints = validPoints(d.DataPoints, exponential[int64])
+		d.DataPoints = validEach(d.DataPoints, exponential[int64])
 		return d
 	case metricdata.ExponentialHistogram[float64]:
-		d.DataPoints = validPoints(d.DataPoints, exponential[float64])
+		d.DataPoints = validEach(d.DataPoints, exponential[float64])
 		return d
 	case metricdata.Summary:
-		d.DataPoints = validPoints(d.DataPoints, func(p *metricdata.SummaryDataPoint) { p.Attributes = validSet(p.Attributes) })
+		d.DataPoints = validEach(d.DataPoints, func(p *metricdata.SummaryDataPoint) { p.Attributes = validSet(p.Attributes) })
 		return d
 	}
 	return data
 }
 
-func validPoints[P any](points []P, repair func(*P)) []P {
-	out := slices.Clone(points)
+// validEach returns a copy of a slice whose elements have been repaired.
+func validEach[E any](all []E, repair func(*E)) []E {
+	out := slices.Clone(all)
 	for i := range out {
 		repair(&out[i])
 	}
@@ -135,7 +137,7 @@ func exponential[N int64 | float64](p *metricdata.ExponentialHistogramDataPoint[
 }
 
 func validExemplars[N int64 | float64](exemplars []metricdata.Exemplar[N]) []metricdata.Exemplar[N] {
-	return validPoints(exemplars, func(e *metricdata.Exemplar[N]) { e.FilteredAttributes = validAttributes(e.FilteredAttributes) })
+	return validEach(exemplars, func(e *metricdata.Exemplar[N]) { e.FilteredAttributes = validAttributes(e.FilteredAttributes) })
 }
 
 func validScope(s instrumentation.Scope) instrumentation.Scope {
@@ -163,7 +165,7 @@ func validSet(s attribute.Set) attribute.Set {
 }
 
 func validAttributes(kvs []attribute.KeyValue) []attribute.KeyValue {
-	if !slices.ContainsFunc(kvs, func(kv attribute.KeyValue) bool { return !isValid(kv) }) {
+	if areValid(kvs) {
 		return kvs
 	}
 	out := make([]attribute.KeyValue, len(kvs))
@@ -171,6 +173,10 @@ func validAttributes(kvs []attribute.KeyValue) []attribute.KeyValue {
 		out[i] = attribute.KeyValue{Key: attribute.Key(otlpattr.UTF8(string(kv.Key))), Value: validValue(kv.Value)}
 	}
 	return out
+}
+
+func areValid(kvs []attribute.KeyValue) bool {
+	return !slices.ContainsFunc(kvs, func(kv attribute.KeyValue) bool { return !isValid(kv) })
 }
 
 func isValid(kv attribute.KeyValue) bool {
@@ -186,7 +192,7 @@ func isValidValue(v attribute.Value) bool {
 	case attribute.SLICE:
 		return !slices.ContainsFunc(v.AsSlice(), func(v attribute.Value) bool { return !isValidValue(v) })
 	case attribute.MAP:
-		return !slices.ContainsFunc(v.AsMap(), func(kv attribute.KeyValue) bool { return !isValid(kv) })
+		return areValid(v.AsMap())
 	}
 	return true
 }
@@ -196,9 +202,9 @@ func validValue(v attribute.Value) attribute.Value {
 	case attribute.STRING:
 		return attribute.StringValue(otlpattr.UTF8(v.AsString()))
 	case attribute.STRINGSLICE:
-		return attribute.StringSliceValue(validPoints(v.AsStringSlice(), func(s *string) { *s = otlpattr.UTF8(*s) }))
+		return attribute.StringSliceValue(validEach(v.AsStringSlice(), func(s *string) { *s = otlpattr.UTF8(*s) }))
 	case attribute.SLICE:
-		return attribute.SliceValue(validPoints(v.AsSlice(), func(v *attribute.Value) { *v = validValue(*v) })...)
+		return attribute.SliceValue(validEach(v.AsSlice(), func(v *attribute.Value) { *v = validValue(*v) })...)
 	case attribute.MAP:
 		return attribute.MapValue(validAttributes(v.AsMap())...)
 	}

@@ -3,6 +3,7 @@ package otlp
 import (
 	"context"
 	"slices"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
@@ -14,23 +15,40 @@ import (
 type utf8Logs struct{ sdklog.Exporter }
 
 func (e utf8Logs) Export(ctx context.Context, records []sdklog.Record) error {
-	out := make([]sdklog.Record, len(records))
+	out, copied := records, false
 	for i := range records {
-		r := records[i].Clone()
-		r.SetEventName(otlpattr.UTF8(r.EventName()))
-		r.SetSeverityText(otlpattr.UTF8(r.SeverityText()))
-		if !isValidValue(r.Body()) {
-			r.SetBody(validValue(r.Body()))
+		if isValidRecord(&records[i]) {
+			continue
 		}
-		kvs := make([]attribute.KeyValue, 0, r.AttributesLen())
-		r.WalkAttributes(func(kv attribute.KeyValue) bool {
-			kvs = append(kvs, kv)
-			return true
-		})
-		if slices.ContainsFunc(kvs, func(kv attribute.KeyValue) bool { return !isValid(kv) }) {
-			r.SetAttributes(validAttributes(kvs)...)
+		if !copied {
+			out, copied = slices.Clone(records), true
 		}
-		out[i] = r
+		out[i] = validRecord(&records[i])
 	}
 	return e.Exporter.Export(ctx, out)
+}
+
+func isValidRecord(r *sdklog.Record) bool {
+	valid := utf8.ValidString(r.EventName()) && utf8.ValidString(r.SeverityText()) && isValidValue(r.Body())
+	if valid {
+		r.WalkAttributes(func(kv attribute.KeyValue) bool {
+			valid = isValid(kv)
+			return valid
+		})
+	}
+	return valid
+}
+
+func validRecord(r *sdklog.Record) sdklog.Record {
+	out := r.Clone()
+	out.SetEventName(otlpattr.UTF8(r.EventName()))
+	out.SetSeverityText(otlpattr.UTF8(r.SeverityText()))
+	out.SetBody(validValue(r.Body()))
+	kvs := make([]attribute.KeyValue, 0, r.AttributesLen())
+	r.WalkAttributes(func(kv attribute.KeyValue) bool {
+		kvs = append(kvs, kv)
+		return true
+	})
+	out.SetAttributes(validAttributes(kvs)...)
+	return out
 }
