@@ -59,8 +59,7 @@ type traceSource struct {
 func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
-	var waited, notes []string
-	var answerable [][]string
+	var waited, notes, answerable []string
 	for i, from := range traces {
 		if i >= needed {
 			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
@@ -84,7 +83,9 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 			}
 		}
 		waited = append(waited, rec.Waited()...)
-		answerable = append(answerable, rec.Answerable(), rec.Countable())
+		if w.progress != "" {
+			answerable = append(answerable, answerableOf(rec)...)
+		}
 		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(r) })
 		for _, window := range rec.Split(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
@@ -101,7 +102,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	p := replayprofile.Of(study.Result())
 	p.Notes = append(p.Notes, notes...)
 	if w.progress != "" && !w.answered(p) {
-		others := slices.DeleteFunc(slices.Concat(answerable...), func(name string) bool { return name == w.progress })
+		others := slices.DeleteFunc(answerable, func(name string) bool { return name == w.progress })
 		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",
 			w.progress, replay.LeastVisits, replay.LeastWindows, some(others))
 	}
@@ -165,7 +166,7 @@ func (w *whatif) prepare(rec *replay.Recording) error {
 	}
 	if w.progress != "" {
 		if rec.Count(w.progress) == 0 {
-			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(slices.Concat(rec.Answerable(), rec.Countable())))
+			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(answerableOf(rec)))
 		}
 		return nil
 	}
@@ -173,6 +174,11 @@ func (w *whatif) prepare(rec *replay.Recording) error {
 		return fmt.Errorf("progress point: there is none; -progress NAME takes a region, or a function of goroutines: %s", some(rec.Countable()))
 	}
 	return nil
+}
+
+// answerableOf returns the names that -progress takes and that have visits enough.
+func answerableOf(rec *replay.Recording) []string {
+	return slices.Concat(rec.Answerable(), rec.Countable())
 }
 
 func regionNames(rec *replay.Recording) (names []string) {

@@ -10,24 +10,18 @@ func (r *Recording) Regions() []Region { return slices.Clone(r.regions) }
 
 // Points returns the progress points: what the program counts itself, and the regions whose spans are work that came from
 // outside, since they have no parent in the recording.
-func (r *Recording) Points() []string {
-	p := program{rec: r}
-	p.findPoints()
-	names := make([]string, len(p.points))
-	for i, x := range p.points {
-		names[i] = x.name
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
+func (r *Recording) Points() []string { return r.visited(0) }
 
 // Answerable returns the names of the progress points that have visits enough for an answer.
-func (r *Recording) Answerable() []string {
+func (r *Recording) Answerable() []string { return r.visited(LeastVisits * LeastWindows) }
+
+// visited returns the names of the progress points that have as many visits.
+func (r *Recording) visited(least int) []string {
 	p := program{rec: r}
 	p.findPoints()
 	var names []string
 	for i, v := range p.recorded() {
-		if len(v) >= LeastVisits*LeastWindows {
+		if len(v) >= least {
 			names = append(names, p.points[i].name)
 		}
 	}
