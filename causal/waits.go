@@ -20,8 +20,6 @@ const (
 	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
 	mostRecorded  = time.Second
 	leastRecorded = 100 * time.Millisecond
-	// mostRecordedBytes is as much as of a recording of its own accord: it takes the same memory to read.
-	mostRecordedBytes = 1 << 20
 )
 
 // recordWaits records for so long, and returns the waits.
@@ -32,7 +30,7 @@ func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
 	if why := noMemory(); why != "" {
 		return replay.Waits{}, errors.New(why)
 	}
-	w, err := record.Take(ctx, d, mostRecordedBytes)
+	w, err := record.Take(ctx, d, record.OwnBytes)
 	if err != nil {
 		return replay.Waits{}, err
 	}

@@ -66,7 +66,7 @@ func TestLeft(t *testing.T) {
 
 // A window on demand leaves half of the memory to the program, whatever is known of it.
 func TestMostFollowsMemoryLeft(t *testing.T) {
-	for left, want := range map[int64]int{Least: enough, 4 * Least: 4 * enough, 1 << 50: MaxBytes, math.MaxInt64: unlimited} {
+	for left, want := range map[int64]int{Least: OwnBytes, 4 * Least: 4 * OwnBytes, 1 << 50: MaxBytes, math.MaxInt64: unlimited} {
 		if got := most(left); got != want {
 			t.Errorf("most(%d) = %d, want %d", left, got, want)
 		}
@@ -86,15 +86,15 @@ func TestWindowIsBoundedAmongManyGoroutines(t *testing.T) {
 		ended.Go(func() { begun.Done(); <-leave })
 	}
 	begun.Wait()
-	w, err := Take(t.Context(), 200*time.Millisecond, enough)
+	w, err := Take(t.Context(), 200*time.Millisecond, OwnBytes)
 	close(leave)
 	ended.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d goroutines: %.1f MiB, world stopped for %v at most, begin %v, end %v", n, float64(w.Bytes())/(1<<20), w.Stopped, w.Starting, w.Stopping)
-	if w.Bytes() > 2*enough {
-		t.Errorf("%d bytes, want at most %d", w.Bytes(), 2*enough)
+	if w.Bytes() > 2*OwnBytes {
+		t.Errorf("%d bytes, want at most %d", w.Bytes(), 2*OwnBytes)
 	}
 	if got := len(w.recorded.chunks) * chunk; got > w.Bytes()+2*chunk {
 		t.Errorf("%d bytes of memory for %d", got, w.Bytes())

@@ -13,7 +13,6 @@ const (
 	settle   = 2 * time.Second // after the first span, so that the program has started
 	longest  = 3 * time.Second
 	shortest = 500 * time.Millisecond
-	enough   = 1 << 20         // bytes in a window
 	often    = time.Minute     // from one to the next, while the profile is read
 	rarely   = 5 * time.Minute // otherwise
 	interest = 5 * time.Minute // after a look
@@ -194,7 +193,7 @@ func (r *Recorder) due(ctx context.Context) {
 		return
 	}
 	r.idle.Store(true)
-	if err := r.record(ctx, r.length(), enough); err != nil {
+	if err := r.record(ctx, r.length(), OwnBytes); err != nil {
 		r.idle.Store(false) // the spans have not been recorded
 	}
 }
@@ -212,7 +211,7 @@ func (r *Recorder) length() time.Duration {
 		return usual
 	}
 	perSecond := float64(last.Bytes) / last.Length.Seconds()
-	fits := time.Duration(enough / max(perSecond, 1) * float64(time.Second))
+	fits := time.Duration(OwnBytes / max(perSecond, 1) * float64(time.Second))
 	return min(max(fits, shortest), usual)
 }
 

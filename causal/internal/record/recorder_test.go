@@ -203,9 +203,9 @@ func TestAnalysisIsBounded(t *testing.T) {
 
 func TestWindowsGetShorter(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
-		f.set(func() { f.perSecond = enough })
+		f.set(func() { f.perSecond = OwnBytes })
 		f.pass(5*time.Minute, false)
-		f.set(func() { f.perSecond = 10 * enough })
+		f.set(func() { f.perSecond = 10 * OwnBytes })
 		f.pass(5*time.Minute, false)
 		f.pass(5*time.Minute, false)
 		f.set(func() { f.perSecond = 1000 })
