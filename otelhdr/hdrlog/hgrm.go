@@ -61,13 +61,12 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			return nil, &LineError{Line: n, Err: err}
 		}
 		if total > below {
-			low := min(previous+1, value)
+			low := value // at 0 %
 			switch {
 			case below > 0:
+				low = min(previous+1, value)
 			case fraction > 0: // values before the first line may be anything up to it
 				low = 0
-			default:
-				low = value
 			}
 			buckets = append(buckets, otelhdr.Bucket{Low: low, High: value, Count: total - below})
 			below, previous = total, value
