@@ -23,14 +23,15 @@ func main() {
 	only := flag.String("only", "", "measure only the figures whose names match this `regexp`")
 	shop := flag.String("shop", "", "`program` of the demo's shop, for its figure")
 	flag.Parse()
-	if err := run(os.Stdout, *rounds, *arm, *only, *shop); err != nil {
+	out := &targetWriter{Writer: os.Stdout}
+	if err := errors.Join(run(out, *rounds, *arm, *only, *shop), out.err()); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes one line for each figure, and returns an error that names the figures whose target is missed.
-func run(out io.Writer, rounds int, arm time.Duration, only, shop string) error {
+// run writes one line for each figure. That a target is missed is for main to say.
+func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -38,7 +39,6 @@ func run(out io.Writer, rounds int, arm time.Duration, only, shop string) error 
 	if rounds < 1 || arm <= 0 {
 		return fmt.Errorf("rounds %d, arm %v: must be positive", rounds, arm)
 	}
-	w := &targetWriter{Writer: out}
 	ballast := make([]byte, ballastBytes)
 	defer runtime.KeepAlive(ballast)
 
@@ -61,7 +61,7 @@ func run(out io.Writer, rounds int, arm time.Duration, only, shop string) error 
 	part := min(1, arm.Seconds()*10) // of what is not measured by time
 	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm),
 		runShop(w, match, shop, rounds),
-		runShopBeside(w, match, shop, rounds, arm), runGrowth(w, match, rounds, arm), w.err())
+		runShopBeside(w, match, shop, rounds, arm), runGrowth(w, match, rounds, arm))
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".
