@@ -57,7 +57,8 @@ var (
 //
 // The Env can be used even if there is an error, which wraps [ErrConfig] and names each variable that was not
 // understood, and what was made of it: an exporter that is not known is left out, in place of a protocol that is not
-// known it is http/protobuf, and a signal whose endpoint is no URL is not exported.
+// known it is http/protobuf, a signal whose endpoint is no URL is not exported, and of headers, times, compression and
+// certificates what cannot be used is left out.
 func FromEnv() (Env, error) {
 	// The specification takes every other text as false.
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") {
@@ -66,7 +67,43 @@ func FromEnv() (Env, error) {
 	t, errTraces := pipelineFromEnv(traces)
 	m, errMetrics := pipelineFromEnv(metrics)
 	l, errLogs := pipelineFromEnv(logs)
-	return Env{Traces: t, Metrics: m, Logs: l}, errors.Join(errTraces, errMetrics, errLogs)
+	return Env{Traces: t, Metrics: m, Logs: l}, joinOnce(errTraces, errMetrics, errLogs)
+}
+
+// profiles is the signal as of version v1development: an alpha, which may change.
+var profiles = signal{"PROFILES", "v1development/profiles"}
+
+// ProfilesFromEnv is [FromEnv] for profiles. Their protocol is an alpha and most endpoints do not know
+// it, so an endpoint alone does not enable them: OTEL_PROFILES_EXPORTER must be "otlp". All else is
+// like for the other signals, OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT included.
+func ProfilesFromEnv() (Pipeline, error) {
+	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") ||
+		strings.TrimSpace(os.Getenv("OTEL_PROFILES_EXPORTER")) == "" {
+		return Pipeline{}, nil
+	}
+	p, err := pipelineFromEnv(profiles)
+	return p, joinOnce(err)
+}
+
+// joinOnce joins errors, which may be joined of others, and leaves out what has been said: signals share variables.
+func joinOnce(errs ...error) error {
+	var all []error
+	said := map[string]bool{}
+	var add func(error)
+	add = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") { //nolint:errorlint // not what it wraps
+			for _, e := range joined.Unwrap() {
+				add(e)
+			}
+		} else if err != nil && !said[err.Error()] {
+			said[err.Error()] = true
+			all = append(all, err)
+		}
+	}
+	for _, err := range errs {
+		add(err)
+	}
+	return errors.Join(all...)
 }
 
 func pipelineFromEnv(s signal) (Pipeline, error) {
@@ -80,6 +117,10 @@ func pipelineFromEnv(s signal) (Pipeline, error) {
 	err := errors.Join(errExporter, errProtocol, errEndpoint)
 	if errEndpoint != nil {
 		return Pipeline{}, err
+	}
+	if s == profiles || protocol != ProtocolGRPC { // else the SDK reads the variables, and says what is wrong
+		_, errTransport := transportFromEnv(s, endpoint)
+		err = errors.Join(err, errTransport)
 	}
 	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, chosen: value == ""}, err
 }

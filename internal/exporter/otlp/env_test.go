@@ -2,8 +2,10 @@ package otlp
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -212,6 +214,65 @@ func TestFromEnvLeavesOut(t *testing.T) {
 			}
 			if tt.silent != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.variable) {
 				t.Errorf("FromEnv = %v, want it to name %s, if anything", err, tt.variable)
+			}
+		})
+	}
+}
+
+// What the way to an endpoint cannot use is said once, without secrets, and the rest is used, for every signal.
+func TestTransportLeavesOut(t *testing.T) {
+	const secret = "secret"
+	whole := transport{timeout: 10 * time.Second, headers: map[string]string{}, plain: true}
+	with := func(change func(*transport)) transport {
+		out := whole
+		change(&out)
+		return out
+	}
+	ab := with(func(w *transport) { w.headers = map[string]string{"a": "b"} })
+	for name, tt := range map[string]struct {
+		variable, value string
+		want            transport
+		silent          bool
+	}{
+		"no limit":           {"OTEL_EXPORTER_OTLP_TIMEOUT", "0", with(func(w *transport) { w.timeout = maxTimeout }), true},
+		"time":               {"OTEL_EXPORTER_OTLP_TIMEOUT", "250", with(func(w *transport) { w.timeout = 250 * time.Millisecond }), true},
+		"time with unit":     {"OTEL_EXPORTER_OTLP_TIMEOUT", "10s", whole, false},
+		"negative time":      {"OTEL_EXPORTER_OTLP_TIMEOUT", "-1", whole, false},
+		"endless time":       {"OTEL_EXPORTER_OTLP_TIMEOUT", "99999999999999999999", whole, false},
+		"capitals":           {"OTEL_EXPORTER_OTLP_COMPRESSION", "GZIP", with(func(w *transport) { w.gzip = true }), true},
+		"unknown":            {"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", whole, false},
+		"comma at the end":   {"OTEL_EXPORTER_OTLP_HEADERS", "a=b,", ab, true},
+		"comma at the start": {"OTEL_EXPORTER_OTLP_HEADERS", " , a=b", ab, true},
+		"encoded":            {"OTEL_EXPORTER_OTLP_HEADERS", "a=b%3D%3D", with(func(w *transport) { w.headers = map[string]string{"a": "b=="} }), true},
+		"base64":             {"OTEL_EXPORTER_OTLP_HEADERS", "a=b==", with(func(w *transport) { w.headers = map[string]string{"a": "b=="} }), true},
+		"no value":           {"OTEL_EXPORTER_OTLP_HEADERS", "a=b,secret", ab, false},
+		"no key":             {"OTEL_EXPORTER_OTLP_HEADERS", "=secret,a=b", ab, false},
+		"blank in the key":   {"OTEL_EXPORTER_OTLP_HEADERS", "a=b,x y=secret", ab, false},
+		"badly encoded":      {"OTEL_EXPORTER_OTLP_HEADERS", "a=b,c=%zzsecret", ab, false},
+		"line in the value":  {"OTEL_EXPORTER_OTLP_HEADERS", "a=b,c=%0Asecret", ab, false},
+		"no certificates":    {"OTEL_EXPORTER_OTLP_CERTIFICATE", "/no/such/file", whole, false},
+		"half a pair":        {"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/no/such/file", whole, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
+			t.Setenv("OTEL_PROFILES_EXPORTER", "otlp")
+			t.Setenv(tt.variable, tt.value)
+			for _, s := range []signal{traces, metrics, logs, profiles} {
+				got, _ := transportFromEnv(s, "http://c:4318")
+				if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(transport{}), cmpopts.IgnoreFields(transport{}, "tls")); diff != "" || got.tls == nil {
+					t.Errorf("%s (-want +got):\n%s", s.upper, diff)
+				}
+			}
+			env, err := FromEnv()
+			p, errProfiles := ProfilesFromEnv()
+			if !env.Traces.Enabled || !env.Metrics.Enabled || !env.Logs.Enabled || !p.Enabled {
+				t.Errorf("FromEnv = %+v, %+v, want all signals", env, p)
+			}
+			for _, err := range []error{err, errProfiles} {
+				said := fmt.Sprint(err)
+				if tt.silent != (err == nil) || err != nil && strings.Count(said, tt.variable) != 1 || strings.Contains(said, secret) {
+					t.Errorf("said %q, want %s named once, if anything, and no secret", said, tt.variable)
+				}
 			}
 		})
 	}

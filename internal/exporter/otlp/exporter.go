@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploggrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
@@ -63,6 +64,7 @@ func WithLogger(l *slog.Logger) Option {
 // context. Any goroutine may call the exporter's methods.
 func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.SpanExporter, error) {
 	c := newConfig(opts)
+	client := &http.Client{} // gRPC's exporters need none
 	var inner *otlptrace.Exporter
 	var err error
 	switch {
@@ -75,7 +77,9 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 		}
 		inner, err = otlptracegrpc.New(ctx, o...)
 	default:
-		var o []otlptracehttp.Option
+		t, _ := transportFromEnv(traces, p.Endpoint) // FromEnv has returned the error
+		client = newHTTPClient(t)
+		o := []otlptracehttp.Option{otlptracehttp.WithHTTPClient(client)}
 		if p.chosen {
 			o = append(o, otlptracehttp.WithEndpointURL(p.Endpoint))
 		}
@@ -84,13 +88,14 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapSpans(utf8Spans{inner}, newMonitor("traces", "spans", p, c)), nil
+	return delivery.WrapSpans(utf8Spans{inner, client}, newMonitor("traces", "spans", p, c)), nil
 }
 
 // NewMetricExporter is [NewSpanExporter] for metrics. Give the exporter to a
 // [sdkmetric.PeriodicReader].
 func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.MetricExporter, error) {
 	c := newConfig(opts)
+	client := &http.Client{} // gRPC's exporters need none
 	var inner sdkmetric.Exporter
 	var err error
 	switch {
@@ -103,7 +108,9 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 		}
 		inner, err = otlpmetricgrpc.New(ctx, o...)
 	default:
-		var o []otlpmetrichttp.Option
+		t, _ := transportFromEnv(metrics, p.Endpoint) // FromEnv has returned the error
+		client = newHTTPClient(t)
+		o := []otlpmetrichttp.Option{otlpmetrichttp.WithHTTPClient(client)}
 		if p.chosen {
 			o = append(o, otlpmetrichttp.WithEndpointURL(p.Endpoint))
 		}
@@ -112,13 +119,14 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapMetrics(utf8Metrics{inner}, newMonitor("metrics", "data points", p, c)), nil
+	return delivery.WrapMetrics(utf8Metrics{inner, client}, newMonitor("metrics", "data points", p, c)), nil
 }
 
 // NewLogExporter is [NewSpanExporter] for log records. Give the exporter to a
 // [sdklog.BatchProcessor].
 func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.LogExporter, error) {
 	c := newConfig(opts)
+	client := &http.Client{} // gRPC's exporters need none
 	var inner sdklog.Exporter
 	var err error
 	switch {
@@ -131,7 +139,9 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 		}
 		inner, err = otlploggrpc.New(ctx, o...)
 	default:
-		var o []otlploghttp.Option
+		t, _ := transportFromEnv(logs, p.Endpoint) // FromEnv has returned the error
+		client = newHTTPClient(t)
+		o := []otlploghttp.Option{otlploghttp.WithHTTPClient(client)}
 		if p.chosen {
 			o = append(o, otlploghttp.WithEndpointURL(p.Endpoint))
 		}
@@ -140,7 +150,7 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapLogs(utf8Logs{inner}, newMonitor("logs", "log records", p, c)), nil
+	return delivery.WrapLogs(utf8Logs{inner, client}, newMonitor("logs", "log records", p, c)), nil
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {

@@ -42,20 +42,17 @@ type profileSender interface {
 
 // NewProfileExporter returns an exporter for the profiles of a resource; nil stands for an empty one.
 // It does not wait for the endpoint. An error wraps [ErrNotConfigured] unless p, from
-// [ProfilesFromEnv], is enabled, and [ErrConfig] if another OTEL_EXPORTER_OTLP_* variable has a value
-// that is not allowed.
+// [ProfilesFromEnv], is enabled.
 func NewProfileExporter(p Pipeline, r *resource.Resource, opts ...Option) (*ProfileExporter, error) {
 	if !p.Enabled {
 		return nil, fmt.Errorf("%w: profiles", ErrNotConfigured)
 	}
-	t, err := transportFromEnv(profiles, p.Endpoint)
-	if err != nil {
-		return nil, err
-	}
+	t, _ := transportFromEnv(profiles, p.Endpoint) // ProfilesFromEnv has returned the error
 	e := &ProfileExporter{
 		resource: r, endpoint: p.Endpoint, timeout: t.timeout,
 		monitor: newMonitor("profiles", "profiles", p, newConfig(opts)),
 	}
+	var err error
 	if p.Protocol == ProtocolGRPC {
 		e.sender, err = newProfileGRPC(p.Endpoint, t)
 	} else {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	colprofilepb "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
@@ -28,11 +28,10 @@ const (
 
 // profileHTTP sends over HTTP.
 type profileHTTP struct {
-	client    *http.Client
-	transport *http.Transport
-	url       *url.URL
-	headers   map[string]string
-	gzip      bool
+	client  *http.Client
+	url     *url.URL
+	headers map[string]string
+	gzip    bool
 }
 
 func newProfileHTTP(endpoint string, t transport) (*profileHTTP, error) {
@@ -47,19 +46,8 @@ func newProfileHTTP(endpoint string, t transport) (*profileHTTP, error) {
 			target.User = u.User
 		}
 	}
-	own := &http.Transport{Proxy: http.ProxyFromEnvironment}
-	if base, ok := http.DefaultTransport.(*http.Transport); ok { // programs wrap it
-		own = base.Clone()
-	}
-	own.TLSClientConfig = t.tls
-	return &profileHTTP{
-		client: &http.Client{Transport: own, CheckRedirect: asItIs}, transport: own,
-		url: target, headers: t.headers, gzip: t.gzip,
-	}, nil
+	return &profileHTTP{client: newHTTPClient(t), url: target, headers: t.headers, gzip: t.gzip}, nil
 }
-
-// asItIs follows no redirect: the headers, which may have a key, are for the endpoint alone.
-func asItIs(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesServiceRequest) (*colprofilepb.ExportProfilesServiceResponse, error) {
 	body, err := proto.Marshal(in)
@@ -91,6 +79,9 @@ func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesS
 		request.Header.Set(key, value)
 	}
 	response, err := h.client.Do(request)
+	if errors.As(err, new(notOTLP)) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &retryable{err: err}
 	}
@@ -106,11 +97,6 @@ func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesS
 func (h *profileHTTP) outcome(r *http.Response, answer []byte) (*colprofilepb.ExportProfilesServiceResponse, error) {
 	if r.StatusCode/100 == 2 {
 		out := &colprofilepb.ExportProfilesServiceResponse{}
-		kind := r.Header.Get("Content-Type")
-		if len(answer) > 0 && !strings.HasPrefix(kind, protobufType) {
-			return nil, fmt.Errorf("answer: %d %s with Content-Type %.64q: must be empty or %s: is the URL that of an OTLP endpoint?",
-				r.StatusCode, http.StatusText(r.StatusCode), kind, protobufType)
-		}
 		if err := proto.Unmarshal(answer, out); err != nil {
 			return nil, fmt.Errorf("answer of %d bytes: must be an ExportProfilesServiceResponse: %w", len(answer), err)
 		}
@@ -137,6 +123,6 @@ func retryAfter(value string, now time.Time) time.Duration {
 }
 
 func (h *profileHTTP) close() error {
-	h.transport.CloseIdleConnections()
+	h.client.CloseIdleConnections()
 	return nil
 }

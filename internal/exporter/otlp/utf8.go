@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"unicode/utf8"
 
@@ -18,7 +19,16 @@ import (
 // The exporters of this file replace bytes that are not UTF-8 by U+FFFD: protobuf refuses a whole message for one of
 // them. Spans and records that are valid are scanned and not copied; of metrics only the points are.
 
-type utf8Spans struct{ sdktrace.SpanExporter }
+type utf8Spans struct {
+	sdktrace.SpanExporter
+
+	client *http.Client
+}
+
+func (e utf8Spans) Shutdown(ctx context.Context) error {
+	defer e.client.CloseIdleConnections()
+	return e.SpanExporter.Shutdown(ctx)
+}
 
 func (e utf8Spans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	out := make([]sdktrace.ReadOnlySpan, len(spans))
@@ -66,7 +76,16 @@ func (s utf8Span) Links() []sdktrace.Link {
 	return validEach(links, func(l *sdktrace.Link) { l.Attributes = validAttributes(l.Attributes) })
 }
 
-type utf8Metrics struct{ sdkmetric.Exporter }
+type utf8Metrics struct {
+	sdkmetric.Exporter
+
+	client *http.Client
+}
+
+func (e utf8Metrics) Shutdown(ctx context.Context) error {
+	defer e.client.CloseIdleConnections()
+	return e.Exporter.Shutdown(ctx)
+}
 
 func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	out := &metricdata.ResourceMetrics{Resource: ValidResource(rm.Resource), ScopeMetrics: slices.Clone(rm.ScopeMetrics)}

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"unicode/utf8"
 
@@ -12,7 +13,16 @@ import (
 )
 
 // utf8Logs repairs records as utf8Spans does spans. A record has no way to set its resource and scope.
-type utf8Logs struct{ sdklog.Exporter }
+type utf8Logs struct {
+	sdklog.Exporter
+
+	client *http.Client
+}
+
+func (e utf8Logs) Shutdown(ctx context.Context) error {
+	defer e.client.CloseIdleConnections()
+	return e.Exporter.Shutdown(ctx)
+}
 
 func (e utf8Logs) Export(ctx context.Context, records []sdklog.Record) error {
 	out, copied := records, false

@@ -23,7 +23,7 @@ func TestInvalidUTF8Logs(t *testing.T) {
 	r.SetBody(attribute.MapValue(attribute.String("k\xe9", "v\xe9")))
 	r.SetSeverityText("s\xe9")
 	kept := &keptLogs{}
-	if err := (utf8Logs{kept}).Export(t.Context(), []sdklog.Record{r}); err != nil {
+	if err := (utf8Logs{Exporter: kept}).Export(t.Context(), []sdklog.Record{r}); err != nil {
 		t.Fatal(err)
 	}
 	want := attribute.MapValue(attribute.String("k\uFFFD", "v\uFFFD"))

@@ -28,7 +28,7 @@ func TestInvalidUTF8(t *testing.T) {
 	res := resource.NewSchemaless(bad)
 	spans := tracetest.NewInMemoryExporter()
 	span := tracetest.SpanStub{Name: "k\xe9", Attributes: []attribute.KeyValue{bad}, Events: []sdktrace.Event{{Name: "k\xe9"}}, Resource: res}
-	if err := (utf8Spans{spans}).ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}); err != nil {
+	if err := (utf8Spans{SpanExporter: spans}).ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}); err != nil {
 		t.Fatal(err)
 	}
 	got := spans.GetSpans()[0]
@@ -41,7 +41,7 @@ func TestInvalidUTF8(t *testing.T) {
 	kept := &keptMetrics{}
 	data := metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(bad), Value: 7}}}
 	rm := &metricdata.ResourceMetrics{Resource: res, ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{{Name: "k\xe9", Data: data}}}}}
-	if err := (utf8Metrics{kept}).Export(t.Context(), rm); err != nil {
+	if err := (utf8Metrics{Exporter: kept}).Export(t.Context(), rm); err != nil {
 		t.Fatal(err)
 	}
 	m := kept.rm.ScopeMetrics[0].Metrics[0]

@@ -1,0 +1,167 @@
+package otlp
+
+import (
+	"context"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/testutil"
+)
+
+// exportOne exports one item of each signal as the environment says, and returns what became of it.
+func exportOne(t *testing.T, endpoint string, l *testutil.Log) map[string]delivery.Stats {
+	t.Helper()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+	p := newProfiles(t, endpoint, ProtocolHTTPProtobuf, l)
+	_ = p.Export(t.Context(), testProfile())
+	tp, b := newTraces(t, l)
+	span(tp, "a")
+	_ = tp.Shutdown(within(t, 10*time.Second))
+	mp, m := newMetrics(t, l)
+	add(t, mp)
+	_ = mp.Shutdown(within(t, 10*time.Second))
+	lp, r := newLogs(t, l)
+	emit(lp, "started")
+	_ = lp.Shutdown(within(t, 10*time.Second))
+	return map[string]delivery.Stats{"profiles": p.Stats(), "traces": b.Stats(), "metrics": m.Stats(), "logs": r.Stats()}
+}
+
+func answering(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// The headers may have a key, which is for the endpoint alone.
+func TestRedirectsAreFailures(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret")
+	for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			var reached atomic.Bool
+			other := answering(t, func(http.ResponseWriter, *http.Request) { reached.Store(true) })
+			var l testutil.Log
+			for signal, s := range exportOne(t, answering(t, http.RedirectHandler(other+"/login?secret", status).ServeHTTP), &l) {
+				if s.Exported > 0 || s.Failed == 0 || !strings.Contains(s.Outage, http.StatusText(status)+" to "+other+":") || strings.Contains(s.Outage, "secret") {
+					t.Errorf("%s: %+v, want a failed export, and where the redirect leads", signal, s)
+				}
+			}
+			if reached.Load() {
+				t.Error("a redirect was followed")
+			}
+			if !strings.Contains(l.String(), "not delivered") {
+				t.Errorf("said %q, want that nothing is delivered", l.String())
+			}
+		})
+	}
+}
+
+// A page in place of an answer is not a delivery.
+func TestAnswersOfOTLP(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status     int
+		kind, body string
+		ok         bool
+	}{
+		"page":               {200, "text/html; charset=utf-8", "<html>please log in</html>", false},
+		"text":               {200, "text/plain", "OK", false},
+		"JSON":               {200, "application/json", "{}", false},
+		"no type":            {202, "", "OK", false},
+		"binary":             {200, "application/octet-stream", "\x00", false},
+		"page of type OTLP":  {200, protobufType, "<html>please log in</html>", false},
+		"empty":              {200, "", "", true},
+		"empty page":         {200, "text/html", "", true},
+		"no content":         {204, "", "", true},
+		"protobuf":           {200, protobufType, "", true},
+		"partial success":    {200, protobufType, "\n\x02\x12\x00", true},
+		"type with charset":  {200, protobufType + "; charset=utf-8", "\n\x02\x12\x00", true},
+		"type in upper case": {200, strings.ToUpper(protobufType), "\n\x02\x12\x00", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l testutil.Log
+			endpoint := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = []string{tt.kind}
+				w.WriteHeader(tt.status)
+				_, _ = w.Write([]byte(tt.body))
+			})
+			for signal, s := range exportOne(t, endpoint, &l) {
+				if tt.ok != (s.Exported > 0) || tt.ok == (s.Failed > 0) || tt.ok != (s.Outage == "") {
+					t.Errorf("%s: %+v, want success %v", signal, s, tt.ok)
+				}
+			}
+		})
+	}
+}
+
+// An answer of the type of OTLP with a parameter has its partial success read.
+func TestAnswerWithParameters(t *testing.T) {
+	var l testutil.Log
+	endpoint := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", protobufType+"; charset=utf-8")
+		_, _ = w.Write([]byte("\n\x02\x08\x01")) // one item rejected
+	})
+	for signal, s := range exportOne(t, endpoint, &l) {
+		if s.Rejected != 1 {
+			t.Errorf("%s: %+v, want one item rejected", signal, s)
+		}
+	}
+}
+
+// The client has what the variables say of certificates and time.
+func TestClientFromEnv(t *testing.T) {
+	hang := make(chan struct{})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Slow") != "" {
+			<-hang
+		}
+	}))
+	defer server.Close()
+	defer close(hang)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", file)
+	var l testutil.Log
+	for signal, s := range exportOne(t, server.URL, &l) {
+		if s.Exported == 0 {
+			t.Errorf("%s: %+v, want success", signal, s)
+		}
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "50")
+	way, _ := transportFromEnv(traces, server.URL)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Slow", "1")
+	if response, err := newHTTPClient(way).Do(request); !os.IsTimeout(err) {
+		_ = response.Body.Close()
+		t.Errorf("Do = %v, want a timeout", err)
+	}
+}
+
+// A program may have changed the default transport, as otelhttp's users do, who must not trace exports.
+func TestClientIsItsOwn(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	http.DefaultTransport = refusing{}
+	var l testutil.Log
+	for signal, s := range exportOne(t, answering(t, func(http.ResponseWriter, *http.Request) {}), &l) {
+		if s.Exported == 0 {
+			t.Errorf("%s: %+v, want success", signal, s)
+		}
+	}
+}
+
+type refusing struct{}
+
+func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, context.Canceled }
