@@ -54,7 +54,7 @@ func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
 	}
 	// Java rejects a range of less than one doubling.
 	unit := unitOf(s)
-	h := hdr.New(unit, max(int64(s.Max()), 2*unit), digitsFor(s.RelativeError()))
+	h := hdr.New(unit, max(int64(s.Max()), 2*unit), digitsFor(s.Resolution()))
 	lowest, highest := s.Range()
 	for b := range s.Buckets() {
 		v := min(b.Mid(), s.Max())
@@ -76,7 +76,7 @@ func unitOf(s *otelhdr.Snapshot) int64 {
 	all, wide := uint64(1)<<40, false
 	for b := range s.Buckets() {
 		width := b.High - b.Low + 1
-		wide = wide || width > 1 && float64(width) > 2*s.RelativeError()*float64(b.Low)
+		wide = wide || width > 1 && float64(width) > 2*s.Resolution()*float64(b.Low)
 		all |= b.Low | (b.High + 1)
 	}
 	if !wide {
