@@ -19,21 +19,17 @@ func (b Bucket) Mid() uint64 {
 // clamp returns the value of the bucket that is nearest to v.
 func (b Bucket) clamp(v uint64) uint64 { return min(max(v, b.Low), b.High) }
 
-// Buckets returns the buckets that are not empty, in ascending order. Values below the range are one bucket, from the
-// minimum to the last value before the range; values above it are one, from the first value after the range to the
-// maximum.
+// relativeError returns the distance of the middle from the furthest value of the bucket, divided by the middle.
+func (b Bucket) relativeError() float64 {
+	return float64(b.Mid()-b.Low) / float64(max(b.Mid(), 1))
+}
+
+// Buckets returns the buckets that are not empty, in ascending order of what they are counted as. Values below the range
+// are one bucket, from the minimum to the last value before the range; values above it are one, from the first value after
+// the range to the maximum. Those that came from elsewhere, see [NewSnapshot], may overlap.
 func (s *Snapshot) Buckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
-		lowest, highest := s.layout.bounds()
-		if s.underflow != 0 && !yield(Bucket{Low: s.min, High: lowest - 1, Count: s.underflow}) {
-			return
-		}
-		if !s.stored(yield) {
-			return
-		}
-		if s.overflow != 0 {
-			yield(Bucket{Low: highest + 1, High: s.max, Count: s.overflow})
-		}
+		s.each(false, func(_ int, b Bucket) bool { return yield(b) })
 	}
 }
 
@@ -41,104 +37,133 @@ func (s *Snapshot) Buckets() iter.Seq[Bucket] {
 // range these are 28672.
 func (s *Snapshot) AllBuckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
-		lowest, highest := s.layout.bounds()
-		if s.underflow != 0 && !yield(Bucket{Low: s.min, High: lowest - 1, Count: s.underflow}) {
-			return
-		}
-		for i := range s.layout.size {
-			index := s.layout.first + i
-			b := Bucket{Low: s.layout.low(index), High: s.layout.high(index)}
-			if c := s.chunks[i>>chunkScale]; c != nil {
-				b = s.bucket(int(i>>chunkScale), int(i%chunkSize))
-			}
-			if !yield(b) {
-				return
-			}
-		}
-		if s.overflow != 0 {
-			yield(Bucket{Low: highest + 1, High: s.max, Count: s.overflow})
-		}
+		s.each(true, func(_ int, b Bucket) bool { return yield(b) })
 	}
 }
 
 // BucketPercentiles returns for each bucket of [Snapshot.Buckets] the percentile of its greatest value, whose Percent
 // is the part of all values that are in this bucket and those before, and whose Value stands for the bucket.
 func (s *Snapshot) BucketPercentiles() iter.Seq[Percentile] {
-	return func(yield func(Percentile) bool) {
-		var rank uint64
-		for b := range s.Buckets() {
-			if rank += b.Count; !yield(s.upTo(b, rank)) {
-				return
-			}
-		}
-	}
+	return func(yield func(Percentile) bool) { s.percentiles(false, yield) }
 }
 
 // AllBucketPercentiles returns what BucketPercentiles does for the buckets of [Snapshot.AllBuckets].
 func (s *Snapshot) AllBucketPercentiles() iter.Seq[Percentile] {
-	return func(yield func(Percentile) bool) {
-		var rank uint64
-		for b := range s.AllBuckets() {
-			if rank += b.Count; !yield(s.upTo(b, rank)) {
-				return
-			}
-		}
-	}
+	return func(yield func(Percentile) bool) { s.percentiles(true, yield) }
 }
 
-// upTo returns the percentile of the greatest value of b, before and in which there are rank values.
-func (s *Snapshot) upTo(b Bucket, rank uint64) Percentile {
-	p := Percentile{Rank: rank, Bucket: b, Slot: -1, Index: -1}
+func (s *Snapshot) percentiles(all bool, yield func(Percentile) bool) {
+	var rank uint64
+	o := s.overlaps()
+	s.each(all, func(slot int, b Bucket) bool {
+		rank += b.Count
+		return yield(s.upTo(b, slot, rank, o))
+	})
+}
+
+// upTo returns the percentile of the greatest value of b, in slot or out of range, before and in which there are rank
+// values.
+func (s *Snapshot) upTo(b Bucket, slot int, rank uint64, o *overlaps) Percentile {
+	p := Percentile{Rank: rank, Bucket: b, Slot: max(slot, -1), Index: -1}
 	if s.count != 0 {
 		p.Percent = 100 * (float64(rank) / float64(s.count))
 	}
-	switch lowest, highest := s.layout.bounds(); {
-	case b.High < lowest:
-		p.Value = s.min
-	case b.Low > highest:
-		p.Value = s.max
-	default:
-		p.Index = int(s.layout.index(b.Mid()))
-		p.Slot = p.Index - int(s.layout.first)
-		p.Value = b.Equivalent(s.equivalent)
-		if b.Count != 0 {
-			p.Value = min(max(p.Value, s.min), s.max)
-		}
+	if slot >= 0 {
+		p.Index = int(s.layout.first) + slot
 	}
-	p.Error = max(p.Value-b.Low, b.High-p.Value)
+	bounds := b
+	if b.Count != 0 {
+		bounds = o.bounds(rank, b)
+	}
+	switch {
+	case slot == slotBelow && o == nil:
+		p.Value = s.min
+	case slot == slotAbove && o == nil:
+		p.Value = s.max
+	case b.Count == 0:
+		p.Value = b.Equivalent(s.equivalent)
+	default:
+		p.Value = min(max(bounds.Equivalent(s.equivalent), s.min), s.max)
+	}
+	p.Error = max(distance(p.Value, bounds.Low), distance(p.Value, bounds.High))
 	return p
 }
 
-// stored yields the buckets in range that are not empty, in ascending order, until yield returns false, which it then
-// returns too.
-func (s *Snapshot) stored(yield func(Bucket) bool) bool {
-	for i, c := range s.chunks {
-		if c == nil {
+// What each yields instead of slots for the values out of range.
+const (
+	slotBelow = -1
+	slotAbove = -2
+)
+
+// each yields buckets in ascending order, and the slot of each, until yield returns false: all
+// those in range or the ones alone that are not empty.
+func (s *Snapshot) each(all bool, yield func(slot int, b Bucket) bool) {
+	if s.underflow != 0 && !yield(slotBelow, s.below()) {
+		return
+	}
+	for slot := uint64(0); slot < s.layout.size; slot++ {
+		c := s.chunks[slot>>chunkScale]
+		switch {
+		case all:
+		case c == nil:
+			slot |= chunkSize - 1
+			continue
+		case c[slot%chunkSize] == 0:
 			continue
 		}
-		for j, n := range c {
-			if n != 0 && !yield(s.bucket(i, j)) {
-				return false
-			}
+		if !yield(int(slot), s.bucket(slot)) {
+			return
 		}
 	}
-	return true
+	if s.overflow != 0 {
+		yield(slotAbove, s.above())
+	}
 }
 
-// bucket returns the bucket whose counter is number j of chunk i, which must be allocated.
-func (s *Snapshot) bucket(i, j int) Bucket {
-	slot := uint64(i)<<chunkScale + uint64(j)
-	if b, wide := s.wide[slot]; wide {
-		b.Count = s.chunks[i][j]
-		return b
+// bucket returns the bucket of a slot.
+func (s *Snapshot) bucket(slot uint64) Bucket {
+	n := s.counted(slot)
+	if b, wide := s.wide[slot]; wide && n != 0 {
+		return Bucket{Low: b.Low, High: b.High, Count: n}
 	}
 	index := s.layout.first + slot
-	return Bucket{Low: s.layout.low(index), High: s.layout.high(index), Count: s.chunks[i][j]}
+	return Bucket{Low: s.layout.low(index), High: s.layout.high(index), Count: n}
 }
 
-// values yields what [Snapshot.Percentile] returns for the values of each bucket, and the bucket's count, in ascending
-// order. In range that is the middle of the bucket, or the extreme that lies before it. Out of range the only values
-// that are known are the extremes.
+// counted returns the counter of a slot.
+func (s *Snapshot) counted(slot uint64) uint64 {
+	if c := s.chunks[slot>>chunkScale]; c != nil {
+		return c[slot%chunkSize]
+	}
+	return 0
+}
+
+// below returns the bucket of the values that are counted below the range.
+func (s *Snapshot) below() Bucket {
+	lowest, _ := s.layout.bounds()
+	return Bucket{Low: s.min, High: lowest - 1 + s.reachUp, Count: s.underflow}
+}
+
+// above returns the bucket of the values that are counted above the range.
+func (s *Snapshot) above() Bucket {
+	_, highest := s.layout.bounds()
+	return Bucket{Low: highest + 1 - s.reachDown, High: s.max, Count: s.overflow}
+}
+
+// middle returns what stands for the values of a slot: the middle of its bucket, as far as that is in the slot and
+// between the extremes.
+func (s *Snapshot) middle(slot uint64) uint64 {
+	index := s.layout.first + slot
+	mid := s.layout.mid(index)
+	if b, wide := s.wide[slot]; wide {
+		mid = Bucket{Low: s.layout.low(index), High: s.layout.high(index)}.clamp(b.Mid())
+	}
+	return min(max(mid, s.min), s.max)
+}
+
+// values yields what stands for the values of each bucket, and the bucket's count, in ascending order. In range that is
+// the middle of the bucket, or the extreme that lies before it. Out of range the only values that are known are the
+// extremes.
 func (s *Snapshot) values(yield func(v, n uint64) bool) {
 	if s.underflow != 0 && !yield(s.min, s.underflow) {
 		return
@@ -147,13 +172,8 @@ func (s *Snapshot) values(yield func(v, n uint64) bool) {
 		if c == nil {
 			continue
 		}
-		index := s.layout.first + uint64(i)<<chunkScale
 		for j, n := range c {
-			if n == 0 {
-				continue
-			}
-			mid := s.layout.mid(index + uint64(j))
-			if !yield(min(max(mid, s.min), s.max), n) {
+			if n != 0 && !yield(s.middle(uint64(i)<<chunkScale+uint64(j)), n) {
 				return
 			}
 		}

@@ -140,5 +140,5 @@ func (a *snapshotRuns) recordRun(r run) {
 	a.to.count = count
 	a.to.sum = a.to.sum.add(r.sum())
 	a.min = min(a.min, r.last)
-	a.to.tally(r.first, n)
+	a.to.place(Bucket{Low: r.last, High: r.first, Count: n}, r.first)
 }

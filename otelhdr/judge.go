@@ -149,13 +149,10 @@ func (j Judge) ofValues(s *Snapshot) side {
 
 // boundsOf returns what the value of a rank, in [1, count], lies between.
 func (s *Snapshot) boundsOf(rank uint64) Bucket {
-	var seen uint64
-	for b := range s.Buckets() {
-		if seen += b.Count; seen >= rank {
-			return Bucket{Low: max(b.Low, s.min), High: min(b.High, s.max)}
-		}
-	}
-	return Bucket{Low: s.min, High: s.max}
+	w := s.walk()
+	w.seek(rank)
+	b := w.bucket(rank)
+	return Bucket{Low: max(b.Low, s.min), High: min(b.High, s.max)}
 }
 
 func (j Judge) ofRuns(runs []*Snapshot) side {

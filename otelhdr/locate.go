@@ -8,7 +8,7 @@ type Percentile struct {
 	Rank    uint64  // place, from 1, of its value in ascending order; 0 if there are no values
 	Value   uint64  // what Snapshot.Percentile returns
 	Error   uint64  // how far Value may be from the value of that rank
-	Bucket  Bucket  // where the rank falls
+	Bucket  Bucket  // where the rank falls; what its value lies between where buckets overlap
 	Slot    int     // place of the bucket among those stored; -1 for the values out of range
 	Index   int     // place of the bucket in the layout, from that of the value 0; -1 for the values out of range
 }
@@ -50,9 +50,13 @@ type walk struct {
 	slot   int    // counter in the chunk
 	before uint64 // values before the counter
 	end    uint64 // values up to the end of the chunk
+
+	overlaps *overlaps
 }
 
-func (s *Snapshot) walk() walk { return walk{s: s, chunk: -1, end: s.underflow} }
+func (s *Snapshot) walk() walk {
+	return walk{s: s, chunk: -1, end: s.underflow, overlaps: s.overlaps()}
+}
 
 // seek goes to the counter that rank falls in. The rank is in [1, count] and no less than the one before.
 func (w *walk) seek(rank uint64) {
@@ -99,40 +103,43 @@ func (w *walk) enter(n uint64) {
 	w.end += n
 }
 
-// bucket returns the bucket of the counter. Out of range it reaches as far as the values do.
-func (w *walk) bucket() Bucket {
+// bucket returns what the value of rank, which falls in the counter, lies between: the bucket of the counter, unless
+// others reach into it. Out of range it reaches as far as the values do.
+func (w *walk) bucket(rank uint64) Bucket {
+	var b Bucket
 	switch {
 	case w.chunk < 0:
-		lowest, _ := w.s.layout.bounds()
-		return Bucket{Low: w.s.min, High: lowest - 1, Count: w.s.underflow}
+		b = w.s.below()
 	case w.chunk == len(w.s.chunks):
-		_, highest := w.s.layout.bounds()
-		return Bucket{Low: highest + 1, High: w.s.max, Count: w.s.overflow}
+		b = w.s.above()
 	default:
-		return w.s.bucket(w.chunk, w.slot)
+		b = w.s.bucket(w.place())
 	}
+	return w.overlaps.bounds(rank, b)
 }
 
+// place returns the slot of the counter, which is in range.
+func (w *walk) place() uint64 { return uint64(w.chunk)<<chunkScale + uint64(w.slot) }
+
 // value returns percentile p, whose rank falls in the counter.
-func (w *walk) value(p float64) uint64 {
+func (w *walk) value(p float64, rank uint64) uint64 {
 	s := w.s
 	switch {
-	case p >= 100 || w.chunk == len(s.chunks):
+	case p >= 100 || w.chunk == len(s.chunks) && w.overlaps == nil:
 		return s.max
-	case !(p > 0) || w.chunk < 0:
+	case !(p > 0) || w.chunk < 0 && w.overlaps == nil:
 		return s.min
 	default:
-		v := s.bucket(w.chunk, w.slot).Equivalent(s.equivalent)
-		return min(max(v, s.min), s.max)
+		return min(max(w.bucket(rank).Equivalent(s.equivalent), s.min), s.max)
 	}
 }
 
 // percentile returns percentile p, whose rank falls in the counter.
 func (w *walk) percentile(p float64, rank uint64) Percentile {
-	b := w.bucket()
-	r := Percentile{Percent: p, Rank: rank, Value: w.value(p), Bucket: b, Slot: -1, Index: -1}
+	b := w.bucket(rank)
+	r := Percentile{Percent: p, Rank: rank, Value: w.value(p, rank), Bucket: b, Slot: -1, Index: -1}
 	if w.counts != nil {
-		r.Slot = w.chunk<<chunkScale + w.slot
+		r.Slot = int(w.place())
 		r.Index = int(w.s.layout.first) + r.Slot
 	}
 	if extreme := rank == 1 && r.Value == w.s.min || rank == w.s.count && r.Value == w.s.max; !extreme || w.s.approximate {

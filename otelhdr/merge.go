@@ -57,17 +57,17 @@ func (s *Snapshot) MergeMidpoints(from *Snapshot) error {
 	if err := s.mergeMoments(from); err != nil {
 		return err
 	}
-	lowest, highest := from.layout.bounds()
-	if n := from.underflow; n != 0 {
-		s.place(Bucket{Low: from.min, High: lowest - 1, Count: n}, from.min)
-	}
-	from.stored(func(b Bucket) bool {
-		s.place(b, min(max(b.Mid(), from.min), from.max))
+	from.each(false, func(slot int, b Bucket) bool {
+		v := min(max(b.Mid(), from.min), from.max)
+		switch slot {
+		case slotBelow:
+			v = from.min
+		case slotAbove:
+			v = from.max
+		}
+		s.place(b, v)
 		return true
 	})
-	if n := from.overflow; n != 0 {
-		s.place(Bucket{Low: highest + 1, High: from.max, Count: n}, from.max)
-	}
 	return nil
 }
 
@@ -127,26 +127,17 @@ func (s *Snapshot) Subtract(from *Snapshot) error {
 
 // short returns a bucket of from that s has fewer values in, and how many s has. If there is none, both are empty.
 func (s *Snapshot) short(from *Snapshot) (b Bucket, n uint64) {
-	lowest, highest := s.layout.bounds()
 	switch {
 	case s.underflow < from.underflow:
-		return Bucket{Low: from.min, High: lowest - 1, Count: from.underflow}, s.underflow
+		return from.below(), s.underflow
 	case s.overflow < from.overflow:
-		return Bucket{Low: highest + 1, High: from.max, Count: from.overflow}, s.overflow
+		return from.above(), s.overflow
 	}
-	for i, c := range from.chunks {
-		if c == nil {
-			continue
+	from.each(false, func(slot int, of Bucket) bool {
+		if slot >= 0 && of.Count > s.counted(uint64(slot)) {
+			b, n = of, s.counted(uint64(slot))
 		}
-		own := s.chunks[i]
-		if own == nil {
-			own = new(chunk)
-		}
-		for j, k := range c {
-			if k > own[j] {
-				return from.bucket(i, j), own[j]
-			}
-		}
-	}
-	return Bucket{}, 0
+		return b.Count == 0
+	})
+	return b, n
 }

@@ -53,22 +53,29 @@ func (s *Snapshot) squares(i int, mean float64) (sum float64, n uint64) {
 	return sum, n
 }
 
-// outer returns how much squares is off, summed over all chunks, for not knowing of the extremes and of the values out
-// of range: those count as the extreme, as do the values of a bucket whose middle lies beyond it.
+// outer returns how much squares is off, summed over all chunks, for not knowing of the extremes, of the values out of
+// range and of bounds that came from elsewhere: values out of range count as the extreme, as do those of a bucket whose
+// middle lies beyond it.
 func (s *Snapshot) outer(mean float64) float64 {
 	square := func(v, n uint64) float64 {
 		d := float64(v) - mean
 		return d * d * float64(n)
 	}
 	sum := square(s.min, s.underflow) + square(s.max, s.overflow)
+	adjust := func(slot uint64) {
+		n := s.counted(slot)
+		sum += square(s.middle(slot), n) - square(s.layout.mid(s.layout.first+slot), n)
+	}
 	low, high := s.slotOf(s.min), s.slotOf(s.max)
-	for i, slot := range [...]int{low, high} {
-		if slot < 0 || i == 1 && high == low {
-			continue
-		}
-		b := s.bucket(slot>>chunkScale, slot%chunkSize)
-		if v := min(max(b.Mid(), s.min), s.max); v != b.Mid() {
-			sum += square(v, b.Count) - square(b.Mid(), b.Count)
+	if low >= 0 {
+		adjust(uint64(low))
+	}
+	if high >= 0 && high != low {
+		adjust(uint64(high))
+	}
+	for _, slot := range s.wideSlots() {
+		if slot != uint64(low) && slot != uint64(high) {
+			adjust(slot)
 		}
 	}
 	return sum

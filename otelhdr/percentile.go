@@ -36,7 +36,7 @@ func (s *Snapshot) Percentiles(ranks []float64, dst []uint64) []uint64 {
 			w = s.walk()
 		}
 		w.seek(rank)
-		dst[i] = w.value(p)
+		dst[i] = w.value(p, rank)
 	}
 	return dst
 }

@@ -51,7 +51,7 @@ func (s *Snapshot) setDifference(a, b *Snapshot) {
 			}
 		}
 	}
-	s.era, s.wide = from.era, maps.Clone(from.wide)
+	s.era, s.wide, s.reachUp, s.reachDown = from.era, maps.Clone(from.wide), from.reachUp, from.reachDown
 	s.underflow = from.underflow - base.underflow
 	s.overflow = from.overflow - base.overflow
 	s.sum = from.sum.sub(base.sum)

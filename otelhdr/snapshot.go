@@ -26,8 +26,10 @@ type Snapshot struct {
 	approximate bool
 	equivalent  Equivalent
 
-	// wide has the bounds of the slots, by number, whose values may lie outside the bucket of the layout.
-	wide map[uint64]Bucket
+	// wide has the bounds of the slots, by number, whose values may lie outside the bucket of the layout. How far into
+	// the range the values that are counted below and above it may lie is in reachUp and reachDown.
+	wide               map[uint64]Bucket
+	reachUp, reachDown uint64
 
 	totals []uint64 // of each chunk; of another length than chunks where they are not known
 	spare  []*chunk // with all counters 0, for values that the next to be copied may have
@@ -50,13 +52,16 @@ func (s *Snapshot) Sum() float64 { return s.sum.float64() }
 func (s *Snapshot) Sum128() (hi, lo uint64) { return s.sum.hi, s.sum.lo }
 
 // Min returns the smallest value, in or out of range, or 0 if there is none. It is exact; see [Snapshot.Since] and
-// [Concurrent.Reset] for where it may be off by up to a bucket, twice the relative error.
+// [Concurrent.Reset] for where it may be off by up to a bucket, twice the relative error. Of buckets that came from
+// elsewhere, see [NewSnapshot], it is the least value that they allow, as HdrHistogram has it.
 func (s *Snapshot) Min() uint64 { return s.min }
 
-// Max returns the greatest value, in or out of range, or 0 if there is none. It is as exact as [Snapshot.Min].
+// Max returns the greatest value, in or out of range, or 0 if there is none. It is as exact as [Snapshot.Min], and the
+// greatest value that buckets from elsewhere allow.
 func (s *Snapshot) Max() uint64 { return s.max }
 
-// Mean returns the exact sum divided by the count, or 0 if there are no values.
+// Mean returns the exact sum divided by the count, or 0 if there are no values. Values of buckets that came from
+// elsewhere count as the middle of theirs, as HdrHistogram has it, so the true mean may be off by as much as those are wide.
 func (s *Snapshot) Mean() float64 {
 	if s.count == 0 {
 		return 0
@@ -65,7 +70,9 @@ func (s *Snapshot) Mean() float64 {
 }
 
 // StdDev returns the standard deviation of the values taken as the whole population, or 0 if there are none. Every
-// value counts as the middle of its bucket, or as the extreme that lies before it. Costs a pass over the counters.
+// value counts as the middle of its bucket, or as the extreme that lies before it, also where a bucket from elsewhere is
+// wider than the layout: how the values scatter within it is not known, and not in the result. HdrHistogram has the same
+// rule. Costs a pass over the counters.
 func (s *Snapshot) StdDev() float64 {
 	if s.count == 0 {
 		return 0
@@ -81,9 +88,23 @@ func (s *Snapshot) StdDev() float64 {
 	return s.deviation(squares)
 }
 
-// RelativeError returns the bound of the histogram's layout, as a fraction, or 0 for the zero Snapshot. It holds for
-// every percentile of values in range.
+// RelativeError returns how far the middle of a bucket may be from a value that is in it, as a fraction of the middle, or
+// 0 for the zero Snapshot. It holds for every percentile of values in range. It is [Snapshot.Resolution] or, where values
+// are in buckets from elsewhere that are wider, see [NewSnapshot], that of the relatively widest: 1/3 for one from 512 to
+// 1023, and 1 for one from 0.
 func (s *Snapshot) RelativeError() float64 {
+	e := s.Resolution()
+	for slot := range s.wide {
+		if b := s.bucket(slot); b.Count != 0 {
+			e = max(e, b.relativeError())
+		}
+	}
+	return e
+}
+
+// Resolution returns the bound of the relative error that the layout keeps for what is recorded, as a fraction, or 0 for
+// the zero Snapshot.
+func (s *Snapshot) Resolution() float64 {
 	if s.layout.size == 0 {
 		return 0
 	}
@@ -181,12 +202,13 @@ func (s *Snapshot) settle() {
 		s.min, s.max = 0, 0
 		return
 	}
+	o := s.overlaps()
 	lowest, highest := s.layout.bounds()
 	switch {
 	case s.underflow != 0:
 		s.min = Bucket{High: lowest - 1}.clamp(s.min)
 	case first >= 0:
-		s.min = s.bucket(first, s.chunks[first].first()).clamp(s.min)
+		s.min = o.bounds(1, s.bucket(uint64(first<<chunkScale+s.chunks[first].first()))).clamp(s.min)
 	default:
 		s.min = Bucket{Low: highest + 1, High: math.MaxUint64}.clamp(s.min)
 	}
@@ -194,7 +216,7 @@ func (s *Snapshot) settle() {
 	case s.overflow != 0:
 		s.max = Bucket{Low: highest + 1, High: math.MaxUint64}.clamp(s.max)
 	case last >= 0:
-		s.max = s.bucket(last, s.chunks[last].last()).clamp(s.max)
+		s.max = o.bounds(s.count, s.bucket(uint64(last<<chunkScale+s.chunks[last].last()))).clamp(s.max)
 	default:
 		s.max = Bucket{High: lowest - 1}.clamp(s.max)
 	}

@@ -99,7 +99,7 @@ func merge(files []histogramFile) (*otelhdr.Snapshot, error) {
 	finest := new(otelhdr.Snapshot)
 	for _, f := range files {
 		for _, i := range f.intervals {
-			if e := i.Snapshot.RelativeError(); finest.RelativeError() == 0 || e < finest.RelativeError() {
+			if e := i.Snapshot.Resolution(); finest.Resolution() == 0 || e < finest.Resolution() {
 				finest = i.Snapshot
 			}
 		}

@@ -160,7 +160,7 @@ func fromBuckets(buckets []otelhdr.Bucket) (*otelhdr.Snapshot, error) {
 	return otelhdr.NewSnapshot(slices.Values(buckets), otelhdr.WithRelativeError(e), otelhdr.WithEquivalent(otelhdr.EquivalentHigh))
 }
 
-// histogramJSON is a histogram as JSON. Only the relative error and the buckets are read.
+// histogramJSON is a histogram as JSON. Only the resolution and the buckets are read.
 type histogramJSON struct {
 	Count         uint64           `json:"count"`
 	Min           uint64           `json:"min"`
@@ -168,6 +168,7 @@ type histogramJSON struct {
 	Mean          float64          `json:"mean"`
 	StdDev        float64          `json:"std_dev"`
 	RelativeError float64          `json:"relative_error"`
+	Resolution    float64          `json:"resolution"` // as the relative error if that is not there
 	Percentiles   []percentileJSON `json:"percentiles"`
 	Buckets       []bucketJSON     `json:"buckets"`
 }
@@ -186,7 +187,7 @@ type bucketJSON struct {
 func writeJSON(w io.Writer, s *otelhdr.Snapshot) error {
 	h := histogramJSON{
 		Count: s.Count(), Min: s.Min(), Max: s.Max(), Mean: s.Mean(), StdDev: s.StdDev(), RelativeError: s.RelativeError(),
-		Buckets: []bucketJSON{},
+		Resolution: s.Resolution(), Buckets: []bucketJSON{},
 	}
 	for _, p := range s.Summary(nil).Percentiles {
 		h.Percentiles = append(h.Percentiles, percentileJSON{Percent: p.Percent, Value: p.Value})
@@ -208,8 +209,11 @@ func readJSON(r io.Reader) (*otelhdr.Snapshot, error) {
 	for i, b := range h.Buckets {
 		buckets[i] = otelhdr.Bucket(b)
 	}
-	if h.RelativeError == 0 {
+	if h.Resolution == 0 {
+		h.Resolution = h.RelativeError
+	}
+	if h.Resolution == 0 {
 		return fromBuckets(buckets)
 	}
-	return otelhdr.NewSnapshot(slices.Values(buckets), otelhdr.WithRelativeError(h.RelativeError), otelhdr.WithEquivalent(otelhdr.EquivalentHigh))
+	return otelhdr.NewSnapshot(slices.Values(buckets), otelhdr.WithRelativeError(h.Resolution), otelhdr.WithEquivalent(otelhdr.EquivalentHigh))
 }

@@ -89,6 +89,9 @@ func options(digits int) []otelhdr.Option {
 // A geometry is how HdrHistogram lays out its counters: like ours in units of 2^unit.
 type geometry struct{ scale, unit uint }
 
+// maxUnit is the greatest unit that is written.
+const maxUnit = 40
+
 // buckets returns the number of counters that cover all of int64.
 func (g geometry) buckets() uint64 { return uint64(64-g.scale-g.unit) << g.scale }
 
@@ -96,6 +99,13 @@ func (g geometry) bucket(i, n uint64) otelhdr.Bucket {
 	step := uint(max(i>>g.scale, 1) - 1)
 	low := (i - uint64(step)<<g.scale) << (step + g.unit)
 	return otelhdr.Bucket{Low: low, High: low + (uint64(1)<<(step+g.unit) - 1), Count: n}
+}
+
+// holding returns the bucket that v is counted in, without a count.
+func (g geometry) holding(v uint64) otelhdr.Bucket {
+	step := uint(bits.Len64(v>>g.unit|1<<g.scale)) - g.scale - 1 + g.unit
+	low := v >> step << step
+	return otelhdr.Bucket{Low: low, High: low + (1<<step - 1)}
 }
 
 // decodeWords decodes versions 0 and 1, which hold plain words. The codec has no part in it, as it reads version 2 only.

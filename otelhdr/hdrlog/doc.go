@@ -11,8 +11,10 @@
 //
 // Encoding writes buckets of 1 to 5 significant digits, and is lossless for snapshots that have them, see
 // [otelhdr.WithSignificantDigits]. Others are counted where the middles of their buckets fall, at the number of digits
-// that is as fine or finer; the two finest errors, below that of 5 digits, become that of 5 digits. Values out of range
-// are counted as the minimum or the maximum. HdrHistogram has no values of 2^63 and above: these are an error.
+// that is as fine or finer; the two finest errors, below that of 5 digits, become that of 5 digits. Buckets wider than their
+// layout are never made narrower: the lowest discernible value becomes the least for which one of HdrHistogram's buckets holds
+// each, and where that would be more than twice as wide there is an error. Values out of range are counted as the minimum or
+// the maximum. HdrHistogram has no values of 2^63 and above: these are an error.
 //
 // Encoding writes version 2 and decoding reads versions 0, 1 and 2.
 package hdrlog

@@ -3,6 +3,7 @@ package hdrlog
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -46,6 +47,16 @@ func Encode(s *otelhdr.Snapshot) (string, error) {
 
 // toHdr returns s as the codec has it.
 func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
+	digits := digitsFor(s.Resolution())
+	unit, err := unitOf(s, digits)
+	if err != nil {
+		return nil, err
+	}
+	return recorded(s, s.Buckets(), unit, digits, otelhdr.Bucket.Mid)
+}
+
+// recorded returns the buckets of s as the codec has them, each in range counted as the value of it that of returns.
+func recorded(s *otelhdr.Snapshot, buckets iter.Seq[otelhdr.Bucket], unit int64, digits int, of func(otelhdr.Bucket) uint64) (*hdr.Histogram, error) {
 	if s.Max() > math.MaxInt64 {
 		return nil, fmt.Errorf("%w: %d: must be below 2^63", ErrValue, s.Max())
 	}
@@ -53,11 +64,10 @@ func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
 		return nil, fmt.Errorf("%w: count %d: must be below 2^63", ErrValue, s.Count())
 	}
 	// Java rejects a range of less than one doubling.
-	unit := unitOf(s)
-	h := hdr.New(unit, max(int64(s.Max()), 2*unit), digitsFor(s.RelativeError()))
+	h := hdr.New(unit, max(int64(s.Max()), 2*unit), digits)
 	lowest, highest := s.Range()
-	for b := range s.Buckets() {
-		v := min(b.Mid(), s.Max())
+	for b := range buckets {
+		v := min(of(b), s.Max())
 		switch {
 		case b.High < lowest:
 			v = s.Min()
@@ -71,16 +81,26 @@ func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
 	return h, nil
 }
 
-// unitOf returns the lowest discernible value that keeps the bounds of buckets wider than the layout of s, or 1 if it has none.
-func unitOf(s *otelhdr.Snapshot) int64 {
-	all, wide := uint64(1)<<40, false
+// unitOf returns the lowest discernible value with which a bucket of HdrHistogram of so many digits holds each bucket of s
+// that is wider than its layout. Where one takes a bucket more than twice as wide, as it lies across the bounds of those of
+// HdrHistogram, it has no place there.
+func unitOf(s *otelhdr.Snapshot, digits int) (int64, error) {
+	g := geometry{scale: digitScales[digits]}
+	lowest, highest := s.Range()
 	for b := range s.Buckets() {
 		width := b.High - b.Low + 1
-		wide = wide || width > 1 && float64(width) > 2*s.RelativeError()*float64(b.Low)
-		all |= b.Low | (b.High + 1)
+		out := b.High < lowest || b.Low > highest // counted as an extreme
+		if out || width == 1 || width != 0 && float64(width) <= 2*s.Resolution()*float64(b.Low) {
+			continue
+		}
+		of := g.holding(b.Low)
+		for ; b.High > of.High && g.unit < maxUnit; of = g.holding(b.Low) {
+			g.unit++
+		}
+		if b.High > of.High || width != 0 && (of.High-of.Low)/2 >= width {
+			return 0, fmt.Errorf("%w: bucket from %d to %d: must be within one of HdrHistogram's that is at most twice as wide",
+				ErrValue, b.Low, b.High)
+		}
 	}
-	if !wide {
-		return 1
-	}
-	return int64(all & -all)
+	return 1 << g.unit, nil
 }

@@ -355,8 +355,8 @@ func TestPercentilesRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Count() != s.Count() || back.RelativeError() != s.RelativeError() {
-		t.Errorf("%d values at %g, want %d at %g", back.Count(), back.RelativeError(), s.Count(), s.RelativeError())
+	if back.Count() != s.Count() || back.Resolution() != s.Resolution() {
+		t.Errorf("%d values at %g, want %d at %g", back.Count(), back.Resolution(), s.Count(), s.Resolution())
 	}
 	for _, p := range []float64{50, 75, 87.5, 100} { // which have a line
 		if got, want := float64(back.Percentile(p)), float64(s.Percentile(p)); math.Abs(got-want) > 3*s.RelativeError()*want {

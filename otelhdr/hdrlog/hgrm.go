@@ -2,6 +2,7 @@ package hdrlog
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -13,33 +14,65 @@ import (
 )
 
 // WritePercentiles writes s as a percentile distribution, .hgrm, which HdrHistogram's plotters draw. Its lines are as
-// many for every halving of the distance to 100 % as ticks says; 5 is usual. Values are divided by scale: 1e6 makes
-// milliseconds of nanoseconds. The error wraps [ErrFormat] if ticks or scale is not positive.
+// many for every halving of the distance to 100 % as ticks says; 5 is usual. Values are the greatest of their buckets, divided
+// by scale: 1e6 makes milliseconds of nanoseconds. Buckets that overlap are taken for one, as a line stands for values that
+// are greater than those of the line before. A line of ours at the end has the minimum. The error wraps [ErrFormat] if
+// ticks or scale is not positive.
 func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64) error {
 	if ticks < 1 || ticks > math.MaxInt32 || !(scale > 0) {
 		return fmt.Errorf("%w: %d ticks, scale %g: must be positive", ErrFormat, ticks, scale)
 	}
-	h, err := toHdr(s)
+	digits := digitsFor(s.Resolution())
+	h, err := recorded(s, slices.Values(apart(s)), 1, digits, func(b otelhdr.Bucket) uint64 { return b.High })
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	if _, err := h.PercentilesPrint(out, int32(ticks), scale); err != nil {
-		return fmt.Errorf("hdrlog: percentiles: %w", err)
+	fmt.Fprint(out, " Value\tPercentile\tTotalCount\t1/(1-Percentile)\n\n")
+	for _, line := range h.CumulativeDistributionWithTicks(int32(ticks)) {
+		inverse := "         inf"
+		if fraction := line.Quantile / 100; fraction < 1 {
+			inverse = fmt.Sprintf("%12.2f", 1/(1-fraction))
+		}
+		fmt.Fprintf(out, "%12.3f %12f %12d %s\n", float64(line.ValueAt)/scale, line.Quantile/100, line.Count, inverse)
 	}
+	fmt.Fprintf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", s.Mean()/scale, s.StdDev()/scale)
+	fmt.Fprintf(out, "#[Max     = %12.3f, Total count    = %12d]\n", float64(h.Max())/scale, s.Count())
+	buckets, sub := 1, uint64(2)<<digitScales[digits]
+	for v := max(s.Max(), 2); v >= sub<<(buckets-1); {
+		buckets++
+	}
+	fmt.Fprintf(out, "#[Buckets = %12d, SubBuckets     = %12d]\n", buckets, sub)
+	fmt.Fprintf(out, "#[Min     = %12.3f]\n", math.Floor(1e3*float64(s.Min())/scale)/1e3)
 	return out.Flush()
+}
+
+// apart returns the buckets of s in ascending order, of those that overlap one that holds them all.
+func apart(s *otelhdr.Snapshot) []otelhdr.Bucket {
+	buckets := slices.SortedFunc(s.Buckets(), func(a, b otelhdr.Bucket) int { return cmp.Compare(a.Low, b.Low) })
+	out := buckets[:0]
+	for _, b := range buckets {
+		if last := len(out) - 1; last >= 0 && b.Low <= out[last].High {
+			out[last].High, out[last].Count = max(out[last].High, b.High), out[last].Count+b.Count
+		} else {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // ReadPercentiles reads a percentile distribution and multiplies its values by scale. It holds a count for each of its
 // lines only, so the snapshot has all values between two lines in one bucket: percentiles there are too high by as
-// much as the lines are apart, which their error says. Where the first line is above 0 %, its values may be anything from 0
-// on. The error is a [LineError] that wraps [ErrFormat].
+// much as the lines are apart, which their error says. Those of the first line may be anything from the minimum on, which
+// the files of others lack: from 0 on then, or where it is at 0 % from as far below as the values of all lines allow a lowest
+// discernible value. Values are taken for exact at the decimals they have. The error is a [LineError] that wraps [ErrFormat].
 func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("%w: scale %g: must be positive", ErrFormat, scale)
 	}
 	var buckets []otelhdr.Bucket
-	var below, previous uint64
+	var below, previous, least uint64
+	ends, known, aligned := uint64(1)<<maxUnit, false, false // of all lines; whether the minimum is there, and whether the first line is at 0 %
 	relativeError := 0.001
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -51,6 +84,9 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			if sub, ok := subBuckets(text); ok {
 				relativeError = sub
 			}
+			if v, ok := minimum(text, scale); ok {
+				least, known = v, true
+			}
 			continue
 		}
 		value, fraction, total, err := percentileLine(text, scale)
@@ -61,19 +97,23 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			return nil, &LineError{Line: n, Err: err}
 		}
 		if total > below {
-			low := value // at 0 %
-			switch {
-			case below > 0:
+			low := uint64(0)
+			if below > 0 {
 				low = min(previous+1, value)
-			case fraction > 0: // values before the first line may be anything up to it
-				low = 0
 			}
+			aligned = aligned || len(buckets) == 0 && fraction == 0
 			buckets = append(buckets, otelhdr.Bucket{Low: low, High: value, Count: total - below})
-			below, previous = total, value
+			below, previous, ends = total, value, ends|(value+1)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
+	}
+	if aligned && !known {
+		least = buckets[0].High + 1 - ends&-ends
+	}
+	if len(buckets) != 0 {
+		buckets[0].Low = min(least, buckets[0].High)
 	}
 	return otelhdr.NewSnapshot(slices.Values(buckets), otelhdr.WithRelativeError(relativeError), otelhdr.WithEquivalent(otelhdr.EquivalentHigh))
 }
@@ -98,6 +138,14 @@ func percentileLine(text string, scale float64) (value uint64, fraction float64,
 		return 0, 0, 0, fmt.Errorf("%w: total count: %w", ErrFormat, err)
 	}
 	return uint64(v), fraction, total, nil
+}
+
+// minimum returns the value of a line of ours: #[Min = 512.000].
+func minimum(text string, scale float64) (uint64, bool) {
+	number, ok := strings.CutPrefix(text, "#[Min")
+	v, err := strconv.ParseFloat(strings.Trim(number, " =]"), 64)
+	v = math.Floor(v * scale)
+	return uint64(max(v, 0)), ok && err == nil && v < 1<<63
 }
 
 // subBuckets returns the relative error that the last line of a distribution tells:

@@ -61,7 +61,7 @@ func (r *Reader) Data() *Data {
 		if known := all[key]; ok && stats.Count >= known.Count {
 			stats.Kind = known.Kind
 			all[key] = stats
-			d.RelativeError = max(d.RelativeError, stats.Durations.RelativeError()+liveError+pointError(r.metrics.coarsest))
+			d.RelativeError = max(d.RelativeError, stats.Durations.Resolution()+liveError+pointError(r.metrics.coarsest))
 		}
 	}
 	for key, stats := range r.logs.stats() {

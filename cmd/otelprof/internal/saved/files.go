@@ -58,8 +58,8 @@ func (i *intervals) add(name string, s *otelhdr.Snapshot) error {
 		i.byName[name] = known
 	}
 	err := s.RelativeError()
-	if known.RelativeError() != 0 && known.RelativeError() != err {
-		err += known.RelativeError() // each bucket goes where its middle falls
+	if known.Resolution() != 0 && known.Resolution() != s.Resolution() {
+		err += known.Resolution() // each bucket goes where its middle falls
 	}
 	i.err = max(i.err, err)
 	return known.MergeMidpoints(s)
