@@ -190,9 +190,11 @@ func limits(s sizes) []fault {
 			return b.harmAll(ctx, "memory", 256)
 		}},
 		small(128, false), small(235, true),
-		{name: "memory_busy", what: "31 spans a request from 40 clients, 15 MiB of live heap, while the causal profile is read", lasts: time.Minute, watched: true,
+		{
+			name: "memory_busy", what: "31 spans a request from 40 clients, 15 MiB of live heap, while the causal profile is read", lasts: time.Minute, watched: true,
 			peak: true, records: true, clients: 40, service: []string{"-service.spans", "31", "-service.held", "15"},
-			prepare: func(b *bench) error { b.set("GOMEMLIMIT", "off"); return nil }},
+			prepare: func(b *bench) error { b.set("GOMEMLIMIT", "off"); return nil },
+		},
 		{name: "gomaxprocs", what: "GOMAXPROCS changes twice a second", begin: harms("processors", 0)},
 		{name: "goroutines", what: fmt.Sprintf("%d goroutines, each in a span", s.goroutines), begin: harms("goroutines", s.goroutines)},
 		{name: "trace_taken", what: "runtime/trace is taken", begin: harms("trace", 0)},

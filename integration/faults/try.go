@@ -22,7 +22,7 @@ const (
 	heapMost       = 16 << 20
 	goroutinesMost = 4
 	peakMost       = 64 // MiB
-	attempts       = 3 // at the ratio alone, which other processes disturb
+	attempts       = 3  // at the ratio alone, which other processes disturb
 )
 
 // A result is a line.
