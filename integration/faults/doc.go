@@ -2,7 +2,7 @@
 // OpenTelemetry SDK alone, under the same load, through faults of the network, the disk, the process's limits and the
 // sources of plans. It prints one line for each fault:
 //
-//	fault NAME requests=… failed=… p99_ratio=… lost=… said=… rss_mb=… goroutines=…
+//	fault NAME requests=… failed=… p99_ratio=… lost=… said=… rss_mb=… peak_mb=… bare_peak_mb=… recordings=… goroutines=… dropped=…
 //
 // requests and failed count the requests to the service with otelprof from the fault's beginning on; one that is not answered in 5 s has
 // failed. p99_ratio is that service's 99th percentile of latency over that of the service without otelprof, requests to which alternate
@@ -15,7 +15,8 @@
 //
 // lost counts sampled spans that are neither exported nor counted as dropped. said counts warnings and errors in
 // the service's log, of otelprof and of OpenTelemetry's error handler, from before the fault to the end of the process;
-// what it says of the machine when it starts is not among them. rss_mb is the resident memory after the fault in MiB,
+// what it says of the machine when it starts is not among them. rss_mb is the resident memory after the fault in MiB, peak_mb and
+// bare_peak_mb its peaks with and without otelprof, recordings how many have been analysed until then,
 // and goroutines the number of goroutines after the fault less that before it.
 //
 // Flag -traces keeps execution traces of both services during each fault, and prints how long their goroutines had a processor
@@ -25,6 +26,7 @@
 // A line ends in "ok", or in what does not hold: failed is not 0, p99_ratio is above 1.1 three times in a row (flag
 // -quick makes too few requests to judge that), lost is not 0, said is above 3, the heap has grown by 16 MiB more than
 // that of the service without otelprof, there are more than 4 goroutines more, or the service has not ended within its
-// time after SIGTERM. The exit status is then 1. "skipped" tells what the machine lacks, and is a failure where
+// time after SIGTERM. Rows memory_128, memory_235 and memory_busy do not judge p99_ratio, but want peak_mb at most 64 above bare_peak_mb, a recording
+// where there is memory for one, and none where there is not, with the reason in the status. The exit status is then 1. "skipped" tells what the machine lacks, and is a failure where
 // REQUIRE_FAULTS is set.
 package main

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -35,6 +36,10 @@ type fault struct {
 	terminates bool
 	// idle is whether that comes before the first request.
 	idle bool
+	// clients is how many send requests, 0 for as many as mostly.
+	clients int
+	// peak is whether the peak of resident memory is judged, in place of the ratio, and records whether recordings are made meanwhile.
+	peak, records bool
 }
 
 // faults is the matrix.
@@ -142,20 +147,23 @@ func harms(kind string, n int) func(context.Context, *bench) (func(), error) {
 const groupSetting = "FAULTS_CGROUP"
 
 // small has each service live in a control group of its own from the start, without GOMEMLIMIT, while the causal profile is read.
-func small(mib int) fault {
+func small(mib int, records bool) fault {
 	name := fmt.Sprintf("memory_%d", mib)
-	return fault{name: name, what: fmt.Sprintf("a control group of %d MiB from the start, while somebody reads the causal profile", mib), lasts: time.Minute, watched: true, prepare: func(b *bench) error {
+	f := fault{name: name, what: fmt.Sprintf("a control group of %d MiB from the start, while the causal profile is read", mib), lasts: time.Minute, watched: true, peak: true, records: records}
+	f.prepare = func(b *bench) error {
 		own := fmt.Sprintf("otelprof-faults-%s-%d", name, os.Getpid())
 		for _, kind := range []string{ours, bare} {
 			undo, err := memoryGroup(own+"-"+kind, mib)
 			if err != nil {
-				return lack{err}
+				return lack{fmt.Errorf("control group of memory: %w", err)}
 			}
 			b.later(undo)
 		}
 		b.set(groupSetting, own)
+		b.set("GOMEMLIMIT", "off")
 		return nil
-	}}
+	}
+	return f
 }
 
 func limits(s sizes) []fault {
@@ -182,7 +190,18 @@ func limits(s sizes) []fault {
 			}
 			return b.harmAll(ctx, "memory", 256)
 		}},
-		small(128), small(235),
+		small(128, false), small(235, true),
+		{
+			name: "memory_busy", what: "31 spans a request from 40 clients, 15 MiB of live heap, while the causal profile is read", lasts: time.Minute, watched: true,
+			peak: true, records: true, clients: 40, service: []string{"-service.spans", "31", "-service.held", "15"},
+			prepare: func(b *bench) error {
+				if runtime.GOOS != "linux" {
+					return lack{errors.New("peaks of resident memory: known on Linux alone")}
+				}
+				b.set("GOMEMLIMIT", "off")
+				return nil
+			},
+		},
 		{name: "gomaxprocs", what: "GOMAXPROCS changes twice a second", begin: harms("processors", 0)},
 		{name: "goroutines", what: fmt.Sprintf("%d goroutines, each in a span", s.goroutines), begin: harms("goroutines", s.goroutines)},
 		{name: "trace_taken", what: "runtime/trace is taken", begin: harms("trace", 0)},

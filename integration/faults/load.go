@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math/rand/v2"
@@ -26,16 +27,16 @@ type counts struct {
 	err              error // the first
 }
 
-// clients is the number of connections to each service; think is how long a client waits between two requests.
+// usualClients is the number of connections to each service; think is how long a client waits between two requests.
 const (
-	clients = 4
-	think   = 4 * time.Millisecond
+	usualClients = 4
+	think        = 4 * time.Millisecond
 	// patience is how long a client waits for an answer. A fault lasts for longer, or a service that hangs would have few requests and
 	// none that failed.
 	patience = 5 * time.Second
 )
 
-func startLoad(ctx context.Context, twins map[string]*twin, patience time.Duration) *load {
+func startLoad(ctx context.Context, twins map[string]*twin, clients int, patience time.Duration) *load {
 	ctx, stop := context.WithCancel(ctx)
 	l := &load{stop: stop, counts: map[string]*counts{}}
 	kinds := make([]string, 0, len(twins))
@@ -43,7 +44,7 @@ func startLoad(ctx context.Context, twins map[string]*twin, patience time.Durati
 		kinds = append(kinds, kind)
 		l.counts[kind] = &counts{}
 	}
-	for range clients {
+	for range cmp.Or(clients, usualClients) {
 		l.running.Go(func() {
 			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: patience}
 			defer client.CloseIdleConnections()

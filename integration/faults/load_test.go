@@ -18,7 +18,7 @@ func TestLoadOfServiceThatHangs(t *testing.T) {
 	}))
 	defer hangs.Close()
 	defer close(over)
-	l := startLoad(t.Context(), map[string]*twin{ours: {addresses: addresses{Work: hangs.URL}}}, 50*time.Millisecond)
+	l := startLoad(t.Context(), map[string]*twin{ours: {addresses: addresses{Work: hangs.URL}}}, 0, 50*time.Millisecond)
 	<-asked
 	l.end()
 	if c := l.take()[ours]; c.failed == 0 || c.failed != c.requests || c.err == nil {

@@ -10,13 +10,13 @@ import (
 
 var errMachine = errors.New("not on " + runtime.GOOS)
 
-func tmpfs(string, int) (func(), error)               { return nil, errMachine }
-func limitFiles(int, uint64) error                    { return errMachine }
-func limitMemory(int, int) (func(), error)            { return nil, errMachine }
-func memoryGroup(string, string, int) (func(), error) { return nil, errMachine }
-func joinGroup(string) error                          { return nil }
-func paranoid(string) (func(), error)                 { return nil, errMachine }
-func refusePerf() error                               { return errMachine }
+func tmpfs(string, int) (func(), error)       { return nil, errMachine }
+func limitFiles(int, uint64) error            { return errMachine }
+func limitMemory(int, int) (func(), error)    { return nil, errMachine }
+func memoryGroup(string, int) (func(), error) { return nil, errMachine }
+func joinGroup(string) error                  { return nil }
+func paranoid(string) (func(), error)         { return nil, errMachine }
+func refusePerf() error                       { return errMachine }
 
 func stepClock(time.Duration) error { return errMachine }
 

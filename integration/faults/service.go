@@ -26,6 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -40,6 +41,8 @@ const (
 type serviceConfig struct {
 	kind      string
 	names     int    // how many names its spans have
+	spans     int    // of a request
+	held      int    // MiB of live heap
 	attribute int    // bytes of an attribute of each tenth request
 	panics    string // what panics: "", "hook", "store" or "logger"
 	seccomp   bool   // perf_event_open is refused
@@ -49,6 +52,8 @@ func serviceFlags(flags *flag.FlagSet) *serviceConfig {
 	c := &serviceConfig{}
 	flags.StringVar(&c.kind, serviceFlag, "", "be this `kind` of service, for the command itself: ours or bare")
 	flags.IntVar(&c.names, "service.names", 1, "how many names the spans have, for the service")
+	flags.IntVar(&c.spans, "service.spans", 4, "how many spans a request has, 4 at least, for the service")
+	flags.IntVar(&c.held, "service.held", 0, "MiB of live heap, for the service")
 	flags.IntVar(&c.attribute, "service.attribute", 0, "bytes of an attribute of each tenth request, for the service")
 	flags.StringVar(&c.panics, "service.panics", "", "what panics, for the service: hook, store or logger")
 	flags.BoolVar(&c.seccomp, "service.seccomp", false, "have perf_event_open refused, for the service")
@@ -69,6 +74,7 @@ type state struct {
 	Sampled    uint64                 `json:"sampled"` // spans that have ended
 	Said       []string               `json:"said"`    // warnings and errors in the log
 	Exports    []otelprof.ExportStats `json:"exports,omitempty"`
+	Recording  causal.RecordingStatus `json:"recording"`
 	Took       time.Duration          `json:"took"` // by Shutdown
 }
 
@@ -100,6 +106,11 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 		return fmt.Errorf("control group: %w", err)
 	}
 	s := &service{config: c, said: &said{panics: c.panics == "logger"}}
+	held := make([]byte, c.held<<20)
+	for i := range held {
+		held[i] = 1
+	}
+	defer runtime.KeepAlive(held)
 	// The application's log goes to OpenTelemetry, and so does what otelprof logs.
 	slog.SetDefault(slog.New(slog.NewMultiHandler(s.said, otelslog.NewHandler("service"))))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.said.add("otel: " + err.Error()) }))
@@ -127,6 +138,11 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 	mux.HandleFunc("POST /look", func(http.ResponseWriter, *http.Request) { go func() { _ = s.profiler.Causal().Profile() }() })
 	mux.HandleFunc("GET /steady", func(w http.ResponseWriter, _ *http.Request) {
 		if err := await("a steady state", s.steady); err != nil {
+			http.Error(w, err.Error(), http.StatusGatewayTimeout)
+		}
+	})
+	mux.HandleFunc("GET /recorded", func(w http.ResponseWriter, _ *http.Request) {
+		if err := await("an analysis that has ended", func() bool { return s.profiler.Causal().Status().Recording.Recordings > 0 }); err != nil {
 			http.Error(w, err.Error(), http.StatusGatewayTimeout)
 		}
 	})
@@ -199,7 +215,7 @@ func (s *service) instrument(ctx context.Context) (end func(context.Context) err
 	return s.profiler.Shutdown, nil
 }
 
-// work answers a request: 2 ms of waiting and some computing, four spans, and now and then a line in the log.
+// work answers a request: 2 ms of waiting and some computing, four spans or more, and now and then a line in the log.
 func (s *service) work(w http.ResponseWriter, r *http.Request) {
 	n := s.requests.Add(1)
 	name := "GET /work"
@@ -211,6 +227,9 @@ func (s *service) work(w http.ResponseWriter, r *http.Request) {
 		span.SetAttributes(attribute.String("blob", strings.Repeat("x", s.config.attribute)))
 	}
 	s.part(ctx, "query", func() { time.Sleep(2 * time.Millisecond) })
+	for range s.config.spans - 4 {
+		s.part(ctx, "step", func() {})
+	}
 	sum := 0
 	s.part(ctx, "render", func() {
 		for i := range 20_000 {
@@ -251,7 +270,7 @@ func (s *service) state() state {
 	runtime.ReadMemStats(&m)
 	now := state{Goroutines: runtime.NumGoroutine(), Heap: m.HeapAlloc, Sampled: s.sampled.Load(), Said: s.said.all()}
 	if s.profiler != nil {
-		now.Exports = s.profiler.Exports()
+		now.Exports, now.Recording = s.profiler.Exports(), s.profiler.Causal().Status().Recording
 	}
 	return now
 }

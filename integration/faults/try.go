@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/causal"
 )
 
 // What must hold.
@@ -20,7 +21,8 @@ const (
 	saidMost       = 3
 	heapMost       = 16 << 20
 	goroutinesMost = 4
-	attempts       = 3 // at the ratio alone, which other processes disturb
+	peakMost       = 64 // MiB
+	attempts       = 3  // at the ratio alone, which other processes disturb
 )
 
 // A result is a line.
@@ -33,6 +35,7 @@ type result struct {
 	before           int // lines logged before the fault, about what the machine lacks
 	resident         int
 	peak, barePeak   int // MiB of resident memory, with and without otelprof
+	recordings       int // that have been analysed
 	goroutines       int
 	faults           []string // what does not hold
 	slow             bool     // the ratio is among them
@@ -62,8 +65,8 @@ func try(ctx context.Context, f fault, s sizes, stdout, stderr io.Writer) bool {
 		if len(r.faults) > 0 {
 			verdict = strings.Join(r.faults, "; ")
 		}
-		fmt.Fprintf(stdout, "fault %s requests=%d failed=%d p99_ratio=%s lost=%d said=%d rss_mb=%d peak_mb=%d bare_peak_mb=%d goroutines=%+d dropped=%d %s\n",
-			f.name, r.requests, r.failed, ratio, r.lost, len(r.said), r.resident, r.peak, r.barePeak, r.goroutines, r.counted, verdict)
+		fmt.Fprintf(stdout, "fault %s requests=%d failed=%d p99_ratio=%s lost=%d said=%d rss_mb=%d peak_mb=%d bare_peak_mb=%d recordings=%d goroutines=%+d dropped=%d %s\n",
+			f.name, r.requests, r.failed, ratio, r.lost, len(r.said), r.resident, r.peak, r.barePeak, r.recordings, r.goroutines, r.counted, verdict)
 		if len(r.said) > saidMost {
 			for _, line := range r.said[:min(len(r.said), 20)] {
 				fmt.Fprintf(stdout, "#   %.300s\n", line)
@@ -91,13 +94,13 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 		return terminated(ctx, f, s, b)
 	}
 
-	l := startLoad(ctx, b.twins, patience)
+	l := startLoad(ctx, b.twins, f.clients, patience)
 	defer l.end()
 	if f.watched {
 		b.watch(ctx)
 	}
 	time.Sleep(s.warm)
-	if s.ratio && !f.young {
+	if s.ratio && !f.young && !f.peak {
 		if err := b.twins[ours].control(ctx, http.MethodGet, "/steady"); err != nil {
 			return r, err
 		}
@@ -127,13 +130,18 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	during := l.take()
 	tell()
 	r.count(during)
-	r.compare(during, s.ratio)
+	r.compare(during, s.ratio && !f.peak)
 	if s.looks > 0 && !f.watched {
 		if err := b.twins[ours].control(ctx, http.MethodPost, "/look"); err != nil {
 			return r, err
 		}
 		time.Sleep(s.looks)
 		r.count(l.take())
+	}
+	if f.records {
+		if err := b.twins[ours].control(ctx, http.MethodGet, "/recorded"); err != nil {
+			r.fault("%v", err)
+		}
 	}
 	if end != nil {
 		end()
@@ -147,6 +155,10 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	}
 	r.resident, r.goroutines = b.twins[ours].resident("VmRSS"), after[ours].Goroutines-before[ours].Goroutines
 	r.peak, r.barePeak = b.twins[ours].resident("VmHWM"), b.twins[bare].resident("VmHWM")
+	r.recordings = after[ours].Recording.Recordings
+	if f.peak {
+		r.bounded(f, after[ours].Recording)
+	}
 	if r.goroutines > goroutinesMost {
 		r.fault("%d goroutines before, %d after", before[ours].Goroutines, after[ours].Goroutines)
 	}
@@ -176,6 +188,16 @@ func (r *result) compare(during map[string]counts, judged bool) {
 	if judged && (base == 0 || r.ratio > ratioMost) {
 		r.slow = true
 		r.fault("p99 %v, %v without otelprof", own.Round(time.Microsecond), base.Round(time.Microsecond))
+	}
+}
+
+// bounded judges the peaks of resident memory, and whether recordings were made where there was memory for them, and only there.
+func (r *result) bounded(f fault, s causal.RecordingStatus) {
+	if more := r.peak - r.barePeak; r.barePeak == 0 || more > peakMost {
+		r.fault("peak of resident memory %d MiB above that without otelprof", more)
+	}
+	if !f.records && (s.Recordings > 0 || !strings.Contains(s.Reason, "MiB of memory are left to the limit")) {
+		r.fault("%d recordings with too little memory, reason %q", s.Recordings, s.Reason)
 	}
 }
 
@@ -222,7 +244,7 @@ func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err 
 	}
 	r.before = len(starting.Said)
 	if !f.idle {
-		l := startLoad(ctx, b.twins, patience)
+		l := startLoad(ctx, b.twins, f.clients, patience)
 		defer l.end()
 		time.Sleep(s.warm)
 		if f.begin != nil {

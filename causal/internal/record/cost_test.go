@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/metrics"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // BenchmarkTake switches a trace on and off among so many goroutines that wait. It says how long each
@@ -45,8 +46,9 @@ func BenchmarkTake(b *testing.B) {
 				longest.Store(0)
 				time.Sleep(10 * time.Millisecond)
 				without = append(without, time.Duration(longest.Swap(0)))
-				before := pauses()
-				w, err := Take(context.Background(), time.Millisecond, MaxBytes)
+				var w *Window
+				var err error
+				stopped = append(stopped, testutil.LongestStop(b, func() { w, err = Take(context.Background(), time.Millisecond, MaxBytes) }))
 				if errors.Is(err, ErrTraced) {
 					b.Skip(err)
 				}
@@ -56,7 +58,6 @@ func BenchmarkTake(b *testing.B) {
 				gaps = append(gaps, time.Duration(longest.Load()))
 				starting = append(starting, w.Starting)
 				stopping = append(stopping, w.Stopping)
-				stopped = append(stopped, longestPause(before, pauses()))
 			}
 			median := func(unit string, all []time.Duration) {
 				slices.Sort(all)
@@ -69,21 +70,4 @@ func BenchmarkTake(b *testing.B) {
 			median("µs-gap-without", without)
 		})
 	}
-}
-
-// pauses are those in which the world was stopped, but for garbage collections.
-func pauses() *metrics.Float64Histogram {
-	s := []metrics.Sample{{Name: "/sched/pauses/total/other:seconds"}}
-	metrics.Read(s)
-	return s[0].Value.Float64Histogram()
-}
-
-// longestPause is the upper end of the last class with a pause between the two.
-func longestPause(before, after *metrics.Float64Histogram) (d time.Duration) {
-	for i := range after.Counts {
-		if after.Counts[i] > before.Counts[i] {
-			d = time.Duration(after.Buckets[i+1] * float64(time.Second))
-		}
-	}
-	return d
 }

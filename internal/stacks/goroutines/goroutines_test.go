@@ -2,6 +2,7 @@ package goroutines
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -150,6 +151,20 @@ func count(d *Dump, reason string) int {
 		}
 	}
 	return 0
+}
+
+func TestNowTakesHalfOfTheMemoryThatIsLeft(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		left int64
+		ok   bool
+	}{
+		{10_000, 60 << 20, true}, {10_000, 58 << 20, false}, {1, -1, false}, {maxGoroutines, math.MaxInt64, true}, {maxGoroutines + 1, math.MaxInt64, false},
+	} {
+		if err := affordable(tt.n, tt.left); (err == nil) != tt.ok {
+			t.Errorf("affordable(%d, %d) = %v, want an error: %v", tt.n, tt.left, err, !tt.ok)
+		}
+	}
 }
 
 func FuzzRead(f *testing.F) {

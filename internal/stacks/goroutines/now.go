@@ -3,29 +3,36 @@ package goroutines
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/pprof"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/otelprof/otelprof/internal/perf"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// maxGoroutines is how many goroutines [Now] looks at: each takes up to a kilobyte meanwhile.
-const maxGoroutines = 200_000
+// maxGoroutines is how many goroutines [Now] looks at, and perGoroutine how many bytes each takes meanwhile: 200,000 with one stack of
+// 10 calls took 160 MiB, and with a hundred different stacks of 60 calls on average 520 MiB.
+const (
+	maxGoroutines = 200_000
+	perGoroutine  = 3 << 10
+)
 
 // maxCalls is how many calls of a stack runtime/pprof has, the innermost.
 const maxCalls = 128
 
 // Now returns where the goroutines of this program are. The runtime writes their stacks down while the program runs, and
 // stops it for some microseconds only, however many there are; each takes some tens of microseconds of one processor. Above
-// maxGoroutines it is an error instead. A stack has its 128 innermost calls. The reason of a wait is inferred from the runtime's
+// maxGoroutines it is an error instead, and where they may take more than half of the memory that is left to the limits of the
+// process. A stack has its 128 innermost calls. The reason of a wait is inferred from the runtime's
 // calls, and for how long a goroutine has waited is not known: [Read] of a dump by the runtime has both.
 // Now is safe for concurrent use.
 func Now() (*Dump, error) {
-	if n := runtime.NumGoroutine(); n > maxGoroutines {
-		return nil, fmt.Errorf("goroutines: %d: must be at most %d, since each takes memory while they are looked at", n, maxGoroutines)
+	if err := affordable(runtime.NumGoroutine(), perf.FreeMemory(os.DirFS("/"))); err != nil {
+		return nil, err
 	}
 	var written bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&written, 0); err != nil {
@@ -41,6 +48,14 @@ func Now() (*Dump, error) {
 		groupOf(groups, reason).add(stack, same.Value[0])
 	}
 	return newDump(groups), nil
+}
+
+// affordable is an error where n goroutines take too much memory to look at, with so many bytes left.
+func affordable(n int, left int64) error {
+	if most := min(maxGoroutines, left/2/perGoroutine); int64(n) > most {
+		return fmt.Errorf("goroutines: %d: must be at most %d, since each takes memory while they are looked at, of which %d MiB are left", n, max(most, 0), left>>20)
+	}
+	return nil
 }
 
 // resolve returns the reason of a wait and the calls, without those of the runtime's own, as in its dumps.
