@@ -20,6 +20,8 @@ type ExportStats struct {
 	Queued uint64 `json:"queued"`
 	// FailedExports is the number of exports that failed.
 	FailedExports uint64 `json:"failed_exports"`
+	// Repaired is the number of items exported with U+FFFD in place of bytes that are not UTF-8.
+	Repaired uint64 `json:"repaired,omitempty"`
 	// Outage is why exports fail at present, "" while they do not.
 	Outage string `json:"outage,omitempty"`
 }

@@ -102,17 +102,20 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			// Every reader has producers of its own, since a producer of deltas keeps what it has
 			// already given away.
 			temporality := e.Temporality(sdkmetric.InstrumentKindHistogram)
-			h := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
+			options, as := []otelhdr.ProducerOption{otelhdr.WithTemporality(temporality)}, asTheyAre
+			if env.Metrics.ExplicitHistograms && e != file {
+				options, as = append(options, otelhdr.WithExplicitBuckets(otlp.DefaultBounds...)), otlp.Explicit
+			}
+			h := otelhdr.NewProducer(options...)
 			histograms = append(histograms, h)
 			regions := spans.NewProducer(p.tracers, temporality)
 			if r, ok := regions.(interface{ SkipUnchanged(whole func() bool) }); ok {
 				r.SkipUnchanged(func() bool { return p.lastMetrics.Load() || e.Stats().Outage != "" })
 			}
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(h), sdkmetric.WithProducer(regions))
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(profile.NewProducer(p.causal.Latest)))
+			readerOptions = append(readerOptions, sdkmetric.WithProducer(h), sdkmetric.WithProducer(as(regions)),
+				sdkmetric.WithProducer(as(profile.NewProducer(p.causal.Latest))))
 			if p.counters != nil {
-				readerOptions = append(readerOptions, sdkmetric.WithProducer(
-					pmuattrs.NewProducer(p.counters, temporality)))
+				readerOptions = append(readerOptions, sdkmetric.WithProducer(as(pmuattrs.NewProducer(p.counters, temporality))))
 			}
 		}
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
@@ -122,6 +125,8 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 		p.observePipelines()
 	}
 }
+
+func asTheyAre(p sdkmetric.Producer) sdkmetric.Producer { return p }
 
 // addLogExporters makes the provider of logs. A file gets each record as soon as it has the one before: what
 // experiments did must be known after a crash too.
@@ -138,7 +143,7 @@ func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, 
 			sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogBatcher(e), otlpComponent(env.Logs.Protocol, "log"))))
 		}
 	}
-	p.logs = sdklog.NewLoggerProvider(sdkOptions...)
+	p.logs = otlp.LoggerProvider{LoggerProvider: sdklog.NewLoggerProvider(sdkOptions...)}
 }
 
 func (p *Profiler) addLogBatcher(b *delivery.LogBatcher, component string) sdklog.Processor {

@@ -8,10 +8,10 @@ import (
 
 	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
@@ -25,7 +25,7 @@ import (
 type Profiler struct {
 	tracers  *spans.TracerProvider
 	meters   *otelhdr.MeterProvider
-	logs     *sdklog.LoggerProvider
+	logs     otlp.LoggerProvider
 	causal   *causal.Controller
 	counters *pmuattrs.Hook     // nil without counters
 	times    *schedtimes.Hook   // nil where the scheduler keeps no account

@@ -86,7 +86,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	}
 	controllerOptions := []causal.Option{
 		causal.WithResource(res), causal.WithLogger(c.logger),
-		causal.WithAudit(newAudit(p.logs, base).take),
+		causal.WithAudit(newAudit(p.logs.LoggerProvider, base).take),
 	}
 	if c.replay {
 		controllerOptions = append(controllerOptions, causal.WithReplay())

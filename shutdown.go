@@ -92,7 +92,7 @@ func (p *Profiler) shutMetrics(ctx context.Context) error {
 }
 
 func (p *Profiler) shutLogs(ctx context.Context) error {
-	if p.logs == nil {
+	if p.logs.LoggerProvider == nil {
 		return nil
 	}
 	return p.logs.Shutdown(ctx)

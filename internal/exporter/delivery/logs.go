@@ -20,13 +20,15 @@ func WrapLogs(inner sdklog.Exporter, m *Monitor) *LogExporter {
 	return &LogExporter{inner: inner, monitor: m}
 }
 
-// Export exports records. It returns nil even if that fails, since the monitor has logged the
+// Export exports records; those that are refused for what they hold are left out alone. It returns nil even if that fails, since the monitor has logged the
 // failure and the SDK would log it again: [LogExporter.ForceFlush] and [LogExporter.Shutdown]
 // return the failure.
 func (e *LogExporter) Export(ctx context.Context, records []sdklog.Record) error {
-	if len(records) > 0 {
-		e.monitor.Observe(ctx, len(records), e.inner.Export(ctx, records))
+	x := export[[]sdklog.Record]{
+		monitor: e.monitor, do: e.inner.Export, split: sliced[sdklog.Record],
+		name: func(records []sdklog.Record) string { return short("the record", records[0].Body().String()) },
 	}
+	x.run(ctx, len(records), sliced(records, 0, len(records)))
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 
 // Export exports rm, with more than 128 data points, in pieces, 32 at most, or in as many as the exporter wants, between which it
 // rests: to encode thousands of points at once takes a processor for ten milliseconds and more, in which requests wait for it. After a piece that fails the others are not
-// tried, and count as failed with it.
+// tried, and count as failed with it. Data points that are refused for what they hold are left out alone, and counted as rejected.
 //
 // It returns nil even if that fails, since the monitor has logged the failure and the SDK would log it again:
 // [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
@@ -43,8 +43,19 @@ func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetr
 	if p, ok := e.inner.(piecewise); ok {
 		most = p.AtOnce()
 	}
-	inPieces(ctx, e.monitor, n, pieces(rm, n, most), e.inner.Export)
+	x := export[*metricdata.ResourceMetrics]{monitor: e.monitor, do: e.inner.Export, split: pieces, name: nameOfPoint}
+	x.run(ctx, n, pieces(rm, n, most))
 	return nil
+}
+
+// nameOfPoint is the name of the first metric.
+func nameOfPoint(rm *metricdata.ResourceMetrics) string {
+	for _, s := range rm.ScopeMetrics {
+		for _, m := range s.Metrics {
+			return short("a data point of", m.Name)
+		}
+	}
+	return ""
 }
 
 // ForceFlush flushes the inner exporter. The error tells how many data points have not

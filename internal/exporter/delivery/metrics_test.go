@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // fakeMetrics is an exporter that does as told, and notes how many data points each export had.
@@ -180,4 +184,59 @@ func TestExportRests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pieceByPiece answers each export with the next error, and the last one for good.
+type pieceByPiece struct {
+	sdkmetric.Exporter
+	answers []error
+	exports int
+}
+
+func (f *pieceByPiece) Export(context.Context, *metricdata.ResourceMetrics) error {
+	f.exports++
+	err := f.answers[0]
+	if len(f.answers) > 1 {
+		f.answers = f.answers[1:]
+	}
+	return err
+}
+
+// An outage ends with a whole collection.
+func TestOutageEndsWithAllPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said testutil.Log
+		down := errors.New("down")
+		f := &pieceByPiece{answers: []error{nil, down, nil, down, nil, down, nil}}
+		e := WrapMetrics(f, NewMonitor(Config{Name: "x", Unit: "data points", Logger: said.Logger()}))
+		for range 3 {
+			_ = e.Export(t.Context(), everyKind(15))
+			if e.Stats().Outage != "down" {
+				t.Errorf("%+v, want an outage", e.Stats())
+			}
+		}
+		_ = e.Export(t.Context(), everyKind(15))
+		synctest.Wait()
+		if s := e.Stats(); s.Outage != "" || s.FailedExports != 3 || s.Ended() != 4*136 {
+			t.Errorf("%+v, want 3 failed exports, and the outage over", s)
+		}
+		if got := said.String(); strings.Count(got, "delivering again") != 1 || strings.Count(got, "not delivered") != 1 {
+			t.Errorf("said %q, want one outage", got)
+		}
+	})
+}
+
+// Where all is refused, what an item holds is not the reason, and the search for it is bounded.
+func TestAllRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for each, exports := range map[int]int{1: 2*10 - 1, 200: mostRefusals + 1} {
+			f := &pieceByPiece{answers: []error{errors.New("no")}}
+			e := WrapMetrics(f, NewMonitor(Config{Name: "x", Unit: "data points", Refused: func(error) bool { return true }, Logger: slog.New(slog.DiscardHandler)}))
+			rm := everyKind(each)
+			_ = e.Export(t.Context(), rm)
+			if s := e.Stats(); s.Failed != uint64(DataPoints(rm)) || s.Rejected > 0 || s.Outage != "no" || f.exports != exports {
+				t.Errorf("%d points in %d exports: %+v, want all failed in %d", DataPoints(rm), f.exports, s, exports)
+			}
+		}
+	})
 }

@@ -33,11 +33,13 @@ type Stats struct {
 	Queued uint64 `json:"queued"`
 	// FailedExports is the number of exports that failed.
 	FailedExports uint64 `json:"failed_exports"`
+	// Repaired is the number of items exported with U+FFFD in place of bytes that are not UTF-8.
+	Repaired uint64 `json:"repaired,omitempty"`
 	// Outage is why exports fail at present, "" while they do not.
 	Outage string `json:"outage,omitempty"`
 }
 
-// Ended is the number of items given to the pipeline: the sum of all of the above.
+// Ended is the number of items given to the pipeline: the sum of what was exported, was lost or is queued.
 func (s Stats) Ended() uint64 {
 	return s.Exported + s.Failed + s.Rejected + s.QueueFull + s.Unfinished + s.Queued
 }
@@ -52,6 +54,8 @@ type Config struct {
 	// Rejected tells how many items an error says were refused in an export that was
 	// otherwise accepted. Nil takes every error as a failed export.
 	Rejected func(error) (items int, ok bool)
+	// Refused reports whether an error is about what was to be exported, and not about the way or the other side. Nil takes none so.
+	Refused func(error) bool
 	// Explain makes the error of a failed export readable; it wraps it. Nil leaves it.
 	Explain func(error) error
 	// Logger gets failures (Warn) and recoveries (Info), on a goroutine that no export waits for. Nil
@@ -116,18 +120,41 @@ func (m *Monitor) Err() error {
 
 // Observe takes the outcome of one export.
 func (m *Monitor) Observe(ctx context.Context, items int, err error) {
-	if err == nil {
-		m.succeeded(ctx, uint64(items), 0, nil)
+	if _, part := m.rejected(err); err == nil || part {
+		m.took(ctx, items, err)
+		m.recovered(ctx)
 		return
 	}
-	if n, ok := m.rejected(err); ok {
-		m.succeeded(ctx, uint64(items), uint64(min(max(n, 0), items)), err)
-		return
+	m.failed(ctx, uint64(items), m.explained(err))
+}
+
+func (m *Monitor) explained(err error) error {
+	if m.cfg.Explain == nil {
+		return err
 	}
-	if m.cfg.Explain != nil {
-		err = m.cfg.Explain(err)
+	return m.cfg.Explain(err)
+}
+
+// Repair counts items whose bytes had to be replaced, of which the first is named.
+func (m *Monitor) Repair(ctx context.Context, items int, name string) {
+	m.mu.Lock()
+	m.stats.Repaired += uint64(items)
+	say := m.said.Due("repaired", time.Now())
+	m.mu.Unlock()
+	if say {
+		m.report(ctx, slog.LevelWarn, fmt.Errorf("%s: %s is not UTF-8, sent with U+FFFD: more of this kind are only counted", m.cfg.Name, name))
 	}
-	m.failed(ctx, uint64(items), err)
+}
+
+// refused takes the outcome of one item alone, among others that were taken.
+func (m *Monitor) refused(ctx context.Context, r refused) {
+	m.mu.Lock()
+	m.stats.Rejected++
+	say := m.said.Due("alone: "+m.cfg.Cause(r.err), time.Now())
+	m.mu.Unlock()
+	if say {
+		m.report(ctx, slog.LevelWarn, fmt.Errorf("%s: %s is left out, more of this kind are only counted: %w", m.cfg.Name, r.name, m.explained(r.err)))
+	}
 }
 
 // rejected returns how many items the other side refused, if it took the others.
@@ -138,23 +165,29 @@ func (m *Monitor) rejected(err error) (items int, ok bool) {
 	return m.cfg.Rejected(err)
 }
 
-func (m *Monitor) succeeded(ctx context.Context, items, rejected uint64, err error) {
-	now := time.Now()
+// took takes the outcome of a part of an export, of which err says how much was rejected.
+func (m *Monitor) took(ctx context.Context, items int, err error) {
+	n, _ := m.rejected(err)
+	n = min(max(n, 0), items)
 	m.mu.Lock()
-	m.stats.Exported += items - rejected
-	m.stats.Rejected += rejected
+	m.stats.Exported += uint64(items - n)
+	m.stats.Rejected += uint64(n)
+	say := err != nil && m.said.Due(m.cfg.Cause(err), time.Now())
+	m.mu.Unlock()
+	if say {
+		m.report(ctx, slog.LevelWarn, fmt.Errorf("%s: %d of %d %s refused, more of this kind are only counted: %w", m.cfg.Name, n, items, m.cfg.Unit, err))
+	}
+}
+
+// recovered ends an outage: an export has succeeded, all parts of it.
+func (m *Monitor) recovered(ctx context.Context) {
+	m.mu.Lock()
 	over := m.outage
 	m.outage = nil
-	say := err != nil && m.said.Due(m.cfg.Cause(err), now)
 	m.mu.Unlock()
-
 	if over != nil && over.said {
 		m.report(ctx, slog.LevelInfo, fmt.Errorf("%s: delivering again after %s, %d exports and %d %s lost",
-			m.cfg.Name, now.Sub(over.since).Round(time.Millisecond), over.exports, over.items, m.cfg.Unit))
-	}
-	if say {
-		m.report(ctx, slog.LevelWarn, fmt.Errorf("%s: %d of %d %s refused, more of this kind are only counted: %w",
-			m.cfg.Name, rejected, items, m.cfg.Unit, err))
+			m.cfg.Name, time.Since(over.since).Round(time.Millisecond), over.exports, over.items, m.cfg.Unit))
 	}
 }
 

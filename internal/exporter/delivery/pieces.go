@@ -1,13 +1,9 @@
 package delivery
 
 import (
-	"context"
 	"iter"
-	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"github.com/otelprof/otelprof/internal/rest"
 )
 
 const (
@@ -16,32 +12,7 @@ const (
 	// mostPieces bounds the exports of one collection, each of which may wait for an answer: where they do not do, they are
 	// larger.
 	mostPieces = 32
-	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
-	mostRest = 200 * time.Millisecond
 )
-
-// A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond each, about, and waits for no answer.
-type piecewise interface {
-	AtOnce() int // items, 1 at least
-}
-
-// inPieces exports the pieces of what has so many items, rests between them, and tells the monitor of each. After a piece that fails the
-// others are not tried, and count as failed with it.
-func inPieces[T any](ctx context.Context, m *Monitor, items int, pieces iter.Seq2[T, int], export func(context.Context, T) error) {
-	rested := time.Duration(0)
-	for piece, n := range pieces {
-		begun := time.Now()
-		err := export(ctx, piece)
-		if _, taken := m.rejected(err); err != nil && !taken {
-			m.Observe(ctx, items, err)
-			return
-		}
-		m.Observe(ctx, n, err)
-		if items -= n; items > 0 && rested < mostRest {
-			rested += rest.For(ctx, time.Since(begun))
-		}
-	}
-}
 
 // pieces yields rm, which has n data points, in pieces of so many at most, for one export each, with their numbers of data points. Scopes and
 // metrics keep their order, and a metric whose points do not fit goes on in the next piece. Metrics without points are left out.

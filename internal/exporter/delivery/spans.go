@@ -27,11 +27,15 @@ func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
 }
 
 // ExportSpans exports spans, in pieces if the exporter wants that, between which it rests as [MetricExporter.Export] does. After a
-// piece that fails the others are not tried, and count as failed with it. It returns nil even if that fails, since the monitor has logged
+// piece that fails the others are not tried, and count as failed with it; spans that are refused for what they hold are left out alone. It returns nil even if that fails, since the monitor has logged
 // the failure and the SDK would log it again: [SpanExporter.ForceFlush] and
 // [SpanExporter.Shutdown] return the failure.
 func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	inPieces(ctx, e.monitor, len(spans), e.pieces(spans), e.inner.ExportSpans)
+	x := export[[]sdktrace.ReadOnlySpan]{
+		monitor: e.monitor, do: e.inner.ExportSpans, split: sliced[sdktrace.ReadOnlySpan],
+		name: func(spans []sdktrace.ReadOnlySpan) string { return short("the span", spans[0].Name()) },
+	}
+	x.run(ctx, len(spans), e.pieces(spans))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -45,6 +46,23 @@ func cause(err error) string {
 		return "status " + m[1]
 	}
 	return causes.Of(err.Error()) // an expired certificate's has the time
+}
+
+// refused reports whether an error is about what was exported: too large, or not to be encoded or understood.
+func refused(err error) bool {
+	if s, ok := status.FromError(err); ok {
+		_, later := retryDelay(err)
+		switch s.Code() {
+		case codes.InvalidArgument, codes.OutOfRange:
+			return true
+		case codes.ResourceExhausted: // a quota, where it says when to try again
+			return !later
+		}
+	}
+	if m := httpStatus.FindStringSubmatch(err.Error()); m != nil {
+		return m[1] == "400" || m[1] == "413" || m[1] == "422"
+	}
+	return strings.Contains(err.Error(), "invalid UTF-8") || strings.Contains(err.Error(), "request body too large")
 }
 
 // answered tells a server that answers, but not as it should, from one that does not: an

@@ -30,6 +30,9 @@ type Pipeline struct {
 	// Endpoint is where to, a URL without password, for people to read.
 	Endpoint string
 
+	// ExplicitHistograms: of metrics, whether histograms are to have explicit bounds.
+	ExplicitHistograms bool
+
 	// chosen is set if no variable names the endpoint.
 	chosen bool
 }
@@ -91,7 +94,7 @@ func joinOnce(errs ...error) error {
 	said := map[string]bool{}
 	var add func(error)
 	add = func(err error) {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") { //nolint:errorlint // not what it wraps
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && strings.Contains(err.Error(), "\n") {
 			for _, e := range joined.Unwrap() {
 				add(e)
 			}
@@ -122,7 +125,25 @@ func pipelineFromEnv(s signal) (Pipeline, error) {
 		_, errTransport := transportFromEnv(s, endpoint)
 		err = errors.Join(err, errTransport)
 	}
-	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, chosen: value == ""}, err
+	explicit := false
+	if s == metrics {
+		var errHistograms error
+		explicit, errHistograms = explicitFromEnv()
+		err = errors.Join(err, errHistograms)
+	}
+	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, ExplicitHistograms: explicit, chosen: value == ""}, err
+}
+
+func explicitFromEnv() (bool, error) {
+	const explicit, exponential = "explicit_bucket_histogram", "base2_exponential_bucket_histogram"
+	variable, value := lookup("OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION")
+	switch strings.ToLower(value) {
+	case explicit:
+		return true, nil
+	case "", exponential:
+		return false, nil
+	}
+	return false, fmt.Errorf("%w: %s %q: must be %s or %s, the latter is taken", ErrConfig, variable, value, explicit, exponential)
 }
 
 // chosenByEnv reports whether a list of exporters, which may be meant for programs in all languages, has ours. A

@@ -88,7 +88,8 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapSpans(utf8Spans{inner, client}, newMonitor("traces", "spans", p, c)), nil
+	m := newMonitor("traces", "spans", p, c)
+	return delivery.WrapSpans(utf8Spans{inner, client, m}, m), nil
 }
 
 // NewMetricExporter is [NewSpanExporter] for metrics. Give the exporter to a
@@ -119,7 +120,8 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapMetrics(utf8Metrics{inner, client}, newMonitor("metrics", "data points", p, c)), nil
+	m := newMonitor("metrics", "data points", p, c)
+	return delivery.WrapMetrics(utf8Metrics{inner, client, m}, m), nil
 }
 
 // NewLogExporter is [NewSpanExporter] for log records. Give the exporter to a
@@ -150,7 +152,8 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
 	}
-	return delivery.WrapLogs(utf8Logs{inner, client}, newMonitor("logs", "log records", p, c)), nil
+	m := newMonitor("logs", "log records", p, c)
+	return delivery.WrapLogs(utf8Logs{inner, client, m}, m), nil
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
@@ -159,6 +162,7 @@ func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
 		Unit:     unit,
 		Cause:    cause,
 		Rejected: rejected,
+		Refused:  refused,
 		Explain:  explain,
 		Logger:   c.logger,
 	})

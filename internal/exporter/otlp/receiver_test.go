@@ -172,6 +172,10 @@ func (r *receiver) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if len(data) > 4<<20 { // as gRPC's servers have it by default
+		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+		return
+	}
 	r.mu.Lock()
 	status := r.status
 	r.mu.Unlock()

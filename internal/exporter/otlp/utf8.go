@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -13,16 +14,18 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
-// The exporters of this file replace bytes that are not UTF-8 by U+FFFD: protobuf refuses a whole message for one of
-// them. Spans and records that are valid are scanned and not copied; of metrics only the points are.
+// The exporters of this file replace bytes that are not UTF-8 by U+FFFD, and count the items: protobuf refuses a whole message for
+// one of them. What is valid is scanned and not copied.
 
 type utf8Spans struct {
 	sdktrace.SpanExporter
 
-	client *http.Client
+	client  *http.Client
+	monitor *delivery.Monitor
 }
 
 func (e utf8Spans) Shutdown(ctx context.Context) error {
@@ -31,11 +34,36 @@ func (e utf8Spans) Shutdown(ctx context.Context) error {
 }
 
 func (e utf8Spans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	out := make([]sdktrace.ReadOnlySpan, len(spans))
+	out, bad := spans, 0
 	for i, s := range spans {
+		if isValidSpan(s) {
+			continue
+		}
+		if bad++; bad == 1 {
+			out = slices.Clone(spans)
+		}
 		out[i] = utf8Span{s}
 	}
+	if bad > 0 {
+		first := out[slices.IndexFunc(out, func(s sdktrace.ReadOnlySpan) bool { _, ok := s.(utf8Span); return ok })]
+		repaired(ctx, e.monitor, bad, "text of the span "+strconv.Quote(first.Name()))
+	}
 	return e.SpanExporter.ExportSpans(ctx, out)
+}
+
+// repaired counts items that were repaired, of which it names the first.
+func repaired(ctx context.Context, m *delivery.Monitor, items int, name string) {
+	if items > 0 && m != nil {
+		m.Repair(ctx, items, name)
+	}
+}
+
+func isValidSpan(s sdktrace.ReadOnlySpan) bool {
+	scope := s.InstrumentationScope()
+	return utf8.ValidString(s.Name()) && utf8.ValidString(s.Status().Description) && areValid(s.Attributes()) &&
+		!slices.ContainsFunc(s.Events(), func(e sdktrace.Event) bool { return !utf8.ValidString(e.Name) || !areValid(e.Attributes) }) &&
+		!slices.ContainsFunc(s.Links(), func(l sdktrace.Link) bool { return !areValid(l.Attributes) }) &&
+		validScope(scope) == scope && ValidResource(s.Resource()) == s.Resource()
 }
 
 type utf8Span struct{ sdktrace.ReadOnlySpan }
@@ -59,27 +87,20 @@ func (s utf8Span) Status() sdktrace.Status {
 }
 
 func (s utf8Span) Events() []sdktrace.Event {
-	events := s.ReadOnlySpan.Events()
-	if !slices.ContainsFunc(events, func(e sdktrace.Event) bool { return !utf8.ValidString(e.Name) || !areValid(e.Attributes) }) {
-		return events
-	}
-	return validEach(events, func(e *sdktrace.Event) {
+	return validEach(s.ReadOnlySpan.Events(), func(e *sdktrace.Event) {
 		e.Name, e.Attributes = otlpattr.UTF8(e.Name), validAttributes(e.Attributes)
 	})
 }
 
 func (s utf8Span) Links() []sdktrace.Link {
-	links := s.ReadOnlySpan.Links()
-	if !slices.ContainsFunc(links, func(l sdktrace.Link) bool { return !areValid(l.Attributes) }) {
-		return links
-	}
-	return validEach(links, func(l *sdktrace.Link) { l.Attributes = validAttributes(l.Attributes) })
+	return validEach(s.ReadOnlySpan.Links(), func(l *sdktrace.Link) { l.Attributes = validAttributes(l.Attributes) })
 }
 
 type utf8Metrics struct {
 	sdkmetric.Exporter
 
-	client *http.Client
+	client  *http.Client
+	monitor *delivery.Monitor
 }
 
 func (e utf8Metrics) Shutdown(ctx context.Context) error {
@@ -89,49 +110,100 @@ func (e utf8Metrics) Shutdown(ctx context.Context) error {
 
 func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	out := &metricdata.ResourceMetrics{Resource: ValidResource(rm.Resource), ScopeMetrics: slices.Clone(rm.ScopeMetrics)}
+	bad, first := 0, ""
 	for i := range out.ScopeMetrics {
 		s := &out.ScopeMetrics[i]
 		s.Scope, s.Metrics = validScope(s.Scope), slices.Clone(s.Metrics)
 		for j := range s.Metrics {
 			m := &s.Metrics[j]
+			whole := *m
 			m.Name, m.Description, m.Unit = otlpattr.UTF8(m.Name), otlpattr.UTF8(m.Description), otlpattr.UTF8(m.Unit)
-			m.Data = validData(m.Data)
+			n := 0
+			m.Data, n = validData(m.Data)
+			if m.Name != whole.Name || m.Description != whole.Description || m.Unit != whole.Unit || s.Scope != rm.ScopeMetrics[i].Scope {
+				n = max(n, 1)
+			}
+			if bad += n; bad == n && n > 0 {
+				first = m.Name
+			}
 		}
 	}
+	repaired(ctx, e.monitor, bad, "text of the metric "+strconv.Quote(first))
 	return e.Exporter.Export(ctx, out)
 }
 
-func validData(data metricdata.Aggregation) metricdata.Aggregation {
+// validData returns data, or a copy in which points that are not valid are repaired, and their number.
+func validData(data metricdata.Aggregation) (metricdata.Aggregation, int) {
+	n := 0
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:
-		d.DataPoints = validEach(d.DataPoints, number[int64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, number[int64])
+		return d, n
 	case metricdata.Gauge[float64]:
-		d.DataPoints = validEach(d.DataPoints, number[float64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, number[float64])
+		return d, n
 	case metricdata.Sum[int64]:
-		d.DataPoints = validEach(d.DataPoints, number[int64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, number[int64])
+		return d, n
 	case metricdata.Sum[float64]:
-		d.DataPoints = validEach(d.DataPoints, number[float64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, number[float64])
+		return d, n
 	case metricdata.Histogram[int64]:
-		d.DataPoints = validEach(d.DataPoints, explicit[int64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, explicit[int64])
+		return d, n
 	case metricdata.Histogram[float64]:
-		d.DataPoints = validEach(d.DataPoints, explicit[float64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, explicit[float64])
+		return d, n
 	case metricdata.ExponentialHistogram[int64]:
-		d.DataPoints = validEach(d.DataPoints, exponential[int64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, exponential[int64])
+		return d, n
 	case metricdata.ExponentialHistogram[float64]:
-		d.DataPoints = validEach(d.DataPoints, exponential[float64])
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, exponential[float64])
+		return d, n
 	case metricdata.Summary:
-		d.DataPoints = validEach(d.DataPoints, func(p *metricdata.SummaryDataPoint) { p.Attributes = validSet(p.Attributes) })
-		return d
+		d.DataPoints, n = validPoints(d.DataPoints, func(p *metricdata.SummaryDataPoint) bool { return repair[int64](&p.Attributes, nil) })
+		return d, n
 	}
-	return data
+	return data, 0
+}
+
+func validPoints[P any](points []P, repair func(*P) bool) (out []P, bad int) {
+	out = points
+	for i := range points {
+		p := points[i]
+		if !repair(&p) {
+			continue
+		}
+		if bad++; bad == 1 {
+			out = slices.Clone(points)
+		}
+		out[i] = p
+	}
+	return out, bad
+}
+
+func number[N int64 | float64](p *metricdata.DataPoint[N]) bool {
+	return repair(&p.Attributes, &p.Exemplars)
+}
+
+func explicit[N int64 | float64](p *metricdata.HistogramDataPoint[N]) bool {
+	return repair(&p.Attributes, &p.Exemplars)
+}
+
+func exponential[N int64 | float64](p *metricdata.ExponentialHistogramDataPoint[N]) bool {
+	return repair(&p.Attributes, &p.Exemplars)
+}
+
+// repair reports whether there was something to repair.
+func repair[N int64 | float64](set *attribute.Set, exemplars *[]metricdata.Exemplar[N]) bool {
+	valid := validSet(*set)
+	did := valid != *set
+	*set = valid
+	if exemplars != nil && slices.ContainsFunc(*exemplars, func(e metricdata.Exemplar[N]) bool { return !areValid(e.FilteredAttributes) }) {
+		did = true
+		*exemplars = validEach(*exemplars, func(e *metricdata.Exemplar[N]) { e.FilteredAttributes = validAttributes(e.FilteredAttributes) })
+	}
+	return did
 }
 
 // validEach returns a copy of a slice whose elements have been repaired.
@@ -141,22 +213,6 @@ func validEach[E any](all []E, repair func(*E)) []E {
 		repair(&out[i])
 	}
 	return out
-}
-
-func number[N int64 | float64](p *metricdata.DataPoint[N]) {
-	p.Attributes, p.Exemplars = validSet(p.Attributes), validExemplars(p.Exemplars)
-}
-
-func explicit[N int64 | float64](p *metricdata.HistogramDataPoint[N]) {
-	p.Attributes, p.Exemplars = validSet(p.Attributes), validExemplars(p.Exemplars)
-}
-
-func exponential[N int64 | float64](p *metricdata.ExponentialHistogramDataPoint[N]) {
-	p.Attributes, p.Exemplars = validSet(p.Attributes), validExemplars(p.Exemplars)
-}
-
-func validExemplars[N int64 | float64](exemplars []metricdata.Exemplar[N]) []metricdata.Exemplar[N] {
-	return validEach(exemplars, func(e *metricdata.Exemplar[N]) { e.FilteredAttributes = validAttributes(e.FilteredAttributes) })
 }
 
 func validScope(s instrumentation.Scope) instrumentation.Scope {

@@ -7,16 +7,36 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
+	otellog "go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
-// utf8Logs repairs records as utf8Spans does spans. A record has no way to set its resource and scope.
+// LoggerProvider is the SDK's, with names of loggers made UTF-8: of a record no exporter can set the scope.
+type LoggerProvider struct{ *sdklog.LoggerProvider }
+
+// Logger repairs the scope.
+func (p LoggerProvider) Logger(name string, opts ...otellog.LoggerOption) otellog.Logger {
+	c := otellog.NewLoggerConfig(opts...)
+	scope := instrumentation.Scope{Name: name, Version: c.InstrumentationVersion(), SchemaURL: c.SchemaURL(), Attributes: c.InstrumentationAttributes()}
+	if valid := validScope(scope); valid != scope {
+		name = valid.Name
+		opts = []otellog.LoggerOption{
+			otellog.WithInstrumentationVersion(valid.Version), otellog.WithSchemaURL(valid.SchemaURL), otellog.WithInstrumentationAttributeSet(valid.Attributes),
+		}
+	}
+	return p.LoggerProvider.Logger(name, opts...)
+}
+
+// utf8Logs repairs records as utf8Spans does spans, but for their resource and scope.
 type utf8Logs struct {
 	sdklog.Exporter
 
-	client *http.Client
+	client  *http.Client
+	monitor *delivery.Monitor
 }
 
 func (e utf8Logs) Shutdown(ctx context.Context) error {
@@ -25,16 +45,17 @@ func (e utf8Logs) Shutdown(ctx context.Context) error {
 }
 
 func (e utf8Logs) Export(ctx context.Context, records []sdklog.Record) error {
-	out, copied := records, false
+	out, bad := records, 0
 	for i := range records {
 		if isValidRecord(&records[i]) {
 			continue
 		}
-		if !copied {
-			out, copied = slices.Clone(records), true
+		if bad++; bad == 1 {
+			out = slices.Clone(records)
 		}
 		out[i] = validRecord(&records[i])
 	}
+	repaired(ctx, e.monitor, bad, "a record")
 	return e.Exporter.Export(ctx, out)
 }
 

@@ -1,0 +1,114 @@
+package delivery
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/rest"
+)
+
+const (
+	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
+	mostRest = 200 * time.Millisecond
+	// mostRefusals bounds the exports that are refused in the search for items at fault: ten of them find one among 512.
+	mostRefusals = 32
+)
+
+// A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond each, about, and waits for no answer.
+type piecewise interface {
+	AtOnce() int // items, 1 at least
+}
+
+// An export is of many items T, a slice or metrics, to one exporter.
+type export[T any] struct {
+	monitor *Monitor
+	do      func(context.Context, T) error
+	// split yields items in pieces of so many at most, with their numbers, and name says what one item is.
+	split func(items T, n, most int) iter.Seq2[T, int]
+	name  func(item T) string
+
+	taken    bool
+	refusals int
+	alone    []refused
+}
+
+// refused is the error of one item alone.
+type refused struct {
+	name string
+	err  error
+}
+
+// run exports the pieces of what has so many items, rests between them, and tells the monitor. A piece that is refused for what is in
+// it, see [Config.Refused], is halved, until the items at fault are alone: they are lost, and the rest arrives. After a piece that fails
+// otherwise the others are not tried, and count as failed with it.
+func (e *export[T]) run(ctx context.Context, items int, pieces iter.Seq2[T, int]) {
+	rested, left := time.Duration(0), items
+	for piece, n := range pieces {
+		begun := time.Now()
+		if err := e.piece(ctx, piece, n, &left); err != nil {
+			e.monitor.Observe(ctx, left+len(e.alone), err)
+			return
+		}
+		if left > 0 && rested < mostRest {
+			rested += rest.For(ctx, time.Since(begun))
+		}
+	}
+	if len(e.alone) > 0 && !e.taken { // nothing is taken: that does not depend on the item
+		e.monitor.Observe(ctx, len(e.alone), e.alone[0].err)
+		return
+	}
+	for _, r := range e.alone {
+		e.monitor.refused(ctx, r)
+	}
+	if items > 0 {
+		e.monitor.recovered(ctx)
+	}
+}
+
+// piece exports a piece of n items, and takes from left what is taken or at fault.
+func (e *export[T]) piece(ctx context.Context, piece T, n int, left *int) error {
+	err := e.do(ctx, piece)
+	if _, part := e.monitor.rejected(err); err == nil || part {
+		e.monitor.took(ctx, n, err)
+		e.taken = true
+		*left -= n
+		return nil
+	}
+	if e.monitor.cfg.Refused == nil || !e.monitor.cfg.Refused(err) || e.refusals == mostRefusals {
+		return err
+	}
+	e.refusals++
+	if n == 1 {
+		e.alone = append(e.alone, refused{e.name(piece), err})
+		*left--
+		return nil
+	}
+	for half, n := range e.split(piece, n, (n+1)/2) {
+		if err := e.piece(ctx, half, n, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sliced yields items in pieces of so many at most, with their numbers.
+func sliced[T any](items []T, _, most int) iter.Seq2[[]T, int] {
+	return func(yield func([]T, int) bool) {
+		for len(items) > 0 {
+			piece := items[:min(most, len(items))]
+			if items = items[len(piece):]; !yield(piece, len(piece)) {
+				return
+			}
+		}
+	}
+}
+
+// short is a name for a message, of 64 bytes at most, more or less.
+func short(kind, name string) string {
+	if len(name) > 64 {
+		name = name[:64] + "…"
+	}
+	return kind + " " + strconv.QuoteToGraphic(name)
+}
