@@ -207,6 +207,7 @@ func TestNextTick(t *testing.T) {
 }
 
 func (c limitedService) holds(t *testing.T) {
+	t.Parallel()
 	rec, before := c.record(t)
 	waits := 0
 	for i := range rec.events {

@@ -170,6 +170,7 @@ func TestRhythm(t *testing.T) {
 func TestPerTime(t *testing.T) {
 	for name, tc := range cachedServices {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rec, before := tc.record(t)
 			s, err := NewStudy(StudyConfig{Speedups: []float64{0.5, 0.75}})
 			if err != nil {
