@@ -163,12 +163,14 @@ qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs, and se
 # How many run side by side, then on one processor each.
 FUZZJOBS ?= 1
 
+# Before 1.27 go test fails now and then where the time is over, without an input: golang/go#75804.
 .PHONY: fuzz
 fuzz: ## Run each fuzz test of the root module for FUZZTIME (20s), FUZZJOBS (1) at a time; the last lines say how often each ran
 	@logs=$$(mktemp -d) && trap 'rm -r "$$logs"' EXIT && \
 	grep -rHo --include='*_test.go' --exclude-dir=examples --exclude-dir=integration --exclude-dir='.?*' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | \
 	xargs -P $(FUZZJOBS) -L 1 sh -c 'log=$$0/$$(echo "$$1.$$2" | tr / .); \
-		nice $(GO) test -run "^$$" -fuzz "^$$2$$" -fuzztime $(FUZZTIME) $(if $(filter-out 1,$(FUZZJOBS)),-parallel 1) "$$1" >"$$log" 2>&1 && is=ok || is=FAILED; \
+		nice $(GO) test -run "^$$" -fuzz "^$$2$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $(if $(filter-out 1,$(FUZZJOBS)),-parallel 1) "$$1" >"$$log" 2>&1 && is=ok || is=FAILED; \
+		grep -q "^ *context deadline exceeded" "$$log" && ! grep -q "Failing input" "$$log" && is=ok; \
 		test $$is = ok || cat "$$log"; \
 		execs=$$(sed -n "s/.* execs: \([0-9]*\).*/\1/p" "$$log" | tail -n 1); \
 		test "$${execs:-0}" -gt 0 || is=FAILED; \
