@@ -153,10 +153,11 @@ screenshot: ## Take the README's picture of the viewer from the demo; ARGS="-all
 	@.tools/screenshot $(ARGS)
 
 .PHONY: qemu
-qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs, and set a clock back and forward; ARGS="-v -run Loop"
+qemu: ## Run the counters' tests on emulated arm64 CPUs, which have PMUs, 32-bit tests, and set a clock back and forward; ARGS="-v -run Loop"
 	@integration/qemu/setup.sh
 	@$(call guest) ./internal/perf ./pmuattrs ./cmd/otelprof/internal/doctor
 	@$(call guest,cortex-a57) ./internal/perf # its counters have 32 bits
+	@GOARCH=arm CGO_ENABLED=0 $(GO) test -count=1 -short -vet=off -exec $(CURDIR)/integration/qemu/run.sh ./internal/mark ./otelhdr ./spans # of 32 bits
 	@cd integration && GOARCH=arm64 CGO_ENABLED=0 $(GO) build -ldflags=-s -o ../.tools/faults-arm64 ./faults
 	@QTIMEOUT=900 integration/qemu/run.sh .tools/faults-arm64 -quick -clock -only '^clock'
 
