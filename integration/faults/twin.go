@@ -78,7 +78,7 @@ func (t *twin) harm(ctx context.Context, kind string, n int) (stop func(), err e
 }
 
 func (t *twin) control(ctx context.Context, method, path string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, t.Control+path, http.NoBody)
 	if err != nil {
