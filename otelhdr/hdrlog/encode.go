@@ -87,16 +87,20 @@ func recorded(s *otelhdr.Snapshot, buckets iter.Seq[otelhdr.Bucket], unit int64,
 func unitOf(s *otelhdr.Snapshot, digits int) (int64, error) {
 	g := geometry{scale: digitScales[digits]}
 	lowest, highest := s.Range()
+	var wide []otelhdr.Bucket
 	for b := range s.Buckets() {
 		width := b.High - b.Low + 1
 		out := b.High < lowest || b.Low > highest // counted as an extreme
 		if out || width == 1 || width != 0 && float64(width) <= 2*s.Resolution()*float64(b.Low) {
 			continue
 		}
-		of := g.holding(b.Low)
-		for ; b.High > of.High && g.unit < maxUnit; of = g.holding(b.Low) {
+		for b.High > g.holding(b.Low).High && g.unit < maxUnit {
 			g.unit++
 		}
+		wide = append(wide, b)
+	}
+	for _, b := range wide { // by the unit of all
+		of, width := g.holding(b.Low), b.High-b.Low+1
 		if b.High > of.High || width != 0 && (of.High-of.Low)/2 >= width {
 			return 0, fmt.Errorf("%w: bucket from %d to %d: must be within one of HdrHistogram's that is at most twice as wide",
 				ErrValue, b.Low, b.High)
