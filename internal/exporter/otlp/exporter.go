@@ -64,7 +64,7 @@ func WithLogger(l *slog.Logger) Option {
 // context. Any goroutine may call the exporter's methods.
 func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.SpanExporter, error) {
 	c := newConfig(opts)
-	client := &http.Client{} // gRPC's exporters need none
+	var client *http.Client
 	var inner *otlptrace.Exporter
 	var err error
 	switch {
@@ -89,14 +89,14 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
 	}
 	m := newMonitor("traces", "spans", p, c)
-	return delivery.WrapSpans(utf8Spans{inner, client, m}, m), nil
+	return delivery.WrapSpans(utf8Spans{inner, pipe{client, m}}, m), nil
 }
 
 // NewMetricExporter is [NewSpanExporter] for metrics. Give the exporter to a
 // [sdkmetric.PeriodicReader].
 func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.MetricExporter, error) {
 	c := newConfig(opts)
-	client := &http.Client{} // gRPC's exporters need none
+	var client *http.Client
 	var inner sdkmetric.Exporter
 	var err error
 	switch {
@@ -121,14 +121,14 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
 	}
 	m := newMonitor("metrics", "data points", p, c)
-	return delivery.WrapMetrics(utf8Metrics{inner, client, m}, m), nil
+	return delivery.WrapMetrics(utf8Metrics{inner, pipe{client, m}}, m), nil
 }
 
 // NewLogExporter is [NewSpanExporter] for log records. Give the exporter to a
 // [sdklog.BatchProcessor].
 func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.LogExporter, error) {
 	c := newConfig(opts)
-	client := &http.Client{} // gRPC's exporters need none
+	var client *http.Client
 	var inner sdklog.Exporter
 	var err error
 	switch {
@@ -153,7 +153,7 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
 	}
 	m := newMonitor("logs", "log records", p, c)
-	return delivery.WrapLogs(utf8Logs{inner, client, m}, m), nil
+	return delivery.WrapLogs(utf8Logs{inner, pipe{client, m}}, m), nil
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {

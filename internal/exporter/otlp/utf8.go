@@ -21,15 +21,32 @@ import (
 // The exporters of this file replace bytes that are not UTF-8 by U+FFFD, and count the items: protobuf refuses a whole message for
 // one of them. What is valid is scanned and not copied.
 
-type utf8Spans struct {
-	sdktrace.SpanExporter
-
-	client  *http.Client
+// A pipe is what the exporters of one pipeline share; nil is for none.
+type pipe struct {
+	client  *http.Client // of HTTP
 	monitor *delivery.Monitor
 }
 
+func (p pipe) closeIdle() {
+	if p.client != nil { // else it would be that of http.DefaultTransport, which is the program's
+		p.client.CloseIdleConnections()
+	}
+}
+
+// repaired counts items that were repaired, of which it names the first.
+func (p pipe) repaired(ctx context.Context, items int, name string) {
+	if items > 0 && p.monitor != nil {
+		p.monitor.Repair(ctx, items, name)
+	}
+}
+
+type utf8Spans struct {
+	sdktrace.SpanExporter
+	pipe
+}
+
 func (e utf8Spans) Shutdown(ctx context.Context) error {
-	defer e.client.CloseIdleConnections()
+	defer e.closeIdle()
 	return e.SpanExporter.Shutdown(ctx)
 }
 
@@ -46,16 +63,9 @@ func (e utf8Spans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	}
 	if bad > 0 {
 		first := out[slices.IndexFunc(out, func(s sdktrace.ReadOnlySpan) bool { _, ok := s.(utf8Span); return ok })]
-		repaired(ctx, e.monitor, bad, "text of the span "+strconv.Quote(first.Name()))
+		e.repaired(ctx, bad, "text of the span "+strconv.Quote(first.Name()))
 	}
 	return e.SpanExporter.ExportSpans(ctx, out)
-}
-
-// repaired counts items that were repaired, of which it names the first.
-func repaired(ctx context.Context, m *delivery.Monitor, items int, name string) {
-	if items > 0 && m != nil {
-		m.Repair(ctx, items, name)
-	}
 }
 
 func isValidSpan(s sdktrace.ReadOnlySpan) bool {
@@ -98,13 +108,11 @@ func (s utf8Span) Links() []sdktrace.Link {
 
 type utf8Metrics struct {
 	sdkmetric.Exporter
-
-	client  *http.Client
-	monitor *delivery.Monitor
+	pipe
 }
 
 func (e utf8Metrics) Shutdown(ctx context.Context) error {
-	defer e.client.CloseIdleConnections()
+	defer e.closeIdle()
 	return e.Exporter.Shutdown(ctx)
 }
 
@@ -128,7 +136,7 @@ func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics)
 			}
 		}
 	}
-	repaired(ctx, e.monitor, bad, "text of the metric "+strconv.Quote(first))
+	e.repaired(ctx, bad, "text of the metric "+strconv.Quote(first))
 	return e.Exporter.Export(ctx, out)
 }
 

@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"unicode/utf8"
 
@@ -11,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
@@ -34,13 +32,11 @@ func (p LoggerProvider) Logger(name string, opts ...otellog.LoggerOption) otello
 // utf8Logs repairs records as utf8Spans does spans, but for their resource and scope.
 type utf8Logs struct {
 	sdklog.Exporter
-
-	client  *http.Client
-	monitor *delivery.Monitor
+	pipe
 }
 
 func (e utf8Logs) Shutdown(ctx context.Context) error {
-	defer e.client.CloseIdleConnections()
+	defer e.closeIdle()
 	return e.Exporter.Shutdown(ctx)
 }
 
@@ -55,7 +51,7 @@ func (e utf8Logs) Export(ctx context.Context, records []sdklog.Record) error {
 		}
 		out[i] = validRecord(&records[i])
 	}
-	repaired(ctx, e.monitor, bad, "a record")
+	e.repaired(ctx, bad, "a record")
 	return e.Exporter.Export(ctx, out)
 }
 
