@@ -257,6 +257,21 @@ func TestKnownTransitions(t *testing.T) {
 	}
 }
 
+// answersOf returns what a study of the least number of windows says.
+func answersOf(t *testing.T, rec *Recording, speedups ...float64) []Answer {
+	t.Helper()
+	s, err := NewStudy(StudyConfig{Speedups: speedups})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range rec.Split(LeastWindows) {
+		if err := s.Add(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.Result().Answers
+}
+
 // answersFor returns by which part requests would come sooner, whose rows are read so and then rendered.
 func answersFor(t *testing.T, read func()) map[string]float64 {
 	t.Helper()
@@ -271,17 +286,8 @@ func answersFor(t *testing.T, read func()) map[string]float64 {
 			p.end(request)
 		}
 	})
-	s, err := NewStudy(StudyConfig{Speedups: []float64{0.25, 0.5}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range rec.Split(LeastWindows) {
-		if err := s.Add(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
-	}
 	answers := map[string]float64{}
-	for _, a := range s.Result().Answers {
+	for _, a := range answersOf(t, rec, 0.25, 0.5) {
 		if a.Point == "request" && a.Metric == Throughput && a.Withheld == WithheldNone {
 			answers[fmt.Sprintf("%s %v", a.Region.Name, a.Speedup)] = a.Reduction
 		}

@@ -63,17 +63,8 @@ func TestGoVersions(t *testing.T) {
 			if n := rec.Count("request"); n != 120 {
 				t.Errorf("%d requests, want 120", n)
 			}
-			s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, w := range rec.Split(LeastWindows) {
-				if err := s.Add(t.Context(), w); err != nil {
-					t.Fatal(err)
-				}
-			}
 			got := map[string]float64{}
-			for _, a := range s.Result().Answers {
+			for _, a := range answersOf(t, rec, 0.5) {
 				if a.Metric == Throughput && a.Withheld == WithheldNone && a.Lo <= a.Reduction && a.Reduction <= a.Hi {
 					got[a.Region.Name] = a.Reduction
 				}
