@@ -61,7 +61,10 @@ func TestMergeLayouts(t *testing.T) {
 		files = append(files, histogramFile{intervals: []hdrlog.Interval{{Snapshot: h.Snapshot(nil)}}})
 	}
 	s, err := merge(files)
-	if err != nil || s.Count() != 15 || s.RelativeError() != 0.5/1024 || s.Min() != 1000 || s.Max() != 3000 {
+	if err != nil || s.Count() != 15 || s.Resolution() != 0.5/1024 || s.Min() != 1000 || s.Max() != 3000 {
 		t.Errorf("merge = %v, %v, want 15 values with 3 digits", s.Summary(nil), err)
+	}
+	if want := files[2].intervals[0].Snapshot.RelativeError(); s.RelativeError() <= s.Resolution() || s.RelativeError() > want {
+		t.Errorf("relative error = %v, want that of the coarsest file, above %v and at most %v", s.RelativeError(), s.Resolution(), want)
 	}
 }
