@@ -139,7 +139,7 @@ func (p *pmuTerms) field(name string) *uint64 {
 
 // attributeName makes a name for an attribute of any text: cpu.event_0x3c.umask_0x1.
 func attributeName(text string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+	text = strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.':
 			return r
@@ -149,7 +149,8 @@ func attributeName(text string) string {
 			return '.'
 		}
 		return '_'
-	}, text), ".")
+	}, text)
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '.' }), ".")
 }
 
 func sysfsText(devices fs.FS, name string) (string, error) {

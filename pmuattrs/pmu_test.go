@@ -64,6 +64,7 @@ func TestPMUEventErrors(t *testing.T) {
 		{"cpu", "loop", `has no "loop"`},
 		{"cpu", "parameter", "invalid syntax"},
 		{"cpu", "name=Busy,event=1", "must consist of"},
+		{"cpu", "name=a..b,event=1", "must consist of"},
 		{"cpu", "", "must have the form"},
 		{"", "event=1", "must have the form"},
 		{"..", "event=1", "must have the form"},

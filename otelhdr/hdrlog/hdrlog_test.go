@@ -441,6 +441,7 @@ func FuzzPercentiles(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text.String(), 1.0)
+	f.Add("0 0 700000000000000000\n5 1 700000000000000001", 1.0)
 	f.Add("Value Percentile TotalCount 1/(1-Percentile)\n\n1.5 0.5 1 2\n9e15 1.0 18\n#[Buckets = 26, SubBuckets = 16]", 1e6)
 	f.Fuzz(func(t *testing.T, text string, scale float64) {
 		s, err := ReadPercentiles(strings.NewReader(text), scale)

@@ -17,10 +17,13 @@ import (
 // many for every halving of the distance to 100 % as ticks says; 5 is usual. Values are the greatest of their buckets, divided
 // by scale: 1e6 makes milliseconds of nanoseconds. Buckets that overlap are taken for one, as a line stands for values that
 // are greater than those of the line before. A line of ours at the end has the minimum. The error wraps [ErrFormat] if
-// ticks or scale is not positive.
+// ticks or scale is not positive, [ErrValue] if ticks times the count is above 2^50, where the lines are closer than doubles.
 func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64) error {
 	if ticks < 1 || ticks > math.MaxInt32 || !(scale > 0) {
 		return fmt.Errorf("%w: %d ticks, scale %g: must be positive", ErrFormat, ticks, scale)
+	}
+	if most := uint64(1<<50) / uint64(ticks); s.Count() > most {
+		return fmt.Errorf("%w: %d values: must be at most %d with %d ticks", ErrValue, s.Count(), most, ticks)
 	}
 	digits := digitsFor(s.Resolution())
 	h, err := recorded(s, slices.Values(apart(s)), 1, digits, func(b otelhdr.Bucket) uint64 { return b.High })
@@ -90,6 +93,9 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			continue
 		}
 		value, fraction, total, err := percentileLine(text, scale)
+		if err == nil && value < previous {
+			err = fmt.Errorf("%w: value %d: must not be less than %d before", ErrFormat, value, previous)
+		}
 		if err == nil && total < below {
 			err = fmt.Errorf("%w: total count %d: must not be less than %d before", ErrFormat, total, below)
 		}
