@@ -31,6 +31,9 @@ func (p Profile) WriteAnswer(w io.Writer, progress string) error {
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintf(t, "what helps most\t%s\n", a.most())
 	_, _ = fmt.Fprintf(t, "by how much\t%s\n", a.howMuch())
+	if worth := a.worth(); worth != "" {
+		_, _ = fmt.Fprintf(t, "what a ms is worth\t%s\n", worth)
+	}
 	_, _ = fmt.Fprintf(t, "what it rests on\t%s\n", a.restsOn())
 	if loop := loopSentence(p.loopAt(a.progress)); loop != "" {
 		_, _ = fmt.Fprintf(t, "how work comes\t%s\n", loop)
@@ -209,6 +212,9 @@ func (a answerAt) howMuch() string {
 	if len(all) == 0 {
 		return "no number without a reason to believe it"
 	}
+	if all[0].Mode == ModeSlowdown {
+		return a.bounded(all[0])
+	}
 	e, _ := all[0].likely()
 	less := fmt.Sprintf("%s less", points(e.Reduction))
 	if e.loose() {
@@ -227,6 +233,48 @@ func (a answerAt) howMuch() string {
 	}
 	if k := all[0].Knee; k > 0 {
 		text += fmt.Sprintf("; beyond %.0f %% something else is the bottleneck", 100*k)
+	}
+	return text
+}
+
+// bounded describes what a slow-down says: about how much near, and how much at most beyond.
+func (a answerAt) bounded(c Curve) string {
+	var parts []string
+	what := fmt.Sprintf("%s would take", oneLine(a.progress))
+	if a.metric != MetricThroughput {
+		what = fmt.Sprintf("the median latency of %s would be", oneLine(a.progress))
+	}
+	effects := c.measured()
+	for i, e := range effects {
+		last := i == len(effects)-1
+		switch {
+		case e.Speedup <= Near && (last || effects[i+1].Speedup > Near):
+			parts = append(parts, fmt.Sprintf("%.3g %% faster, %s %s less (%s to %s)", 100*e.Speedup, what, points(e.Reduction), percentOf(e.Lo), points(e.Hi)))
+		case last:
+			parts = append(parts, fmt.Sprintf("%.3g %% faster, %s at most %s less", 100*e.Speedup, what, points(max(0, e.Hi))))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// worth says what each millisecond taken from the best region is worth, and what part of the time the regions do not explain, if its
+// experiments were slow-downs.
+func (a answerAt) worth() string {
+	all := a.candidates()
+	if len(all) == 0 {
+		return ""
+	}
+	leverage, stdErr, known := all[0].Leverage()
+	if !known {
+		return ""
+	}
+	from := "the time for each " + oneLine(a.progress)
+	if a.metric != MetricThroughput {
+		from = "the median latency of " + oneLine(a.progress)
+	}
+	text := fmt.Sprintf("each ms taken from %s takes %.2g ms (±%.2g) from %s", oneLine(all[0].Region.Name), leverage, stdErr, from)
+	if sum, stdErr, known := a.p.Explained(a.progress); known && a.metric == MetricThroughput {
+		text += fmt.Sprintf("; %.0f %% (±%.0f) of that time is of none of the regions examined", 100*max(0, 1-sum), 100*stdErr)
 	}
 	return text
 }

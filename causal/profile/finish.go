@@ -19,8 +19,12 @@ func (p *Profile) FinishResting(due func()) {
 		due()
 		c := &p.Curves[i]
 		slices.SortStableFunc(c.Effects, func(a, b Effect) int { return cmp.Compare(a.Speedup, b.Speedup) })
-		k := bendOf(c.measured())
-		c.Slope, c.Knee = k.slope, k.at
+		if small, _, known := c.levels(); known { // what bounds from both sides shows no knee
+			c.Slope, c.Knee = small.Elasticity, 0
+		} else {
+			k := bendOf(c.measured())
+			c.Slope, c.Knee = k.slope, k.at
+		}
 		c.Disagrees = nil
 	}
 	p.testRegions(due)

@@ -117,8 +117,11 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 			}
 		}
 		c := Curve{Mode: first.Mode, Region: first.Region, Progress: first.Progress, Metric: first.Metric}
-		if len(periods) > 0 {
-			c.BasePeriod = time.Duration(stats.Median(periods))
+		c.BasePeriod = medianDuration(periods)
+		if first.Mode == ModeSlowdown {
+			mergeSlopes(&c, same)
+			curves = append(curves, c)
+			continue
 		}
 		for speedup, effects := range bySpeedup {
 			if first.Mode == ModeReplay {
@@ -129,7 +132,15 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 		}
 		curves = append(curves, c)
 	}
+	WidenFalling(curves)
 	return curves
+}
+
+func medianDuration(ns []float64) time.Duration {
+	if len(ns) == 0 {
+		return 0
+	}
+	return time.Duration(stats.Median(ns))
 }
 
 // mergeEffects pools what several runs found at one speed-up.

@@ -5,6 +5,9 @@ type Mode string
 
 // The modes. No plan asks for [ModeReplay]: it delays nothing.
 const (
+	// ModeSlowdown holds the callers of the chosen region's spans for a part of its own time, and looks what that costs: what a
+	// millisecond more costs bounds what a millisecond less brings, and is the same where it is little.
+	ModeSlowdown Mode = "slowdown"
 	// ModeOverlap is virtual speedup, as in Coz: it delays all others by what the chosen region would save, when a span ends.
 	ModeOverlap Mode = "overlap"
 	// ModeDilation is time dilation: it stretches every region but the chosen one in proportion to its self time.
@@ -15,19 +18,21 @@ const (
 
 // Delays reports whether answers of this mode are of experiments, which delay the program and need a
 // plan.
-func (m Mode) Delays() bool { return m == ModeOverlap || m == ModeDilation }
+func (m Mode) Delays() bool { return m == ModeSlowdown || m == ModeOverlap || m == ModeDilation }
 
 // rank orders what was tried out before what was computed.
 func (m Mode) rank() string {
 	switch m {
-	case ModeOverlap:
+	case ModeSlowdown:
 		return "1"
-	case ModeDilation:
+	case ModeOverlap:
 		return "2"
-	case ModeReplay:
+	case ModeDilation:
 		return "3"
+	case ModeReplay:
+		return "4"
 	}
-	return "4" + string(m)
+	return "5" + string(m)
 }
 
 // A Handover is how the debt or credit of a goroutine passes to those that it wakes, in experiments of [ModeOverlap].

@@ -79,6 +79,10 @@ type Curve struct {
 	// BasePeriod is the mean time between visits of the progress point, or the quantile of
 	// latency, with nothing changed.
 	BasePeriod time.Duration `json:"base_period_ns"`
+	// Own is what the region takes itself for each visit, without waits for locks and processors where that is known, and Slopes are
+	// what was measured, by level, in mode [ModeSlowdown]; the effects follow from these.
+	Own    time.Duration `json:"own_ns,omitempty"`
+	Slopes []Slope       `json:"slopes,omitempty"`
 	// Effects are ordered by speed-up.
 	Effects []Effect `json:"effects"`
 	// Slope is the reduction for each part of speed-up where the curve begins: 0.5 is 5 % for
@@ -115,7 +119,7 @@ type Effect struct {
 	Hi float64 `json:"hi"`
 	// Margin is by how much the conditions of the experiments may have changed Reduction: a quota that took processor time, say.
 	Margin float64 `json:"margin,omitempty"`
-	// Bounded tells that Lo and Hi are bounds from both sides as well, since the program writes no operations on locks and channels
+	// Bounded tells that Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown] beyond [Near]; of recordings since the program writes no operations on locks and channels
 	// into its traces and not all of them can be told: that of a program built by otelprof is narrower.
 	Bounded bool `json:"bounded,omitempty"`
 	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it

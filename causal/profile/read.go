@@ -122,12 +122,13 @@ func (p *Profile) validate() error {
 
 func (c Curve) validate(v *validate.Errors, key string) {
 	switch c.Mode {
-	case ModeOverlap, ModeDilation, ModeReplay:
+	case ModeSlowdown, ModeOverlap, ModeDilation, ModeReplay:
 	default:
-		v.That(false, key+".mode", c.Mode, "must be %q, %q or %q", ModeOverlap, ModeDilation, ModeReplay)
+		v.That(false, key+".mode", c.Mode, "must be %q, %q, %q or %q", ModeSlowdown, ModeOverlap, ModeDilation, ModeReplay)
 	}
 	v.That(c.Metric != "", key+".metric", nil, "must not be empty")
 	v.That(c.BasePeriod >= 0 && c.BasePeriod <= 24*time.Hour, key+".base_period_ns", int64(c.BasePeriod), "must be in [0, %d]", 24*time.Hour)
+	c.validateSlopes(v, key)
 	seen := map[float64]bool{}
 	for i, e := range c.Effects {
 		at := fmt.Sprintf("%s.effects[%d]", key, i)
@@ -135,6 +136,21 @@ func (c Curve) validate(v *validate.Errors, key string) {
 		v.That(!seen[e.Speedup], at+".speedup", e.Speedup, "must not be repeated")
 		seen[e.Speedup] = true
 		e.validate(v, at)
+	}
+}
+
+func (c Curve) validateSlopes(v *validate.Errors, key string) {
+	v.That(c.Own >= 0 && c.Own <= 24*time.Hour, key+".own_ns", int64(c.Own), "must be in [0, %d]", 24*time.Hour)
+	v.That(len(c.Slopes) == 0 || c.Mode == ModeSlowdown, key+".slopes", nil, "must be given in mode %q only", ModeSlowdown)
+	for i, s := range c.Slopes {
+		at := fmt.Sprintf("%s.slopes[%d]", key, i)
+		v.That(s.Level > 0 && s.Level <= 1 && (i == 0 || s.Level > c.Slopes[i-1].Level), at+".level", s.Level, "must be in (0, 1], and rise")
+		v.That(s.Taken >= 0 && s.Taken <= mostReduction, at+".taken", s.Taken, "must be in [0, %g]", mostReduction)
+		v.That(s.Samples >= 0 && len(s.Elasticities) <= s.Samples, at, nil, "samples and elasticities must be numbers of samples")
+		v.That(s.Lo <= s.Elasticity && s.Elasticity <= s.Hi, at+".elasticity", s.Elasticity, "must be in [lo, hi], which is [%g, %g]", s.Lo, s.Hi)
+		for _, x := range append([]float64{s.Lo, s.Hi, s.StdErr}, s.Elasticities...) {
+			v.That(math.Abs(x) <= mostReduction, at, x, "must be in [-%g, %g]", mostReduction, mostReduction)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ const narrower = "build with otelprof to narrow this"
 // sentence sums a curve up in words.
 func (c Curve) sentence() string {
 	parts := []string{c.verdictInWords()}
-	if slices.ContainsFunc(c.measured(), Effect.loose) {
+	if c.Mode != ModeSlowdown && slices.ContainsFunc(c.measured(), Effect.loose) {
 		parts = append(parts, narrower)
 	}
 	for _, m := range c.Disagrees {

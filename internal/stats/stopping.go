@@ -47,6 +47,11 @@ func NeedOf(samples []float64) Need {
 	return NeedsMore
 }
 
+// SurelyBelow reports whether the mean of what samples are of is below a limit, by a confidence sequence, so that it may be asked after each.
+func SurelyBelow(samples []float64, limit float64) bool {
+	return len(samples) >= LeastToJudge && stats.Mean(samples)+newSequence(samples).halfWidth(len(samples)) < limit
+}
+
 // A sequence is an asymptotic confidence sequence of a mean: the mean lies within halfWidth of
 // that of the first n samples for all n at once. See Waudby-Smith, Arbour, Sinha,
 // Kennedy and Ramdas, Time-uniform central limit theory and asymptotic confidence sequences,

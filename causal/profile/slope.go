@@ -1,0 +1,250 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/stats"
+	"github.com/otelprof/otelprof/internal/withheldcode"
+)
+
+// A Slope is what experiments of [ModeSlowdown] at one level measured: how a progress point answers to a region that is slower.
+//
+// Where nothing is chosen by state, the period of a program is a convex, non-decreasing function of its durations ((max,+) algebra:
+// Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992). So a millisecond more costs at least what a millisecond less
+// brings: a slope bounds the gain of any speed-up from above. For small changes both are the same where durations
+// scatter (perturbation analysis: Ho and Cao, 1991).
+type Slope struct {
+	// Level is which part of its own time the region was to be held for at the ends of its spans, Taken what was really taken.
+	Level float64 `json:"level"`
+	Taken float64 `json:"taken"`
+	// Elasticity is by which part the period grew, or the latency, for each part by which the region became slower: 0.3 is 3 %
+	// for 10 %. Those of all that takes time add up to 1, as the period is homogeneous in the durations (Euler).
+	Elasticity float64 `json:"elasticity"`
+	// StdErr is the jackknife's standard error of it, Lo and Hi its 95 % interval.
+	StdErr float64 `json:"std_err"`
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	// Samples is the number of experiments, Elasticities the jackknife's pseudo-values, at most 300, so that profiles can be merged.
+	Samples      int       `json:"samples"`
+	Elasticities []float64 `json:"elasticities,omitempty"`
+}
+
+// NewSlope sums up pseudo-values of the elasticity in the order of time. Below [stats.LeastSamples] there is no interval.
+func NewSlope(level, taken float64, elasticities []float64) Slope {
+	s := Slope{Level: level, Taken: taken, Samples: len(elasticities), Elasticities: stats.Thinned(elasticities)}
+	if len(elasticities) >= stats.LeastSamples {
+		e := stats.Summarize(elasticities)
+		s.Elasticity, s.StdErr, s.Lo, s.Hi = e.Mean, e.StdErr, e.Lo, e.Hi
+	}
+	return s
+}
+
+// falls is by which part the period fell although the region was slower, if that is more than chance and what models leave out.
+func (s Slope) falls() float64 {
+	fallen := -s.Elasticity * s.Taken
+	if !s.known() || s.Elasticity > -sure*s.StdErr || fallen <= stats.ModelError {
+		return 0
+	}
+	return fallen
+}
+
+func (s Slope) known() bool { return s.Samples >= stats.LeastSamples }
+
+// Leverage is by how much the period of the progress point shrinks, or its latency, for each millisecond taken from the region per visit, in
+// ms, with its standard error: the slope at the smallest level. It is not known before there is a slope.
+func (c Curve) Leverage() (leverage, stdErr float64, known bool) {
+	small, _, known := c.levels()
+	if !known || c.Own <= 0 || c.BasePeriod <= 0 {
+		return 0, 0, false
+	}
+	unit := float64(c.BasePeriod) / float64(c.Own)
+	return small.Elasticity * unit, small.StdErr * unit, true
+}
+
+// levels returns the slopes at the smallest and at the largest level. Where the large one is the smaller by chance, both are their
+// weighted mean: convexity says that it is not.
+func (c Curve) levels() (small, large Slope, known bool) {
+	all := slices.DeleteFunc(slices.Clone(c.Slopes), func(s Slope) bool { return !s.known() })
+	if len(all) == 0 {
+		return Slope{}, Slope{}, false
+	}
+	small, large = all[0], all[len(all)-1]
+	if len(all) > 1 && large.Elasticity < small.Elasticity && c.convex(small, large) {
+		pooled := pool(small, large)
+		small.Elasticity, small.StdErr, small.Lo, small.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
+		large.Elasticity, large.StdErr, large.Lo, large.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
+	}
+	return small, large, true
+}
+
+// pool returns the mean of two slopes, weighted by how sure they are.
+func pool(a, b Slope) Slope {
+	const tiny = 1e-9
+	va, vb := a.StdErr*a.StdErr+tiny, b.StdErr*b.StdErr+tiny
+	w := vb / (va + vb)
+	p := Slope{Elasticity: w*a.Elasticity + (1-w)*b.Elasticity, StdErr: math.Sqrt(va * vb / (va + vb))}
+	reach := math.Max(relative(a), relative(b)) * p.StdErr
+	p.Lo, p.Hi = p.Elasticity-reach, p.Elasticity+reach
+	return p
+}
+
+// relative is how many standard errors the interval of a slope reaches to either side.
+func relative(s Slope) float64 {
+	if s.StdErr <= 0 {
+		return 2
+	}
+	return (s.Hi - s.Elasticity) / s.StdErr
+}
+
+// sure is how many standard errors apart two slopes are by more than chance.
+const sure = 3
+
+// convex reports whether slopes at two levels may be those of a convex function that does not fall and is smooth at its start: none is
+// below zero nor the large one the smaller by more than chance, nor is the small one nothing and the large one much.
+func (c Curve) convex(small, large Slope) bool {
+	if small.falls() > 0 || large.falls() > 0 {
+		return false
+	}
+	apart := sure * math.Hypot(small.StdErr, large.StdErr)
+	if large.Elasticity < small.Elasticity-apart {
+		return false
+	}
+	const nothing, much = 0.04, 0.2 // 2 % and 10 % at a half
+	return !(small.Elasticity < nothing && large.Elasticity > max(much, small.Elasticity+apart))
+}
+
+// Near is the largest speed-up up to which a slope is the answer; beyond, it is a bound.
+const Near = 0.10
+
+// AnswerFromSlopes sets the effects at some speed-ups, in (0, 1), from the slopes.
+//
+// Up to [Near] an effect is the slope at the smallest level, less what the slopes bend by for its lower bound. Beyond, it is bounded:
+// from above by the slopes, from below by the effect at Near, as a program does not become slower by what becomes faster.
+func (c *Curve) AnswerFromSlopes(speedups []float64) {
+	c.Effects = nil
+	for _, s := range speedups {
+		c.Effects = append(c.Effects, c.fromSlopes(s))
+	}
+}
+
+func (c *Curve) fromSlopes(speedup float64) Effect {
+	small, large, known := c.levels()
+	e := Effect{Speedup: speedup}
+	if !known {
+		for _, s := range c.Slopes {
+			e.Samples = max(e.Samples, s.Samples)
+		}
+		return e.Withhold(Withheld{Code: withheldcode.Iterations, Count: int64(e.Samples), Need: stats.LeastSamples})
+	}
+	e.Samples, e.StdErr = small.Samples, small.StdErr*speedup
+	for _, x := range small.Elasticities {
+		e.Reductions = append(e.Reductions, x*speedup)
+	}
+	e.Reductions = stats.Thinned(e.Reductions)
+	if !c.convex(small, large) {
+		e.Bounded = true
+		e.Lo, e.Hi = min(0, small.Lo*speedup)-stats.ModelError, max(1, small.Hi, large.Hi)*speedup+stats.ModelError
+		e.Reduction = clamp(small.Elasticity*speedup, e.Lo, e.Hi)
+		e.Warnings = []string{fmt.Sprintf("not clear: slower by %.0f %% costs %.2f of that, by %.0f %% %.2f: what a program chooses by its state depends on the region",
+			100*small.Taken, small.Elasticity, 100*large.Taken, large.Elasticity)}
+		return e
+	}
+	bends := max(0, large.Elasticity-small.Elasticity) // between the levels
+	near := min(speedup, Near)
+	lo := (small.Lo - bends) * near
+	if small.Lo > 0 {
+		lo = max(0, lo)
+	}
+	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.Hi, large.Hi)*speedup, lo)+stats.ModelError
+	at := small.Elasticity
+	if apart := large.Taken - small.Taken; speedup > Near && apart > 0 && at > 0 {
+		at = max(0, at-bends/apart*(speedup-Near))
+	}
+	e.Bounded = speedup > Near
+	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
+	if c.Metric == MetricThroughput {
+		e.ThroughputGain = stats.Gain(e.Reduction)
+	}
+	return e
+}
+
+func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
+
+// Explained is the sum of the elasticities of a progress point's throughput to all regions that were slowed down, but for the
+// progress point's own spans, with its standard error: what is missing to 1 is time that these regions do not explain, such as a
+// limiter's or that of work without spans. It is not known without a slope.
+func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
+	for _, c := range p.Curves {
+		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.Region.Name == progress {
+			continue
+		}
+		if small, _, ok := c.levels(); ok {
+			sum, stdErr, known = sum+small.Elasticity, math.Hypot(stdErr, small.StdErr), true
+		}
+	}
+	return sum, stdErr, known
+}
+
+// WidenFalling makes the intervals of slow-downs wider where the time of a progress point falls although a region is slower: then it is
+// no monotone function of durations, of the other regions neither. It may change by as much with theirs.
+func WidenFalling(curves []Curve) {
+	type point struct {
+		progress string
+		metric   Metric
+	}
+	most := map[point]float64{}
+	for _, c := range curves {
+		for _, s := range c.Slopes {
+			p := point{c.Progress, c.metric()}
+			most[p] = max(most[p], s.falls())
+		}
+	}
+	for _, c := range curves {
+		fallen := most[point{c.Progress, c.metric()}]
+		if c.Mode != ModeSlowdown || fallen == 0 {
+			continue
+		}
+		for i, e := range c.Effects {
+			c.Effects[i] = e.Wider(max(e.Margin, fallen))
+			if e.Known() {
+				c.Effects[i].Warnings = append(c.Effects[i].Warnings, fmt.Sprintf("the time of %s falls by %.1f %% where a region is slower: the program is at a resonance", c.Progress, 100*fallen))
+			}
+		}
+	}
+}
+
+// mergeSlopes pools the samples of several runs at each level, and answers anew at all of their speed-ups.
+func mergeSlopes(c *Curve, same []Curve) {
+	var own []float64
+	byLevel := map[float64][]Slope{}
+	speedups := map[float64]bool{}
+	for _, x := range same {
+		if x.Own > 0 {
+			own = append(own, float64(x.Own))
+		}
+		for _, s := range x.Slopes {
+			byLevel[s.Level] = append(byLevel[s.Level], s)
+		}
+		for _, e := range x.Effects {
+			speedups[e.Speedup] = true
+		}
+	}
+	c.Own = medianDuration(own)
+	for level, slopes := range byLevel {
+		var samples, taken []float64
+		for _, s := range slopes {
+			samples = append(samples, s.Elasticities...)
+			taken = append(taken, s.Taken)
+		}
+		c.Slopes = append(c.Slopes, NewSlope(level, stats.Median(taken), samples))
+	}
+	slices.SortFunc(c.Slopes, func(a, b Slope) int { return int(math.Copysign(1, a.Level-b.Level)) })
+	all := make([]float64, 0, len(speedups))
+	for s := range speedups {
+		all = append(all, s)
+	}
+	slices.Sort(all)
+	c.AnswerFromSlopes(all)
+}

@@ -1,0 +1,202 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// around returns n samples around a mean.
+func around(rng *rand.Rand, n int, mean, deviation float64) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = mean + deviation*rng.NormFloat64()
+	}
+	return all
+}
+
+// slowed is a curve whose elasticities were these at 10 and at 30 %.
+func slowed(rng *rand.Rand, small, large float64) profile.Curve {
+	c := profile.Curve{
+		Mode: profile.ModeSlowdown, Region: profile.Region{Name: "a"}, Progress: "done", Metric: profile.MetricThroughput, BasePeriod: 10e6, Own: 2e6,
+		Slopes: []profile.Slope{
+			profile.NewSlope(0.1, 0.1, around(rng, 20, small, 0.1)),
+			profile.NewSlope(0.3, 0.3, around(rng, 20, large, 0.03)),
+		},
+	}
+	c.AnswerFromSlopes([]float64{0.1, 0.25, 0.5})
+	return c
+}
+
+// A program's time is max(a, b) with some scatter, or a sum: what a slow-down shows of these holds what is true of the faster region.
+func TestSlopesHoldTheTruth(t *testing.T) {
+	for name, tt := range map[string]struct {
+		small, large float64    // elasticities
+		truth        [3]float64 // reductions at 10, 25 and 50 %
+	}{
+		"serial":              {0.4, 0.4, [3]float64{0.04, 0.1, 0.2}},
+		"nothing":             {0, 0, [3]float64{0, 0, 0}},
+		"ends at a knee":      {0.9, 0.95, [3]float64{0.09, 0.2, 0.2}},
+		"slack that is used":  {0.07, 0.12, [3]float64{0.004, 0.004, 0.004}},
+		"a share of 5 points": {0.05, 0.05, [3]float64{0.005, 0.0125, 0.025}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			const tries = 200
+			held := [3]int{}
+			for range tries {
+				for i, e := range slowed(rng, tt.small, tt.large).Effects {
+					if e.Lo <= tt.truth[i] && tt.truth[i] <= e.Hi {
+						held[i]++
+					}
+					if e.Lo > e.Reduction || e.Reduction > e.Hi {
+						t.Fatalf("%+v: the reduction is out of its bounds", e)
+					}
+					if e.Bounded != (e.Speedup > profile.Near) {
+						t.Fatalf("%+v: must be bounded beyond %v only", e, profile.Near)
+					}
+				}
+			}
+			for i, n := range held {
+				if n < tries*93/100 {
+					t.Errorf("effect %d holds the truth in %d of %d tries, want 93 %%", i, n, tries)
+				}
+			}
+		})
+	}
+}
+
+func TestSlopesThatAreNotConvex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for name, c := range map[string]profile.Curve{
+		"the large one is the smaller":    slowed(rng, 0.9, 0.2),
+		"nothing at first, and then much": slowed(rng, 0, 0.56),
+	} {
+		for _, e := range c.Effects {
+			if e.Lo > 0 || e.Hi < e.Speedup || len(e.Warnings) != 1 || !strings.HasPrefix(e.Warnings[0], "not clear: ") {
+				t.Errorf("%s: %+v, want all between nothing and the whole, and a warning", name, e)
+			}
+		}
+	}
+}
+
+// Where the program is faster with a slower region, all may be otherwise.
+func TestSlopesThatFall(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	curves := []profile.Curve{slowed(rng, 0.5, 0.5), slowed(rng, -0.5, -0.25), slowed(rng, 0.5, 0.5)}
+	curves[1].Region.Name, curves[2].Progress = "b", "other"
+	before := curves[0].Effects[0]
+	profile.WidenFalling(curves)
+	after := curves[0].Effects[0]
+	if wider := before.Lo - after.Lo; wider < 0.05 || wider > 0.1 || len(after.Warnings) != 1 {
+		t.Errorf("%+v, want it wider by the 7 points that the time falls by, and a warning", after)
+	}
+	if e := curves[1].Effects[0]; e.Lo > 0 || e.Hi < 0.1 {
+		t.Errorf("%+v: what falls says nothing of its own", e)
+	}
+	if e := curves[2].Effects[0]; e.Margin != 0 || len(e.Warnings) != 0 {
+		t.Errorf("%+v, want it as it is: another progress point", e)
+	}
+}
+
+// By chance the large slope is often the smaller one; both are one number then.
+func TestSlopesArePooled(t *testing.T) {
+	c := profile.Curve{Metric: profile.MetricThroughput, BasePeriod: 10, Own: 5, Slopes: []profile.Slope{
+		{Level: 0.1, Taken: 0.1, Samples: 9, Elasticity: 0.5, StdErr: 0.1, Lo: 0.3, Hi: 0.7},
+		{Level: 0.3, Taken: 0.3, Samples: 9, Elasticity: 0.4, StdErr: 0.1, Lo: 0.2, Hi: 0.6},
+	}}
+	got, stdErr, known := c.Leverage()
+	if !known || math.Abs(got-2*0.45) > 1e-9 || math.Abs(stdErr-2*0.1/math.Sqrt2) > 1e-6 {
+		t.Errorf("leverage %v ± %v, want .9 ± .14, twice the mean of both", got, stdErr)
+	}
+}
+
+func TestSlopesOfFewSamples(t *testing.T) {
+	c := profile.Curve{Mode: profile.ModeSlowdown, Slopes: []profile.Slope{profile.NewSlope(0.1, 0.1, []float64{1, 2, 3})}}
+	c.AnswerFromSlopes([]float64{0.1})
+	if e := c.Effects[0]; e.Known() || e.Withheld.Count != 3 {
+		t.Errorf("%+v, want it withheld for want of samples", e)
+	}
+	if _, _, known := c.Leverage(); known {
+		t.Error("a leverage of three samples")
+	}
+}
+
+// What two instances have measured is one sample when it is merged, also from files.
+func TestMergeSlopes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	one, two := slowed(rng, 0.4, 0.4), slowed(rng, 0.5, 0.5)
+	var parts []profile.Profile
+	for _, c := range []profile.Curve{one, two} {
+		document, err := json.Marshal(profile.Profile{Mode: profile.ModeSlowdown, Curves: []profile.Curve{c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Read(strings.NewReader(string(document)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	merged := profile.Merge(parts...).Curves[0]
+	if len(merged.Slopes) != 2 || merged.Own != one.Own || merged.BasePeriod != one.BasePeriod || len(merged.Effects) != 3 {
+		t.Fatalf("%+v, want two slopes, three effects and the periods of both", merged)
+	}
+	for i, s := range merged.Slopes {
+		if want := (one.Slopes[i].Elasticity + two.Slopes[i].Elasticity) / 2; s.Samples != 40 || math.Abs(s.Elasticity-want) > 1e-5 {
+			t.Errorf("slope %d: %d samples, %v: want 40, %v", i, s.Samples, s.Elasticity, want)
+		}
+	}
+	if s := merged.Slope; math.Abs(s-0.45) > 0.1 || merged.Knee != 0 {
+		t.Errorf("slope %v and knee %v, want about .45 and none", s, merged.Knee)
+	}
+}
+
+func TestExplained(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	a, b, own := slowed(rng, 0.4, 0.4), slowed(rng, 0.2, 0.2), slowed(rng, 1, 1)
+	b.Region.Name, own.Region.Name = "b", "done"
+	sum, stdErr, known := profile.Profile{Curves: []profile.Curve{a, b, own}}.Explained("done")
+	if !known || math.Abs(sum-0.6) > 0.1 || stdErr <= 0 || stdErr > 0.1 {
+		t.Errorf("explained %v ± %v, want about .6", sum, stdErr)
+	}
+	if _, _, known := (profile.Profile{Curves: []profile.Curve{a}}).Explained("other"); known {
+		t.Error("explained of a progress point without a curve")
+	}
+}
+
+func TestReadRefusesSlopes(t *testing.T) {
+	for says, s := range map[string][]profile.Slope{
+		"slopes[0].level":      {{Level: 2}},
+		"slopes[1].level":      {{Level: 0.3}, {Level: 0.1}},
+		"slopes[0].taken":      {{Level: 0.1, Taken: -1}},
+		"slopes[0].elasticity": {{Level: 0.1, Elasticity: 3, Hi: 1}},
+		"slopes[0]: samples":   {{Level: 0.1, Elasticities: []float64{1}}},
+	} {
+		document, err := json.Marshal(profile.Profile{Curves: []profile.Curve{{Mode: profile.ModeSlowdown, Metric: profile.MetricThroughput, Slopes: s}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := profile.Read(strings.NewReader(string(document))); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("Read of %+v: %v, want an error that says %q", s, err, says)
+		}
+	}
+	good := profile.Profile{Curves: []profile.Curve{slowed(rand.New(rand.NewPCG(9, 9)), 0.4, 0.5)}}
+	document, err := json.Marshal(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := profile.Read(strings.NewReader(string(document)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(good.Curves[0].Slopes, back.Curves[0].Slopes); diff != "" {
+		t.Errorf("slopes after reading (-want +got):\n%s", diff)
+	}
+}
