@@ -48,7 +48,7 @@ func TestAllowedAreCaps(t *testing.T) {
 		}
 	})
 	_, err := NewController(WithExperiments(wide), WithAllowed(plan.Allowed{Modes: []profile.Mode{"replay"}, Speedup: 81}))
-	for _, want := range []string{`allowed: modes "replay": must be "overlap" or "dilation"`, "allowed: speedup 81: must be in (0, 80]", "allowed: life 0s: must be in [1s, 1h0m0s]"} {
+	for _, want := range []string{`allowed: modes "replay": must be "slowdown", "overlap" or "dilation"`, "allowed: speedup 81: must be in (0, 80]", "allowed: life 0s: must be in [1s, 1h0m0s]"} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("NewController = %v, want %q", err, want)
 		}

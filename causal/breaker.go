@@ -139,6 +139,14 @@ func (b *breaker) baseline(now time.Time) (enough bool) {
 // learned reports whether it is known what is normal.
 func (b *breaker) learned() bool { return b.base.all.durations != nil }
 
+// normal is the 99th percentile without delays, 0 before it is known.
+func (b *breaker) normal() time.Duration {
+	if !b.learned() {
+		return 0
+	}
+	return b.base.p99()
+}
+
 func (b *breaker) learn(now time.Time, r reading) {
 	b.base.learn(now, r)
 	// A bucket's values are alike.

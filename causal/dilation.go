@@ -66,4 +66,5 @@ func (d *dilation) rest()                          {}
 func (d *dilation) growthAt(int64) int64           { return 0 }
 func (d *dilation) delays() int64                  { return d.inserted.Load() }
 func (d *dilation) latencies() []*otelhdr.Snapshot { return nil }
+func (d *dilation) mark()                          {}
 func (d *dilation) look(*experiment)               {}

@@ -21,6 +21,9 @@ type experiment struct {
 	inserted  time.Duration // the sum of the delays
 	machine   record.Load   // what has become of processor time
 
+	// Of a slow-down: what the region did in its own time, and for how long its callers were held.
+	own, taken time.Duration
+
 	// Of an overlap.
 	ends     int64         // of the region's spans
 	took     time.Duration // the sum of their durations

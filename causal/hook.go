@@ -72,6 +72,7 @@ func (run *run) endSpan(f *ledger.Frame, r *spans.Span) (delay time.Duration) {
 		run.rooted.Add(int64(r.Duration()))
 	}
 	for k, i := range v.progress {
+		run.durations.record(i, r)
 		run.visit(i, v.paths[k])
 	}
 	return delay

@@ -26,7 +26,8 @@ type influence interface {
 	// latencies are the distributions of the durations of each progress point's spans in the
 	// time that is left without the delays, nil where that is not measured.
 	latencies() []*otelhdr.Snapshot
-	// look adds what can be seen at the end.
+	// mark begins what is measured, and look adds what can be seen of it at the end.
+	mark()
 	look(*experiment)
 }
 
@@ -52,6 +53,12 @@ func (run *run) begin(a arm) influence {
 		run.observe(nil)
 		run.put(d)
 		return d
+	}
+	if run.plan.Mode == profile.ModeSlowdown {
+		v := run.newSlowdown(a)
+		run.observe(nil)
+		run.put(v)
+		return v
 	}
 	if scheduling() {
 		return run.beginScheduled(a)
@@ -86,6 +93,7 @@ func (still) growthAt(int64) int64           { return 0 }
 func (still) rest()                          {}
 func (still) delays() int64                  { return 0 }
 func (still) latencies() []*otelhdr.Snapshot { return nil }
+func (still) mark()                          {}
 func (still) look(*experiment)               {}
 
 // observes returns the observation of a setting in which the plan's progress points are numbered

@@ -55,7 +55,7 @@ func drawTrial(t *rapid.T) trial {
 		return 0
 	}
 	return trial{
-		mode:  rapid.SampledFrom([]profile.Mode{profile.ModeOverlap, profile.ModeDilation}).Draw(t, "mode"),
+		mode:  rapid.SampledFrom([]profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation}).Draw(t, "mode"),
 		opens: some("waits", duration("opens", 0, 100*ms)), life: duration("life", 100*ms, 400*ms),
 		warmup: duration("warmup", 0, 20*ms), experiment: duration("experiment", 10*ms, 80*ms),
 		limits: limits("plan"), caps: limits("caps"),
@@ -193,7 +193,7 @@ func (w *onlooker) try(t *testing.T) error {
 		return err
 	}
 	r := c.run.Load()
-	r.spin, r.sleep = w.wait, w.wait // no span has ended yet
+	r.spin, r.compute, r.sleep = w.wait, w.wait, w.wait // no span has ended yet
 
 	var wg sync.WaitGroup
 	lock := newBubbleLock()
@@ -280,7 +280,7 @@ func TestRandomPlansKeepTheirLimits(t *testing.T) {
 		}
 	})
 	t.Logf("plans that delayed something: %v", delayed)
-	for _, mode := range []profile.Mode{profile.ModeOverlap, profile.ModeDilation} {
+	for _, mode := range []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation} {
 		if delayed[mode] == 0 {
 			t.Errorf("no plan of mode %s delayed anything, so none was tried", mode)
 		}

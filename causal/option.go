@@ -33,6 +33,7 @@ type config struct {
 	newStudy           func() study
 	watch              func(context.Context, *load)
 	waits              func(context.Context, time.Duration) (replay.Waits, error) // nil for not recorded
+	work               func(context.Context, time.Duration) (workload, error)     // the same
 	loads              func() (end func() record.Load)
 	wall               func(time.Time) time.Time // nil for the real one
 	caps               plan.Limits
@@ -52,7 +53,7 @@ type config struct {
 var exemptByDefault = []string{"*/health*", "*/healthz*", "*/livez*", "*/readyz*", "*/ready", "*/live", "*/ping", "*grpc.health.v1.Health/*"}
 
 func newConfig(opts []Option) (config, error) {
-	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, breaker: plan.DefaultBreaker(), allowed: plan.DefaultAllowed(), watch: watchLoad, waits: recordWaits, loads: record.LoadSince, recordable: true, newStudy: newReplayed}
+	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, breaker: plan.DefaultBreaker(), allowed: plan.DefaultAllowed(), watch: watchLoad, waits: recordWaits, work: recordWork, loads: record.LoadSince, recordable: true, newStudy: newReplayed}
 	for _, o := range opts {
 		c = o.apply(c)
 	}
@@ -71,6 +72,9 @@ func newConfig(opts []Option) (config, error) {
 		c.replay, c.recordable = false, false
 		c.waits = func(context.Context, time.Duration) (replay.Waits, error) {
 			return replay.Waits{}, fmt.Errorf("%s is off", naming.EnvReplay)
+		}
+		c.work = func(context.Context, time.Duration) (workload, error) {
+			return nil, fmt.Errorf("%s is off", naming.EnvReplay)
 		}
 	}
 	c.audit = newAudit(c.log, c.tell)

@@ -99,6 +99,8 @@ func (v *overlap) way(want time.Duration) wait {
 
 func (v *overlap) rest() {}
 
+func (v *overlap) mark() {}
+
 func (v *overlap) delays() int64 { return v.inserted.Load() }
 
 func (v *overlap) growthAt(now int64) int64 { return v.observation.setting.Growth().At(now) }

@@ -35,12 +35,16 @@ type run struct {
 	load     *load
 	pace     pace
 	spin     wait // as work would
+	compute  wait // the same, not counting what others have of the processor
 	sleep    wait // and let others run
 
 	influence atomic.Pointer[influence] // nil between arms, see inForce
 	booked    time.Duration             // of what is spent, in the controller's outlays
 	waits     func(context.Context, time.Duration) (replay.Waits, error)
+	work      func(context.Context, time.Duration) (workload, error)
 	loads     func() (end func() record.Load)
+	durations durations      // by progress point, of slow-downs
+	since     int64          // the clock when it began
 	progress  []visitCounter // by progress point
 	paths     []paths        // by progress point
 	rooted    atomic.Int64   // the sum of the durations of local roots, ns
@@ -90,8 +94,11 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		answered: live.answered.Load(),
 		load:     &load{},
 		spin:     clock.Spin,
+		compute:  clock.Compute,
 		sleep:    clock.Sleep,
 		waits:    c.waits,
+		work:     c.work,
+		since:    clock.Now(),
 		loads:    c.loads,
 		progress: make([]visitCounter, len(p.Progress)),
 		paths:    make([]paths, len(p.Progress)),
@@ -99,6 +106,11 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		done:     make(chan struct{}),
 
 		processors: n,
+	}
+	if p.Mode == profile.ModeSlowdown {
+		if r.durations, err = measuresLatency(p.Progress); err != nil {
+			return nil, err
+		}
 	}
 	if c.wall != nil {
 		r.guard.wall = c.wall
@@ -173,7 +185,7 @@ func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
 		return nil
 	}
 	if run.plan.Mode == profile.ModeDilation {
-		return schedule(len(regions), speedups, run.plan.Grid.ZeroWeight, rng)
+		return dilationArms(len(regions), speedups, run.plan.Grid.ZeroWeight, rng)
 	}
 	run.mu.Lock()
 	known := [2]int{len(regions), len(run.experiments)}
@@ -181,12 +193,20 @@ func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
 	if known == run.idleAt { // what was reported of them holds
 		return nil
 	}
-	arms := overlapArms(len(regions), speedups, run.plan.Grid.ZeroWeight, run.samples(), rng)
+	arms := run.needed(len(regions), speedups, rng)
 	if len(arms) == 0 {
 		run.idleAt = known
 		run.say("all answers are as exact as they get")
 	}
 	return arms
+}
+
+// needed are the arms of experiments that look at what was measured before.
+func (run *run) needed(regions int, speedups []float64, rng *rand.Rand) []arm {
+	if run.plan.Mode == profile.ModeSlowdown {
+		return slowdownArms(regions, run.levels(), run.plan.Grid.ZeroWeight, run.slowdownSamples(), rng)
+	}
+	return overlapArms(regions, speedups, run.plan.Grid.ZeroWeight, run.samples(), rng)
 }
 
 // prepare waits for the plan's time, warms up, and learns what is normal.
@@ -224,12 +244,13 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	if ctx.Err() != nil { // it ended just before the arm began
 		return false
 	}
-	if !run.pause(ctx, time.Duration(run.plan.Timing.Cooloff)) {
+	if !run.pause(ctx, run.settling()) {
 		return false
 	}
 	if !run.awaitVisits(ctx, arrived) {
 		return false
 	}
+	influence.mark()
 	delays, before, withheld := influence.delays(), run.visits(), run.guard.counts()
 	for point := range before {
 		if before[point].count == arrived[point].count { // it is visited rarely
@@ -262,7 +283,9 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 			continue
 		}
 		inserted := influence.delays() - delays
-		e.spoiled = run.guard.counts().since(withheld).spoils(inserted)
+		if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
+			e.spoiled = run.guard.counts().since(withheld).spoils(inserted)
+		}
 		e.inserted = time.Duration(run.guard.spent.Load() - spent)
 		e.calls = live.answered.Load() - calls
 		e.busy, e.machine = run.load.since(busy), loaded()
@@ -427,6 +450,8 @@ func (run *run) describe(a arm) string {
 	switch {
 	case a.speedup == 0:
 		return "no delay"
+	case run.plan.Mode == profile.ModeSlowdown:
+		return fmt.Sprintf("callers of %q held for %.0f%% of its own time", run.seen()[a.spared].Name, 100*a.speedup)
 	case run.plan.Mode == profile.ModeOverlap:
 		return fmt.Sprintf("all others delayed by what %q would save if it were %.0f%% faster", run.seen()[a.spared].Name, 100*a.speedup)
 	case a.spared == sparesNone:

@@ -41,7 +41,7 @@ func (run *run) profile(due func()) profile.Profile {
 	}
 	p.Tallies = run.tallies(regions, experiments, latency)
 	p.Notes = append(run.notes(regions), meant(regions)...)
-	if note := warmed.note(); note != "" {
+	if note := warmed.note(run.plan.Mode); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
 	for point, progress := range run.plan.Progress {
@@ -49,9 +49,12 @@ func (run *run) profile(due func()) profile.Profile {
 			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
 			continue
 		}
-		if run.plan.Mode == profile.ModeDilation {
+		switch run.plan.Mode {
+		case profile.ModeSlowdown:
+			p.Curves = append(p.Curves, run.slowdownCurves(experiments, regions, point, due)...)
+		case profile.ModeDilation:
 			p.Curves = append(p.Curves, run.dilationCurves(&p, regions, experiments, point, due)...)
-		} else {
+		default:
 			curves := run.overlapCurves(regions, experiments, warmed.waits, point, due)
 			withholdAll(curves, futile)
 			p.Curves = append(p.Curves, curves...)
@@ -280,7 +283,7 @@ func (run *run) tallies(regions []profile.Region, experiments []experiment, late
 			t := &tallies[at]
 			t.Visits += e.passages[point].visits
 			t.Effective += e.passages[point].effective
-			t.Delay += time.Duration(e.counts.Paid)
+			t.Delay += time.Duration(e.counts.Paid) + e.taken
 		}
 	}
 	return tallies

@@ -75,6 +75,8 @@ func (g *guard) scheduled(processors int) sched.Limits {
 }
 
 // rest ends what the scheduler does.
+func (s *scheduled) mark() {}
+
 func (s *scheduled) rest() {
 	if live.scheduled.CompareAndSwap(s, nil) {
 		sched.Stop()

@@ -18,11 +18,11 @@ type arm struct {
 // which is spared is faster by speedup beside all others.
 func (a arm) factor() float64 { return a.speedup / (1 - a.speedup) }
 
-// schedule returns the arms of one iteration of dilation over the grid: for each speed-up a
+// dilationArms returns the arms of one iteration of dilation over the grid: for each speed-up a
 // block in random order that holds the arm in which everything is stretched and those that
 // spare one region each, so that what is compared lies close together in time; between the
 // blocks the arms without delay, in a proportion of zeroWeight, one at least.
-func schedule(regions int, speedups []float64, zeroWeight float64, rng *rand.Rand) []arm {
+func dilationArms(regions int, speedups []float64, zeroWeight float64, rng *rand.Rand) []arm {
 	var delayed []arm
 	for _, i := range rng.Perm(len(speedups)) {
 		if speedups[i] == 0 {

@@ -29,8 +29,8 @@ func TestScheduleProperties(t *testing.T) {
 		for _, grid := range grids {
 			for _, weight := range []float64{0.1, 0.3, 0.4, 0.5, 0.9} {
 				for seed := range uint64(5) {
-					name := fmt.Sprintf("schedule(%d, %v, %g) seed %d", regions, grid, weight, seed)
-					checkSchedule(t, name, regions, grid, weight, schedule(regions, grid, weight, rand.New(rand.NewPCG(seed, 0))))
+					name := fmt.Sprintf("dilationArms(%d, %v, %g) seed %d", regions, grid, weight, seed)
+					checkSchedule(t, name, regions, grid, weight, dilationArms(regions, grid, weight, rand.New(rand.NewPCG(seed, 0))))
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func checkSchedule(t *testing.T, name string, regions int, grid []float64, weigh
 
 func TestScheduleIsRepeatable(t *testing.T) {
 	repeat := func(seed uint64) []arm {
-		return schedule(5, []float64{0, 0.1, 0.25, 0.5}, 0.4, rand.New(rand.NewPCG(seed, 0)))
+		return dilationArms(5, []float64{0, 0.1, 0.25, 0.5}, 0.4, rand.New(rand.NewPCG(seed, 0)))
 	}
 	equal := cmp.AllowUnexported(arm{})
 	if diff := cmp.Diff(repeat(1), repeat(1), equal); diff != "" {
@@ -114,7 +114,7 @@ func TestScheduleIsRandom(t *testing.T) {
 	const rounds = 3000
 	first := map[arm]int{}
 	for range rounds {
-		for _, a := range schedule(2, []float64{0.2, 0.4}, 0.1, rng) {
+		for _, a := range dilationArms(2, []float64{0.2, 0.4}, 0.1, rng) {
 			if a.speedup > 0 {
 				first[a]++
 				break
@@ -139,7 +139,7 @@ func TestRoundOfAPlan(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			grid := []float64{0, 0.1, 0.25, 0.5}
 			p.Mode = profile.ModeDilation
-			if got, want := p.Round(regions), len(schedule(regions, grid, weight, rng)); got != want {
+			if got, want := p.Round(regions), len(dilationArms(regions, grid, weight, rng)); got != want {
 				t.Errorf("dilation of %d regions, zero_weight %g: a round of %d, want %d", regions, weight, got, want)
 			}
 			p.Mode = profile.ModeOverlap

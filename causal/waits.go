@@ -2,12 +2,9 @@ package causal
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/rest"
@@ -24,13 +21,7 @@ const (
 
 // recordWaits records for so long, and returns the waits.
 func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
-	if n := runtime.NumGoroutine(); n > mostGoroutines {
-		return replay.Waits{}, fmt.Errorf("%d goroutines: must be at most %d", n, mostGoroutines)
-	}
-	if why := noMemory(); why != "" {
-		return replay.Waits{}, errors.New(why)
-	}
-	w, err := record.Take(ctx, d, record.OwnBytes)
+	w, err := takeWindow(ctx, d)
 	if err != nil {
 		return replay.Waits{}, err
 	}
@@ -45,14 +36,15 @@ func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
 
 // A warmUp is what a recording of the warm-up has found.
 type warmUp struct {
-	waits replay.Waits
-	err   error // why there was none, nil too if none is needed
+	waits replay.Waits // of a plan of overlap
+	work  workload     // of one of slow-downs
+	err   error        // why there was none, nil too if none is needed
 }
 
 // warmUp waits until the plan's warm-up is over, and records the program meanwhile if that is needed.
 func (run *run) warmUp(ctx context.Context) bool {
 	warmup := time.Duration(run.plan.Timing.Warmup)
-	if run.waits == nil || run.plan.Mode != profile.ModeOverlap || scheduling() {
+	if !run.recordsWarmUp() {
 		return run.pause(ctx, warmup)
 	}
 	length := min(max(warmup/2, leastRecorded), mostRecorded)
@@ -64,7 +56,11 @@ func (run *run) warmUp(ctx context.Context) bool {
 	go func() {
 		defer close(done)
 		defer run.contain()
-		found.waits, found.err = run.waits(ctx, length)
+		if run.plan.Mode == profile.ModeSlowdown {
+			found.work, found.err = run.work(ctx, length)
+		} else {
+			found.waits, found.err = run.waits(ctx, length)
+		}
 	}()
 	for waiting := true; waiting; {
 		if !run.pause(ctx, tick) { // and watch over the limits
@@ -84,10 +80,24 @@ func (run *run) warmUp(ctx context.Context) bool {
 	return true
 }
 
+// recordsWarmUp reports whether experiments of the plan's mode need to know what a recording shows.
+func (run *run) recordsWarmUp() bool {
+	switch run.plan.Mode {
+	case profile.ModeSlowdown:
+		return run.work != nil
+	case profile.ModeOverlap:
+		return run.waits != nil && !scheduling()
+	}
+	return false
+}
+
 // note says what there was instead of a recording, "" if there was one or none is needed.
-func (w warmUp) note() string {
-	if w.err == nil {
+func (w warmUp) note(mode profile.Mode) string {
+	switch {
+	case w.err == nil:
 		return ""
+	case mode == profile.ModeSlowdown:
+		return fmt.Sprintf("the warm-up could not be recorded, so delays are slept, and regions that compute may seem to matter less than they do: %v", w.err)
 	}
 	return fmt.Sprintf("the warm-up could not be recorded, so waits that none of causal's types tells of are seen only where they are for locks: %v", w.err)
 }

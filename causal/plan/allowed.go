@@ -20,9 +20,9 @@ type Allowed struct {
 	Life Duration `json:"life"`
 }
 
-// DefaultAllowed is all that a plan can ask for: both modes, speed-ups up to 80 %, for [MaxLife].
+// DefaultAllowed is all that a plan can ask for: all modes, speed-ups up to 80 %, for [MaxLife].
 func DefaultAllowed() Allowed {
-	return Allowed{Modes: []profile.Mode{profile.ModeOverlap, profile.ModeDilation}, Speedup: design.MaxSpeedup, Life: Duration(MaxLife)}
+	return Allowed{Modes: []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation}, Speedup: design.MaxSpeedup, Life: Duration(MaxLife)}
 }
 
 // Validate checks every value; prefix stands before its key.
@@ -30,7 +30,7 @@ func (a Allowed) Validate(v *validate.Errors, prefix string) {
 	all := DefaultAllowed()
 	v.That(len(a.Modes) > 0, prefix+"modes", nil, "must have at least one")
 	for _, m := range a.Modes {
-		v.That(slices.Contains(all.Modes, m), prefix+"modes", m, "must be %q or %q", profile.ModeOverlap, profile.ModeDilation)
+		v.That(slices.Contains(all.Modes, m), prefix+"modes", m, "must be %q, %q or %q", profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation)
 	}
 	v.That(a.Speedup > 0 && a.Speedup <= design.MaxSpeedup, prefix+"speedup", a.Speedup, "must be in (0, %d]", design.MaxSpeedup)
 	v.In(prefix+"life", time.Duration(a.Life), time.Second, MaxLife)

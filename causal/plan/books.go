@@ -49,7 +49,7 @@ func (p *Plan) Books(now time.Time) (bytes, core float64) {
 	}
 	cells := min(p.mostSelected()*(len(p.Grid.Speedups)+design.MaxRefinements), int(experiments)) + 1
 	bytes = experiments*float64(size) + float64(cells*distributions*distributionBytes)
-	if p.Mode == profile.ModeOverlap { // dilation goes round without a look at what was measured
+	if p.Mode != profile.ModeDilation { // dilation goes round without a look at what was measured
 		core = float64(numbers) * judging.Seconds() / (1.5 * each.Seconds()) // a third of the experiments are without delay
 	}
 	return bytes, core

@@ -31,6 +31,14 @@ func Parse(document []byte) (*Plan, error) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
+	if p.Mode != profile.ModeSlowdown { // whose timing is another, where the document leaves it open
+		p = defaults()
+		p.Timing = longer()
+		root, errs = decodeStrict(bytes.NewReader(yamlOf(document)), p)
+		if len(errs) > 0 {
+			return nil, errs
+		}
+	}
 	if errs := p.validate(time.Now()); len(errs) > 0 {
 		return nil, errs.on(root)
 	}
@@ -44,17 +52,25 @@ func (p *Plan) Hash() string { return p.hash }
 
 func defaults() *Plan {
 	return &Plan{
-		Mode: profile.ModeOverlap,
+		Mode: profile.ModeSlowdown,
 		Grid: Grid{Speedups: []float64{0, 10, 25, 50}, ZeroWeight: 0.4},
 		Timing: Timing{
 			Warmup:        Duration(2 * time.Second),
-			Experiment:    Duration(2 * time.Second),
-			Cooloff:       Duration(200 * time.Millisecond),
-			MinProgress:   5,
+			Experiment:    Duration(400 * time.Millisecond),
+			Cooloff:       Duration(50 * time.Millisecond),
+			MinProgress:   20,
 			MaxExperiment: Duration(60 * time.Second),
 		},
 		Limits: DefaultLimits(),
 		Abort:  defaultAbort(),
+	}
+}
+
+// longer is the timing of experiments whose debts must be paid, or that stretch all spans.
+func longer() Timing {
+	return Timing{
+		Warmup: Duration(2 * time.Second), Experiment: Duration(2 * time.Second), Cooloff: Duration(200 * time.Millisecond),
+		MinProgress: 5, MaxExperiment: Duration(60 * time.Second),
 	}
 }
 
@@ -76,7 +92,7 @@ func (p *Plan) validate(now time.Time) Errors {
 	v.That(p.Generation <= uint64(highest), "generation", p.Generation, "must be at most %d, the nanoseconds from 1970 to %v ahead", highest, MaxLife)
 	v.That(len(p.Author) <= 256, "author", nil, "must have at most 256 characters")
 	v.That(len(p.Reason) <= 1024, "reason", nil, "must have at most 1024 characters")
-	v.That(p.Mode == profile.ModeOverlap || p.Mode == profile.ModeDilation, "mode", p.Mode, "must be %q or %q", profile.ModeOverlap, profile.ModeDilation)
+	v.That(p.Mode.Delays(), "mode", p.Mode, "must be %q, %q or %q", profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation)
 	if p.ExpiresAt.IsZero() {
 		v.That(false, "expires_at", nil, "must be given")
 	} else {

@@ -378,7 +378,7 @@ func TestProgressPointMetrics(t *testing.T) {
 	} {
 		p := mustParse(t, "-mode", tt.lines)
 		got, at := p.Progress[0].Metrics()
-		if diff := cmp.Diff(tt.want, got); diff != "" || len(at) != len(got) || p.Mode != profile.ModeOverlap {
+		if diff := cmp.Diff(tt.want, got); diff != "" || len(at) != len(got) || p.Mode != profile.ModeSlowdown {
 			t.Errorf("%s: metrics differ, -want +got:\n%s", tt.lines, diff)
 		}
 	}

@@ -409,11 +409,11 @@ var refused = []struct {
 	},
 	{
 		name: "mode empty", lines: []string{`mode: ""`},
-		want: `line 4: mode "": must be "overlap" or "dilation"`,
+		want: `line 4: mode "": must be "slowdown", "overlap" or "dilation"`,
 	},
 	{
 		name: "mode replay, which needs no plan", lines: []string{"mode: replay"},
-		want: `line 4: mode "replay": must be "overlap" or "dilation"`,
+		want: `line 4: mode "replay": must be "slowdown", "overlap" or "dilation"`,
 	},
 	{
 		name: "expires_at missing", lines: []string{"-expires_at"},

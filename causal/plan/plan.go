@@ -126,12 +126,13 @@ type Grid struct {
 type Timing struct {
 	// Warmup is the wait before the first experiment. By default 2 s.
 	Warmup Duration `json:"warmup" yaml:"warmup"`
-	// Experiment is the least time an experiment is measured. By default 2 s.
+	// Experiment is the least time an experiment is measured. By default 400 ms in mode slowdown, else 2 s.
 	Experiment Duration `json:"experiment" yaml:"experiment"`
-	// Cooloff is the wait between changing the delays and measuring. By default 200 ms.
+	// Cooloff is the wait between changing the delays and measuring. By default 50 ms in mode slowdown, where it
+	// is three times the 99th percentile of the local roots at least, up to Experiment; else 200 ms.
 	Cooloff Duration `json:"cooloff" yaml:"cooloff"`
 	// MinProgress is the least number of visits of each progress point: an experiment
-	// is made longer until it has them. By default 5.
+	// is made longer until it has them. By default 20 in mode slowdown, else 5.
 	MinProgress int `json:"min_progress" yaml:"min_progress"`
 	// MaxExperiment is the most time an experiment is measured. By default 60 s.
 	MaxExperiment Duration `json:"max_experiment" yaml:"max_experiment"`

@@ -11,6 +11,10 @@ func (p *Plan) Round(regions int) int {
 	if p.Mode == profile.ModeDilation {
 		each++ // in one all of them are longer
 	}
+	if p.Mode == profile.ModeSlowdown {
+		delayed := regions * len(design.SlowdownLevels)
+		return delayed + design.OverlapZeros(delayed, p.Grid.ZeroWeight)
+	}
 	delayed := 0
 	for _, s := range p.Grid.Speedups {
 		if s > 0 {

@@ -22,12 +22,12 @@ so that it is above that of any plan made so before. By default it examines the 
 take most time themselves, and counts the spans of an HTTP server as work done.
 `,
 	run: func(c *call) error {
-		p := newPlan{Mode: string(profile.ModeOverlap)}
+		p := newPlan{Mode: string(profile.ModeSlowdown)}
 		c.Var(&p.Regions, "region", "`pattern` of a span to examine, as in 'SELECT *'; may be repeated")
 		c.IntVar(&p.Auto, "auto", 0, "`number` of regions to examine besides, those with the most self time")
 		c.Var(&p.Progress, "progress", "`pattern` of a span that counts as work done; may be repeated")
 		c.Var(&p.Latency, "latency", "`pattern` of a span whose latency counts; may be repeated")
-		c.StringVar(&p.Mode, "mode", p.Mode, "`mode`: overlap or dilation")
+		c.StringVar(&p.Mode, "mode", p.Mode, "`mode`: slowdown, overlap or dilation")
 		c.StringVar(&p.Service, "service", "", "`name` of the only service that it is for")
 		c.StringVar(&p.Env, "env", "", "`name` of the only environment that it is for")
 		c.Float64Var(&p.Percent, "percent", 0, "`part` of the instances that it is for, in percent; by default all")
@@ -132,7 +132,7 @@ target:  # which processes; the rest leave it alone
 {{- else}}
 # target: {service: checkout, env: production, instances: {percent: 5}}  # without it, all processes
 {{- end}}
-mode: {{.Mode}}  # overlap delays all others, dilation stretches all spans
+mode: {{.Mode}}  # slowdown holds callers of a region, overlap delays all others, dilation stretches all spans
 regions:  # what to examine: * stands for any characters, ? for one
 {{- range .Regions}}
   - span: {{quote .}}
@@ -147,8 +147,11 @@ progress:  # what counts as work done: each end of such a span
 {{- range .Latency}}
   - {span: {{quote .}}, type: latency}
 {{- end}}
-grid: {speedups: [0, 10, 25, 50], zero_weight: 0.4}
+grid: {speedups: [0, 10, 25, 50], zero_weight: 0.4}{{- if eq .Mode "slowdown"}}
+timing: {warmup: 2s, experiment: 400ms, cooloff: 50ms, min_progress: 20, max_experiment: 60s}
+{{- else}}
 timing: {warmup: 2s, experiment: 2s, cooloff: 200ms, min_progress: 5, max_experiment: 60s}
+{{- end}}
 limits:  # what it may cost in each process; its own caps count too
   per_span: 5ms
   per_trace: 25ms

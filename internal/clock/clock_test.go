@@ -1,8 +1,10 @@
 package clock_test
 
 import (
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func always() bool { return true }
 
 func TestWaitsAreNeverTooShort(t *testing.T) {
-	for name, wait := range map[string]func(int64, time.Duration, func() bool) time.Duration{"Spin": clock.Spin, "Sleep": clock.Sleep} {
+	for name, wait := range map[string]func(int64, time.Duration, func() bool) time.Duration{"Spin": clock.Spin, "Compute": clock.Compute, "Sleep": clock.Sleep} {
 		for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 100 * time.Microsecond, 7 * time.Millisecond} {
 			start := clock.Now()
 			got := wait(start, d, always)
@@ -28,7 +30,7 @@ func TestWaitsAreNeverTooShort(t *testing.T) {
 }
 
 func TestWaitsEndWhenTheyAreNotValid(t *testing.T) {
-	for name, wait := range map[string]func(int64, time.Duration, func() bool) time.Duration{"Spin": clock.Spin, "Sleep": clock.Sleep} {
+	for name, wait := range map[string]func(int64, time.Duration, func() bool) time.Duration{"Spin": clock.Spin, "Compute": clock.Compute, "Sleep": clock.Sleep} {
 		calls := 0
 		start := clock.Now()
 		got := wait(start, time.Hour, func() bool { calls++; return calls < 3 })
@@ -70,5 +72,25 @@ func BenchmarkSleep(b *testing.B) {
 			slices.Sort(late)
 			b.ReportMetric(float64(late[len(late)/2].Nanoseconds()), "ns-late")
 		})
+	}
+}
+
+func TestComputeCountsItsOwnTimeOnly(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() { // has half of the processor
+		for !over.Load() {
+			_ = clock.Now()
+		}
+	})
+	start := clock.Now()
+	const d = 60 * time.Millisecond
+	got := clock.Compute(start, d, always)
+	took := time.Duration(clock.Now() - start)
+	over.Store(true)
+	wg.Wait()
+	if got < d || got > d+time.Millisecond || took < 80*time.Millisecond {
+		t.Errorf("%v of %v, in %v: want the others' turns to be none of it", got, d, took)
 	}
 }

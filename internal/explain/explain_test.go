@@ -41,8 +41,8 @@ func TestPlan(t *testing.T) {
 	p := parsed(t, "limits: {total: 20s, duty: 50%}")
 	now := p.ExpiresAt.Add(-10 * time.Minute)
 	e := Plan(p, DefaultCaps(), now)
-	// Three regions at three speed-ups, and two arms of five without delay.
-	if e.Regions != 3 || e.Round != 15 || e.LastsNs != int64(10*time.Minute) || e.Most != 271 || e.Least != 9 {
+	// Three regions at two levels, and two arms of five without delay.
+	if e.Regions != 3 || e.Round != 10 || e.LastsNs != int64(10*time.Minute) || e.Most != 1328 || e.Least != 9 {
 		t.Errorf("regions %d, round %d, lasts %v, from %d to %d experiments", e.Regions, e.Round, time.Duration(e.LastsNs), e.Least, e.Most)
 	}
 	if e.Limits.Duty != 0.05 || time.Duration(e.Limits.Total) != 20*time.Second {
@@ -130,7 +130,7 @@ func TestAllowed(t *testing.T) {
 		t.Errorf("it lasts %v, and the table lacks %q:\n%s", time.Duration(e.LastsNs), want, text.String())
 	}
 	caps.Allowed.Modes = []profile.Mode{profile.ModeDilation}
-	if got := Plan(p, caps, time.Now()).Warnings[0]; got != "programs with these caps refuse it: mode overlap: the program allows [dilation] only" {
+	if got := Plan(p, caps, time.Now()).Warnings[0]; got != "programs with these caps refuse it: mode slowdown: the program allows [dilation] only" {
 		t.Errorf("the first warning is %q", got)
 	}
 }

@@ -122,7 +122,10 @@ func progressText(r plan.ProgressPoint) string {
 }
 
 func (e Explanation) how() string {
-	if e.Plan.Mode == profile.ModeDilation {
+	switch e.Plan.Mode {
+	case profile.ModeSlowdown:
+		return "slowdown: callers of one region's spans are held for 10 % and for 30 % of its own time, or less where a limit asks for it"
+	case profile.ModeDilation:
 		return fmt.Sprintf("dilation: all spans but those of one region are made longer by up to %g%% of their self time", e.StretchPercent)
 	}
 	return "overlap: while a region's span is open all others are delayed by what it would save"

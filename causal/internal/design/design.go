@@ -14,6 +14,23 @@ const (
 	MaxRefinements = 4
 )
 
+// SlowdownLevels are the parts of a region's own time that its callers are held for in mode slowdown: a small one for the answer, and
+// a large one for the bound.
+var SlowdownLevels = []float64{0.10, 0.30}
+
+// The delays of mode slowdown.
+const (
+	// LeastComputed and LeastSlept are the shortest delays, ns, by computing and by sleeping, which is exact to some 25 µs.
+	LeastComputed = 1_000
+	LeastSlept    = 100_000
+	// Affordable is the part of the limits that delays are planned to take at most.
+	Affordable = 0.8
+	// SettlingRequests is how many times the 99th percentile of requests an arm settles for.
+	SettlingRequests = 3
+	// NothingElasticity is that of a region which brings less than 2 points at a half.
+	NothingElasticity = 0.04
+)
+
 // OverlapZeros returns how many experiments without delay stand beside so many with delay in mode overlap: as many as have that
 // weight in [0.1, 0.9], and at least one for two.
 func OverlapZeros(delayed int, weight float64) int { return max((delayed+1)/2, zeros(delayed, weight)) }

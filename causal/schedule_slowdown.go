@@ -1,0 +1,66 @@
+package causal
+
+import (
+	"math/rand/v2"
+
+	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
+)
+
+// slowdownArms returns the arms of one round over all regions that need more: of each region its levels in random order, with
+// placebos in between such that each arm has one beside it. samples are the elasticities measured so far, one slice for each progress point and
+// metric. No arms mean that all is settled or futile.
+func slowdownArms(regions int, levels []float64, zeroWeight float64, samples func(arm) [][]float64, rng *rand.Rand) []arm {
+	var delayed []arm
+	for _, region := range rng.Perm(regions) {
+		if !needsMore(region, levels, samples) {
+			continue
+		}
+		var block []arm
+		for _, level := range levels {
+			block = append(block, arm{level, region})
+		}
+		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+		delayed = append(delayed, block...)
+	}
+	if len(delayed) == 0 {
+		return nil
+	}
+	arms := withZeros(delayed, design.OverlapZeros(len(delayed), zeroWeight))
+	placebos(arms)
+	return arms
+}
+
+// needsMore reports whether a region is worth more time: it is until, for each progress point and metric, it is surely next to nothing even
+// at a half, or known to within half a point at 10 %, or that takes too long. Both are told by confidence sequences, which may be
+// looked at after each experiment.
+func needsMore(region int, levels []float64, samples func(arm) [][]float64) bool {
+	small, large := samples(arm{levels[0], region}), samples(arm{levels[len(levels)-1], region})
+	if len(small) == 0 {
+		return true
+	}
+	for i := range small {
+		if isNothing(large[i]) {
+			continue
+		}
+		// GoodEnough is 2 points, so four times what the answer at 10 % may be wrong by.
+		if stats.NeedOf(scaled(small[i], 4*profile.Near)) == stats.NeedsMore {
+			return true
+		}
+	}
+	return false
+}
+
+// isNothing reports whether an elasticity is surely below 2 points at a half.
+func isNothing(elasticities []float64) bool {
+	return stats.SurelyBelow(elasticities, design.NothingElasticity)
+}
+
+func scaled(values []float64, by float64) []float64 {
+	all := make([]float64, len(values))
+	for i, v := range values {
+		all[i] = v * by
+	}
+	return all
+}

@@ -1,0 +1,163 @@
+package causal
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// A slowdown holds whoever ends a span of one region for a part of the region's own time. Nothing need be known of locks, channels,
+// processors or other processes: what the delay costs is measured, at the progress points.
+//
+// The same time is taken from each span, by computing and by sleeping in the proportion in which the region itself computes and waits:
+// a region that computes costs others a processor. What is too short to be slept or to be computed is owed, until it is long enough;
+// what was taken too long is taken off the next. So the sum is what it should be, and few goroutines wake up.
+type slowdown struct {
+	run    *run
+	region int
+	class  *class
+	before usage // when what is measured began, and what had been taken by then, ns
+	marked int64
+	still  bool // a placebo: it sleeps as often, and as shortly as it can
+
+	compute, sleep owed
+	inserted       atomic.Int64 // number of delays
+	taken          atomic.Int64 // ns
+}
+
+// owed is time that spans of a region have still to be held for, ns.
+type owed struct {
+	each  int64 // for each span
+	least int64 // that is worth it
+	most  int64 // in one span
+	sum   atomic.Int64
+}
+
+// due adds what a span owes, and returns how much it should be held for now, which is booked with settle.
+func (o *owed) due() int64 {
+	if o.each <= 0 {
+		return 0
+	}
+	for sum := o.sum.Add(o.each); sum >= o.least; sum = o.sum.Load() {
+		want := min(sum, o.most)
+		if o.sum.CompareAndSwap(sum, sum-want) {
+			return want
+		}
+	}
+	return 0
+}
+
+func (run *run) newSlowdown(a arm) *slowdown {
+	key := run.seen()[a.spared]
+	v := &slowdown{run: run, region: a.spared, class: internClass(key), still: a.speedup == 0}
+	v.mark()
+	work := run.workOf(key)
+	level := a.speedup
+	if v.still {
+		level = design.SlowdownLevels[0]
+	}
+	each := run.affordable(a.spared, level*work.own)
+	most := int64(run.guard.limits.PerSpan)
+	v.compute = owed{each: int64(each * work.computing), least: design.LeastComputed, most: most}
+	v.sleep = owed{each: int64(each * (1 - work.computing)), least: min(design.LeastSlept, most), most: most}
+	if v.still {
+		v.compute.each = 0
+	}
+	return v
+}
+
+// affordable is what each span of a region may be held for, ns, so that the plan's limits do not end the delays of a window before its
+// end, and local roots become longer by half of what opens the breaker at most.
+func (run *run) affordable(region int, each float64) float64 {
+	limits := &run.guard.limits
+	each = min(each, design.Affordable*float64(limits.PerSpan))
+	c, elapsed := internClass(run.seen()[region]), time.Duration(clock.Now()-run.since)
+	spans := float64(c.count.Load() - run.before[c].count)
+	if spans <= 0 {
+		return each
+	}
+	duty := dutyRate(limits.Duty, run.processors) * float64(elapsed)
+	longer := (run.breaker.rules.P99Ratio - 1) / 2 * float64(run.rooted.Load())
+	return min(each, design.Affordable*duty/spans, longer/spans)
+}
+
+// atEnd implements influence.
+func (v *slowdown) atEnd(_ *ledger.Frame, r *spans.Span, region int) time.Duration {
+	if region != v.region {
+		return 0
+	}
+	spent := time.Duration(0)
+	if want := v.compute.due(); want > 0 {
+		spent = v.hold(r, &v.compute, want, 0, v.run.compute)
+	}
+	if want := v.sleep.due(); want > 0 {
+		if v.still {
+			want = 1
+		}
+		spent += v.hold(r, &v.sleep, want, spent, v.run.sleep)
+	}
+	return spent
+}
+
+func (v *slowdown) hold(r *spans.Span, o *owed, want int64, before time.Duration, by wait) time.Duration {
+	began := clock.Now()
+	spent := v.run.insert(r, time.Duration(want), before, by, func() bool { return v.run.has(v) })
+	if spent <= 0 {
+		return 0
+	}
+	if !v.still {
+		o.sum.Add(want - min(int64(spent), want+int64(clock.Late)))
+	}
+	v.inserted.Add(1)
+	// Who comes back later than a timer does has waited for a processor: an effect, and none of the delay.
+	v.taken.Add(min(int64(spent)+asking(began, spent), want+int64(clock.Late)))
+	return spent
+}
+
+func (v *slowdown) rest()                {}
+func (v *slowdown) growthAt(int64) int64 { return 0 }
+func (v *slowdown) delays() int64        { return v.inserted.Load() }
+
+func (v *slowdown) latencies() []*otelhdr.Snapshot { return v.run.durations.snapshots() }
+
+// asking is what it took to ask all rules for a delay, which the caller is held for as well; 0 if others had the processor meanwhile.
+func asking(began int64, spent time.Duration) int64 {
+	if took := clock.Now() - began - int64(spent); took < clock.Gap {
+		return took
+	}
+	return 0
+}
+
+// mark implements influence.
+func (v *slowdown) mark() { v.before, v.marked = v.class.usage(), v.taken.Load() }
+
+// look implements influence.
+func (v *slowdown) look(e *experiment) {
+	e.ran(v.class, v.before)
+	e.own = time.Duration(float64(e.ends) * v.run.workOf(v.class.key).own)
+	e.taken = time.Duration(v.taken.Load() - v.marked)
+}
+
+// durations are those of the spans at progress points of type latency, delays below them included; nil where there are none.
+type durations []*otelhdr.Concurrent
+
+func (d durations) record(point int, r *spans.Span) {
+	if point < len(d) && d[point] != nil {
+		d[point].Record(uint64(r.Duration()))
+	}
+}
+
+func (d durations) snapshots() []*otelhdr.Snapshot {
+	all := make([]*otelhdr.Snapshot, len(d))
+	for i, h := range d {
+		if h != nil {
+			all[i] = h.Snapshot(nil)
+		}
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package causal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/spans/schedule"
+)
+
+// A work is what a region does in its own time: the self time of its spans, without waits for locks and for processors.
+type work struct {
+	own       float64 // ns for each span
+	computing float64 // part of that in which it computes, in [0, 1]
+}
+
+// A workload tells what regions do, from a recording of the warm-up.
+type workload map[profile.Region]split
+
+// A split is how the self time of a region divides.
+type split struct{ own, computing float64 } // part of self time; and of own
+
+// recordWork records the program for so long, and returns what its regions do.
+func recordWork(ctx context.Context, d time.Duration) (workload, error) {
+	w, err := takeWindow(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	report, err := schedule.Analyze(ctx, w.Reader())
+	if err != nil {
+		return nil, err
+	}
+	all := workload{}
+	for _, r := range report.Regions {
+		all[profile.Region{Scope: r.Scope, Name: r.Name}] = splitOf(r.Self)
+	}
+	return all, nil
+}
+
+// waitsForLocks is the reason of waits for those of package sync, wait groups included.
+const waitsForLocks schedule.Reason = "sync"
+
+// splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits by select for what a server
+// takes, and a timer may be waited for at a channel.
+func splitOf(self schedule.Split) split {
+	sum := float64(self.Sum())
+	own := sum - float64(self.Runnable+self.Blocked[waitsForLocks])
+	if sum <= 0 || own <= 0 {
+		return split{own: 1}
+	}
+	return split{own: own / sum, computing: float64(self.Running) / own}
+}
+
+// workOf returns what a region does: its mean self time since the run began, divided as in the recording.
+func (run *run) workOf(key profile.Region) work {
+	c := internClass(key)
+	now, before := c.usage(), run.before[c]
+	n := now.count - before.count
+	if n <= 0 {
+		return work{}
+	}
+	run.mu.Lock()
+	s, known := run.warmed.work[key]
+	run.mu.Unlock()
+	if !known {
+		s = split{own: 1}
+	}
+	return work{own: s.own * float64(now.self-before.self) / float64(n), computing: s.computing}
+}
+
+// settling is how long a program takes to forget what the last arm has done: several times as long as its longest requests.
+func (run *run) settling() time.Duration {
+	cooloff := time.Duration(run.plan.Timing.Cooloff)
+	if run.plan.Mode != profile.ModeSlowdown {
+		return cooloff
+	}
+	return max(cooloff, min(design.SettlingRequests*run.breaker.normal(), time.Duration(run.plan.Timing.Experiment)))
+}
+
+// takeWindow records for so long, as far as a recording of our own accord may be made.
+func takeWindow(ctx context.Context, d time.Duration) (*record.Window, error) {
+	if n := runtime.NumGoroutine(); n > mostGoroutines {
+		return nil, fmt.Errorf("%d goroutines: must be at most %d", n, mostGoroutines)
+	}
+	if why := noMemory(); why != "" {
+		return nil, errors.New(why)
+	}
+	return record.Take(ctx, d, record.OwnBytes)
+}
