@@ -119,12 +119,12 @@ generation: ${second}
 # reason: why
 expires_at: ${new Date(1000 * (second + 600)).toISOString().slice(0, 19)}Z
 ${service ? `target: {service: ${JSON.stringify(service)}}
-` : ""}mode: overlap
+` : ""}mode: slowdown
 regions:
 ${names.map((n) => `  - span: ${pattern(n)}\n`).join("")}${names.length < 3 ? `  - auto: ${3 - names.length}\n` : ""}progress:
   - {span: ${pattern(progress || "POST /checkout")}, type: ${isThroughput(metric) ? "throughput" : "latency"}}${progress ? "" : "   # the span that is a unit of work"}
 grid: {speedups: [0, 10, 25, 50]}
-timing: {experiment: 1s, max_experiment: 20s}
+timing: {max_experiment: 20s}
 limits: {per_span: 5ms, per_trace: 25ms, duty: 5%, total: 20s}
 abort: {p99_ratio: 1.2, err_delta: 0.5%}
 `;

@@ -2,6 +2,7 @@
 
 /** modes are the ways to an answer, in the order in which to believe them, and how they work. */
 export const modes = {
+  slowdown: "an experiment: callers of the region are held, and what that costs is what as much less would bring, or more",
   overlap: "an experiment: all other work is delayed by what the region would save",
   dilation: "an experiment: every region but this one is made longer",
   replay: "nothing is delayed: a few seconds of the program were recorded, and simulated",
@@ -63,15 +64,15 @@ const decided = (verdict) => !["unclear", "withheld"].includes(verdict);
 const strength = (q) => typical(q.answer)?.reduction ?? 0;
 
 function curveOf(curve, metric) {
-  const points = (curve.effects ?? []).filter((e) => e.speedup > 0).map((e) => pointOf(e, metric));
+  const points = (curve.effects ?? []).filter((e) => e.speedup > 0).map((e) => pointOf(e, metric, curve.mode));
   return { mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, verdict: curve.verdict, disagrees: curve.disagrees ?? [] };
 }
 
-function pointOf(e, metric) {
+function pointOf(e, metric, mode) {
   const ends = [changeOf(metric, e.lo), changeOf(metric, e.hi)];
   const [lo, hi] = isThroughput(metric) ? ends : ends.reverse();
   return {
-    speedup: e.speedup, reduction: e.reduction, verdict: e.verdict, loose: e.loose === true, bounds: [e.lo, e.hi], change: changeOf(metric, e.reduction), error: errorOf(metric, e.reduction, e.std_err), lo, hi,
+    speedup: e.speedup, reduction: e.reduction, verdict: e.verdict, loose: e.loose === true, delayed: mode === "slowdown", bounds: [e.lo, e.hi], change: changeOf(metric, e.reduction), error: errorOf(metric, e.reduction, e.std_err), lo, hi,
     samples: e.samples, outliers: e.outliers, withheld: e.withheld ?? null, warnings: e.warnings ?? [],
   };
 }

@@ -12,7 +12,7 @@ import { conditionsText, recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
-const ways = { overlap: "experiment", dilation: "experiment", replay: "recordings" };
+const ways = { slowdown: "experiment", overlap: "experiment", dilation: "experiment", replay: "recordings" };
 const few = 10; // rows that are shown at first
 const noProfile = { curves: [] }; // the profile of a process without a causal controller
 const hasStacks = () => document.body.dataset.stacks === "true";

@@ -148,7 +148,7 @@ function effectText(p, goal) {
   const up = isThroughput(goal.metric);
   const [by, lo, hi] = up ? [p.change, p.lo, p.hi] : [-p.change, -p.hi, -p.lo];
   const what = `${up ? "raise the" : "lower"} ${goalText(goal)}`;
-  if (p.loose && lo !== null && hi !== null) return `${what} by between ${points(lo)} and ${points(hi)} %; build with otelprof to narrow this`;
+  if (p.loose && lo !== null && hi !== null) return `${what} by between ${points(lo)} and ${points(hi)} %${p.delayed ? "" : "; build with otelprof to narrow this"}`;
   return by === null ? `${what} by more than ${points(lo)} %` : `${what} by ${points(by)} % (${points(lo)} to ${points(hi)})`;
 }
 

@@ -8,11 +8,12 @@ import { linear, ticks } from "./scale.mjs";
 
 // Modes differ by shape, dashes and colour, each of which is enough.
 const shapes = {
+  slowdown: () => svg("circle", { r: 4.2 }),
   overlap: () => svg("rect", { x: -3.8, y: -3.8, width: 7.6, height: 7.6 }),
   dilation: () => svg("path", { d: "M0-5.2 4.8 3.6H-4.8Z" }),
   replay: () => svg("path", { d: "M0-5 5 0 0 5-5 0Z" }),
 };
-const dashes = { overlap: null, dilation: "2 3.5", replay: "1 3" };
+const dashes = { slowdown: null, overlap: "6 2", dilation: "2 3.5", replay: "1 3" };
 const order = Object.keys(modes);
 const colour = (mode) => `c${Math.max(0, order.indexOf(mode))}`;
 

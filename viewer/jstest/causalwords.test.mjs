@@ -91,7 +91,7 @@ test("a draft is a plan of ten minutes for this program", () => {
   assert.match(draft, /^expires_at: 2001-09-09T01:56:40Z$/m);
   assert.match(draft, /^target: \{service: "a \\"shop\\""\}$/m);
   assert.match(draft, /^regions:\n  - span: "reserve"\n  - auto: 2\nprogress:\n  - \{span: "POST \/orders", type: throughput\}$/m);
-  assert.match(planDraft({ questions: [], progress: "", metric: "latency_p50", service: "" }), /^mode: overlap\nregions:\n  - auto: 3\nprogress:\n  - \{span: "POST \/checkout", type: latency\} {3}#/m);
+  assert.match(planDraft({ questions: [], progress: "", metric: "latency_p50", service: "" }), /^mode: slowdown\nregions:\n  - auto: 3\nprogress:\n  - \{span: "POST \/checkout", type: latency\} {3}#/m);
 });
 
 test("a plan to copy asks about what seems worth it", () => {

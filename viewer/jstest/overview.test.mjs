@@ -124,6 +124,8 @@ test("the sentence does not say more than is known", () => {
     ["No region is known yet to improve throughput of POST /orders; intervals shrink while this runs."]);
   assert.deepEqual(say([curve("update", [{ ...effect(0.25, 0.2), lo: 0.15, hi: 0.24, loose: true }])]),
     ["Speeding up update by 25 % would raise the throughput of POST /orders by between 18 and 32 %; build with otelprof to narrow this."]);
+  assert.deepEqual(say([curve("update", [{ ...effect(0.25, 0.2), lo: 0.15, hi: 0.24, loose: true }], { mode: "slowdown" })]),
+    ["Speeding up update by 25 % would raise the throughput of POST /orders by between 18 and 32 %."]);
   assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.045)])]), ["Speeding up update by 25 % would raise the throughput of POST /orders by 5.3 % (0.5 to 10)."]);
   assert.deepEqual(say([curve("update", [{ ...effect(0.5, 0.6), hi: 1.2 }])]), ["Speeding up update by 50 % would raise the throughput of POST /orders by 150 % (144 to unbounded)."]);
   assert.deepEqual(say([curve("update", [{ ...effect(0.75, 1.1), lo: 0.5 }])]), ["Speeding up update by 75 % would raise the throughput of POST /orders by more than 100 %."]);
