@@ -45,7 +45,7 @@ type options struct {
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	mode := flags.String("mode", "", "only this `mode`: overlap, the default, dilation, runtime or replay")
+	mode := flags.String("mode", "", "only this `mode`: slowdown, overlap, the default, dilation, runtime or replay")
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
@@ -88,6 +88,9 @@ func (o *options) settle(mode profile.Mode) error {
 		if err := runtimeKnown(); err != nil {
 			return err
 		}
+	case profile.ModeSlowdown:
+		o.modes = []profile.Mode{mode}
+		o.settings = o.slowed()
 	case profile.ModeReplay:
 		o.modes = []profile.Mode{mode}
 		o.settings = o.replayed(o.quick)
@@ -95,12 +98,14 @@ func (o *options) settle(mode profile.Mode) error {
 			o.settings = o.thoroughly()
 		}
 	default:
-		return fmt.Errorf("-mode %q: must be overlap, dilation, runtime or replay", mode)
+		return fmt.Errorf("-mode %q: must be slowdown, overlap, dilation, runtime or replay", mode)
 	}
 	if o.types != causalTypes && o.types != plainTypes {
 		return fmt.Errorf("-types %q: must be causal or plain", o.types)
 	}
-	if mode != profile.ModeReplay && (o.corpus != "" || o.types != causalTypes) {
+	if mode == profile.ModeSlowdown {
+		o.types = plainTypes
+	} else if mode != profile.ModeReplay && (o.corpus != "" || o.types != causalTypes) {
 		return errors.New("-types and -corpus: must be with -mode replay")
 	}
 	return nil
@@ -114,7 +119,7 @@ func (o *options) workloads() []workload {
 	switch o.modes[0] {
 	case modeRuntime:
 		return plainWorkloads()
-	case profile.ModeReplay:
+	case profile.ModeReplay, profile.ModeSlowdown:
 		return replayedWorkloads(o.types)
 	}
 	return workloads()
@@ -162,6 +167,10 @@ func (o *options) sumUp(out io.Writer, cells []cell) {
 	for _, mode := range o.modes {
 		if mode == profile.ModeReplay {
 			sumUpReplay(out, cells)
+			continue
+		}
+		if mode == profile.ModeSlowdown {
+			summarizeSlowed(cells).print(out)
 			continue
 		}
 		s := summarize(cells, mode)

@@ -217,13 +217,24 @@ func (l *lab) experiment(c *causal.Controller, mode profile.Mode) error {
 	}
 	arms := l.overlap * len(plan.Regions) * len(l.speedups) * 2
 	longest := time.Duration(arms) * (l.window + 2*l.settle) * 2
+	last, since := 0, time.Now()
 	for began := time.Now(); time.Since(began) < longest; time.Sleep(l.settle) {
-		if c.Profile().Iterations >= l.overlap || c.Status().State != causal.StateRunning {
+		p := c.Profile()
+		if p.Iterations >= l.overlap || c.Status().State != causal.StateRunning {
+			break
+		}
+		if p.Experiments != last {
+			last, since = p.Experiments, time.Now()
+		}
+		if last > 0 && time.Since(since) > settled { // all answers are as exact as they get
 			break
 		}
 	}
 	return nil
 }
+
+// settled is for how long there is no experiment where none is needed any more.
+const settled = 5 * time.Second
 
 // plan asks about the workload's regions, and its control.
 func (l *lab) plan(mode profile.Mode) (*plan.Plan, error) {

@@ -41,6 +41,9 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 			missed = append(missed, fmt.Sprintf("%s %s %.2f: must be %.2f", mode, what, value, target))
 		}
 	}
+	if mode == profile.ModeSlowdown {
+		return summarizeSlowed(cells).missed()
+	}
 	s := summarize(cells, mode)
 	if s.cells == 0 {
 		return nil

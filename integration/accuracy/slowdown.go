@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// slowed are the settings of mode slowdown: a plan takes about 16 s for each region, with the windows that plans have by default.
+func (s settings) slowed() settings {
+	s.speedups, s.rounds, s.overlap, s.pairs, s.patience = []float64{0.1, 0.25, 0.5}, 1, 12, 4, 5*s.patience/10
+	s.window, s.settle = 400*ms, 50*ms
+	return s
+}
+
+// Targets of a whole run of mode slowdown: errors in percentage points, parts in [0, 1].
+const (
+	mostNearError     = 1    // mean, at 10 % faster
+	leastNearCoverage = 0.93 // of its intervals
+	leastBoundsHeld   = 0.98 // from above, at 25 and 50 % faster
+	leastFirst        = 0.98 // of programs: the best region first
+	surelyAnswered    = 2    // every region with a true effect above this has an answer
+)
+
+// A slowedSummary is what the cells of mode slowdown amount to.
+type slowedSummary struct {
+	cells, due, given int // all; those with an effect, and of these those with an answer
+	near              summary
+	bounds, held      int
+	first, of         int // programs
+}
+
+func summarizeSlowed(cells []cell) (s slowedSummary) {
+	var near []cell
+	for _, c := range cells {
+		s.cells++
+		if c.Actual.Value > surelyAnswered {
+			s.due++
+			if c.Withheld == "" {
+				s.given++
+			}
+		}
+		switch {
+		case c.Speedup <= profile.Near:
+			near = append(near, c)
+		case c.Withheld == "":
+			s.bounds++
+			if c.Hi >= c.Actual.Value {
+				s.held++
+			}
+		}
+	}
+	s.near = summarize(near, profile.ModeSlowdown)
+	s.first, s.of = ranked(cells)
+	return s
+}
+
+func (s slowedSummary) boundsHeld() float64 { return float64(s.held) / float64(max(1, s.bounds)) }
+
+func (s slowedSummary) print(out io.Writer) {
+	fmt.Fprintf(out, "accuracy SUMMARY mode=slowdown cells=%d given=%d/%d near_mean_abs_error=%.2f near_worst=%.2f near_coverage=%.2f bounds_held=%d/%d first_ranked=%d/%d\n",
+		s.cells, s.given, s.due, s.near.meanAbsError, s.near.worst, s.near.coverage, s.held, s.bounds, s.first, s.of)
+	fmt.Fprintf(out, "# slowdown: coverage at 10 %% is %.2f if the interval of the actual value is allowed for\n", s.near.agreement)
+}
+
+// missed names the targets that are not met.
+func (s slowedSummary) missed() (missed []string) {
+	hold := func(what string, value, target float64, meets bool) {
+		if !meets || math.IsNaN(value) {
+			missed = append(missed, fmt.Sprintf("slowdown %s %.2f: must be %.2f", what, value, target))
+		}
+	}
+	hold("given", float64(s.given), float64(s.due), s.given == s.due)
+	hold("near_mean_abs_error", s.near.meanAbsError, mostNearError, s.near.meanAbsError <= mostNearError)
+	hold("near_coverage", s.near.coverage, leastNearCoverage, s.near.coverage >= leastNearCoverage)
+	hold("bounds_held", s.boundsHeld(), leastBoundsHeld, s.boundsHeld() >= leastBoundsHeld)
+	first := float64(s.first) / float64(max(1, s.of))
+	hold("first_ranked", first, leastFirst, first >= leastFirst)
+	return missed
+}
