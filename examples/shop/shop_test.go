@@ -266,8 +266,8 @@ func TestPlanTemplate(t *testing.T) {
 	if life := plan.ExpiresAt.Sub(now); life <= 50*time.Minute || life > time.Hour {
 		t.Errorf("plan expires after %v, want at most an hour and not much less", life)
 	}
-	if plan.Mode != profile.ModeOverlap {
-		t.Errorf("mode %q, want %q", plan.Mode, profile.ModeOverlap)
+	if plan.Mode != profile.ModeSlowdown {
+		t.Errorf("mode %q, want %q", plan.Mode, profile.ModeSlowdown)
 	}
 	if diff := cmp.Diff([]float64{0, 25, 50}, plan.Grid.Speedups); diff != "" {
 		t.Errorf("speedups (-want +got):\n%s", diff)

@@ -50,7 +50,7 @@ func (l lab) try(ctx context.Context, p program) error {
 // tryBuild does it with one build.
 func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (err error) {
 	experiments := "off"
-	if l.mode == profile.ModeOverlap {
+	if l.mode.Delays() {
 		experiments = "on"
 	}
 	running, err := start(ctx, p, binary, experiments)
@@ -69,8 +69,8 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	if l.traces != "" {
 		return l.writeTraces(ctx, running)
 	}
-	if l.mode == profile.ModeOverlap && !l.truth {
-		return l.tryOverlap(ctx, p, b, running)
+	if l.mode.Delays() && !l.truth {
+		return l.tryPlans(ctx, p, b, running)
 	}
 	var profile profile.Profile
 	if !l.truth {

@@ -66,7 +66,7 @@ func lacks(p profile.Profile) string {
 			answered[c.Mode]++
 		}
 	}
-	if done, all := answered[profile.ModeOverlap], curves[profile.ModeOverlap]; all == 0 || done < all {
+	if done, all := answered[profile.ModeSlowdown], curves[profile.ModeSlowdown]; all == 0 || done < all {
 		return fmt.Sprintf("%d of %d experiments", all-done, all)
 	}
 	if answered[profile.ModeReplay] == 0 {

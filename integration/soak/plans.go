@@ -14,10 +14,7 @@ import (
 func randomPlan(rng *rand.Rand, n int) (*plan.Plan, time.Duration, error) {
 	between := func(lo, hi time.Duration) time.Duration { return lo + time.Duration(rng.Int64N(int64(hi-lo)+1)) }
 	life := between(time.Second, 6*time.Second)
-	mode := profile.ModeOverlap
-	if rng.IntN(4) == 0 {
-		mode = profile.ModeDilation
-	}
+	mode := []profile.Mode{profile.ModeSlowdown, profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation}[rng.IntN(4)]
 	perSpan := between(500*time.Microsecond, 10*time.Millisecond)
 	speedups := []float64{0}
 	for _, s := range []float64{5, 10, 25, 50, 75, 80} {
@@ -29,7 +26,7 @@ func randomPlan(rng *rand.Rand, n int) (*plan.Plan, time.Duration, error) {
 		speedups = append(speedups, 50)
 	}
 	progress := []map[string]any{{"span": "GET /front", "type": plan.TypeThroughput}}
-	if mode == profile.ModeOverlap {
+	if mode != profile.ModeDilation {
 		progress = append(progress, map[string]any{"span": "GET /front", "type": plan.TypeLatency})
 	}
 	pl := map[string]any{
