@@ -107,13 +107,17 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	return a, nil
 }
 
-// tells orders the modes' answers to one question: an experiment that has decided nothing so far does not hide what recordings tell.
+// tells orders the modes' answers to one question: an experiment that has decided nothing so far does not hide what recordings tell, and
+// bounds not the number within them that both allow.
 func (c Curve) tells() int {
 	switch c.Verdict {
 	case VerdictWithheld:
 		return 0
 	case VerdictUnclear:
 		return 1
+	}
+	if c.evidence() == EvidenceConfirmed {
+		return 3
 	}
 	return 2
 }
@@ -293,7 +297,7 @@ func (a answerAt) restsOn() string {
 	switch {
 	case mode == ModeReplay && r != nil:
 		var text strings.Builder
-		fmt.Fprintf(&text, "%s of %v together, simulated; nothing was delayed", words.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond))
+		fmt.Fprintf(&text, "%s of %v together, %s", words.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond), a.simulated())
 		for _, x := range r.Progress {
 			if x.Progress == a.progress {
 				fmt.Fprintf(&text, "; %s; nothing changed is met within %s", words.Count(x.Visits, "visit"), points(x.Deviation))
@@ -304,6 +308,14 @@ func (a answerAt) restsOn() string {
 		return fmt.Sprintf("%s of plan %s, %v of delay inserted", words.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
 	}
 	return "nothing"
+}
+
+// simulated says whether what recordings say of the best region was confirmed.
+func (a answerAt) simulated() string {
+	if all := a.candidates(); len(all) > 0 && all[0].evidence() == EvidenceConfirmed {
+		return fmt.Sprintf("simulated, and confirmed by %s of plan %s", words.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
+	}
+	return "simulated; nothing was delayed"
 }
 
 // whyNothing says why there is no number at all.

@@ -19,6 +19,10 @@ func (p *Profile) FinishResting(due func()) {
 		due()
 		c := &p.Curves[i]
 		slices.SortStableFunc(c.Effects, func(a, b Effect) int { return cmp.Compare(a.Speedup, b.Speedup) })
+	}
+	p.confirm()
+	for i := range p.Curves {
+		c := &p.Curves[i]
 		if small, _, known := c.levels(); known { // what bounds from both sides shows no knee
 			c.Slope, c.Knee = small.Elasticity, 0
 		} else {
@@ -32,7 +36,7 @@ func (p *Profile) FinishResting(due func()) {
 	for i := range p.Curves {
 		due()
 		c := &p.Curves[i]
-		c.Verdict = c.judge()
+		c.Verdict, c.Evidence = c.judge(), c.evidence()
 		for k, e := range c.Effects {
 			c.Effects[k] = e.judged()
 		}

@@ -99,8 +99,9 @@ type Curve struct {
 	Significant bool    `json:"significant"`
 	// Disagrees names the other modes whose intervals lie apart from those of this curve.
 	Disagrees []Mode `json:"disagrees,omitempty"`
-	// Verdict is what kind of answer this is.
-	Verdict Verdict `json:"verdict"`
+	// Verdict is what kind of answer this is, and Evidence what it rests on.
+	Verdict  Verdict  `json:"verdict"`
+	Evidence Evidence `json:"evidence,omitempty"`
 }
 
 // An Effect is the predicted answer to one speed-up.
@@ -122,6 +123,8 @@ type Effect struct {
 	// Bounded tells that Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown] beyond [Near]; of recordings since the program writes no operations on locks and channels
 	// into its traces and not all of them can be told: that of a program built by otelprof is narrower.
 	Bounded bool `json:"bounded,omitempty"`
+	// Confirmed tells that the number is of recordings, and that slow-downs in the program agree with it: then Lo and Hi are what both allow.
+	Confirmed bool `json:"confirmed,omitempty"`
 	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it
 	// is zero.
 	ThroughputGain float64 `json:"throughput_gain"`

@@ -43,8 +43,9 @@ func NewSlope(level, taken float64, elasticities []float64) Slope {
 
 // falls is by which part the period fell although the region was slower, if that is more than chance and what models leave out.
 func (s Slope) falls() float64 {
+	const surely = 1.5 // times as far as the 95 % interval, which is about three standard errors
 	fallen := -s.Elasticity * s.Taken
-	if !s.known() || s.Elasticity > -sure*s.StdErr || fallen <= stats.ModelError {
+	if !s.known() || s.Elasticity+surely*(s.Hi-s.Elasticity) > 0 || fallen <= stats.ModelError {
 		return 0
 	}
 	return fallen
@@ -188,7 +189,8 @@ func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 }
 
 // WidenFalling makes the intervals of slow-downs wider where the time of a progress point falls although a region is slower: then it is
-// no monotone function of durations, of the other regions neither. It may change by as much with theirs.
+// no monotone function of durations, of the other regions neither. No slope bounds what they bring but that this is at most
+// all of the time saved, and as much as it has fallen.
 func WidenFalling(curves []Curve) {
 	type point struct {
 		progress string
@@ -207,8 +209,9 @@ func WidenFalling(curves []Curve) {
 			continue
 		}
 		for i, e := range c.Effects {
-			c.Effects[i] = e.Wider(max(e.Margin, fallen))
 			if e.Known() {
+				e.Hi = max(e.Hi, e.Speedup+stats.ModelError)
+				c.Effects[i] = e.Wider(max(e.Margin, fallen))
 				c.Effects[i].Warnings = append(c.Effects[i].Warnings, fmt.Sprintf("the time of %s falls by %.1f %% where a region is slower: the program is at a resonance", c.Progress, 100*fallen))
 			}
 		}

@@ -32,6 +32,7 @@ import (
 //	stuck            simulated, nothing could go on
 //	few_visits       too few visits of the progress point in recordings
 //	slower           simulated with a region faster, the program became much slower
+//	contradicted     slow-downs in the program, which are measured, lie apart from the simulation
 //	starved          goroutines had no processor for most of the time
 //	choices          select statements, deadlines and pauses decide, without example in the recordings
 //	conditions       condition variables, of which recordings do not tell enough

@@ -149,6 +149,8 @@ func (w Withheld) sentenceOfReplay() string {
 		return "too few visits of the progress point in most recordings"
 	case withheldcode.Slower:
 		return "simulated with a region faster, the program became much slower: it is not known well enough what waits for what"
+	case withheldcode.Contradicted:
+		return "contradicted by slow-downs, which were measured in the program: the simulation lacks what decides here"
 	case withheldcode.Starved:
 		return "goroutines had no processor for most of the time that they ran: other programs, a quota or the host of the virtual machine took it"
 	case withheldcode.Choices:

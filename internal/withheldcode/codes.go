@@ -26,6 +26,7 @@ const (
 	Stuck        = "stuck"           // simulated, nothing could go on
 	Visits       = "few_visits"      // too few visits of the progress point in recordings
 	Slower       = "slower"          // simulated with a region faster, the program became much slower
+	Contradicted = "contradicted"    // slow-downs in the program, which are measured, lie apart from the simulation
 	Starved      = "starved"         // goroutines had no processor for most of the time
 	Choices      = "choices"         // select statements, deadlines and pauses decide, without example in the recordings
 	Conditions   = "conditions"      // condition variables, of which recordings do not tell enough

@@ -49,8 +49,8 @@ export function questionsOf(profile) {
   const points = new Set(all.map((q) => q.progress));
   for (const q of all) {
     q.curves.sort((a, b) => modeNames.indexOf(a.mode) - modeNames.indexOf(b.mode));
-    // An experiment that has decided nothing so far does not hide what recordings tell.
-    q.answer = q.curves.find((c) => decided(c.verdict)) ?? q.curves.find((c) => c.verdict !== "withheld") ?? q.curves[0];
+    // An experiment that has decided nothing so far does not hide what recordings tell, and its bounds not a number that it confirms.
+    q.answer = q.curves.find((c) => c.confirmed) ?? q.curves.find((c) => decided(c.verdict)) ?? q.curves.find((c) => c.verdict !== "withheld") ?? q.curves[0];
     q.disagree = q.curves.some((c) => c.disagrees.length > 0);
     q.isPoint = points.has(q.name);
   }
@@ -65,7 +65,7 @@ const strength = (q) => typical(q.answer)?.reduction ?? 0;
 
 function curveOf(curve, metric) {
   const points = (curve.effects ?? []).filter((e) => e.speedup > 0).map((e) => pointOf(e, metric, curve.mode));
-  return { mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, verdict: curve.verdict, disagrees: curve.disagrees ?? [] };
+  return { mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, confirmed: curve.evidence === "simulated and confirmed", verdict: curve.verdict, disagrees: curve.disagrees ?? [] };
 }
 
 function pointOf(e, metric, mode) {

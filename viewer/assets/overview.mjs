@@ -197,7 +197,7 @@ function overviewRow({ row: first }) {
       track.hidden = !p;
       setText(effect, p ? `${change(p.change)} (${interval(p)})` : "–");
       setText(why, p ? `${signs[row.verdict]} ${row.why}` : row.why);
-      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${change(o.change).replace(" ", "\u00a0")}`)].join("; ")}` : "");
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${row.answer.confirmed ? "recordings, confirmed by experiment" : ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${change(o.change).replace(" ", "\u00a0")}`)].join("; ")}` : "");
       disagrees.hidden = !row.question?.disagree;
       if (row.question) disagrees.title = disagreement(row.question);
       if (p) place(p, axis.range);

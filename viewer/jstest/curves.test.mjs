@@ -61,6 +61,14 @@ test("a mode with a number answers where an experiment has none", () => {
   assert.equal(q.answer.mode, "replay");
 });
 
+test("a number of recordings that slow-downs confirm answers before their bounds", () => {
+  const [q] = questionsOf({ curves: [
+    curve("a", [effect(0.5, 0.2)], { mode: "slowdown", evidence: "measured" }),
+    curve("a", [effect(0.5, 0.18)], { mode: "replay", evidence: "simulated and confirmed" }),
+  ] });
+  assert.equal(q.answer.mode, "replay");
+});
+
 test("recordings answer where an experiment has decided nothing so far", () => {
   const of = (verdict, recorded) => questionsOf({ curves: [
     curve("a", [effect(0.5, 0.2, 0.4)], { verdict }), curve("a", [effect(0.5, 0.2, 0.01)], { mode: "replay", verdict: recorded }),

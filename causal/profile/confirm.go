@@ -1,0 +1,78 @@
+package profile
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/withheldcode"
+)
+
+// confirm holds what recordings say against slow-downs, which are measured in the program itself. Where both answer the same question with
+// intervals that lie apart, replay is contradicted: it is withheld for that region and progress point, and the measured bounds stay. Else the
+// answer is what both allow: replay's number within the intersection, confirmed.
+func (p *Profile) confirm() {
+	measured := map[question]Curve{}
+	for _, c := range p.Curves {
+		if c.Mode == ModeSlowdown {
+			measured[c.question()] = c
+		}
+	}
+	for i, c := range p.Curves {
+		by, ok := measured[c.question()]
+		if c.Mode != ModeReplay || !ok {
+			continue
+		}
+		_, _, contradicted := apart(by, c)
+		for k, e := range c.Effects {
+			if contradicted {
+				p.Curves[i].Effects[k] = e.Withhold(Withheld{Code: withheldcode.Contradicted})
+				continue
+			}
+			if bound, found := by.at(e.Speedup); found && e.Known() {
+				p.Curves[i].Effects[k] = e.within(bound)
+			}
+		}
+	}
+}
+
+// at returns the effect at a speed-up, if it has a number.
+func (c Curve) at(speedup float64) (Effect, bool) {
+	for _, e := range c.measured() {
+		if e.Speedup == speedup {
+			return e, true
+		}
+	}
+	return Effect{}, false
+}
+
+// within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the
+// end of its own which is nearer.
+func (e Effect) within(bound Effect) Effect {
+	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, max(bound.Hi, e.Lo))
+	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
+	e.Confirmed = true
+	return e
+}
+
+// Evidence is what an answer rests on.
+type Evidence string
+
+// The kinds of evidence.
+const (
+	EvidenceMeasured  Evidence = "measured"                // by experiments
+	EvidenceSimulated Evidence = "simulated"               // from recordings
+	EvidenceConfirmed Evidence = "simulated and confirmed" // slow-downs in the program agree
+)
+
+// evidence says what a curve rests on, "" without a number.
+func (c Curve) evidence() Evidence {
+	effects := c.measured()
+	switch {
+	case len(effects) == 0:
+		return ""
+	case c.Mode != ModeReplay:
+		return EvidenceMeasured
+	case slices.ContainsFunc(effects, func(e Effect) bool { return e.Confirmed }):
+		return EvidenceConfirmed
+	}
+	return EvidenceSimulated
+}

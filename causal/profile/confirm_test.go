@@ -1,0 +1,75 @@
+package profile_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// both is a profile of one region, which was slowed down and is simulated.
+func both(elasticity float64, simulated ...profile.Effect) profile.Profile {
+	c := slowed(rand.New(rand.NewPCG(1, 2)), elasticity, elasticity)
+	p := profile.Profile{
+		PlanID: "plan-1", Experiments: 60, Recorded: &profile.Recorded{Windows: 5},
+		Curves: []profile.Curve{c, {Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Effects: simulated}},
+	}
+	p.Finish()
+	return p
+}
+
+func replayed(t *testing.T, p profile.Profile) profile.Curve {
+	t.Helper()
+	for _, c := range p.Curves {
+		if c.Mode == profile.ModeReplay {
+			return c
+		}
+	}
+	t.Fatal("no curve of recordings")
+	return profile.Curve{}
+}
+
+func TestConfirmed(t *testing.T) {
+	p := both(0.4, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.18, Lo: 0.1, Hi: 0.4})
+	e := replayed(t, p).Effects[0]
+	if !e.Confirmed || e.Reduction != 0.18 || e.Lo != 0.1 || e.Hi < 0.2 || e.Hi > 0.24 {
+		t.Errorf("%+v, want .18 in [.1, .22], as the slow-down bounds it, confirmed", e)
+	}
+	var text strings.Builder
+	if err := p.WriteAnswer(&text, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"18.0 % less", "simulated, and confirmed by 60 experiments of plan plan-1"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the answer lacks %q:\n%s", want, text.String())
+		}
+	}
+}
+
+// What the simulation says at one speed-up is wrong, so none of it is believed.
+func TestContradicted(t *testing.T) {
+	p := both(0.4, profile.Effect{Speedup: 0.25, Samples: 9, Reduction: 0.08, Lo: 0.06, Hi: 0.1}, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.4, Lo: 0.35, Hi: 0.45})
+	for _, e := range replayed(t, p).Effects {
+		if e.Known() || e.Withheld.Code != "contradicted" {
+			t.Errorf("%+v, want it withheld as contradicted", e)
+		}
+	}
+	var text strings.Builder
+	if err := p.WriteAnswer(&text, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"10 % faster, done would take 3.9 % less", "50 % faster, done would take at most 2", "each ms taken from a takes 2", "of that time is of none of the regions examined"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the answer lacks %q:\n%s", want, text.String())
+		}
+	}
+}
+
+// Without a slow-down recordings say what they said.
+func TestUnconfirmed(t *testing.T) {
+	p := both(0.4, profile.Effect{Speedup: 0.75, Samples: 9, Reduction: 0.3, Lo: 0.2, Hi: 0.4})
+	if e := replayed(t, p).Effects[0]; e.Confirmed || e.Lo != 0.2 || e.Hi != 0.4 {
+		t.Errorf("%+v at a speed-up that no slow-down was asked about", e)
+	}
+}
