@@ -31,7 +31,8 @@ type run struct {
 	breaker  *breaker
 	started  time.Time
 	before   map[*class]usage
-	answered uint64 // calls of the process of itself, before it
+	warm     map[*class]usage // at the end of the warm-up
+	answered uint64           // calls of the process of itself, before it
 	load     *load
 	pace     pace
 	spin     wait // as work would
@@ -156,6 +157,7 @@ func (run *run) loop(ctx context.Context) {
 	if !run.prepare(ctx) {
 		return
 	}
+	run.warm = usages()
 	run.begun.Store(true)
 	for iteration := 0; !run.givesUp(); {
 		arms := run.round(speedups, rng)

@@ -51,7 +51,8 @@ func (run *run) profile(due func()) profile.Profile {
 		}
 		switch run.plan.Mode {
 		case profile.ModeSlowdown:
-			p.Curves = append(p.Curves, run.slowdownCurves(experiments, regions, point, due)...)
+			curves := run.slowdownCurves(experiments, regions, point, due)
+			p.Curves, p.Notes = append(p.Curves, curves...), append(p.Notes, short(curves)...)
 		case profile.ModeDilation:
 			p.Curves = append(p.Curves, run.dilationCurves(&p, regions, experiments, point, due)...)
 		default:

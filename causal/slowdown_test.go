@@ -144,14 +144,15 @@ func TestSlowdownArmsEnd(t *testing.T) {
 
 func TestSplitOf(t *testing.T) {
 	for name, tt := range map[string]struct {
-		self schedule.Split
-		want split
+		self  schedule.Split
+		spans uint64
+		want  split
 	}{
-		"nothing":  {schedule.Split{}, split{own: 1}},
-		"computes": {schedule.Split{Running: 9, Runnable: 3}, split{own: 0.75, computing: 1}},
-		"waits":    {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, split{own: 0.5, computing: 0.25}},
+		"nothing":  {schedule.Split{}, 0, split{own: 1}},
+		"computes": {schedule.Split{Running: 9, Runnable: 3}, 1, split{own: 0.75, computing: 1}},
+		"waits":    {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, 200, split{own: 0.5, computing: 0.25, each: 0.02}},
 	} {
-		if got := splitOf(tt.self); got != tt.want {
+		if got := splitOf(tt.self, tt.spans); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}

@@ -23,7 +23,15 @@ type work struct {
 type workload map[profile.Region]split
 
 // A split is how the self time of a region divides.
-type split struct{ own, computing float64 } // part of self time; and of own
+type split struct {
+	own, computing float64 // part of self time; and of own
+	// each is what is a span's own, ns, 0 of too few spans. Those that waited for long are cut by the ends of a recording more
+	// often than others, so that the part is too large where many wait.
+	each float64
+}
+
+// enough spans in a recording have a mean.
+const enough = 100
 
 // recordWork records the program for so long, and returns what its regions do.
 func recordWork(ctx context.Context, d time.Duration) (workload, error) {
@@ -37,7 +45,7 @@ func recordWork(ctx context.Context, d time.Duration) (workload, error) {
 	}
 	all := workload{}
 	for _, r := range report.Regions {
-		all[profile.Region{Scope: r.Scope, Name: r.Name}] = splitOf(r.Self)
+		all[profile.Region{Scope: r.Scope, Name: r.Name}] = splitOf(r.Self, r.Count)
 	}
 	return all, nil
 }
@@ -47,20 +55,32 @@ const waitsForLocks schedule.Reason = "sync"
 
 // splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits by select for what a server
 // takes, and a timer may be waited for at a channel.
-func splitOf(self schedule.Split) split {
+func splitOf(self schedule.Split, spans uint64) split {
 	sum := float64(self.Sum())
 	own := sum - float64(self.Runnable+self.Blocked[waitsForLocks])
 	if sum <= 0 || own <= 0 {
 		return split{own: 1}
 	}
-	return split{own: own / sum, computing: float64(self.Running) / own}
+	s := split{own: own / sum, computing: float64(self.Running) / own}
+	if spans >= enough {
+		s.each = own / float64(spans)
+	}
+	return s
 }
 
-// workOf returns what a region does: its mean self time since the run began, divided as in the recording.
+// leastWarm is how many spans of a region the warm-up must have for what it does.
+const leastWarm = 5
+
+// workOf returns what a region does: as in the recording of the warm-up, or its mean self time in that, divided so. Later on, waits for
+// processors that others use may be another part of it. A region that has hardly run then is taken as it is now.
 func (run *run) workOf(key profile.Region) work {
 	c := internClass(key)
-	now, before := c.usage(), run.before[c]
+	now, before := run.warm[c], run.before[c]
 	n := now.count - before.count
+	if n < leastWarm {
+		now = c.usage()
+		n = now.count - before.count
+	}
 	if n <= 0 {
 		return work{}
 	}
@@ -70,7 +90,11 @@ func (run *run) workOf(key profile.Region) work {
 	if !known {
 		s = split{own: 1}
 	}
-	return work{own: s.own * float64(now.self-before.self) / float64(n), computing: s.computing}
+	own := s.own * float64(now.self-before.self) / float64(n)
+	if s.each > 0 {
+		own = s.each
+	}
+	return work{own: own, computing: s.computing}
 }
 
 // settling is how long a program takes to forget what the last arm has done: several times as long as its longest requests.

@@ -254,7 +254,7 @@ func (l *lab) plan(mode profile.Mode) (*plan.Plan, error) {
 		"regions":  regions,
 		"progress": []map[string]string{{"span": done, "type": plan.TypeThroughput}},
 		"grid":     map[string]any{"speedups": percents},
-		"timing":   map[string]string{"warmup": "300ms", "experiment": l.window.String(), "cooloff": l.settle.String(), "max_experiment": "2s"},
+		"timing":   map[string]string{"warmup": "300ms", "experiment": l.window.String(), "cooloff": l.settle.String(), "max_experiment": max(2*time.Second, 2*l.window).String()},
 		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},
 		"abort":    map[string]any{"p99_ratio": 1000, "err_delta": "100%", "min_samples": 1},
 	})
