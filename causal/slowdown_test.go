@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans/schedule"
 )
 
@@ -154,6 +156,37 @@ func TestSplitOf(t *testing.T) {
 	} {
 		if got := splitOf(tt.self, tt.spans); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// A recording tells what computes from what waits, and leaves out waits for locks.
+func TestRecordWork(t *testing.T) {
+	c := newCrowd(t)
+	var held sync.Mutex
+	c.repeat(1, func() {
+		c.span(c.ctx, "computes", func(context.Context) { clock.Spin(clock.Now(), ms, func() bool { return true }) })
+		time.Sleep(ms)
+	})
+	c.repeat(1, func() { c.work(c.ctx, "sleeps", 2*ms) })
+	c.repeat(2, func() {
+		c.span(c.ctx, "waits", func(context.Context) {
+			held.Lock()
+			defer held.Unlock()
+			time.Sleep(2 * ms)
+		})
+	})
+	all, err := recordWork(t.Context(), 300*ms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, holds := range map[string]func(split) bool{
+		"computes": func(s split) bool { return s.computing > 0.8 },
+		"sleeps":   func(s split) bool { return s.computing < 0.3 && s.own > 0.8 && (s.each == 0 || s.each > 1.5e6) },
+		"waits":    func(s split) bool { return s.own > 0.3 && s.own < 0.8 },
+	} {
+		if s, known := all[profile.Region{Scope: "crowd", Name: name}]; !known || !holds(s) {
+			t.Errorf("%s: %+v, known: %t", name, s, known)
 		}
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/spans/schedule"
 )
 
@@ -39,7 +41,7 @@ func recordWork(ctx context.Context, d time.Duration) (workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := schedule.Analyze(ctx, w.Reader())
+	report, err := schedule.Analyze(ctx, restingReader{w.Reader(), rest.NewWorker(ctx).DueOrOver})
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +50,19 @@ func recordWork(ctx context.Context, d time.Duration) (workload, error) {
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = splitOf(r.Self, r.Count)
 	}
 	return all, nil
+}
+
+// A restingReader leaves the processor to others now and then: what reads it computes for milliseconds.
+type restingReader struct {
+	io.Reader
+	due func() error // the error where no more is wanted
+}
+
+func (r restingReader) Read(p []byte) (int, error) {
+	if err := r.due(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // waitsForLocks is the reason of waits for those of package sync, wait groups included.
