@@ -89,7 +89,11 @@ func withoutSamples(p profile.Profile) profile.Profile {
 		for k := range effects {
 			effects[k].Reductions = nil
 		}
-		p.Curves[i].Effects = effects
+		slopes := slices.Clone(p.Curves[i].Slopes)
+		for k := range slopes {
+			slopes[k].Elasticities = nil
+		}
+		p.Curves[i].Effects, p.Curves[i].Slopes = effects, slopes
 	}
 	return p
 }

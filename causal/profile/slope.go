@@ -218,8 +218,18 @@ func WidenFalling(curves []Curve) {
 	}
 }
 
-// mergeSlopes pools the samples of several runs at each level, and answers anew at all of their speed-ups.
+// savedWithoutSamples reports whether a curve has numbers of slow-downs without the samples behind them.
+func (c Curve) savedWithoutSamples() bool {
+	return len(c.measured()) > 0 && !slices.ContainsFunc(c.Slopes, func(s Slope) bool { return len(s.Elasticities) > 0 })
+}
+
+// mergeSlopes pools the samples of several runs at each level, and answers anew at all of their speed-ups. Where one was saved without its
+// samples, the latest run answers alone.
 func mergeSlopes(c *Curve, same []Curve) {
+	if slices.ContainsFunc(same, Curve.savedWithoutSamples) { // there is nothing to pool
+		*c = same[len(same)-1]
+		return
+	}
 	var own []float64
 	byLevel := map[float64][]Slope{}
 	speedups := map[float64]bool{}

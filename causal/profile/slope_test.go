@@ -158,6 +158,19 @@ func TestMergeSlopes(t *testing.T) {
 	}
 }
 
+// Of a run that was saved without samples there is nothing to pool.
+func TestMergeSlopesWithoutSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	one, two := slowed(rng, 0.4, 0.4), slowed(rng, 0.5, 0.5)
+	for i := range one.Slopes {
+		one.Slopes[i].Elasticities = nil
+	}
+	merged := profile.Merge(profile.Profile{Curves: []profile.Curve{one}}, profile.Profile{Curves: []profile.Curve{two}}).Curves[0]
+	if diff := cmp.Diff(two.Slopes, merged.Slopes); diff != "" || !merged.Effects[0].Known() {
+		t.Errorf("slopes differ from the latest (-want +got):\n%s", diff)
+	}
+}
+
 func TestExplained(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	a, b, own := slowed(rng, 0.4, 0.4), slowed(rng, 0.2, 0.2), slowed(rng, 1, 1)
