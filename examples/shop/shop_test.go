@@ -269,7 +269,7 @@ func TestPlanTemplate(t *testing.T) {
 	if plan.Mode != profile.ModeSlowdown {
 		t.Errorf("mode %q, want %q", plan.Mode, profile.ModeSlowdown)
 	}
-	if diff := cmp.Diff([]float64{0, 25, 50}, plan.Grid.Speedups); diff != "" {
+	if diff := cmp.Diff([]float64{0, 10, 25, 50}, plan.Grid.Speedups); diff != "" {
 		t.Errorf("speedups (-want +got):\n%s", diff)
 	}
 }
