@@ -53,10 +53,10 @@ func TestLacks(t *testing.T) {
 	}{
 		{nil, "0 of 0 experiments"},
 		{[]profile.Curve{curve(profile.ModeReplay, "")}, "0 of 0 experiments"},
-		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeOverlap, withheldcode.Iterations), curve(profile.ModeReplay, "")}, "1 of 2 experiments"},
-		{[]profile.Curve{curve(profile.ModeOverlap, ""), latency}, "recordings"},
-		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, "")}, ""},
-		{[]profile.Curve{curve(profile.ModeOverlap, ""), curve(profile.ModeReplay, ""), curve(profile.ModeReplay, withheldcode.Iterations)}, ""},
+		{[]profile.Curve{curve(profile.ModeSlowdown, ""), curve(profile.ModeSlowdown, withheldcode.Iterations), curve(profile.ModeReplay, "")}, "1 of 2 experiments"},
+		{[]profile.Curve{curve(profile.ModeSlowdown, ""), latency}, "recordings"},
+		{[]profile.Curve{curve(profile.ModeSlowdown, ""), curve(profile.ModeReplay, "")}, ""},
+		{[]profile.Curve{curve(profile.ModeSlowdown, ""), curve(profile.ModeReplay, ""), curve(profile.ModeReplay, withheldcode.Iterations)}, ""},
 	} {
 		if got := lacks(profile.Profile{Curves: tt.curves}); got != tt.want {
 			t.Errorf("%d curves: %q, want %q", len(tt.curves), got, tt.want)
