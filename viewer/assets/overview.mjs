@@ -109,7 +109,7 @@ export function overviewView(context) {
   function explain(best, goal) {
     const region = best?.region;
     next.hidden = !region;
-    confirm.hidden = isSaved() || !best || best.answer.mode !== "replay";
+    confirm.hidden = isSaved() || !best || best.answer.mode !== "replay" || best.answer.confirmed;
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
     if (!region || next.dataset.of === region.name) return;
     next.dataset.of = region.name;

@@ -14,7 +14,7 @@ export function recordingText(recording, now = Date.now()) {
   }
   if (!doing && recording.on && later(recording.next, now)) parts.push(`the next ${until(recording.next, now)}`);
   if (recording.reason) parts.push(`none when the last was due: ${recording.reason}`);
-  return `${parts.join("; ")}. Nothing is delayed.`;
+  return `${parts.join("; ")}. Recordings delay nothing.`;
 }
 
 const later = (date, now) => Boolean(date) && new Date(date).getTime() > now;

@@ -7,13 +7,13 @@ const at = (seconds) => new Date(now + 1000 * seconds).toISOString();
 const of = (more) => recordingText({ on: true, phase: "waiting", recordings: 0, failed: 0, ...more }, now);
 
 test("the state of recordings is said in one sentence", () => {
-  assert.equal(of({}), "Recordings are on. Nothing is delayed.");
-  assert.equal(of({ next: at(12) }), "Recordings are on; the next in 12 s. Nothing is delayed.");
-  assert.equal(of({ phase: "recording", next: at(-1) }), "Recording now. Nothing is delayed.");
+  assert.equal(of({}), "Recordings are on. Recordings delay nothing.");
+  assert.equal(of({ next: at(12) }), "Recordings are on; the next in 12 s. Recordings delay nothing.");
+  assert.equal(of({ phase: "recording", next: at(-1) }), "Recording now. Recordings delay nothing.");
   assert.equal(of({ phase: "analysing", recordings: 2, last: { begun: at(-30), length_ns: 3e9 } }),
-    "Simulating what was recorded; 2 recordings so far, the last 30 s ago for 3 s. Nothing is delayed.");
+    "Simulating what was recorded; 2 recordings so far, the last 30 s ago for 3 s. Recordings delay nothing.");
   assert.equal(of({ recordings: 9, next: at(60), last: { begun: at(-30), length_ns: 1.5e9, cut: true } }),
-    "Answers come from recordings; 9 recordings so far, the last 30 s ago for 1.50 s, cut since it became too large; the next in 60 s. Nothing is delayed.");
+    "Answers come from recordings; 9 recordings so far, the last 30 s ago for 1.50 s, cut since it became too large; the next in 60 s. Recordings delay nothing.");
   assert.match(of({ recordings: 1, last: { begun: at(-30), length_ns: 3e9, shared: true } }), /the last 30 s ago for 3 s, beside a trace of others\./);
   assert.match(of({ recordings: 1, reason: "experiments delay the program" }), /none when the last was due: experiments delay the program\./);
 });
