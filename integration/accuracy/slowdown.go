@@ -8,10 +8,10 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// slowed are the settings of mode slowdown: a plan takes about 16 s for each region, with the windows that plans have by default.
+// slowed are the settings of mode slowdown: a plan takes about 16 s for each region, with windows of half the length that plans have by default.
 func (s settings) slowed() settings {
 	s.speedups, s.rounds, s.overlap, s.pairs, s.patience = []float64{0.1, 0.25, 0.5}, 1, 12, 4, 5*s.patience/10
-	s.window, s.settle = 400*ms, 50*ms
+	s.window, s.settle = 200*ms, 50*ms
 	return s
 }
 
