@@ -280,6 +280,9 @@ func TestRandomPlansKeepTheirLimits(t *testing.T) {
 		}
 	})
 	t.Logf("plans that delayed something: %v", delayed)
+	if testing.Short() { // a fifth of the plans, by which a mode may have none
+		return
+	}
 	for _, mode := range []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation} {
 		if delayed[mode] == 0 {
 			t.Errorf("no plan of mode %s delayed anything, so none was tried", mode)
