@@ -11,7 +11,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A slowdown holds whoever ends a span of one region for a part of the region's own time. Nothing need be known of locks, channels,
+// A slowdown holds each goroutine that ends a span of one region for a part of the region's own time. Nothing need be known of locks, channels,
 // processors or other processes: what the delay costs is measured, at the progress points.
 //
 // The same time is taken from each span, by computing and by sleeping in the proportion in which the region itself computes and waits:

@@ -160,7 +160,7 @@ func TestSplitOf(t *testing.T) {
 	}
 }
 
-// A recording tells what computes from what waits, and leaves out waits for locks.
+// A recording separates what computes from what waits, and leaves out waits for locks.
 func TestRecordWork(t *testing.T) {
 	c := newCrowd(t)
 	var held sync.Mutex

@@ -21,13 +21,13 @@ type work struct {
 	computing float64 // part of that in which it computes, in [0, 1]
 }
 
-// A workload tells what regions do, from a recording of the warm-up.
+// A workload is what regions do, from a recording of the warm-up.
 type workload map[profile.Region]split
 
 // A split is how the self time of a region divides.
 type split struct {
 	own, computing float64 // part of self time; and of own
-	// each is what is a span's own, ns, 0 of too few spans. Those that waited for long are cut by the ends of a recording more
+	// each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
 	// often than others, so that the part is too large where many wait.
 	each float64
 }

@@ -123,7 +123,7 @@ type Effect struct {
 	// Bounded tells that Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown] beyond [Near]; of recordings since the program writes no operations on locks and channels
 	// into its traces and not all of them can be told: that of a program built by otelprof is narrower.
 	Bounded bool `json:"bounded,omitempty"`
-	// Confirmed tells that the number is of recordings, and that slow-downs in the program agree with it: then Lo and Hi are what both allow.
+	// Confirmed means that the number is of recordings, and that slow-downs in the program agree with it: then Lo and Hi are what both allow.
 	Confirmed bool `json:"confirmed,omitempty"`
 	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it
 	// is zero.
