@@ -58,7 +58,7 @@ func TestBurstsCount(t *testing.T) {
 		for range rounds {
 			for _, a := range []arm{zero, half, zero} {
 				s := second(a.speedup)
-				steps = append(steps, step{a, s.time, s.visits})
+				steps = append(steps, step{arm: a, time: s.time, visits: s.visits})
 			}
 		}
 		e := profile.NewEffect(0.5, pairs(steps)[half], nil)

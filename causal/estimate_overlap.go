@@ -8,10 +8,11 @@ import (
 
 // A step is one arm of a series of experiments and what was added up in it for one progress point and metric: visits, and the
 // time that they took, less the delays. Of a quantile of latency it is that and one. Both are 0 if there is nothing, or if the
-// arm was thrown away.
+// arm was thrown away. Of a slow-down there is also what its region took itself and was held for, ns for each visit.
 type step struct {
 	arm
 	time, visits float64
+	own, taken   float64
 }
 
 // value is what one visit took, or the quantile; 0 if there is nothing.
@@ -50,22 +51,29 @@ func pairs(steps []step) map[arm][]float64 {
 		if s.speedup == 0 || s.visits == 0 {
 			continue
 		}
-		before, back := baseline(steps, i, -1)
-		after, ahead := baseline(steps, i, +1)
-		if back == 0 && ahead == 0 {
-			continue
+		if before, weight, after, found := baselines(steps, i); found {
+			comparisons[s.arm] = append(comparisons[s.arm], between(s, before, weight, after))
 		}
-		weight := float64(ahead) / float64(back+ahead) // of the one before
-		if back == 0 || ahead == 0 {
-			weight = float64(back) / float64(back+ahead)
-		}
-		comparisons[s.arm] = append(comparisons[s.arm], between(s, before, weight, after))
 	}
 	reductions := map[arm][]float64{}
 	for a, c := range comparisons {
 		reductions[a] = stats.PseudoValues(c, (*comparison).add, comparison.reduction)
 	}
 	return reductions
+}
+
+// baselines returns the baselines next to a step, in proportion to how near they are, and the weight of the one before; of one that is
+// missing it is 0.
+func baselines(steps []step, i int) (before step, weight float64, after step, found bool) {
+	before, back := baseline(steps, i, -1)
+	after, ahead := baseline(steps, i, +1)
+	switch {
+	case back == 0 && ahead == 0:
+		return step{}, 0, step{}, false
+	case back == 0 || ahead == 0:
+		return before, float64(back) / float64(back+ahead), after, true
+	}
+	return before, float64(ahead) / float64(back+ahead), after, true
 }
 
 // between compares a step with two baselines, of which the first has a weight and the second the rest.

@@ -23,7 +23,7 @@ func of(a arm, time float64) step {
 	if time == 0 {
 		return step{arm: a}
 	}
-	return step{a, time, 1}
+	return step{arm: a, time: time, visits: 1}
 }
 
 func TestPairs(t *testing.T) {
@@ -41,7 +41,7 @@ func TestPairs(t *testing.T) {
 		{"no baseline near", []step{of(zero, 10), of(most, 0), of(most, 0), of(half, 8)}, map[arm][]float64{}},
 		{"thrown away", []step{of(zero, 0), of(half, 8), of(zero, 10), of(half, 0), of(zero, 10)}, map[arm][]float64{half: {0.2}}},
 		// 1 - 19/3 * 4/40: the totals.
-		{"of several rounds", []step{of(zero, 10), {half, 8, 1}, of(zero, 10), {half, 11, 2}, of(zero, 10)}, map[arm][]float64{half: {2*(1-19./30) - 0.45, 2*(1-19./30) - 0.2}}},
+		{"of several rounds", []step{of(zero, 10), {arm: half, time: 8, visits: 1}, of(zero, 10), {arm: half, time: 11, visits: 2}, of(zero, 10)}, map[arm][]float64{half: {2*(1-19./30) - 0.45, 2*(1-19./30) - 0.2}}},
 	} {
 		if diff := cmp.Diff(tt.want, pairs(tt.steps), near); diff != "" {
 			t.Errorf("%s: pairs differ, -want +got:\n%s", tt.name, diff)

@@ -12,12 +12,6 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A held is what was added up in one arm of slow-downs for one progress point and metric, and what its region did and was held for meanwhile.
-type held struct {
-	step
-	own, taken float64 // of the region, ns for each visit
-}
-
 // A contrast is an arm and the placebos next to it.
 type contrast struct {
 	comparison
@@ -49,50 +43,30 @@ func (c contrast) elasticity() float64 {
 }
 
 // contrasts compares each arm that has a delay with the placebos next to it, in the order of time. All arms must be there.
-func contrasts(all []held) map[arm][]contrast {
-	steps := make([]step, len(all))
-	for i, h := range all {
-		steps[i] = h.step
-	}
+func contrasts(steps []step) map[arm][]contrast {
 	byArm := map[arm][]contrast{}
-	for i, h := range all {
-		if h.speedup == 0 || h.visits == 0 || h.own <= 0 {
+	for i, s := range steps {
+		if s.speedup == 0 || s.visits == 0 || s.own <= 0 {
 			continue
 		}
-		before, back := baseline(steps, i, -1)
-		after, ahead := baseline(steps, i, +1)
-		if back == 0 && ahead == 0 {
+		before, weight, after, found := baselines(steps, i)
+		if !found {
 			continue
 		}
-		weight := float64(ahead) / float64(back+ahead) // of the one before
-		if back == 0 || ahead == 0 {
-			weight = float64(back) / float64(back+ahead)
-		}
-		c := contrast{comparison: between(h.step, before, weight, after), own: h.own, taken: h.taken, arms: 1}
-		for _, at := range []struct {
-			distance int
-			weight   float64
-		}{{-back, weight}, {ahead, 1 - weight}} {
-			if at.distance != 0 && all[i+at.distance].spared == h.spared {
-				c.taken -= at.weight * all[i+at.distance].taken
-			}
-		}
-		byArm[h.arm] = append(byArm[h.arm], c)
+		byArm[s.arm] = append(byArm[s.arm], contrast{
+			comparison: between(s, before, weight, after), own: s.own,
+			taken: s.taken - weight*before.takenOf(s.spared) - (1-weight)*after.takenOf(s.spared), arms: 1,
+		})
 	}
 	return byArm
 }
 
-// heldOf returns the arms of a run for one progress point, and the quantile of its latency that comes at this place in the plan.
-func (run *run) heldOf(experiments []experiment, point, which int) []held {
-	all := make([]held, len(experiments))
-	for i, s := range run.stepsOf(experiments, point, which) {
-		all[i].step = s
-		e := experiments[i]
-		if visits := float64(e.passages[point].visits); visits > 0 && s.visits > 0 {
-			all[i].own, all[i].taken = float64(e.own)/visits, float64(e.taken)/visits
-		}
+// takenOf is what a placebo took from a region, 0 of one that is another's.
+func (s step) takenOf(region int) float64 {
+	if s.spared != region {
+		return 0
 	}
-	return all
+	return s.taken
 }
 
 // elasticities are the jackknife's pseudo-values.
@@ -100,25 +74,13 @@ func elasticities(c []contrast) []float64 {
 	return stats.PseudoValues(c, (*contrast).add, contrast.elasticity)
 }
 
-// slowdownSamples is samples for slow-downs.
-func (run *run) slowdownSamples() func(arm) [][]float64 {
-	run.mu.Lock()
-	experiments := run.experiments
-	run.mu.Unlock()
-	var all []map[arm][]contrast
-	for point, p := range run.plan.Progress {
-		metrics, _ := p.Metrics()
-		for which := range metrics {
-			all = append(all, contrasts(run.heldOf(experiments, point, which)))
-		}
+// slopes are the elasticities of each arm.
+func slopes(steps []step) map[arm][]float64 {
+	all := map[arm][]float64{}
+	for a, c := range contrasts(steps) {
+		all[a] = elasticities(c)
 	}
-	return func(a arm) [][]float64 {
-		samples := make([][]float64, len(all))
-		for i := range all {
-			samples[i] = elasticities(all[i][a])
-		}
-		return samples
-	}
+	return all
 }
 
 // levels are those at which regions are slowed down.
@@ -134,13 +96,13 @@ func (run *run) levels() []float64 {
 func (run *run) slowdownCurves(experiments []experiment, regions []profile.Region, point int, due func()) (curves []profile.Curve) {
 	metrics, _ := run.plan.Progress[point].Metrics()
 	for which, metric := range metrics {
-		all := run.heldOf(experiments, point, which)
-		byArm := contrasts(all)
+		steps := run.stepsOf(experiments, point, which)
+		byArm := contrasts(steps)
 		for i, region := range regions {
 			if metric != profile.MetricThroughput && region.Name == run.plan.Progress[point].Span {
 				continue // a delay after its end is in no duration
 			}
-			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: baseHeld(all)}
+			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: baseOf(steps)}
 			var sum contrast
 			for _, level := range run.levels() {
 				of := byArm[arm{level, i}]
@@ -177,14 +139,6 @@ func short(curves []profile.Curve) (notes []string) {
 		}
 	}
 	return notes
-}
-
-func baseHeld(all []held) time.Duration {
-	steps := make([]step, len(all))
-	for i, h := range all {
-		steps[i] = h.step
-	}
-	return baseOf(steps)
 }
 
 // durationsError is the relative error of durations.

@@ -45,7 +45,6 @@ type run struct {
 	work      func(context.Context, time.Duration) (workload, error)
 	loads     func() (end func() record.Load)
 	durations durations      // by progress point, of slow-downs
-	since     int64          // the clock when it began
 	progress  []visitCounter // by progress point
 	paths     []paths        // by progress point
 	rooted    atomic.Int64   // the sum of the durations of local roots, ns
@@ -99,7 +98,6 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		sleep:    clock.Sleep,
 		waits:    c.waits,
 		work:     c.work,
-		since:    clock.Now(),
 		loads:    c.loads,
 		progress: make([]visitCounter, len(p.Progress)),
 		paths:    make([]paths, len(p.Progress)),
@@ -206,9 +204,9 @@ func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
 // needed are the arms of experiments that look at what was measured before.
 func (run *run) needed(regions int, speedups []float64, rng *rand.Rand) []arm {
 	if run.plan.Mode == profile.ModeSlowdown {
-		return slowdownArms(regions, run.levels(), run.plan.Grid.ZeroWeight, run.slowdownSamples(), rng)
+		return slowdownArms(regions, run.levels(), run.plan.Grid.ZeroWeight, run.samples(slopes), rng)
 	}
-	return overlapArms(regions, speedups, run.plan.Grid.ZeroWeight, run.samples(), rng)
+	return overlapArms(regions, speedups, run.plan.Grid.ZeroWeight, run.samples(pairs), rng)
 }
 
 // prepare waits for the plan's time, warms up, and learns what is normal.

@@ -172,6 +172,9 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 		case which < len(e.quantiles[point]):
 			steps[i].time, steps[i].visits = e.quantiles[point][which], 1
 		}
+		if visits := float64(e.passages[point].visits); visits > 0 && steps[i].visits > 0 {
+			steps[i].own, steps[i].taken = float64(e.own)/visits, float64(e.taken)/visits
+		}
 	}
 	return steps
 }
@@ -240,9 +243,9 @@ func waitingOf(experiments []experiment) []profile.Waiting {
 	return []profile.Waiting{w}
 }
 
-// samples returns a function that gives what has been measured in a cell so far, one slice for
+// samples returns a function that gives what has been measured in a cell so far, as estimate has it, one slice for
 // each progress point and metric.
-func (run *run) samples() func(arm) [][]float64 {
+func (run *run) samples(estimate func([]step) map[arm][]float64) func(arm) [][]float64 {
 	run.mu.Lock()
 	experiments := run.experiments
 	run.mu.Unlock()
@@ -250,7 +253,7 @@ func (run *run) samples() func(arm) [][]float64 {
 	for point, p := range run.plan.Progress {
 		metrics, _ := p.Metrics()
 		for which := range metrics {
-			all = append(all, pairs(run.stepsOf(experiments, point, which)))
+			all = append(all, estimate(run.stepsOf(experiments, point, which)))
 		}
 	}
 	return func(a arm) [][]float64 {

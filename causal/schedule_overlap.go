@@ -17,14 +17,21 @@ import (
 // far, one slice for each progress point and metric. No arms mean that all is settled or
 // futile.
 func overlapArms(regions int, speedups []float64, zeroWeight float64, samples func(arm) [][]float64, rng *rand.Rand) []arm {
-	var delayed []arm
-	for _, region := range rng.Perm(regions) {
-		var block []arm
+	return blocks(regions, zeroWeight, rng, func(region int) (block []arm) {
 		for _, s := range refined(region, speedups, samples) {
 			if a := (arm{s, region}); isOpen(samples(a)) {
 				block = append(block, a)
 			}
 		}
+		return block
+	})
+}
+
+// blocks returns the arms of one round: of each region a block in random order, with placebos in between.
+func blocks(regions int, zeroWeight float64, rng *rand.Rand, of func(region int) []arm) []arm {
+	var delayed []arm
+	for _, region := range rng.Perm(regions) {
+		block := of(region)
 		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
 		delayed = append(delayed, block...)
 	}

@@ -12,24 +12,15 @@ import (
 // placebos in between such that each arm has one beside it. samples are the elasticities measured so far, one slice for each progress point and
 // metric. No arms mean that all is settled or futile.
 func slowdownArms(regions int, levels []float64, zeroWeight float64, samples func(arm) [][]float64, rng *rand.Rand) []arm {
-	var delayed []arm
-	for _, region := range rng.Perm(regions) {
+	return blocks(regions, zeroWeight, rng, func(region int) (block []arm) {
 		if !needsMore(region, levels, samples) {
-			continue
+			return nil
 		}
-		var block []arm
 		for _, level := range levels {
 			block = append(block, arm{level, region})
 		}
-		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
-		delayed = append(delayed, block...)
-	}
-	if len(delayed) == 0 {
-		return nil
-	}
-	arms := withZeros(delayed, design.OverlapZeros(len(delayed), zeroWeight))
-	placebos(arms)
-	return arms
+		return block
+	})
 }
 
 // needsMore reports whether a region is worth more time: it is until, for each progress point and metric, it is surely next to nothing even

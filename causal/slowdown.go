@@ -76,7 +76,7 @@ func (run *run) newSlowdown(a arm) *slowdown {
 func (run *run) affordable(region int, each float64) float64 {
 	limits := &run.guard.limits
 	each = min(each, design.Affordable*float64(limits.PerSpan))
-	c, elapsed := internClass(run.seen()[region]), time.Duration(clock.Now()-run.since)
+	c, elapsed := internClass(run.seen()[region]), time.Since(run.started)
 	spans := float64(c.count.Load() - run.before[c].count)
 	if spans <= 0 {
 		return each

@@ -65,14 +65,14 @@ func TestOwedConcurrentSafe(t *testing.T) {
 }
 
 // simulated returns arms of a program whose period is base, and longer by elasticity for what its region takes longer; windows scatter.
-func simulated(rng *rand.Rand, rounds int, elasticity, scatter, drift float64) []held {
+func simulated(rng *rand.Rand, rounds int, elasticity, scatter, drift float64) []step {
 	const base, own, visits = 10e6, 4e6, 40
-	var all []held
+	var all []step
 	for i := range rounds {
 		arms := slowdownArms(1, design.SlowdownLevels, 0.4, func(arm) [][]float64 { return nil }, rng)
 		for _, a := range arms {
 			period := base * (1 + elasticity*a.speedup) * (1 + scatter*rng.NormFloat64()) * (1 + drift*float64(i))
-			all = append(all, held{step: step{arm: a, time: period * visits, visits: visits}, own: own, taken: own * a.speedup})
+			all = append(all, step{arm: a, time: period * visits, visits: visits, own: own, taken: own * a.speedup})
 		}
 	}
 	return all
@@ -101,11 +101,11 @@ func TestElasticityOfTotals(t *testing.T) {
 // A delay that was taken in placebos as well counts in neither.
 func TestContrastsWithoutPlacebos(t *testing.T) {
 	zero, slow := arm{0, 0}, arm{0.1, 0}
-	all := []held{
-		{step: step{arm: zero, time: 100, visits: 10}, own: 4, taken: 1},
-		{step: step{arm: slow, time: 110, visits: 10}, own: 4, taken: 3},
-		{step: step{arm: zero, time: 100, visits: 10}, own: 4, taken: 1},
-		{step: step{arm: slow}}, // thrown away
+	all := []step{
+		{arm: zero, time: 100, visits: 10, own: 4, taken: 1},
+		{arm: slow, time: 110, visits: 10, own: 4, taken: 3},
+		{arm: zero, time: 100, visits: 10, own: 4, taken: 1},
+		{arm: slow}, // thrown away
 	}
 	got := contrasts(all)[slow]
 	if len(got) != 1 || math.Abs(got[0].slower()-0.5) > 1e-9 || math.Abs(got[0].elasticity()-0.2) > 1e-9 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
@@ -112,8 +113,8 @@ func (c Curve) convex(small, large Slope) bool {
 	if large.Elasticity < small.Elasticity-apart {
 		return false
 	}
-	const nothing, much = 0.04, 0.2 // 2 % and 10 % at a half
-	return !(small.Elasticity < nothing && large.Elasticity > max(much, small.Elasticity+apart))
+	const much = 0.2 // 10 % at a half
+	return !(small.Elasticity < design.NothingElasticity && large.Elasticity > max(much, small.Elasticity+apart))
 }
 
 // Near is the largest speed-up up to which a slope is the answer; beyond, it is a bound.
