@@ -48,6 +48,7 @@ type Controller struct {
 
 	study      study
 	recorder   *record.Recorder
+	turn       turn
 	background sync.WaitGroup
 	latest     latest
 	ending     context.Context // until Shutdown
@@ -66,11 +67,13 @@ func NewController(opts ...Option) (*Controller, error) {
 		config: c, state: StateIdle, since: time.Now(), ending: ctx, close: cancel,
 		latched: map[string]bool{}, ended: ended{}, before: ended{}, heard: map[string]bool{}, outlays: outlays{},
 	}
-	controller.study = c.newStudy()
-	if !c.replay {
-		controller.recorder = record.NewRecorder(controller.study.add, nil, controller.study.enough)
-	} else {
-		controller.recorder = record.NewRecorder(controller.study.add, controller.keepAway, controller.study.enough)
+	controller.study, controller.turn = c.newStudy(), newTurn()
+	var keepAway func() string
+	if c.replay {
+		keepAway = controller.keepAway
+	}
+	controller.recorder = record.NewRecorder(controller.study.add, controller.turn.wait, keepAway, controller.study.enough)
+	if c.replay {
 		controller.background.Go(func() { controller.recorder.Run(ctx) })
 	}
 	return controller, nil
@@ -144,7 +147,7 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 		c.reject(p, err, a.Name)
 		return err
 	}
-	r.guard.limits.Total = total
+	r.guard.limits.Total, r.turn = total, c.turn
 	if a.Lease > 0 {
 		r.guard.renew(now, a.Lease)
 	}

@@ -26,12 +26,12 @@ const (
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
 // there is interest, that is within 5 minutes of a call of [Controller.Profile] or [Controller.Latest], and else 5 minutes after. A
-// recording takes 3 s, or less where that would be more than 1 MiB. Since numbers take five, the first five
-// take 1.5 s and come one after the other within 5 minutes of a call of Profile, and up to five more if in fewer than five the simulation
-// of nothing changed meets what was recorded within 3 %. Analyses take at most 5 % of one core
-// on average, or recordings are rarer. There is none without spans, among
+// recording takes 3 s, or less where that would be more than 1 MiB. The first five
+// take 1.5 s and come one after the other within 5 minutes of a call of Profile, and up to five more while the interval of the region that
+// matters most is wider than 4 points and still shrinks, or while the simulation of nothing changed meets fewer than five windows within
+// 3 %. Analyses take at most 5 % of one core on average, or recordings are rarer. Experiments of a plan wait for a recording to end. There is none without spans, among
 // more than 20,000 goroutines, within an hour of two in a row that stopped the world for more than 5 ms, with less than 128 MiB of
-// memory left to GOMEMLIMIT, to the limit of any of the process's control groups or on the machine, while experiments delay the program,
+// memory left to GOMEMLIMIT, to the limit of any of the process's control groups or on the machine, or
 // while the program has an execution trace or a flight recorder of its own on (runtime/trace), or if the environment variable
 // OTELPROF_REPLAY is off; [Status] has the reason. The program's trace.Start never fails for a recording; for its flight recorder see
 // [StartFlightRecorder]. Default: there are none but those of [Controller.Record].
@@ -97,7 +97,7 @@ type study interface {
 	add(ctx context.Context, w *record.Window) error
 	// addTo adds what is known by now to a profile. It may be called while add is.
 	addTo(p *profile.Profile)
-	// enough reports whether there are numbers, and missed whether the last recording has no part in any, since the
+	// enough reports whether further recordings would hardly make the numbers better, and missed whether the last recording has no part in any, since the
 	// simulation of nothing changed did not meet it.
 	enough() bool
 	missed() bool
@@ -111,9 +111,6 @@ const mostGoroutines = 20_000
 func (c *Controller) keepAway() string {
 	if n := runtime.NumGoroutine(); n > mostGoroutines {
 		return fmt.Sprintf("%d goroutines: a recording of its own accord is made among at most %d", n, mostGoroutines)
-	}
-	if run := c.run.Load(); run != nil && run.begun.Load() {
-		return "experiments delay the program"
 	}
 	if trace.IsEnabled() && flight.Kept() == nil {
 		return "the program has an execution trace or a flight recorder on (runtime/trace): a recording of its own accord is made without"

@@ -17,8 +17,10 @@ type replayed struct {
 	mu     sync.Mutex // held for a moment only; add has its turn from the recorder
 	began  time.Time  // the first recording
 	result replay.Result
-	misses bool  // the last recording
-	cut    error // where that ends too early
+	misses bool    // the last recording
+	cut    error   // where that ends too early
+	width  float64 // of the interval that matters most
+	still  bool    // it was about as wide before the last recording
 
 	study *replay.Study
 }
@@ -53,7 +55,8 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	result := r.study.Result()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.misses, r.cut = misses, rec.Cut
+	width := result.Width()
+	r.misses, r.cut, r.width, r.still = misses, rec.Cut, width, width > shrinks*r.width
 	if r.result = result; r.began.IsZero() {
 		r.began = w.Begun
 	}
@@ -69,10 +72,17 @@ const (
 
 func windowsIn(rec *replay.Recording) int { return max(1, min(rec.Visits()/leastIn, mostWindows)) }
 
+const (
+	// narrow is how wide an interval is that more recordings are not needed for, and shrinks by which factor one more makes it narrower, or
+	// it is not worth that.
+	narrow  = 0.04
+	shrinks = 0.9
+)
+
 func (r *replayed) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.result.Enough()
+	return r.result.Enough() && (r.width <= narrow || r.still)
 }
 
 func (r *replayed) missed() bool {

@@ -44,12 +44,12 @@ type run struct {
 	waits     func(context.Context, time.Duration) (replay.Waits, error)
 	work      func(context.Context, time.Duration) (workload, error)
 	loads     func() (end func() record.Load)
+	turn      turn           // shared with recordings
 	durations durations      // by progress point, of slow-downs
 	progress  []visitCounter // by progress point
 	paths     []paths        // by progress point
 	rooted    atomic.Int64   // the sum of the durations of local roots, ns
 	cancel    context.CancelCauseFunc
-	begun     atomic.Bool // experiments have, after warming up
 	opened    atomic.Bool // the breaker did, or there was a panic
 	panics    sync.Once   // of which the first is logged
 	done      chan struct{}
@@ -156,7 +156,6 @@ func (run *run) loop(ctx context.Context) {
 		return
 	}
 	run.warm = usages()
-	run.begun.Store(true)
 	for iteration := 0; !run.givesUp(); {
 		arms := run.round(speedups, rng)
 		if len(arms) == 0 {
@@ -233,6 +232,13 @@ func (run *run) prepare(ctx context.Context) bool {
 
 // measure puts one arm in force, lets it settle and counts visits.
 func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
+	run.say("waiting for a recording to end")
+	for !run.turn.try() {
+		if !run.pause(ctx, glance) {
+			return false
+		}
+	}
+	defer run.turn.done()
 	run.say(run.describe(a))
 	at, spent := time.Since(run.started), run.guard.spent.Load()
 	arrived := run.visits()

@@ -190,8 +190,10 @@ func (a answerAt) most() string {
 	switch {
 	case best.Hi < noEffect:
 		return "nothing: no region brings more than " + points(max(0, best.Hi))
+	case best.Lo <= 0 && a.leads(all):
+		return fmt.Sprintf("%s; how much is not clear yet", oneLine(all[0].Region.Name))
 	case best.Lo <= 0:
-		return fmt.Sprintf("not clear: perhaps %s", oneLine(all[0].Region.Name))
+		return fmt.Sprintf("not clear yet: perhaps %s", oneLine(all[0].Region.Name))
 	}
 	text := oneLine(all[0].Region.Name)
 	var rivals []string
@@ -209,6 +211,26 @@ func (a answerAt) most() string {
 	}
 	return text
 }
+
+// leads reports whether the first region surely brings more than the next, and more than nothing, as far as it was measured or simulated at
+// the same time. How much that is may be open: what the model is wrong by is the same for both.
+func (a answerAt) leads(all []Curve) bool {
+	best, _ := all[0].likely()
+	ahead := slices.Clone(best.Reductions)
+	if len(all) > 1 {
+		next, _ := all[1].likely()
+		if len(next.Reductions) != len(ahead) {
+			return false
+		}
+		for i, x := range next.Reductions {
+			ahead[i] -= max(0, x)
+		}
+	}
+	return len(ahead) >= leastAhead && stats.Summarize(ahead).Mean > 0 && stats.PValue(ahead) < 1-stats.Confidence
+}
+
+// leastAhead is how many samples a rank takes.
+const leastAhead = 3
 
 // howMuch describes the best region at the speed-up by which regions are compared, and where its effect ends.
 func (a answerAt) howMuch() string {
@@ -300,7 +322,7 @@ func (a answerAt) restsOn() string {
 		fmt.Fprintf(&text, "%s of %v together, %s", words.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond), a.simulated())
 		for _, x := range r.Progress {
 			if x.Progress == a.progress {
-				fmt.Fprintf(&text, "; %s; nothing changed is met within %s", words.Count(x.Visits, "visit"), points(x.Deviation))
+				fmt.Fprintf(&text, "; %s; %s", words.Count(x.Visits, "visit"), x.check(r.Windows))
 			}
 		}
 		return text.String()
@@ -308,6 +330,14 @@ func (a answerAt) restsOn() string {
 		return fmt.Sprintf("%s of plan %s, %v of delay inserted", words.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
 	}
 	return "nothing"
+}
+
+// check says how well the simulation of nothing changed meets so many windows.
+func (x RecordedProgress) check(windows int) string {
+	if missed := windows - x.Windows; missed > 0 {
+		return fmt.Sprintf("nothing changed is off by more than 3 %% in %d of %s, by %s in the median", missed, words.Count(windows, "window"), points(x.Deviation))
+	}
+	return fmt.Sprintf("nothing changed is met within %s", points(x.Deviation))
 }
 
 // simulated says whether what recordings say of the best region was confirmed.

@@ -181,7 +181,7 @@ type RecordedProgress struct {
 	// what was recorded within 3 %.
 	Visits  int `json:"visits"`
 	Windows int `json:"windows"`
-	// Deviation is by which part of the time between visits it missed that in these, in the median.
+	// Deviation is by which part of the time between visits it missed that, in the median of all windows.
 	Deviation float64 `json:"deviation"`
 	// Loop is how work comes there, "" where that is not known. In an "open" loop it comes at times that do not depend on how fast
 	// the program is: what is faster shows in latencies, and throughput stays. In a "closed" one a client sends its next request

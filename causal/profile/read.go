@@ -101,7 +101,7 @@ func (p *Profile) validate() error {
 				break
 			}
 			key := fmt.Sprintf("recorded.progress[%d]", i)
-			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0 && x.Deviation <= 1, key, nil, "must be in range")
+			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0, key, nil, "must be in range")
 			v.That(x.Loop == "" || x.Loop == loopOpen || x.Loop == loopClosed, key+".loop", x.Loop, "must be %q or %q", loopOpen, loopClosed)
 		}
 	}

@@ -28,13 +28,16 @@ import (
 //	unattributed     of Part of the waiting it is not known what ended it
 //	self_check       Count of Of intervals without delay leave out zero
 //	few_windows      Count recorded windows were simulated, Need are needed
-//	deviation        simulated with nothing changed, it is off by more than Part
+//	deviation        simulated with nothing changed, Count of Of windows were missed by too much, all by Part in the mean
 //	stuck            simulated, nothing could go on
 //	few_visits       too few visits of the progress point in recordings
 //	slower           simulated with a region faster, the program became much slower
 //	contradicted     slow-downs in the program, which are measured, lie apart from the simulation
 //	starved          goroutines had no processor for most of the time
-//	choices          select statements, deadlines and pauses decide, without example in the recordings
+//	choices          select statements and deadlines decide, without example in the recordings
+//	pauses           requests are longer by pauses that time decides
+//	batches          goroutines wait for batches whose size time decides
+//	offers           offers are refused, by what others do meanwhile
 //	conditions       condition variables, of which recordings do not tell enough
 //	no_bounds        the bounds of the effect are not among the metrics
 //	other            Text has it: a reason that has no code, or had none when it was saved

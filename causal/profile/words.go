@@ -142,7 +142,10 @@ func (w Withheld) sentenceOfReplay() string {
 	case withheldcode.Windows:
 		return fmt.Sprintf("%s measured, %d are needed", words.Count(w.Count, "recorded window"), w.Need)
 	case withheldcode.Deviation:
-		return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*w.Part)
+		if w.Of == 0 { // saved by an earlier version
+			return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*w.Part)
+		}
+		return fmt.Sprintf("simulated with nothing changed, %d of %s missed what was recorded by more than 3 %%, all by %.1f %% in the mean", w.Count, words.Count(w.Of, "window"), 100*w.Part)
 	case withheldcode.Stuck:
 		return "simulated, the program came to where nothing could go on"
 	case withheldcode.Visits:
@@ -154,7 +157,13 @@ func (w Withheld) sentenceOfReplay() string {
 	case withheldcode.Starved:
 		return "goroutines had no processor for most of the time that they ran: other programs, a quota or the host of the virtual machine took it"
 	case withheldcode.Choices:
-		return "select statements, timeouts or pauses would end in ways of which the recordings have no example"
+		return "select statements or timeouts would end in ways of which the recordings have no example"
+	case withheldcode.Pauses:
+		return "some requests are longer by pauses, and whether there would be one is decided by time"
+	case withheldcode.Batches:
+		return "goroutines wait for batches, whose size is decided by time"
+	case withheldcode.Offers:
+		return "some offers to goroutines are refused (select with default, TryLock), and whether one would be is decided by what others do meanwhile"
 	case withheldcode.Conditions:
 		return "goroutines wait for condition variables, and the recordings do not tell what for"
 	}

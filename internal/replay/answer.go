@@ -2,11 +2,8 @@ package replay
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
-
-	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // A Result is what the windows of a study say together.
@@ -48,26 +45,30 @@ type Answer struct {
 	Bounded bool
 	// Samples are the windows' own reductions, in order.
 	Samples []float64
-	// Withheld is why there is no number; WithheldNone if there is one.
-	Withheld Withheld
+	// Withheld is why there is no number; WithheldNone if there is one. Doubt is why there are bounds alone.
+	Withheld, Doubt Withheld
 	// Deviation is by which part the replay of nothing changed missed the recording, at the median window, those that are left out
-	// since it missed them by more than MaxDeviation among them.
+	// since it missed them by more than MaxDeviation among them, and Missed in how many it did that.
 	Deviation float64
+	Missed    int
 }
 
-// Withheld is a reason why there is no number.
+// Withheld is a reason why there is no number, or why there are bounds alone.
 type Withheld int
 
-// The reasons.
+// The reasons. Those from WithheldDeviation on leave bounds, of a region and where windows were simulated.
 const (
 	WithheldNone       Withheld = iota
 	WithheldWindows             // fewer than LeastWindows were simulated with the change
-	WithheldDeviation           // nothing changed did not meet the recorded period within MaxDeviation, in most windows or in all but four
 	WithheldStuck               // the replay came to a state in which nothing could go on
 	WithheldVisits              // too few visits of the progress point
+	WithheldDeviation           // nothing changed did not meet the recorded period within MaxDeviation, in most windows or in all but four
 	WithheldStarved             // goroutines had no processor for most of the time that they ran
 	WithheldSlower              // with a region faster the replay became much slower
-	WithheldChoices             // select statements, deadlines and pauses that time decides take too much of the time, without example in the recordings
+	WithheldChoices             // select statements end in ways of which the recordings have no example, or time decides them
+	WithheldPauses              // requests are longer by pauses that time decides
+	WithheldBatches             // goroutines wait for batches whose size time decides
+	WithheldOffers              // offers are refused, by what others do meanwhile
 	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
 )
 
@@ -125,148 +126,6 @@ func (s *Study) Result() Result {
 			cmp.Compare(a.Region.Name, b.Region.Name), cmp.Compare(a.Speedup, b.Speedup))
 	})
 	return r
-}
-
-// answer takes the ratio of totals over the windows, so that a window counts by its visits, and the interval from how the
-// windows differ, and their recordings if these do so more.
-func (s *Study) answer(q question) Answer {
-	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric}
-	var before, after float64
-	var deviations, least, most, soon, late []float64
-	ordered, visits, starved, strayed, later, roused := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-	var paused delay
-	var less, more float64 // by what begins since others are at it
-	missed, stuck, few, slower, unruled, undecided := 0, 0, 0, 0, 0, 0
-	var recordings []int // of the samples
-	var last *origin
-	recording := 0
-	for _, w := range s.windows {
-		if !w.asked[ask{q.region, q.speedup}] {
-			continue
-		}
-		a.Windows++
-		c, ok := w.checks[q.point]
-		x, has := w.effects[q]
-		switch {
-		case !ok || !has:
-			few++
-			continue
-		case c.Stuck || x.broken || math.IsNaN(x.after):
-			stuck++
-			continue
-		case !c.met():
-			missed++
-			deviations = append(deviations, c.miss())
-			continue
-		case w.harm[q.point] > mostHarm && !w.known(): // what is waited for in the replay is not what was
-			slower++
-			continue
-		case w.unruled > maxUnruled:
-			unruled++
-			continue
-		case w.undecided[q.point] > maxUndecided || w.paused[q.point].part > maxUndecided || w.batched[q.point] || w.refused[q.point]:
-			undecided++
-			continue
-		}
-		deviations = append(deviations, c.miss())
-		before += x.before * float64(x.visits)
-		after += x.after * float64(x.visits)
-		a.Samples = append(a.Samples, x.reduction())
-		if w.origin == nil || w.origin != last {
-			last = w.origin
-			recording++
-		}
-		recordings = append(recordings, recording-1)
-		if !math.IsNaN(x.least) {
-			least = append(least, x.least)
-		}
-		if !math.IsNaN(x.most) {
-			most = append(most, x.most)
-		}
-		ordered = max(ordered, w.ordered)
-		starved += w.starved * float64(x.visits)
-		strayed += x.strayed * float64(x.visits)
-		later += x.later * float64(x.visits)
-		roused += x.roused * float64(x.visits)
-		for i := range w.stampedes {
-			l, m := w.stampedes[i].bounds(q, x.reduction())
-			less, more = less+l*float64(x.visits), more+m*float64(x.visits)
-		}
-		if d := w.paused[q.point]; d.part > 0 {
-			paused.part += d.part * float64(x.visits)
-			paused.more = paused.more || d.more
-		}
-		if !math.IsNaN(x.soon) {
-			soon, late = append(soon, x.soon), append(late, x.late)
-		}
-		now := x.before
-		if q.metric == Throughput {
-			now = c.Period
-		}
-		a.Base += now * float64(x.visits)
-		visits += float64(x.visits)
-	}
-	n := len(a.Samples)
-	if n < LeastWindows || missed+stuck > n { // of many windows, some would do by chance
-		switch {
-		case a.Windows < LeastWindows:
-			a.Withheld = WithheldWindows
-		case slower > 0 && slower >= max(missed, stuck, few, unruled, undecided):
-			a.Withheld = WithheldSlower
-		case unruled > 0 && unruled >= max(missed, stuck, few):
-			a.Withheld = WithheldConditions
-		case undecided > 0 && undecided >= max(missed, stuck, few):
-			a.Withheld = WithheldChoices
-		case stuck > 0 && stuck >= missed && stuck >= few:
-			a.Withheld = WithheldStuck
-		case missed >= few:
-			a.Withheld = WithheldDeviation
-		default:
-			a.Withheld = WithheldVisits
-		}
-		return a
-	}
-	a.Base /= visits
-	starved /= visits
-	strayed /= visits
-	switch {
-	case starved > mostStarved:
-		a.Withheld = WithheldStarved
-		return a
-	case strayed > mostStrayed:
-		a.Withheld = WithheldChoices
-		return a
-	}
-	a.Reduction = 1 - after/before
-	slices.Sort(deviations)
-	a.Deviation = deviations[len(deviations)/2]
-	e := stats.Clustered(a.Samples, recordings)
-	a.StdErr = e.StdErr
-	paused.part /= visits
-	margin := modelError + a.Deviation + strayed + later/visits + paused.part
-	if ordered > incidental {
-		margin += orderError * math.Abs(a.Reduction)
-		a.Bounded = true
-	}
-	margin += starvedError * starved * math.Abs(a.Reduction)
-	a.Lo, a.Hi = a.Reduction-(e.Mean-e.Lo)-margin, a.Reduction+(e.Hi-e.Mean)+margin
-	if rousing := rouseError * roused / before; rousing < 0 { // the sum over the visits of both
-		a.Hi -= rousing
-	}
-	a.Lo, a.Hi = a.Lo-less/visits, a.Hi+more/visits
-	if len(soon) > 0 {
-		a.Lo, a.Hi = min(a.Lo, mean(late)-margin), max(a.Hi, mean(soon)+margin)
-	}
-	if len(least) > 0 {
-		a.Lo, a.Bounded = min(a.Lo, mean(least)-margin), true
-	}
-	if len(most) > 0 {
-		a.Hi, a.Bounded = max(a.Hi, mean(most)+margin), true
-	}
-	if paused.more && paused.part > leastUnclear { // what is gained may be waited for then
-		a.Lo = min(a.Lo, -margin)
-	}
-	return a
 }
 
 func mean(values []float64) (sum float64) {

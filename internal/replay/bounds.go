@@ -15,8 +15,8 @@ type alternative struct {
 	most, slower bool
 }
 
-// alternatives returns the translations that bound what p says, of those that meet the recording as well.
-func alternatives(rec *Recording, whole *completion, p, plain *program, w *window) []alternative {
+// alternatives returns the translations that bound what p says, of those that meet the recording within this part.
+func alternatives(rec *Recording, whole *completion, p, plain *program, w *window, within float64) []alternative {
 	if rec.operated() {
 		return nil
 	}
@@ -29,7 +29,7 @@ func alternatives(rec *Recording, whole *completion, p, plain *program, w *windo
 			other = known
 		}
 		base := simulate(other, change{}, rec.End-rec.Start)
-		if other.misses(&base, rec.End-rec.Start) <= MaxDeviation {
+		if other.misses(&base, rec.End-rec.Start) <= within {
 			all = append(all, alternative{p: other, base: base, most: most})
 		}
 	}

@@ -24,7 +24,8 @@ const (
 )
 
 // loops simulates the program with all of its regions faster at once, and tells of each progress point by which part the time between
-// visits shrinks by that.
+// visits shrinks by that. Where neither that nor the time that the progress point's own spans take shrinks, they wait for what has no
+// spans, and nothing is known.
 func (p *program) loops(base *outcome, d int64) map[string]float64 {
 	c := change{factors: map[int32]float64{}}
 	for _, r := range p.busiest(len(p.rec.regions), nil) {
@@ -36,9 +37,11 @@ func (p *program) loops(base *outcome, d int64) map[string]float64 {
 	o := simulate(p, c, d)
 	all := map[string]float64{}
 	for i := range p.points {
-		if x := 1 - period(o.visits[i], d)/period(base.visits[i], d); !math.IsNaN(x) && !o.stuck {
-			all[p.points[i].name] = x
+		x := 1 - period(o.visits[i], d)/period(base.visits[i], d)
+		if math.IsNaN(x) || o.stuck || x <= openWithin && len(base.durations[i]) > 0 && 1-quantile(o.settled(i), 0.5)/quantile(base.settled(i), 0.5) <= openWithin {
+			continue
 		}
+		all[p.points[i].name] = x
 	}
 	return all
 }

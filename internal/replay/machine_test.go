@@ -140,7 +140,7 @@ func TestOverdue(t *testing.T) {
 }
 
 // TestStarved has a program that computes all the time, and has a processor for a part of it: intervals become wider, and then
-// there are no numbers.
+// there are bounds alone.
 func TestStarved(t *testing.T) {
 	width := 0.0
 	for _, test := range []struct {
@@ -176,10 +176,13 @@ func TestStarved(t *testing.T) {
 			if a.Point != "done" || a.Metric != Throughput {
 				continue
 			}
-			if a.Withheld != test.why {
-				t.Errorf("%v of a second: withheld %d, want %d", test.cpu, a.Withheld, test.why)
+			if a.Withheld != WithheldNone || a.Doubt != test.why {
+				t.Errorf("%v of a second: withheld %d, doubt %d, want none and %d", test.cpu, a.Withheld, a.Doubt, test.why)
 			}
-			if a.Withheld == WithheldNone {
+			if test.why != WithheldNone && (a.Lo > 0 || a.Hi < 0.25) {
+				t.Errorf("%v of a second: %v to %v, want from nothing to what the spans take", test.cpu, a.Lo, a.Hi)
+			}
+			if test.why == WithheldNone {
 				if a.Lo > 0.25 || a.Hi < 0.25 || (a.Hi-a.Lo < width) || test.want > 0 && a.Hi-a.Lo < width+0.02 {
 					t.Errorf("%v of a second: %v to %v, want 0.25 within, wider where it had no processor", test.cpu, a.Lo, a.Hi)
 				}
@@ -189,7 +192,7 @@ func TestStarved(t *testing.T) {
 	}
 }
 
-// TestHarm withholds all numbers at a progress point where a faster region made the replay much slower, unless all waits are known.
+// TestHarm has bounds alone at a progress point where a faster region made the replay much slower, unless all waits are known.
 func TestHarm(t *testing.T) {
 	for _, c := range []struct {
 		harm, ordered float64
@@ -212,8 +215,12 @@ func TestHarm(t *testing.T) {
 				effects: map[question]sample{q: {before: 10 * ms, after: 8 * ms, least: math.NaN(), most: math.NaN(), visits: 100}},
 			})
 		}
-		if a := s.Result().Answers[0]; a.Withheld != c.want {
-			t.Errorf("%+v: withheld %d, want %d", c, a.Withheld, c.want)
+		a := s.Result().Answers[0]
+		if a.Withheld != WithheldNone || a.Doubt != c.want {
+			t.Errorf("%+v: withheld %d, doubt %d, want none and %d", c, a.Withheld, a.Doubt, c.want)
+		}
+		if c.want != WithheldNone && (a.Lo > -c.harm || a.Hi < 0.5) {
+			t.Errorf("%+v: %v to %v, want from that harm to all that a region saves", c, a.Lo, a.Hi)
 		}
 	}
 }

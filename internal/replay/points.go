@@ -15,25 +15,28 @@ type Rest struct {
 	Visits, Windows int
 	// Loop is how work comes there.
 	Loop Loop
-	// Deviation is by which part it missed the period in these, in the median.
+	// Deviation is by which part it missed the period in the median of all windows in which it ran to the end.
 	Deviation float64
 }
 
 // rests sums up the windows' checks, the progress point with the most visits first.
 func (s *Study) rests() []Rest {
 	deviations := map[string][]float64{}
-	visits := map[string]int{}
+	visits, met := map[string]int{}, map[string]int{}
 	for _, w := range s.windows {
 		for point, c := range w.checks {
 			visits[point] += c.Visits
 			if c.met() {
-				deviations[point] = append(deviations[point], c.miss())
+				met[point]++
+			}
+			if miss := c.miss(); !c.Stuck && !math.IsInf(miss, 1) {
+				deviations[point] = append(deviations[point], miss)
 			}
 		}
 	}
 	all := make([]Rest, 0, len(visits))
 	for point, n := range visits {
-		r := Rest{Point: point, Visits: n, Windows: len(deviations[point]), Loop: s.loopAt(point)}
+		r := Rest{Point: point, Visits: n, Windows: met[point], Loop: s.loopAt(point)}
 		if d := deviations[point]; len(d) > 0 {
 			slices.Sort(d)
 			r.Deviation = d[len(d)/2]
@@ -72,6 +75,25 @@ func (s *Study) Missed() bool {
 
 // Enough reports whether there are as many windows as a number takes, at the progress point with the most visits.
 func (r *Result) Enough() bool { return len(r.Rests) > 0 && r.Rests[0].Windows >= LeastWindows }
+
+// Width is how far the interval of the region that brings most reaches, at the largest speed-up of at most a half and the progress point with
+// the most visits; NaN without a number.
+func (r *Result) Width() float64 {
+	if len(r.Rests) == 0 {
+		return math.NaN()
+	}
+	var best Answer
+	for _, a := range r.Answers {
+		if a.Withheld == WithheldNone && a.Point == r.Rests[0].Point && a.Metric == Throughput && a.Speedup <= 0.5 && a.Region.Scope != QuestionScope &&
+			cmp.Or(cmp.Compare(a.Speedup, best.Speedup), cmp.Compare(a.Reduction, best.Reduction)) > 0 {
+			best = a
+		}
+	}
+	if best.Speedup == 0 {
+		return math.NaN()
+	}
+	return best.Hi - best.Lo
+}
 
 // length returns how long the windows are together.
 func (s *Study) length() (d time.Duration) {

@@ -88,6 +88,7 @@ type window struct {
 	whole    bool // the operations that the trace does not show were told
 	conditions
 	stalled time.Duration // in which the program stood still, and which is left out
+	shares  map[Region]float64
 	// ordered is which part of the time goroutines waited in an order that is kept.
 	ordered float64
 	harm    map[string]float64 // by progress point: by which part of the period any region that is faster makes it longer, at most
@@ -169,7 +170,7 @@ type Check struct {
 }
 
 // Add reads one recording. It simulates the window once for each region and speed-up, as far as Steps allow, on the calling
-// goroutine, and gives up when ctx ends. A window of which the replay of nothing changed meets no progress point is not simulated further.
+// goroutine, and gives up when ctx ends. A window of which the replay of nothing changed is far off at all progress points is not simulated further.
 func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
 	defer contain(&err)
 	w, err := s.analyze(ctx, rec)
@@ -191,7 +192,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	}
 	whole := rec.completed()
 	p, plain, base := faithful(rec, whole, w)
-	w.conditions = p.rec.conditions
+	w.conditions, w.shares = p.rec.conditions, p.rec.shares()
 	d := p.rec.End - p.rec.Start
 	p, base, openly := p.ofClients(base)
 	w.ordered, w.loops = p.ordered(), p.loops(&base, d)
@@ -212,11 +213,11 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		w.regions = append(w.regions, rec.regions[r])
 	}
-	if !w.met() {
+	if !w.tells() {
 		s.leave(w, p, &base)
 		return w, nil
 	}
-	others = slices.Concat(alternatives(rec, whole, translated, plain, w), openly, others)
+	others = slices.Concat(alternatives(rec, whole, translated, plain, w, min(max(MaxDeviation, p.misses(&base, d)), mostMissed)), openly, others)
 	for _, other := range p.resized() {
 		others = append(others, alternative{p: other, base: simulate(other, change{}, d)})
 	}
@@ -229,17 +230,17 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 // known reports whether the recording has what goroutines waited for, but for a small part of the time.
 func (w *window) known() bool { return !w.stock && w.ordered <= mostOrdered }
 
-// met reports whether the replay of nothing changed met what was recorded of any progress point.
-func (w *window) met() bool {
+// tells reports whether the replay of nothing changed comes near to what was recorded of any progress point.
+func (w *window) tells() bool {
 	for _, c := range w.checks {
-		if c.met() {
+		if !c.Stuck && c.miss() <= mostMissed {
 			return true
 		}
 	}
 	return false
 }
 
-// leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed was not met at any progress point, the
+// leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed was far off at all progress points, the
 // window has no part in the answers, other than that it missed.
 func (s *Study) leave(w *window, p *program, base *outcome) {
 	all := s.asks(w.regions)

@@ -5,21 +5,25 @@ import (
 	"testing"
 )
 
-// TestWindowsLeftOut holds what a study says against how many of its windows can be simulated.
+// TestWindowsLeftOut holds what a study says against how many of its windows can be simulated: of many that meet their recordings the
+// others are left out, and else all count, with what they missed by added to the interval.
 func TestWindowsLeftOut(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deviations []float64
-		enough     bool
+		samples    int
 		missed     bool // the last one
 		withheld   Withheld
+		doubt      Withheld
 		deviation  float64
 	}{
-		"all met":              {[]float64{.01, -.01, .02, .01, 0}, true, false, WithheldNone, .01},
-		"four":                 {[]float64{.01, .01, .02, .01}, false, false, WithheldWindows, 0},
-		"one of six missed":    {[]float64{.01, .01, .02, .01, .01, .2}, true, true, WithheldNone, .01},
-		"too few met":          {[]float64{.01, .2, .02, .01, .2, .01}, false, false, WithheldDeviation, 0},
-		"as many missed":       {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, math.NaN()}, true, true, WithheldNone, .2},
-		"more missed than not": {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, .2, .2}, true, true, WithheldDeviation, 0},
+		"all met":              {[]float64{.01, -.01, .02, .01, 0}, 5, false, WithheldNone, WithheldNone, .01},
+		"one":                  {[]float64{.01}, 0, false, WithheldWindows, WithheldNone, .01},
+		"two":                  {[]float64{.01, .01}, 2, false, WithheldNone, WithheldNone, .01},
+		"one of six missed":    {[]float64{.01, .01, .02, .01, .01, .2}, 5, true, WithheldNone, WithheldNone, .01},
+		"few met":              {[]float64{.01, .2, .02, .01, .2, .01}, 6, false, WithheldNone, WithheldDeviation, .075},
+		"as many missed":       {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, math.NaN()}, 5, true, WithheldNone, WithheldNone, .2},
+		"more missed than not": {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, .2, .2}, 11, true, WithheldNone, WithheldDeviation, 1.3 / 11},
+		"far off":              {[]float64{18, .6, math.NaN(), .01}, 0, false, WithheldDeviation, WithheldNone, 18},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := NewStudy(StudyConfig{})
@@ -32,20 +36,43 @@ func TestWindowsLeftOut(t *testing.T) {
 				s.windows = append(s.windows, &window{
 					checks:  map[string]Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
 					asked:   map[ask]bool{{region, 0.5}: true},
-					effects: map[question]sample{q: {before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), visits: 100}},
+					effects: map[question]sample{q: {before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
 				})
-			}
-			r := s.Result()
-			if got := r.Enough(); got != tc.enough {
-				t.Errorf("enough: %t, want %t", got, tc.enough)
 			}
 			if got := s.Missed(); got != tc.missed {
 				t.Errorf("the last one missed: %t, want %t", got, tc.missed)
 			}
-			if a := r.Answers[0]; a.Withheld != tc.withheld || a.Deviation != tc.deviation {
-				t.Errorf("withheld %d with deviation %v, want %d with %v", a.Withheld, a.Deviation, tc.withheld, tc.deviation)
+			a := s.Result().Answers[0]
+			if a.Withheld != tc.withheld || a.Doubt != tc.doubt || math.Abs(a.Deviation-tc.deviation) > 1e-9 || len(a.Samples) != tc.samples {
+				t.Errorf("withheld %d, doubt %d, deviation %v of %d windows, want %d, %d, %v of %d",
+					a.Withheld, a.Doubt, a.Deviation, len(a.Samples), tc.withheld, tc.doubt, tc.deviation, tc.samples)
+			}
+			if width := a.Hi - a.Lo; a.Withheld == WithheldNone && math.Abs(width-2*(modelError+tc.deviation)) > 1e-9 {
+				t.Errorf("interval %v wide, want twice %v and %v", width, modelError, tc.deviation)
 			}
 		})
+	}
+}
+
+// TestShares bounds what regions save by how long their spans were open.
+func TestShares(t *testing.T) {
+	b := NewRecorder(0, 1)
+	b.Running(0, 1)
+	b.Start(0, 1, 0)
+	for i := range uint64(10) {
+		at := int64(i) * 10 * ms
+		b.Open(at, 1, 2*i+1, 0, Region{"test", "outer"})
+		b.Open(at+ms, 1, 2*i+2, 2*i+1, Region{"test", "inner"})
+		b.Close(at+4*ms, 1, 2*i+2)
+		b.Close(at+8*ms, 1, 2*i+1)
+		b.Visit(at+9*ms, 1, "done")
+	}
+	shares := recorded(t, b, 100*ms).shares()
+	if got := shares[Region{"test", "inner"}]; math.Abs(got-0.3) > 1e-9 {
+		t.Errorf("inner spans were open for %v of the time, want .3", got)
+	}
+	if got := shares[Region{"test", "outer"}]; math.Abs(got-0.8) > 1e-9 {
+		t.Errorf("outer spans were open for %v of the time, want .8", got)
 	}
 }
 

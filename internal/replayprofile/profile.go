@@ -73,10 +73,13 @@ func changeOf(a replay.Answer) profile.Change {
 // effectOf is an answer as an effect.
 func effectOf(a replay.Answer) profile.Effect {
 	e := profile.Effect{Speedup: a.Speedup, Samples: len(a.Samples)}
-	if e.Withheld = withheldOf(a); !e.Known() {
+	if e.Withheld = reasonOf(a.Withheld, a); !e.Known() {
 		return e
 	}
 	e.Reduction, e.StdErr, e.Lo, e.Hi, e.Bounded = a.Reduction, a.StdErr, a.Lo, a.Hi, a.Bounded
+	if doubt := reasonOf(a.Doubt, a); doubt.Code != "" {
+		e.Warnings = []string{"wider, since " + doubt.String()}
+	}
 	e.Reductions = stats.Thinned(slices.Clone(a.Samples))
 	if a.Metric == replay.Throughput {
 		e.ThroughputGain = stats.Gain(a.Reduction)
@@ -93,20 +96,23 @@ var codes = map[replay.Withheld]profile.WithheldCode{
 	replay.WithheldSlower:     withheldcode.Slower,
 	replay.WithheldStarved:    withheldcode.Starved,
 	replay.WithheldChoices:    withheldcode.Choices,
+	replay.WithheldPauses:     withheldcode.Pauses,
+	replay.WithheldBatches:    withheldcode.Batches,
+	replay.WithheldOffers:     withheldcode.Offers,
 	replay.WithheldConditions: withheldcode.Conditions,
 }
 
-// withheldOf returns why an answer has no number.
-func withheldOf(a replay.Answer) profile.Withheld {
-	w := profile.Withheld{Code: codes[a.Withheld]}
+// reasonOf returns a reason why an answer has no number, or bounds alone.
+func reasonOf(why replay.Withheld, a replay.Answer) profile.Withheld {
+	w := profile.Withheld{Code: codes[why]}
 	switch {
-	case a.Withheld == replay.WithheldNone:
+	case why == replay.WithheldNone:
 	case w.Code == "":
 		w.Code = withheldcode.Other
 	case w.Code == withheldcode.Windows:
-		w.Count, w.Need = int64(a.Windows), replay.LeastWindows
+		w.Count, w.Need = int64(a.Windows), replay.FewestWindows
 	case w.Code == withheldcode.Deviation:
-		w.Part = replay.MaxDeviation
+		w.Count, w.Of, w.Part = int64(a.Missed), int64(a.Windows), a.Deviation
 	}
 	return w
 }

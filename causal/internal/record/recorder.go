@@ -21,7 +21,7 @@ const (
 	// While a reader has not got a number, since an interval takes several windows, these come
 	// one after the other, unless it takes long to analyse them.
 	first      = 5
-	mostFirst  = 10                     // if the first do not give numbers
+	mostFirst  = 10                     // if the first are not enough
 	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
 	firstTake  = 1500 * time.Millisecond
 	firstCost  = 5 * time.Second // of processor time for all analyses
@@ -34,6 +34,7 @@ const (
 // goroutine may call its methods.
 type Recorder struct {
 	add      func(ctx context.Context, w *Window) error
+	wait     func(ctx context.Context) (done func(), err error)
 	keepAway func() string
 	enough   func() bool
 	take     func(ctx context.Context, d time.Duration, limit int) (*Window, error)
@@ -91,12 +92,12 @@ type Info struct {
 	Analysis, CPU      time.Duration
 }
 
-// NewRecorder returns a recorder that gives its windows to add, one after the other. KeepAway says why no
+// NewRecorder returns a recorder that gives its windows to add, one after the other. It calls wait before each, and done after it. KeepAway says why no
 // window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are. Enough
-// reports whether the windows so far give numbers.
-func NewRecorder(add func(ctx context.Context, w *Window) error, keepAway func() string, enough func() bool) *Recorder {
+// reports whether the windows so far give numbers that further ones would hardly make better.
+func NewRecorder(add func(ctx context.Context, w *Window) error, wait func(ctx context.Context) (done func(), err error), keepAway func() string, enough func() bool) *Recorder {
 	r := &Recorder{
-		add: add, keepAway: keepAway, enough: enough, take: Take, meter: threadTime,
+		add: add, wait: wait, keepAway: keepAway, enough: enough, take: Take, meter: threadTime,
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1), status: Status{Phase: Waiting},
 	}
 	r.idle.Store(keepAway != nil) // from now on, since spans may end before Run is called
@@ -235,8 +236,7 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 		}
 		r.ended(err)
 	}()
-	r.enter(Recording)
-	w, err := r.take(ctx, d, limit)
+	w, err := r.window(ctx, d, limit)
 	if err != nil {
 		return err
 	}
@@ -254,9 +254,18 @@ func (r *Recorder) Window(ctx context.Context, d time.Duration) (*Window, error)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	r.enter(Recording)
 	defer r.enter(Waiting)
-	return r.take(ctx, d, most(Left()))
+	return r.window(ctx, d, most(Left()))
+}
+
+func (r *Recorder) window(ctx context.Context, d time.Duration, limit int) (*Window, error) {
+	done, err := r.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r.enter(Recording)
+	return r.take(ctx, d, limit)
 }
 
 func (r *Recorder) enter(p Phase) {

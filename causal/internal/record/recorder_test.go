@@ -49,7 +49,7 @@ func run(t *testing.T, test func(t *testing.T, f *fake)) {
 				panic(f.panics)
 			}
 			return f.adding
-		}, func() string {
+		}, func(context.Context) (func(), error) { return func() {}, nil }, func() string {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			return f.away
@@ -289,7 +289,7 @@ func TestRecord(t *testing.T) {
 }
 
 func BenchmarkSawSpan(b *testing.B) {
-	r := NewRecorder(nil, nil, nil)
+	r := NewRecorder(nil, nil, nil, nil)
 	for b.Loop() {
 		r.SawSpan()
 	}

@@ -1,0 +1,38 @@
+package causal
+
+import "context"
+
+// A turn is had by an experiment or a recording, one at a time: what is recorded is a program that nothing delays. A recording that waits
+// has it next. A nil turn is free at any time.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+// wait waits for the turn, or for the end of ctx.
+func (t turn) wait(ctx context.Context) (done func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return t.done, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// try takes the turn if it is free.
+func (t turn) try() bool {
+	if t == nil {
+		return true
+	}
+	select {
+	case t <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (t turn) done() {
+	if t != nil {
+		<-t
+	}
+}
