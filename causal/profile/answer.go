@@ -290,7 +290,11 @@ func (a answerAt) worth() string {
 	if len(all) == 0 {
 		return ""
 	}
-	leverage, stdErr, known := all[0].Leverage()
+	slowed := slices.IndexFunc(a.p.Curves, func(c Curve) bool { return c.Mode == ModeSlowdown && c.question() == all[0].question() })
+	if slowed < 0 {
+		return ""
+	}
+	leverage, stdErr, known := a.p.Curves[slowed].Leverage()
 	if !known {
 		return ""
 	}

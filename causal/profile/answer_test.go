@@ -157,3 +157,30 @@ func TestWriteAnswerOfNothing(t *testing.T) {
 		t.Errorf("WriteAnswer = %v, want that the point has too few visits", err)
 	}
 }
+
+// A rank is known before how much it is: what recordings are missed by is the same for all regions.
+func TestRankBeforeNumber(t *testing.T) {
+	wide := func(region string, samples ...float64) Curve {
+		c := replayedCurve(region, "order", nil)
+		c.Effects = []Effect{{Speedup: 0.25, Reduction: samples[0], Lo: -0.02, Hi: 0.25, Bounded: true, Samples: len(samples), Reductions: samples}}
+		return c
+	}
+	for _, tt := range []struct {
+		next []float64
+		want string
+	}{
+		{[]float64{0.02, 0.03, 0.01, 0.02}, "reserve; how much is not clear yet"},
+		{[]float64{0.12, 0.03, 0.2, 0.02}, "not clear yet: perhaps reserve"},
+		{[]float64{0.02, 0.03}, "not clear yet: perhaps reserve"}, // of other windows
+	} {
+		p := Profile{Recorded: recorded("order"), Curves: []Curve{wide("reserve", 0.13, 0.14, 0.12, 0.13), wide("price", tt.next...)}}
+		p.Finish()
+		a, err := p.answerAt("order")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.most(); got != tt.want {
+			t.Errorf("beside %v: %q, want %q", tt.next, got, tt.want)
+		}
+	}
+}

@@ -45,11 +45,12 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 }
 
 // within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the
-// end of its own which is nearer.
+// end of its own which is nearer. It is confirmed if the slow-down would have noticed much else: its interval is twice as wide at most, or not
+// wider than the effect is large.
 func (e Effect) within(bound Effect) Effect {
+	e.Confirmed = bound.Hi-bound.Lo <= max(2*(e.Hi-e.Lo), e.Reduction)
 	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, max(bound.Hi, e.Lo))
 	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
-	e.Confirmed = true
 	return e
 }
 

@@ -40,10 +40,22 @@ func TestConfirmed(t *testing.T) {
 	if err := p.WriteAnswer(&text, ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"18.0 % less", "simulated, and confirmed by 60 experiments of plan plan-1"} {
+	for _, want := range []string{"18.0 % less", "each ms taken from a takes 2", "simulated, and confirmed by 60 experiments of plan plan-1"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the answer lacks %q:\n%s", want, text.String())
 		}
+	}
+}
+
+// A slow-down that would have noticed nothing confirms nothing.
+func TestNothingConfirmed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	c := profile.Curve{Mode: profile.ModeSlowdown, Region: profile.Region{Name: "a"}, Progress: "done", Slopes: []profile.Slope{profile.NewSlope(0.1, 0.1, around(rng, 6, 0.4, 2))}}
+	c.AnswerFromSlopes([]float64{0.1})
+	p := profile.Profile{Curves: []profile.Curve{c, {Mode: profile.ModeReplay, Region: c.Region, Progress: "done", Effects: []profile.Effect{{Speedup: 0.1, Samples: 9, Reduction: 0.04, Lo: 0.02, Hi: 0.06}}}}}
+	p.Finish()
+	if e := replayed(t, p).Effects[0]; e.Confirmed || e.Lo != 0.02 || e.Hi != 0.06 {
+		t.Errorf("%+v, want it as it was beside %+v", e, c.Effects[0])
 	}
 }
 

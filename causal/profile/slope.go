@@ -123,7 +123,8 @@ const Near = 0.10
 // AnswerFromSlopes sets the effects at some speed-ups, in (0, 1), from the slopes.
 //
 // Up to [Near] an effect is the slope at the smallest level, less what the slopes bend by for its lower bound. Beyond, it is bounded:
-// from above by the slopes, from below by the effect at Near, as a program does not become slower by what becomes faster.
+// from above by the slopes, from below by the effect at Near, as a program does not become slower by what becomes faster. So a slope below
+// zero is chance, and bounds nothing from above, but where it is a resonance, see [WidenFalling].
 func (c *Curve) AnswerFromSlopes(speedups []float64) {
 	c.Effects = nil
 	for _, s := range speedups {
@@ -159,7 +160,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
-	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.Hi, large.Hi)*speedup, lo)+stats.ModelError
+	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.Hi, large.Hi)*speedup, lo, 0)+stats.ModelError
 	at := small.Elasticity
 	if apart := large.Taken - small.Taken; speedup > Near && apart > 0 && at > 0 {
 		at = max(0, at-bends/apart*(speedup-Near))

@@ -105,6 +105,15 @@ func TestSlopesThatFall(t *testing.T) {
 	}
 }
 
+// A slope below zero by chance is no harm that a faster region does.
+func TestSlopeBelowZeroByChance(t *testing.T) {
+	for _, e := range slowed(rand.New(rand.NewPCG(3, 4)), -0.09, -0.03).Effects {
+		if e.Lo > 0 || e.Hi < 0.01 {
+			t.Errorf("%+v, want no effect within", e)
+		}
+	}
+}
+
 // By chance the large slope is often the smaller one; both are one number then.
 func TestSlopesArePooled(t *testing.T) {
 	c := profile.Curve{Metric: profile.MetricThroughput, BasePeriod: 10, Own: 5, Slopes: []profile.Slope{
