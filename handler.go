@@ -2,8 +2,11 @@ package otelprof
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/otelprof/otelprof/viewer"
 )
@@ -45,7 +48,11 @@ func (p *Profiler) serve(c config) error {
 	if c.viewer == "" {
 		return nil
 	}
-	h, err := p.Handler(c.viewerOptions...)
+	token, err := p.viewerToken()
+	if err != nil {
+		leftOut(c, "the viewer's token", err)
+	}
+	h, err := p.Handler(slices.Concat(token, c.viewerOptions)...)
 	if err != nil {
 		return err
 	}
@@ -58,4 +65,21 @@ func (p *Profiler) serve(c config) error {
 		c.logger.Info("otelprof: viewer", slog.String("url", p.server.URL()))
 	}
 	return nil
+}
+
+// viewerToken is the option that the environment asks for, none where it does not.
+func (p *Profiler) viewerToken() ([]viewer.Option, error) {
+	file := os.Getenv(envViewerToken)
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", envViewerToken, err)
+	}
+	token := viewer.WithToken(strings.TrimSpace(string(text)))
+	if _, err := p.Handler(token); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", envViewerToken, file, err)
+	}
+	return []viewer.Option{token}, nil
 }

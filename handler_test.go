@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -144,5 +146,27 @@ func TestHandlerRejects(t *testing.T) {
 	p, _ := setup(t)
 	if h, err := p.Handler(viewer.WithToken("short")); !errors.Is(err, viewer.ErrConfig) || h != nil {
 		t.Errorf("%v, %v; want viewer.ErrConfig", h, err)
+	}
+}
+
+// The token that the environment names is the viewer's, and one that is none is left out.
+func TestViewerTokenFromEnv(t *testing.T) {
+	for text, want := range map[string]int{"a token of sixteen bytes\n": http.StatusUnauthorized, "short": http.StatusForbidden} {
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(envViewerToken, file)
+		p, said := setup(t, WithViewer("127.0.0.1:0"))
+		if status, _ := get(t, http.MethodPut, p.ViewerURL()+"api/v1/causal/plan", nil); status != want {
+			t.Errorf("token %q: a plan without it: status %d, want %d", text, status, want)
+		}
+		status, _ := get(t, http.MethodPut, p.ViewerURL()+"api/v1/causal/plan", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(text)) })
+		if want == http.StatusUnauthorized && status != http.StatusBadRequest {
+			t.Errorf("token %q: no plan with it: status %d, want %d", text, status, http.StatusBadRequest)
+		}
+		if warned := strings.Contains(strings.Join(said.warnings(), ""), envViewerToken); warned != (want == http.StatusForbidden) {
+			t.Errorf("token %q: logged: %s", text, said.warnings())
+		}
 	}
 }

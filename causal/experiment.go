@@ -5,6 +5,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // experiment is one arm, measured.
@@ -19,6 +20,7 @@ type experiment struct {
 	quantiles [][]float64   // by progress point, those of latency that it asks for, ns
 	spoiled   string        // why it is thrown away, "" if it is not
 	inserted  time.Duration // the sum of the delays
+	delays    int64         // how many
 	machine   record.Load   // what has become of processor time
 
 	// Of a slow-down: what the region did in its own time, and for how long its callers were held.
@@ -47,15 +49,16 @@ func (e *experiment) ran(region *class, before usage) {
 	e.ends, e.took = now.count-before.count, time.Duration(now.took-before.took)
 }
 
-// A latencyCell is an arm and one of the progress points that have a latency.
-type latencyCell struct {
+// A cell is what experiments are added up by: an arm and a progress point.
+type cell struct {
 	arm
 	point int
 }
 
-func newLatencyCell(a arm, point int) latencyCell {
-	if a.speedup == 0 {
-		a.spared = sparesNone // they are all alike
+// cellOf returns the cell of an arm. Those without delay are all alike, but in mode slowdown, where each is the placebo of a region.
+func (run *run) cellOf(a arm, point int) cell {
+	if a.speedup == 0 && run.plan.Mode != profile.ModeSlowdown {
+		a.spared = sparesNone
 	}
-	return latencyCell{a, point}
+	return cell{a, point}
 }

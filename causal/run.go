@@ -66,7 +66,7 @@ type run struct {
 	regions     []profile.Region // that the plan selects, in the order in which they were seen
 	picked      bool             // the regions of patterns with Auto are among them
 	experiments []experiment
-	latency     map[latencyCell]*otelhdr.Snapshot
+	latency     map[cell]*otelhdr.Snapshot
 	iterations  int
 	measured    int // arms, and of them rejected
 	rejected    int
@@ -101,7 +101,7 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		loads:    c.loads,
 		progress: make([]visitCounter, len(p.Progress)),
 		paths:    make([]paths, len(p.Progress)),
-		latency:  map[latencyCell]*otelhdr.Snapshot{},
+		latency:  map[cell]*otelhdr.Snapshot{},
 		done:     make(chan struct{}),
 
 		processors: n,
@@ -156,6 +156,7 @@ func (run *run) loop(ctx context.Context) {
 		return
 	}
 	run.warm = usages()
+	began := time.Now()
 	for iteration := 0; !run.givesUp(); {
 		arms := run.round(speedups, rng)
 		if len(arms) == 0 {
@@ -173,6 +174,9 @@ func (run *run) loop(ctx context.Context) {
 		run.mu.Lock()
 		run.iterations = iteration
 		run.mu.Unlock()
+		if !run.repose(ctx, began) {
+			return
+		}
 	}
 }
 
@@ -288,9 +292,9 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.duration)
 			continue
 		}
-		inserted := influence.delays() - delays
+		e.delays = influence.delays() - delays
 		if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
-			e.spoiled = run.guard.counts().since(withheld).spoils(inserted)
+			e.spoiled = run.guard.counts().since(withheld).spoils(e.delays)
 		}
 		e.inserted = time.Duration(run.guard.spent.Load() - spent)
 		e.calls = live.answered.Load() - calls
@@ -337,11 +341,11 @@ func (run *run) addLatency(a arm, recorded []*otelhdr.Snapshot) {
 		if now == nil {
 			continue
 		}
-		cell := newLatencyCell(a, point)
-		if sum := run.latency[cell]; sum != nil && now.Merge(sum) != nil {
+		of := run.cellOf(a, point)
+		if sum := run.latency[of]; sum != nil && now.Merge(sum) != nil {
 			continue // of another layout, which no run changes
 		}
-		run.latency[cell] = now
+		run.latency[of] = now
 	}
 }
 

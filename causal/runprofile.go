@@ -266,28 +266,30 @@ func (run *run) samples(estimate func([]step) map[arm][]float64) func(arm) [][]f
 }
 
 // tallies add up what the experiments have counted.
-func (run *run) tallies(regions []profile.Region, experiments []experiment, latency map[latencyCell]*otelhdr.Snapshot) (tallies []profile.Tally) {
-	places := map[profile.Tally]int{}
+func (run *run) tallies(regions []profile.Region, experiments []experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
+	places := map[cell]int{}
 	for _, e := range experiments {
 		if e.spoiled != "" || e.spared == sparesNone && e.speedup > 0 {
 			continue
 		}
 		for point, p := range run.plan.Progress {
-			key := profile.Tally{Mode: run.plan.Mode, Speedup: e.speedup, Progress: p.Span}
-			if e.speedup > 0 {
-				key.Region = regions[e.spared]
-			}
-			at, ok := places[key]
+			of := run.cellOf(e.arm, point)
+			at, ok := places[of]
 			if !ok {
 				at = len(tallies)
-				places[key] = at
-				tallies = append(tallies, key)
-				tallies[at].Latency = latency[newLatencyCell(e.arm, point)]
+				places[of] = at
+				t := profile.Tally{Mode: run.plan.Mode, Speedup: e.speedup, Progress: p.Span, Latency: latency[of]}
+				if of.spared != sparesNone {
+					t.Region = regions[of.spared]
+				}
+				tallies = append(tallies, t)
 			}
 			t := &tallies[at]
 			t.Visits += e.passages[point].visits
 			t.Effective += e.passages[point].effective
 			t.Delay += time.Duration(e.counts.Paid) + e.taken
+			t.Delays += uint64(e.delays)
+			t.Own += e.own
 		}
 	}
 	return tallies

@@ -190,7 +190,7 @@ func (a answerAt) most() string {
 	switch {
 	case best.Hi < noEffect:
 		return "nothing: no region brings more than " + points(max(0, best.Hi))
-	case best.Lo <= 0 && a.leads(all):
+	case best.Lo <= 0 && all[0].Leads:
 		return fmt.Sprintf("%s; how much is not clear yet", oneLine(all[0].Region.Name))
 	case best.Lo <= 0:
 		return fmt.Sprintf("not clear yet: perhaps %s", oneLine(all[0].Region.Name))
@@ -212,26 +212,6 @@ func (a answerAt) most() string {
 	return text
 }
 
-// leads reports whether the first region surely brings more than the next, and more than nothing, as far as it was measured or simulated at
-// the same time. How much that is may be open: what the model is wrong by is the same for both.
-func (a answerAt) leads(all []Curve) bool {
-	best, _ := all[0].likely()
-	ahead := slices.Clone(best.Reductions)
-	if len(all) > 1 {
-		next, _ := all[1].likely()
-		if len(next.Reductions) != len(ahead) {
-			return false
-		}
-		for i, x := range next.Reductions {
-			ahead[i] -= max(0, x)
-		}
-	}
-	return len(ahead) >= leastAhead && stats.Summarize(ahead).Mean > 0 && stats.PValue(ahead) < 1-stats.Confidence
-}
-
-// leastAhead is how many samples a rank takes.
-const leastAhead = 3
-
 // howMuch describes the best region at the speed-up by which regions are compared, and where its effect ends.
 func (a answerAt) howMuch() string {
 	all := a.candidates()
@@ -251,7 +231,7 @@ func (a answerAt) howMuch() string {
 		text = fmt.Sprintf("%.3g %% faster, the median latency of %s would be %s", 100*e.Speedup, oneLine(a.progress), less)
 	}
 	if e.loose() {
-		return text + "; " + narrower
+		return text + "; " + a.p.narrower()
 	}
 	text += fmt.Sprintf(" (%s to %s)", percentOf(e.Lo), points(e.Hi))
 	if a.metric == MetricThroughput && e.Reduction > 0 && e.Hi < 1 {
@@ -294,15 +274,14 @@ func (a answerAt) worth() string {
 	if slowed < 0 {
 		return ""
 	}
-	leverage, stdErr, known := a.p.Curves[slowed].Leverage()
-	if !known {
-		return ""
-	}
 	from := "the time for each " + oneLine(a.progress)
 	if a.metric != MetricThroughput {
 		from = "the median latency of " + oneLine(a.progress)
 	}
-	text := fmt.Sprintf("each ms taken from %s takes %.2g ms (±%.2g) from %s", oneLine(all[0].Region.Name), leverage, stdErr, from)
+	text := a.p.Curves[slowed].worth(from)
+	if text == "" {
+		return ""
+	}
 	if sum, stdErr, known := a.p.Explained(a.progress); known && a.metric == MetricThroughput {
 		text += fmt.Sprintf("; %.0f %% (±%.0f) of that time is of none of the regions examined", 100*max(0, 1-sum), 100*stdErr)
 	}

@@ -81,7 +81,7 @@ by how much       25 % faster, order would take -0.5 % less time each (-2.5 to 1
 		{"between bounds", "", Profile{Recorded: recorded("order"), Curves: []Curve{
 			boundedCurve("price", "order", map[float64]float64{0.25: 0.2}, 0.1),
 		}}, `what helps most   price
-by how much       25 % faster, order would take between 10.0 % and 30.0 % less time each; build with otelprof to narrow this
+by how much       25 % faster, order would take between 10.0 % and 30.0 % less time each; a slow-down (otelprof whatif -confirm) narrows this
 `},
 		{"withheld", "", Profile{Recorded: recorded("order"), Curves: []Curve{withheldCurve}}, `what helps most   not known yet: 2 recordings measured, 5 are needed
 by how much       no number without a reason to believe it

@@ -20,7 +20,8 @@ func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	}
 	s := stats.Summarize(samples)
 	e.Reduction, e.StdErr, e.Lo, e.Hi = s.Mean, s.StdErr, s.Lo-stats.ModelError, s.Hi+stats.ModelError
-	e.ThroughputGain = stats.Gain(s.Mean)
+	e = e.possible()
+	e.ThroughputGain = stats.Gain(e.Reduction)
 	e.Outliers = s.Outliers
 	if s.Alike {
 		e.Warnings = append(e.Warnings, "one sample resembles the next: the interval may be too narrow")
@@ -35,12 +36,18 @@ func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	return e
 }
 
+// possible returns the effect as far as it can be: no time shrinks by more than all of it.
+func (e Effect) possible() Effect {
+	e.Reduction, e.Lo, e.Hi = min(e.Reduction, 1), min(e.Lo, 1), min(e.Hi, 1)
+	return e
+}
+
 // Wider returns the effect with an interval that reaches further by a margin to both sides, or as it is if it has a wider one already.
 func (e Effect) Wider(margin float64) Effect {
 	if more := margin - e.Margin; more > 0 && e.Known() {
 		e.Margin, e.Lo, e.Hi = margin, e.Lo-more, e.Hi+more
 	}
-	return e
+	return e.possible()
 }
 
 // Known reports whether there is a number.

@@ -83,6 +83,31 @@ func (p *Profile) testRegions(due func()) {
 			// What the model may be wrong by is no discovery either.
 			c.PValue, c.Significant = v, v <= falseDiscoveries && len(c.certain()) > 0
 		}
+		p.rank(members)
+	}
+}
+
+// rank finds the curve that leads among some, without those of progress points' own spans, by which all work is done.
+func (p *Profile) rank(members []int) {
+	var of []Curve
+	var at []int
+	for _, i := range members {
+		p.Curves[i].Leads = false
+		if p.Curves[i].Region.Name != p.Curves[i].Progress {
+			of, at = append(of, p.Curves[i]), append(at, i)
+		}
+	}
+	best := -1
+	for k, c := range of {
+		e, _ := c.likely()
+		if best < 0 {
+			best = k
+		} else if than, _ := of[best].likely(); e.Reduction > than.Reduction {
+			best = k
+		}
+	}
+	if best >= 0 {
+		p.Curves[at[best]].Leads = of[best].leadsAlone(slices.Delete(slices.Clone(of), best, best+1))
 	}
 }
 

@@ -199,29 +199,3 @@ func furthest(effects []Effect) (lowest, highest Effect, apart bool) {
 	highest = slices.MaxFunc(measured, func(a, b Effect) int { return cmp.Compare(a.Lo, b.Lo) })
 	return lowest, highest, highest.Lo-lowest.Hi > agreeWithin
 }
-
-func mergeTallies(profiles []Profile) (tallies []Tally) {
-	type key struct {
-		mode     Mode
-		region   Region
-		speedup  float64
-		progress string
-	}
-	place := map[key]int{}
-	for _, p := range profiles {
-		for _, t := range p.Tallies {
-			t.Latency = nil
-			k := key{t.Mode, t.Region, t.Speedup, t.Progress}
-			i, known := place[k]
-			if !known {
-				place[k] = len(tallies)
-				tallies = append(tallies, t)
-				continue
-			}
-			tallies[i].Visits += t.Visits
-			tallies[i].Effective += t.Effective
-			tallies[i].Delay += t.Delay
-		}
-	}
-	return tallies
-}

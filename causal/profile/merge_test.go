@@ -24,7 +24,7 @@ func runOf(day int, samples ...float64) Profile {
 	p := Profile{
 		Mode: ModeOverlap, PlanID: "p", PlanHash: "h", Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC),
 		Iterations: len(samples), Experiments: 3 * len(samples), Delay: time.Second, Curves: []Curve{c},
-		Tallies: []Tally{{Mode: ModeOverlap, Speedup: 0.5, Region: Region{Name: "a"}, Progress: "done", Visits: 10, Effective: time.Second}},
+		Tallies: []Tally{{Mode: ModeOverlap, Speedup: 0.5, Region: Region{Name: "a"}, Progress: "done", Visits: 10, Effective: time.Second, Delay: 3, Delays: 2, Own: 1}},
 		Notes:   []string{"a note"},
 	}
 	p.Finish()
@@ -47,8 +47,9 @@ func TestMerge(t *testing.T) {
 	if again := Merge(got, early); again.Merged != 3 {
 		t.Errorf("merged once more it is of %d profiles, want 3", again.Merged)
 	}
-	if got.Tallies[0].Visits != 20 || got.Tallies[0].Effective != 2*time.Second || len(got.Tallies) != 1 {
-		t.Errorf("tallies: %+v", got.Tallies)
+	tallies := []Tally{{Mode: ModeOverlap, Speedup: 0.5, Region: Region{Name: "a"}, Progress: "done", Visits: 20, Effective: 2 * time.Second, Delay: 6, Delays: 4, Own: 2}}
+	if diff := cmp.Diff(tallies, got.Tallies); diff != "" {
+		t.Errorf("tallies differ, -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(early, Merge(early)); diff != "" {
 		t.Errorf("Merge of one profile changes it:\n%s", diff)

@@ -19,6 +19,8 @@ const (
 	progressMetric      = "otelprof.causal.progress"       // counter, {visit}
 	effectiveTimeMetric = "otelprof.causal.effective_time" // counter, s
 	delayMetric         = "otelprof.causal.delay"          // counter, s
+	delaysMetric        = "otelprof.causal.delays"         // counter, {delay}
+	ownTimeMetric       = "otelprof.causal.own_time"       // counter, s, of slow-downs only
 	latencyMetric       = "otelprof.causal.latency"        // exponential histogram, s
 	effectMetric        = "otelprof.causal.effect"         // gauge, 1
 	effectLowMetric     = "otelprof.causal.effect_low"     // gauge, 1
@@ -113,17 +115,25 @@ func changed[T any](points []T, change func(*T)) []T {
 // sums are what was counted.
 func (p Profile) sums(end time.Time) []metricdata.Metrics {
 	visits := metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality, IsMonotonic: true}
+	delays := visits
 	effective := metricdata.Sum[float64]{Temporality: metricdata.CumulativeTemporality, IsMonotonic: true}
-	delay := effective
+	delay, own := effective, effective
 	latency := metricdata.ExponentialHistogram[float64]{Temporality: metricdata.CumulativeTemporality}
 	for _, t := range p.Tallies[:min(len(p.Tallies), mostPoints)] {
 		set := p.attributes(t.Mode, t.Region, t.Progress, t.Speedup)
 		seconds := func(d time.Duration) metricdata.DataPoint[float64] {
 			return metricdata.DataPoint[float64]{Attributes: set, StartTime: p.Started, Time: end, Value: d.Seconds()}
 		}
-		visits.DataPoints = append(visits.DataPoints, metricdata.DataPoint[int64]{Attributes: set, StartTime: p.Started, Time: end, Value: int64(t.Visits)})
+		number := func(n uint64) metricdata.DataPoint[int64] {
+			return metricdata.DataPoint[int64]{Attributes: set, StartTime: p.Started, Time: end, Value: int64(n)}
+		}
+		visits.DataPoints = append(visits.DataPoints, number(t.Visits))
 		effective.DataPoints = append(effective.DataPoints, seconds(t.Effective))
 		delay.DataPoints = append(delay.DataPoints, seconds(t.Delay))
+		delays.DataPoints = append(delays.DataPoints, number(t.Delays))
+		if t.Mode == ModeSlowdown {
+			own.DataPoints = append(own.DataPoints, seconds(t.Own))
+		}
 		if t.Latency != nil && t.Latency.Count() > 0 {
 			point := t.Latency.Exponential(exponentialScale, time.Nanosecond.Seconds())
 			point.Attributes, point.StartTime, point.Time = set, p.Started, end
@@ -134,9 +144,13 @@ func (p Profile) sums(end time.Time) []metricdata.Metrics {
 		return nil
 	}
 	metrics := []metricdata.Metrics{
-		{Name: progressMetric, Description: "Visits of a progress point while a region was faster.", Unit: "{visit}", Data: visits},
+		{Name: progressMetric, Description: "Visits of a progress point while a region was faster, or slower.", Unit: "{visit}", Data: visits},
 		{Name: effectiveTimeMetric, Description: "Time in which they would have happened.", Unit: "s", Data: effective},
 		{Name: delayMetric, Description: "Delay inserted for it.", Unit: "s", Data: delay},
+		{Name: delaysMetric, Description: "Number of these delays.", Unit: "{delay}", Data: delays},
+	}
+	if len(own.DataPoints) > 0 {
+		metrics = append(metrics, metricdata.Metrics{Name: ownTimeMetric, Description: "What the region took itself meanwhile.", Unit: "s", Data: own})
 	}
 	if len(latency.DataPoints) > 0 {
 		metrics = append(metrics, metricdata.Metrics{Name: latencyMetric, Description: "Durations of a progress point's spans, less the delays.", Unit: "s", Data: latency})
@@ -171,7 +185,7 @@ func (p Profile) gauges(end time.Time) []metricdata.Metrics {
 	}
 }
 
-// attributes are those of one cell. At speed-up 0 there is no region.
+// attributes are those of one cell. At speed-up 0 there is no region, but in mode [ModeSlowdown].
 func (p Profile) attributes(mode Mode, region Region, progress string, speedup float64, more ...attribute.KeyValue) attribute.Set {
 	all := append(more, modeKey.String(string(mode)), pointKey.String(progress), speedupKey.Float64(speedup))
 	if region != (Region{}) {

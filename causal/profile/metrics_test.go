@@ -24,7 +24,7 @@ func TestProducer(t *testing.T) {
 	p := bothModes()
 	p.Tallies = []Tally{
 		{Mode: ModeOverlap, Progress: "checkout", Visits: 100, Effective: 2 * time.Second},
-		{Mode: ModeOverlap, Region: Region{Scope: "shop", Name: "price"}, Speedup: 0.5, Progress: "checkout", Visits: 90, Effective: 1500 * time.Millisecond, Delay: 400 * time.Millisecond, Latency: h.Snapshot(nil)},
+		{Mode: ModeOverlap, Region: Region{Scope: "shop", Name: "price"}, Speedup: 0.5, Progress: "checkout", Visits: 90, Effective: 1500 * time.Millisecond, Delay: 400 * time.Millisecond, Delays: 40, Latency: h.Snapshot(nil)},
 	}
 	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(NewProducer(func() Profile { return p })))
 	defer reader.Shutdown(context.Background())
@@ -56,6 +56,13 @@ func TestProducer(t *testing.T) {
 	if !ok || len(visits.DataPoints) != 2 || visits.DataPoints[1].Value != 90 || !visits.DataPoints[0].StartTime.Equal(p.Started) {
 		t.Errorf("%s: %+v", progressMetric, visits)
 	}
+	delays, ok := byName[delaysMetric].Data.(metricdata.Sum[int64])
+	if !ok || len(delays.DataPoints) != 2 || delays.DataPoints[1].Value != 40 {
+		t.Errorf("%s: %+v", delaysMetric, delays)
+	}
+	if _, has := byName[ownTimeMetric]; has {
+		t.Errorf("%s: want it of slow-downs only", ownTimeMetric)
+	}
 	latency, ok := byName[latencyMetric].Data.(metricdata.ExponentialHistogram[float64])
 	if !ok || len(latency.DataPoints) != 1 || latency.DataPoints[0].Count != 7 || latency.DataPoints[0].Scale != exponentialScale {
 		t.Errorf("%s: %+v", latencyMetric, latency)
@@ -86,6 +93,33 @@ func TestProducer(t *testing.T) {
 			t.Errorf("%s differs, -want +got:\n%s", name, diff)
 		}
 	}
+}
+
+// The placebos of a slow-down are those of a region, so that sums tell what its delays cost.
+func TestProducerOfSlowdowns(t *testing.T) {
+	price := Region{Scope: "shop", Name: "price"}
+	p := Profile{Tallies: []Tally{
+		{Mode: ModeSlowdown, Region: price, Progress: "checkout", Own: 3 * time.Second},
+		{Mode: ModeSlowdown, Region: price, Speedup: 0.1, Progress: "checkout", Own: 2 * time.Second},
+	}}
+	got, err := NewProducer(func() Profile { return p }).Produce(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := func(level, s float64) metricdata.DataPoint[float64] {
+		return metricdata.DataPoint[float64]{Value: s, Attributes: attribute.NewSet(modeKey.String("slowdown"), pointKey.String("checkout"), speedupKey.Float64(level),
+			naming.RegionNameKey.String("price"), naming.RegionScopeKey.String("shop"))}
+	}
+	for _, m := range got[0].Metrics {
+		if m.Name == ownTimeMetric {
+			metricdatatest.AssertEqual(t, metricdata.Metrics{Name: ownTimeMetric, Description: m.Description, Unit: "s", Data: metricdata.Sum[float64]{
+				Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
+				DataPoints: []metricdata.DataPoint[float64]{point(0, 3), point(0.1, 2)},
+			}}, m, metricdatatest.IgnoreTimestamp())
+			return
+		}
+	}
+	t.Errorf("no %s", ownTimeMetric)
 }
 
 func TestProducerOfNothing(t *testing.T) {

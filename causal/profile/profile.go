@@ -3,8 +3,6 @@ package profile
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // api is the value of a saved profile's key "api" that this version reads and writes.
@@ -99,6 +97,8 @@ type Curve struct {
 	Significant bool    `json:"significant"`
 	// Disagrees names the other modes whose intervals lie apart from those of this curve.
 	Disagrees []Mode `json:"disagrees,omitempty"`
+	// Leads is true if the region surely brings more than any other of its mode at this progress point, though how much may not be clear.
+	Leads bool `json:"leads,omitempty"`
 	// Verdict is what kind of answer this is, and Evidence what it rests on.
 	Verdict  Verdict  `json:"verdict"`
 	Evidence Evidence `json:"evidence,omitempty"`
@@ -196,24 +196,6 @@ type Waiting struct {
 	Mode         Mode          `json:"mode"`
 	Attributed   time.Duration `json:"attributed_ns"`
 	Unattributed time.Duration `json:"unattributed_ns"`
-}
-
-// A Tally is what was counted while one region was faster by one speed-up, or, if Speedup is
-// zero, while nothing was changed; then Region is empty.
-type Tally struct {
-	Mode     Mode    `json:"mode"`
-	Region   Region  `json:"region"`
-	Speedup  float64 `json:"speedup"`
-	Progress string  `json:"progress"`
-	// Visits is the number of visits of the progress point.
-	Visits uint64 `json:"visits"`
-	// Effective is the time in which they would have happened.
-	Effective time.Duration `json:"effective_ns"`
-	// Delay is the sum of the delays inserted for it.
-	Delay time.Duration `json:"delay_ns"`
-	// Latency is the distribution of the durations of the progress point's spans, less
-	// the delays, in ns; nil if it was not requested. It is not saved.
-	Latency *otelhdr.Snapshot `json:"-"`
 }
 
 // MarshalJSON adds the key "api".

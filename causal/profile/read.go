@@ -115,7 +115,7 @@ func (p *Profile) validate() error {
 		if v.Full() {
 			break
 		}
-		v.That(t.Speedup >= 0 && t.Speedup <= 1 && t.Effective >= 0 && t.Delay >= 0, fmt.Sprintf("tallies[%d]", i), nil, "must be in range")
+		v.That(t.Speedup >= 0 && t.Speedup <= 1 && t.Effective >= 0 && t.Delay >= 0 && t.Own >= 0, fmt.Sprintf("tallies[%d]", i), nil, "must be in range")
 	}
 	return v.Err(ErrInvalid)
 }

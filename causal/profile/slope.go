@@ -78,7 +78,20 @@ func (c Curve) levels() (small, large Slope, known bool) {
 		small.Elasticity, small.StdErr, small.Lo, small.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
 		large.Elasticity, large.StdErr, large.Lo, large.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
 	}
+	if c.metric() == MetricThroughput {
+		small, large = small.possible(), large.possible()
+	}
 	return small, large, true
+}
+
+// possible returns the slope of a period as far as it can be: what takes a part of the time longer makes the whole at most that part longer,
+// as the period is homogeneous in the durations and falls with none. What lies above was measured wrong, by so much to either side: delays took
+// longer than was seen, as on a machine that others use.
+func (s Slope) possible() Slope {
+	if s.Hi > 1 {
+		s.Elasticity, s.Lo, s.Hi = min(s.Elasticity, 1), min(s.Lo, 2-s.Hi), 1
+	}
+	return s
 }
 
 // pool returns the mean of two slopes, weighted by how sure they are.
@@ -148,7 +161,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	e.Reductions = stats.Thinned(e.Reductions)
 	if !c.convex(small, large) {
 		e.Bounded = true
-		e.Lo, e.Hi = min(0, small.Lo*speedup)-stats.ModelError, max(1, small.Hi, large.Hi)*speedup+stats.ModelError
+		e.Lo, e.Hi = min(0, small.Lo*speedup)-stats.ModelError, min(1, max(1, small.Hi, large.Hi)*speedup+stats.ModelError)
 		e.Reduction = clamp(small.Elasticity*speedup, e.Lo, e.Hi)
 		e.Warnings = []string{fmt.Sprintf("not clear: slower by %.0f %% costs %.2f of that, by %.0f %% %.2f: what a program chooses by its state depends on the region",
 			100*small.Taken, small.Elasticity, 100*large.Taken, large.Elasticity)}
@@ -166,6 +179,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		at = max(0, at-bends/apart*(speedup-Near))
 	}
 	e.Bounded = speedup > Near
+	e = e.possible()
 	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
 	if c.Metric == MetricThroughput {
 		e.ThroughputGain = stats.Gain(e.Reduction)

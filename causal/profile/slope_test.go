@@ -114,6 +114,15 @@ func TestSlopeBelowZeroByChance(t *testing.T) {
 	}
 }
 
+// No region takes more than all of the time: a slope above 1 is as far off to the other side.
+func TestSlopeAboveOne(t *testing.T) {
+	for i, e := range slowed(rand.New(rand.NewPCG(3, 4)), 1.4, 1.4).Effects {
+		if s := e.Speedup; e.Hi > s+0.011 || e.Lo > 0.06 || e.Reduction > s {
+			t.Errorf("%d: %+v, want at most the part that the region is faster by, and a wide interval", i, e)
+		}
+	}
+}
+
 // By chance the large slope is often the smaller one; both are one number then.
 func TestSlopesArePooled(t *testing.T) {
 	c := profile.Curve{Metric: profile.MetricThroughput, BasePeriod: 10, Own: 5, Slopes: []profile.Slope{

@@ -33,7 +33,7 @@ func (p Profile) WriteTable(w io.Writer) error {
 		_, _ = fmt.Fprintln(out, "cells: percent ±standard error, in percentage points (95 % interval)")
 	}
 	for _, curves := range p.sections() {
-		section(out, curves)
+		p.section(out, curves)
 	}
 	for _, note := range p.allNotes() {
 		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
@@ -58,7 +58,7 @@ func (p Profile) sections() (sections [][]Curve) {
 	return sections
 }
 
-func section(out *strings.Builder, curves []Curve) {
+func (p *Profile) section(out *strings.Builder, curves []Curve) {
 	first := curves[0]
 	what := "the time for each"
 	if !first.ofThroughput() {
@@ -89,9 +89,14 @@ func section(out *strings.Builder, curves []Curve) {
 		for _, s := range columns {
 			_, _ = fmt.Fprint(t, c.cell(s), "\t")
 		}
-		_, _ = fmt.Fprintf(t, "%.2f\t%d\t%s\n", c.Slope, samples, oneLine(c.sentence()))
+		_, _ = fmt.Fprintf(t, "%.2f\t%d\t%s\n", c.Slope, samples, oneLine(c.sentence(p.narrower())))
 	}
 	_ = t.Flush() // a Builder takes everything
+	for _, c := range curves {
+		if worth := c.worth(what + " " + oneLine(c.Progress)); worth != "" && c.Region.Name != c.Progress {
+			_, _ = fmt.Fprintln(out, worth)
+		}
+	}
 }
 
 // threeDigits rounds a duration.

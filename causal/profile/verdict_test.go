@@ -46,9 +46,9 @@ func TestVerdict(t *testing.T) {
 		{"certain below the largest only", besides(answer(ModeOverlap, 0.005, map[float64]float64{.1: .09, .25: .2}), Effect{Speedup: .5, Reduction: .3, Lo: -.2, Hi: .8, Samples: 20}), VerdictHelps, "speeding this up helps: 10 % faster gives 9.0 %"},
 		{"both ways", answer(ModeOverlap, 0.005, map[float64]float64{.1: -.05, .25: .01, .5: .2}), VerdictMixed, "helps at some speed-ups, hurts at others: 10 % faster gives -5.0 %, 50 % faster gives 20.0 %"},
 		{"back to nothing", answer(ModeOverlap, 0.005, map[float64]float64{.1: .1, .25: .1, .5: 0}), VerdictHelps, "helps until 10 %, then something else is the bottleneck: 10 % faster gives 10.0 %"},
-		{"between bounds", bounded(answer(ModeReplay, 0.1, map[float64]float64{.25: .2, .5: .4})), VerdictHelps, "speeding this up helps: 25 % faster gives between 10.0 and 30.0 %; build with otelprof to narrow this"},
+		{"between bounds", bounded(answer(ModeReplay, 0.1, map[float64]float64{.25: .2, .5: .4})), VerdictHelps, "speeding this up helps: 25 % faster gives between 10.0 and 30.0 %; narrows"},
 		{"between bounds that are close", bounded(answer(ModeReplay, 0.01, map[float64]float64{.25: .2, .5: .4})), VerdictHelps, "speeding this up helps: 25 % faster gives 20.0 %"},
-		{"between bounds on both sides of nothing", bounded(answer(ModeReplay, 0.5, map[float64]float64{.25: .2, .5: .4})), VerdictUnclear, "not clear yet: 50 % faster gives -10.0 to 90.0 %; build with otelprof to narrow this"},
+		{"between bounds on both sides of nothing", bounded(answer(ModeReplay, 0.5, map[float64]float64{.25: .2, .5: .4})), VerdictUnclear, "not clear yet: 50 % faster gives -10.0 to 90.0 %; narrows"},
 		{"unclear", answer(ModeOverlap, 0.2, map[float64]float64{.25: .1, .5: .12}), VerdictUnclear, "not clear yet: 50 % faster gives -8.0 to 32.0 %"},
 		{"withheld", Curve{Effects: []Effect{{Speedup: .1, Withheld: told("a")}, {Speedup: .5, Withheld: told("b")}, {Speedup: .6, Withheld: told("a")}}}, VerdictWithheld, "withheld: a; b"},
 		{"flat at the end only", answer(ModeOverlap, 0.01, map[float64]float64{.1: .1, .5: .005}), VerdictHelps, "helps until 10 %, then something else is the bottleneck: 10 % faster gives 10.0 %"},
@@ -57,7 +57,7 @@ func TestVerdict(t *testing.T) {
 		p := Profile{Curves: []Curve{tt.c}}
 		p.Finish()
 		c := p.Curves[0]
-		if got := c.sentence(); c.Verdict != tt.want || got != tt.sentence {
+		if got := c.sentence("narrows"); c.Verdict != tt.want || got != tt.sentence {
 			t.Errorf("%s: verdict %q, %q, want %q, %q", tt.name, c.Verdict, got, tt.want, tt.sentence)
 		}
 	}

@@ -14,19 +14,33 @@ import (
 // exampleSpeedup is the speed-up that sentences about a curve quote, or the next above it.
 const exampleSpeedup = 0.1
 
-// narrower is how the numbers of a program built by go build become better.
-const narrower = "build with otelprof to narrow this"
+// narrower is how bounds that recordings give come nearer to each other: in a program built by go build, also by the other build.
+func (p *Profile) narrower() string {
+	if p.Recorded != nil && p.Recorded.Inferred {
+		return "a slow-down (otelprof whatif -confirm) or a build by otelprof narrows this"
+	}
+	return "a slow-down (otelprof whatif -confirm) narrows this"
+}
 
-// sentence sums a curve up in words.
-func (c Curve) sentence() string {
+// sentence sums a curve up in words, with how its bounds come nearer to each other.
+func (c Curve) sentence(narrower string) string {
 	parts := []string{c.verdictInWords()}
-	if c.Mode != ModeSlowdown && slices.ContainsFunc(c.measured(), Effect.loose) {
+	if c.Mode == ModeReplay && slices.ContainsFunc(c.measured(), Effect.loose) {
 		parts = append(parts, narrower)
 	}
 	for _, m := range c.Disagrees {
 		parts = append(parts, string(m)+" disagrees")
 	}
 	return strings.Join(parts, "; ")
+}
+
+// worth says what a millisecond of the region is worth to the time from which it is taken, "" where no slow-down has measured it.
+func (c Curve) worth(from string) string {
+	leverage, stdErr, known := c.Leverage()
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("each ms taken from %s takes %.2g ms (±%.2g) from %s", oneLine(c.Region.Name), leverage, stdErr, from)
 }
 
 func (c Curve) verdictInWords() string {

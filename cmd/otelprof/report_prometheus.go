@@ -4,13 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,14 +15,13 @@ import (
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
-// maxPromBytes bounds what a server of Prometheus may answer.
-const maxPromBytes = 64 << 20
-
 // The causal metrics as Prometheus calls them, with its default translation of names.
 const (
 	promProgress   = "otelprof_causal_progress_total"
 	promEffective  = "otelprof_causal_effective_time_seconds_total"
 	promDelay      = "otelprof_causal_delay_seconds_total"
+	promDelays     = "otelprof_causal_delays_total"
+	promOwn        = "otelprof_causal_own_time_seconds_total"
 	promLatency    = "otelprof_causal_latency_seconds"
 	promEffect     = "otelprof_causal_effect_ratio"
 	promEffectLow  = "otelprof_causal_effect_low_ratio"
@@ -43,62 +37,38 @@ const (
 	promInstance = "instance"
 )
 
-// A promServer answers queries: of a server, as of one moment, narrowed by matchers such as job="shop".
-type promServer struct {
-	url     string
-	match   string
-	at      string // RFC 3339, "" for the present
-	timeout time.Duration
-}
-
-// A promSeries is one line of an answer.
-type promSeries struct {
-	labels map[string]string
-	value  float64
-}
-
 // profile makes a profile of what the instances of a program have exported: effects are those that the instances have
 // computed themselves, tallies the sums of theirs.
 func (s promServer) profile() (profile.Profile, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
-	names := strings.Join([]string{promProgress, promEffective, promDelay, promEffect, promEffectLow, promEffectHigh}, "|")
-	all, err := s.query(ctx, s.selector(`__name__=~"`+names+`"`))
+	names := strings.Join([]string{promProgress, promEffective, promDelay, promDelays, promOwn, promEffect, promEffectLow, promEffectHigh}, "|")
+	all, err := s.query(ctx, s.selector(`__name__=~"`+names+`"`), "vector")
 	if err != nil {
 		return profile.Profile{}, tooSlow(err, s.timeout)
 	}
 	if len(all) == 0 {
 		return profile.Profile{}, fmt.Errorf("no series %s: must have been exported in the 5 minutes before; -at looks further back", s.selector(`__name__=~"otelprof_causal_.*"`))
 	}
-	newest, err := s.query(ctx, "timestamp("+s.selector(`__name__="`+promProgress+`",`+promPlan+`!=""`)+")")
+	newest, err := s.query(ctx, "timestamp("+s.selector(`__name__="`+promProgress+`",`+promPlan+`!=""`)+")", "vector")
 	if err != nil {
 		return profile.Profile{}, tooSlow(err, s.timeout)
 	}
-	b := profileBuilder{
-		tallies: map[cell]*profile.Tally{},
-		effects: map[cell][]*interval{},
-		bases:   map[cell]time.Duration{},
-	}
-	b.choosePlan(newest)
+	b := newProfileBuilder(newest)
 	for _, one := range all {
 		if err := b.add(one); err != nil {
 			return profile.Profile{}, err
 		}
 	}
+	if err := s.histories(ctx, b, all); err != nil {
+		return profile.Profile{}, tooSlow(err, s.timeout)
+	}
 	for _, metric := range b.latencies() {
-		if err := s.latencyBases(ctx, &b, metric); err != nil {
+		if err := s.latencyBases(ctx, b, metric); err != nil {
 			return profile.Profile{}, tooSlow(err, s.timeout)
 		}
 	}
 	return b.profile()
-}
-
-// selector puts matchers together with the user's.
-func (s promServer) selector(matchers string) string {
-	if s.match != "" {
-		matchers += "," + s.match
-	}
-	return "{" + matchers + "}"
 }
 
 // latencyBases asks for a quantile of the latencies with nothing changed.
@@ -108,7 +78,7 @@ func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric 
 		return fmt.Errorf("label %s=%q: must be throughput or latency_p and a percentage", promMetric, metric)
 	}
 	answer, err := s.query(ctx, fmt.Sprintf("histogram_quantile(%g, sum by (%s, %s, %s) (%s))",
-		percent/100, promMode, promPoint, promPlan, s.selector(`__name__="`+promLatency+`",`+promSpeedup+`="0"`)))
+		percent/100, promMode, promPoint, promPlan, s.selector(`__name__="`+promLatency+`",`+promSpeedup+`="0"`)), "vector")
 	if err != nil {
 		return err
 	}
@@ -118,82 +88,6 @@ func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric 
 		}
 	}
 	return nil
-}
-
-// query asks an expression whose answer is numbers with labels.
-func (s promServer) query(ctx context.Context, expression string) ([]promSeries, error) {
-	u, err := url.Parse(s.url)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	values := url.Values{"query": {expression}}
-	if s.at != "" {
-		values.Set("time", s.at)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("api/v1/query").String(), strings.NewReader(values.Encode()))
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxPromBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxPromBytes {
-		return nil, fmt.Errorf("answer: must have at most %d bytes; -match asks for less", maxPromBytes)
-	}
-	list, err := parseProm(text)
-	switch {
-	case response.StatusCode == http.StatusOK:
-		return list, err
-	case errors.Is(err, errProm):
-		return nil, fmt.Errorf("answer %s: %w", response.Status, err)
-	}
-	return nil, fmt.Errorf("answer %s: must be 200", response.Status)
-}
-
-// errProm is wrapped by what the server says itself.
-var errProm = errors.New("prometheus")
-
-// parseProm reads the answer to an instant query.
-func parseProm(text []byte) ([]promSeries, error) {
-	var answer struct {
-		Status, Error string
-		Data          struct {
-			ResultType string
-			Result     json.RawMessage
-		}
-	}
-	switch err := json.Unmarshal(text, &answer); {
-	case err != nil:
-		return nil, fmt.Errorf("answer: must be that of a Prometheus: %w", err)
-	case answer.Error != "":
-		return nil, fmt.Errorf("%w: %s", errProm, answer.Error)
-	case answer.Status != "success" || answer.Data.ResultType != "vector":
-		return nil, fmt.Errorf("answer: status %q, result type %q: must be success, vector", answer.Status, answer.Data.ResultType)
-	}
-	var vector []struct {
-		Metric map[string]string
-		Value  [2]any
-	}
-	if err := json.Unmarshal(answer.Data.Result, &vector); err != nil {
-		return nil, fmt.Errorf("answer: result: %w", err)
-	}
-	list := make([]promSeries, len(vector))
-	for i, one := range vector {
-		number, _ := one.Value[1].(string)
-		v, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return nil, fmt.Errorf("answer: value %q of %v: must be a number", number, one.Metric)
-		}
-		list[i] = promSeries{one.Metric, v}
-	}
-	return list, nil
 }
 
 // A cell is what one number is about. Of tallies the metric is empty, of bases the region and the speed-up.
@@ -213,11 +107,23 @@ type interval struct {
 
 // A profileBuilder puts series together.
 type profileBuilder struct {
-	plan    string
-	others  []string // plans left out
-	tallies map[cell]*profile.Tally
-	effects map[cell][]*interval
-	bases   map[cell]time.Duration
+	plan      string
+	others    []string // plans left out
+	tallies   map[cell]*profile.Tally
+	effects   map[cell][]*interval
+	bases     map[cell]time.Duration
+	histories map[cell]map[string]map[float64]history // of slow-downs, by region and progress point, instance and level
+}
+
+func newProfileBuilder(newest []promSeries) *profileBuilder {
+	b := &profileBuilder{
+		tallies:   map[cell]*profile.Tally{},
+		effects:   map[cell][]*interval{},
+		bases:     map[cell]time.Duration{},
+		histories: map[cell]map[string]map[float64]history{},
+	}
+	b.choosePlan(newest)
+	return b
 }
 
 // choosePlan takes the plan that was heard of last, from the times of the latest samples.
@@ -250,16 +156,9 @@ func (b *profileBuilder) add(s promSeries) error {
 	if !b.ofPlan(s) {
 		return nil
 	}
-	speedup, err := strconv.ParseFloat(s.labels[promSpeedup], 64)
+	c, err := s.cell()
 	if err != nil {
-		return fmt.Errorf("label %s=%q: must be a number", promSpeedup, s.labels[promSpeedup])
-	}
-	c := cell{
-		mode:     profile.Mode(s.labels[promMode]),
-		region:   profile.Region{Scope: s.labels[promScope], Name: s.labels[promRegion]},
-		progress: s.labels[promPoint],
-		speedup:  speedup,
-		metric:   profile.Metric(s.labels[promMetric]),
+		return err
 	}
 	switch s.labels["__name__"] {
 	case promProgress:
@@ -268,6 +167,10 @@ func (b *profileBuilder) add(s promSeries) error {
 		b.tally(c).Effective += seconds(s.value)
 	case promDelay:
 		b.tally(c).Delay += seconds(s.value)
+	case promDelays:
+		b.tally(c).Delays += uint64(max(s.value, 0))
+	case promOwn:
+		b.tally(c).Own += seconds(s.value)
 	case promEffect:
 		b.effect(c, s).value = s.value
 	case promEffectLow:
@@ -288,7 +191,7 @@ func (b *profileBuilder) tally(c cell) *profile.Tally {
 }
 
 func (b *profileBuilder) effect(c cell, s promSeries) *interval {
-	instance := s.labels["job"] + "/" + s.labels[promInstance]
+	instance := s.instance()
 	for _, e := range b.effects[c] {
 		if e.instance == instance {
 			return e
@@ -317,6 +220,7 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 		p.Notes = append(p.Notes, fmt.Sprintf("plan %.12s, heard of earlier, is left out", plan))
 	}
 	delays := map[string]time.Duration{} // of each progress point, which all see the same
+	still := map[cell]counts{}
 	for _, t := range b.tallies {
 		p.Tallies = append(p.Tallies, *t)
 		if t.Mode.Delays() {
@@ -324,8 +228,16 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 			delays[t.Progress] += t.Delay
 			p.Delay = max(p.Delay, delays[t.Progress])
 		}
-		if t.Speedup == 0 && t.Visits > 0 {
-			b.bases[cell{mode: t.Mode, progress: t.Progress, metric: profile.MetricThroughput}] = t.Effective / time.Duration(t.Visits)
+		if t.Speedup == 0 { // of any region
+			sum := still[cell{mode: t.Mode, progress: t.Progress, metric: profile.MetricThroughput}]
+			sum.visits += float64(t.Visits)
+			sum.effective += t.Effective.Seconds()
+			still[cell{mode: t.Mode, progress: t.Progress, metric: profile.MetricThroughput}] = sum
+		}
+	}
+	for c, sum := range still {
+		if sum.visits > 0 {
+			b.bases[c] = seconds(sum.effective / sum.visits)
 		}
 	}
 	slices.SortFunc(p.Tallies, func(a, b profile.Tally) int {
@@ -333,16 +245,21 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 			cmp.Compare(a.Region.Name, b.Region.Name), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Speedup, b.Speedup))
 	})
 	curves := map[cell]*profile.Curve{}
-	for c, parts := range b.effects {
-		key := c
-		key.speedup = 0
-		if curves[key] == nil {
-			curves[key] = &profile.Curve{
+	curve := func(c cell) *profile.Curve {
+		c.speedup = 0
+		if curves[c] == nil {
+			curves[c] = &profile.Curve{
 				Mode: c.mode, Region: c.region, Progress: c.progress, Metric: c.metric,
 				BasePeriod: b.bases[cell{mode: c.mode, progress: c.progress, metric: c.metric}],
 			}
 		}
-		curves[key].Effects = append(curves[key].Effects, pooled(c, parts))
+		return curves[c]
+	}
+	for c, parts := range b.effects {
+		curve(c).Effects = append(curve(c).Effects, pooled(c, parts))
+	}
+	for c, byInstance := range b.histories {
+		slopesOf(byInstance).setOn(curve(c))
 	}
 	for _, c := range curves {
 		p.Curves = append(p.Curves, *c)

@@ -45,11 +45,11 @@ func promAnswer(list []promSeries) string {
 	return string(text)
 }
 
-// fakePrometheus answers the three kinds of query that there are.
+// fakePrometheus answers the four kinds of query that there are.
 type fakePrometheus struct {
-	series, times, bases []promSeries
-	queries              []string
-	at                   string
+	series, times, bases, rising []promSeries
+	queries                      []string
+	at                           string
 }
 
 func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -62,6 +62,8 @@ func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, promAnswer(f.times))
 	case strings.HasPrefix(query, "histogram_quantile("):
 		fmt.Fprint(w, promAnswer(f.bases))
+	case strings.HasSuffix(query, "[1h:10s]"):
+		fmt.Fprint(w, promMatrix(f.rising))
 	default:
 		fmt.Fprint(w, promAnswer(f.series))
 	}
@@ -211,7 +213,7 @@ func TestPrometheusErrors(t *testing.T) {
 		{502, "<html>", "answer 502 Bad Gateway: must be 200"},
 		{200, "<html>", "answer: must be that of a Prometheus"},
 		{200, `{"status":"success","data":{"resultType":"matrix","result":[]}}`, `result type "matrix": must be success, vector`},
-		{200, `{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"x"]}]}}`, `value "x" of map[]: must be a number`},
+		{200, `{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"x"]}]}}`, `answer: result: value "x": must be a number`},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tt.status)
@@ -231,14 +233,13 @@ func FuzzPrometheusAnswer(f *testing.F) {
 	f.Add([]byte(promAnswer(instance("a", "p", 0.1, 0.01))))
 	f.Add([]byte(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"otelprof_causal_effect_ratio","otelprof_causal_speedup":"NaN"},"value":[1,"+Inf"]}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		list, err := parseProm(text)
+		list, err := parseProm(text, "vector")
 		if err != nil {
 			return
 		}
-		b := profileBuilder{tallies: map[cell]*profile.Tally{}, effects: map[cell][]*interval{}, bases: map[cell]time.Duration{}}
-		b.choosePlan(list)
+		b := newProfileBuilder(list)
 		for _, s := range list {
-			if b.add(s) != nil {
+			if b.add(s) != nil || b.rose(s) != nil {
 				return
 			}
 		}

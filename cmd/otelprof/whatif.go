@@ -32,8 +32,13 @@ viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records on it
 Questions that the program does not ask itself, by -function or about other builds, have it record and hand out the trace,
 up to three times, with the token; the trace is simulated here.
 
-Three lines tell what helps most, by how much, and what that rests on; a table has all regions. A
-number that may be wrong is withheld, and the reason is printed. docs/causal.md tells more.
+With -confirm a running program is asked for slow-downs of the regions that seem to matter most, three at most: their callers
+are held for a tenth and a third of what they take themselves, in some windows and not in others, until that confirms the answer,
+contradicts it, or -wait is over. It takes the token, and a program that has opted in to experiments. What it costs at most is printed before
+it begins.
+
+Three lines say what helps most, by how much, and what that rests on; a table has all regions. A number that may be
+wrong has an interval as wide as that, and the reason is printed. docs/causal.md has more.
 
 The progress point is what should happen more often: one that the program counts, or a span without a
 parent. -progress takes any region too, the function that goroutines begin with, or a function that waits:
@@ -48,6 +53,7 @@ its ends, or waits, are then the visits.
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
 		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program is asked to record, in [100ms, 10s]")
 		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
+		c.BoolVar(&w.confirm, "confirm", false, "have a running program confirm the answer by slow-downs, which delay it a little")
 		w.questionFlags()
 		w.target = c.targetFlags()
 		if err := c.parse(1, -1); err != nil {
@@ -62,7 +68,7 @@ type whatif struct {
 	*call
 	progress, region, function string
 	speedups                   []float64
-	json                       bool
+	json, confirm              bool
 	record, wait               time.Duration
 	target                     targetFlags
 	asked                      asked
@@ -88,17 +94,20 @@ func (w *whatif) answer(ctx context.Context) error {
 	if w.function != "" && w.region != "" {
 		return usagef("function: must not be beside -region")
 	}
-	if isURL(w.Arg(0)) {
-		if w.NArg() > 1 {
-			return usagef("argument %q: must not be beside a URL", w.Arg(1))
-		}
-		if w.function != "" || w.asked.any() {
-			p, err = w.replayLive(ctx, w.Arg(0))
-		} else {
-			p, err = w.ask(ctx, w.Arg(0))
-		}
-	} else {
+	switch live, own := isURL(w.Arg(0)), w.function != "" || w.asked.any(); {
+	case live && w.NArg() > 1:
+		return usagef("argument %q: must not be beside a URL", w.Arg(1))
+	case w.confirm && (!live || own):
+		return usagef("confirm: must be with the URL of a running program, without -function and questions about other builds")
+	case !live:
 		p, err = w.replay(ctx, w.Args())
+	case own:
+		p, err = w.replayLive(ctx, w.Arg(0))
+	default:
+		p, err = w.ask(ctx, w.Arg(0))
+	}
+	if err == nil && w.confirm {
+		p, err = w.confirmed(ctx, w.Arg(0), p)
 	}
 	if err != nil {
 		return err

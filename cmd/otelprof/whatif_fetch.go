@@ -28,7 +28,7 @@ const (
 	pollInterval = 2 * time.Second
 )
 
-// ask reads the curves of mode replay from a viewer. A program that has no number yet is asked to record, or, if that takes a
+// ask reads the profile of a viewer. A program that has no number yet is asked to record, or, if that takes a
 // token that is not there, it records of its own accord once a page or command asks; both may take as long as wait says.
 func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, error) {
 	if err := w.checkTimes(); err != nil {
@@ -41,7 +41,6 @@ func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, erro
 		if err != nil {
 			return profile.Profile{}, fmt.Errorf("%s: %w", address, err)
 		}
-		p.Curves = slices.DeleteFunc(p.Curves, func(c profile.Curve) bool { return c.Mode != profile.ModeReplay })
 		if slices.ContainsFunc(p.Curves, hasNumber) || time.Now().After(deadline) {
 			return p, nil
 		}
@@ -54,14 +53,17 @@ func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, erro
 				return profile.Profile{}, err
 			}
 			waiting = true
-			fmt.Fprintf(w.stderr, "waiting for the program's own recordings, for %v at most: %v\n", w.wait, err)
+			fmt.Fprintf(w.stderr, "waiting for the program's first recording, which it makes of its own accord, for %v at most (with the viewer's token in %s it makes one at once: %v)\n", w.wait, envToken, err)
 		}
 		time.Sleep(pollInterval)
 	}
 }
 
-// mostRecord is the longest recording that a viewer takes.
-const mostRecord = 10 * time.Second
+const (
+	// mostRecord is the longest recording that a viewer takes, and mostTimeout the longest time that a request may.
+	mostRecord  = 10 * time.Second
+	mostTimeout = time.Minute
+)
 
 func hasNumber(c profile.Curve) bool {
 	return slices.ContainsFunc(c.Effects, profile.Effect.Known)
@@ -124,9 +126,14 @@ func (w *whatif) post(ctx context.Context, address, path string, query url.Value
 		return planhttp.Answer{}, err
 	}
 	// Analysis takes some time, too.
-	e, err := planhttp.New(u.String(), schemes, append(opts, remote.WithTimeout(*w.target.timeout+2*w.record))...)
+	timeout := min(max(*w.target.timeout+2*w.record, w.wait), mostTimeout)
+	e, err := planhttp.New(u.String(), schemes, append(opts, remote.WithTimeout(timeout))...)
 	if err != nil {
 		return planhttp.Answer{}, err
 	}
-	return askFor(ctx, e, http.MethodPost, nil, nil, limit)
+	a, err := askFor(ctx, e, http.MethodPost, nil, nil, limit)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: no answer within %v: a shorter -record takes less time to analyse", err, timeout)
+	}
+	return a, err
 }

@@ -133,6 +133,7 @@ func TestBurnScales(t *testing.T) {
 // longer, and a machine that does nothing else.
 func TestMeasure(t *testing.T) {
 	s := thorough()
+	s.modes = []profile.Mode{profile.ModeOverlap}
 	s.speedups, s.rounds, s.overlap, s.pairs, s.window, s.patience = []float64{0.5}, 1, 1, 1, 50*ms, 0
 	w := workloads()[0]
 	r, err := newLab(w, s).measure()

@@ -25,6 +25,8 @@ type cell struct {
 	Withheld          string // why there is no prediction
 	Actual            span
 	Unclaimed         bool // the mode does not claim to be right
+	// Told is after how many seconds for each region the plan's region was told from one that brings nothing, 0 if it was not; of mode slowdown.
+	Told float64
 }
 
 // A span is a measured value with its 95 % interval.

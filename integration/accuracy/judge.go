@@ -70,8 +70,11 @@ func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profi
 	if metric != profile.MetricThroughput {
 		c.Metric = metric
 	}
-	if mode == profile.ModeReplay {
+	switch mode {
+	case profile.ModeReplay:
 		c.Program = l.made()
+	case profile.ModeSlowdown:
+		c.Told = l.told[q.region].Seconds() / float64(l.asked())
 	}
 	e := l.effect(p, mode, metric, q)
 	c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld.String()

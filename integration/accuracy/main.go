@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,7 @@ type options struct {
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	mode := flags.String("mode", "", "only this `mode`: slowdown, overlap, the default, dilation, runtime or replay")
+	mode := flags.String("mode", "", "only this `mode`: slowdown, overlap, dilation, runtime or replay; by default all but runtime, side by side")
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
@@ -165,6 +166,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // sumUp prints what all cells amount to.
 func (o *options) sumUp(out io.Writer, cells []cell) {
 	for _, mode := range o.modes {
+		cells := ofMode(mode, cells)
 		if mode == profile.ModeReplay {
 			sumUpReplay(out, cells)
 			continue
@@ -224,6 +226,9 @@ func measureElsewhere(ctx context.Context, name string, args []string, stderr io
 
 func (r result) print(out io.Writer, w workload) {
 	fmt.Fprintf(out, "\n# %s\n", w.about)
+	slices.SortStableFunc(r.Cells, func(a, b cell) int { // modes side by side
+		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(slices.Index(w.regions, a.Region), slices.Index(w.regions, b.Region)), cmp.Compare(a.Speedup, b.Speedup))
+	})
 	for _, c := range slices.Concat(r.Cells, r.Rebuilt) {
 		fmt.Fprintln(out, c.line())
 	}

@@ -35,8 +35,9 @@ type settings struct {
 
 func thorough() settings {
 	return settings{
-		modes: []profile.Mode{profile.ModeOverlap}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
+		modes: []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation, profile.ModeReplay}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
 		rounds: 2, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
+		recordings: leastWindows, recording: 2 * time.Second,
 	}
 }
 
@@ -59,6 +60,8 @@ type lab struct {
 	requests map[question][]requests
 	null     []float64 // of two arms that are alike
 	seed     uint64    // of the random numbers in a window
+	// told is after how long a plan's regions were told from those that bring nothing.
+	told map[string]time.Duration
 }
 
 // A question is about a region and a speed-up.
@@ -90,7 +93,7 @@ func newLab(w workload, s settings) *lab {
 		s.window *= 2
 		s.pairs++
 	}
-	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}}
+	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}, told: map[string]time.Duration{}}
 }
 
 // unclaimed reports whether modes do not claim to be right about the program.
@@ -193,9 +196,15 @@ func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
 		return profile.Profile{}, err
 	}
 	p := start(l.workload, c.Hook())
-	if err := l.experiment(c, mode); err != nil {
+	by := l
+	if mode == profile.ModeSlowdown && len(l.modes) > 1 { // it has windows of its own
+		by = newLab(l.workload, l.slowed())
+		by.speedups = l.speedups
+	}
+	if err := by.experiment(c, mode); err != nil {
 		return profile.Profile{}, err
 	}
+	l.told = by.told
 	profile := c.Profile()
 	if err := p.end(); err != nil {
 		return profile, err
@@ -220,6 +229,7 @@ func (l *lab) experiment(c *causal.Controller, mode profile.Mode) error {
 	last, since := 0, time.Now()
 	for began := time.Now(); time.Since(began) < longest; time.Sleep(l.settle) {
 		p := c.Profile()
+		l.tell(p, time.Since(began))
 		if p.Iterations >= l.overlap || c.Status().State != causal.StateRunning {
 			break
 		}

@@ -29,6 +29,11 @@ func sumUpReplay(out io.Writer, cells []cell) {
 	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", profile.ModeReplay, summarize(cells, profile.ModeReplay).agreement)
 }
 
+// ofMode returns the cells of a mode.
+func ofMode(mode profile.Mode, cells []cell) []cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Mode != mode })
+}
+
 // ofClass returns the cells of the programs of a class.
 func ofClass(of class, cells []cell) []cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Class != of })

@@ -41,8 +41,12 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 			missed = append(missed, fmt.Sprintf("%s %s %.2f: must be %.2f", mode, what, value, target))
 		}
 	}
-	if mode == profile.ModeSlowdown {
+	cells = ofMode(mode, cells)
+	switch mode {
+	case profile.ModeSlowdown:
 		return summarizeSlowed(cells).missed()
+	case profile.ModeDilation: // it stands beside the others, and is right about programs that compute
+		return nil
 	}
 	s := summarize(cells, mode)
 	if s.cells == 0 {

@@ -61,7 +61,11 @@ func (e Explanation) Lines() []Line {
 
 // Cost is what the plan delays at most, in one line.
 func (e Explanation) Cost() string {
-	return fmt.Sprintf("delays at most %v in total within %v, in each process", e.Limits.Total, round(time.Duration(e.LastsNs)))
+	cost := fmt.Sprintf("delays at most %v in total within %v, in each process", e.Limits.Total, round(time.Duration(e.LastsNs)))
+	if held := e.Plan.Held(); held > 0 {
+		cost += fmt.Sprintf(", and takes at most %.0f %% of the throughput meanwhile", 100*held/(1+held))
+	}
+	return cost
 }
 
 // Write prints the lines as a table.

@@ -132,7 +132,8 @@ func (s *Study) answer(q question) Answer {
 	if doubt == WithheldDeviation {
 		a.Deviation = mean(e.near()) // of all together
 	}
-	if a.Withheld = withheld; len(windows) == 0 {
+	if a.Withheld = withheld; withheld != WithheldNone {
+		a.Samples = totalOf(e.clear, q).samples
 		return a
 	}
 	t := totalOf(windows, q)

@@ -17,13 +17,13 @@ func TestWindowsLeftOut(t *testing.T) {
 		deviation  float64
 	}{
 		"all met":              {[]float64{.01, -.01, .02, .01, 0}, 5, false, WithheldNone, WithheldNone, .01},
-		"one":                  {[]float64{.01}, 0, false, WithheldWindows, WithheldNone, .01},
+		"one":                  {[]float64{.01}, 1, false, WithheldWindows, WithheldNone, .01},
 		"two":                  {[]float64{.01, .01}, 2, false, WithheldNone, WithheldNone, .01},
 		"one of six missed":    {[]float64{.01, .01, .02, .01, .01, .2}, 5, true, WithheldNone, WithheldNone, .01},
 		"few met":              {[]float64{.01, .2, .02, .01, .2, .01}, 6, false, WithheldNone, WithheldDeviation, .075},
 		"as many missed":       {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, math.NaN()}, 5, true, WithheldNone, WithheldNone, .2},
 		"more missed than not": {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, .2, .2}, 11, true, WithheldNone, WithheldDeviation, 1.3 / 11},
-		"far off":              {[]float64{18, .6, math.NaN(), .01}, 0, false, WithheldDeviation, WithheldNone, 18},
+		"far off":              {[]float64{18, .6, math.NaN(), .01}, 1, false, WithheldDeviation, WithheldNone, 18},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := NewStudy(StudyConfig{})

@@ -65,7 +65,7 @@ const strength = (q) => typical(q.answer)?.reduction ?? 0;
 
 function curveOf(curve, metric) {
   const points = (curve.effects ?? []).filter((e) => e.speedup > 0).map((e) => pointOf(e, metric, curve.mode));
-  return { mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, confirmed: curve.evidence === "simulated and confirmed", verdict: curve.verdict, disagrees: curve.disagrees ?? [] };
+  return { mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, confirmed: curve.evidence === "simulated and confirmed", leads: curve.leads === true, verdict: curve.verdict, disagrees: curve.disagrees ?? [] };
 }
 
 function pointOf(e, metric, mode) {

@@ -7,7 +7,7 @@ import { changesOf } from "./changes.mjs";
 import { briefly, disagreement, interval, planCommand } from "./causalwords.mjs";
 import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
-import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
+import { bestOf, busiest, confirmCost, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
 import { conditionsText, recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
@@ -22,6 +22,7 @@ export function overviewView(context) {
   const more = h("p", { class: "muted" });
   const next = h("p", { class: "next" }); // where to look for the reason
   const confirm = h("a", { class: "confirm" }, "Confirm by an experiment"); // which the plan is written for
+  const price = h("span", { class: "price" });
   const recordings = h("p", { class: "muted recordings" });
   const lead = h("div", { class: "finding" }, headline, more, next, recordings);
   const advice = h("div", { class: "advice" });
@@ -109,14 +110,15 @@ export function overviewView(context) {
   function explain(best, goal) {
     const region = best?.region;
     next.hidden = !region;
-    confirm.hidden = isSaved() || !best || best.answer.mode !== "replay" || best.answer.confirmed;
+    confirm.hidden = price.hidden = isSaved() || !best || best.answer.mode !== "replay" || best.answer.confirmed;
+    if (!confirm.hidden) setText(price, ` It holds callers of ${best.label} now and then, and takes at most ${percent(confirmCost(best.point))} of the throughput for about a minute${data.plan?.status.enabled ? "" : "; the program must opt in first, by OTELPROF_EXPERIMENTS=on"}.`);
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
     if (!region || next.dataset.of === region.name) return;
     next.dataset.of = region.name;
     const name = encodeURIComponent(region.name);
     next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
       h("a", { href: `#/sessions?name=${name}` }, "slowest requests"), " with it",
-      ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ". ", confirm);
+      ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ". ", confirm, price);
   }
 
   /** advise says what to do where there is no number. */

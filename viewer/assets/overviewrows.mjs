@@ -43,6 +43,7 @@ export function rowsOf(regions, profile, goal) {
     return {
       key: JSON.stringify([region.scope, region.scope_version ?? "", region.name]), region, label, question, answer, point,
       verdict: known,
+      inferred: profile.recorded?.inferred === true,
       others: point ? numbersAt(question, point).filter(([mode]) => mode !== answer.mode) : [],
       nothing: weak.includes(known) && isNothing(question, point),
       tension: tensionOf(region, question, point, known),
@@ -120,8 +121,8 @@ export const busiest = (regions) => regions.filter((r) => ["server", "consumer"]
 export function sentences(rows, goal) {
   const best = bestOf(rows);
   const idle = rows.filter((r) => r.nothing).sort((a, b) => b.region.self_ns - a.region.self_ns)[0];
-  if (!best) return nobodyHelps(rows.filter((r) => r.point), goal);
-  const out = [`Speeding up ${best.label} by ${percent(best.point.speedup)} would ${effectText(best.point, goal)}.`];
+  if (!best) return noneIsSure(rows.filter((r) => r.point), goal);
+  const out = [`Speeding up ${best.label} by ${percent(best.point.speedup)} would ${effectText(best.point, goal, best.inferred)}.`];
   if (best.question.disagree) out.push("The modes disagree about it.");
   if (idle && (idle.region.self_share >= 0.02 || idle.region.self_ns >= best.region.self_ns)) {
     const ratio = idle.region.self_ns / best.region.self_ns;
@@ -133,22 +134,35 @@ export function sentences(rows, goal) {
   return out;
 }
 
-/** nobodyHelps words the answer where no region helps: for regions with numbers. */
-function nobodyHelps(known, goal) {
+/** noneIsSure words the answer where no region surely helps: of regions with numbers, which of them may. */
+function noneIsSure(known, goal) {
   if (known.length === 0) return [];
-  return [known.every((r) => r.nothing) ? `No measured region would change ${goalText(goal)}: what limits it is not among them.`
-    : `No region is known yet to improve ${goalText(goal)}; intervals shrink while this runs.`];
+  if (known.every((r) => r.nothing)) return [`No measured region would change ${goalText(goal)}: what limits it is not among them.`];
+  const [first] = known.filter((r) => !r.question.isPoint && !r.nothing).sort((a, b) => b.point.reduction - a.point.reduction);
+  if (!first) return [`It is not known yet what would improve ${goalText(goal)}.`];
+  const range = `${percent(first.point.speedup)} faster, it would ${rangeText(first.point, goal)}`;
+  return [first.answer.leads ? `${first.label} matters most for ${goalText(goal)}; how much is not clear yet.` : `What would improve ${goalText(goal)} is not clear yet: perhaps ${first.label}.`,
+    `${range.charAt(0).toUpperCase()}${range.slice(1)}.`];
 }
+
+/** rangeText writes "change the throughput of POST /orders by −2 to 31 %". */
+const rangeText = (p, goal) => `change the ${goalText(goal)} by ${points(p.lo)} to ${points(p.hi)}${p.hi === null ? "" : " %"}`;
+
+/**
+ * confirmCost is the part of the throughput, in [0, 1], that slow-downs of a region take at most: its callers are held for 10 and 30 % of its own
+ * time in two of three windows (Plan.Held), and it takes no more of the time than recordings say.
+ */
+export const confirmCost = (p) => { const by = Math.min(1, Math.max(0, p.bounds[1] / p.speedup)) * (0.4 / 3); return by / (1 + by); };
 
 /**
  * effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)",
- * or, of a program built by go build where bounds lie apart, "… by between 18 and 31 %; build with otelprof to narrow this".
+ * or, of a program built by go build where bounds lie apart, "… by between 18 and 31 %; an experiment or a build by otelprof narrows this".
  */
-function effectText(p, goal) {
+function effectText(p, goal, inferred) {
   const up = isThroughput(goal.metric);
   const [by, lo, hi] = up ? [p.change, p.lo, p.hi] : [-p.change, -p.hi, -p.lo];
   const what = `${up ? "raise the" : "lower"} ${goalText(goal)}`;
-  if (p.loose && lo !== null && hi !== null) return `${what} by between ${points(lo)} and ${points(hi)} %${p.delayed ? "" : "; build with otelprof to narrow this"}`;
+  if (p.loose && lo !== null && hi !== null) return `${what} by between ${points(lo)} and ${points(hi)} %${p.delayed ? "" : `; an experiment${inferred ? " or a build by otelprof" : ""} narrows this`}`;
   return by === null ? `${what} by more than ${points(lo)} %` : `${what} by ${points(by)} % (${points(lo)} to ${points(hi)})`;
 }
 

@@ -117,13 +117,14 @@ test("the sentence does not say more than is known", () => {
   const say = (curves, goal = orders) => sentences(rowsOf(regions, { curves }, goal), goal);
   assert.deepEqual(say([]), []);
   assert.deepEqual(say([curve("held", [held], { verdict: "withheld" })]), []);
-  assert.deepEqual(say([curve("noise", [effect(0.25, 0.01, 0.4, "unclear")], { verdict: "unclear" })]), ["No region is known yet to improve throughput of POST /orders; intervals shrink while this runs."]);
+  assert.deepEqual(say([curve("noise", [effect(0.25, 0.01, 0.4, "unclear")], { verdict: "unclear" })]), ["What would improve throughput of POST /orders is not clear yet: perhaps noise.", "25 % faster, it would change the throughput of POST /orders by −28 to 69 %."]);
   assert.deepEqual(say([curve("price cart", [effect(0.25, 0)], { verdict: "none" })]), ["No measured region would change throughput of POST /orders: what limits it is not among them."]);
   assert.deepEqual(say([curve("price cart", [effect(0.25, 0.01, 0.005, "little")], { verdict: "little" })]), ["No measured region would change throughput of POST /orders: what limits it is not among them."]);
   assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.06, "unclear")])]),
-    ["No region is known yet to improve throughput of POST /orders; intervals shrink while this runs."]);
+    ["What would improve throughput of POST /orders is not clear yet: perhaps update.", "25 % faster, it would change the throughput of POST /orders by −1.0 to 12 %."]);
+  assert.equal(say([curve("update", [effect(0.25, 0.05, 0.06, "unclear")], { verdict: "unclear", leads: true })])[0], "update matters most for throughput of POST /orders; how much is not clear yet.");
   assert.deepEqual(say([curve("update", [{ ...effect(0.25, 0.2), lo: 0.15, hi: 0.24, loose: true }])]),
-    ["Speeding up update by 25 % would raise the throughput of POST /orders by between 18 and 32 %; build with otelprof to narrow this."]);
+    ["Speeding up update by 25 % would raise the throughput of POST /orders by between 18 and 32 %; an experiment narrows this."]);
   assert.deepEqual(say([curve("update", [{ ...effect(0.25, 0.2), lo: 0.15, hi: 0.24, loose: true }], { mode: "slowdown" })]),
     ["Speeding up update by 25 % would raise the throughput of POST /orders by between 18 and 32 %."]);
   assert.deepEqual(say([curve("update", [effect(0.25, 0.05, 0.045)])]), ["Speeding up update by 25 % would raise the throughput of POST /orders by 5.3 % (0.5 to 10)."]);

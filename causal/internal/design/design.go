@@ -25,6 +25,8 @@ const (
 	LeastSlept    = 100_000
 	// Affordable is the part of the limits that delays are planned to take at most.
 	Affordable = 0.8
+	// LossOfDuty is how much of the throughput slow-downs take at most in the mean, as a part of limits.duty: 3 % where that is 5 %.
+	LossOfDuty = 0.6
 	// SettlingRequests is how many times the 99th percentile of requests an arm settles for.
 	SettlingRequests = 3
 	// NothingElasticity is that of a region which brings less than 2 points at a half.

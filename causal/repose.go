@@ -1,0 +1,51 @@
+package causal
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// lost is how much of its work the program has not done in these experiments, as the time that it would have taken for it: what was
+// visited less often than without delay, by the first progress point.
+func lost(experiments []experiment) time.Duration {
+	var still, took float64
+	for _, e := range experiments {
+		if e.speedup == 0 && e.spoiled == "" {
+			still += float64(e.passages[0].visits)
+			took += float64(e.duration)
+		}
+	}
+	if still == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, e := range experiments {
+		if e.speedup > 0 && e.duration > 0 {
+			visits := float64(e.passages[0].visits) / float64(e.duration)
+			sum += (1 - visits*took/still) * float64(e.settled+e.duration)
+		}
+	}
+	return time.Duration(max(0, sum))
+}
+
+// repose leaves the program alone, after a round of slow-downs, until what they have lost is a small part of the time since they began. It
+// reports whether the run goes on.
+func (run *run) repose(ctx context.Context, began time.Time) bool {
+	if run.plan.Mode != profile.ModeSlowdown {
+		return true
+	}
+	most := design.LossOfDuty * float64(run.guard.limits.Duty)
+	run.mu.Lock()
+	due := time.Duration(float64(lost(run.experiments)) / most)
+	run.mu.Unlock()
+	left := due - time.Since(began)
+	if left <= 0 {
+		return true
+	}
+	run.say(fmt.Sprintf("resting: experiments take %.2g %% of the throughput at most, in the mean", 100*most))
+	return run.pause(ctx, left)
+}

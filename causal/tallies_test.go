@@ -1,0 +1,47 @@
+package causal
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// The sums of slow-downs are by region, its placebos too, so that all estimates follow from them.
+func TestTalliesOfSlowdowns(t *testing.T) {
+	for mode, want := range map[string][]profile.Tally{
+		"slowdown": {
+			{Region: profile.Region{Name: "a"}, Visits: 20, Effective: 400, Delay: 2, Delays: 2, Own: 80},
+			{Region: profile.Region{Name: "a"}, Speedup: 0.1, Visits: 10, Effective: 210, Delay: 4, Delays: 1, Own: 40},
+			{Region: profile.Region{Name: "b"}, Visits: 10, Effective: 200, Delay: 1, Delays: 1, Own: 40},
+		},
+		"overlap": {
+			{Visits: 30, Effective: 600, Delay: 3, Delays: 3, Own: 120},
+			{Region: profile.Region{Name: "a"}, Speedup: 0.1, Visits: 10, Effective: 210, Delay: 4, Delays: 1, Own: 40},
+		},
+	} {
+		run, err := newRun(mustParse(t, "mode: "+mode, "progress: [{span: root, type: throughput}]"), config{caps: wide, allowed: plan.DefaultAllowed()}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.regions = []profile.Region{{Name: "a"}, {Name: "b"}}
+		add := func(a arm, spoiled string, effective, taken time.Duration) {
+			run.add(experiment{arm: a, spoiled: spoiled, passages: []passage{{visits: 10, effective: effective}}, delays: 1, own: 40, taken: taken}, nil)
+		}
+		add(arm{0, 0}, "", 200, 1)
+		add(arm{0.1, 0}, "", 210, 4)
+		add(arm{0.1, 0}, "a test", 1000, 1000)
+		add(arm{0, 0}, "", 200, 1)
+		add(arm{0, 1}, "", 200, 1)
+
+		for i := range want {
+			want[i].Mode, want[i].Progress = profile.Mode(mode), "root"
+		}
+		if diff := cmp.Diff(want, run.profile(func() {}).Tallies); diff != "" {
+			t.Errorf("%s: tallies (-want +got):\n%s", mode, diff)
+		}
+	}
+}
