@@ -222,6 +222,9 @@ func (a answerAt) howMuch() string {
 		return a.bounded(all[0])
 	}
 	e, _ := all[0].likely()
+	if slowed, ok := a.slowed(all[0]); ok && e.loose() { // what was measured says more
+		return a.bounded(slowed)
+	}
 	less := fmt.Sprintf("%s less", points(e.Reduction))
 	if e.loose() {
 		less = fmt.Sprintf("between %s and %s less", points(e.Lo), points(e.Hi))
@@ -270,15 +273,15 @@ func (a answerAt) worth() string {
 	if len(all) == 0 {
 		return ""
 	}
-	slowed := slices.IndexFunc(a.p.Curves, func(c Curve) bool { return c.Mode == ModeSlowdown && c.question() == all[0].question() })
-	if slowed < 0 {
+	slowed, ok := a.slowed(all[0])
+	if !ok {
 		return ""
 	}
 	from := "the time for each " + oneLine(a.progress)
 	if a.metric != MetricThroughput {
 		from = "the median latency of " + oneLine(a.progress)
 	}
-	text := a.p.Curves[slowed].worth(from)
+	text := slowed.worth(from)
 	if text == "" {
 		return ""
 	}
@@ -286,6 +289,17 @@ func (a answerAt) worth() string {
 		text += fmt.Sprintf("; %.0f %% (±%.0f) of that time is of none of the regions examined", 100*max(0, 1-sum), 100*stdErr)
 	}
 	return text
+}
+
+// slowed is what slow-downs measured of the same question, if they did.
+func (a answerAt) slowed(c Curve) (Curve, bool) {
+	i := slices.IndexFunc(a.p.Curves, func(x Curve) bool {
+		return x.Mode == ModeSlowdown && x.question() == c.question() && len(x.measured()) > 0
+	})
+	if i < 0 {
+		return Curve{}, false
+	}
+	return a.p.Curves[i], true
 }
 
 // points writes a part in percent.

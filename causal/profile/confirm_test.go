@@ -47,6 +47,18 @@ func TestConfirmed(t *testing.T) {
 	}
 }
 
+// Where recordings leave wide bounds, what was measured is said.
+func TestConfirmedWithinBounds(t *testing.T) {
+	p := both(0.4, profile.Effect{Speedup: 0.25, Samples: 9, Reduction: 0.05, Lo: -0.02, Hi: 0.25, Bounded: true})
+	var text strings.Builder
+	if err := p.WriteAnswer(&text, ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := "10 % faster, done would take 3.9 % less"; !strings.Contains(text.String(), want) || strings.Contains(text.String(), "narrows") {
+		t.Errorf("the answer lacks %q, or asks for what was measured:\n%s", want, text.String())
+	}
+}
+
 // A slow-down that would have noticed nothing confirms nothing.
 func TestNothingConfirmed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -160,7 +160,7 @@ type Recorded struct {
 	Stolen    time.Duration `json:"stolen_ns,omitempty"`
 	Throttled time.Duration `json:"throttled_ns,omitempty"`
 	// Starved is which part of the time that goroutines ran they had no processor, in [0, 1). Intervals are wider by it, and
-	// there are no numbers above a half.
+	// there are bounds alone above a tenth.
 	Starved float64 `json:"starved,omitempty"`
 	// Stalled is for how long the whole program stood still, and which is left out.
 	Stalled time.Duration `json:"stalled_ns,omitempty"`

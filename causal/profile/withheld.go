@@ -33,7 +33,7 @@ import (
 //	few_visits       too few visits of the progress point in recordings
 //	slower           simulated with a region faster, the program became much slower
 //	contradicted     slow-downs in the program, which are measured, lie apart from the simulation
-//	starved          goroutines had no processor for most of the time
+//	starved          goroutines had no processor for more than a tenth of the time
 //	choices          select statements and deadlines decide, without example in the recordings
 //	pauses           requests are longer by pauses that time decides
 //	batches          goroutines wait for batches whose size time decides

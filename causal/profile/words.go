@@ -25,7 +25,7 @@ func (p *Profile) narrower() string {
 // sentence sums a curve up in words, with how its bounds come nearer to each other.
 func (c Curve) sentence(narrower string) string {
 	parts := []string{c.verdictInWords()}
-	if c.Mode == ModeReplay && slices.ContainsFunc(c.measured(), Effect.loose) {
+	if c.Mode == ModeReplay && c.evidence() != EvidenceConfirmed && slices.ContainsFunc(c.measured(), Effect.loose) {
 		parts = append(parts, narrower)
 	}
 	for _, m := range c.Disagrees {
@@ -169,7 +169,7 @@ func (w Withheld) sentenceOfReplay() string {
 	case withheldcode.Contradicted:
 		return "contradicted by slow-downs, which were measured in the program: the simulation lacks what decides here"
 	case withheldcode.Starved:
-		return "goroutines had no processor for most of the time that they ran: other programs, a quota or the host of the virtual machine took it"
+		return "goroutines had no processor for more than a tenth of the time that they ran: other programs, a quota or the host of the virtual machine took it"
 	case withheldcode.Choices:
 		return "select statements or timeouts would end in ways of which the recordings have no example"
 	case withheldcode.Pauses:

@@ -63,7 +63,7 @@ const (
 	WithheldStuck               // the replay came to a state in which nothing could go on
 	WithheldVisits              // too few visits of the progress point
 	WithheldDeviation           // nothing changed did not meet the recorded period within MaxDeviation, in most windows or in all but four
-	WithheldStarved             // goroutines had no processor for most of the time that they ran
+	WithheldStarved             // goroutines had no processor for more than a tenth of the time that they ran
 	WithheldSlower              // with a region faster the replay became much slower
 	WithheldChoices             // select statements end in ways of which the recordings have no example, or time decides them
 	WithheldPauses              // requests are longer by pauses that time decides

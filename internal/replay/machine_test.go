@@ -147,7 +147,7 @@ func TestStarved(t *testing.T) {
 		cpu  time.Duration // of each second
 		want float64
 		why  Withheld
-	}{{0, 0, WithheldNone}, {1100 * time.Millisecond, 0, WithheldNone}, {700 * time.Millisecond, 0.3, WithheldNone}, {400 * time.Millisecond, 0.6, WithheldStarved}} {
+	}{{0, 0, WithheldNone}, {1100 * time.Millisecond, 0, WithheldNone}, {950 * time.Millisecond, 0.05, WithheldNone}, {700 * time.Millisecond, 0.3, WithheldStarved}, {400 * time.Millisecond, 0.6, WithheldStarved}} {
 		s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestStarved(t *testing.T) {
 				t.Errorf("%v of a second: %v to %v, want from nothing to what the spans take", test.cpu, a.Lo, a.Hi)
 			}
 			if test.why == WithheldNone {
-				if a.Lo > 0.25 || a.Hi < 0.25 || (a.Hi-a.Lo < width) || test.want > 0 && a.Hi-a.Lo < width+0.02 {
+				if a.Lo > 0.25 || a.Hi < 0.25 || (a.Hi-a.Lo < width) || test.want > 0 && a.Hi-a.Lo < width+0.006 {
 					t.Errorf("%v of a second: %v to %v, want 0.25 within, wider where it had no processor", test.cpu, a.Lo, a.Hi)
 				}
 				width = a.Hi - a.Lo

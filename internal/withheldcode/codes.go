@@ -27,7 +27,7 @@ const (
 	Visits       = "few_visits"      // too few visits of the progress point in recordings
 	Slower       = "slower"          // simulated with a region faster, the program became much slower
 	Contradicted = "contradicted"    // slow-downs in the program, which are measured, lie apart from the simulation
-	Starved      = "starved"         // goroutines had no processor for most of the time
+	Starved      = "starved"         // goroutines had no processor for more than a tenth of the time
 	Choices      = "choices"         // select statements and deadlines decide, without example in the recordings
 	Pauses       = "pauses"          // requests are longer by pauses that time decides
 	Batches      = "batches"         // goroutines wait for batches whose size time decides
