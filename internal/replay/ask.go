@@ -66,9 +66,11 @@ func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outco
 			if others[i].slower && a.speedup >= 0 {
 				continue
 			}
+			c.pace = others[i].pace
 			bounds[i] = simulate(others[i].p, c, d)
 			steps += bounds[i].work
 		}
+		c.pace = 0
 		varied, work := w.vary(p, c, base, &o, d)
 		steps += work
 		w.asked[a] = true

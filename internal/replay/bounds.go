@@ -13,6 +13,21 @@ type alternative struct {
 	base outcome
 	// most tells that it bounds the truth only from above, and slower that it bounds only what slower regions do.
 	most, slower bool
+	// pace is that of computing where other programs leave the processors alone, of the same translation; 0 for that of the recording.
+	pace float64
+}
+
+// disturbed is from which part of the time without a processor on the program that other programs leave alone bounds the answer, too: what
+// they took in the recording is in the lengths of what was computed, as if it took a processor.
+const disturbed = 0.02
+
+// undisturbed is the program with its processors to itself, none where it had them.
+func (p *program) undisturbed(w *window, d int64) []alternative {
+	if w.starved < disturbed {
+		return nil
+	}
+	pace := 1 - w.starved
+	return []alternative{{p: p, pace: pace, base: simulate(p, change{pace: pace}, d)}}
 }
 
 // alternatives returns the translations that bound what p says, of those that meet the recording within this part.

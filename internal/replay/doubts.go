@@ -137,14 +137,15 @@ func (s *Study) answer(q question) Answer {
 		return a
 	}
 	t := totalOf(windows, q)
+	rebuilt := q.region.Scope == QuestionScope
 	switch {
 	case doubt != WithheldNone:
-	case t.starved > mostStarved:
+	case t.starved > mostRebuilt || t.starved > mostStarved && !rebuilt:
 		doubt = WithheldStarved
 	case t.strayed > mostStrayed:
 		doubt = WithheldChoices
 	}
-	if doubt > WithheldDeviation && q.region.Scope == QuestionScope { // nothing bounds what another structure brings
+	if doubt > WithheldDeviation && rebuilt { // nothing bounds what another structure brings
 		a.Withheld = doubt
 		return a
 	}

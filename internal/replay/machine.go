@@ -109,8 +109,9 @@ func (r *Recording) running() (total int64) {
 
 // starvedError is how far off an answer may be, in parts of itself and of the time without a processor (steal time): the host or quota
 // would take more of it, or less, from the faster program. Where goroutines had none for more than mostStarved of the time that they ran, which
-// waits were for them is not known, and there are bounds alone.
+// waits were for them is not known, and there are bounds alone; about other builds there is no answer from mostRebuilt on.
 const (
 	starvedError = 0.3
 	mostStarved  = 0.1
+	mostRebuilt  = 0.5
 )

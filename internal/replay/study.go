@@ -221,7 +221,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, other := range p.resized() {
 		others = append(others, alternative{p: other, base: simulate(other, change{}, d)})
 	}
-	if err := s.simulate(ctx, w, p, &base, others); err != nil {
+	if err := s.simulate(ctx, w, p, &base, append(others, p.undisturbed(w, d)...)); err != nil {
 		return nil, err
 	}
 	return w, s.restructure(ctx, w, p, &base, others)
