@@ -107,9 +107,8 @@ func (w *whatif) plan(c confirmation) (document []byte, cost string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
-	held := p.Held()
-	return document, fmt.Sprintf("Meanwhile that takes at most %.1f %% of the throughput, by what recordings say, and %.0f %% whatever they say; it ends by itself where requests become slower than %g times.",
-		100*most*held/(1+most*held), 100*held/(1+held), p.Abort.P99Ratio), nil
+	return document, fmt.Sprintf("Meanwhile that takes at most %.2g %% of the throughput in the mean; it ends by itself where the 99th percentile of requests becomes %g times as long.",
+		100*p.Loss(p.Limits.Duty, most), p.Abort.P99Ratio), nil
 }
 
 // escaped is a name as a pattern that matches it alone.

@@ -51,7 +51,7 @@ func TestPlan(t *testing.T) {
 	if diff := cmp.Diff([]string{}, e.Warnings); diff != "" {
 		t.Errorf("warnings of a plan that names everything, -want +got:\n%s", diff)
 	}
-	if got, want := e.Cost(), "delays at most 20s in total within 10m0s, in each process"; got != want {
+	if got, want := e.Cost(), "delays at most 20s in total within 10m0s, in each process, and takes at most 3 % of the throughput in the mean"; got != want {
 		t.Errorf("Cost() = %q, want %q", got, want)
 	}
 	var text strings.Builder

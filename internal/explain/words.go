@@ -62,8 +62,8 @@ func (e Explanation) Lines() []Line {
 // Cost is what the plan delays at most, in one line.
 func (e Explanation) Cost() string {
 	cost := fmt.Sprintf("delays at most %v in total within %v, in each process", e.Limits.Total, round(time.Duration(e.LastsNs)))
-	if held := e.Plan.Held(); held > 0 {
-		cost += fmt.Sprintf(", and takes at most %.0f %% of the throughput meanwhile", 100*held/(1+held))
+	if loss := e.Plan.Loss(e.Limits.Duty, 1); loss > 0 {
+		cost += fmt.Sprintf(", and takes at most %.2g %% of the throughput in the mean", 100*loss)
 	}
 	return cost
 }

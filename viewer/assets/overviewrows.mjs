@@ -149,10 +149,13 @@ function noneIsSure(known, goal) {
 const rangeText = (p, goal) => `change the ${goalText(goal)} by ${points(p.lo)} to ${points(p.hi)}${p.hi === null ? "" : " %"}`;
 
 /**
- * confirmCost is the part of the throughput, in [0, 1], that slow-downs of a region take at most: its callers are held for 10 and 30 % of its own
- * time in two of three windows (Plan.Held), and it takes no more of the time than recordings say.
+ * confirmCost is the part of the throughput, in [0, 1], that slow-downs of a region take at most, in the mean (Plan.Loss): its callers are held for
+ * 10 and 30 % of its own time in two of three windows, and it takes no more of the time than recordings say.
  */
-export const confirmCost = (p) => { const by = Math.min(1, Math.max(0, p.bounds[1] / p.speedup)) * (0.4 / 3); return by / (1 + by); };
+export function confirmCost(p) {
+  const longer = Math.min(1, Math.max(0, p.bounds[1] / p.speedup)) * (0.4 / 3);
+  return Math.min(longer / (1 + longer), 0.6 * 0.05); // of limits.duty
+}
 
 /**
  * effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)",
