@@ -121,7 +121,7 @@ accuracy: ## Hold causal predictions of all modes against the real thing, 30 min
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
 .PHONY: realworld
-realworld: ## Hold replay against programs of others, really sped up, 30 minutes; ARGS="-only hotrod -build go", ARGS=-quick, ARGS="-mode overlap"
+realworld: ## Hold replay against programs of others, really sped up, an hour; ARGS="-only hotrod -build go", ARGS=-quick, ARGS="-mode overlap"
 	@cd integration && $(GO) run ./realworld $(ARGS)
 
 .PHONY: faults

@@ -13,6 +13,7 @@ type step struct {
 	arm
 	time, visits float64
 	own, taken   float64
+	lasts, spans float64 // what a span of the region takes, ns, and how many there are for each visit
 }
 
 // value is what one visit took, or the quantile; 0 if there is nothing.

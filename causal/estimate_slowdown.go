@@ -17,6 +17,8 @@ type contrast struct {
 	comparison
 	own, taken float64 // sums of what the region did in an arm, and of what it was held for more than in the placebos
 	arms       float64
+	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken where that is known.
+	shrunk, held float64
 }
 
 func (c *contrast) add(d contrast, sign float64) {
@@ -24,6 +26,17 @@ func (c *contrast) add(d contrast, sign float64) {
 	c.own += sign * d.own
 	c.taken += sign * d.taken
 	c.arms += sign * d.arms
+	c.shrunk += sign * d.shrunk
+	c.held += sign * d.held
+}
+
+// absorbed is which part of the delay the region's own spans made up for: they are shorter where they wait in a queue, inside or outside of the
+// program, which is shorter while callers are held. Then it is no hold of what they wait for.
+func (c contrast) absorbed() float64 {
+	if c.held <= 0 {
+		return 0
+	}
+	return c.shrunk / c.held
 }
 
 // slower is by which part of its own time the region was held.
@@ -53,12 +66,50 @@ func contrasts(steps []step) map[arm][]contrast {
 		if !found {
 			continue
 		}
-		byArm[s.arm] = append(byArm[s.arm], contrast{
+		c := contrast{
 			comparison: between(s, before, weight, after), own: s.own,
 			taken: s.taken - weight*before.takenOf(s.spared) - (1-weight)*after.takenOf(s.spared), arms: 1,
-		})
+		}
+		if lasted, known := lastsOf(s.spared, before, weight, after); known && s.lasts > 0 {
+			c.shrunk, c.held = (lasted-s.lasts)*s.spans, c.taken
+		}
+		byArm[s.arm] = append(byArm[s.arm], c)
 	}
 	return byArm
+}
+
+// lastsOf is what spans of a region take in its placebos beside an arm.
+func lastsOf(region int, before step, weight float64, after step) (lasts float64, known bool) {
+	sum := 0.0
+	for _, p := range []struct {
+		step
+		weight float64
+	}{{before, weight}, {after, 1 - weight}} {
+		if p.spared == region && p.lasts > 0 && p.weight > 0 {
+			lasts += p.weight * p.lasts
+			sum += p.weight
+		}
+	}
+	if sum == 0 {
+		return 0, false
+	}
+	return lasts / sum, true
+}
+
+const (
+	// queuesFrom is from which part on that is absorbed spans surely queue, and queuesNot up to which part those that wait for what is
+	// outside of the program do not.
+	queuesFrom = 0.05
+	queuesNot  = 0.1
+)
+
+// queues reports whether a region's spans wait in a queue, as recorded, or as measured by what they absorb.
+func (w work) queues(arms []contrast) bool {
+	if w.inside || len(arms) < stats.LeastSamples {
+		return w.inside || w.outside
+	}
+	absorbed := stats.Summarize(stats.PseudoValues(arms, (*contrast).add, contrast.absorbed))
+	return absorbed.Lo > queuesFrom || w.outside && absorbed.Hi > queuesNot
 }
 
 // takenOf is what a placebo took from a region, 0 of one that is another's.
@@ -104,8 +155,12 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			}
 			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: baseOf(steps)}
 			var sum contrast
+			var largest []contrast
 			for _, level := range run.levels() {
 				of := byArm[arm{level, i}]
+				if len(of) > 0 {
+					largest = of
+				}
 				var total contrast
 				for _, x := range of {
 					total.add(x, +1)
@@ -117,6 +172,7 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			if sum.arms > 0 {
 				c.Own = time.Duration(sum.own / sum.arms)
 			}
+			c.Inside = run.workOf(region).queues(largest)
 			c.AnswerFromSlopes(run.speedups())
 			deprived := evidenceOf(experiments, arm{run.levels()[0], i}, point).deprived
 			for k, e := range c.Effects {

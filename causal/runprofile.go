@@ -174,6 +174,7 @@ func (run *run) stepsOf(experiments []experiment, point, which int) []step {
 		}
 		if visits := float64(e.passages[point].visits); visits > 0 && steps[i].visits > 0 {
 			steps[i].own, steps[i].taken = float64(e.own)/visits, float64(e.taken)/visits
+			steps[i].lasts, steps[i].spans = float64(e.took)/float64(max(1, e.ends)), float64(e.ends)/visits
 		}
 	}
 	return steps

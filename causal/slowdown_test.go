@@ -150,9 +150,10 @@ func TestSplitOf(t *testing.T) {
 		spans uint64
 		want  split
 	}{
-		"nothing":  {schedule.Split{}, 0, split{own: 1}},
+		"nothing":  {schedule.Split{}, 0, split{own: 1, queued: 1}},
 		"computes": {schedule.Split{Running: 9, Runnable: 3}, 1, split{own: 0.75, computing: 1}},
-		"waits":    {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, 200, split{own: 0.5, computing: 0.25, each: 0.02}},
+		"waits":    {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, 200, split{own: 0.5, computing: 0.25, queued: 0.5, asking: 0.25, each: 0.02}},
+		"queues":   {schedule.Split{Running: 2, Blocked: map[schedule.Reason]time.Duration{"sleep": 4, "cond": 2, "chan receive": 2}}, 1, split{own: 0.8, computing: 0.25, queued: 0.4}},
 	} {
 		if got := splitOf(tt.self, tt.spans); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
@@ -188,5 +189,36 @@ func TestRecordWork(t *testing.T) {
 		if s, known := all[profile.Region{Scope: "crowd", Name: name}]; !known || !holds(s) {
 			t.Errorf("%s: %+v, known: %t", name, s, known)
 		}
+	}
+}
+
+// Spans that wait in a queue outside of the program are shorter while their callers are held; others are not.
+func TestQueues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	arms := func(absorbed float64) []contrast {
+		var all []step
+		for range 20 {
+			for _, level := range []float64{0, 0.3, 0} {
+				const own = 4e6
+				taken := level * own
+				all = append(all, step{arm: arm{level, 0}, time: 1e9, visits: 100, own: own, taken: taken, spans: 1, lasts: own - absorbed*taken + 1e4*rng.NormFloat64()})
+			}
+		}
+		return contrasts(all)[arm{0.3, 0}]
+	}
+	for _, tt := range []struct {
+		work     work
+		absorbed float64
+		want     bool
+	}{
+		{work{}, 0, false}, {work{}, 0.03, false}, {work{}, 0.5, true}, {work{inside: true}, 0, true},
+		{work{outside: true}, 0, false}, {work{outside: true}, 0.9, true},
+	} {
+		if got := tt.work.queues(arms(tt.absorbed)); got != tt.want {
+			t.Errorf("%+v whose spans absorb %v: queues %t, want %t", tt.work, tt.absorbed, got, tt.want)
+		}
+	}
+	if !(work{outside: true}).queues(nil) || (work{}).queues(nil) {
+		t.Error("before anything is measured, spans that wait for others may queue, and no others")
 	}
 }

@@ -19,6 +19,8 @@ import (
 type work struct {
 	own       float64 // ns for each span
 	computing float64 // part of that in which it computes, in [0, 1]
+	inside    bool    // its spans wait for other goroutines, or whether they do is not known
+	outside   bool    // they wait for what is outside of the program
 }
 
 // A workload is what regions do, from a recording of the warm-up.
@@ -27,6 +29,7 @@ type workload map[profile.Region]split
 // A split is how the self time of a region divides.
 type split struct {
 	own, computing float64 // part of self time; and of own
+	queued, asking float64 // part of self time in which they wait for other goroutines, and for what is outside
 	// each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
 	// often than others, so that the part is too large where many wait.
 	each float64
@@ -65,18 +68,33 @@ func (r restingReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// waitsForLocks is the reason of waits for those of package sync, wait groups included.
-const waitsForLocks schedule.Reason = "sync"
+// lockReasons are the reasons of waits for those of package sync, wait groups and condition variables included, and queueReasons those and channels; askReasons are those of waits for other processes, which may queue there.
+var (
+	lockReasons  = []schedule.Reason{"sync", "cond"}
+	queueReasons = append([]schedule.Reason{"chan send", "chan receive"}, lockReasons...)
+	askReasons   = []schedule.Reason{"network", "select"}
+)
+
+// mostQueued is for which part of its self time a region may wait for other goroutines, until a hold at the ends of its spans may be
+// no hold of what they wait for.
+const mostQueued = 0.02
+
+func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
+	for _, r := range reasons {
+		sum += float64(self.Blocked[r])
+	}
+	return sum
+}
 
 // splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits by select for what a server
 // takes, and a timer may be waited for at a channel.
 func splitOf(self schedule.Split, spans uint64) split {
 	sum := float64(self.Sum())
-	own := sum - float64(self.Runnable+self.Blocked[waitsForLocks])
+	own := sum - float64(self.Runnable) - blockedBy(self, lockReasons)
 	if sum <= 0 || own <= 0 {
-		return split{own: 1}
+		return split{own: 1, queued: 1}
 	}
-	s := split{own: own / sum, computing: float64(self.Running) / own}
+	s := split{own: own / sum, computing: float64(self.Running) / own, queued: blockedBy(self, queueReasons) / sum, asking: blockedBy(self, askReasons) / sum}
 	if spans >= enough {
 		s.each = own / float64(spans)
 	}
@@ -103,13 +121,13 @@ func (run *run) workOf(key profile.Region) work {
 	s, known := run.warmed.work[key]
 	run.mu.Unlock()
 	if !known {
-		s = split{own: 1}
+		s = split{own: 1, queued: 1}
 	}
 	own := s.own * float64(now.self-before.self) / float64(n)
 	if s.each > 0 {
 		own = s.each
 	}
-	return work{own: own, computing: s.computing}
+	return work{own: own, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
 }
 
 // settling is how long a program takes to forget what the last arm has done: several times as long as its longest requests.

@@ -61,6 +61,7 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/open-telemetry/opamp-go v0.23.0 // indirect
+	github.com/otelprof/otelprof/integration/realworld/control v0.0.0
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
@@ -95,3 +96,5 @@ require (
 replace github.com/otelprof/otelprof => ../
 
 exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+
+replace github.com/otelprof/otelprof/integration/realworld/control => ./realworld/control

@@ -257,6 +257,8 @@ func (a answerAt) bounded(c Curve) string {
 	for i, e := range effects {
 		last := i == len(effects)-1
 		switch {
+		case e.loose() && e.Speedup <= Near && (last || effects[i+1].Speedup > Near):
+			parts = append(parts, fmt.Sprintf("%.3g %% faster, %s between %s and %s less", 100*e.Speedup, what, points(e.Lo), points(e.Hi)))
 		case e.Speedup <= Near && (last || effects[i+1].Speedup > Near):
 			parts = append(parts, fmt.Sprintf("%.3g %% faster, %s %s less (%s to %s)", 100*e.Speedup, what, points(e.Reduction), percentOf(e.Lo), points(e.Hi)))
 		case last:

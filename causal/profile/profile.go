@@ -81,6 +81,9 @@ type Curve struct {
 	// what was measured, by level, in mode [ModeSlowdown]; the effects follow from these.
 	Own    time.Duration `json:"own_ns,omitempty"`
 	Slopes []Slope       `json:"slopes,omitempty"`
+	// Inside is true if spans of the region wait for other goroutines, for a lock or a place in a queue, or if that is not known: their callers
+	// are held when that has been given back, so that a slope bounds what a faster region brings from below alone.
+	Inside bool `json:"waits_inside,omitempty"`
 	// Effects are ordered by speed-up.
 	Effects []Effect `json:"effects"`
 	// Slope is the reduction for each part of speed-up where the curve begins: 0.5 is 5 % for

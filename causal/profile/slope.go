@@ -88,8 +88,9 @@ func (c Curve) levels() (small, large Slope, known bool) {
 // as the period is homogeneous in the durations and falls with none. What lies above was measured wrong, by so much to either side: delays took
 // longer than was seen, as on a machine that others use.
 func (s Slope) possible() Slope {
+	s.Elasticity = clamp(s.Elasticity, 0, 1)
 	if s.Hi > 1 {
-		s.Elasticity, s.Lo, s.Hi = min(s.Elasticity, 1), min(s.Lo, 2-s.Hi), 1
+		s.Lo, s.Hi = min(s.Lo, 2-s.Hi), 1
 	}
 	return s
 }
@@ -179,6 +180,14 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		at = max(0, at-bends/apart*(speedup-Near))
 	}
 	e.Bounded = speedup > Near
+	if c.Inside {
+		most := 1.0
+		if c.metric() == MetricThroughput { // in the middle of what it may be, so that it ranks by that
+			most, at = speedup, (at+1)/2
+		}
+		e.Bounded, e.Hi = true, max(e.Hi, most+stats.ModelError)
+		e.Warnings = []string{fmt.Sprintf("%s may bring more: its spans wait for others before their ends, so callers were held when they had given back what is waited for", c.Region.Name)}
+	}
 	e = e.possible()
 	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
 	if c.Metric == MetricThroughput {
@@ -260,7 +269,7 @@ func mergeSlopes(c *Curve, same []Curve) {
 			speedups[e.Speedup] = true
 		}
 	}
-	c.Own = medianDuration(own)
+	c.Own, c.Inside = medianDuration(own), slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
 	for level, slopes := range byLevel {
 		var samples, taken []float64
 		for _, s := range slopes {

@@ -123,6 +123,18 @@ func TestSlopeAboveOne(t *testing.T) {
 	}
 }
 
+// Callers of spans that give back what they have waited for before they end are held too late: a slope bounds nothing from above.
+func TestSlopeOfWhatWaitsInside(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
+	c.Inside = true
+	c.AnswerFromSlopes([]float64{0.1, 0.5})
+	for _, e := range c.Effects {
+		if e.Hi < e.Speedup || e.Lo > 0.1*e.Speedup || !e.Bounded || len(e.Warnings) != 1 {
+			t.Errorf("%+v, want bounds from what was measured to all of it, and why", e)
+		}
+	}
+}
+
 // By chance the large slope is often the smaller one; both are one number then.
 func TestSlopesArePooled(t *testing.T) {
 	c := profile.Curve{Metric: profile.MetricThroughput, BasePeriod: 10, Own: 5, Slopes: []profile.Slope{

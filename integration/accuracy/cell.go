@@ -22,7 +22,8 @@ type cell struct {
 	Class   class
 
 	Predicted, Lo, Hi float64
-	Withheld          string // why there is no prediction
+	Bounded           bool   // Lo and Hi are the prediction
+	Withheld          string // why there is none
 	Actual            span
 	Unclaimed         bool // the mode does not claim to be right
 	// Told is after how many seconds for each region the plan's region was told from one that brings nothing, 0 if it was not; of mode slowdown.

@@ -77,7 +77,7 @@ func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profi
 		c.Told = l.told[q.region].Seconds() / float64(l.asked())
 	}
 	e := l.effect(p, mode, metric, q)
-	c.Predicted, c.Lo, c.Hi, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld.String()
+	c.Predicted, c.Lo, c.Hi, c.Bounded, c.Withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Bounded, e.Withheld.String()
 	return c
 }
 

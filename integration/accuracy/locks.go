@@ -216,3 +216,21 @@ func someLock(ctx context.Context, p *program) {
 		}
 	})
 }
+
+// enclosed is clients whose spans begin before the lock that they wait for, and end behind it.
+func enclosed(ctx context.Context, p *program) {
+	locks := p.locks(p.types)
+	each(6, func(i int) {
+		length := p.lengths(i, 0.4)
+		for ctx.Err() == nil {
+			p.io(ctx, "think", length.of(5*ms))
+			_, span := p.tracer.Start(ctx, "enclosing")
+			lock := locks.any()
+			lock.Lock()
+			p.outside("enclosing", length.of(2*ms))
+			lock.Unlock()
+			span.End()
+			p.progress(ctx)
+		}
+	})
+}

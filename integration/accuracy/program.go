@@ -87,14 +87,19 @@ func (p *program) io(ctx context.Context, region string, d time.Duration) {
 // ioAs is io by a span that is started with another name.
 func (p *program) ioAs(ctx context.Context, first, region string, d time.Duration) {
 	_, span := p.tracer.Start(ctx, first)
-	began, took := clock.Now(), time.Duration(p.share(region, float64(d)))
-	always := func() bool { return true }
-	clock.Sleep(began, took-late, always)
-	clock.Spin(began, took, always)
+	p.outside(region, d)
 	if first != region {
 		span.SetName(region)
 	}
 	span.End()
+}
+
+// outside waits for something outside, within a region's span.
+func (p *program) outside(region string, d time.Duration) {
+	began, took := clock.Now(), time.Duration(p.share(region, float64(d)))
+	always := func() bool { return true }
+	clock.Sleep(began, took-late, always)
+	clock.Spin(began, took, always)
 }
 
 // cpu is a span that computes, for d of processor time unless it is made faster.

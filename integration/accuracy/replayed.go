@@ -196,6 +196,10 @@ func untuned() []workload {
 			regions: []string{"look up", "refresh", "outside"}, run: sharded, varies: true,
 		},
 		{
+			name: "enclosed", about: "6 clients, 5 ms each, and spans around the wait for a lock and 2 ms under it", class: contended,
+			regions: []string{"enclosing", "think"}, run: enclosed, varies: true,
+		},
+		{
 			name: "some_lock", about: "8 clients, 5 ms each, and 3 ms under a lock each third time, else 2 ms", class: contended,
 			regions: []string{"common", "locked", "free"}, run: someLock, varies: true,
 		},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 )
@@ -56,7 +57,7 @@ func beClients(ctx context.Context, p program, ports []string, in io.Reader, out
 	for i := range clients {
 		wg.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				err := get(ctx, client, p.url(ports, n))
+				err := p.visit(ctx, client, ports, n)
 				mu.Lock()
 				if ctx.Err() == nil {
 					until.add(err, time.Since(began))
@@ -80,9 +81,13 @@ func beClients(ctx context.Context, p program, ports []string, in io.Reader, out
 // errStatus is wrapped by the error about an answer with another status than 200.
 var errStatus = errors.New("status")
 
-// get sends one request and reads all of the answer, so that the connection is used again.
-func get(ctx context.Context, client *http.Client, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+// visit sends one request and reads all of the answer, so that the connection is used again.
+func (p program) visit(ctx context.Context, client *http.Client, ports []string, n int) error {
+	method, text := http.MethodGet, ""
+	if p.body != nil {
+		method, text = http.MethodPost, p.body(n)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, p.url(ports, n), strings.NewReader(text))
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,3 @@ func imports(file, path string) edit {
 	const declaration = "\nimport (\n"
 	return edit{file, declaration, declaration + fmt.Sprintf("\t%q\n", path)}
 }
-
-// after returns the edit that puts a statement after a line.
-func after(file, line, statement string) edit {
-	return edit{file, line, line + "\t" + statement + "\n"}
-}

@@ -19,7 +19,7 @@ import (
 // small is a program as others are, but for that it is this test binary.
 var small = program{
 	name: "small", ports: 1,
-	args:     func(_ string, ports []string) ([]string, error) { return []string{"-serve", ports[0]}, nil },
+	args:     func(ports []string) []string { return []string{"-serve", ports[0]} },
 	url:      func(ports []string, _ int) string { return "http://127.0.0.1:" + ports[0] },
 	progress: "request", regions: []region{{span: "query", delay: "query"}},
 }

@@ -50,13 +50,13 @@ func start(ctx context.Context, p program, binary, experiments string) (_ *proce
 	ports = ports[:p.ports]
 	s := &process{program: p, control: "http://" + own, http: &http.Client{}}
 	dir := filepath.Dir(binary)
-	args, err := p.args(dir, ports)
-	if err != nil {
-		return nil, err
+	args := ports
+	if p.args != nil {
+		args = p.args(ports)
 	}
 	s.cmd = exec.CommandContext(ctx, binary, args...)
 	s.cmd.Dir = dir
-	s.cmd.Env = append(append(os.Environ(), p.env...), control.EnvAddress+"="+own, control.EnvExperiments+"="+experiments)
+	s.cmd.Env = append(os.Environ(), control.EnvAddress+"="+own, control.EnvExperiments+"="+experiments)
 	if s.log, err = os.Create(binary + ".log"); err != nil {
 		return nil, err
 	}
@@ -84,12 +84,12 @@ func (s *process) awaitAnswer(ctx context.Context, ports []string) error {
 	ctx, cancel := context.WithTimeout(ctx, started)
 	defer cancel()
 	for {
-		err := get(ctx, s.http, s.url(ports, 0))
+		err := s.visit(ctx, s.http, ports, 0)
 		if errors.Is(err, errStatus) && s.seed != nil {
 			if err = s.seed(ctx, s.http, ports); err != nil {
 				return fmt.Errorf("%s: seed: %w", s.name, err)
 			}
-			return get(ctx, s.http, s.url(ports, 0))
+			return s.visit(ctx, s.http, ports, 0)
 		}
 		if err == nil {
 			return nil

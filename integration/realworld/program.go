@@ -5,28 +5,26 @@ import (
 	"net/http"
 )
 
-// A program is one of others, and what has to be changed in it to profile it and to try the predictions.
+// A program is one of others. Its main is ours, in a module of its own in programs/NAME, which imports the program's
+// packages. Or it is a copy of the program's source that is changed.
 type program struct {
 	name, about string
 
-	// module and version are what the go command downloads, pkg is the main package within the module.
+	// Of a copy, module and version are what the go command downloads, pkg is the main package within the module.
 	module, version, pkg string
 
 	// edits wrap the program's TracerProvider by package control, and have each delay come from control.Scale.
 	edits []edit
 
-	// newer are modules, with versions, that must be newer than the program asks for, to fit those that otelprof needs.
-	newer []string
-
-	// args returns the program's arguments, and writes what files it needs to dir: it is to listen at these ports of the
-	// loopback only. Env is its environment beside ours.
+	// ports is how many ports of the loopback it is to listen at, and at no other. They are its arguments, unless args
+	// makes those of them.
 	ports int
-	args  func(dir string, ports []string) ([]string, error)
-	env   []string
+	args  func(ports []string) []string
 
-	// url is what its clients get; n is for what differs between requests. Seed, if there is one, brings the program
-	// to where it answers those.
+	// url is what its clients get, or where they post a body; n is for what differs between requests. Seed, if there is one,
+	// brings the program to where it answers those.
 	url  func(ports []string, n int) string
+	body func(n int) string
 	seed func(ctx context.Context, client *http.Client, ports []string) error
 
 	// progress is the span that is a unit of work.
@@ -37,8 +35,11 @@ type program struct {
 // A region is a span, and the delay within it that can be made shorter.
 type region struct{ span, delay string }
 
+// copied reports whether the program is built from a copy of its source.
+func (p program) copied() bool { return p.module != "" }
+
 // control is the import path of package control in the program's module.
 func (p program) control() string { return p.module + "/internal/otelprof/control" }
 
 // programs are all that there are.
-func programs() []program { return []program{hotrod(), registry()} }
+func programs() []program { return []program{hotrod(), registry(), openfga(), etcd(), benthos()} }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,14 +18,12 @@ const (
 	unreleased = "v0.0.0"
 )
 
-//go:embed control/control.go
-var controlSource string
-
-// A source is a copy of a program's module, with the program's edits made.
+// A source is where a program is built: a folder of ours, or a copy of the program's module with the edits made.
 type source struct {
 	program
 	root string // of this checkout
-	dir  string // of the copy
+	dir  string // of the main package's module
+	out  string // of what is built
 }
 
 // checkout returns the root of the one that has the working folder.
@@ -62,17 +59,18 @@ func download(ctx context.Context, module, version string) (string, error) {
 	return answer.Dir, nil
 }
 
-// prepare makes the copy anew in a folder below tools.
+// prepare makes a folder below tools for what is built, and the copy anew if there is to be one.
 func prepare(ctx context.Context, p program, root, tools string) (source, error) {
+	s := source{program: p, root: root, dir: filepath.Join(root, "integration", "realworld", "programs", p.name), out: filepath.Join(tools, p.name)}
+	if err := os.MkdirAll(s.out, 0o755); err != nil || !p.copied() {
+		return s, err
+	}
 	from, err := download(ctx, p.module, p.version)
 	if err != nil {
 		return source{}, err
 	}
-	s := source{program: p, root: root, dir: filepath.Join(tools, p.name, "source")}
+	s.dir = filepath.Join(s.out, "source")
 	if err := os.RemoveAll(s.dir); err != nil {
-		return source{}, err
-	}
-	if err := os.MkdirAll(filepath.Dir(s.dir), 0o755); err != nil {
 		return source{}, err
 	}
 	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
@@ -89,21 +87,21 @@ func (s source) change(ctx context.Context) error {
 	if err := s.makeEdits(); err != nil {
 		return err
 	}
+	text, err := os.ReadFile(filepath.Join(s.root, "integration", "realworld", "control", "control.go"))
+	if err != nil {
+		return err
+	}
 	control := filepath.Join(s.dir, filepath.FromSlash(strings.TrimPrefix(s.control(), s.module+"/")))
 	if err := os.MkdirAll(control, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(control, "control.go"), []byte(controlSource), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(control, "control.go"), text, 0o644); err != nil {
 		return err
 	}
 	if err := s.addSums(); err != nil {
 		return err
 	}
-	args := []string{"mod", "edit", "-require=" + ours + "@" + unreleased, "-replace=" + ours + "=" + s.root}
-	for _, module := range s.newer {
-		args = append(args, "-require="+module)
-	}
-	_, err := s.command(ctx, "go", args...)
+	_, err = s.command(ctx, "go", "mod", "edit", "-require="+ours+"@"+unreleased, "-replace="+ours+"="+s.root)
 	return err
 }
 
@@ -144,8 +142,12 @@ func (s source) build(ctx context.Context, b build, tool string) (string, error)
 	if b == byTheTool {
 		command = tool
 	}
-	binary := filepath.Join(filepath.Dir(s.dir), s.name+"-"+string(b))
-	_, err := s.command(ctx, command, "build", "-mod=mod", "-o", binary, s.pkg)
+	binary := filepath.Join(s.out, s.name+"-"+string(b))
+	args := []string{"build", "-o", binary}
+	if s.copied() {
+		args = append(args, "-mod=mod", s.pkg)
+	}
+	_, err := s.command(ctx, command, args...)
 	return binary, err
 }
 

@@ -1,5 +1,6 @@
 // Package control is what command realworld adds to a program of others: the wrap that a user of otelprof writes, and a
-// way to ask and to change that program while it runs. Its source is copied into that program's module.
+// way to ask and to change that program while it runs. It is a module of its own, so that programs with other versions of
+// its command's dependencies import it. Where a program is a copy, so is this.
 //
 // With the environment variable [EnvAddress] there is a server at that address, for the command alone:
 //
