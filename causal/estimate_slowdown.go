@@ -97,10 +97,10 @@ func lastsOf(region int, before step, weight float64, after step) (lasts float64
 }
 
 const (
-	// queuesFrom is from which part on that is absorbed spans surely queue, and queuesNot up to which part those that wait for what is
-	// outside of the program do not.
+	// queuesFrom is from which part on that is absorbed spans surely queue, and queuesNot up to which part, a standard error included,
+	// spans that wait for what is outside of the program do not.
 	queuesFrom = 0.05
-	queuesNot  = 0.1
+	queuesNot  = 0.15
 )
 
 // queues reports whether a region's spans wait in a queue, as recorded, or as measured by what they absorb.
@@ -109,7 +109,7 @@ func (w work) queues(arms []contrast) bool {
 		return w.inside || w.outside
 	}
 	absorbed := stats.Summarize(stats.PseudoValues(arms, (*contrast).add, contrast.absorbed))
-	return absorbed.Lo > queuesFrom || w.outside && absorbed.Hi > queuesNot
+	return absorbed.Lo > queuesFrom || w.outside && absorbed.Mean+absorbed.StdErr > queuesNot
 }
 
 // takenOf is what a placebo took from a region, 0 of one that is another's.
@@ -155,12 +155,10 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			}
 			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: baseOf(steps)}
 			var sum contrast
-			var largest []contrast
+			var all []contrast
 			for _, level := range run.levels() {
 				of := byArm[arm{level, i}]
-				if len(of) > 0 {
-					largest = of
-				}
+				all = append(all, of...)
 				var total contrast
 				for _, x := range of {
 					total.add(x, +1)
@@ -172,7 +170,7 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			if sum.arms > 0 {
 				c.Own = time.Duration(sum.own / sum.arms)
 			}
-			c.Inside = run.workOf(region).queues(largest)
+			c.Inside = run.workOf(region).queues(all)
 			c.AnswerFromSlopes(run.speedups())
 			deprived := evidenceOf(experiments, arm{run.levels()[0], i}, point).deprived
 			for k, e := range c.Effects {

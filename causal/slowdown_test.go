@@ -211,8 +211,12 @@ func TestQueues(t *testing.T) {
 		absorbed float64
 		want     bool
 	}{
-		{work{}, 0, false}, {work{}, 0.03, false}, {work{}, 0.5, true}, {work{inside: true}, 0, true},
-		{work{outside: true}, 0, false}, {work{outside: true}, 0.9, true},
+		{work{}, 0, false},
+		{work{}, 0.03, false},
+		{work{}, 0.5, true},
+		{work{inside: true}, 0, true},
+		{work{outside: true}, 0, false},
+		{work{outside: true}, 0.9, true},
 	} {
 		if got := tt.work.queues(arms(tt.absorbed)); got != tt.want {
 			t.Errorf("%+v whose spans absorb %v: queues %t, want %t", tt.work, tt.absorbed, got, tt.want)

@@ -159,7 +159,7 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 // mostElasticity is beyond all that a region can do to a progress point: what is more is of delays that hardly were.
 const mostElasticity = 1000
 
-// setOn gives a curve the slopes. Effects are those that the instances have computed; where none has one, they follow from the slopes.
+// setOn gives a curve the slopes. Effects are what the instances have computed; where none has one, they follow from the slopes.
 func (s slopes) setOn(c *profile.Curve) {
 	c.Slopes = s.found
 	if s.all.visits > 0 {

@@ -48,6 +48,9 @@
 //	median_width        of the intervals, in percentage points
 //	first_ranked        programs in which the region predicted to bring most does, of those asked about several
 //
+// Mode slowdown asks about the programs of replay, with Go's types, and judges combined answers as well: those of recordings within what
+// slow-downs allow. Without -mode, programs are asked by all modes but runtime, side by side.
+//
 // With -corpus it records the programs into files, with what is true of them, for engines that read traces.
 //
 // On another machine, or beside other work, figures are worse; the comments say so.

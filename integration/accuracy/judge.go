@@ -83,6 +83,12 @@ func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profi
 
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
 func (l *lab) effect(p profile.Profile, mode profile.Mode, metric profile.Metric, q question) profile.Effect {
+	if mode == modeCombined {
+		if e := l.effect(p, profile.ModeReplay, metric, q); e.Known() {
+			return e
+		}
+		mode = profile.ModeSlowdown
+	}
 	for _, c := range p.Curves {
 		if c.Mode != planned(mode) || c.Region.Name != q.region || c.Progress != l.progressOf(metric) || c.Metric != metric {
 			continue

@@ -164,15 +164,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // sumUp prints what all cells amount to.
-func (o *options) sumUp(out io.Writer, cells []cell) {
+func (o *options) sumUp(out io.Writer, all []cell) {
 	for _, mode := range o.modes {
-		cells := ofMode(mode, cells)
+		cells := ofMode(mode, all)
 		if mode == profile.ModeReplay {
 			sumUpReplay(out, cells)
 			continue
 		}
 		if mode == profile.ModeSlowdown {
 			summarizeSlowed(cells).print(out)
+			summarizeCombined(all).print(out)
 			continue
 		}
 		s := summarize(cells, mode)

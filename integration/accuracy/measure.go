@@ -60,7 +60,7 @@ type lab struct {
 	requests map[question][]requests
 	null     []float64 // of two arms that are alike
 	seed     uint64    // of the random numbers in a window
-	// told is after how long a plan's regions were told from those that bring nothing.
+	// told is after how long a plan's regions were known from regions that bring nothing.
 	told map[string]time.Duration
 }
 
@@ -136,6 +136,9 @@ func (l *lab) measure() (result, error) {
 	}
 	for mode, of := range profiles {
 		l.judge(mode, profile.Merge(of...))
+	}
+	if err := l.combine(profiles, blocks["predictions"]); err != nil {
+		return result{}, fmt.Errorf("%s: %w", l.name, err)
 	}
 	if len(profiles) > 0 {
 		l.aa()

@@ -11,9 +11,9 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// slowed are the settings of mode slowdown: a plan takes 8 to 16 s for each region, with windows of half the length that plans have by default.
+// slowed are the settings of mode slowdown: a plan takes 16 s for each region, or twice as long where durations vary, with windows of half the length that plans have by default.
 func (s settings) slowed() settings {
-	s.speedups, s.rounds, s.overlap, s.pairs, s.patience = []float64{0.1, 0.25, 0.5}, 1, 6, 4, 5*s.patience/10
+	s.speedups, s.rounds, s.overlap, s.pairs, s.patience = []float64{0.1, 0.25, 0.5}, 1, 12, 4, 5*s.patience/10
 	s.window, s.settle = 200*ms, 50*ms
 	return s
 }
@@ -21,11 +21,11 @@ func (s settings) slowed() settings {
 // Targets of a whole run of mode slowdown: errors in percentage points, parts in [0, 1].
 const (
 	mostNearError     = 1    // mean, at 10 % faster, of numbers
-	leastNearCoverage = 0.93 // of its intervals, those that are bounds alone included
+	leastNearCoverage = 0.93 // of its intervals, bounds alone included
 	leastBoundsHeld   = 0.98 // from above, at 25 and 50 % faster
 	leastFirst        = 0.98 // of programs: the best region first
 	surelyAnswered    = 2    // every region with a true effect above this has an answer
-	// mostTold is in how many seconds a region is told from nothing, in the median of those that bring matters at least, which is an
+	// mostTold is in how many seconds a region is told from nothing, in the median of regions that bring matters at least, which is an
 	// elasticity of 0.3.
 	mostTold = 10
 	matters  = 3
@@ -40,7 +40,7 @@ func (l *lab) asked() int {
 	return n
 }
 
-// tell books the regions that a profile tells from those that bring nothing.
+// tell books the regions that a profile knows from regions that bring nothing.
 func (l *lab) tell(p profile.Profile, after time.Duration) {
 	for _, c := range p.Curves {
 		if c.Mode != profile.ModeSlowdown || l.told[c.Region.Name] > 0 {

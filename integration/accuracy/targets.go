@@ -41,10 +41,11 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 			missed = append(missed, fmt.Sprintf("%s %s %.2f: must be %.2f", mode, what, value, target))
 		}
 	}
-	cells = ofMode(mode, cells)
+	all := cells
+	cells = ofMode(mode, all)
 	switch mode {
 	case profile.ModeSlowdown:
-		return summarizeSlowed(cells).missed()
+		return append(summarizeSlowed(cells).missed(), summarizeCombined(all).missed()...)
 	case profile.ModeDilation: // it stands beside the others, and is right about programs that compute
 		return nil
 	}

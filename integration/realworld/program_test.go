@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFoldersFit holds the list of programs against the folders of those that are imported.
+// TestFoldersFit holds the list of programs against the folders of the imported ones.
 func TestFoldersFit(t *testing.T) {
 	var want []string
 	for _, p := range programs() {

@@ -30,7 +30,7 @@ func (p *program) undisturbed(w *window, d int64) []alternative {
 	return []alternative{{p: p, pace: pace, base: simulate(p, change{pace: pace}, d)}}
 }
 
-// alternatives returns the translations that bound what p says, of those that meet the recording within this part.
+// alternatives returns the translations that bound what p says, which meet the recording within this part.
 func alternatives(rec *Recording, whole *completion, p, plain *program, w *window, within float64) []alternative {
 	if rec.operated() {
 		return nil

@@ -21,11 +21,11 @@ const (
 // A judgement is what the windows of a study say of one question.
 type judgement struct {
 	asked        int
-	clear, doubt []*window        // those that say something, without a doubt and with one
+	clear, doubt []*window        // what says something, without a doubt and with one
 	doubts       map[Withheld]int // of how many windows
 	few, stuck   int
-	missed       int       // among those in doubt and those that say nothing
-	deviations   []float64 // of all but those that are stuck
+	missed       int       // in doubt, or so far off that they say nothing
+	deviations   []float64 // of all but the stuck ones
 }
 
 // judge judges all windows that were asked a question.
@@ -47,9 +47,10 @@ func (s *Study) judge(q question) judgement {
 			continue
 		}
 		e.deviations = append(e.deviations, c.miss())
-		why := w.doubt(q.point, &c)
-		if why == WithheldDeviation {
+		why := w.doubt(q.point)
+		if !c.met() {
 			e.missed++
+			why = max(why, WithheldDeviation)
 		}
 		switch {
 		case why == WithheldNone:
@@ -64,11 +65,9 @@ func (s *Study) judge(q question) judgement {
 	return e
 }
 
-// doubt returns why a window that says something at a progress point has bounds alone.
-func (w *window) doubt(point string, c *Check) Withheld {
+// doubt returns why a window has bounds alone at a progress point.
+func (w *window) doubt(point string) Withheld {
 	switch {
-	case !c.met():
-		return WithheldDeviation
 	case w.harm[point] > mostHarm && !w.known(): // what is waited for in the replay is not what was
 		return WithheldSlower
 	case w.unruled > maxUnruled:
@@ -85,7 +84,7 @@ func (w *window) doubt(point string, c *Check) Withheld {
 	return WithheldNone
 }
 
-// windows are those that an answer comes from, and what speaks against them; none where there is no number, and why.
+// windows are what an answer comes from, and what speaks against them; none where there is no number, and why.
 func (e *judgement) windows() (_ []*window, doubt, withheld Withheld) {
 	all := slices.Concat(e.clear, e.doubt)
 	switch n := len(e.clear); {
@@ -109,11 +108,17 @@ func (e *judgement) near() []float64 {
 	return e.deviations[:i]
 }
 
-// mostDoubted is the reason against most windows; none where all are clear, if few.
+// mostDoubted is the reason against most windows, what leaves bounds alone before what was missed; none where all are clear, if few.
 func (e *judgement) mostDoubted() Withheld {
 	var why Withheld
-	for w, n := range e.doubts {
-		if why == WithheldNone || cmp.Or(cmp.Compare(n, e.doubts[why]), cmp.Compare(w, why)) > 0 {
+	rank := func(w Withheld) int {
+		if w == WithheldDeviation {
+			return 0
+		}
+		return e.doubts[w]
+	}
+	for w := range e.doubts {
+		if why == WithheldNone || cmp.Or(cmp.Compare(rank(w), rank(why)), cmp.Compare(w, why)) > 0 {
 			why = w
 		}
 	}

@@ -213,7 +213,7 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
 		w.regions = append(w.regions, rec.regions[r])
 	}
-	if !w.tells() {
+	if !w.isNear() {
 		s.leave(w, p, &base)
 		return w, nil
 	}
@@ -230,8 +230,8 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 // known reports whether the recording has what goroutines waited for, but for a small part of the time.
 func (w *window) known() bool { return !w.stock && w.ordered <= mostOrdered }
 
-// tells reports whether the replay of nothing changed comes near to what was recorded of any progress point.
-func (w *window) tells() bool {
+// isNear reports whether the replay of nothing changed comes near to what was recorded of any progress point.
+func (w *window) isNear() bool {
 	for _, c := range w.checks {
 		if !c.Stuck && c.miss() <= mostMissed {
 			return true
