@@ -236,8 +236,8 @@ func (run *run) prepare(ctx context.Context) bool {
 
 // measure puts one arm in force, lets it settle and counts visits.
 func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
-	run.say("waiting for a recording to end")
 	for !run.turn.try() {
+		run.say("waiting for a recording to end")
 		if !run.pause(ctx, glance) {
 			return false
 		}

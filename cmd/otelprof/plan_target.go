@@ -217,7 +217,7 @@ func (t planServer) status(ctx context.Context) (status, error) {
 // A viewerTarget is one process.
 type viewerTarget struct{ *planhttp.Endpoint }
 
-func newViewer(base *url.URL, opts []remote.EndpointOption) (target, error) {
+func newViewer(base *url.URL, opts []remote.EndpointOption) (viewerTarget, error) {
 	e, err := planhttp.New(base.JoinPath(viewerPlanPath).String(), schemes, opts...)
 	return viewerTarget{e}, err
 }
@@ -230,6 +230,11 @@ func (t viewerTarget) String() string {
 type viewerStatus struct {
 	Plan   json.RawMessage `json:"plan"`
 	Status causal.Status   `json:"status"`
+}
+
+// inForce reports whether a plan runs, or waits for its time.
+func (s viewerStatus) inForce() bool {
+	return s.Status.State == causal.StateRunning || s.Status.State == causal.StateWaiting
 }
 
 func (t viewerTarget) ask(ctx context.Context) (v viewerStatus, err error) {

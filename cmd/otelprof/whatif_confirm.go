@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/internal/replay"
 )
 
@@ -46,25 +45,22 @@ func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profil
 		fmt.Fprintln(w.stderr, "confirm: nothing was delayed: no region seems to bring anything that no slow-down has confirmed")
 		return p, nil
 	}
-	u, err := url.Parse(address)
+	u, err := viewerURL(address)
 	if err != nil {
-		return p, withoutPath(err)
+		return p, err
 	}
-	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/"+profilePath)
 	opts, err := w.target.options()
 	if err != nil {
 		return p, err
 	}
-	t, err := newViewer(u, opts)
-	if err != nil {
+	if c.viewer, err = newViewer(u, opts); err != nil {
 		return p, err
 	}
-	c.viewer = t.(viewerTarget)
 	before, err := c.viewer.ask(ctx)
 	if err != nil {
 		return p, err
 	}
-	if s := before.Status.State; s == causal.StateRunning || s == causal.StateWaiting {
+	if before.inForce() {
 		return p, fmt.Errorf("%s: a plan is in force: stop it before another one begins, by otelprof plan stop -to %s", address, address)
 	}
 	document, cost, err := w.plan(c)
@@ -91,13 +87,13 @@ func (c *confirmation) names() string {
 func (w *whatif) plan(c confirmation) (document []byte, cost string, err error) {
 	n := newPlan{Mode: string(profile.ModeSlowdown), Reason: "otelprof whatif -confirm", ID: time.Now().UTC().Format("confirm-20060102-150405")}
 	if c.metric == profile.MetricThroughput {
-		n.Progress = list{escaped(c.progress)}
+		n.Progress = list{glob.Quote(c.progress)}
 	} else {
-		n.Latency = list{escaped(c.progress)}
+		n.Latency = list{glob.Quote(c.progress)}
 	}
 	most := 0.0
 	for _, r := range c.regions {
-		n.Regions = append(n.Regions, escaped(r.Region.Name))
+		n.Regions = append(n.Regions, glob.Quote(r.Region.Name))
 		most = max(most, r.Elasticity)
 	}
 	if document, err = n.document(time.Now(), w.wait+time.Minute); err != nil {
@@ -109,11 +105,6 @@ func (w *whatif) plan(c confirmation) (document []byte, cost string, err error) 
 	}
 	return document, fmt.Sprintf("Meanwhile that takes at most %.2g %% of the throughput in the mean; it ends by itself where the 99th percentile of requests becomes %g times as long.",
 		100*p.Loss(p.Limits.Duty, most), p.Abort.P99Ratio), nil
-}
-
-// escaped is a name as a pattern that matches it alone.
-func escaped(name string) string {
-	return strings.NewReplacer("*", `\*`, "?", `\?`, `\`, `\\`).Replace(name)
 }
 
 // await waits until the regions are measured, the plan has ended or the time is over, and ends the plan, also where the command is interrupted.
@@ -133,12 +124,11 @@ func (w *whatif) await(ctx context.Context, address string, c confirmation) (p p
 		if err != nil {
 			return p, err
 		}
-		state := status.Status.State
-		switch runs := state == causal.StateRunning || state == causal.StateWaiting; {
+		switch {
 		case c.decided(p), interrupted.Err() != nil, time.Since(began) > w.wait:
 			return p, nil
-		case !runs:
-			fmt.Fprintf(w.stderr, "confirm: the plan has ended, %s: %s\n", state, status.Status.Reason)
+		case !status.inForce():
+			fmt.Fprintf(w.stderr, "confirm: the plan has ended, %s: %s\n", status.Status.State, status.Status.Reason)
 			return p, nil
 		case time.Since(said) >= sayInterval:
 			said = time.Now()

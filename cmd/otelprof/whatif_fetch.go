@@ -111,13 +111,22 @@ func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Record
 	return rec, nil
 }
 
-// post asks a viewer for a recording as long as -record says.
-func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (planhttp.Answer, error) {
+// viewerURL is that of a viewer, of which the address may be its profile's.
+func viewerURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return planhttp.Answer{}, withoutPath(err)
+		return nil, withoutPath(err)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/"+profilePath)
+	return u, nil
+}
+
+// post asks a viewer for a recording as long as -record says.
+func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (planhttp.Answer, error) {
+	u, err := viewerURL(address)
+	if err != nil {
+		return planhttp.Answer{}, err
+	}
 	u = u.JoinPath(path)
 	query.Set("duration", w.record.String())
 	u.RawQuery = query.Encode()

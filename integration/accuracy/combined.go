@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -50,11 +49,7 @@ func (s combinedSummary) print(out io.Writer) {
 
 // missed names the targets that are not met.
 func (s combinedSummary) missed() (missed []string) {
-	hold := func(what string, value, target float64, meets bool) {
-		if !meets || math.IsNaN(value) {
-			missed = append(missed, fmt.Sprintf("%s %s %.2f: must be %.2f", modeCombined, what, value, target))
-		}
-	}
+	hold := holdTo(modeCombined, &missed)
 	hold("mean_abs_error", s.all.meanAbsError, mostCombinedError, s.all.meanAbsError <= mostCombinedError)
 	hold("coverage", s.all.coverage, leastCombinedCoverage, s.all.coverage >= leastCombinedCoverage)
 	hold("median_width", s.width, mostCombinedWidth, s.width <= mostCombinedWidth)

@@ -104,11 +104,7 @@ func (s slowedSummary) print(out io.Writer) {
 
 // missed names the targets that are not met.
 func (s slowedSummary) missed() (missed []string) {
-	hold := func(what string, value, target float64, meets bool) {
-		if !meets || math.IsNaN(value) {
-			missed = append(missed, fmt.Sprintf("slowdown %s %.2f: must be %.2f", what, value, target))
-		}
-	}
+	hold := holdTo(profile.ModeSlowdown, &missed)
 	hold("given", float64(s.given), float64(s.due), s.given == s.due)
 	hold("near_mean_abs_error", s.numbers.meanAbsError, mostNearError, s.numbers.meanAbsError <= mostNearError)
 	hold("near_coverage", s.near.coverage, leastNearCoverage, s.near.coverage >= leastNearCoverage)

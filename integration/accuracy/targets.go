@@ -35,12 +35,17 @@ func (o *options) holdTargets(out io.Writer, cells []cell) error {
 	return nil
 }
 
-func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
-	hold := func(what string, value float64, meets bool, target float64) {
+// holdTo returns a function that adds what a mode misses, and what has no number.
+func holdTo(mode profile.Mode, missed *[]string) func(what string, value, target float64, meets bool) {
+	return func(what string, value, target float64, meets bool) {
 		if !meets || math.IsNaN(value) {
-			missed = append(missed, fmt.Sprintf("%s %s %.2f: must be %.2f", mode, what, value, target))
+			*missed = append(*missed, fmt.Sprintf("%s %s %.2f: must be %.2f", mode, what, value, target))
 		}
 	}
+}
+
+func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
+	hold := holdTo(mode, &missed)
 	all := cells
 	cells = ofMode(mode, all)
 	switch mode {
@@ -53,15 +58,15 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 	if s.cells == 0 {
 		return nil
 	}
-	hold("coverage", s.coverage, s.coverage >= leastCoverage, leastCoverage)
+	hold("coverage", s.coverage, leastCoverage, s.coverage >= leastCoverage)
 	if mode == profile.ModeReplay && o.types == plainTypes {
 		width := medianWidth(cells)
-		hold("median_width", width, width <= mostMedianWidth, mostMedianWidth)
+		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
 		first, of := ranked(cells)
-		hold("first_ranked", float64(first), first == of, float64(of))
+		hold("first_ranked", float64(first), float64(of), first == of)
 		return missed
 	}
-	hold("mean_abs_error", s.meanAbsError, s.meanAbsError <= mostMeanError, mostMeanError)
-	hold("worst", s.worst, s.worst <= mostWorstError, mostWorstError)
+	hold("mean_abs_error", s.meanAbsError, mostMeanError, s.meanAbsError <= mostMeanError)
+	hold("worst", s.worst, mostWorstError, s.worst <= mostWorstError)
 	return missed
 }

@@ -34,3 +34,8 @@ func Match(pattern, s string) bool {
 	}
 	return strings.Trim(pattern[p:], "*") == ""
 }
+
+var literally = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`)
+
+// Quote returns a pattern that matches s alone.
+func Quote(s string) string { return literally.Replace(s) }
