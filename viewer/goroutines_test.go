@@ -11,12 +11,15 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// hangs waits for what does not come.
-func hangs(quit chan struct{}) { <-quit }
+// hangs waits for what does not come, and says when it is there.
+func hangs(there *sync.WaitGroup, quit chan struct{}) { there.Done(); <-quit }
 
 func TestGoroutines(t *testing.T) {
 	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() { hangs(quit); close(ended) }()
+	var there sync.WaitGroup
+	there.Add(1)
+	go func() { hangs(&there, quit); close(ended) }()
+	there.Wait()
 	defer func() { close(quit); <-ended }()
 
 	h := testHandler(t, nil)
@@ -58,10 +61,11 @@ func (n goroutineNode) in(ending string) int {
 
 func TestGoroutinesJSON(t *testing.T) {
 	quit := make(chan struct{})
-	var all sync.WaitGroup
+	var there, all sync.WaitGroup
 	const n = 3
+	there.Add(n)
 	for range n {
-		all.Go(func() { hangs(quit) })
+		all.Go(func() { hangs(&there, quit) })
 	}
 	defer all.Wait()
 	defer close(quit)
