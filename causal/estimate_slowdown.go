@@ -105,6 +105,9 @@ const (
 
 // queues reports whether a region's spans wait in a queue, as recorded, or as measured by what they absorb.
 func (w work) queues(arms []contrast) bool {
+	if w.behind > profile.MostBehind { // so what they absorb is that wait
+		return w.inside
+	}
 	if w.inside || len(arms) < stats.LeastSamples {
 		return w.inside || w.outside
 	}
@@ -170,7 +173,8 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			if sum.arms > 0 {
 				c.Own = time.Duration(sum.own / sum.arms)
 			}
-			c.Inside = run.workOf(region).queues(all)
+			w := run.workOf(region)
+			c.Inside, c.Behind = w.queues(all), w.behind
 			c.AnswerFromSlopes(run.speedups())
 			deprived := evidenceOf(experiments, arm{run.levels()[0], i}, point).deprived
 			for k, e := range c.Effects {

@@ -217,6 +217,8 @@ func TestQueues(t *testing.T) {
 		{work{inside: true}, 0, true},
 		{work{outside: true}, 0, false},
 		{work{outside: true}, 0.9, true},
+		{work{outside: true, behind: 0.9}, 0.9, false}, // it is a processor that they wait for
+		{work{inside: true, behind: 0.9}, 0, true},
 	} {
 		if got := tt.work.queues(arms(tt.absorbed)); got != tt.want {
 			t.Errorf("%+v whose spans absorb %v: queues %t, want %t", tt.work, tt.absorbed, got, tt.want)

@@ -21,6 +21,8 @@ type work struct {
 	computing float64 // part of that in which it computes, in [0, 1]
 	inside    bool    // its spans wait for other goroutines, or whether they do is not known
 	outside   bool    // they wait for what is outside of the program
+	// behind is which part of a short delay their waits for a processor may make up for, in [0, 1].
+	behind float64
 }
 
 // A workload is what regions do, from a recording of the warm-up.
@@ -33,6 +35,8 @@ type split struct {
 	// each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
 	// often than others, so that the part is too large where many wait.
 	each float64
+	// busy is the part of the time in which no processor is idle, and processor the wait for one, ns.
+	busy, processor float64
 }
 
 // enough spans in a recording have a mean.
@@ -50,7 +54,9 @@ func recordWork(ctx context.Context, d time.Duration) (workload, error) {
 	}
 	all := workload{}
 	for _, r := range report.Regions {
-		all[profile.Region{Scope: r.Scope, Name: r.Name}] = splitOf(r.Self, r.Count)
+		s := splitOf(r.Self, r.Count)
+		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
+		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
 	}
 	return all, nil
 }
@@ -127,7 +133,11 @@ func (run *run) workOf(key profile.Region) work {
 	if s.each > 0 {
 		own = s.each
 	}
-	return work{own: own, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
+	w := work{own: own, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
+	if own > 0 {
+		w.behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
+	}
+	return w
 }
 
 // settling is how long a program takes to forget what the last arm has done: several times as long as its longest requests.

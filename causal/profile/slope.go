@@ -131,6 +131,9 @@ func (c Curve) convex(small, large Slope) bool {
 	return !(small.Elasticity < design.NothingElasticity && large.Elasticity > max(much, small.Elasticity+apart))
 }
 
+// MostBehind is up to which [Curve.Behind] a slope is an answer, not only a bound.
+const MostBehind = 0.5
+
 // Near is the largest speed-up up to which a slope is the answer; beyond, it is a bound.
 const Near = 0.10
 
@@ -170,7 +173,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	}
 	bends := max(0, large.Elasticity-small.Elasticity) // between the levels
 	near := min(speedup, Near)
-	lo := (small.Lo - bends) * near
+	lo := (small.Lo - bends) * (1 - c.Behind) * near
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
@@ -180,13 +183,17 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		at = max(0, at-bends/apart*(speedup-Near))
 	}
 	e.Bounded = speedup > Near
+	if c.Behind > MostBehind {
+		e.Bounded, at = true, at/2
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%s may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one", c.Region.Name))
+	}
 	if c.Inside {
 		most := 1.0
 		if c.metric() == MetricThroughput { // in the middle of what it may be, so that it ranks by that
 			most, at = speedup, (at+1)/2
 		}
 		e.Bounded, e.Hi = true, max(e.Hi, most+stats.ModelError)
-		e.Warnings = []string{fmt.Sprintf("%s may bring more: its spans wait for others before their ends, so callers were held when they had given back what is waited for", c.Region.Name)}
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%s may bring more: its spans wait for others before their ends, so callers were held when they had given back what is waited for", c.Region.Name))
 	}
 	e = e.possible()
 	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
@@ -268,6 +275,10 @@ func mergeSlopes(c *Curve, same []Curve) {
 		for _, e := range x.Effects {
 			speedups[e.Speedup] = true
 		}
+	}
+	c.Behind = 0
+	for _, x := range same {
+		c.Behind = max(c.Behind, x.Behind)
 	}
 	c.Own, c.Inside = medianDuration(own), slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
 	for level, slopes := range byLevel {

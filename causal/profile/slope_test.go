@@ -135,6 +135,23 @@ func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	}
 }
 
+// Where no processor is idle, spans that wait may make up for what they are longer: a slope bounds nothing from below.
+func TestSlopeOfWhatWaitsForProcessors(t *testing.T) {
+	of := func(behind float64) profile.Effect {
+		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.6, 0.6)
+		c.Behind = behind
+		c.AnswerFromSlopes([]float64{0.1})
+		return c.Effects[0]
+	}
+	none, little, much := of(0), of(0.2), of(1)
+	if little.Bounded || little.Lo > none.Lo*0.85 || little.Hi != none.Hi || little.Reduction != none.Reduction {
+		t.Errorf("%+v, want %+v with a fifth less for a lower bound", little, none)
+	}
+	if !much.Bounded || much.Lo > 0 || much.Hi != none.Hi || much.Reduction > 0.6*none.Reduction || len(much.Warnings) != 1 {
+		t.Errorf("%+v, want nothing below, the bound of %+v above, and why", much, none)
+	}
+}
+
 // By chance the large slope is often the smaller one; both are one number then.
 func TestSlopesArePooled(t *testing.T) {
 	c := profile.Curve{Metric: profile.MetricThroughput, BasePeriod: 10, Own: 5, Slopes: []profile.Slope{

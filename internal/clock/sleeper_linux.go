@@ -11,9 +11,6 @@ import (
 // Precise reports whether [Sleep] can wait for less than a millisecond.
 const Precise = true
 
-// Late is by how much [Sleep] is too long at most by its timer. What is more was a wait for a processor.
-const Late = 200 * time.Microsecond
-
 // A sleeper is a timer of the kernel's that the runtime's poller waits for, like for a
 // connection: the goroutine is parked and wakes up within microseconds. A timer of package time
 // takes a millisecond at least when the process has nothing else to do, since the poller's own

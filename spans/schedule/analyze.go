@@ -76,6 +76,7 @@ type analysis struct {
 	goroutines  map[trace.GoID]*goroutine
 	open        map[uint64]*region
 	sums        map[regionKey]*sums
+	processors  processors
 	waits       *waitTimes // nil where they are not asked for
 	// wall is what the clock on the wall showed at atWall, zero if that is not known.
 	wall   time.Time
@@ -102,9 +103,14 @@ func (a *analysis) event(e *trace.Event) {
 			a.wall, a.atWall = clocks.Wall, clocks.Trace
 		}
 	case trace.EventStateTransition:
-		if s := e.StateTransition(); s.Resource.Kind == trace.ResourceGoroutine {
+		switch s := e.StateTransition(); s.Resource.Kind {
+		case trace.ResourceGoroutine:
 			a.transition(e.Time(), s)
+		case trace.ResourceProc:
+			a.processors.transition(e.Time(), s)
 		}
+	case trace.EventMetric:
+		a.processors.metric(e.Time(), e.Metric())
 	case trace.EventRangeBegin, trace.EventRangeActive, trace.EventRangeEnd:
 		// What a goroutine allocates it helps to collect.
 		if r := e.Range(); r.Name == "GC mark assist" && r.Scope.Kind == trace.ResourceGoroutine {
@@ -207,6 +213,7 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 func (a *analysis) finish() *Report {
 	report := &a.report
 	report.Window = time.Duration(a.last - a.first)
+	a.processors.finish(report, a.last)
 	report.Open = uint64(len(a.open))
 	report.Regions = make([]Region, 0, len(a.sums))
 	for key, s := range a.sums {

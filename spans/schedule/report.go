@@ -52,6 +52,10 @@ type Report struct {
 	// Bytes and Events were read.
 	Bytes  int64 `json:"bytes"`
 	Events int64 `json:"events"`
+	// Busy is the part of the window in which no processor (P of Go's scheduler) was idle, in [0, 1], and ProcessorWait the time until one
+	// is, in the mean over all moments: what gets ready by the network, which Go looks at last, waits for so long at most.
+	Busy          float64       `json:"busy"`
+	ProcessorWait time.Duration `json:"processor_wait_ns"`
 	// Regions are ordered by the time of Total, the longest first.
 	Regions []Region `json:"regions"`
 	// Open regions had not ended, Partial ones began before the window, Moved ones ended on another
