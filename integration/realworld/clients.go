@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // clients is how many there are; each sends a request when the one before is answered.
@@ -25,6 +27,7 @@ type answered struct {
 	Failed int           // answers with another status
 	Status string        // the last of those
 	Lost   string        // why a request got no answer
+	P99    time.Duration // of the requests answered so since the clients were asked to forget
 }
 
 func (a *answered) add(err error, at time.Duration) {
@@ -40,10 +43,17 @@ func (a *answered) add(err error, at time.Duration) {
 	}
 }
 
+// forget is the question that has clients measure durations anew.
+const forget = "forget"
+
 // beClients sends requests to a program until standard input ends. Each line there asks for what was answered until now.
 func beClients(ctx context.Context, p program, ports []string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	durations, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(0.005))
+	if err != nil {
+		return err
+	}
 	var (
 		mu    sync.Mutex
 		until answered
@@ -57,7 +67,11 @@ func beClients(ctx context.Context, p program, ports []string, in io.Reader, out
 	for i := range clients {
 		wg.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
+				sent := time.Now()
 				err := p.visit(ctx, client, ports, n)
+				if err == nil {
+					durations.Record(uint64(time.Since(sent)))
+				}
 				mu.Lock()
 				if ctx.Err() == nil {
 					until.add(err, time.Since(began))
@@ -66,11 +80,17 @@ func beClients(ctx context.Context, p program, ports []string, in io.Reader, out
 			}
 		})
 	}
-	questions := bufio.NewScanner(in)
+	questions, known := bufio.NewScanner(in), durations.Snapshot(nil)
 	for questions.Scan() {
 		mu.Lock()
 		now := until
 		mu.Unlock()
+		all := durations.Snapshot(nil)
+		if questions.Text() == forget {
+			known = all
+		} else if since := all.Since(known, nil); since.Count() > 0 {
+			now.P99 = time.Duration(since.Percentile(99))
+		}
 		if err := json.NewEncoder(out).Encode(now); err != nil {
 			return err
 		}
@@ -130,8 +150,10 @@ func startClients(ctx context.Context, p program, ports []string) (*crowd, error
 }
 
 // answered asks what was answered until now.
-func (c *crowd) answered() (a answered, err error) {
-	if _, err := io.WriteString(c.questions, "\n"); err != nil {
+func (c *crowd) answered() (answered, error) { return c.ask("") }
+
+func (c *crowd) ask(question string) (a answered, err error) {
+	if _, err := io.WriteString(c.questions, question+"\n"); err != nil {
 		return a, fmt.Errorf("clients: %w", err)
 	}
 	if err := c.answers.Decode(&a); err != nil {

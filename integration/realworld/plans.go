@@ -17,11 +17,9 @@ type planned struct {
 	duration time.Duration // of each plan
 }
 
-// The claims: an answer is withheld or so near to the truth, in points, and with the limits that a plan has by default a
-// program does at least such a part of its work.
+// mostError is how near to the truth an answer of mode overlap is, in points. One of slow-downs bounds it.
 const (
 	mostError      = 5
-	leastThrough   = 0.9
 	defaultLimits  = "default"
 	generousLimits = "wide"
 )
@@ -34,15 +32,13 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 	var errs []error
 	profiles := map[string]profile.Profile{}
 	for _, limits := range []string{generousLimits, defaultLimits} {
-		before, after, during, err := s.underPlan(ctx, l, limits, profiles)
+		c, err := s.underPlan(ctx, l, limits, profiles)
 		if err != nil {
 			return err
 		}
-		through := (before + after) / 2 / during
-		fmt.Fprintf(l.out, "throughput %s mode=%s build=%s limits=%s before=%.1f during=%.1f after=%.1f ratio=%.3f\n",
-			p.name, l.mode, b, limits, 1/before, 1/during, 1/after, through)
-		if limits == defaultLimits && through < leastThrough {
-			errs = append(errs, fmt.Errorf("%w: %s, %s: throughput is %.3f of that before, must be %.1f", errClaim, p.name, b, through, leastThrough))
+		c.print(l.out, fmt.Sprintf("%s mode=%s build=%s limits=%s", p.name, l.mode, b, limits))
+		if err := c.missed(); err != nil && limits == defaultLimits && l.mode == profile.ModeSlowdown {
+			errs = append(errs, fmt.Errorf("%s, %s: %w", p.name, b, err))
 		}
 	}
 	actual, t, err := s.realize(ctx, l.settings)
@@ -73,39 +69,37 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 	return errors.Join(errs...)
 }
 
-// underPlan has a plan run, and returns the time between answers before it, after it and while it runs, in seconds.
-func (s *process) underPlan(ctx context.Context, l lab, limits string, profiles map[string]profile.Profile) (before, after, during float64, err error) {
+// underPlan has a plan run, and returns what it cost.
+func (s *process) underPlan(ctx context.Context, l lab, limits string, profiles map[string]profile.Profile) (c cost, err error) {
 	o := l.settings
-	o.window = l.plans.duration / 4
-	if before, err = s.period(ctx, o); err != nil {
-		return 0, 0, 0, err
+	o.window = l.plans.duration / looks
+	if c.before, err = s.load(ctx, o, looks/2); err != nil {
+		return c, err
 	}
 	text, err := s.planText(l.mode, limits, l.plans.duration, l.speedups)
 	if err != nil {
-		return 0, 0, 0, err
+		return c, err
 	}
 	if _, err = s.ask(ctx, "POST", "/plan", url.Values{"plan": {string(text)}}); err != nil {
-		return 0, 0, 0, err
+		return c, err
 	}
-	o.window = l.plans.duration
-	if during, err = s.period(ctx, o); err != nil {
-		return 0, 0, 0, err
+	if c.during, err = s.load(ctx, o, looks); err != nil {
+		return c, err
 	}
 	profile, text, err := s.profile(ctx)
 	if err != nil {
-		return 0, 0, 0, err
+		return c, err
 	}
 	profiles[limits] = profile
 	fmt.Fprintf(l.out, "# %s: limits=%s: %d experiments, %d thrown away, delay %v\n", s.name, limits, profile.Experiments, profile.Rejected, profile.Delay.Round(time.Millisecond))
 	if _, err = s.ask(ctx, "POST", "/stop", nil); err != nil {
-		return 0, 0, 0, err
+		return c, err
 	}
 	if err = keep(fmt.Sprintf("%s.%s-%s.json", s.cmd.Path, l.mode, limits), text); err != nil {
-		return 0, 0, 0, err
+		return c, err
 	}
-	o.window = l.plans.duration / 4
-	after, err = s.period(ctx, o)
-	return before, after, during, err
+	c.after, err = s.load(ctx, o, looks/2)
+	return c, err
 }
 
 // planText is the plan. Nothing aborts it: what it costs with the breaker open would tell nothing.

@@ -23,7 +23,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{
-			"throughput small mode=MODE build=go limits=wide before=", "throughput small mode=MODE build=go limits=default before=",
+			"cost small mode=MODE build=go limits=wide throughput_before=", "cost small mode=MODE build=go limits=default throughput_before=",
 			"accuracy small mode=MODE build=go limits=wide processes=1 region=query speedup=0.50 ",
 			"accuracy small mode=MODE build=go limits=default processes=1 region=query speedup=0.50 ",
 			"accuracy SUMMARY small mode=MODE build=go limits=default cells=1 ",
