@@ -67,7 +67,7 @@ func NewController(opts ...Option) (*Controller, error) {
 		config: c, state: StateIdle, since: time.Now(), ending: ctx, close: cancel,
 		latched: map[string]bool{}, ended: ended{}, before: ended{}, heard: map[string]bool{}, outlays: outlays{},
 	}
-	controller.study, controller.turn = c.newStudy(), newTurn()
+	controller.study, controller.turn = c.newStudy(controller.slows), newTurn()
 	var keepAway func() string
 	if c.replay {
 		keepAway = controller.keepAway
@@ -419,6 +419,17 @@ func (c *Controller) Status() Status {
 		}
 	}
 	return s
+}
+
+// slows is which regions the plan in force, or the last one, has slowed down.
+func (c *Controller) slows() (levels []float64, regions []profile.Region) {
+	c.mu.Lock()
+	r := c.last
+	c.mu.Unlock()
+	if r == nil || r.plan.Mode != profile.ModeSlowdown {
+		return nil, nil
+	}
+	return r.levels(), r.seen()
 }
 
 // compute returns what has been measured under the plan in force, or the last one, and what recordings tell.

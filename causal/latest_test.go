@@ -36,7 +36,7 @@ func (s manyAnswers) result() replay.Result {
 func withAnswers(cells int) Option {
 	return optionFunc(func(c config) config {
 		result := manyAnswers{cells}.result()
-		c.newStudy = func() study { return &replayed{result: result} }
+		c.newStudy = func(slowed) study { return &replayed{result: result} }
 		return c
 	})
 }

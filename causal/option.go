@@ -30,7 +30,7 @@ type config struct {
 	enabled bool
 	// replay is set if recordings are made of their own accord, recordable unless they are forbidden.
 	replay, recordable bool
-	newStudy           func() study
+	newStudy           func(slowed) study
 	watch              func(context.Context, *load)
 	waits              func(context.Context, time.Duration) (replay.Waits, error) // nil for not recorded
 	work               func(context.Context, time.Duration) (workload, error)     // the same

@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
+
+func nothingSlowed() ([]float64, []profile.Region) { return nil, nil }
 
 // The analysis of a service that answers ten thousand requests a second takes no more memory than is kept free for it.
 func TestAnalysisIsBounded(t *testing.T) {
@@ -49,7 +52,7 @@ func TestAnalysisIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	study := newReplayed()
+	study := newReplayed(nothingSlowed)
 	peak := heapuse.Peak(20, func() { err = study.add(t.Context(), w) })
 	if err != nil {
 		t.Fatal(err)

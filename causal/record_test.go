@@ -46,7 +46,7 @@ func (c *counted) addTo(p *profile.Profile) {
 }
 
 func withStudy(s study) Option {
-	return optionFunc(func(c config) config { c.newStudy = func() study { return s }; return c })
+	return optionFunc(func(c config) config { c.newStudy = func(slowed) study { return s }; return c })
 }
 
 func recording(t *testing.T, opts ...Option) (*Controller, *counted) {

@@ -23,14 +23,19 @@ type replayed struct {
 	still  bool    // it was about as wide before the last recording
 
 	study *replay.Study
+	slows slowed
 }
 
-func newReplayed() study {
+// A slowed says which regions have been slowed down, and by which parts of their own time.
+type slowed func() (levels []float64, regions []profile.Region)
+
+// newReplayed returns a study in which the same is done, to be held against what that has cost.
+func newReplayed(slows slowed) study {
 	s, err := replay.NewStudy(replay.StudyConfig{Structure: true})
 	if err != nil {
 		panic(err) // the usual questions are in range
 	}
-	return &replayed{study: s}
+	return &replayed{study: s, slows: slows}
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
@@ -38,6 +43,12 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	if err != nil {
 		return err
 	}
+	levels, slowed := r.slows()
+	regions := make([]replay.Region, len(slowed))
+	for i, region := range slowed {
+		regions[i] = replay.Region(region)
+	}
+	r.study.Hold(levels, regions)
 	misses := true
 	var windows []*replay.Recording
 	if err := replay.Contain(func() {

@@ -71,3 +71,52 @@ func TestReplayOfAProgram(t *testing.T) {
 	}
 	t.Errorf("no curve of pay and order: %+v", c.Profile().Curves)
 }
+
+// Recordings of a program that is slowed down simulate just that, to be held against what it has cost.
+func TestSlowDownsAreSimulated(t *testing.T) {
+	c := newController(t)
+	tr := newProvider(t, c).Tracer("shop")
+	ctx, stop := context.WithCancel(t.Context())
+	var wg WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			_, pay := tr.Start(ctx, "pay")
+			time.Sleep(ms)
+			pay.End()
+			Progress(ctx, "order")
+		}
+	})
+	record := func() (slopes []profile.Slope) {
+		t.Helper()
+		if err := c.Record(t.Context(), 300*ms); errors.Is(err, ErrTraced) {
+			testutil.Lacks(t, "TRACE", err.Error())
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, curve := range c.Profile().Curves {
+			if curve.Mode == profile.ModeReplay && curve.Region.Name == "pay" && curve.Metric == profile.MetricThroughput {
+				slopes = curve.Slopes
+			}
+		}
+		return slopes
+	}
+	if s := record(); len(s) > 0 {
+		t.Errorf("%+v before there is a plan", s)
+	}
+	p := mustParse(t, "mode: slowdown", "progress: [{span: order, type: throughput}]", wideLimits, calm, `timing: {warmup: "100ms", experiment: "100ms", cooloff: "10ms"}`)
+	if err := c.Apply(p); err != nil {
+		t.Fatal(err)
+	}
+	if !testutil.Eventually(func() bool { return c.Profile().Experiments > 0 }) {
+		t.Fatalf("no experiment: %+v", c.Status())
+	}
+	c.StopPlan("enough")
+	for range 2 {
+		record()
+	}
+	if s := record(); len(s) != 2 || s[0].Level != 0.1 || s[1].Level != 0.3 || s[1].Elasticity < 0.2 || s[1].Elasticity > 1.5 {
+		t.Errorf("slow-downs of all of the time: %+v", s)
+	}
+}

@@ -6,9 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
-// confirm holds what recordings say against slow-downs, which are measured in the program itself. Where both answer the same question with
-// intervals that lie apart, replay is contradicted: it is withheld for that region and progress point, and the measured bounds stay. Else the
-// answer is what both allow: replay's number within the intersection, confirmed.
+// confirm holds what recordings say against slow-downs, which are measured in the program itself: the very slow-downs, where replay has
+// simulated them, or else the answers. Where both have intervals that lie apart, replay is contradicted: it is withheld for that region
+// and progress point, and the measured bounds stay. Else the answer is what both allow: replay's number within the intersection, confirmed.
 func (p *Profile) confirm() {
 	measured := map[question]Curve{}
 	for _, c := range p.Curves {
@@ -21,17 +21,43 @@ func (p *Profile) confirm() {
 		if c.Mode != ModeReplay || !ok {
 			continue
 		}
-		_, _, contradicted := apart(by, c)
+		contradicted, met := c.heldAgainst(by)
 		for k, e := range c.Effects {
 			if contradicted {
 				p.Curves[i].Effects[k] = e.Withhold(Withheld{Code: withheldcode.Contradicted})
 				continue
 			}
 			if bound, found := by.at(e.Speedup); found && e.Known() {
-				p.Curves[i].Effects[k] = e.within(bound)
+				e = e.within(bound)
+				e.Confirmed = e.Confirmed || met
+				p.Curves[i].Effects[k] = e
 			}
 		}
 	}
+}
+
+// heldAgainst holds simulated slow-downs against measured ones, or the answers to one question against each other where there are none.
+// The slow-downs are met if both agree, at a level where the measured interval is narrow enough to have noticed much else.
+func (c Curve) heldAgainst(by Curve) (contradicted, met bool) {
+	compared := false
+	for _, simulated := range c.Slopes {
+		for _, measured := range by.Slopes {
+			if measured.Level != simulated.Level || !measured.known() {
+				continue
+			}
+			if c.metric() == MetricThroughput {
+				measured, simulated = measured.possible(), simulated.possible()
+			}
+			compared = true
+			apart := max(measured.Lo-simulated.Hi, simulated.Lo-measured.Hi)
+			contradicted = contradicted || apart*measured.Level > agreeWithin
+			met = met || measured.Hi-measured.Lo <= max(2*(simulated.Hi-simulated.Lo), measured.Elasticity)
+		}
+	}
+	if !compared {
+		_, _, contradicted = apart(by, c)
+	}
+	return contradicted, met
 }
 
 // at returns the effect at a speed-up, if it has a number.

@@ -90,6 +90,36 @@ func TestContradicted(t *testing.T) {
 	}
 }
 
+// Slow-downs that are simulated are held against measured ones, not what faster regions bring against the bounds of that.
+func TestSlowDownsAreMet(t *testing.T) {
+	slope := func(elasticity float64) []profile.Slope {
+		return []profile.Slope{{Level: 0.1, Taken: 0.1, Samples: 5, Elasticity: elasticity, Lo: elasticity - 0.1, Hi: elasticity + 0.1}, {Level: 0.3, Taken: 0.3, Samples: 5, Elasticity: elasticity, Lo: elasticity - 0.03, Hi: elasticity + 0.03}}
+	}
+	for name, tt := range map[string]struct {
+		measured, simulated float64
+		inside, contradicts bool
+	}{
+		"met":                                {0.4, 0.42, false, false},
+		"apart":                              {0.4, 0.1, false, true},
+		"met, where spans wait inside":       {0.05, 0.05, true, false},
+		"apart, where spans wait inside":     {0.05, 0.6, true, true},
+		"more than all, as far as it can be": {1, 1.4, false, false},
+	} {
+		c := slowed(rand.New(rand.NewPCG(1, 2)), tt.measured, tt.measured)
+		c.Inside = tt.inside
+		c.AnswerFromSlopes([]float64{0.1, 0.5})
+		p := profile.Profile{Curves: []profile.Curve{c, {
+			Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Slopes: slope(tt.simulated),
+			Effects: []profile.Effect{{Speedup: 0.5, Samples: 9, Reduction: 0.19, Lo: 0.15, Hi: 0.23}},
+		}}}
+		p.Finish()
+		e := replayed(t, p).Effects[0]
+		if e.Known() == tt.contradicts || e.Confirmed == tt.contradicts {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
 // Without a slow-down recordings say what they said.
 func TestUnconfirmed(t *testing.T) {
 	p := both(0.4, profile.Effect{Speedup: 0.75, Samples: 9, Reduction: 0.3, Lo: 0.2, Hi: 0.4})

@@ -123,6 +123,7 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 			curves = append(curves, c)
 			continue
 		}
+		c.Slopes = same[len(same)-1].Slopes // of the latest recordings
 		for speedup, effects := range bySpeedup {
 			if first.Mode == ModeReplay {
 				c.Effects = append(c.Effects, mergeReplayed(speedup, effects))

@@ -78,7 +78,8 @@ type Curve struct {
 	// latency, with nothing changed.
 	BasePeriod time.Duration `json:"base_period_ns"`
 	// Own is what the region takes itself for each visit, without waits for locks and processors where that is known, and Slopes are
-	// what was measured, by level, in mode [ModeSlowdown]; the effects follow from these.
+	// what was measured, by level, in mode [ModeSlowdown]; the effects follow from these. In mode [ModeReplay] they are what such experiments
+	// come to in the simulation.
 	Own    time.Duration `json:"own_ns,omitempty"`
 	Slopes []Slope       `json:"slopes,omitempty"`
 	// Inside is true if spans of the region wait for other goroutines, for a lock or a place in a queue, or if that is not known: their callers

@@ -141,7 +141,7 @@ func (c Curve) validate(v *validate.Errors, key string) {
 
 func (c Curve) validateSlopes(v *validate.Errors, key string) {
 	v.That(c.Own >= 0 && c.Own <= 24*time.Hour, key+".own_ns", int64(c.Own), "must be in [0, %d]", 24*time.Hour)
-	v.That(len(c.Slopes) == 0 || c.Mode == ModeSlowdown, key+".slopes", nil, "must be given in mode %q only", ModeSlowdown)
+	v.That(len(c.Slopes) == 0 || c.Mode == ModeSlowdown || c.Mode == ModeReplay, key+".slopes", nil, "must be given in modes %q and %q only", ModeSlowdown, ModeReplay)
 	for i, s := range c.Slopes {
 		at := fmt.Sprintf("%s.slopes[%d]", key, i)
 		v.That(s.Level > 0 && s.Level <= 1 && (i == 0 || s.Level > c.Slopes[i-1].Level), at+".level", s.Level, "must be in (0, 1], and rise")

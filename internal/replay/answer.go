@@ -32,8 +32,10 @@ type Result struct {
 type Answer struct {
 	Region  Region
 	Speedup float64
-	Point   string
-	Metric  Metric
+	// Held tells that goroutines are held behind each span of the region, for minus Speedup of its own time, see [Study.Hold].
+	Held   bool
+	Point  string
+	Metric Metric
 	// Windows are those that were simulated with the change.
 	Windows int
 	// Base is the mean time between visits, or the quantile of durations, as recorded, ns.

@@ -14,6 +14,7 @@ const usualSteps = 64_000_000
 type ask struct {
 	region  Region
 	speedup float64
+	held    bool
 }
 
 // asks returns what to simulate a window with, in order. What has been asked of some windows and not of enough comes first, so
@@ -31,7 +32,7 @@ func (s *Study) asks(regions []Region) []ask {
 		return cmp.Compare(math.Abs(a-0.5), math.Abs(b-0.5))
 	}) {
 		for _, r := range regions {
-			all = append(all, ask{r, by})
+			all = append(all, ask{r, by, false})
 		}
 	}
 	rank := func(a ask) int {
@@ -46,14 +47,13 @@ func (s *Study) asks(regions []Region) []ask {
 }
 
 // simulate simulates a window with one change after the other, until that has taken enough steps. What is left is asked of other
-// windows.
-func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outcome, others []alternative) error {
+// windows. It returns how many steps there were.
+func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outcome, others []alternative) (steps int, err error) {
 	rec := p.rec
 	d := rec.End - rec.Start
-	steps := 0
 	for _, a := range s.asks(w.regions) {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return steps, context.Cause(ctx)
 		}
 		if steps >= s.config.Steps {
 			break
@@ -89,5 +89,5 @@ func (s *Study) simulate(ctx context.Context, w *window, p *program, base *outco
 			}
 		}
 	}
-	return nil
+	return steps, nil
 }

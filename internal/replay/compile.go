@@ -35,6 +35,7 @@ const (
 	opEnd                         // the list is over
 	opBegin                       // work per time arg begins, see spare.go
 	opDone                        // it ends
+	opHold                        // wait outside for what slow-downs hold goroutines for
 )
 
 // An executable is a program as instructions.
@@ -182,7 +183,8 @@ func (c *compiler) decides(o *op) bool {
 	case opRun:
 		return o.d > 0
 	case opOpen, opClose:
-		return c.p.pointOf[o.arg] >= 0
+		_, held := c.p.holdBehind(o)
+		return held || c.p.pointOf[o.arg] >= 0
 	case opChoose:
 		return o.arg >= 0
 	case opAwait, opSignal: // the waiter has a token, or something that decides anew
@@ -285,6 +287,12 @@ func (c *compiler) over(l *list) {
 func (c *compiler) op(l *list, o *op) {
 	if !c.decides(o) {
 		return
+	}
+	if h, held := c.p.holdBehind(o); held {
+		defer c.hold(h)
+		if c.p.pointOf[o.arg] < 0 {
+			return
+		}
 	}
 	if o.kind == opRun && !c.alone {
 		if last := &c.x.code[len(c.x.code)-1]; last.computes() {

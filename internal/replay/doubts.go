@@ -32,7 +32,7 @@ type judgement struct {
 func (s *Study) judge(q question) judgement {
 	e := judgement{doubts: map[Withheld]int{}}
 	for _, w := range s.windows {
-		if !w.asked[ask{q.region, q.speedup}] {
+		if !w.asked[ask{q.region, q.speedup, q.held}] {
 			continue
 		}
 		e.asked++
@@ -129,7 +129,7 @@ func (e *judgement) mostDoubted() Withheld {
 // windows differ, and their recordings if these do so more.
 func (s *Study) answer(q question) Answer {
 	e := s.judge(q)
-	a := Answer{Region: q.region, Speedup: q.speedup, Point: q.point, Metric: q.metric, Windows: e.asked, Missed: e.missed}
+	a := Answer{Region: q.region, Speedup: q.speedup, Held: q.held, Point: q.point, Metric: q.metric, Windows: e.asked, Missed: e.missed}
 	if len(e.deviations) > 0 {
 		a.Deviation = e.deviations[len(e.deviations)/2]
 	}

@@ -205,13 +205,13 @@ func TestHarm(t *testing.T) {
 		{0.3, 0, false, WithheldNone}, // what is waited for is known, so that the program does become slower
 	} {
 		region := Region{"test", "query"}
-		q := question{region, 0.5, "done", Throughput}
+		q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
 		s := &Study{}
 		for range LeastWindows {
 			s.windows = append(s.windows, &window{
 				checks: map[string]Check{"done": {Point: "done", Visits: 100, Period: 10 * ms, Replayed: 10 * ms}},
 				stock:  c.stock, ordered: c.ordered,
-				harm: map[string]float64{"done": c.harm}, asked: map[ask]bool{{region, 0.5}: true},
+				harm: map[string]float64{"done": c.harm}, asked: map[ask]bool{{region: region, speedup: 0.5}: true},
 				effects: map[question]sample{q: {before: 10 * ms, after: 8 * ms, least: math.NaN(), most: math.NaN(), visits: 100}},
 			})
 		}

@@ -84,7 +84,7 @@ func (r *Result) Width() float64 {
 	}
 	var best Answer
 	for _, a := range r.Answers {
-		if a.Withheld == WithheldNone && a.Point == r.Rests[0].Point && a.Metric == Throughput && a.Speedup <= 0.5 && a.Region.Scope != QuestionScope &&
+		if a.Withheld == WithheldNone && a.Point == r.Rests[0].Point && a.Metric == Throughput && !a.Held && a.Speedup <= 0.5 && a.Region.Scope != QuestionScope &&
 			cmp.Or(cmp.Compare(a.Speedup, best.Speedup), cmp.Compare(a.Reduction, best.Reduction)) > 0 {
 			best = a
 		}

@@ -232,10 +232,11 @@ type program struct {
 	// schedules are of work per time, and marks are where in lists it begins and ends, in order; see spare.go.
 	schedules []schedule
 	marks     map[int32][]workMark
-	settled   bool        // see settle
-	ops       int         // all of them
-	compiled  *executable // once it is simulated
-	spare     *simulation // whose memory the next one takes
+	holds     map[int32]holdback // by region, see holding
+	settled   bool               // see settle
+	ops       int                // all of them
+	compiled  *executable        // once it is simulated
+	spare     *simulation        // whose memory the next one takes
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.

@@ -11,7 +11,10 @@ import (
 
 // contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of it: every 2 ms there is a
 // visit.
-func contended(t *testing.T) *Recording {
+func contended(t *testing.T) *Recording { t.Helper(); return contending(t, true) }
+
+// contending is contended whose spans end before the lock is given back, or behind that.
+func contending(t *testing.T, within bool) *Recording {
 	t.Helper()
 	const ms, cycles = 1_000_000, 200
 	b := NewRecorder(0, 2)
@@ -42,9 +45,14 @@ func contended(t *testing.T) *Recording {
 		}
 		at += 2 * ms
 		wakes(at, holder)
-		b.Close(at, holder, uint64(i+1))
+		if within {
+			b.Close(at, holder, uint64(i+1))
+		}
 		lock(holder, 'u', at)
 		b.Ready(at, other, holder)
+		if !within {
+			b.Close(at, holder, uint64(i+1))
+		}
 		b.Visit(at, holder, "done")
 		b.Wait(at, holder, 1)
 		b.Start(at, other, other)

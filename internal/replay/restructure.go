@@ -33,7 +33,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 			continue
 		}
 		region := q.region()
-		w.asked[ask{region, 0}] = true
+		w.asked[ask{region, 0, false}] = true
 		o := simulate(x, c, d)
 		varied, _ := w.vary(x, c, base, &o, d)
 		if q.Procs > 0 && w.starved > 0 { // other programs may leave other processors alone

@@ -232,6 +232,16 @@ func (s *simulation) step(proc int32) {
 			s.backIn(i, d)
 			s.leave(proc, away)
 			return
+		case opHold:
+			r.pc++
+			d := s.scaled(o.d, o.set)
+			if d == 0 {
+				continue
+			}
+			r.late = -1
+			s.backIn(i, d)
+			s.leave(proc, away)
+			return
 		case opArrive:
 			r.pc++
 			r.late = int64(o.late)

@@ -6,10 +6,11 @@ import "slices"
 type change struct {
 	// factors are what is left of a region's time, by region; nil for all of it.
 	factors map[int32]float64
-	procs   int     // 0 for those of the recording
-	pace    float64 // what is left of all time that goroutines compute; 0 for all of it
-	back    int64   // by how much longer processors take to come back that slept, ns
-	lag     float64 // by how much longer idle processors take to come back, where that is not recorded; 0 for no longer
+	holds   map[int32]float64 // by which part of its own time goroutines are held behind spans of a region; see holding
+	procs   int               // 0 for those of the recording
+	pace    float64           // what is left of all time that goroutines compute; 0 for all of it
+	back    int64             // by how much longer processors take to come back that slept, ns
+	lag     float64           // by how much longer idle processors take to come back, where that is not recorded; 0 for no longer
 }
 
 // An outcome is what a simulation came to.
@@ -165,6 +166,9 @@ func (s *simulation) reset(c change) {
 	for i := range p.objects {
 		s.objects[i].begin(&p.objects[i])
 		s.standIn[i] = int32(i)
+	}
+	for r, h := range p.holds {
+		s.factors[h.set] = c.holds[r]
 	}
 	for i, set := range p.sets {
 		for _, r := range set {

@@ -15,6 +15,9 @@ type Study struct {
 	config  StudyConfig
 	windows []*window
 	rest    func() error // of the last recording, nil for none
+	// held are the regions that slow-downs by these levels are simulated of, see Hold.
+	held   []Region
+	levels []float64
 }
 
 // A StudyConfig says what is asked. The zero value asks for the usual.
@@ -118,6 +121,7 @@ type question struct {
 	speedup float64
 	point   string
 	metric  Metric
+	held    bool // for a part of its own time behind each span, of which speedup is the negative
 }
 
 // A sample is one window's answer: the mean time between visits or the quantile of durations, before and after the change, ns,
@@ -221,7 +225,12 @@ func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
 	for _, other := range p.resized() {
 		others = append(others, alternative{p: other, base: simulate(other, change{}, d)})
 	}
-	if err := s.simulate(ctx, w, p, &base, append(others, p.undisturbed(w, d)...)); err != nil {
+	all := append(slices.Clip(others), p.undisturbed(w, d)...)
+	steps, err := s.simulate(ctx, w, p, &base, all)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.hold(ctx, w, p, all, steps); err != nil {
 		return nil, err
 	}
 	return w, s.restructure(ctx, w, p, &base, others)
@@ -246,7 +255,7 @@ func (s *Study) leave(w *window, p *program, base *outcome) {
 	all := s.asks(w.regions)
 	for _, q := range s.questions(p) {
 		if _, _, ok := q.on(p); ok {
-			all = append(all, ask{q.region(), 0})
+			all = append(all, ask{q.region(), 0, false})
 		}
 	}
 	for _, a := range all {
@@ -416,12 +425,7 @@ func (p *program) busiest(n int, only func(Region) bool) []int32 {
 	for i := range p.lists {
 		for k := range p.lists[i].ops {
 			if o := &p.lists[i].ops[k]; o.kind == opRun || o.kind == opOut || o.kind == opSend {
-				for _, r := range p.sets[o.set] {
-					own[r] += o.d
-				}
-				for _, x := range p.sharesOf(int(o.set)) {
-					own[x.region] += int64(x.part * float64(o.d))
-				}
+				p.credit(own, o)
 			}
 		}
 	}

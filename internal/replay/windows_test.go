@@ -31,11 +31,11 @@ func TestWindowsLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			region := Region{Name: "work"}
-			q := question{region, 0.5, "done", Throughput}
+			q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
 			for _, d := range tc.deviations {
 				s.windows = append(s.windows, &window{
 					checks:  map[string]Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
-					asked:   map[ask]bool{{region, 0.5}: true},
+					asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
 					effects: map[question]sample{q: {before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
 				})
 			}
@@ -79,7 +79,7 @@ func TestShares(t *testing.T) {
 // TestWindowsOfFewRecordings has the interval of windows that differ by their recordings come from these.
 func TestWindowsOfFewRecordings(t *testing.T) {
 	region := Region{Name: "work"}
-	q := question{region, 0.5, "done", Throughput}
+	q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
 	width := func(of func(i int) *origin) float64 {
 		s, err := NewStudy(StudyConfig{})
 		if err != nil {
@@ -89,7 +89,7 @@ func TestWindowsOfFewRecordings(t *testing.T) {
 			s.windows = append(s.windows, &window{
 				origin:  of(i),
 				checks:  map[string]Check{"done": {Point: "done", Visits: 100, Period: 1e6}},
-				asked:   map[ask]bool{{region, 0.5}: true},
+				asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
 				effects: map[question]sample{q: {before: 1e6, after: after * 1e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
 			})
 		}

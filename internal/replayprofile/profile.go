@@ -36,6 +36,12 @@ func Add(p *profile.Profile, result *replay.Result) {
 			})
 		}
 		c := &p.Curves[len(p.Curves)-1]
+		if a.Held {
+			if a.Withheld == replay.WithheldNone { // the largest come first
+				c.Slopes = slices.Insert(c.Slopes, 0, slopeOf(a))
+			}
+			continue
+		}
 		if a.Withheld == replay.WithheldNone {
 			c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
 		}
@@ -68,6 +74,15 @@ func changeOf(a replay.Answer) profile.Change {
 		c.BasePeriod = time.Duration(a.Base)
 	}
 	return c
+}
+
+// slopeOf is what a slow-down would measure.
+func slopeOf(a replay.Answer) profile.Slope {
+	level := -a.Speedup
+	return profile.Slope{
+		Level: level, Taken: level, Samples: len(a.Samples),
+		Elasticity: -a.Reduction / level, StdErr: a.StdErr / level, Lo: -a.Hi / level, Hi: -a.Lo / level,
+	}
 }
 
 // effectOf is an answer as an effect.

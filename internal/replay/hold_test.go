@@ -1,0 +1,78 @@
+package replay
+
+import (
+	"context"
+	"math"
+	"testing"
+)
+
+// Holds behind spans cost what they would cost the program: nothing where others wait for what has been given back by then.
+func TestHold(t *testing.T) {
+	work, locked := Region{Name: "work"}, Region{Name: "locked"}
+	for name, tt := range map[string]struct {
+		rec    *Recording
+		region Region
+		want   float64 // elasticity
+	}{
+		"a fifth of a loop":             {loops(t, 400), work, 0.2},
+		"within the lock":               {contending(t, true), locked, 1},
+		"behind the lock":               {contending(t, false), locked, 0},
+		"a region that is not recorded": {loops(t, 400), Region{Name: "other"}, math.NaN()},
+	} {
+		s, err := NewStudy(StudyConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		levels := []float64{0.1, 0.3}
+		s.Hold(levels, []Region{tt.region})
+		for _, w := range tt.rec.Split(3) {
+			if err := s.Add(context.Background(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found := 0
+		for _, a := range s.Result().Answers {
+			if !a.Held || a.Metric != Throughput || a.Point != "done" {
+				continue
+			}
+			found++
+			if got := a.Reduction / a.Speedup; a.Region != tt.region || a.Withheld != WithheldNone || math.Abs(got-tt.want) > 0.02 {
+				t.Errorf("%s: %+v: elasticity %.3f, want %.3f", name, a, got, tt.want)
+			}
+		}
+		if want := len(levels); !math.IsNaN(tt.want) && found != want || math.IsNaN(tt.want) && found > 0 {
+			t.Errorf("%s: %d answers of slow-downs", name, found)
+		}
+	}
+}
+
+// What is asked besides changes no other answer.
+func TestHoldLeavesOtherAnswers(t *testing.T) {
+	answers := func(held ...Region) (all []Answer) {
+		s, err := NewStudy(StudyConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Hold([]float64{0.1}, held)
+		for _, w := range contended(t).Split(3) {
+			if err := s.Add(context.Background(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, a := range s.Result().Answers {
+			if !a.Held {
+				all = append(all, a)
+			}
+		}
+		return all
+	}
+	with, without := answers(Region{Name: "locked"}), answers()
+	if len(with) != len(without) || len(with) == 0 {
+		t.Fatalf("%d answers, without slow-downs %d", len(with), len(without))
+	}
+	for i := range with {
+		if a, b := with[i], without[i]; a.Reduction != b.Reduction || a.Lo != b.Lo || a.Hi != b.Hi || a.Withheld != b.Withheld {
+			t.Errorf("%+v, without slow-downs %+v", a, b)
+		}
+	}
+}
