@@ -7,7 +7,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs allow, or slow-downs alone.
+// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs of the same run allow, or slow-downs alone.
 const modeCombined profile.Mode = "combined"
 
 // Targets of a whole run for combined answers at 25 and 50 % faster: percentage points, and the coverage in [0, 1].
@@ -57,19 +57,21 @@ func (s combinedSummary) missed() (missed []string) {
 	return missed
 }
 
-// combine judges slow-downs and recordings together; recordings are made where there are none.
-func (l *lab) combine(profiles map[profile.Mode][]profile.Profile, t *tally) error {
-	slowed, recorded := profiles[profile.ModeSlowdown], profiles[profile.ModeReplay]
-	if len(slowed) == 0 {
-		return nil
-	}
-	if len(recorded) == 0 {
-		p, err := l.undisturbed(t, l.predictReplay)
-		if err != nil {
-			return err
+// combine judges the one answer, and says what slow-downs cost in the simulation and in the program.
+func (l *lab) combine(p profile.Profile) {
+	l.judge(modeCombined, p)
+	for _, a := range p.Curves {
+		for _, b := range p.Curves {
+			if a.Mode != profile.ModeReplay || b.Mode != profile.ModeSlowdown || a.Region != b.Region || a.Progress != b.Progress || a.Metric != b.Metric || a.Metric != profile.MetricThroughput {
+				continue
+			}
+			for _, s := range a.Slopes {
+				for _, m := range b.Slopes {
+					if s.Level == m.Level {
+						l.comment("%s slower by %.0f %%: simulated %.2f (%.2f to %.2f), measured %.2f (%.2f to %.2f)", a.Region.Name, 100*s.Level, s.Elasticity, s.Lo, s.Hi, m.Elasticity, m.Lo, m.Hi)
+					}
+				}
+			}
 		}
-		recorded = []profile.Profile{p}
 	}
-	l.judge(modeCombined, profile.Merge(append(append([]profile.Profile(nil), slowed...), recorded...)...))
-	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -137,8 +138,8 @@ func (l *lab) measure() (result, error) {
 	for mode, of := range profiles {
 		l.judge(mode, profile.Merge(of...))
 	}
-	if err := l.combine(profiles, blocks["predictions"]); err != nil {
-		return result{}, fmt.Errorf("%s: %w", l.name, err)
+	if slowed := profiles[profile.ModeSlowdown]; len(slowed) > 0 {
+		l.combine(profile.Merge(slowed...))
 	}
 	if len(profiles) > 0 {
 		l.aa()
@@ -208,11 +209,12 @@ func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
 		return profile.Profile{}, err
 	}
 	l.told = by.told
-	profile := c.Profile()
-	if err := p.end(); err != nil {
-		return profile, err
+	found := c.Profile()
+	if mode == profile.ModeSlowdown { // which recordings are held against
+		c.StopPlan("all is measured")
+		found, err = l.recorded(c)
 	}
-	return profile, c.Shutdown(context.Background())
+	return found, errors.Join(err, p.end(), c.Shutdown(context.Background()))
 }
 
 // caps are the limits of experiments, wide, since this is no service.

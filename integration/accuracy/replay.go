@@ -49,12 +49,17 @@ func (l *lab) predictReplay() (profile.Profile, error) {
 	}
 	p := start(l.workload, c.Hook())
 	time.Sleep(warmUp)
-	var profile profile.Profile
-	for i := 0; err == nil && (i < l.recordings || i < 2*l.recordings && !enough(profile)); i++ {
+	found, err := l.recorded(c)
+	return found, errors.Join(err, p.end(), c.Shutdown(context.Background()))
+}
+
+// recorded records the program, and returns what is known then.
+func (l *lab) recorded(c *causal.Controller) (p profile.Profile, err error) {
+	for i := 0; err == nil && (i < l.recordings || i < 2*l.recordings && !enough(p)); i++ {
 		err = c.Record(context.Background(), l.recording)
-		profile = c.Profile()
+		p = c.Profile()
 	}
-	return profile, errors.Join(err, p.end(), c.Shutdown(context.Background()))
+	return p, err
 }
 
 // enough reports whether a verdict has as many windows as it takes.
