@@ -23,7 +23,7 @@ func (p *Profile) FinishResting(due func()) {
 	p.confirm()
 	for i := range p.Curves {
 		c := &p.Curves[i]
-		if small, _, known := c.levels(); known { // what bounds from both sides shows no knee
+		if small, _, known := c.levels(); known && c.Mode == ModeSlowdown { // what bounds from both sides shows no knee
 			c.Slope, c.Knee = small.Elasticity, 0
 		} else {
 			k := bendOf(c.measured())

@@ -244,6 +244,7 @@ func WidenFalling(curves []Curve) {
 			if e.Known() {
 				e.Hi = max(e.Hi, e.Speedup+stats.ModelError)
 				c.Effects[i] = e.Wider(max(e.Margin, fallen))
+				c.Effects[i].Bounded = true
 				c.Effects[i].Warnings = append(c.Effects[i].Warnings, fmt.Sprintf("the time of %s falls by %.1f %% where a region is slower: the program is at a resonance", c.Progress, 100*fallen))
 			}
 		}

@@ -27,6 +27,7 @@ type combinedSummary struct {
 
 func summarizeCombined(cells []cell) (s combinedSummary) {
 	var far []cell
+	cells, _ = steady(cells)
 	for _, c := range ofMode(modeCombined, cells) {
 		if c.Speedup <= profile.Near {
 			continue

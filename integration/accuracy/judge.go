@@ -53,6 +53,9 @@ func (l *lab) aa() {
 // null is what an effect that is none may seem to be, in percentage points.
 const null = 1
 
+// unsteady reports whether the control of the measurement does not hold.
+func (l *lab) unsteady() bool { return math.Abs(spanOf(l.null).Value) > null }
+
 func nullLine(what string, s span) string {
 	return fmt.Sprintf("%s=%.2f lo=%.2f hi=%.2f holds=%s", what, s.Value, s.Lo, s.Hi, yes(math.Abs(s.Value) <= null))
 }
@@ -66,7 +69,7 @@ func yes(ok bool) string {
 
 // cell is the answer to a question, with what is true.
 func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profile.Profile) cell {
-	c := cell{Workload: l.name, Mode: mode, Region: q.region, Speedup: q.speedup, Class: l.class, Unclaimed: l.unclaimed(mode), Actual: l.real(q, metric)}
+	c := cell{Workload: l.name, Mode: mode, Region: q.region, Speedup: q.speedup, Class: l.class, Unclaimed: l.unclaimed(mode), Unsteady: l.unsteady(), Actual: l.real(q, metric)}
 	if metric != profile.MetricThroughput {
 		c.Metric = metric
 	}

@@ -24,6 +24,7 @@ const (
 	leastNearCoverage = 0.93 // of its intervals, bounds alone included
 	leastBoundsHeld   = 0.98 // from above, at 25 and 50 % faster
 	leastFirst        = 0.98 // of programs: the best region first
+	mostUnsteady      = 4    // programs, a tenth
 	surelyAnswered    = 2    // every region with a true effect above this has an answer
 	// mostTold is in how many seconds a region is told from nothing, in the median of regions that bring matters at least, which is an
 	// elasticity of 0.3.
@@ -59,9 +60,25 @@ type slowedSummary struct {
 	told              float64 // seconds, median
 	bounds, held      int
 	first, of         int // programs
+	unsteady          int // programs that are not judged
 }
 
-func summarizeSlowed(cells []cell) (s slowedSummary) {
+// steady are the cells of programs of which is known what is true, and how many programs are left out.
+func steady(cells []cell) (kept []cell, out int) {
+	left := map[string]bool{}
+	for _, c := range cells {
+		if c.Unsteady {
+			left[c.Workload] = true
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, len(left)
+}
+
+func summarizeSlowed(all []cell) (s slowedSummary) {
+	cells, unsteady := steady(all)
+	s.unsteady = unsteady
 	var near, numbers []cell
 	var told []float64
 	for _, c := range cells {
@@ -97,8 +114,8 @@ func summarizeSlowed(cells []cell) (s slowedSummary) {
 func (s slowedSummary) boundsHeld() float64 { return float64(s.held) / float64(max(1, s.bounds)) }
 
 func (s slowedSummary) print(out io.Writer) {
-	fmt.Fprintf(out, "accuracy SUMMARY mode=slowdown cells=%d given=%d/%d near_numbers=%d/%d near_mean_abs_error=%.2f near_worst=%.2f near_coverage=%.2f bounds_held=%d/%d first_ranked=%d/%d told_after=%.1fs\n",
-		s.cells, s.given, s.due, s.numbers.cells, s.near.cells, s.numbers.meanAbsError, s.numbers.worst, s.near.coverage, s.held, s.bounds, s.first, s.of, s.told)
+	fmt.Fprintf(out, "accuracy SUMMARY mode=slowdown cells=%d given=%d/%d near_numbers=%d/%d near_mean_abs_error=%.2f near_worst=%.2f near_coverage=%.2f bounds_held=%d/%d first_ranked=%d/%d told_after=%.1fs unsteady=%d\n",
+		s.cells, s.given, s.due, s.numbers.cells, s.near.cells, s.numbers.meanAbsError, s.numbers.worst, s.near.coverage, s.held, s.bounds, s.first, s.of, s.told, s.unsteady)
 	fmt.Fprintf(out, "# slowdown: coverage at 10 %% is %.2f if the interval of the actual value is allowed for\n", s.near.agreement)
 }
 
@@ -111,6 +128,7 @@ func (s slowedSummary) missed() (missed []string) {
 	hold("bounds_held", s.boundsHeld(), leastBoundsHeld, s.boundsHeld() >= leastBoundsHeld)
 	first := float64(s.first) / float64(max(1, s.of))
 	hold("first_ranked", first, leastFirst, first >= leastFirst)
+	hold("unsteady", float64(s.unsteady), mostUnsteady, s.unsteady <= mostUnsteady)
 	hold("told_after", s.told, mostTold, s.told <= mostTold)
 	return missed
 }
