@@ -53,8 +53,13 @@ func (l *lab) aa() {
 // null is what an effect that is none may seem to be, in percentage points.
 const null = 1
 
-// unsteady reports whether the control of the measurement does not hold.
-func (l *lab) unsteady() bool { return math.Abs(spanOf(l.null).Value) > null }
+// vague is by how much, in percentage points, two arms that are alike differ where nothing can be judged.
+const vague = 5
+
+func (l *lab) unsteady() bool {
+	s := spanOf(l.null)
+	return s.Lo < -vague || s.Hi > vague
+}
 
 func nullLine(what string, s span) string {
 	return fmt.Sprintf("%s=%.2f lo=%.2f hi=%.2f holds=%s", what, s.Value, s.Lo, s.Hi, yes(math.Abs(s.Value) <= null))
