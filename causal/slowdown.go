@@ -11,10 +11,10 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A slowdown holds each goroutine that ends a span of one region for a part of the region's own time. Nothing need be known of locks, channels,
+// A slowdown holds each goroutine that ends a span of one region for a part of the span's own time. Nothing need be known of locks, channels,
 // processors or other processes: what the delay costs is measured, at the progress points.
 //
-// The same time is taken from each span, by computing and by sleeping in the proportion in which the region itself computes and waits:
+// The time is taken by computing and by sleeping in the proportion in which the region itself computes and waits:
 // a region that computes costs others a processor. What is too short to be slept or to be computed is owed, until it is long enough;
 // what was taken too long is taken off the next. So the sum is what it should be, and few goroutines wake up.
 type slowdown struct {
@@ -23,7 +23,8 @@ type slowdown struct {
 	class  *class
 	before usage // when what is measured began, and what had been taken by then, ns
 	marked int64
-	still  bool // a placebo: it sleeps as often, and as shortly as it can
+	still  bool    // a placebo: it sleeps as often, and as shortly as it can
+	self   float64 // of a span in the mean, ns
 
 	compute, sleep owed
 	inserted       atomic.Int64 // number of delays
@@ -32,18 +33,18 @@ type slowdown struct {
 
 // owed is time that spans of a region have still to be held for, ns.
 type owed struct {
-	each  int64 // for each span
-	least int64 // that is worth it
-	most  int64 // in one span
+	each  float64 // for each span in the mean
+	least int64   // that is worth it
+	most  int64   // in one span
 	sum   atomic.Int64
 }
 
-// due adds what a span owes, and returns how much it should be held for now, which is booked with settle.
-func (o *owed) due() int64 {
+// due adds what a span owes that takes so many times as long as others, and returns how much it should be held for now.
+func (o *owed) due(times float64) int64 {
 	if o.each <= 0 {
 		return 0
 	}
-	for sum := o.sum.Add(o.each); sum >= o.least; sum = o.sum.Load() {
+	for sum := o.sum.Add(int64(o.each * times)); sum >= o.least; sum = o.sum.Load() {
 		want := min(sum, o.most)
 		if o.sum.CompareAndSwap(sum, sum-want) {
 			return want
@@ -63,8 +64,9 @@ func (run *run) newSlowdown(a arm) *slowdown {
 	}
 	each := run.affordable(a.spared, level*work.own)
 	most := int64(run.guard.limits.PerSpan)
-	v.compute = owed{each: int64(each * work.computing), least: design.LeastComputed, most: most}
-	v.sleep = owed{each: int64(each * (1 - work.computing)), least: min(design.LeastSlept, most), most: most}
+	v.self = work.self
+	v.compute = owed{each: each * work.computing, least: design.LeastComputed, most: most}
+	v.sleep = owed{each: each * (1 - work.computing), least: min(design.LeastSlept, most), most: most}
 	if v.still {
 		v.compute.each = 0
 	}
@@ -91,11 +93,14 @@ func (v *slowdown) atEnd(_ *ledger.Frame, r *spans.Span, region int) time.Durati
 	if region != v.region {
 		return 0
 	}
-	spent := time.Duration(0)
-	if want := v.compute.due(); want > 0 {
+	times, spent := 1.0, time.Duration(0)
+	if v.self > 0 {
+		times = float64(r.SelfTime()) / v.self
+	}
+	if want := v.compute.due(times); want > 0 {
 		spent = v.hold(r, &v.compute, want, 0, v.run.compute)
 	}
-	if want := v.sleep.due(); want > 0 {
+	if want := v.sleep.due(times); want > 0 {
 		if v.still {
 			want = 1
 		}

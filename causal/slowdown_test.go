@@ -22,7 +22,7 @@ func TestOwed(t *testing.T) {
 	o := owed{each: 30, least: 100, most: 150}
 	var paid []int64
 	for range 40 {
-		if d := o.due(); d > 0 {
+		if d := o.due(1); d > 0 {
 			paid = append(paid, d)
 			o.sum.Add(-20) // it took longer than it should
 		}
@@ -37,7 +37,10 @@ func TestOwed(t *testing.T) {
 	if sum > 40*30+20 || sum < 40*30-150 {
 		t.Errorf("%d were paid of %d", sum, 40*30)
 	}
-	if none := (&owed{least: 1, most: 10}); none.due() != 0 {
+	if long := (&owed{each: 30, least: 100, most: 150}); long.due(3) != 0 || long.due(3) != 150 || long.sum.Load() != 30 {
+		t.Error("a span that takes three times as long owes three times as much")
+	}
+	if none := (&owed{least: 1, most: 10}); none.due(1) != 0 {
 		t.Error("a delay although nothing is owed")
 	}
 }
@@ -50,7 +53,7 @@ func TestOwedConcurrentSafe(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 1000 {
-				if d := o.due(); d > 0 {
+				if d := o.due(1); d > 0 {
 					mu.Lock()
 					sum += d
 					mu.Unlock()

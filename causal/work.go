@@ -18,6 +18,7 @@ import (
 // A work is what a region does in its own time: the self time of its spans, without waits for locks and for processors.
 type work struct {
 	own       float64 // ns for each span
+	self      float64 // the same with waits for locks and for processors
 	computing float64 // part of that in which it computes, in [0, 1]
 	inside    bool    // its spans wait for other goroutines, or whether they do is not known
 	outside   bool    // they wait for what is outside of the program
@@ -129,11 +130,12 @@ func (run *run) workOf(key profile.Region) work {
 	if !known {
 		s = split{own: 1, queued: 1}
 	}
-	own := s.own * float64(now.self-before.self) / float64(n)
+	self := float64(now.self-before.self) / float64(n)
+	own := s.own * self
 	if s.each > 0 {
 		own = s.each
 	}
-	w := work{own: own, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
+	w := work{own: own, self: self, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
 	if own > 0 {
 		w.behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 	}

@@ -6,50 +6,94 @@ import (
 )
 
 // What experiments of slow-downs do is simulated, too, to be held against what they measure: each goroutine that ends a span of a region is
-// held behind it for a part of the region's own time, by computing and by waiting as the region itself does. That may cost less than a
+// held behind it for a part of the span's own time, by computing and by waiting as the region itself does. That may cost less than a
 // region that is slower, where spans have given back what others wait for, and more, where they wait for a processor.
 
-// A holdback is behind spans of a region for a part of its own time: the factor of a set of its own, which is 0 unless a change says otherwise.
+// A holdback is behind a span for a part of the span's own time: the factor of a set for its region, which is 0 unless a change says otherwise.
 type holdback struct {
-	set      uint16
-	run, out int64 // own time of a span, ns: computing, and waiting
+	set uint16
+	own
 }
+
+// own is what a span takes itself, ns: computing, and waiting.
+type own struct{ run, out int64 }
 
 // holding returns the program with holds behind the spans of regions.
 func (p *program) holding(regions []int32) *program {
 	x := *p
 	x.compiled, x.spare = nil, nil
 	x.sets, x.holds = slices.Clip(p.sets), map[int32]holdback{}
-	run, out, ends := make([]int64, len(p.rec.regions)), make([]int64, len(p.rec.regions)), make([]int64, len(p.rec.regions))
-	for i := range p.lists {
-		p.rec.rests()
-		for k := range p.lists[i].ops {
-			switch o := &p.lists[i].ops[k]; o.kind {
-			case opRun:
-				p.credit(run, o)
-			case opOut, opSend:
-				p.credit(out, o)
-			case opClose:
-				ends[p.rec.spans[o.arg].region]++
-			}
+	sets := map[int32]uint16{}
+	for _, r := range regions {
+		if len(x.sets) < 1<<16-1 {
+			sets[r] = uint16(len(x.sets))
+			x.sets = append(x.sets, nil)
 		}
 	}
-	for _, r := range regions {
-		if ends[r] > 0 && len(x.sets) < 1<<16-1 {
-			x.holds[r] = holdback{uint16(len(x.sets)), run[r] / ends[r], out[r] / ends[r]}
-			x.sets = append(x.sets, nil)
+	x.heldSets = sets
+	times, rest := p.ownTimes()
+	for span, t := range times {
+		r := p.rec.spans[span].region
+		if set, held := sets[r]; held {
+			if t == nil {
+				t = &own{rest[r].run / rest[r].spans, rest[r].out / rest[r].spans}
+			}
+			x.holds[span] = holdback{set, *t}
 		}
 	}
 	return &x
 }
 
-// credit adds the time of an op to that of the regions which it belongs to.
-func (p *program) credit(own []int64, o *op) {
-	for _, r := range p.sets[o.set] {
-		own[r] += o.d
+// left is own time in a region of no span that is known, and the number of spans that it may be of.
+type left struct {
+	own
+	spans int64
+}
+
+// An openSpan is open on a goroutine, and its own time until now: the time in which no later span was open there.
+type openSpan struct {
+	span int32
+	own
+}
+
+// ownTimes returns the own time of each span that ends, nil for one that began on another goroutine or before the window: what is left of
+// its region is theirs.
+func (p *program) ownTimes() (of map[int32]*own, rest []left) {
+	of, rest = map[int32]*own{}, make([]left, len(p.rec.regions))
+	for i := range p.lists {
+		p.rec.rests()
+		var open []*openSpan // the latest last
+		for k := range p.lists[i].ops {
+			o := &p.lists[i].ops[k]
+			switch o.kind {
+			case opOpen:
+				open = append(open, &openSpan{span: o.arg})
+			case opClose:
+				of[o.arg] = nil
+				if n := slices.IndexFunc(open, func(x *openSpan) bool { return x.span == o.arg }); n >= 0 {
+					of[o.arg] = &open[n].own
+					open = slices.Delete(open, n, n+1)
+				} else {
+					rest[p.rec.spans[o.arg].region].spans++
+				}
+			case opRun, opOut, opSend:
+				switch set := p.sets[o.set]; {
+				case len(open) > 0:
+					open[len(open)-1].add(o)
+				case len(set) == 1:
+					rest[set[0]].add(o)
+				}
+			}
+		}
 	}
-	for _, x := range p.sharesOf(int(o.set)) {
-		own[x.region] += int64(x.part * float64(o.d))
+	return of, rest
+}
+
+func (t *own) add(o *op) {
+	if o.kind == opRun {
+		t.run += o.d
+	} else {
+		t.out += o.d
 	}
 }
 
@@ -58,7 +102,7 @@ func (p *program) holdBehind(o *op) (holdback, bool) {
 	if o.kind != opClose || p.holds == nil {
 		return holdback{}, false
 	}
-	h, ok := p.holds[p.rec.spans[o.arg].region]
+	h, ok := p.holds[o.arg]
 	return h, ok
 }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -36,13 +37,48 @@ func TestHold(t *testing.T) {
 				continue
 			}
 			found++
-			if got := a.Reduction / a.Speedup; a.Region != tt.region || a.Withheld != WithheldNone || math.Abs(got-tt.want) > 0.02 {
+			if got := a.Reduction / a.Speedup; a.Region != tt.region || a.Withheld != WithheldNone || math.Abs(got-tt.want) > 0.04 {
 				t.Errorf("%s: %+v: elasticity %.3f, want %.3f", name, a, got, tt.want)
 			}
 		}
 		if want := len(levels); !math.IsNaN(tt.want) && found != want || math.IsNaN(tt.want) && found > 0 {
 			t.Errorf("%s: %d answers of slow-downs", name, found)
 		}
+	}
+}
+
+// Each span is held for a part of its own time, without that of spans within it: of two that take turns, 1 and 5 ms, in one region.
+func TestOwnTimes(t *testing.T) {
+	b := NewRecorder(0, 1)
+	b.Running(0, 1)
+	at := int64(0)
+	work, part := Region{Name: "work"}, Region{Name: "part"}
+	for i := range uint64(40) {
+		b.Open(at, 1, 2*i+1, 0, work)
+		at += ms + int64(i%2)*4*ms
+		b.Open(at, 1, 2*i+2, 2*i+1, part)
+		at += 2 * ms
+		b.Close(at, 1, 2*i+2)
+		b.Close(at, 1, 2*i+1)
+		b.Visit(at, 1, "done")
+		b.Wait(at, 1, 1)
+		at += ms
+		b.Ready(at, 1, -1)
+		b.Start(at, 1, 0)
+	}
+	p := newProgram(recorded(t, b, at), true)
+	times, rest := p.ownTimes()
+	for span, of := range times {
+		want, region := own{run: 2 * ms}, p.rec.regions[p.rec.spans[span].region]
+		if region == work {
+			want.run = ms + int64(span/2%2)*4*ms
+		}
+		if of == nil || *of != want {
+			t.Errorf("span %d of %s: %+v, want %+v", span, region.Name, of, want)
+		}
+	}
+	if len(times) != 80 || slices.ContainsFunc(rest, func(l left) bool { return l.spans > 0 }) {
+		t.Errorf("%d spans, and %+v besides", len(times), rest)
 	}
 }
 

@@ -232,7 +232,8 @@ type program struct {
 	// schedules are of work per time, and marks are where in lists it begins and ends, in order; see spare.go.
 	schedules []schedule
 	marks     map[int32][]workMark
-	holds     map[int32]holdback // by region, see holding
+	holds     map[int32]holdback // by span, see holding
+	heldSets  map[int32]uint16   // by region
 	settled   bool               // see settle
 	ops       int                // all of them
 	compiled  *executable        // once it is simulated

@@ -167,8 +167,8 @@ func (s *simulation) reset(c change) {
 		s.objects[i].begin(&p.objects[i])
 		s.standIn[i] = int32(i)
 	}
-	for r, h := range p.holds {
-		s.factors[h.set] = c.holds[r]
+	for r, set := range p.heldSets {
+		s.factors[set] = c.holds[r]
 	}
 	for i, set := range p.sets {
 		for _, r := range set {

@@ -425,7 +425,12 @@ func (p *program) busiest(n int, only func(Region) bool) []int32 {
 	for i := range p.lists {
 		for k := range p.lists[i].ops {
 			if o := &p.lists[i].ops[k]; o.kind == opRun || o.kind == opOut || o.kind == opSend {
-				p.credit(own, o)
+				for _, r := range p.sets[o.set] {
+					own[r] += o.d
+				}
+				for _, x := range p.sharesOf(int(o.set)) {
+					own[x.region] += int64(x.part * float64(o.d))
+				}
 			}
 		}
 	}
