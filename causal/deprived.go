@@ -56,3 +56,17 @@ func deprive(e profile.Effect, most profile.Withheld) profile.Effect {
 	}
 	return e.Wider(most.Part)
 }
+
+// widen returns an effect of slow-downs in which processor time was taken. It is off by the part of the time in which any was at most, too:
+// a program that mostly waits loses little by that.
+func (v evidence) widen(e profile.Effect) profile.Effect {
+	most := v.deprived.most()
+	part := most.Part
+	if v.elapsed > 0 {
+		part = min(part, partOf(max(v.deprived.Stolen, v.deprived.Throttled), v.elapsed))
+	}
+	if part > stats.ModelError && e.Known() {
+		e.Warnings = append(e.Warnings, most.String())
+	}
+	return e.Wider(part)
+}

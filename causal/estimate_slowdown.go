@@ -176,9 +176,9 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			w := run.workOf(region)
 			c.Inside, c.Behind = w.queues(all), w.behind
 			c.AnswerFromSlopes(run.speedups())
-			deprived := evidenceOf(experiments, arm{run.levels()[0], i}, point).deprived
+			v := evidenceOf(experiments, arm{run.levels()[0], i}, point)
 			for k, e := range c.Effects {
-				c.Effects[k] = deprive(e, deprived.most())
+				c.Effects[k] = v.widen(e)
 			}
 			curves = append(curves, c)
 		}

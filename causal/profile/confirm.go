@@ -71,13 +71,18 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 }
 
 // within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the
-// end of its own which is nearer. It is confirmed if the slow-down would have noticed much else: its interval is twice as wide at most, or not
+// end of its own which is nearer. Two that only just meet are not as sure together as what they have in common is narrow: that is
+// half as wide as the narrower at least. It is confirmed if the slow-down would have noticed much else: its interval is twice as wide at most, or not
 // wider than the effect is large.
 func (e Effect) within(bound Effect) Effect {
 	e.Confirmed = bound.Hi-bound.Lo <= max(2*(e.Hi-e.Lo), e.Reduction)
+	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 2
 	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, max(bound.Hi, e.Lo))
 	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
-	return e
+	if missing := (least - (e.Hi - e.Lo)) / 2; missing > 0 {
+		e.Lo, e.Hi = e.Lo-missing, e.Hi+missing
+	}
+	return e.possible()
 }
 
 // Evidence is what an answer rests on.

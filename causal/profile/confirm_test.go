@@ -125,6 +125,14 @@ func TestSlowDownsAreMet(t *testing.T) {
 	}
 }
 
+// What two intervals have in common that only just meet is no interval.
+func TestJustMet(t *testing.T) {
+	p := both(0.4, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.3, Lo: 0.21, Hi: 0.39})
+	if e := replayed(t, p).Effects[0]; !e.Known() || e.Hi-e.Lo < 0.08 || e.Lo > 0.19 || e.Hi > 0.27 {
+		t.Errorf("%+v, want it around where it meets the bound of .22, and half as wide", e)
+	}
+}
+
 // Without a slow-down recordings say what they said.
 func TestUnconfirmed(t *testing.T) {
 	p := both(0.4, profile.Effect{Speedup: 0.75, Samples: 9, Reduction: 0.3, Lo: 0.2, Hi: 0.4})
