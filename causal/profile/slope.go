@@ -118,6 +118,12 @@ func relative(s Slope) float64 {
 // time, measured slopes are .94 to 1.03 (make accuracy).
 const delaysOff = 0.05
 
+// eitherOf is how many times as far as an interval two upper bounds reach of which the lower is taken, to hold as often as one (Bonferroni, by
+// Student's t of eight samples).
+const eitherOf = 1.2
+
+func (s Slope) surely() float64 { return s.Elasticity + eitherOf*(s.Hi-s.Elasticity) }
+
 // sure is how many standard errors apart two slopes are by more than chance.
 const sure = 3
 
@@ -181,7 +187,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
-	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.Hi, large.Hi)*(1+delaysOff)*speedup, lo, 0)+stats.ModelError
+	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.surely(), large.surely())*(1+delaysOff)*speedup, lo, 0)+stats.ModelError
 	if c.metric() == MetricThroughput {
 		e.Hi = min(e.Hi, speedup+stats.ModelError)
 	}
