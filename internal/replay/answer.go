@@ -32,7 +32,7 @@ type Result struct {
 type Answer struct {
 	Region  Region
 	Speedup float64
-	// Held tells that goroutines are held behind each span of the region, for minus Speedup of its own time, see [Study.Hold].
+	// Held is true if goroutines are held behind each span of the region, for minus Speedup of its own time, see [Study.Hold].
 	Held   bool
 	Point  string
 	Metric Metric

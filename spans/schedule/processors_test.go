@@ -34,7 +34,7 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// A program that computes on all processors is told from one that waits, in traces of the runtime.
+// In traces of the runtime a program that computes on all processors is busy, and one that waits is not.
 func TestBusyProcessors(t *testing.T) {
 	record := func(work func(end time.Time)) Report {
 		var b bytes.Buffer
