@@ -48,13 +48,10 @@ func (d deprived) most() profile.Withheld {
 
 // deprive returns an effect as experiments leave it in which so much was taken.
 func deprive(e profile.Effect, most profile.Withheld) profile.Effect {
-	switch {
-	case most.Part > mostDeprived:
-		return e.Withhold(most)
-	case most.Part > stats.ModelError && e.Known():
-		e.Warnings = append(e.Warnings, most.String())
+	if most.Part > mostDeprived {
+		e = e.Withhold(most)
 	}
-	return e.Wider(most.Part)
+	return lessSure(e, most, most.Part)
 }
 
 // widen returns an effect of slow-downs in which processor time was taken. It is off by the part of the time in which any was at most, too:
@@ -65,8 +62,13 @@ func (v evidence) widen(e profile.Effect) profile.Effect {
 	if v.elapsed > 0 {
 		part = min(part, partOf(max(v.deprived.Stolen, v.deprived.Throttled), v.elapsed))
 	}
-	if part > stats.ModelError && e.Known() {
-		e.Warnings = append(e.Warnings, most.String())
+	return lessSure(e, most, part)
+}
+
+// lessSure returns an effect that is off by so much at most, for a reason.
+func lessSure(e profile.Effect, why profile.Withheld, by float64) profile.Effect {
+	if by > stats.ModelError && e.Known() {
+		e.Warnings = append(e.Warnings, why.String())
 	}
-	return e.Wider(part)
+	return e.Wider(by)
 }

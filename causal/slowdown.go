@@ -39,7 +39,7 @@ type owed struct {
 	sum   atomic.Int64
 }
 
-// due adds what a span owes that takes so many times as long as others, and returns how much it should be held for now.
+// due adds what a span owes that takes so many times as long as the mean, and returns how long to hold it.
 func (o *owed) due(times float64) int64 {
 	if o.each <= 0 {
 		return 0

@@ -280,6 +280,7 @@ func mergeSlopes(c *Curve, same []Curve) {
 	byLevel := map[float64][]Slope{}
 	speedups := map[float64]bool{}
 	for _, x := range same {
+		c.Behind = max(c.Behind, x.Behind)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
 		}
@@ -289,10 +290,6 @@ func mergeSlopes(c *Curve, same []Curve) {
 		for _, e := range x.Effects {
 			speedups[e.Speedup] = true
 		}
-	}
-	c.Behind = 0
-	for _, x := range same {
-		c.Behind = max(c.Behind, x.Behind)
 	}
 	c.Own, c.Inside = medianDuration(own), slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
 	for level, slopes := range byLevel {
