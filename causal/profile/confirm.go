@@ -51,7 +51,7 @@ func (c Curve) heldAgainst(by Curve) (contradicted, met bool) {
 			compared = true
 			apart := max(measured.Lo-simulated.Hi, simulated.Lo-measured.Hi)
 			contradicted = contradicted || apart*measured.Level > agreeWithin
-			met = met || measured.Hi-measured.Lo <= max(2*(simulated.Hi-simulated.Lo), measured.Elasticity)
+			met = met || notices(measured.Hi-measured.Lo, simulated.Hi-simulated.Lo, measured.Elasticity)
 		}
 	}
 	if !compared {
@@ -72,10 +72,9 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 
 // within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the
 // end of its own which is nearer. Two that only just meet are not as sure together as what they have in common is narrow: that is
-// half as wide as the narrower at least. It is confirmed if the slow-down would have noticed much else: its interval is twice as wide at most, or not
-// wider than the effect is large.
+// half as wide as the narrower at least. It is confirmed if the slow-down would have noticed much else.
 func (e Effect) within(bound Effect) Effect {
-	e.Confirmed = bound.Hi-bound.Lo <= max(2*(e.Hi-e.Lo), e.Reduction)
+	e.Confirmed = notices(bound.Hi-bound.Lo, e.Hi-e.Lo, e.Reduction)
 	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 2
 	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, max(bound.Hi, e.Lo))
 	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
@@ -84,6 +83,10 @@ func (e Effect) within(bound Effect) Effect {
 	}
 	return e.possible()
 }
+
+// notices reports whether a measured interval is so narrow that it would have noticed much else than what is simulated: it is twice as wide
+// at most, or not wider than the effect is large.
+func notices(measured, simulated, effect float64) bool { return measured <= max(2*simulated, effect) }
 
 // Evidence is what an answer rests on.
 type Evidence string

@@ -248,7 +248,16 @@ func TestReadRefusesSlopes(t *testing.T) {
 		}
 	}
 	good := profile.Profile{Curves: []profile.Curve{slowed(rand.New(rand.NewPCG(9, 9)), 0.4, 0.5)}}
+	good.Curves[0].Behind = 1.5
 	document, err := json.Marshal(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Read(strings.NewReader(string(document))); err == nil || !strings.Contains(err.Error(), "waits_for_processor") {
+		t.Errorf("Read of 1.5 for a part: %v", err)
+	}
+	good.Curves[0].Behind = 1
+	document, err = json.Marshal(good)
 	if err != nil {
 		t.Fatal(err)
 	}
