@@ -174,7 +174,7 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 				c.Own = time.Duration(sum.own / sum.arms)
 			}
 			w := run.workOf(region)
-			c.Inside, c.Behind = w.queues(all), w.behind
+			c.Inside, c.Behind, c.Expiring = w.queues(all), w.behind, expiring(experiments, i)
 			c.AnswerFromSlopes(run.speedups())
 			v := evidenceOf(experiments, arm{run.levels()[0], i}, point)
 			for k, e := range c.Effects {
@@ -183,8 +183,19 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 			curves = append(curves, c)
 		}
 	}
-	profile.WidenFalling(curves)
+	profile.WidenByOthers(curves)
 	return curves
+}
+
+// expiring is the part of a region's delays, in [0, 1], that were left out as a deadline was near.
+func expiring(experiments []experiment, region int) float64 {
+	var near, all int64
+	for _, e := range experiments {
+		if e.speedup > 0 && e.spared == region {
+			near, all = near+e.nearDeadlines, all+e.nearDeadlines+e.delays
+		}
+	}
+	return float64(near) / float64(max(1, all))
 }
 
 // short says where limits left less than half of a delay.

@@ -24,7 +24,8 @@ type experiment struct {
 	machine   record.Load   // what has become of processor time
 
 	// Of a slow-down: what the region did in its own time, and for how long its callers were held.
-	own, taken time.Duration
+	own, taken    time.Duration
+	nearDeadlines int64 // delays left out
 
 	// Of an overlap.
 	ends     int64         // of the region's spans

@@ -293,8 +293,10 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 			continue
 		}
 		e.delays = influence.delays() - delays
+		without := run.guard.counts().since(withheld)
+		e.nearDeadlines = int64(without[ruleDeadline])
 		if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
-			e.spoiled = run.guard.counts().since(withheld).spoils(e.delays)
+			e.spoiled = without.spoils(e.delays)
 		}
 		e.inserted = time.Duration(run.guard.spent.Load() - spent)
 		e.calls = live.answered.Load() - calls

@@ -45,7 +45,7 @@ func (c Curve) heldAgainst(by Curve) (contradicted, met bool) {
 			if measured.Level != simulated.Level || !measured.known() {
 				continue
 			}
-			if c.metric() == MetricThroughput {
+			if c.metric() == MetricThroughput && !by.chooses(measured) {
 				measured, simulated = measured.possible(), simulated.possible()
 			}
 			compared = true

@@ -100,11 +100,12 @@ func TestSlowDownsAreMet(t *testing.T) {
 		measured, simulated float64
 		inside, contradicts bool
 	}{
-		"met":                                {0.4, 0.42, false, false},
-		"apart":                              {0.4, 0.1, false, true},
-		"met, where spans wait inside":       {0.05, 0.05, true, false},
-		"apart, where spans wait inside":     {0.05, 0.6, true, true},
-		"more than all, as far as it can be": {1, 1.4, false, false},
+		"met":                                 {0.4, 0.42, false, false},
+		"apart":                               {0.4, 0.1, false, true},
+		"met, where spans wait inside":        {0.05, 0.05, true, false},
+		"apart, where spans wait inside":      {0.05, 0.6, true, true},
+		"more than all, as far as it can be":  {1, 1.4, false, false},
+		"more than all, and measured as such": {1.4, 1, false, true},
 	} {
 		c := slowed(rand.New(rand.NewPCG(1, 2)), tt.measured, tt.measured)
 		c.Inside = tt.inside

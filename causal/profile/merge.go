@@ -133,7 +133,7 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 		}
 		curves = append(curves, c)
 	}
-	WidenFalling(curves)
+	WidenByOthers(curves)
 	return curves
 }
 

@@ -88,6 +88,9 @@ type Curve struct {
 	// Behind is the part of a short delay, in [0, 1], that the region's spans may make up for by a shorter wait for a processor, which comes
 	// before their ends: a hold after it may cost so much more than a longer span.
 	Behind float64 `json:"waits_for_processor,omitempty"`
+	// Expiring is the part of the region's delays, in [0, 1], that were left out since a deadline was near. As many calls may fail, and may
+	// succeed where something is faster.
+	Expiring float64 `json:"near_deadlines,omitempty"`
 	// Effects are ordered by speed-up.
 	Effects []Effect `json:"effects"`
 	// Slope is the reduction for each part of speed-up where the curve begins: 0.5 is 5 % for

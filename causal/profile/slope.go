@@ -78,10 +78,15 @@ func (c Curve) levels() (small, large Slope, known bool) {
 		small.Elasticity, small.StdErr, small.Lo, small.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
 		large.Elasticity, large.StdErr, large.Lo, large.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
 	}
-	if c.metric() == MetricThroughput {
+	if c.metric() == MetricThroughput && !c.chooses(small, large) {
 		small, large = small.possible(), large.possible()
 	}
 	return small, large, true
+}
+
+// chooses reports whether a period grew by a larger part than the region, by more than chance: by what the program chose otherwise.
+func (c Curve) chooses(measured ...Slope) bool {
+	return c.metric() == MetricThroughput && slices.ContainsFunc(measured, func(s Slope) bool { return s.known() && s.Lo > 1+delaysOff })
 }
 
 // possible returns the slope of a period as far as it can be: what takes a part of the time longer makes the whole at most that part longer,
@@ -128,9 +133,12 @@ func (s Slope) surely() float64 { return s.Elasticity + eitherOf*(s.Hi-s.Elastic
 const sure = 3
 
 // convex reports whether slopes at two levels may be those of a convex function that does not fall and is smooth at its start: none is
-// below zero nor the large one the smaller by more than chance, nor is the small one nothing and the large one much.
+// below zero nor the large one the smaller by more than chance, nor is the small one nothing and the large one much; nor is one of a period steep.
 func (c Curve) convex(small, large Slope) bool {
 	if small.falls() > 0 || large.falls() > 0 {
+		return false
+	}
+	if c.chooses(small, large) {
 		return false
 	}
 	apart := sure * math.Hypot(small.StdErr, large.StdErr)
@@ -151,7 +159,7 @@ const Near = 0.10
 //
 // Up to [Near] an effect is the slope at the smallest level, less what the slopes bend by for its lower bound. Beyond, it is bounded:
 // from above by the slopes, from below by the effect at Near, as a program does not become slower by what becomes faster. So a slope below
-// zero is chance, and bounds nothing from above, but where it is a resonance, see [WidenFalling].
+// zero is chance, and bounds nothing from above, but where it is a resonance, see [WidenByOthers].
 func (c *Curve) AnswerFromSlopes(speedups []float64) {
 	c.Effects = nil
 	for _, s := range speedups {
@@ -233,35 +241,59 @@ func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 	return sum, stdErr, known
 }
 
-// WidenFalling makes the intervals of slow-downs wider where the time of a progress point falls although a region is slower: then it is
-// no monotone function of durations, of the other regions neither. No slope bounds what they bring but that this is at most
-// all of the time saved, and as much as it has fallen.
-func WidenFalling(curves []Curve) {
+// WidenByOthers makes the intervals of slow-downs wider where one region shows that a progress point's time is no monotone function of durations,
+// as that holds for the other regions, too:
+//   - the time falls although a region is slower. No slope bounds what any region brings but that this is at most all of the time saved, and
+//     as much as the time has fallen.
+//   - a part of a region's delays was left out since a deadline was near: as many calls may fail, are no visits, and may
+//     succeed where any region is faster.
+func WidenByOthers(curves []Curve) {
 	type point struct {
 		progress string
 		metric   Metric
 	}
-	most := map[point]float64{}
+	falls, expires := map[point]float64{}, map[point]float64{}
 	for _, c := range curves {
+		p := point{c.Progress, c.metric()}
+		expires[p] = max(expires[p], c.Expiring)
 		for _, s := range c.Slopes {
-			p := point{c.Progress, c.metric()}
-			most[p] = max(most[p], s.falls())
+			falls[p] = max(falls[p], s.falls())
 		}
 	}
 	for _, c := range curves {
-		fallen := most[point{c.Progress, c.metric()}]
-		if c.Mode != ModeSlowdown || fallen == 0 {
-			continue
-		}
+		p := point{c.Progress, c.metric()}
 		for i, e := range c.Effects {
-			if e.Known() {
-				e.Hi = max(e.Hi, e.Speedup+stats.ModelError)
-				c.Effects[i] = e.Wider(max(e.Margin, fallen))
-				c.Effects[i].Bounded = true
-				c.Effects[i].Warnings = append(c.Effects[i].Warnings, fmt.Sprintf("the time of %s falls by %.1f %% where a region is slower: the program is at a resonance", c.Progress, 100*fallen))
+			if c.Mode == ModeSlowdown && e.Known() {
+				c.Effects[i] = e.fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p])
 			}
 		}
 	}
+}
+
+// fallen returns an effect where the time has fallen by this part.
+func (e Effect) fallen(by float64, progress string) Effect {
+	if by == 0 {
+		return e
+	}
+	e.Hi = max(e.Hi, e.Speedup+stats.ModelError)
+	e = e.Wider(max(e.Margin, by))
+	e.Bounded = true
+	e.Warnings = append(e.Warnings, fmt.Sprintf("the time of %s falls by %.1f %% where a region is slower: the program is at a resonance", progress, 100*by))
+	return e
+}
+
+// expiring returns an effect where these parts of the delays were left out near deadlines: of its own region and of that with the most.
+func (e Effect) expiring(own, most float64) Effect {
+	if most == 0 {
+		return e
+	}
+	e.Reduction += own / 2 * (1 - e.Reduction) // in the middle of what it may be, so that it ranks by that
+	e.Hi += most * (1 - e.Hi)
+	if most > stats.ModelError {
+		e.Bounded = true
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%.0f %% of a region's spans end near deadlines: what is faster may save calls that fail", 100*most))
+	}
+	return e
 }
 
 // savedWithoutSamples reports whether a curve has numbers of slow-downs without the samples behind them.
@@ -280,7 +312,7 @@ func mergeSlopes(c *Curve, same []Curve) {
 	byLevel := map[float64][]Slope{}
 	speedups := map[float64]bool{}
 	for _, x := range same {
-		c.Behind = max(c.Behind, x.Behind)
+		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
 		}

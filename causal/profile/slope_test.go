@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestSlopesThatFall(t *testing.T) {
 	curves := []profile.Curve{slowed(rng, 0.5, 0.5), slowed(rng, -0.5, -0.25), slowed(rng, 0.5, 0.5)}
 	curves[1].Region.Name, curves[2].Progress = "b", "other"
 	before := curves[0].Effects[0]
-	profile.WidenFalling(curves)
+	profile.WidenByOthers(curves)
 	after := curves[0].Effects[0]
 	if wider := before.Lo - after.Lo; wider < 0.05 || wider > 0.1 || len(after.Warnings) != 1 {
 		t.Errorf("%+v, want it wider by the 7 points that the time falls by, and a warning", after)
@@ -114,11 +115,43 @@ func TestSlopeBelowZeroByChance(t *testing.T) {
 	}
 }
 
-// No region takes more than all of the time: a slope above 1 is as far off to the other side.
+// No region takes more than all of the time: a slope above 1 by chance is as far off to the other side.
 func TestSlopeAboveOne(t *testing.T) {
-	for i, e := range slowed(rand.New(rand.NewPCG(3, 4)), 1.4, 1.4).Effects {
-		if s := e.Speedup; e.Hi > s+0.011 || e.Lo > 0.06 || e.Reduction > s {
+	for i, e := range slowed(rand.New(rand.NewPCG(3, 4)), 1.06, 1.06).Effects {
+		if s := e.Speedup; e.Hi > s+0.011 || e.Lo > 0.096 || e.Reduction > s || len(e.Warnings) != 0 {
 			t.Errorf("%d: %+v, want at most the part that the region is faster by, and a wide interval", i, e)
+		}
+	}
+}
+
+// A slope above 1 by more than chance is of a program that chooses by its state: what a faster region brings has no such bound.
+func TestSteepSlope(t *testing.T) {
+	for i, e := range slowed(rand.New(rand.NewPCG(3, 4)), 1.4, 3).Effects {
+		if s := e.Speedup; e.Hi < min(1, 3*s) || e.Lo > 0 || !e.Bounded || len(e.Warnings) != 1 || !strings.HasPrefix(e.Warnings[0], "not clear: ") {
+			t.Errorf("%d: %+v, want bounds from nothing to the steepest slope, and a warning", i, e)
+		}
+	}
+}
+
+// Where a half of a region's delays were left out as a deadline was near, as many calls may fail that need not.
+func TestSlopeNearDeadlines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	curves := []profile.Curve{slowed(rng, 0.4, 0.4), slowed(rng, 0.4, 0.4)}
+	curves[0].Expiring, curves[1].Region.Name = 0.5, "b"
+	var before [2][]profile.Effect
+	for i, c := range curves {
+		before[i] = slices.Clone(c.Effects)
+	}
+	profile.WidenByOthers(curves)
+	for i, c := range curves {
+		for k, e := range c.Effects {
+			was := before[i][k]
+			if want := (1 + was.Hi) / 2; math.Abs(e.Hi-want) > 1e-9 || e.Lo != was.Lo || !e.Bounded || len(e.Warnings) != 1 {
+				t.Errorf("%+v, want %+v with an upper bound of %.3f", e, was, want)
+			}
+			if moved := e.Reduction > was.Reduction; moved != (i == 0) {
+				t.Errorf("%+v, want a larger reduction of the region whose spans end near deadlines alone", e)
+			}
 		}
 	}
 }
@@ -248,16 +281,18 @@ func TestReadRefusesSlopes(t *testing.T) {
 		}
 	}
 	good := profile.Profile{Curves: []profile.Curve{slowed(rand.New(rand.NewPCG(9, 9)), 0.4, 0.5)}}
-	good.Curves[0].Behind = 1.5
+	for key, part := range map[string]*float64{"waits_for_processor": &good.Curves[0].Behind, "near_deadlines": &good.Curves[0].Expiring} {
+		*part = 1.5
+		document, err := json.Marshal(good)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := profile.Read(strings.NewReader(string(document))); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("Read of 1.5 for a part: %v, want an error that says %s", err, key)
+		}
+		*part = 1
+	}
 	document, err := json.Marshal(good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := profile.Read(strings.NewReader(string(document))); err == nil || !strings.Contains(err.Error(), "waits_for_processor") {
-		t.Errorf("Read of 1.5 for a part: %v", err)
-	}
-	good.Curves[0].Behind = 1
-	document, err = json.Marshal(good)
 	if err != nil {
 		t.Fatal(err)
 	}
