@@ -27,7 +27,7 @@ const (
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
 // there is interest, that is within 5 minutes of a call of [Controller.Profile] or [Controller.Latest], and else 5 minutes after. A
 // recording takes 3 s, or less where that would be more than 1 MiB. The first five
-// take 1.5 s and come one after the other within 5 minutes of a call of Profile, and up to five more while the interval of the region that
+// take 1 s and come one after the other within 5 minutes of a call of Profile, and up to five more while the interval of the region that
 // matters most is wider than 4 points and still shrinks, or while the simulation of nothing changed meets fewer than five windows within
 // 3 %. Analyses take at most 5 % of one core on average, or recordings are rarer. Experiments of a plan wait for a recording to end. There is none without spans, among
 // more than 20,000 goroutines, within an hour of two in a row that stopped the world for more than 5 ms, with less than 128 MiB of

@@ -21,7 +21,7 @@ func TestRecordingsKeepAwayFromLongPauses(t *testing.T) {
 		for range 50 {
 			f.pass(time.Minute, true)
 		}
-		check(t, f, 2, 4)
+		check(t, f, 2, 3)
 		if got := f.Status().Reason; !strings.Contains(got, "stopped the world, the last for 6ms") {
 			t.Errorf("Reason = %q, want why there is none", got)
 		}

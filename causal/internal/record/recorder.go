@@ -22,8 +22,8 @@ const (
 	// one after the other, unless it takes long to analyse them.
 	first      = 5
 	mostFirst  = 10                     // if the first are not enough
-	firstEvery = 500 * time.Millisecond // from the end of an analysis to the next window
-	firstTake  = 1500 * time.Millisecond
+	firstEvery = 100 * time.Millisecond // from the end of an analysis to the next window
+	firstTake  = time.Second
 	firstCost  = 5 * time.Second // of processor time for all analyses
 
 	// coreShare is the part of one core, on average, that analyses may take.

@@ -144,13 +144,13 @@ func TestWindowsWhileSomebodyLooks(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
 		f.pass(2*time.Minute, false)
 		f.pass(3*time.Minute, true)
-		check(t, f, 2, 120, 122, 124, 126, 186, 246)
+		check(t, f, 2, 120, 121, 122, 123, 183, 243)
 		f.pass(20*time.Minute, false) // the last look was at 270 s
-		check(t, f, 2, 120, 122, 124, 126, 186, 246, 306, 366, 426, 486, 546, 606, 906, 1206)
+		check(t, f, 2, 120, 121, 122, 123, 183, 243, 303, 363, 423, 483, 543, 603, 903, 1203)
 	})
 }
 
-// TestFirstNumbers reads the profile from the beginning: five windows within 15 s of the first span.
+// TestFirstNumbers reads the profile from the beginning: five windows within 10 s of the first span.
 func TestFirstNumbers(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
 		f.set(func() { f.analysis = 500 * time.Millisecond })
@@ -161,12 +161,12 @@ func TestFirstNumbers(t *testing.T) {
 				at = append(at, w.Seconds())
 			}
 		})
-		if diff := cmp.Diff([]float64{2, 4.5, 7, 9.5, 12}, at); diff != "" {
+		if diff := cmp.Diff([]float64{2, 3.6, 5.2, 6.8, 8.4}, at); diff != "" {
 			t.Errorf("windows (-want +got):\n%s", diff)
 		}
 		f.pass(2*time.Minute, true)
 		// 5 % of a core are five times 10 s, but a minute must pass anyhow.
-		check(t, f, 2, 4, 7, 9, 12, 72, 132)
+		check(t, f, 2, 3, 5, 6, 8, 68, 128)
 	})
 }
 
@@ -176,9 +176,9 @@ func TestFurtherWindows(t *testing.T) {
 		after int // windows there are numbers
 		want  []int
 	}{
-		"never":  {100, []int{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 80}},
-		"at six": {6, []int{2, 4, 6, 8, 10, 12, 72}},
-		"at two": {2, []int{2, 4, 6, 8, 10, 70}},
+		"never":  {100, []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 71}},
+		"at six": {6, []int{2, 3, 4, 5, 6, 7, 67}},
+		"at two": {2, []int{2, 3, 4, 5, 6, 66}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, f *fake) {
