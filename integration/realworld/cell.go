@@ -40,8 +40,17 @@ func judge(p program, b build, mode profile.Mode, profile profile.Profile, actua
 	return cells
 }
 
+// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs allow, or slow-downs alone.
+const modeCombined profile.Mode = "combined"
+
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
 func effect(p profile.Profile, mode profile.Mode, progress, span string, speedup float64) profile.Effect {
+	if mode == modeCombined {
+		if e := effect(p, profile.ModeReplay, progress, span, speedup); e.Known() {
+			return e
+		}
+		mode = profile.ModeSlowdown
+	}
 	for _, c := range p.Curves {
 		if c.Mode != mode || c.Region.Name != span || c.Progress != progress || c.Metric != profile.MetricThroughput {
 			continue
@@ -105,6 +114,33 @@ func summary(program string, b build, cells []cell) string {
 	}
 	return head + fmt.Sprintf(" mean_abs_error=%.2f worst=%.2f coverage=%.2f", sum/answered, worst, float64(held)/answered)
 }
+
+// rank is which region is predicted to bring most at the largest speed-up, and which one does.
+func rank(cells []cell) string {
+	last := cells[len(cells)-1].speedup
+	first, best := cells[0], cells[0]
+	first.predicted, best.actual = math.Inf(-1), math.Inf(-1)
+	for _, c := range cells {
+		if c.speedup == last && c.withheld == "" && c.predicted > first.predicted {
+			first = c
+		}
+		if c.speedup == last && c.actual > best.actual {
+			best = c
+		}
+	}
+	head := fmt.Sprintf("rank %s mode=%s build=%s limits=%s ", best.program, best.mode, best.build, best.limits)
+	if math.IsInf(first.predicted, -1) {
+		return head + fmt.Sprintf("withheld=all best=%s actual=%.2f holds=no", word(best.region.span), best.actual)
+	}
+	holds := "no"
+	if best.actual-first.actual < tie {
+		holds = "yes"
+	}
+	return head + fmt.Sprintf("first=%s actual=%.2f best=%s actual=%.2f holds=%s", word(first.region.span), first.actual, word(best.region.span), best.actual, holds)
+}
+
+// tie is by how many points regions that bring the same may differ.
+const tie = 1
 
 // median returns the value in the middle, or the mean of the two, the least and the most; of nothing NaN.
 func median(values []float64) (middle, least, most float64) {

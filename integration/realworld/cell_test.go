@@ -45,6 +45,50 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestRank(t *testing.T) {
+	of := func(span string, predicted, actual float64, withheld string) cell {
+		return cell{program: "p", mode: modeCombined, build: stock, limits: defaultLimits, question: question{region{span: span}, 0.5}, predicted: predicted, actual: actual, withheld: withheld}
+	}
+	for _, tt := range []struct {
+		cells []cell
+		want  string
+	}{
+		{[]cell{of("a", 4, 10, ""), of("b", 9, 20, "")}, "first=b actual=20.00 best=b actual=20.00 holds=yes"},
+		{[]cell{of("a", 4, 20, ""), of("b", 9, 10, "")}, "first=b actual=10.00 best=a actual=20.00 holds=no"},
+		{[]cell{of("a", 4, 20, ""), of("b", 9, 19.5, "")}, "first=b actual=19.50 best=a actual=20.00 holds=yes"},
+		{[]cell{of("a", -4, 20, ""), of("b", 0, 10, "why")}, "first=a actual=20.00 best=a actual=20.00 holds=yes"},
+		{[]cell{of("a", 0, 20, "why")}, "withheld=all best=a actual=20.00 holds=no"},
+	} {
+		if got, want := rank(tt.cells), "rank p mode=combined build=go limits=default "+tt.want; got != want {
+			t.Errorf("rank = %s\nwant   %s", got, want)
+		}
+	}
+}
+
+func TestClaims(t *testing.T) {
+	at := func(mode profile.Mode, lo, hi, actualLo, actualHi float64) cell {
+		return cell{mode: mode, lo: lo, hi: hi, predicted: (lo + hi) / 2, actual: (actualLo + actualHi) / 2, actualLo: actualLo, actualHi: actualHi}
+	}
+	for _, tt := range []struct {
+		cell  cell
+		holds bool
+	}{
+		{at(profile.ModeSlowdown, 0, 10, 9, 12), true},
+		{at(profile.ModeSlowdown, 0, 10, 11, 12), false},
+		{at(profile.ModeSlowdown, 5, 10, 1, 2), true},
+		{at(modeCombined, 5, 10, 12, 14), true},
+		{at(modeCombined, 5, 10, 14, 15), false},
+		{at(modeCombined, 5, 10, 1, 1.5), false},
+		{at(profile.ModeOverlap, 5, 10, 14, 15), false},
+		{at(profile.ModeOverlap, 5, 10, 8, 9), true},
+		{cell{mode: modeCombined, withheld: "why", actualLo: 20}, true},
+	} {
+		if err := tt.cell.claims(); (err == nil) != tt.holds {
+			t.Errorf("%+v: %v, want that it holds: %v", tt.cell, err, tt.holds)
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for _, tc := range []struct {
 		values              []float64

@@ -12,6 +12,10 @@
 //
 // A line with SUMMARY sums up a program and a build, with the fields of command accuracy.
 //
+// In mode slowdown a plan of a minute or more (-plan) runs twice, without limits and with those by default. A line "cost" has the throughput
+// and the p99 before, during and after it; mode=combined is the answer of recordings within what the plan with default limits allows; and
+// a line "rank" has the region with the largest answer, and the one that brings most.
+//
 // # The programs
 //
 //	hotrod   Jaeger's HotROD, github.com/jaegertracing/jaeger v1.76.0, all services in one process. The SQL query takes 15 ms,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"time"
 
@@ -20,6 +21,7 @@ type planned struct {
 // mostError is how near to the truth an answer of mode overlap is, in points. One of slow-downs bounds it.
 const (
 	mostError      = 5
+	mostSureWrong  = 3 // points that the truth lies beyond an answer's interval
 	defaultLimits  = "default"
 	generousLimits = "wide"
 )
@@ -27,7 +29,8 @@ const (
 var errClaim = errors.New("a claim does not hold")
 
 // tryPlans runs two plans that ask for all regions, one that no limit gets in the way of and one with the limits of
-// plan.DefaultLimits, and prints their answers and what they cost. Actual is what happens really.
+// plan.DefaultLimits, and prints their answers and what they cost, and behind slow-downs the answers that recordings
+// give within these. Actual is what happens really.
 func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error {
 	var errs []error
 	profiles := map[string]profile.Profile{}
@@ -41,32 +44,62 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 			errs = append(errs, fmt.Errorf("%s, %s: %w", p.name, b, err))
 		}
 	}
+	answers := []given{{l.mode, generousLimits, profiles[generousLimits]}, {l.mode, defaultLimits, profiles[defaultLimits]}}
+	if l.mode == profile.ModeSlowdown {
+		combined, text, t, err := s.predict(ctx, l.settings)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(l.out, "# %s: recordings: %s\n", p.name, t)
+		if err := keep(s.cmd.Path+".combined.json", text); err != nil {
+			return err
+		}
+		answers = append(answers, given{modeCombined, defaultLimits, combined})
+	}
 	actual, t, err := s.realize(ctx, l.settings)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(l.out, "# %s: windows: %s\n", p.name, t)
-	for _, limits := range []string{generousLimits, defaultLimits} {
-		cells := judge(p, b, l.mode, profiles[limits], actual, l.speedups)
+	for _, a := range answers {
+		cells := judge(p, b, a.mode, a.profile, actual, l.speedups)
 		for i := range cells {
 			c := &cells[i]
-			c.limits = limits
+			c.limits = a.limits
 			fmt.Fprintln(l.out, c.line())
 			fmt.Fprintf(l.out, "#   actual from %.2f to %.2f in %d windows\n", c.actualLo, c.actualHi, len(actual[c.question]))
-			switch {
-			case c.withheld != "":
-			case l.mode == profile.ModeSlowdown && c.actualLo > c.hi:
-				errs = append(errs, fmt.Errorf("%w: %s, %s, limits %s: %s at %.2f brings %.2f to %.2f in truth: must be at most %.2f", errClaim, p.name, b, limits, c.region.span, c.speedup, c.actualLo, c.actualHi, c.hi))
-			case l.mode == profile.ModeOverlap && (c.error() > mostError || c.error() < -mostError):
-				errs = append(errs, fmt.Errorf("%w: %s, %s, limits %s: %s at %.2f is %.2f points off", errClaim, p.name, b, limits, c.region.span, c.speedup, c.error()))
+			if err := c.claims(); err != nil {
+				errs = append(errs, fmt.Errorf("%s, %s, limits %s: %w", p.name, b, a.limits, err))
 			}
 		}
-		for _, note := range profiles[limits].Notes {
-			fmt.Fprintf(l.out, "# %s, limits=%s: %s\n", p.name, limits, note)
+		for _, note := range a.profile.Notes {
+			fmt.Fprintf(l.out, "# %s, limits=%s: %s\n", p.name, a.limits, note)
 		}
 		fmt.Fprintln(l.out, summary(p.name, b, cells))
+		fmt.Fprintln(l.out, rank(cells))
 	}
 	return errors.Join(errs...)
+}
+
+// given is a profile of a mode under a plan with these limits.
+type given struct {
+	mode    profile.Mode
+	limits  string
+	profile profile.Profile
+}
+
+// claims returns what does not hold of what a mode claims.
+func (c cell) claims() error {
+	switch {
+	case c.withheld != "":
+	case c.mode == profile.ModeSlowdown && c.actualLo > c.hi:
+		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be at most %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.hi)
+	case c.mode == modeCombined && (c.actualLo > c.hi+mostSureWrong || c.actualHi < c.lo-mostSureWrong):
+		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
+	case c.mode == profile.ModeOverlap && math.Abs(c.error()) > mostError:
+		return fmt.Errorf("%w: %s at %.2f is %.2f points off", errClaim, c.region.span, c.speedup, c.error())
+	}
+	return nil
 }
 
 // underPlan has a plan run, and returns what it cost.

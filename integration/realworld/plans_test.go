@@ -26,7 +26,7 @@ func TestPlans(t *testing.T) {
 			"cost small mode=MODE build=go limits=wide throughput_before=", "cost small mode=MODE build=go limits=default throughput_before=",
 			"accuracy small mode=MODE build=go limits=wide processes=1 region=query speedup=0.50 ",
 			"accuracy small mode=MODE build=go limits=default processes=1 region=query speedup=0.50 ",
-			"accuracy SUMMARY small mode=MODE build=go limits=default cells=1 ",
+			"accuracy SUMMARY small mode=MODE build=go limits=default cells=1 ", "rank small mode=MODE build=go limits=default ",
 		} {
 			if want = strings.Replace(want, "MODE", string(mode), 1); !strings.Contains(out.String(), want) {
 				t.Errorf("no line with %q in\n%s", want, out.String())
