@@ -26,7 +26,7 @@ func (b Bucket) relativeError() float64 {
 
 // Buckets returns the buckets that are not empty, in ascending order of what they are counted as. Values below the range
 // are one bucket, from the minimum to the last value before the range; values above it are one, from the first value after
-// the range to the maximum. Those that came from elsewhere, see [NewSnapshot], may overlap.
+// the range to the maximum. Buckets that came from elsewhere, see [NewSnapshot], may overlap.
 func (s *Snapshot) Buckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		s.each(false, func(_ int, b Bucket) bool { return yield(b) })

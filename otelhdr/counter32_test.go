@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCounter32Same checks that nothing but the memory tells the widths of the counters apart.
+// TestCounter32Same checks that the widths of the counters differ in nothing but the memory.
 func TestCounter32Same(t *testing.T) {
 	forEachKind(t, func(t *testing.T, create func(...Option) recorder) {
 		wide, narrow := create(WithRange(50, 1<<50)), create(WithRange(50, 1<<50), WithCounter32())

@@ -10,7 +10,7 @@ type Diff struct{ Before, After *Summary }
 
 // D returns the difference of the means in units of the pooled standard deviation, Cohen's d: the size of the effect
 // whatever the unit. Around 0.2 is small and 0.8 large; negative means that After is lower. It is infinite where both
-// sides do not scatter but differ, and NaN where there are too few values to tell, fewer than 3 altogether or none on one
+// sides do not scatter but differ, and NaN where there are too few values, fewer than 3 altogether or none on one
 // side.
 //
 // See J. Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed., 2.5.1.

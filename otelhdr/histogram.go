@@ -170,7 +170,7 @@ func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 }
 
 // Reset starts anew: later snapshots hold only what is recorded from here on. Storage is kept. As no other goroutine can be
-// recording, the counters are set to zero, which a reader cannot tell from a baseline and which needs no second copy.
+// recording, the counters are set to zero, which looks to a reader like a baseline and needs no second copy.
 func (h *Histogram) Reset() {
 	clear(h.window)
 	clear(h.window32)

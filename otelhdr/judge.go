@@ -11,7 +11,7 @@ import (
 // are order statistics, their ranks follow from the binomial distribution. Outliers and heavy tails do not move it, and
 // the width of buckets is within. The mean has no such interval, so it is not judged.
 //
-// The zero Judge compares medians at 99 % confidence, and calls every change that it can tell from none a change. Costs a pass over
+// The zero Judge compares medians at 99 % confidence, and calls every significant change a change. Costs a pass over
 // the counters.
 type Judge struct {
 	// Percent is the percentile, in [0.001, 99.999]; 0 means 50, the median.
@@ -58,7 +58,7 @@ func (j Judge) Values(before, after *Snapshot) (Judgement, error) {
 }
 
 // Runs compares the median of a percentile over independent runs, or over stretches of time that are long beside any
-// disturbance, each with a snapshot of its own that has values. At 99 % confidence it takes nine runs on each side to tell anything. The
+// disturbance, each with a snapshot of its own that has values. At 99 % confidence a result takes nine runs on each side. The
 // error wraps [ErrConfig].
 func (j Judge) Runs(before, after []*Snapshot) (Judgement, error) {
 	j, err := j.complete()
@@ -69,7 +69,7 @@ func (j Judge) Runs(before, after []*Snapshot) (Judgement, error) {
 }
 
 // Pairs compares the median change from before[i] to after[i], where both were measured right after each other, so that
-// what disturbs both alike does not count. Percent is not used. At 99 % confidence it takes eight pairs to tell anything. The error wraps
+// what disturbs both alike does not count. Percent is not used. At 99 % confidence a result takes eight pairs. The error wraps
 // [ErrConfig], also where the numbers differ.
 func (j Judge) Pairs(before, after []uint64) (Judgement, error) {
 	j, err := j.complete()

@@ -46,7 +46,7 @@ func newLayout(relativeError float64, lowest, highest uint64) layout {
 // The step is the number of low bits of v that the bucket ignores: the length of v beyond scale+1 bits, where floor, which
 // has just that length, stands in for values that are shorter. The scale+1 bits that are left are in
 // [2^scale, 2^(scale+1)) for every step but 0, so the indexes of one step follow directly on those of the step before.
-// The mask and the lowest bit change nothing: the one tells the compiler that no shift reaches 64, the other that the length is
+// The mask and the lowest bit change nothing: the one shows the compiler that no shift reaches 64, the other that the length is
 // not 0, which amd64 would have to look for. A shift by a variable is the dear part there, so the blocks before are counted by a
 // multiplication.
 func (l *layout) index(v uint64) uint64 {
@@ -84,10 +84,10 @@ func (l *layout) bounds() (lowest, highest uint64) {
 	return l.low(l.first), l.high(l.first + l.size - 1)
 }
 
-// under reports whether v, which has no bucket in storage, lies below those that have.
+// under reports whether v, which has no bucket in storage, lies below the values that have one.
 func (l *layout) under(v uint64) bool { return l.index(v) < l.first }
 
-// String says which buckets they are, in an error about two layouts.
+// String describes the buckets, in an error about two layouts.
 func (l layout) String() string {
 	if l.size == 0 {
 		return "none"

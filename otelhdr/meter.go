@@ -133,7 +133,7 @@ func (m *meter) plan(id instrumentID, allowed []attribute.Key) (plan []sdkmetric
 	return plan, true
 }
 
-// open returns the streams of a plan, those that exist and new ones for the others. The caller holds mu.
+// open returns the streams of a plan, existing ones and new ones for the others. The caller holds mu.
 func (m *meter) open(plan []sdkmetric.Stream, integer bool, bounds []float64) []*stream {
 	var open []*stream
 	for _, p := range plan {

@@ -35,7 +35,7 @@ func finish(streams []*stream, attrs []attribute.KeyValue) {
 type finished struct {
 	at    time.Time
 	count uint64    // values when it was finished; if there are more, it goes on
-	given producers // those that have given its last point; guarded by the stream's lock
+	given producers // producers that have given its last point; guarded by the stream's lock
 }
 
 // finish marks the series of a set of attributes.

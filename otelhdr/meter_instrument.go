@@ -108,7 +108,7 @@ type boundFloat64 struct {
 // Enabled implements metric.Float64Histogram.
 func (b *boundFloat64) Enabled(ctx context.Context) bool { return b.of.Enabled(ctx) }
 
-// Record implements metric.Float64Histogram. With options, their attributes are added to those that are bound, which
+// Record implements metric.Float64Histogram. With options, their attributes are added to the bound ones, which
 // makes sets anew for every call.
 func (b *boundFloat64) Record(ctx context.Context, v float64, opts ...metric.RecordOption) {
 	if len(opts) != 0 {

@@ -43,8 +43,8 @@ func (c meterConfig) reject(err error) meterConfig {
 // defaultCardinalityLimit is the SDK's.
 const defaultCardinalityLimit = 2000
 
-// newMeterConfig applies the environment and then the options. The config can be used without those that the error is
-// about.
+// newMeterConfig applies the environment and then the options. The config can be used without the options with an
+// error.
 func newMeterConfig(opts []MeterProviderOption) (meterConfig, error) {
 	c := meterConfig{cardinalityLimit: defaultCardinalityLimit, exemplars: newExemplarFilter(exemplar.TraceBasedFilter)}
 	switch strings.ToLower(strings.TrimSpace(os.Getenv("OTEL_METRICS_EXEMPLAR_FILTER"))) {
@@ -138,7 +138,7 @@ func WithHistogram(opts ...Option) MeterProviderOption {
 }
 
 // WithResolution sets in how many steps a unit is counted by float64 instruments that have it. A value is rounded to the
-// nearest step, which is half a step on top of the relative error, and the largest that can be told apart is 2^64 steps;
+// nearest step, which is half a step on top of the relative error, and the largest distinct value is 2^64 steps;
 // see [MeterProvider.Irregular] for larger ones. Int64 instruments count whole units.
 //
 // Default, by unit:

@@ -35,10 +35,10 @@ type stream struct {
 	aliased atomic.Int32 // sets in table that are not those of a series
 
 	mu       sync.Mutex
-	all      []*series // those that the table has; an array that was handed out is not changed
+	all      []*series // the series in the table; an array that was handed out is not changed
 	beyond   *series   // of those, the one beyond the limit, or nil
-	leaving  []*series // those that it has no more; see forget
-	finished bool      // a series was, so those that come do not begin with the stream
+	leaving  []*series // the series no longer in the table; see forget
+	finished bool      // a series was, so new ones do not begin with the stream
 }
 
 // A series is what was recorded with one set of attributes, after filtering.
@@ -60,7 +60,7 @@ type series struct {
 	bound        bool
 }
 
-// maxAliases is how many sets of attributes a stream remembers the series of, besides those that are the series' own:
+// maxAliases is how many sets of attributes a stream remembers the series of, besides the series' own sets:
 // sets before filtering. Any further ones are filtered anew for every record.
 const maxAliases = 4096
 
@@ -210,7 +210,7 @@ func (s *stream) newSeries(key attribute.Distinct, set attribute.Set) *series {
 
 // recordFloat64 records v in x, and reports whether it is to be offered as an exemplar.
 func (x *series) recordFloat64(ctx context.Context, v float64) (sampled bool) {
-	// Rounding by adding a half leaves the sign to tell negative values, which together with NaN and what is too large
+	// Rounding by adding a half leaves the sign for negative values, which together with NaN and what is too large
 	// fail this one test. Conversion to int64, unlike that to uint64, is one instruction.
 	n := v*x.steps + 0.5
 	if n >= 0.5 && n < 1<<63 {
@@ -260,7 +260,7 @@ func (s *stream) below(x *series) *Concurrent {
 	return x.negative.Load()
 }
 
-// snapshot returns the series in the order they were made, and those that are leaving.
+// snapshot returns the series in the order they were made, and the ones in leaving.
 func (s *stream) snapshot() (all, leaving []*series) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

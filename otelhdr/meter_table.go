@@ -13,12 +13,12 @@ import (
 const minSlots = 16
 
 // A seriesTable finds the series of a set of attributes. It is open-addressed and at most half full. Any number of
-// goroutines may get; those that put or keep hold a lock.
+// goroutines may get; for put and keep they hold a lock.
 //
 // A get takes no lock because a slot is written once. Its key is stored first and its series last, atomically, so a get
 // that sees the series sees the key, and a get that does not stops there: the keys of a probe sequence are put in its
 // order, and none is removed. To grow, and to lose entries, the slots are copied to new ones, and then those are stored,
-// atomically. A get in the old ones may miss what was put later, and so a miss says nothing until it is repeated under
+// atomically. A get in the old ones may miss what was put later, and so a miss proves nothing until it is repeated under
 // the lock; it may also find what is gone, see [stream.forget]. On amd64 and arm64 each of the two loads is one
 // instruction.
 type seriesTable struct {
@@ -68,7 +68,7 @@ func (t *seriesTable) put(key attribute.Distinct, x *series) {
 	t.slots.Store(&larger)
 }
 
-// keep removes the entries of all series but those that wanted is true of, by storing a copy without them.
+// keep removes the entries of all series for which wanted is false, by storing a copy without them.
 func (t *seriesTable) keep(wanted func(*series) bool) {
 	slots := *t.slots.Load()
 	fewer := make([]seriesSlot, len(slots))

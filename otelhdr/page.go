@@ -121,7 +121,7 @@ func widthOf(n uint64) uint64 {
 type pageIndex struct {
 	first uint64 // place of pages[0]; the first stored bucket is in page 0
 	pages []page
-	older []olderPage // pages that were exchanged; those that were exchanged later stand behind
+	older []olderPage // pages that were exchanged, in that order
 }
 
 // An olderPage is one that a wider one has taken the place of. Writers that have found it before may still add to it, so

@@ -11,7 +11,7 @@ package otelhdr
 // histogram was made with [WithEquivalent], the result is the lower or the upper bound instead of the middle.
 //
 // Costs a pass over the counters, some 0.1 µs for every 256; [Snapshot.Percentiles] finds many in one pass, and
-// [Snapshot.Locate] tells more.
+// [Snapshot.Locate] returns more.
 func (s *Snapshot) Percentile(p float64) uint64 {
 	var dst [1]uint64
 	return s.Percentiles([]float64{p}, dst[:])[0]

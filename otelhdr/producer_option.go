@@ -33,7 +33,7 @@ func (c producerConfig) reject(format string, args ...any) producerConfig {
 // defaultExportScale is the finest that Prometheus keeps: buckets are 0.27 % wide.
 const defaultExportScale = 8
 
-// newProducerConfig applies the options, but for those that the error is about.
+// newProducerConfig applies the options, except the ones that the error is about.
 func newProducerConfig(opts []ProducerOption) (producerConfig, error) {
 	c := producerConfig{temporality: metricdata.CumulativeTemporality, scale: defaultExportScale}
 	for _, o := range opts {

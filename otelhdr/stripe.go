@@ -53,7 +53,7 @@ func (t *stripe) addSum(sum uint128) {
 	}
 }
 
-// count adds n to the counter of stored bucket i, or to an out-of-range counter where there is no such bucket; v tells
+// count adds n to the counter of stored bucket i, or to an out-of-range counter where there is no such bucket; v shows
 // which.
 //
 //go:noinline
@@ -91,7 +91,7 @@ func (t *stripe) countStored(i, n uint64) {
 	}
 }
 
-// fold moves the counts of older pages to those that have taken their place, and lets go of them. The caller holds
+// fold moves the counts of older pages to the pages that have taken their place, and lets go of them. The caller holds
 // Concurrent.mu, so that no reader comes while some of the counts are in neither.
 func (t *stripe) fold() {
 	for {

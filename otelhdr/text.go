@@ -22,7 +22,7 @@ func appendCommas(dst, digits []byte) []byte {
 	return dst
 }
 
-// appendGroupedFloat appends f, which is finite and not negative, with so many decimals and its integer part grouped.
+// appendGroupedFloat appends f, which is finite and not negative, with decimals, and its integer part grouped.
 func appendGroupedFloat(dst []byte, f float64, decimals int) []byte {
 	var buf [64]byte
 	text := strconv.AppendFloat(buf[:0], f, 'f', decimals, 64)

@@ -44,8 +44,7 @@ func OpenBest(events ...Event) (Counters, error) {
 	return usage, reason
 }
 
-// openSome opens the events without those that the machine does not have. The error says
-// which ones these are.
+// openSome opens the events that the machine has. The error names the others.
 func openSome(events []Event) (*Group, error) {
 	var reasons []error
 	for {

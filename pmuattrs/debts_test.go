@@ -20,7 +20,7 @@ func elsewhere(f func()) {
 }
 
 // isLocked reports whether the calling goroutine is locked to its thread, which the first line
-// of its stack trace tells.
+// of its stack trace shows.
 func isLocked() bool {
 	var trace [128]byte
 	line, _, _ := bytes.Cut(trace[:runtime.Stack(trace[:], false)], []byte("\n"))

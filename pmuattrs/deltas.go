@@ -19,7 +19,7 @@ type Deltas struct {
 	counts [maxEvents]int64
 }
 
-// Source tells where the counts come from; it is empty for the zero Deltas.
+// Source returns where the counts come from; it is empty for the zero Deltas.
 func (d *Deltas) Source() Source {
 	if d.set == nil {
 		return ""

@@ -31,7 +31,7 @@
 //
 // Most virtual machines have no PMU, and containers often may not use it. [OpenBest] and
 // [NewHook] then fall back to what the kernel accounts to each thread anyway: CPU time, page faults and context switches.
-// The command otelprof doctor tells what this machine and this process can measure, and what grants the rest.
+// The command otelprof doctor reports what this machine and this process can measure, and what grants the rest.
 //
 // Systems other than Linux have neither; there all of these return [ErrNotSupported].
 //

@@ -10,7 +10,7 @@ import (
 const maxEvents = perf.MaxEvents
 
 // An Event is something that happens on a thread and is counted. Events are comparable
-// with ==. Those that most machines have are variables of this package; [ParseEvent] makes
+// with ==. Events that most machines have are variables of this package; [ParseEvent] makes
 // others. The zero Event counts nothing and cannot be opened.
 type Event struct {
 	name  string

@@ -24,7 +24,7 @@ const countError = 0.01
 type RegionCounters struct {
 	Scope instrumentation.Scope
 	Name  string
-	// Source tells where the counts come from.
+	// Source is where the counts come from.
 	Source Source
 	// Spans is how many were counted, Invalid how many could not be.
 	Spans, Invalid uint64

@@ -40,7 +40,7 @@ var _ spans.Hook = (*Hook)(nil)
 //	pmu.valid      bool    true
 //
 // A span of the sample that could not be counted has pmu.valid=false and pmu.source, and
-// [Hook.Stats] tells why: it ended on another goroutine or thread than it began, or others had
+// [Hook.Stats] counts the reasons: that it ended on another goroutine or thread than it began, or that others had
 // the counters for a part of the time. If it was another goroutine, spans of that name are
 // left alone from then on, and the goroutine that is still locked is unlocked when it next starts
 // or ends a span. With [WithoutLock] goroutines are not locked, and only spans that never stop are
@@ -93,7 +93,7 @@ func newHook(c hookConfig, threads threadReader, reason error) *Hook {
 	}
 }
 
-// Source tells where the counts come from.
+// Source returns where the counts come from.
 func (h *Hook) Source() Source { return h.threads.Source() }
 
 // Events returns what is counted. It must not be modified.
@@ -104,7 +104,7 @@ func (h *Hook) Events() []Event { return h.threads.Events() }
 func (h *Hook) Reason() error { return h.reason }
 
 // Shutdown closes the counters of all threads. Spans that are open end as ones that could not be
-// counted, and those that begin later are not measured. If the kernel hangs, it returns soon after ctx has ended.
+// counted, and later ones are not measured. If the kernel hangs, it returns soon after ctx has ended.
 func (h *Hook) Shutdown(ctx context.Context) error {
 	if err := ending.Within(ctx, h.threads.Close); err != nil {
 		return fmt.Errorf("pmuattrs: shutdown: %w", err)
@@ -238,7 +238,7 @@ func (m *measurement) since() (Deltas, outcome) {
 }
 
 // unlock undoes the lock of begin. A goroutine that has another's lock on its hands must not:
-// it would undo one that the application has taken. Where goroutines cannot be told apart,
+// it would undo one that the application has taken. Where goroutines cannot be distinguished,
 // only being on the same thread proves that it is the same one.
 func (m *measurement) unlock(sameThread bool) {
 	if goroutine.Known() || sameThread {

@@ -51,7 +51,7 @@ func (c *hookConfig) oneIn(what string, n int) rate {
 	return oneIn(n)
 }
 
-// WithEvents sets what is counted, 1 to 8 events. Those that the machine does not have
+// WithEvents sets what is counted, 1 to 8 events. Events that the machine does not have
 // are left out, see [Hook.Reason]. Default: [Cycles], [Instructions], [BranchMisses] and
 // [L1DReadMisses].
 func WithEvents(events ...Event) HookOption {
@@ -98,7 +98,7 @@ func withRule(what string, r rule, n int) HookOption {
 }
 
 // WithoutLock leaves goroutines free to change threads while a span of the sample is open: to wait costs what it
-// always does, so every span can be in the sample, see [WithSampling]. Go's scheduler then tells whether the goroutine
+// always does, so every span can be in the sample, see [WithSampling]. Go's scheduler then knows whether the goroutine
 // ever stopped running. If it did not, no other ran on its thread, and the counts are exact; if it did, waited say or
 // was preempted, there are none, see [Stats.Stopped]. A system call is no stop, unless all
 // of Go's processors are taken when it returns. Needs a program built by "otelprof build"; in others it is an error.

@@ -15,7 +15,7 @@ const kernelSuffix = ":uk"
 //   - the names of this package: cycles, branch_misses, l1d.read_misses;
 //   - those of the perf command: cpu-cycles, branch-misses, L1-dcache-load-misses;
 //   - raw ones, a PMU's own numbers in hexadecimal: r01c2;
-//   - those that the kernel describes in /sys/bus/event_source/devices, by the PMU's name and
+//   - events that the kernel describes in /sys/bus/event_source/devices, by the PMU's name and
 //     terms: cpu/event=0x3c,umask=0x0/, cpu/mem-loads/, with name=stores for a name of one's own.
 //
 // With :uk at the end, or uk after the last slash, the kernel's part is counted too; :u stands

@@ -31,7 +31,7 @@ type nameState struct {
 	hook *Hook
 	name string
 	rate rate
-	// moves tells that a span ended on another goroutine than it began: such spans are not
+	// moves reports that a span ended on another goroutine than it began: such spans are not
 	// measured, and a goroutine must not be locked for them.
 	moves  atomic.Bool
 	region atomic.Pointer[region] // of the last span that was measured

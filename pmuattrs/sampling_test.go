@@ -48,7 +48,7 @@ func TestHookSampling(t *testing.T) {
 	}
 }
 
-// Names beyond those that have a place of their own still have rules of their own.
+// Names beyond the names that have a place of their own still have rules of their own.
 func TestHookSamplingManyNames(t *testing.T) {
 	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000), WithRegions("odd *", 0))
 	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(h), spans.WithMaxRegions(2))

@@ -32,7 +32,7 @@ type Session struct {
 	histograms []*otelhdr.Histogram // one for each event
 }
 
-// NewSession counts events on the calling thread, or if there are none in the call those that
+// NewSession counts events on the calling thread, or if there are none in the call the events that
 // [WithEvents] has by default. Events that the machine does not have are left out; where there
 // are none at all, the usage of the thread takes their place, see threadUsage and
 // [Session.Reason]. The error wraps [ErrEvent] if the events cannot be counted together, and
@@ -59,7 +59,7 @@ func NewSession(events ...Event) (*Session, error) {
 	return s, nil
 }
 
-// Source tells where the counts come from.
+// Source returns where the counts come from.
 func (s *Session) Source() Source { return s.counters.Source() }
 
 // Events returns what is counted. It must not be modified.

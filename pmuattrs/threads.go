@@ -97,7 +97,7 @@ func newThreads(events ...Event) (*threads, error) {
 	return t, reason
 }
 
-// Source tells what is read.
+// Source returns what is read.
 func (t *threads) Source() Source {
 	if t.usage != nil {
 		return SourceUsage

@@ -24,7 +24,7 @@ type exemplars struct {
 	of map[*regionStats]*reservoir
 }
 
-// A reservoir has the slowest of the spans that it has seen, and so many of all, each as likely as any other.
+// A reservoir has the slowest of the spans that it has seen, and a few of all, each as likely as any other.
 type reservoir struct {
 	seen    int
 	slowest exemplar
@@ -59,7 +59,7 @@ func (e *exemplarReaders) add(x *exemplars) {
 	e.all.Store(&all)
 }
 
-// offer tells all readers of a list of spans that have ended.
+// offer hands a list of spans that have ended to all readers.
 func (e *exemplarReaders) offer(ended *Span) {
 	readers := e.all.Load()
 	if readers == nil {

@@ -12,7 +12,7 @@ import (
 // spansInList is how many spans [endedSpans] returns.
 const spansInList = 64
 
-// endedSpans returns a session's list of spans that have ended, as the worker takes it, and the provider, with so many readers.
+// endedSpans returns a session's list of spans that have ended, as the worker takes it, and the provider, with readers readers.
 func endedSpans(t testing.TB, readers int) (*TracerProvider, *Span) {
 	t.Helper()
 	tp := WrapTracerProvider(sdktrace.NewTracerProvider())
@@ -41,7 +41,7 @@ func TestExemplarAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkExemplars is what a span costs the worker more, for so many readers.
+// BenchmarkExemplars is what a span costs the worker more, by the number of readers.
 func BenchmarkExemplars(b *testing.B) {
 	for _, readers := range []int{0, 1, 2} {
 		b.Run(strconv.Itoa(readers)+" readers", func(b *testing.B) {

@@ -16,7 +16,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// An exemplar is what one tells: which span, and for how long it was open.
+// An exemplar is what the test reads of one: which span, and for how long it was open.
 type exemplar struct {
 	trace, span string
 	duration    time.Duration
@@ -66,7 +66,7 @@ func wrapExemplars(t *testing.T, s sdktrace.Sampler) *spans.TracerProvider {
 	return tp
 }
 
-// closed is a span of this duration that began about a minute ago, later by so many milliseconds.
+// closed is a span of this duration that began about a minute ago, plus later in milliseconds.
 func closed(ctx context.Context, tp trace.TracerProvider, name string, later int, d time.Duration) trace.Span {
 	begin := time.Now().Add(-time.Minute + time.Duration(later)*time.Millisecond)
 	_, span := tp.Tracer("shop").Start(ctx, name, trace.WithTimestamp(begin))

@@ -35,7 +35,7 @@ func span1(tr trace.Tracer, name string) {
 	parent.End(at(3 * ms))
 }
 
-// expect stops the process unless the region has been measured, and so many spans exported.
+// expect stops the process unless the region has been measured, and exported spans exported.
 func (w *world) expect(name string, count uint64, exported int) {
 	var got spans.RegionStats
 	for _, r := range w.wrapped.Regions() {

@@ -18,7 +18,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Tracers of a provider that was shut down have no spans, whoever shut it down and whether or not their scope was there before.
+// Tracers have no spans after a shutdown of the SDK or of the wrapper, whether or not their scope was there before.
 func TestTracerAfterShutdownHasNoSpans(t *testing.T) {
 	type shutdown interface{ Shutdown(context.Context) error }
 	for _, opts := range [][]spans.Option{nil, {spans.WithoutRecording()}} {

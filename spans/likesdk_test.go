@@ -273,7 +273,7 @@ func TestChildSpanCountOfTheWrapper(t *testing.T) {
 	if got := parent.(sdktrace.ReadOnlySpan).ChildSpanCount(); got != 3 {
 		t.Errorf("ChildSpanCount() = %d, want 3", got)
 	}
-	// The package documentation says so; if the SDK comes to count them, it must not.
+	// The package documentation promises this; if the SDK comes to count them, it must not.
 	if last := ended.Ended()[len(ended.Ended())-1]; last.ChildSpanCount() != 0 {
 		t.Errorf("a span processor sees ChildSpanCount() = %d, documented as 0", last.ChildSpanCount())
 	}

@@ -12,7 +12,7 @@ import (
 
 // Regions stand in the execution traces that marks are wanted in and that are recorded while they are open, see package mark.
 
-// markID tells the span apart from all others that are open: where it is in memory.
+// markID identifies the span among all that are open: where it is in memory.
 func (r *Span) markID() uint64 { return uint64(uintptr(unsafe.Pointer(r))) }
 
 // markStart writes the start of the span, which was started in ctx, into the trace that is on.

@@ -40,10 +40,10 @@ type TracerProvider struct {
 
 	worker  *worker
 	regions *registry.Registry[regionName, regionStats] // all tracers'
-	// exemplars are those that producers will tell of.
+	// exemplars hands exemplars to the producers.
 	exemplars exemplarReaders
 
-	rooms sync.Pool // of *room: those that no session has
+	rooms sync.Pool // of *room: rooms that no session has
 
 	mu      sync.Mutex
 	tracers map[instrumentation.Scope]*tracer

@@ -8,12 +8,12 @@ import (
 	"github.com/otelprof/otelprof/internal/registry"
 )
 
-// ringGate is what a [Ring] publishes of its wishes, so that the goroutine which ends a session can tell, without
+// ringGate is what a [Ring] publishes of its wishes, so that the goroutine which ends a session knows, without
 // a lock, that the ring would not want it: then the session does not go to the worker. At high rates that are nearly all.
 //
-// The ring writes while it holds its lock, and who ends a session only in takes. Each word by itself says of one reason to want a session that it does not
-// apply, so a reader needs no consistent view of all of them: what it reads was true at the moment when it read it, and a
-// session ends at no exact moment. A gate that is open says nothing.
+// The ring writes while it holds its lock, and a goroutine that ends a session only in takes. Each word by itself excludes one reason
+// to want a session, so a reader needs no consistent view of all of them: what it reads was true at the moment when it read it, and a
+// session ends at no exact moment. A gate that is open excludes nothing.
 type ringGate struct {
 	ready [2]atomic.Int64 // on the line of now: when a session without and with errors is wanted as a recent one
 	below atomic.Uint64   // of a session's draw: from here on it is not wanted for the sample
@@ -54,7 +54,7 @@ func (g *ringGate) closed(slow *atomic.Int64, draw uint64, duration time.Duratio
 	return !g.takes(&g.ready[min(errors, 1)], at)
 }
 
-// takes reports whether the ring may want a session that ends at a time as a recent one. Of those that end before it has looked at
+// takes reports whether the ring may want a session that ends at a time as a recent one. Of sessions that end before it has looked at
 // the first, which is milliseconds later, it would want no other, so that one closes the gate behind it, for as long as the next one
 // has to wait at least. The ring sets the exact time when it has looked.
 func (g *ringGate) takes(ready *atomic.Int64, at int64) bool {

@@ -174,7 +174,7 @@ func TestGateGoesByTheClock(t *testing.T) {
 	}
 }
 
-// TestGateClosesBehindOne ends a session each 10 µs. Of those that end until the worker comes by, 5 ms later, the ring wants one as a
+// TestGateClosesBehindOne ends a session each 10 µs. Of all that end until the worker comes by, 5 ms later, the ring wants one as a
 // recent one, and no other waits for the worker.
 func TestGateClosesBehindOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -330,7 +330,7 @@ func TestRingConcurrentSafe(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRingSampleHasAMost holds that a ring with room for many more small sessions samples 2,000, beside those that are there
+// TestRingSampleHasAMost holds that a ring with room for many more small sessions samples 2,000, beside sessions there
 // for another reason.
 func TestRingSampleHasAMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // without a clock that goes on

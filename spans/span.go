@@ -191,7 +191,7 @@ func (r *Span) Failed() bool { return codes.Code(r.status.Load()) == codes.Error
 // IsRecording reports whether the span takes attributes.
 func (r *Span) IsRecording() bool {
 	if r.recorded && r.end.Load() == stateOpen {
-		return true // without the lock that the SDK's span would take to tell
+		return true // without the lock that the SDK's span would take
 	}
 	return r.inner().IsRecording()
 }

@@ -19,7 +19,7 @@ import (
 //
 // That is so for the SDK's own samplers NeverSample, and ParentBased unless it was given another sampler for parents of
 // this process that are not sampled; with the SDK's own generator of IDs; and where the SDK does not count its own spans.
-// No method tells, so learnSDK looks at the fields of the SDK's tracer, by name and type. If they are not what they were
+// No method has it, so learnSDK looks at the fields of the SDK's tracer, by name and type. If they are not what they were
 // when this was written, or if the SDK makes another span of a parent that is not sampled, the SDK is asked every time.
 
 // unsampledSpan is the wrapper, the record and the SDK's span, in one allocation.

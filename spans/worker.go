@@ -44,7 +44,7 @@ const (
 	batchDelay = 5 * time.Millisecond
 	// batchSpans is how many spans of them end that: some 160 KB with the SDK's, which are still in a cache of the processor then.
 	batchSpans = 128
-	// Each record of a session has all of its spans. Where spans end late, one after the other, so many are made at once, then one in
+	// Each record of a session has all of its spans. Where spans end late, one after the other, mostAtOnce come at once, then one in
 	// each lateEvery.
 	mostAtOnce = 8
 	lateEvery  = time.Second
@@ -99,8 +99,8 @@ func (w *worker) offer(s *Session) bool {
 // declines reports whether a session whose root has just ended need not be queued, since the store certainly does not want it.
 // It is asked by the goroutine that ended the root; at is the time, if it is known.
 func (w *worker) declines(s *Session, at int64) bool {
-	// While spans below the root are open there may be an error to come that the store wants. Of spans that are sampled
-	// the worker tells the readers of exemplars.
+	// While spans below the root are open there may be an error to come that the store wants. Spans that are sampled
+	// go from the worker to the readers of exemplars.
 	return w.ring != nil && !s.root.cover.open() && !w.closed.Load() &&
 		(s.root.unsampled || s.of().exemplars.all.Load() == nil) &&
 		w.ring.gate.closed(w.ring.gate.slowOf(s.root), s.draw(), time.Duration(s.root.end.Load()-s.start()), int(s.errors.Load()), at)
@@ -315,6 +315,6 @@ func (w *worker) shutdown(ctx context.Context) error {
 	case <-w.stopped:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err() // it goes on by itself; Queued tells what is left
+		return ctx.Err() // it goes on by itself; Queued reports what is left
 	}
 }

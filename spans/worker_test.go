@@ -22,7 +22,7 @@ import (
 )
 
 // blockingStore returns a store whose Append waits until release is closed, and a channel
-// that tells of each Append that begins.
+// that gets the session's name when an Append begins.
 func blockingStore() (store *mapStore, appending chan string, release chan struct{}) {
 	appending, release = make(chan string, 100), make(chan struct{})
 	store = &mapStore{before: func(rec *spans.SessionRecord) error {

@@ -17,9 +17,9 @@ type planJSON struct {
 	// Plan is the one in force, or the last one; null if there was none.
 	Plan   *plan.Plan    `json:"plan"`
 	Status causal.Status `json:"status"` // without the plan
-	// TokenRequired tells that stopping needs the token.
+	// TokenRequired reports that stopping needs the token.
 	TokenRequired bool `json:"token_required"`
-	// Replaceable tells that PUT is allowed with the token alone, without a signature.
+	// Replaceable reports that PUT is allowed with the token alone, without a signature.
 	Replaceable bool `json:"replaceable"`
 }
 

@@ -131,7 +131,7 @@ func testRegions(t *testing.T) []spans.RegionStats {
 	}
 }
 
-// fakeExperiments records what it was told.
+// fakeExperiments records its calls.
 type fakeExperiments struct {
 	mu       sync.Mutex
 	status   causal.Status

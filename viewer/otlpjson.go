@@ -65,7 +65,7 @@ func putSpan(dst ptrace.Span, s *spans.SpanRecord, start time.Time) {
 	if s.Sampled {
 		dst.SetFlags(uint32(trace.FlagsSampled))
 	}
-	if s.Delay > 0 { // which a span that was not sampled does not tell itself
+	if s.Delay > 0 { // which a span that was not sampled does not have itself
 		dst.Attributes().PutInt(string(naming.DelayKey), int64(s.Delay))
 	}
 	dst.Status().SetMessage(otlpattr.UTF8(s.StatusText))

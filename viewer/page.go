@@ -29,9 +29,9 @@ type pageData struct {
 	Service string
 	Causal  bool
 	Stacks  bool
-	// Schedule tells whether there is a recorder.
+	// Schedule reports whether there is a recorder.
 	Schedule bool
-	// Saved tells that nothing changes, Runs that there are several to compare.
+	// Saved reports that nothing changes, Runs that there are several to compare.
 	Saved, Runs bool
 }
 

@@ -26,8 +26,8 @@ type recordJSON struct {
 	Recording causal.RecordingStatus `json:"recording"`
 }
 
-// recordNow answers POST /api/v1/causal/record?duration=3s: it has the program recorded and that analysed, and then says how
-// recordings stand. A recording costs the program something, so the token is needed as for a plan; those that are made of
+// recordNow answers POST /api/v1/causal/record?duration=3s: it has the program recorded and that analysed, and then reports how
+// recordings stand. A recording costs the program something, so the token is needed as for a plan; recordings of
 // the program's own accord need none.
 func (h *Handler) recordNow(w http.ResponseWriter, r *http.Request) {
 	d, ok := h.mayRecord(w, r)

@@ -25,12 +25,12 @@ const (
 // sessionsJSON answers GET /api/v1/sessions.
 type sessionsJSON struct {
 	Sessions []sessionRowJSON `json:"sessions"`
-	// More tells that further sessions match.
+	// More reports that further sessions match.
 	More    bool          `json:"more"`
 	Dropped spans.Dropped `json:"dropped"`
 }
 
-// sessionHeadJSON is what the list and the tree both tell of a session.
+// sessionHeadJSON is what the list and the tree both show of a session.
 type sessionHeadJSON struct {
 	ID         spans.SessionID `json:"id"`
 	Origin     spans.SessionID `json:"origin"`

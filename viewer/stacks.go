@@ -33,7 +33,7 @@ type stacksJSON struct {
 	Hz         int       `json:"hz"`     // samples in a second of processor time
 	CPUNs      int64     `json:"cpu_ns"` // of the process, 0 if it is not known
 	Lost       int64     `json:"lost"`
-	// Regions are those that the tree is merged from: several scopes may have a region of one name.
+	// Regions are what the tree is merged from: several scopes may have a region of one name.
 	Regions []stacksRegionJSON `json:"regions"`
 	Tree    *stacks.Tree       `json:"tree"`
 }

@@ -64,7 +64,7 @@ type Sources struct {
 	Stacks *stacks.Profiler
 	// Saved is shown where Causal, Stacks and Schedule are nil; nil for a process that runs.
 	Saved *Saved
-	// Schedule tells where the time of regions went; nil for a process without it.
+	// Schedule shows where the time of regions went; nil for a process without it.
 	Schedule *schedule.Recorder
 	// Service is the name shown in the page's title, usually service.name.
 	Service string

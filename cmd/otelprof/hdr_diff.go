@@ -51,7 +51,7 @@ faster, or not-slower, which is slower by no more than the margin.
 			}
 		}
 		before, after := files[0].title(), files[1].title()
-		if before == after { // they are told apart by their folders
+		if before == after { // they are distinguished by their folders
 			before, after = files[0].name, files[1].name
 		}
 		diff := otelhdr.Diff{Before: sides[0].Summary(nil), After: sides[1].Summary(nil)}

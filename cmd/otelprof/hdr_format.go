@@ -48,7 +48,7 @@ func formatOf(name, file string) (format, error) {
 // csvHeader is the first line of CSV; the bounds are inclusive.
 const csvHeader = "low,high,count"
 
-// detect tells the format by the first line that is not empty.
+// detect finds the format by the first line that is not empty.
 func detect(r io.Reader) (io.Reader, format, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	head, err := in.Peek(1 << 12)

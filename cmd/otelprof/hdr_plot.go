@@ -62,7 +62,7 @@ type percentilePlot struct {
 	curves        [][]point
 }
 
-// A point is a value at a percentile with so many nines.
+// A point is a value at a percentile, by its number of nines.
 type point struct{ nines, value float64 }
 
 func (p percentilePlot) draw() string {
@@ -122,7 +122,7 @@ func steps(points []point, x, y chart.Axis) string {
 func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
 
 // curve returns the values over the nines of their percentiles. The last one, 100, would be infinitely far: it stands
-// where the last of so many values does.
+// where the last of Count values does.
 func curve(s *otelhdr.Snapshot, divide float64) []point {
 	points := []point{{0, float64(s.Min()) / divide}}
 	end := nines(100 * (1 - 0.5/float64(max(s.Count(), 1))))

@@ -76,7 +76,7 @@ func TestWideRoundTrips(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		s    *otelhdr.Snapshot
-		// The formats that keep all; of the others those that refuse.
+		// The formats that keep all; of the others the formats that refuse.
 		same, refuse []format
 	}{
 		{"lowest value 1000", lowest(1020, 1030, 2600, 70_000, 5_000_000), []format{formatHlog, formatBase64, formatCSV, formatJSON}, nil},

@@ -4,7 +4,7 @@
 //
 //	otelprof <command> [arguments]
 //
-// "otelprof help" lists the commands and "otelprof <command> -h" tells about one. The exit status is 0 on success, 1 on
+// "otelprof help" lists the commands and "otelprof <command> -h" describes one. The exit status is 0 on success, 1 on
 // failure and 2 for a command line that makes no sense.
 package main
 

@@ -27,7 +27,7 @@ func (c *call) readPlan(name string) ([]byte, error) {
 	return readLimited(name, plan.MaxBytes)
 }
 
-// readLimited reads a file that has at most so many bytes.
+// readLimited reads a file that has at most atMost bytes.
 func readLimited(name string, atMost int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -112,7 +112,7 @@ func (s fleetStatus) write(c *call) error {
 		case i.Hash == "":
 			has = "none"
 		case i.Status == planserver.StatusUnset:
-			has = "given" // it polls, and does not tell
+			has = "given" // it polls, and does not report that
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s ago\t%s\t%s\t%s\n", i.Service, i.InstanceID, i.How, round(time.Since(i.LastSeen)), has, i.State, i.Error)
 	}

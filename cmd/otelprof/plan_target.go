@@ -59,7 +59,7 @@ func (c *call) targetFlags() targetFlags {
 	}
 }
 
-// find returns the target that the flags name. A URL that does not tell what it is, is asked.
+// find returns the target that the flags name. A URL whose path does not show what it is, is asked.
 func (f targetFlags) find(ctx context.Context) (target, error) {
 	if *f.to == "" {
 		return nil, usagef("to \"\": must be a file or a URL")
@@ -97,7 +97,7 @@ func (f targetFlags) find(ctx context.Context) (target, error) {
 	return nil, fmt.Errorf("%s: has neither %s nor %s: must be a plan server, or a viewer with causal experiments", *f.to, serverPlanPath, viewerPlanPath)
 }
 
-// answers tells whether there is something at a URL, if only for others.
+// answers reports whether there is something at a URL, if only for others.
 func answers(ctx context.Context, u *url.URL, opts []remote.EndpointOption) (bool, error) {
 	e, err := planhttp.New(u.String(), schemes, opts...)
 	if err != nil {
@@ -226,7 +226,7 @@ func (t viewerTarget) String() string {
 	return "viewer " + strings.TrimSuffix(t.Endpoint.String(), viewerPlanPath)
 }
 
-// viewerStatus is what a viewer tells; its plan is printed as it is.
+// viewerStatus is what a viewer reports; its plan is printed as it is.
 type viewerStatus struct {
 	Plan   json.RawMessage `json:"plan"`
 	Status causal.Status   `json:"status"`

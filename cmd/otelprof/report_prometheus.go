@@ -37,7 +37,7 @@ const (
 	promInstance = "instance"
 )
 
-// profile makes a profile of what the instances of a program have exported: effects are those that the instances have
+// profile makes a profile of what the instances of a program have exported: effects are as the instances have
 // computed themselves, tallies the sums of theirs.
 func (s promServer) profile() (profile.Profile, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)

@@ -13,7 +13,7 @@ import (
 	"github.com/otelprof/otelprof/internal/stacks/goroutines"
 )
 
-// goroutinesPath is where a viewer tells where all goroutines are.
+// goroutinesPath is where a viewer shows where all goroutines are.
 const goroutinesPath = "api/v1/goroutines"
 
 // showGoroutines prints where the goroutines of a program are, or were.

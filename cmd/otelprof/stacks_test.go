@@ -131,7 +131,7 @@ func TestStacksShowOrigin(t *testing.T) {
 	}
 }
 
-// What is written as pprof is a recording again, and the extension tells the format.
+// What is written as pprof is a recording again, and the extension determines the format.
 func TestStacksShowToFiles(t *testing.T) {
 	file, dir := writeRecording(t, "a.pprof", 60), t.TempDir()
 	for ext, want := range map[string]string{"svg": "<svg ", "folded": "shop.main;shop.serve", "json": "speedscope", "txt": "whole"} {

@@ -15,7 +15,7 @@ type topColumn struct {
 	cell  func(topRow) string
 	// order compares by the column, the largest first.
 	order func(r, o topRow) int
-	// known tells rows that have a figure, nil for all: a column that is empty is left out.
+	// known reports whether a row has a figure, nil for all: a column that is empty is left out.
 	known func(topRow) bool
 }
 
@@ -52,7 +52,7 @@ func durationColumn(title string, of func(topRow) uint64) topColumn {
 	return topColumn{title: title, sort: title, cell: func(r topRow) string { return r.nanos(of(r)) }, order: largest(of)}
 }
 
-// compare orders rows by a column, and by name those that it does not tell apart.
+// compare orders rows by a column, and equal ones by name.
 func (r topRow) compare(o topRow, column string) int {
 	order := 0
 	if i := slices.IndexFunc(topColumns, func(c topColumn) bool { return c.sort == column }); i >= 0 {
@@ -73,7 +73,7 @@ func (r topRow) effectText() string {
 	return fmt.Sprintf("%+.1f%% (%.1f..%.1f) at %.0f%%", 100*e.Reduction, 100*e.Lo, 100*e.Hi, 100*e.Speedup)
 }
 
-// nanos is a duration, where there has been any, and the viewer tells its distribution.
+// nanos is a duration, where there has been any, and the viewer has its distribution.
 func (r topRow) nanos(ns uint64) string {
 	if r.Count == 0 || ns == 0 {
 		return "-"

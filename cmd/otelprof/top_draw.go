@@ -69,7 +69,7 @@ func (t topTable) lines(width int) []string {
 	return out
 }
 
-// columns returns those that some row has a figure for and that there is room for, in their order. Without a
+// columns returns the columns that have a figure in some row and for which there is room. Without a
 // causal profile there are no effects, and without a PMU no instructions.
 func (t topTable) columns(rows []topRow, width int) []topColumn {
 	_, widths := t.cells(rows, topColumns)

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// notifyResize has nothing to tell on this system: the next poll finds the new size.
+// notifyResize does nothing on this system: the next poll finds the new size.
 func notifyResize(chan<- os.Signal) {}

@@ -8,5 +8,5 @@ import (
 	"syscall"
 )
 
-// notifyResize tells of terminals that get another size.
+// notifyResize signals when the terminal gets another size.
 func notifyResize(c chan<- os.Signal) { signal.Notify(c, syscall.SIGWINCH) }

@@ -27,7 +27,7 @@ func topWindowNamed(name string) (topWindow, bool) {
 // A topHistory keeps polls, so that there is one to take away from the last one.
 type topHistory []topPoll
 
-// add appends a poll and forgets those that no window needs. Of old ones those stay that are a
+// add appends a poll and forgets the polls that no window needs. Of old ones those stay that are a
 // twentieth of a window apart: some forty in all with any interval, and a window is at most a
 // fifteenth and two intervals longer than it should be.
 func (h *topHistory) add(p topPoll) {

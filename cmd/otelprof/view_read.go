@@ -106,8 +106,8 @@ func (r *savedReader) read(ctx context.Context, name string, from io.Reader) err
 	return nil
 }
 
-// regionsOf makes regions of an execution trace alone: it tells how often and how long in all, and
-// has no percentiles.
+// regionsOf makes regions of an execution trace alone: it has how often and how long in all, and
+// no percentiles.
 func regionsOf(report *schedule.Report) []spans.RegionStats {
 	if report == nil {
 		return nil

@@ -137,7 +137,7 @@ func (w *whatif) study(rec *replay.Recording, traces int) (*replay.Study, error)
 	})
 }
 
-// parts is into how many windows each of so many traces is cut.
+// parts is into how many windows each of the traces is cut.
 func parts(rec *replay.Recording, traces int) int {
 	most := int(time.Duration(rec.End-rec.Start) * time.Duration(traces) / shortestPart)
 	all := min(max(most, replay.LeastWindows), mostParts)

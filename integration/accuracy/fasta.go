@@ -34,7 +34,7 @@ func bounds() []uint32 {
 	return all
 }
 
-// otherBlocks is how many blocks there are of numbers in place of those that a shorter draw leaves out. The same ones each time would have
+// otherBlocks is how many blocks of numbers stand in for numbers that a shorter draw leaves out. The same ones each time would have
 // the processor learn which letters they are, and the looking up take a tenth less.
 const otherBlocks = 16
 

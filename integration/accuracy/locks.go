@@ -77,7 +77,7 @@ func lru(ctx context.Context, p *program) {
 	})
 }
 
-// singleFlight is 5 clients of a value that is good for 8 uses: one of those that find it used up loads it, and
+// singleFlight is 5 clients of a value that is good for 8 uses: one client that finds it used up loads it, and
 // the others wait for that one.
 func singleFlight(ctx context.Context, p *program) {
 	var (

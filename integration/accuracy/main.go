@@ -112,7 +112,7 @@ func (o *options) settle(mode profile.Mode) error {
 	return nil
 }
 
-// workloads are those that the mode is asked about.
+// workloads returns the workloads that the mode is asked about.
 func (o *options) workloads() []workload {
 	if len(o.modes) != 1 {
 		return workloads()

@@ -30,7 +30,7 @@ type settings struct {
 	// builds is how often a program that is built in another way runs for as long as built.
 	builds int
 	built  time.Duration
-	// structure tells that only other builds are asked about.
+	// structure means that only other builds are asked about.
 	structure bool
 }
 
@@ -61,7 +61,7 @@ type lab struct {
 	requests map[question][]requests
 	null     []float64 // of two arms that are alike
 	seed     uint64    // of the random numbers in a window
-	// told is after how long a plan's regions were known from regions that bring nothing.
+	// told is after how long a plan's regions were distinguished from regions that bring nothing.
 	told map[string]time.Duration
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A noise tells how much processor time other processes took since a moment.
+// A noise measures how much processor time other processes took since a moment.
 type noise struct {
 	began      time.Time
 	busy, ours time.Duration

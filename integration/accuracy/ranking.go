@@ -91,7 +91,7 @@ func strengths(cells []cell) map[string]map[string]strength {
 	return all
 }
 
-// ranked returns the number of programs in which the region predicted to bring most does, and of how many: those that
+// ranked returns the number of programs in which the region predicted to bring most does, and of how many: all that
 // are asked about several regions.
 func ranked(cells []cell) (first, of int) {
 	for _, regions := range strengths(cells) {

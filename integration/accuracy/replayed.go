@@ -12,7 +12,7 @@ const (
 	crowded   class = "saturated" // processors, of which there are not enough
 )
 
-// replayedWorkloads are those that replay is asked about: the nine of other modes, netpoll, and ones that only
+// replayedWorkloads are asked about in replay: the nine of other modes, netpoll, and ones that only
 // a simulation gets right.
 func replayedWorkloads(t types) []workload {
 	all := []workload{

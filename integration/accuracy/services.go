@@ -135,7 +135,7 @@ func collected(ctx context.Context, p *program) {
 	collector.Wait()
 }
 
-// broadcast is rounds of four goroutines that prepare, and wait until what all of them need is published: that a channel is closed tells them.
+// broadcast is rounds of four goroutines that prepare, and wait until what all of them need is published: a channel is closed then.
 func broadcast(ctx context.Context, p *program) {
 	for length := p.lengths(0, 0.4); ctx.Err() == nil; {
 		published, all := newChannel[int](p.types, 0), p.waitGroup()

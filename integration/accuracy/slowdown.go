@@ -26,7 +26,7 @@ const (
 	leastFirst        = 0.98 // of programs: the best region first
 	mostUnsteady      = 4    // programs, a tenth
 	surelyAnswered    = 2    // every region with a true effect above this has an answer
-	// mostTold is in how many seconds a region is told from nothing, in the median of regions that bring matters at least, which is an
+	// mostTold is in how many seconds a region is distinguished from nothing, in the median of regions that bring matters at least, which is an
 	// elasticity of 0.3.
 	mostTold = 10
 	matters  = 3
@@ -41,7 +41,7 @@ func (l *lab) asked() int {
 	return n
 }
 
-// tell books the regions that a profile knows from regions that bring nothing.
+// tell books the regions that a profile distinguishes from regions that bring nothing.
 func (l *lab) tell(p profile.Profile, after time.Duration) {
 	for _, c := range p.Curves {
 		if c.Mode != profile.ModeSlowdown || l.told[c.Region.Name] > 0 {

@@ -95,7 +95,7 @@ type channel[T any] interface {
 	Send(v T)
 	// Receive returns the next element; ok is false if the channel is closed and empty.
 	Receive() (v T, ok bool)
-	// ReceiveWithin is Receive for d at most; late tells that nothing came until then.
+	// ReceiveWithin is Receive for d at most; late reports that nothing came until then.
 	ReceiveWithin(d time.Duration) (v T, ok, late bool)
 	// TryReceive is Receive if there is an element; ok is false as well if there is none yet.
 	TryReceive() (v T, ok bool)
@@ -148,7 +148,7 @@ func (c causalChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
 	return v, ok, err != nil
 }
 
-// receiveEither receives from one of two channels, and tells from which. Ok is false if that one is closed and empty.
+// receiveEither receives from one of two channels, and returns which. Ok is false if that one is closed and empty.
 func receiveEither[T any](t types, a, b channel[T]) (v T, first, ok bool) {
 	if t == plainTypes {
 		select {

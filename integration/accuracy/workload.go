@@ -18,18 +18,18 @@ type workload struct {
 	run     func(context.Context, *program)
 	// control is the region without an effect, and kind which control it is.
 	control, kind string
-	// withholds tells that overlap does not claim to be right here, and says so.
+	// withholds means that overlap cannot be right here, and withholds the number.
 	withholds bool
-	// computes tells that it needs the processors, whose speed changes from one moment to the
-	// next, and has no queues that take long to fill: many short windows tell more than a few.
+	// computes means that it needs the processors, whose speed changes from one moment to the
+	// next, and has no queues that take long to fill: many short windows give more than a few.
 	computes bool
-	// long tells that a short window says little: goroutines which do different things take turns at the
+	// long means that a short window proves little: goroutines which do different things take turns at the
 	// processors, for 20 ms each, so that some of them have a turn more than others; or locks are waited for in
 	// chains.
 	long bool
-	// varies tells that how long its pieces take is random: windows must be long for that to even out.
+	// varies means that how long its pieces take is random: windows must be long for that to even out.
 	varies bool
-	// short tells that it is part of a quick run.
+	// short means that it is part of a quick run.
 	short bool
 	// types are whose locks and channels it has. Default: causal's.
 	types types

@@ -68,7 +68,7 @@ func fetch(t testing.TB, address string, out any) {
 }
 
 // opened follows the address of a trace as the page of Jaeger does, which is a program of the browser: it is served at
-// every such path, and asks the API for the ID at its end. It returns the ids and names of so many spans, sorted.
+// every such path, and asks the API for the ID at its end. It returns the ids and names of want spans, sorted.
 func (j *jaeger) opened(t testing.TB, address string, want int) []string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -189,7 +189,7 @@ func (o *outsider) stopped(t testing.TB, f func() error) error {
 // mostLabels is how many labels of a goroutine the eBPF profiler takes.
 const mostLabels = 10
 
-// spans calls f with the span that the labels of each goroutine tell.
+// spans calls f with the span in the labels of each goroutine.
 func (o *outsider) spans(f func(place)) error {
 	list, err := o.words(o.goroutines, 2) // a slice
 	if err != nil {

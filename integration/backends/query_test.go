@@ -119,7 +119,7 @@ func (p *prometheus) one(t testing.TB, expression string) series {
 	return found
 }
 
-// services are those that Jaeger has spans of.
+// services returns the services that Jaeger has spans of.
 func (j *jaeger) services(ctx context.Context) ([]string, error) {
 	text, err := get(ctx, "http://"+j.query+"/api/v3/services")
 	if err != nil {
@@ -130,7 +130,7 @@ func (j *jaeger) services(ctx context.Context) ([]string, error) {
 	return answer.Services, err
 }
 
-// traces returns at most so many traces of a service. A query has parameters without the prefix "query.".
+// traces returns at most most traces of a service. A query has parameters without the prefix "query.".
 func (j *jaeger) traces(ctx context.Context, service string, most int, query map[string]string) ([]span, error) {
 	now := time.Now()
 	values := url.Values{
@@ -184,7 +184,7 @@ func spansOf(traces ptrace.Traces) (all []span) {
 // key identifies a span.
 func (s span) key() string { return s.TraceID().String() + s.SpanID().String() }
 
-// all waits until Jaeger has so many spans of a service and returns them, by key.
+// all waits until Jaeger has want spans of a service and returns them, by key.
 func (j *jaeger) all(t testing.TB, service string, want int) map[string]span {
 	t.Helper()
 	found := map[string]span{}
@@ -204,7 +204,7 @@ func (j *jaeger) all(t testing.TB, service string, want int) map[string]span {
 	return found
 }
 
-// complete waits until a native histogram has so many values.
+// complete waits until a native histogram has want values.
 func (p *prometheus) complete(t testing.TB, expression string, want int) *histogram {
 	t.Helper()
 	var h *histogram

@@ -21,7 +21,7 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// knownProfile is one of two modes, four regions and three metrics, with nothing that metrics do not tell.
+// knownProfile is one of two modes, four regions and three metrics, with nothing that metrics do not have.
 func knownProfile(t testing.TB) profile.Profile {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

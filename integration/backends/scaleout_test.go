@@ -174,7 +174,7 @@ func (c *collector) counter(t testing.TB, name string) (sum float64) {
 	return sum
 }
 
-// TestTailSampling lets a gateway keep only what tells something: all traces of experiments must be there, in full.
+// TestTailSampling lets a gateway keep only traces that matter: all traces of experiments must be there, in full.
 func TestTailSampling(t *testing.T) {
 	j, p := newJaeger(t), newPrometheus(t)
 	gateway := newCollector(t, "gateway", []string{"JAEGER_ENDPOINT=" + j.otlp, "PROMETHEUS_ENDPOINT=" + p.address, "DECISION_WAIT=3s", "SAMPLING_PERCENTAGE=0"}, "gateway.yaml")

@@ -82,7 +82,7 @@ type prometheus struct {
 	address string
 }
 
-// prometheusFlags are those that docs/backends.md names.
+// prometheusFlags are the flags that docs/backends.md names.
 var prometheusFlags = []string{"--web.enable-otlp-receiver", "--enable-feature=otlp-native-delta-ingestion,exemplar-storage"}
 
 func newPrometheus(t testing.TB) *prometheus {

@@ -129,7 +129,7 @@ func (b *bench) harmAll(ctx context.Context, kind string, n int) (func(), error)
 	}, nil
 }
 
-// watch has somebody read the causal profile of the page each second, to the end.
+// watch reads the causal profile of the page each second, to the end.
 func (b *bench) watch(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup

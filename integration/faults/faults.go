@@ -30,9 +30,9 @@ type fault struct {
 	lasts time.Duration
 	// young is whether the first seconds after the start are measured, and not the state after them.
 	young bool
-	// watched is whether somebody reads the causal profile from the first request on.
+	// watched is whether the causal profile is read from the first request on.
 	watched bool
-	// terminates is whether the fault is that the services are told to end.
+	// terminates is whether the fault is SIGTERM to the services.
 	terminates bool
 	// idle is whether that comes before the first request.
 	idle bool

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Requests to a service that hangs fail, also those that are on their way when the load ends.
+// Requests to a service that hangs fail, also requests that are on their way when the load ends.
 func TestLoadOfServiceThatHangs(t *testing.T) {
 	asked, over := make(chan struct{}), make(chan struct{})
 	var once sync.Once

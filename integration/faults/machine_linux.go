@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tmpfs mounts a file system of so many KiB at folder, and returns how to take it away.
+// tmpfs mounts a file system of kib KiB at folder, and returns how to take it away.
 func tmpfs(folder string, kib int) (undo func(), err error) {
 	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, fmt.Sprintf("size=%dk", kib)); err != nil {
 		return nil, fmt.Errorf("mount tmpfs: %w", err)
@@ -48,7 +48,7 @@ func memoryRoot() (root, limit string) {
 	return "/sys/fs/cgroup", "memory.max"
 }
 
-// memoryGroup makes a control group of so many MiB, and returns how to remove it.
+// memoryGroup makes a control group of mib MiB, and returns how to remove it.
 func memoryGroup(name string, mib int) (undo func(), err error) {
 	root, limit := memoryRoot()
 	folder := filepath.Join(root, name)

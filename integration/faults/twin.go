@@ -96,7 +96,7 @@ func (t *twin) control(ctx context.Context, method, path string) error {
 	return nil
 }
 
-// resident returns the resident memory in MiB, now (VmRSS) or at its peak (VmHWM); 0 where the system does not tell.
+// resident returns the resident memory in MiB, now (VmRSS) or at its peak (VmHWM); 0 where that is unknown.
 func (t *twin) resident(field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
 	if err != nil {

@@ -96,7 +96,7 @@ func analyse(text []byte) (events, asked int, err error) {
 // parts are the regions of a request besides that of the request itself, each of some 6 µs.
 var parts = [15]string{"parse", "authorize", "validate", "route", "look up", "price", "discount", "reserve", "tax", "ship", "render", "encode", "sign", "audit", "reply"}
 
-// recordParts returns the execution trace of a service that answers so many requests: eight clients that ask again at once, and four
+// recordParts returns the execution trace of a service that answers requests: eight clients that ask again at once, and four
 // workers that compute some 100 µs in 16 regions, one of them under a lock.
 func recordParts(requests int) (text []byte, err error) {
 	side, _ := controlled("otelprof-replay-analysis")

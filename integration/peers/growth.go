@@ -65,7 +65,7 @@ func runGrowth(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 	return nil
 }
 
-// bytesEach writes the memory that one takes, "-" where there are too few to tell from what the rest of the program takes.
+// bytesEach writes the memory that one takes, "-" where there are too few to separate from the rest of the program.
 func bytesEach(bytes float64, size int) string {
 	if size < 1000 || bytes == 0 {
 		return "-"

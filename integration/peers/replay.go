@@ -84,7 +84,7 @@ func runReplay(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 // the recording changes, and for each second on the wall, which is that on a machine that does nothing else.
 type ratio struct{ cpu, wall, perSecond float64 }
 
-// writeRatios writes what a clock, "cpu" or "wall", tells.
+// writeRatios writes the ratios by a clock, "cpu" or "wall".
 func writeRatios(w io.Writer, name string, x []ratio, least float64, clock string) error {
 	of := func(value func(ratio) float64, q float64) float64 {
 		all := make([]float64, len(x))
@@ -154,7 +154,7 @@ func withService(do func(*service) ([]ratio, error)) (x []ratio, err error) {
 	return x, err
 }
 
-// burn computes for so many steps, independently of the time without a processor.
+// burn computes for a number of steps, independently of the time without a processor.
 func burn(steps int) (x uint64) {
 	for i := range steps {
 		x = x*6364136223846793005 + uint64(i)

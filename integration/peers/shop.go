@@ -17,7 +17,7 @@ import (
 )
 
 // runShop writes what the shop of the demo sells while it is recorded, beside what it sells right before and after. It records of
-// its own accord, 3 s at a time: the first times one after the other, for whoever reads its profile.
+// its own accord, 3 s at a time: the first times one after the other, for the reader of its profile.
 func runShop(w io.Writer, match *regexp.Regexp, program string, rounds int) error {
 	const name = "replay_recording_shop"
 	if !match.MatchString(name) {
@@ -44,12 +44,12 @@ type stretch struct {
 func (s stretch) rate() float64 { return float64(s.orders) / s.took.Seconds() }
 
 const (
-	// shortest is how long a stretch takes that tells how fast the shop is.
+	// shortest is how long a stretch takes that shows how fast the shop is.
 	shortest = time.Second
 	// opening is how long the shop may take to open, and to record itself so often.
 	opening = 30 * time.Second
 	longest = 4 * time.Minute
-	// hurried is how many recordings come soon if somebody reads the profile, and reading how often that is done.
+	// hurried is how many recordings come soon if the profile is read, and reading how often that is done.
 	hurried = 5
 	reading = 2 * time.Second
 )

@@ -23,8 +23,8 @@ type side struct {
 	record func(v float64)
 	// settle waits for work that spans left to others; nil if they leave none.
 	settle func() error
-	// lost counts the sessions without a record since the side was made, those for lack of
-	// room and those that the store had no use for; nil if there are no sessions.
+	// lost counts the sessions without a record since the side was made, dropped for lack of
+	// room and unwanted by the store; nil if there are no sessions.
 	lost func() (dropped, unwanted uint64)
 	// close frees what the side holds; nil if there is nothing.
 	close func() error

@@ -35,7 +35,7 @@ type lap struct {
 }
 
 // A lateness is by how much all delays until now were longer than they were to be: those of the scheduler, which also knows it for each
-// request, and those that the controller makes, at ends of spans.
+// request, and delays of the controller, at ends of spans.
 type lateness struct{ scheduled, controlled time.Duration }
 
 func (l lateness) sum() time.Duration { return l.scheduled + l.controlled }

@@ -111,7 +111,7 @@ func (c *clients) ask(ctx context.Context, client *http.Client, kind, path strin
 	default:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		// The latest are enough to tell.
+		// The latest are enough.
 		if all := c.latencies[kind]; len(all) > 20_000 {
 			c.latencies[kind] = slices.Delete(all, 0, 10_000)
 		}

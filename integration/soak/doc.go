@@ -16,6 +16,6 @@
 //	answers     no request of a client fails
 //
 // The service is a process of its own. It has the exporters that otelprof.Setup makes, for a Collector that stalls; the clients and
-// that Collector are another process. Delays are those that the service books for each goroutine and each session, not
+// that Collector are another process. Delays are as the service books them for each goroutine and each session, not
 // what clients measure: on a machine with other things to do that would be their delays, too. What clients saw is in comments.
 package main

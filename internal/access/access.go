@@ -1,4 +1,4 @@
-// Package access tells which requests a server may answer that a web page in a user's browser could reach
+// Package access decides which requests a server may answer that a web page in a user's browser could reach
 // as well: by the Host header, since such a page can have its own name resolve to the server (DNS
 // rebinding), and by a token.
 package access
@@ -62,8 +62,8 @@ func Bearer(r *http.Request) (token string, ok bool) {
 	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-// Equal compares two secrets. Both are hashed, so that the time it takes tells nothing about them, their length
-// included.
+// Equal compares two secrets. Both are hashed, so that the time it takes reveals nothing, not even their
+// length.
 func Equal(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -16,7 +16,7 @@ import (
 // maxRegions is how many regions a plan examines at most.
 const maxRegions = 64
 
-// An Explanation tells what a plan will do in each process that it is for.
+// An Explanation describes what a plan will do in each process that it is for.
 type Explanation struct {
 	Plan *plan.Plan `json:"plan"`
 	Hash string     `json:"hash"`

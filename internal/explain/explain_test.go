@@ -117,7 +117,7 @@ func TestBreakerCaps(t *testing.T) {
 	}
 }
 
-// What the programs do not allow is told.
+// What the programs do not allow is reported.
 func TestAllowed(t *testing.T) {
 	p, caps := parsed(t), DefaultCaps()
 	caps.Allowed.Speedup, caps.Allowed.Life = 10, plan.Duration(time.Minute)

@@ -1,4 +1,4 @@
-// Package goroutine tells goroutines apart.
+// Package goroutine identifies goroutines.
 package goroutine
 
 import (

@@ -25,7 +25,7 @@ func (c *carrier) Value(any) any { return &c.task }
 // carry sets the number, where [carries].
 func (c *carrier) carry(number uint64) { *(*uint64)(unsafe.Pointer(&c.task)) = number }
 
-// carries tells that a task of this version of Go is its number and nothing else.
+// carries reports that a task of this version of Go is its number and nothing else.
 var carries = func() bool {
 	t := reflect.TypeFor[trace.Task]()
 	return t.NumField() == 1 && t.Field(0).Type.Kind() == reflect.Uint64

@@ -13,8 +13,8 @@
 //	otelprof-ID NAME                           it ends, and has been renamed
 //	otelprof-ID                                it ends
 //
-// All but the name are hexadecimal: where the span and its local parent are in memory, which tells
-// spans apart that are open at the same time, the span's ID, that of its trace in 32 digits, and that of a parent in another
+// All but the name are hexadecimal: where the span and its local parent are in memory, which
+// distinguishes spans that are open at the same time, the span's ID, that of its trace in 32 digits, and that of a parent in another
 // process; 0 for what there is not. The end of a span that has not been renamed is mostly an event of the category otelprof- whose task is the ID.
 // The trace's own regions would not do: it counts one that ends on another
 // goroutine, or not in the order of a stack, as damage.

@@ -10,7 +10,7 @@ const (
 	HeaderServiceInstanceID = "Otelprof-Service-Instance-Id"
 )
 
-// Headers that tell a server what became of the plan that it gave last, which If-None-Match names.
+// Headers that report to a server what became of the plan that it gave last, which If-None-Match names.
 // A server may do without them.
 const (
 	// HeaderState is what the controller is doing and why: "running", "stopped: …".

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// surroundings are the facts that tell one cause of an errno from another.
+// surroundings are the facts that distinguish the causes of an errno.
 type surroundings struct {
 	Files
 	pmu   bool // there is one, whether this process may use it or not

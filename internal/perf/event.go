@@ -50,7 +50,7 @@ type Values struct {
 	// behind Enabled if the counters were shared with others.
 	Enabled, Running uint64
 
-	// Exact tells whether Enabled and Running are of the same moment as Counts. If the
+	// Exact reports whether Enabled and Running are of the same moment as Counts. If the
 	// counts were read in user space, the times are those of the last read().
 	Exact bool
 }

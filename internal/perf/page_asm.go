@@ -2,7 +2,7 @@
 
 package perf
 
-// hasAssembly tells whether readPages does anything.
+// hasAssembly reports whether readPages does anything.
 const hasAssembly = true
 
 // readPages reads a consistent sample from each of n pages, with the counter if it is

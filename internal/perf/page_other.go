@@ -2,7 +2,7 @@
 
 package perf
 
-// hasAssembly tells whether readPages does anything.
+// hasAssembly reports whether readPages does anything.
 const hasAssembly = false
 
 // readPages returns 0: there is no assembly for this architecture.

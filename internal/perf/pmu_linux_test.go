@@ -17,7 +17,7 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// These tests need a PMU. Those that are about reading in user space are skipped where the
+// These tests need a PMU. Tests of reading in user space are skipped where the
 // kernel or the calibration is against it.
 
 var (

@@ -77,7 +77,7 @@ func (p *recordParser) addLost(body []byte, at int) {
 // stackBytes is how much of the stack is copied into each sample, for [Sample.Top].
 const stackBytes = 16
 
-// parseSample reads the body of PERF_SAMPLE_IP | TID | TIME | CALLCHAIN | STACK_USER, the last field of which tells how
+// parseSample reads the body of PERF_SAMPLE_IP | TID | TIME | CALLCHAIN | STACK_USER, the last field of which is how
 // many of the bytes before it could be read:
 //
 //	u64 ip; u32 pid, tid; u64 time; u64 nr; u64 ips[nr]; u64 size; char data[size]; u64 dyn_size

@@ -7,7 +7,7 @@ type Sample struct {
 	Thread int
 	// Time is on CLOCK_MONOTONIC, in nanoseconds.
 	Time uint64
-	// Kernel tells that the thread was in the kernel; Stack is then where it had entered it.
+	// Kernel reports that the thread was in the kernel; Stack is then where it had entered it.
 	Kernel bool
 	// Stack are the program counters in user mode, the innermost first: that one is of the next instruction, the others
 	// are return addresses. The kernel follows frame pointers, so the caller is missing while the innermost function has

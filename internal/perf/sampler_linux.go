@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Sampler takes samples of all threads of this process, those that start later included. One goroutine at a time may
+// A Sampler takes samples of all threads of this process, later ones included. One goroutine at a time may
 // call its methods.
 type Sampler struct {
 	kernel     bool
@@ -58,7 +58,7 @@ func OpenSampler(period time.Duration) (*Sampler, error) {
 }
 
 // openSampler opens events of all threads, and begins anew if threads have started meanwhile: whether those have
-// inherited their events, nothing tells. The last try keeps what it has.
+// inherited their events, is not known. The last try keeps what it has.
 func openSampler(period time.Duration, kernel bool) (*Sampler, error) {
 	for try := 1; ; try++ {
 		s := &Sampler{kernel: kernel, parser: recordParser{process: unix.Getpid()}}
@@ -196,7 +196,7 @@ func lockedMemory(err error, cpu, size int) error {
 	}
 }
 
-// enable lets all events count, those that threads have inherited since they were opened included.
+// enable lets all events count, including events that threads have inherited since they were opened.
 func (s *Sampler) enable() error {
 	for _, file := range s.files {
 		if err := unix.IoctlSetInt(file, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {

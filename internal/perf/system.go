@@ -36,7 +36,7 @@ type Trials struct {
 	Usage   error // [ThreadUsage]
 	Timer   error // timerfd_create
 
-	// Counters that one thread can have at the same time: those that count any event, and those that come on top because
+	// Counters that one thread can have at the same time: General ones count any event, Fixed ones come on top because
 	// they count one. Zero means unknown: counted only where Counter is nil.
 	General, Fixed int
 }

@@ -141,7 +141,7 @@ func (r files) userNamespace() bool {
 	return len(m) > 0 && !slices.Equal(m, []string{"0", "0", "4294967295"})
 }
 
-// pmus returns the PMUs of the cores: "cpu" on x86, and on machines with cores of several kinds and on arm64 those that
+// pmus returns the PMUs of the cores: "cpu" on x86, and on machines with cores of several kinds and on arm64 the PMUs that
 // have a list of their CPUs. PMUs of the memory controller and such have a cpumask instead.
 func (r files) pmus() []PMU {
 	const dir = "sys/bus/event_source/devices"

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below are raw: they do not tell the scheduler, which they would not keep
+// The calls below are raw: they do not notify the scheduler, which they would not keep
 // waiting for as long as that takes.
 
 // Thread returns the ID of the calling OS thread. 100 to 200 ns.

@@ -10,7 +10,7 @@ import (
 
 // The kernel sets the index in an event's page to 0 whenever it takes the event off its
 // counter: when the thread is descheduled, when others get the counters, and when the thread
-// ends. So a page with an index tells the truth to the thread that it belongs to, and where
+// ends. So a page with an index is valid for the thread that it belongs to, and where
 // there is none read() finds out why.
 
 // UserSpace reports whether Read takes no system call.
@@ -54,7 +54,7 @@ func (g *Group) ReadUser(v *Values) bool {
 	return true
 }
 
-// userPays tells whether the group can be read in user space, with the same results as by
+// userPays reports whether the group can be read in user space, with the same results as by
 // read(), and whether that is the faster way on this machine. If not, the pages go.
 func (g *Group) userPays() bool {
 	kernel, user, ok := g.compare(1)

@@ -22,7 +22,7 @@ type Registry[K comparable, V any] struct {
 	keys int
 }
 
-// New returns a registry of limit keys; 0 is for no limit, where the keys are known to be few. Hash need not tell all
+// New returns a registry of limit keys; 0 is for no limit, where the keys are known to be few. Hash need not use all
 // of a key, but much of it. Rest makes the value of all keys beyond the limit, once, when it is first needed. Values
 // have numbers, from 0, in the order in which they were made.
 func New[K comparable, V any](limit int, hash func(K) uint64, rest func(number int) *V) *Registry[K, V] {

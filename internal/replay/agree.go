@@ -13,7 +13,7 @@ type incident struct {
 	rank   float64
 	at     int32 // event
 	g      int32
-	op     int32 // the operation: first those that are seen, then those that are inferred
+	op     int32 // the operation: seen ones first, then inferred ones
 	letter byte  // that of an operation, upper case where a wait begins
 	seen   bool
 }
@@ -58,7 +58,7 @@ func (x *explanation) possible(may []candidate) []incident {
 	return all
 }
 
-// incidents returns those of what is seen and told, in order, until the next call.
+// incidents returns the seen and the inferred operations, in order, until the next call.
 func (x *explanation) incidents() []incident {
 	x.now = slices.Grow(x.now[:0], len(x.order))
 	for i := range x.order {
@@ -75,7 +75,7 @@ func (x *explanation) incidents() []incident {
 	return x.now
 }
 
-// A pool is what is told of an object beside its operations.
+// A pool holds what was inferred about an object, besides its operations.
 type pool struct {
 	unordered bool // any of those who wait is served next, as for a connection of database/sql
 	counted   bool // it is known how many elements there are when the window begins

@@ -24,7 +24,7 @@ type Result struct {
 	// that goroutines ran they had none.
 	Machine Machine
 	Starved float64
-	// Inferred tells that locks and channels were inferred from which goroutine woke which: the program is not built by otelprof.
+	// Inferred reports that locks and channels were inferred from which goroutine woke which: the program is not built by otelprof.
 	Inferred bool
 }
 
@@ -36,21 +36,21 @@ type Answer struct {
 	Held   bool
 	Point  string
 	Metric Metric
-	// Windows are those that were simulated with the change.
+	// Windows is the number of windows that were simulated with the change.
 	Windows int
 	// Base is the mean time between visits, or the quantile of durations, as recorded, ns.
 	Base float64
 	// Reduction is by which part that would shrink, with its standard error and 95 % interval.
 	Reduction, StdErr, Lo, Hi float64
-	// Bounded tells that Lo and Hi are bounds from both sides, beyond what windows differ by: of some locks and channels it is not
+	// Bounded reports that Lo and Hi are bounds from both sides, beyond what windows differ by: for some locks and channels it is not
 	// known which goroutine used them when.
 	Bounded bool
 	// Samples are the windows' own reductions, in order.
 	Samples []float64
 	// Withheld is why there is no number; WithheldNone if there is one. Doubt is why there are bounds alone.
 	Withheld, Doubt Withheld
-	// Deviation is by which part the replay of nothing changed missed the recording, at the median window, those that are left out
-	// since it missed them by more than MaxDeviation among them, and Missed in how many it did that.
+	// Deviation is the relative error of the replay with nothing changed, at the median window. That includes the windows that are left
+	// out since their error is above MaxDeviation; Missed is the number of these.
 	Deviation float64
 	Missed    int
 }

@@ -27,7 +27,7 @@ type lot struct {
 	start   int64       // when the work began
 }
 
-// A batcher answers whoever waits at one place.
+// A batcher answers all goroutines that wait at one place.
 type batcher struct {
 	list    int32
 	waits   map[int32]bool // lists that wait for it
@@ -292,7 +292,7 @@ func (x *batcher) tasks(p *program) []task {
 	return all
 }
 
-// takeWhatCame has a batcher take whoever waits when a round begins, and answer them when it is over.
+// takeWhatCame has a batcher take all goroutines that wait when a round begins, and answer them when it is over.
 func (b *builder) takeWhatCame(x *batcher, edits map[int32]*edit) {
 	p := b.p
 	ops := p.lists[x.list].ops
@@ -393,7 +393,7 @@ func (s *simulation) takeBatch(b *object, i int32, o *instruction) bool {
 	return true
 }
 
-// answerBatch lets those that were taken go on.
+// answerBatch lets the goroutines of the batch go on.
 func (s *simulation) answerBatch(b *object, i, proc int32) {
 	s.runners[i].batch = 0
 	for b.elements.len() > 0 {

@@ -15,7 +15,7 @@ const (
 	// batch is how many goroutines are one, and leastBatches which part of the times that a goroutine lets others go on must be.
 	batch        = 3
 	leastBatches = 0.1
-	// often is which part of them must be so many, for that to be a size which has a limit.
+	// often is which part of the batches must have the same size, for that size to be a limit.
 	often = 0.05
 )
 
@@ -23,7 +23,7 @@ const (
 type waker struct {
 	last  int64
 	sizes map[int32]int         // of what is let go on now, by where it waited
-	all   map[int32]map[int]int // how often there were so many, by where they waited
+	all   map[int32]map[int]int // how often each size occurred, by where they waited
 }
 
 func (w *waker) end() {

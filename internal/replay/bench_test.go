@@ -55,7 +55,7 @@ func read(b *testing.B, text []byte) *Recording {
 	return rec
 }
 
-// loop does f as often as b asks, and tells what that takes of processor time for each of the events of a trace: other processes
+// loop does f as often as b asks, and returns the processor time of that for each of the events of a trace: other processes
 // take time on the wall.
 func loop(b *testing.B, events int, f func()) (each time.Duration) {
 	b.Helper()

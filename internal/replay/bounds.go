@@ -11,7 +11,7 @@ import (
 type alternative struct {
 	p    *program
 	base outcome
-	// most tells that it bounds the truth only from above, and slower that it bounds only what slower regions do.
+	// most means that it bounds the truth only from above, and slower that it bounds only what slower regions do.
 	most, slower bool
 	// pace is that of computing where other programs leave the processors alone, of the same translation; 0 for that of the recording.
 	pace float64
@@ -152,7 +152,7 @@ func (p *program) ordered() float64 {
 	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
 }
 
-// answered returns which tokens are given by goroutines that serve, in a recording that tells each operation: what they do for a request is done when
+// answered returns which tokens are given by goroutines that serve, in a recording that has each operation: what they do for a request is done when
 // it comes to them in the replay, in any order, and a wait for that is for the request's own answer.
 func (p *program) answered() []bool {
 	answered := make([]bool, p.tokens)

@@ -3,20 +3,20 @@ package replay
 import "slices"
 
 // A token bucket by a channel, in a program that marks no operations. A goroutine sends at each of its ticks, but only where there is room
-// (select with a default), and those that work receive first. The trace shows the ticks that let a goroutine go on. Of the others it does
-// not tell whether their token was stored, and taken later without a wait, or refused. So it tells neither where a goroutine that comes sooner
+// (select with a default), and workers receive first. The trace shows the ticks that let a goroutine go on. Of the others it does
+// not show whether their token was stored, and taken later without a wait, or refused. So it shows neither where a goroutine that comes sooner
 // finds one, nor for how many of them there is one: in truth a faster region may bring nothing, if none was refused, and the replay of waits
-// as long as they were says what it brings if there is always one. See offer.go for programs that mark operations.
+// as long as they were shows what it brings if there is always one. See offer.go for programs that mark operations.
 //
-// Goroutines that wait for the next tick itself are alike, as where what has come until then is written at once: whoever comes sooner is let go on by
-// another tick. There the waits may become shorter, too.
+// Goroutines that wait for the next tick itself are alike, as where what has come until then is written at once: a goroutine that comes sooner
+// is let go on by another tick. There the waits may become shorter, too.
 
 const (
 	// leastDrips is how often such a goroutine must have let others go on, in parts of the visits of a progress point, for these to depend
 	// on it, and leastDripping how often at all.
 	leastDrips    = 0.01
 	leastDripping = 3
-	// mostSpilled is which part of the ticks may let nobody go on without mattering for regions that are faster: no more could be gained.
+	// mostSpilled is which part of the ticks may let no goroutine go on without mattering for regions that are faster: no more could be gained.
 	mostSpilled = modelError
 )
 
@@ -29,7 +29,7 @@ type dripper struct {
 	drips         []int32 // the goroutines that it has let go on
 }
 
-// spill returns which part of the ticks lets nobody go on, or no goroutine of those that it lets go on.
+// spill returns which part of the ticks lets no goroutine go on; with several, the mean over the goroutines that it lets go on.
 func (d *dripper) spill() float64 {
 	if !d.several {
 		return 1 - float64(d.dripping)/float64(d.ticks)
@@ -39,15 +39,15 @@ func (d *dripper) spill() float64 {
 	return 1 - float64(len(d.drips))/(float64(d.ticks)*float64(len(slices.Compact(all))))
 }
 
-// buckets tells of ticks that goroutines wait for.
+// buckets describes the ticks that goroutines wait for.
 type buckets struct {
 	drippers map[int32]bool
-	spilled  map[string]float64 // by progress point that depends on them: which part of the ticks let nobody go on
+	spilled  map[string]float64 // by progress point that depends on them: which part of the ticks let no goroutine go on
 	waited   float64            // which part of the time goroutines are there they wait for ticks
 	wait     float64            // for how long, ns
-	// slower tells that each tick is waited for: a region that is faster brings nothing, but one that is slower may miss some.
+	// slower means that each tick is waited for: a region that is faster brings nothing, but one that is slower may miss some.
 	slower bool
-	// replayed tells that the waits as long as they were are among the alternatives.
+	// replayed means that the waits as long as they were are among the alternatives.
 	replayed bool
 }
 
@@ -270,7 +270,7 @@ func (b *buckets) unlimited(rec *Recording, infer bool) *program {
 }
 
 // bound has an answer span from none, as where no token is refused, to no waits for ticks at all, but no more than the ticks allow that let
-// nobody go on.
+// no goroutine go on.
 func (b *buckets) bound(w *window, q question) {
 	if b == nil {
 		return

@@ -15,7 +15,7 @@ type limitedService struct {
 	burst              int    // tokens at a tick, 0 for 1
 	blocking           bool   // the goroutine waits for room, it says
 	sleeps             bool   // workers wait for their tokens by themselves
-	pulse              bool   // the goroutine tells another one, outside of requests, each third time
+	pulse              bool   // the goroutine signals another one, outside of requests, each third time
 	lock               bool   // it lets the workers go on by a lock
 	sender             string // what lets them go on
 }
@@ -99,7 +99,7 @@ func (c limitedService) record(t *testing.T) (*Recording, float64) {
 	tokens := c.room
 	var waiting []int
 	for n, at := 1, int64(c.tick); at < end; n, at = n+1, int64(float64(n+1)*c.tick) {
-		for { // those that come before
+		for { // goroutines that come before
 			g := -1
 			for k := range come {
 				if come[k] > 0 && come[k] < at && (g < 0 || come[k] < come[g]) {
@@ -179,8 +179,8 @@ func (c limitedService) faster(a Answer) limitedService {
 	return c
 }
 
-// TestBucket holds what faster work behind a token bucket brings against what it does. Of a bucket that was never empty the trace tells
-// nothing, and where each tick lets a worker go on it tells all.
+// TestBucket compares the predicted effect of faster work behind a token bucket with the real one. Of a bucket that was never empty the
+// trace shows nothing, and where each tick lets a worker go on it shows everything.
 func TestBucket(t *testing.T) {
 	for _, room := range []int{0, 1, 5, 100} {
 		for _, work := range []float64{4, 7, 9} { // 8 at most go on with each tick

@@ -9,7 +9,7 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// tickingPrograms have something that is done at even intervals, with what of it the trace tells.
+// tickingPrograms do something at even intervals, of which the trace shows a part.
 var tickingPrograms = map[string]struct {
 	bucket bool
 	run    func(p *stockProgram, over <-chan struct{})
@@ -158,7 +158,7 @@ func ticks(over <-chan struct{}, d time.Duration, f func()) {
 	}
 }
 
-// TestBucketOfTrace tells token buckets from what is alike, in traces.
+// TestBucketOfTrace distinguishes token buckets from similar programs, in traces.
 func TestBucketOfTrace(t *testing.T) {
 	for name, tt := range tickingPrograms {
 		t.Run(name, func(t *testing.T) {

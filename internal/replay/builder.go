@@ -37,7 +37,7 @@ type builder struct {
 	excluders      map[int32]int32 // objects, by the locks around spans that may exclude each other
 }
 
-// A level follows what an object holds, to tell what it held at first.
+// A level follows what an object holds, to find what it held at first.
 type level struct {
 	now, low   int32
 	writers    int32

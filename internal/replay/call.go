@@ -42,7 +42,7 @@ func (r *Recording) results() [][]result {
 	return all
 }
 
-// calls has the answers of other processes come so long after the requests of those that wait for them.
+// calls has the answers of other processes come as long after their requests as they did.
 func (c *connector) calls() {
 	type answer struct{ request, arrival place }
 	results := c.p.rec.results()

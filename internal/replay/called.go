@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A timer calls a function in a goroutine of its own (time.AfterFunc), and the trace does not tell what set it. Where requests are gathered
-// for some time to be dealt with together, the first of them does: each goroutine begins so long after the first of the waits that it ends.
+// A timer calls a function in a goroutine of its own (time.AfterFunc), and the trace does not show what set it. Where requests are gathered
+// for some time to be dealt with together, the first of them does: each goroutine begins a fixed time after the first wait that it ends.
 
 // calls are those of one function, in order of time. The first who waits for the one that is due sets the timer for it.
 type calls struct {
@@ -139,7 +139,7 @@ func (p *program) gathers(calls []called) bool {
 	return float64(good) >= fairness*float64(all)
 }
 
-// call has the first who waits set the timer, and whoever waits when it is over wait for the end of what it calls.
+// call has the first goroutine that waits set the timer, and all that wait when it is over wait for the end of what it calls.
 func (b *builder) call(all []called, grows *growing, edits map[int32]*edit) {
 	p := b.p
 	all = slices.DeleteFunc(slices.Clone(all), func(c called) bool { return !p.whole(&c) })
@@ -176,7 +176,7 @@ func (s *simulation) set(b *object, c *calls, set uint16) {
 	s.backIn(i, s.scaled(c.delays[n], set))
 }
 
-// uncalled tells of waits for what timers call, though it is not known what set these: the replay has them called when they were.
+// uncalled handles waits for what timers call, though it is not known what set these: the replay has them called when they were.
 func (b *builder) uncalled(calls []called) {
 	p := b.p
 	var times []int64

@@ -12,12 +12,12 @@ type gatherer struct {
 	clients        int64
 	prepare, flush float64
 	each           int64 // of the flush, for each client
-	// wanders has the timer be set for a time that nothing in the recording tells.
+	// wanders sets the timer to a time that nothing in the recording shows.
 	wanders bool
 }
 
-// TestCalledLater: the goroutine of a timer begins so long after the first who waits for it, and does its work for all who have come until then. Where
-// that is not so nothing is said about those who wait.
+// TestCalledLater: the goroutine of a timer begins a fixed time after the first goroutine waits for it, and does its work for all that have come
+// until then. Where that is not so there is no answer for the waiting goroutines.
 func TestCalledLater(t *testing.T) {
 	const end = 1500 * ms
 	for name, program := range map[string]gatherer{"few": {clients: 2}, "many": {clients: 7}, "the longer the more": {clients: 7, each: ms}} {

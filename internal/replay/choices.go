@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A select statement takes whichever case is ready first, and any of those that are ready at once. So the replay decides anew how
+// A select statement takes the case that is ready first, or any of several that are ready at once. So the replay decides anew how
 // it ends, and goes on with what the goroutine did the next time that the recorded one ended so: an element that comes before the
 // timer has it do what it did for other elements.
 
@@ -19,12 +19,12 @@ type choice struct {
 	// past is what the goroutine received, or waited for in vain, right before: as many elements, and more, may be a batch.
 	past []int32 // ops
 	key  string
-	// blind tells that one of these was sent before the window: where an answer to it goes is not known.
+	// blind means that one of these was sent before the window: where an answer to it goes is not known.
 	blind bool
 	open  []int32 // spans
 	// untimed is after which time no timer had ended it in the recording; 0 where one did.
 	untimed int64
-	// asks tells that what comes by made is the answer to an element, see requests.go.
+	// asks means that what comes by made is the answer to an element, see requests.go.
 	asks bool
 	// made is the channel that is made for this choice, and is used by no other before; none for no such.
 	made int32
@@ -36,7 +36,7 @@ type statement struct {
 	shared   []int32 // channels that it has received from several times
 	timer    bool
 	limit    int64 // after which a timer ends it, ns
-	// whole tells that the limit is of a row of select statements, since the first of them.
+	// whole means that the limit is of a row of select statements, since the first of them.
 	whole   bool
 	decides bool                   // the list can go on elsewhere
 	like    map[outcomeKey][]int32 // choices, in order
@@ -183,7 +183,7 @@ func (p *program) choicesOf(list int32, sends map[int32]bool) {
 	}
 }
 
-// givesTo tells the objects that a goroutine sends to, and does not receive from.
+// givesTo returns the objects that a goroutine sends to, and does not receive from.
 func (l *list) givesTo() map[int32]bool {
 	to := map[int32]bool{}
 	for _, kind := range []opKind{opSend, opReceive} {
@@ -196,8 +196,8 @@ func (l *list) givesTo() map[int32]bool {
 	return to
 }
 
-// casesOf finds the channels that a select statement may receive from: those in its marks that others send to, or, where these do not
-// tell, the one that it did receive from, or that the goroutine receives from next.
+// casesOf finds the channels that a select statement may receive from: those in its marks that others send to, or, without such
+// marks, the one that it did receive from, or that the goroutine receives from next.
 func (c *choice) casesOf(p *program, begins *op, sends, gives map[int32]bool) {
 	add := func(object int32) {
 		if object >= 0 && sends[object] && !slices.Contains(c.cases, object) {
@@ -279,7 +279,7 @@ func (c *choice) like(p *program, outcome int32) outcomeKey {
 	return outcomeKey{c.key, p.lists[c.list].ops[c.op].set, len(c.open), outcome}
 }
 
-// settleChoices tells the ops where select statements begin which choices they are, once all ops have their places.
+// settleChoices sets, in the ops where select statements begin, which choices they are, once all ops have their places.
 func (p *program) settleChoices() {
 	p.choices, p.statements = nil, nil
 	if !p.chooses() {
@@ -360,7 +360,7 @@ func (p *program) decides(l *list, helps []bool) bool {
 	})
 }
 
-// helped tells which tokens goroutines wait for that have no spans and visit no progress points.
+// helped returns which tokens goroutines wait for that have no spans and visit no progress points.
 func (p *program) helped() []bool {
 	helps := make([]bool, p.tokens)
 	for i := range p.lists {
@@ -376,7 +376,7 @@ func (p *program) helped() []bool {
 	return helps
 }
 
-// limits tells after which time a timer ends a statement: since the goroutine came to it, or to the first of several in a row.
+// limits finds after which time a timer ends a statement: since the goroutine came to it, or to the first of several in a row.
 func (p *program) limits(i int32, helps []bool) {
 	s := &p.statements[i]
 	var alone, whole []int64

@@ -41,7 +41,7 @@ type outgoing struct {
 }
 
 // shareConnections returns the program with requests of a known number of clients on any connection. Where connections are shared, and the
-// recording does not tell by how many clients, it returns another program, with requests at the times at which they came: how many more come
+// recording does not show by how many clients, it returns another program, with requests at the times at which they came: how many more come
 // where answers come sooner is between that and as many more as there would be on each connection. Both are nil if no connections are shared.
 func (p *program) shareConnections() (known, open *program) {
 	for _, t := range p.traffics() {
@@ -135,7 +135,7 @@ func (p *program) trafficOf(list int32, all []traffic) {
 func begun(o *op) int64 { return o.at - o.d }
 
 // clients returns how many clients wait when the window begins, and for how long one waits from each answer to its next request. That varies
-// least for the right number, if clients wait for about the same time. It returns 0 if the recording does not tell, or each has a connection.
+// least for the right number, if clients wait for about the same time. It returns 0 if that is not known, or each has a connection.
 func (t *traffic) clients() (thinking int, waits []int64) {
 	after := make([]int64, len(t.answers))
 	vary := func(thinking int) (spread, middle float64) {

@@ -8,7 +8,7 @@ type latecomer struct {
 	token   int32
 }
 
-// closed books an operation on a channel that is closed, or by which it is. Decided tells that it waited, or was one of a select statement.
+// closed books an operation on a channel that is closed, or by which it is. Decided means that it waited, or was one of a select statement.
 func (b *builder) closed(g int32, e *event, decided bool) {
 	if e.what == 'z' {
 		b.closings[e.ref] = place{g, int32(len(b.p.lists[g].ops)) - 1}

@@ -3,7 +3,7 @@ package replay
 import "slices"
 
 // A simulation goes through the ops of a program once for each question, so that they are put together for that: all lists in one
-// array, each op in half of a cache line, without those that decide nothing.
+// array, each op in half of a cache line, without the ops that decide nothing.
 
 // An instruction is an op as a simulation has it.
 type instruction struct {
@@ -48,8 +48,8 @@ type executable struct {
 	rounds   []int32 // by choice: where it is over what the list does again and again; 0 where it does not
 	likeOf   []int32 // by choice: where in likes the choices are that ended as it may: for each case, and for a timer
 	likes    [][]int32
-	spans    []int32   // the numbers of those that visit progress points, 0 for others
-	visiting int32     // so many numbers, with 0
+	spans    []int32   // the numbers of the spans that visit progress points, 0 for others
+	visiting int32     // how many numbers there are, with 0
 	arrivals []arrival // of opArrive
 	fillings []filling // of stores
 	rows     rows
@@ -193,7 +193,7 @@ func (c *compiler) decides(o *op) bool {
 	return true
 }
 
-// left returns how many ops decide something, and the ends of lists, and makes room for the rows of those that compute.
+// left returns how many ops decide something, and the ends of lists, and makes room for the rows of ops that compute.
 func (c *compiler) left() (n int) {
 	stints := make([]int, len(c.p.sets))
 	for i := range c.p.lists {

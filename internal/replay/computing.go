@@ -34,7 +34,7 @@ func (r *rows) add(row int32, d int64, set uint16) {
 	r.stints[set] = append(r.stints[set], stint{d, row})
 }
 
-// addUp tells how long each row takes.
+// addUp computes how long each row takes.
 func (s *simulation) addUp() {
 	rows := &s.x.rows
 	if rows.all*slices.Max(s.factors) >= longest { // a sum is at most that

@@ -78,7 +78,7 @@ func (b *builder) conditions() {
 	}
 }
 
-// keepOrder leaves the waits for a condition variable as they were, with a reason that tells how much that is worth.
+// keepOrder leaves the waits for a condition variable as they were, with a reason that shows how much that is worth.
 func (b *builder) keepOrder(c *condition) {
 	reason := uint8(waitSignal)
 	if b.p.rec.told || doneForAll(c) {
@@ -91,7 +91,7 @@ func (b *builder) keepOrder(c *condition) {
 	}
 }
 
-// leastSections is how many waits for a condition variable it takes to tell a rule.
+// leastSections is how many waits for a condition variable it takes to find a rule.
 const leastSections = 20
 
 // findConditions returns the condition variables that goroutines wait for, in the order of their objects.
@@ -198,8 +198,8 @@ func (l *list) awaits(k int) int {
 	return -1
 }
 
-// choose finds the sections in which the condition is looked at: those that have waited, and those before which their goroutines
-// did the same as before these. It reports whether there are enough that have waited.
+// choose finds the sections in which the condition is looked at: sections that waited, and others before which their goroutines
+// did the same as before these. It reports whether enough of them have waited.
 func (c *condition) choose() bool {
 	from, waited := map[anchor]bool{}, 0
 	for _, all := range c.sections {

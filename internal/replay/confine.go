@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Each channel of Go has only so much room. A stock trace tells of that where a sender has waited for it; of a channel that was never
-// full it tells nothing. A goroutine that sends there faster than the others receive may have to wait (backpressure), and in the long run has to. How soon, nothing
-// tells, so that the truth is between channels that hold any number of elements and those that hold no more than they did.
+// Each channel of Go has limited room. A stock trace shows that where a sender has waited for it; of a channel that was never
+// full it shows nothing. A goroutine that sends there faster than the others receive may have to wait (backpressure), and in the long run has to. How soon, is not
+// known, so that the truth is between channels that hold any number of elements and channels that hold no more than they did.
 
 // confine gives channels of which it is not known how much room they have as much as was used, and reports whether there are any.
 func (p *program) confine() bool {

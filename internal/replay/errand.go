@@ -39,7 +39,7 @@ type letter struct {
 // A helper is a goroutine, with spans or without.
 type helper struct {
 	spanned bool
-	open    []int32 // spans: its own, or those that it may be at work for
+	open    []int32 // spans: its own, or spans of others that it may be at work for
 	since   int64   // when it began with that
 	begun   int64   // when it began to wait for another goroutine, 0 if it does not
 	parked  int64   // when it last began to wait

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A stock trace does not tell of a lock that no goroutine waited for. Goroutines that take turns at one may come to wait for each other there
-// when they are faster. What such a trace does tell is that spans of some regions were never open at the same time, though by chance they would
+// A stock trace does not show a lock that no goroutine waited for. Goroutines that take turns at one may come to wait for each other there
+// when they are faster. What such a trace does show is that spans of some regions were never open at the same time, though by chance they would
 // have been: there may be a lock. With one around these spans the truth is bounded from the other side. Where they are apart for another reason,
 // such as that one goroutine waits for the other, a lock changes nothing.
 
@@ -23,7 +23,7 @@ type excluders struct {
 	met     []bool       // pairs of regions that were open at the same time
 	in      []occupation // by goroutine
 	total   []occupied   // by region
-	locks   []int        // by goroutine: those that it is known to have
+	locks   []int        // by goroutine: the locks that it is known to have
 	holds   []bool       // by region: each of its spans began with a known lock
 }
 

@@ -64,8 +64,8 @@ func (t *traces) parts() []part {
 // A gap is the time between two landmarks of a goroutine, and the actions of one part in it.
 type gap struct {
 	g          int32
-	last, next landmark // 0 where the recording does not tell
-	pair       int32    // of both, where it tells
+	last, next landmark // 0 where the recording has none
+	pair       int32    // of both, where it is known
 	from, to   int32    // events
 	ran, until int64
 	actions    []int32
@@ -101,7 +101,7 @@ type unseen struct {
 // mostTried bounds the combinations of assumptions.
 const mostTried = 81
 
-// explain tells the operations of a part by the combination of assumptions that agrees best with the waits, nil if none does.
+// explain infers the operations of a part by the combination of assumptions that agrees best with the waits, nil if none does.
 func (t *traces) explain(p part) *explanation {
 	x := &explanation{t: t, meetings: p.meetings}
 	var of []bool
@@ -141,7 +141,7 @@ func (t *traces) explain(p part) *explanation {
 	return x
 }
 
-// assume tells the operations by the combination of assumptions that is contradicted least, and reports whether that is little.
+// assume infers the operations by the combination of assumptions that is contradicted least, and reports whether that is little.
 func (x *explanation) assume(may []candidate, habits []habit, contradicted func() float64) bool {
 	choice := make([]assumption, len(habits))
 	var best []assumption
@@ -305,7 +305,7 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 	return all
 }
 
-// tell puts the operations in place that are not seen.
+// tell puts the unseen operations in place.
 func (x *explanation) tell(all []candidate, choice []assumption) {
 	x.told, x.number = x.told[:0], x.number[:0]
 	for i := range all {

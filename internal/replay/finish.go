@@ -269,8 +269,8 @@ func (p *program) complete(l *list, a anchor, may func(o *op) bool) {
 	}
 }
 
-// respawn looks at goroutines that were created in the window and are alive at its end: those that have come back to
-// something are started only once.
+// respawn looks at goroutines that were created in the window and are alive at its end: a goroutine that has come back to
+// something is started only once.
 func (p *program) respawn() {
 	for i := range p.lists {
 		l := &p.lists[i]

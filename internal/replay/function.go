@@ -60,8 +60,8 @@ func (s Site) calls(pattern string) bool {
 	return false
 }
 
-// leastSamples is how many samples tell which part of their time ops of one kind spend in a function. Where there are fewer,
-// those of more ops are taken together.
+// leastSamples is how many samples show which part of their time ops of one kind spend in a function. Where there are fewer,
+// the samples of more ops are taken together.
 const leastSamples = 20
 
 // A kindOf ops: samples are too sparse to know each, at 100 in a second of computing. Those are taken together that have the same

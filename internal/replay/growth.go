@@ -7,15 +7,15 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// A batcher may take the longer the larger a batch is: so long for any, and so long for each request in it. Which of its times grow, and by
-// how much, is told from the batches of the recording, as far as these differ in size. What is not told bounds the answer from both sides.
+// A batcher may take the longer the larger a batch is: a fixed time, and a time for each request in it. Which of its times grow, and by
+// how much, is inferred from the batches of the recording, as far as these differ in size. The unknown rest bounds the answer from both sides.
 
 const (
 	// bySize is which part of the mean length of a round its size may make a difference of without that being known.
 	bySize = 0.05
 	// sigmas is by how many standard errors a slope must differ from 0 to be one, and by how many it may be off.
 	sigmas = 3
-	// leastOfSize is how many rounds of a size tell how long these are.
+	// leastOfSize is how many rounds of a size show how long these are.
 	leastOfSize = 5
 )
 
@@ -91,7 +91,7 @@ type task struct {
 	size int
 }
 
-// A growing tells how tasks get longer with their sizes, and how little and much that may be; nil for not, and where that is known.
+// A growing holds how tasks get longer with their sizes, and the least and the most that may be; nil for not, and where that is known.
 type growing struct{ growths, least, most *growths }
 
 // grow finds how tasks get longer with their sizes, and reports false if that is not by so much for each request, or not by what the goroutine

@@ -9,12 +9,12 @@ const incidental = 0.01
 type busy struct {
 	total, waited int64
 	since         int64 // when it was locked
-	by            int32 // so many hold it
+	by            int32 // how many hold it
 	taken, waits  int   // how often it was, and how often a goroutine had to wait
 }
 
 const (
-	// likely is how often goroutines should have waited for a lock that is held for that long, if they came at any time, to tell that
+	// likely is how often goroutines should have waited for a lock that is held for that long, if they came at any time, to show that
 	// they cannot: only goroutines that have something else, such as a connection of a pool, come at all.
 	likely = 20
 	// owned is which part of these waits there may be then.
@@ -49,9 +49,9 @@ func (b *busy) unlocked(at, start int64) {
 	}
 }
 
-// setAside takes locks out of the lists that goroutines have for themselves, and those that are held so seldom, and waited for so little, that which one had them when is an accident of
-// the recording: they decide nothing, but what others decide anew could be held up by their order. Waits for them last as long
-// as they did. Locks that are waited for at one place, such as one of each request, count together.
+// setAside takes locks out of the lists that goroutines have for themselves, and locks that are held so seldom, and waited for so little, that which
+// one had them when is an accident of the recording: they decide nothing, but what others decide anew could be held up by their order. Waits for
+// them last as long as they did. Locks that are waited for at one place, such as one of each request, count together.
 func (b *builder) setAside() {
 	little := incidental * float64(b.p.rec.End-b.p.rec.Start)
 	of := b.p.usedAt()
@@ -93,7 +93,7 @@ func (b *builder) setAside() {
 	}
 }
 
-// merge makes one op of those that compute one after another.
+// merge makes one op of successive ones that compute.
 func (l *list) merge() {
 	kept := 0
 	for k := range l.ops {

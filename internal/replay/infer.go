@@ -20,7 +20,7 @@ type handover struct {
 // fairness is which part of the handovers must go to the one that waits longest, for them to be of one object.
 var fairness = 0.95
 
-// leastHandovers is what it takes to tell.
+// leastHandovers is how many handovers an inference takes.
 const leastHandovers = 20
 
 // infer replaces tokens by objects.
@@ -94,8 +94,8 @@ func grouped[K comparable](n int, key func(i int32) K) [][]int32 {
 // usedAt numbers the places in the program that sites are about: the same for all ways there.
 func (p *program) usedAt() []int32 { return numbered(p.rec.sites, Site.user) }
 
-// inferServers finds goroutines that serve any others, have no spans of their own, and wait each for itself: those that read
-// and write connections, say. Together they are a pool of servers.
+// inferServers finds goroutines that serve any others, have no spans of their own, and wait each for itself: readers
+// and writers of connections, say. Together they are a pool of servers.
 func (p *program) inferServers(all []handover) {
 	spans := make([]bool, len(p.lists))
 	waits := make([]map[int32]int, len(p.lists))
@@ -180,7 +180,7 @@ func (p *program) handovers() []handover {
 	return all
 }
 
-// direction tells what a waker did with a channel: send or receive; opWake if that is neither or not known.
+// direction returns what a waker did with a channel: send or receive; opWake if that is neither or not known.
 func (r *Recording) direction(site int32) opKind {
 	for i, f := range r.sites[site].Frames {
 		switch {

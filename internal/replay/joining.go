@@ -12,8 +12,7 @@ type stampede struct {
 	part   float64
 }
 
-// stampedes returns the occasional work that rounds have more often while others are at it, by so many standard errors that this is not by
-// chance.
+// stampedes returns the occasional work that rounds have significantly more often while others are at it.
 func (p *program) stampedes(work []occasional) (all []stampede) {
 	for _, w := range work {
 		if counts, _, _, _ := w.gaps(); w.share < leastUnclear || w.alone() || constant(counts, regular) {
@@ -32,7 +31,7 @@ func (p *program) stampedes(work []occasional) (all []stampede) {
 	return all
 }
 
-// attraction tells which part of the work is done since another goroutine was at it when the round began: beyond what other rounds
+// attraction returns which part of the work is done since another goroutine was at it when the round began: beyond what other rounds
 // have, and by how many standard errors that is.
 func (w *occasional) attraction() (joining, errors float64) {
 	var rounds, having [2]float64 // while none is at it, and while one is

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAttraction tells work that goroutines begin since others are at it from work by chance.
+// TestAttraction distinguishes work that goroutines begin since others are at it from work by chance.
 func TestAttraction(t *testing.T) {
 	for name, tt := range map[string]struct {
 		alone, beside float64 // how often a round has the work, while no other is at it, and while one is

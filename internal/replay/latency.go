@@ -20,7 +20,7 @@ type survival struct {
 	seen   int // how many are not censored
 }
 
-// leastLater is how many must be later than a time, to tell how much.
+// leastLater is how many must be later than a time, to estimate by how much.
 const leastLater = 5
 
 func survivalOf(all []lateness) survival {

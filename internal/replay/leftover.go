@@ -3,7 +3,7 @@ package replay
 // A channel may be made for one request, and keep elements that nothing receives: the answers of replicas that come once a quorum
 // has been reached. Where a list begins anew in the replay, so do the channels of its requests: what is left in them is of requests before.
 
-// findLeft finds the channels that keep elements. Only a goroutine that begins anew, and those that it starts, use them, and each has room for all that
+// findLeft finds the channels that keep elements. Only a goroutine that begins anew, and its child goroutines, use them, and each has room for all that
 // is sent to it: one that lasts has had more elements than that.
 func (p *program) findLeft() {
 	type uses struct {
@@ -55,7 +55,7 @@ func (p *program) repeats(at place) int32 {
 	}
 }
 
-// clear empties the channels of the requests that a list has made, but for those that goroutines wait for.
+// clear empties the channels of the requests that a list has made, except channels that goroutines wait for.
 func (s *simulation) clear(list int32) {
 	for _, i := range s.p.lists[list].leaves {
 		if b := &s.objects[i]; b.queue.len() == 0 && b.others.len() == 0 {

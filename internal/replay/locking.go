@@ -96,12 +96,12 @@ func isLock(letter byte) bool {
 // A lockState is what is known of a lock, as the operations on it are gone through in order.
 type lockState struct {
 	known   bool  // what it was at first no longer matters
-	writer  int32 // the holder, nobody if it is free
+	writer  int32 // the holder, -1 if it is free
 	readers map[int32]bool
 	waiting map[int32]bool // writers
 }
 
-// nobody is the goroutine that has a lock which is free.
+// nobody stands for no goroutine: the holder of a lock that is free.
 const nobody = -1
 
 // contradicts follows an operation, or the beginning of a wait, and reports whether it cannot be where it is.

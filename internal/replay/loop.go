@@ -17,13 +17,13 @@ const (
 )
 
 const (
-	// allFaster is by how much all regions at once are made faster to tell, and openWithin by which part the time between visits may
+	// allFaster is by how much loops makes all regions faster at once, and openWithin by which part the time between visits may
 	// change by that in an open loop.
 	allFaster  = 0.5
 	openWithin = 0.02
 )
 
-// loops simulates the program with all of its regions faster at once, and tells of each progress point by which part the time between
+// loops simulates the program with all of its regions faster at once, and returns for each progress point by which part the time between
 // visits shrinks by that. Where neither that nor the time that the progress point's own spans take shrinks, they wait for what has no
 // spans, and nothing is known.
 func (p *program) loops(base *outcome, d int64) map[string]float64 {
@@ -46,7 +46,7 @@ func (p *program) loops(base *outcome, d int64) map[string]float64 {
 	return all
 }
 
-// loopAt returns how work comes to a progress point, by most windows that tell.
+// loopAt returns how work comes to a progress point, by the majority of the windows in which that is known.
 func (s *Study) loopAt(point string) Loop {
 	open, closed := 0, 0
 	for _, w := range s.windows {
@@ -74,7 +74,7 @@ type turn struct {
 }
 
 const (
-	// leastTurns is how many requests tell how they come.
+	// leastTurns is how many requests show how they come.
 	leastTurns = 50
 	// A wait is longer by -1 for each part by which the work before it is, where requests come at times of their own, and by 0 where
 	// their senders come again some time after an answer. It must be in [steepest, flattest] with two standard errors to spare.

@@ -39,7 +39,7 @@ func requests(t *testing.T, seed uint64, open bool) *Recording {
 	return rec
 }
 
-// TestLoop tells an open loop from a closed one: in an open one a faster region changes the latency, and not the throughput.
+// TestLoop distinguishes open loops from closed ones: in an open one a faster region changes the latency, and not the throughput.
 func TestLoop(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})

@@ -28,15 +28,15 @@ func (m *Machine) add(o Machine, part float64) {
 type conditions struct {
 	machine Machine
 	length  int64 // of the recording that they are about, ns
-	// starved is which part of the time that goroutines ran they had no processor. An execution trace does not tell of that: it
+	// starved is which part of the time that goroutines ran they had no processor. An execution trace does not show that: it
 	// takes them to run, so that what they compute seems to take longer by 1/(1-starved).
 	starved float64
-	// pressed is for which part of the time threads of the machine waited for a processor, or others had one: they may take those that
+	// pressed is for which part of the time threads of the machine waited for a processor, or others had one: they may take processors that
 	// the program leaves idle.
 	pressed float64
 }
 
-// Ran tells under which conditions the program was recorded: how much of the time that its goroutines ran they had a processor,
+// Ran sets under which conditions the program was recorded: how much of the time that its goroutines ran they had a processor,
 // and what took the rest. Parts of the recording that [Recording.Split] makes after that have the same.
 func (r *Recording) Ran(m Machine) {
 	length := r.End - r.Start
@@ -47,14 +47,14 @@ func (r *Recording) Ran(m Machine) {
 }
 
 const (
-	// sampledEvery is the time between two samples of a CPU profile, ns of processor time. The trace does not tell; runtime/pprof
+	// sampledEvery is the time between two samples of a CPU profile, ns of processor time. The trace does not have it; runtime/pprof
 	// has no other.
 	sampledEvery = 10_000_000
-	// leastSampled is how many samples tell how much processor time there was, within a tenth.
+	// leastSampled is how many samples show how much processor time there was, within a tenth.
 	leastSampled = 400
 )
 
-// sampled tells the same by the samples of a CPU profile that was on, which come by processor time.
+// sampled sets the same by the samples of a CPU profile that was on, which come by processor time.
 func (r *Recording) sampled() {
 	var n int64
 	for i := range r.events {
@@ -75,7 +75,7 @@ func starved(cpu, running int64) float64 {
 	return 1 - float64(cpu)/float64(running)
 }
 
-// running returns for how long goroutines ran, together, as far as the recording tells, ns.
+// running returns for how long goroutines ran, together, as far as the recording shows, ns.
 func (r *Recording) running() (total int64) {
 	since := make([]int64, r.count)
 	on := make([]bool, r.count)

@@ -32,7 +32,7 @@ func computing(t *testing.T, n int64, slice, still, until int64) *Recording {
 	return rec
 }
 
-// TestStalls tells the time in which a program stood still from that in which it computed.
+// TestStalls distinguishes the time in which a program stood still from that in which it computed.
 func TestStalls(t *testing.T) {
 	rec := computing(t, 3, 10*ms, 100*ms, 1000*ms)
 	gaps := rec.stalls()

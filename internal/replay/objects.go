@@ -13,7 +13,7 @@ type object struct {
 	count   int32 // of a wait group, or elements in a buffer
 	cap     int32
 	owed    int32 // elements that have been taken before they were sent
-	// unordered tells that any of those who wait is served next.
+	// unordered means that any of the waiting goroutines is served next.
 	unordered bool
 	queue     queue // that wait for the lock, to write, to join, to send
 	others    queue // that wait to read, to receive
@@ -220,7 +220,7 @@ func (s *simulation) meet(b *object, i, proc int32) bool {
 	return true
 }
 
-// writeLock follows sync.RWMutex: a writer keeps new readers out and waits for those that are in.
+// writeLock follows sync.RWMutex: a writer keeps new readers out and waits for the readers that are in.
 func (s *simulation) writeLock(b *object, i int32) bool {
 	if b.held || b.writer {
 		b.queue.push(i)

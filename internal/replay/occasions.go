@@ -100,7 +100,7 @@ func (p *program) occasional() []occasional {
 	return all
 }
 
-// count tells how often there are spans of each region and visits.
+// count counts the spans of each region, and the visits.
 func (v *surveyor) count() {
 	rec := v.p.rec
 	v.spans = make([]int, len(rec.regions))

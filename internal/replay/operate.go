@@ -32,7 +32,7 @@ func (b *builder) operate(g int32, e *event) {
 			if what == 'Y' {
 				b.told(g, e.ref)
 			}
-			if what == 'S' { // it has sent, as far as others can tell
+			if what == 'S' { // it has sent, as far as others can see
 				f.found = b.levels[f.object].now
 				b.levels[f.object].take(1)
 			}
@@ -62,7 +62,7 @@ func (b *builder) operate(g int32, e *event) {
 	b.perform(g, e, slow && f.letter == 'S', w)
 }
 
-// told notes a channel that the select statement which a goroutine has come to may receive from, or send to.
+// told adds a channel that the select statement which a goroutine has come to may receive from, or send to.
 func (b *builder) told(g, ref int32) {
 	begins := &b.p.lists[g].ops[b.g[g].open-1]
 	cases := &b.p.told[begins.nth-1]
@@ -114,7 +114,7 @@ func (b *builder) fold(g, from int32) wait {
 	for _, o := range l.ops[from:] {
 		switch o.kind {
 		case opWait, opOut:
-			if !w.waited { // later ones, for a lock that another one has taken meanwhile, are those that came too late
+			if !w.waited { // later ones, for a lock that another one has taken meanwhile, came too late
 				w.late = o.late
 			}
 			w.waited, w.outside = true, o.kind == opOut
@@ -191,7 +191,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		b.keep(g, w)
 		b.emit(g, op{kind: opSignal, arg: b.objectOf(e.ref), at: e.at})
 		return
-	default: // a close, or a receive that one ends: those that wait are woken by it
+	default: // a close, or a receive that one ends: it wakes the goroutines that wait
 		b.keep(g, w)
 		b.closed(g, e, w.waited || w.chosen)
 		return
@@ -327,7 +327,7 @@ func (v *level) take(n int32) {
 	v.low = min(v.low, v.now)
 }
 
-// foundFull notes that a sender had to wait, so that there must have been so many elements at first.
+// foundFull notes that a sender had to wait, so that there must have been atFirst elements at first.
 func (v *level) foundFull(atFirst int32) {
 	if v.full < 0 {
 		v.full = max(0, atFirst)

@@ -21,7 +21,7 @@ type overdue struct {
 	before int64 // for so long, at most
 }
 
-// polled tells of a wait that ends when a processor looks: for a timer, or for the network.
+// polled reports whether a wait ends when a processor looks: for a timer, or for the network.
 func polled(o *op) bool { return o.reason == waitTimer || o.reason == waitNetwork }
 
 // full follows whether all processors run goroutines.

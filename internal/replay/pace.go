@@ -6,23 +6,23 @@ import (
 )
 
 // A rate limiter (token bucket) lets one goroutine go on each interval, and some more after a pause. One that comes too early waits for a
-// timer, but for how long depends on those before: in a faster program for longer. A recording has the waits; those that did not have to wait are inferred from
-// what their goroutines did before and behind, as a piece of code that asks a limiter asks it each time. A limiter is taken for one if
-// it would have had just those wait that did, for as long as they did.
+// timer, but for how long depends on those before: in a faster program for longer. A recording has the waits; goroutines that did not have to
+// wait are inferred from what they did before and behind, as a piece of code that asks a limiter asks it each time. A limiter is taken for one if
+// it would have had just the same goroutines wait, for as long as they did.
 
 // A pace is a rate limiter.
 type pace struct {
 	interval int64
-	burst    int32 // so many go on at once after a pause
+	burst    int32 // how many go on at once after a pause
 	next     int64 // when the next one goes on, since the window's beginning; in the past where several can
 }
 
 const (
 	// mostBurst is the largest burst that is looked for.
 	mostBurst = 64
-	// leastPaced is how many waits must have begun while another one was under way, to tell an interval.
+	// leastPaced is how many waits must have begun while another one was under way, to find an interval.
 	leastPaced = 5
-	// paced is which part of those that waited, and of those that did not, a limiter must be right about.
+	// paced is which part of the requests that waited, and of those without a wait, a limiter must be right about.
 	paced = 0.9
 	// coarse is in how many steps up and down the interval is looked for, a tenth of it in all, and again in between.
 	coarse = 24
@@ -107,7 +107,7 @@ func (p *program) limiter(waits []place) (*pace, []passage) {
 	return x, all
 }
 
-// fitting returns the limiter that is right about most of those that asked, nil for none that is good. The interval is near what it seems.
+// fitting returns the limiter that is right about most requests, nil for none that is good. The interval is near what it seems.
 func fitting(all []passage, interval int64) *pace {
 	var best *pace
 	most, least := 0, int64(0)
@@ -131,7 +131,7 @@ func fitting(all []passage, interval int64) *pace {
 	return best
 }
 
-// interval returns after which time the next one of those that wait at the same time goes on, if that is always the same.
+// interval returns after which time the next of the goroutines that wait at the same time goes on, if that is always the same.
 func (p *program) interval(waits []place) (interval int64, ok bool) {
 	ends := make([]*op, len(waits))
 	for i, at := range waits {
@@ -237,7 +237,7 @@ func (x pace) explains(all []passage) bool {
 	return len(off) > 0 && 2*spread(off) <= spread(lengths)
 }
 
-// each calls f with those that have asked, and until when each should have waited, as one that was later or earlier was seen to be.
+// each calls f with each request, and until when it should have waited, as one that was later or earlier was seen to be.
 func (x *pace) each(all []passage, f func(a *passage, until int64)) (off int64) {
 	known := false
 	for i := range all {
@@ -260,7 +260,7 @@ func (x *pace) each(all []passage, f func(a *passage, until int64)) (off int64) 
 	return off
 }
 
-// fit compares a limiter with those that have asked it, and returns by how much it is off in all: waits are over late, but never early.
+// fit compares a limiter with the requests to it, and returns by how much it is off in all: waits are over late, but never early.
 func (x pace) fit(all []passage) (f fit, off int64) {
 	off = x.each(all, func(a *passage, until int64) {
 		if a.until < 0 {

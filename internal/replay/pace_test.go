@@ -73,7 +73,7 @@ func limited(t *testing.T, work float64, interval int64, burst int32) (rec *Reco
 	return recorded(t, b, end), float64(last-first) / float64(n-1)
 }
 
-// TestPaces has goroutines that are faster wait for a rate limiter that they seldom waited for, and those that waited wait for longer.
+// TestPaces has faster goroutines wait for a rate limiter that they seldom waited for, and goroutines that waited wait for longer.
 func TestPaces(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work     float64 // on average, ns

@@ -8,9 +8,9 @@ import (
 // A pause is a wait for a timer that not each request has, or not as often: before something is tried again (back-off), until something
 // else is there (polling), or for what did not come in time (deadline). Whether there is one is decided by time, mostly: by whether a lock is
 // free just then, or a call is over soon enough. The replay has the pauses of the recording, though faster requests would have fewer, or
-// more. By how much that matters is told by how much longer the requests are that have some.
+// more. By how much that matters is shown by how much longer the requests are that have some.
 
-// A pausing is the pauses at one place: those that a deadline of a context ends apart from others.
+// A pausing identifies the pauses at one place: those ended by a deadline of a context apart from others.
 type pausing struct {
 	site   int32
 	called bool
@@ -33,7 +33,7 @@ type pauser struct {
 }
 
 // pauses returns, by progress point, by how much longer that time between visits is than without the pauses that only some
-// of the legs have: on the goroutines that visit it and those that they start, and on the servers of others.
+// of the legs have: on the goroutines that visit it and their child goroutines, and on the servers of others.
 func (p *program) pauses() map[string]delay {
 	if !p.mayPause() {
 		return nil
@@ -55,7 +55,7 @@ func (p *program) pauses() map[string]delay {
 		})
 	}
 	var serving delay
-	delayed := make([]bool, len(p.points)) // those that goroutines with pauses visit
+	delayed := make([]bool, len(p.points)) // progress points that goroutines with pauses visit
 	for i := range p.lists {
 		p.rec.rests()
 		if !u.has(int32(i)) {
@@ -231,10 +231,10 @@ const leastPause = 50_000
 // pausings are of the spans of a region.
 type pausings struct {
 	n    int   // spans
-	legs []leg // those that have pauses
+	legs []leg // the legs that have pauses
 }
 
-// bodies tells which pauses all spans around them have as often: that is what these do.
+// bodies returns which pauses all spans around them have as often: that is what these do.
 func bodies(inSpans []pausings) []map[pausing]bool {
 	all := make([]map[pausing]bool, len(inSpans))
 	for region, spans := range inSpans {
@@ -269,7 +269,7 @@ func settled(n int, legs []leg, x pausing) bool {
 	return float64(most) >= fairness*float64(n)
 }
 
-// walk goes through the ops of a list, and tells which are pauses that are not the body of a span.
+// walk goes through the ops of a list, and reports which are pauses that are not the body of a span.
 func (u *pauser) walk(list int32, f func(o *op, x pausing, paused bool)) {
 	ops, mine := u.p.lists[list].ops, u.all[list]
 	var open []int32
@@ -291,8 +291,8 @@ func (u *pauser) walk(list int32, f func(o *op, x pausing, paused bool)) {
 	}
 }
 
-// legs adds those of a list to what ends tells of the op at their end, none if it is no end: all in one go, since there may be as many
-// progress points as requests.
+// legs adds the legs of a list to all, by what ends returns for the op at their end, none if it is no end: in one go, since there may be as
+// many progress points as requests.
 func (u *pauser) legs(all [][]leg, list int32, ends func(*op) int32) {
 	type beginning struct {
 		at     int64
@@ -352,7 +352,7 @@ type delay struct {
 // add takes the larger part.
 func (d *delay) add(x delay) { d.part, d.more = max(d.part, x.part), d.more || x.more }
 
-// delayOf returns by which part legs are longer than those that have fewest of the pauses of a kind whose number differs, for the kind
+// delayOf returns by which part legs are longer than legs with the fewest pauses of a kind whose number differs, for the kind
 // where that is most.
 func delayOf(legs []leg) (most delay) {
 	if len(legs) < leastRounds {
@@ -392,7 +392,7 @@ func (l *leg) missed() bool {
 	return false
 }
 
-// eachFew reports whether each so many legs of a goroutine have a pause.
+// eachFew reports whether each n-th leg of a goroutine has a pause, for an n above 1.
 func eachFew(legs []leg, x pausing) bool {
 	var counts []float64
 	n, known := 0, false

@@ -11,7 +11,7 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time, each so many times, or within spans that
+// TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time, each n-th time, or within spans that
 // not all of them have, is not.
 func TestPauses(t *testing.T) {
 	const ms = time.Millisecond

@@ -8,7 +8,7 @@ import (
 // leastUnclear is which part of the rounds' time work must take, to be bounded where it is not known what it is done by.
 const leastUnclear = 0.03
 
-// perTime returns the work that is done per time, or may be. Sure tells that this is known of all of it.
+// perTime returns the work that is done per time, or may be. Sure means that this is known of all of it.
 func (p *program) perTime(work []occasional) (all []occasional, sure bool) {
 	sure = true
 	for _, w := range work {

@@ -148,7 +148,7 @@ var cachedServices = map[string]struct {
 	}}, perVisit},
 }
 
-// TestRhythm tells work per time from work per visit.
+// TestRhythm distinguishes work per time from work per visit.
 func TestRhythm(t *testing.T) {
 	for name, tc := range cachedServices {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // A select statement takes any of the cases that are ready. A goroutine that looks at one channel first, and comes to the select statement only
-// if it is empty, takes that one's elements before all others. A recording does not tell of channels that were found empty; it does
-// tell which elements were there when another one was taken.
+// if it is empty, takes that one's elements before all others. A recording does not show channels that were found empty; it does
+// show which elements were there when another one was taken.
 
 // A preference is a channel whose elements goroutines take before those of another one.
 type preference struct{ first, second int32 }
@@ -82,7 +82,7 @@ func (p *program) prefer(together [][]int32) {
 }
 
 // pick returns one of the channels that have an element: any of those before which none of the others is taken; none if there is no
-// element. May tells which channels are asked.
+// element. May reports which channels are asked.
 func (s *simulation) pick(objects []int32, may func(object int32) bool) int32 {
 	ready, n := int32(none), uint64(0)
 	for _, object := range objects {

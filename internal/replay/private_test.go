@@ -55,7 +55,7 @@ func kept(t *testing.T, network, full bool) *Recording {
 	return rec
 }
 
-// TestPair tells channels of one element, and of a connection, from those whose order or room decides something.
+// TestPair distinguishes channels of one element, and of a connection, from channels whose order or room decides something.
 func TestPair(t *testing.T) {
 	for name, tc := range map[string]struct {
 		network, full bool
@@ -124,7 +124,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// TestAddresses tells objects apart that have one address.
+// TestAddresses distinguishes objects that have one address.
 func TestAddresses(t *testing.T) {
 	b := NewRecorder(0, 1)
 	b.Running(0, 1)
@@ -265,8 +265,8 @@ func TestOwnLocksAreSetAside(t *testing.T) {
 	}
 }
 
-// TestRepliesOfAConnection has two clients meet the reader of a connection that both use, each for itself: it tells each that the end of its
-// answer has been read, by a channel of the connection without room, when the client has told it so.
+// TestRepliesOfAConnection has two clients meet the reader of a connection that both use, each for itself: it signals to each that the end of its
+// answer has been read, by a channel of the connection without room, when the client has signalled so.
 func TestRepliesOfAConnection(t *testing.T) {
 	const reader, told = 3, 7
 	for name, tc := range map[string]struct {

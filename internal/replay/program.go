@@ -29,13 +29,13 @@ const (
 	opSignal  // marks a signal to condition variable arg
 	opPace    // ask rate limiter arg
 	opWrite   // marks that something is written to the network
-	opGather  // wait until the goroutines that this one has started are over, but for so many
+	opGather  // wait until the goroutines that this one has started are over, except for a number of them
 	opTicket  // take a number, see sequence.go
 	opTurn    // wait until those with lower numbers have gone on
 	opNext    // have the next number go on
 	opAsk     // wait for the answer of a batcher, see batches.go
 	opTake    // take those who wait for that
-	opAnswer  // let those that were taken go on
+	opAnswer  // let the goroutines that were taken go on
 	opOffer   // gives an element if there is room, as in a select with a default that found none
 	opUse     // use what is in a store, or load it, see refill.go
 	opFill    // the store is loaded
@@ -48,7 +48,7 @@ type op struct {
 	at   int64 // when it was over in the recording
 	arg  int32
 	site int32
-	// late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not tell how long
+	// late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not show how long
 	// that takes when a processor is idle.
 	late int32
 	// segment is, of a send, where the work of the element is, and of a receive which element it got: see program.segments; 0
@@ -62,23 +62,23 @@ type op struct {
 	nth  int32
 	set  uint16
 	kind opKind
-	// head tells of a receive that its goroutine serves: it goes on with the work of the element that it gets.
+	// head is of a receive whose goroutine serves: it goes on with the work of the element that it gets.
 	head bool
-	// tries tells of a send or a receive that it is given up where it would have to wait.
+	// tries is of a send or a receive that is given up where it would have to wait.
 	tries bool
-	// drops tells of a send that tries that nothing is sent where there is no room.
+	// drops is of a send that tries: nothing is sent where there is no room.
 	drops bool
-	// free tells that behind the op no span is open and no lock is held: the list can begin anew here.
+	// free means that behind the op no span is open and no lock is held: the list can begin anew here.
 	free bool
-	// loose tells the same but that spans may be open.
+	// loose means the same but that spans may be open.
 	loose bool
-	// arrives tells of a wait for something outside that it ends when it did, and not so long after it began; see loop.go.
+	// arrives is of a wait for something outside that ends when it did, and not as long after it began; see loop.go.
 	arrives bool
-	// once tells that the token comes only the first time round, never that it does not come at all.
+	// once means that the token comes only the first time round, never that it does not come at all.
 	once, never bool
-	// row tells of a receive that select statements follow at once, as where a batch is made.
+	// row is of a receive that select statements follow at once, as where a batch is made.
 	row bool
-	// called tells of a wait for a timer that a goroutine ended which the timer had started: a context's deadline, say.
+	// called is of a wait for a timer that a goroutine ended which the timer had started: a context's deadline, say.
 	called bool
 	reason uint8 // of a wait
 }
@@ -96,7 +96,7 @@ type list struct {
 	begins  beginning
 	ended   bool
 	gc      bool
-	// gathered tells that the goroutine that starts this one waits for its end.
+	// gathered means that the goroutine that starts this one waits for its end.
 	gathered bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends.
 	from, to int32
@@ -105,7 +105,7 @@ type list struct {
 	spawned place   // by which op
 	leaves  []int32 // channels that it leaves elements in, see findLeft
 	created int64   // when
-	// called tells that a timer has started it, and set that others set the timer, see called.go.
+	// called means that a timer has started it, and set that others set the timer, see called.go.
 	called, set bool
 }
 
@@ -174,7 +174,7 @@ type objectInfo struct {
 	elements []int32 // segments of those there at first
 	comes    []int64 // when requests of clients come that wait at first, see clients.go
 	thinks   int64   // for how long clients wait between an answer and the next request
-	tickets  []int32 // of a sequence, in order: those that are taken at first
+	tickets  []int32 // of a sequence, in order: the tickets that are taken at first
 	// lasts is for how long what is in a store is good, 0 where uses are counted, and since is when it was loaded.
 	lasts, since int64
 	growing      // of batches
@@ -185,7 +185,7 @@ type program struct {
 	limited bool // what condition variables count is not known to have an end, see condition.countUnseen
 	rec     *Recording
 	lists   []list
-	// inferred tells that objects or waits were inferred from which goroutine woke which.
+	// inferred means that objects or waits were inferred from which goroutine woke which.
 	inferred bool
 	writes   bool // to the network
 	tokens   int32
@@ -223,7 +223,7 @@ type program struct {
 	lags                 []int64 // those of cross at even parts of all, nil where these are too few
 	tardy                int64   // how late timers are, ns
 	slices               []int64 // how long goroutines were let run while others waited, in order; see slices.go
-	// travelling tells that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
+	// travelling means that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
 	// the first of them is.
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.

@@ -27,7 +27,7 @@ type Question struct {
 	Split string
 	Into  int
 	// Capacity names channels that have room for Room elements. Where the elements are what goroutines take and give back, as
-	// connections of a pool, there are so many. Each operation on them must be in the recording.
+	// connections of a pool, Room is their number. Each operation on them must be in the recording.
 	Capacity string
 	Room     int
 }
@@ -185,7 +185,7 @@ func (p *program) freed(pattern string) (*program, bool) {
 	return x, found
 }
 
-// usualQuestions are those that would change most, as far as that shows beforehand: twice the processors, and no wait for those
+// usualQuestions are the questions that would change most, as far as that shows beforehand: twice the processors, and no wait for the
 // locks that goroutines wait for longest.
 func (p *program) usualQuestions() []Question {
 	waited := map[Frame]int64{}

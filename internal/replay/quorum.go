@@ -3,7 +3,7 @@ package replay
 import "slices"
 
 // A goroutine may start several others and go on once some of them have answered by a channel: all, the first, or two of three (a quorum). A stock
-// trace has only which of them answered while it waited. Where it has always gone on when all but so many were over, it does so in the
+// trace has only which of them answered while it waited. Where it has always gone on when all but a fixed number were over, it does so in the
 // replay, whichever they are.
 
 // An inquiry is what a goroutine has started, and its waits for answers of these.
@@ -70,7 +70,7 @@ func (p *program) gatherAnswers(wakers []place) {
 				answering[p.lists[w.waker.list].site] = true
 			}
 		}
-		missing := map[int32]int{} // how often so many have not been over
+		missing := map[int32]int{} // how often each number has not been over
 		several := false
 		for _, i := range group {
 			r := &all[i]
@@ -141,7 +141,7 @@ func (p *program) missing(r *inquiry, wait int) (n int32) {
 	return n
 }
 
-// gatherInquiry has the last wait of an inquiry end when all but so many are over, and those before when as many are as were.
+// gatherInquiry has the last wait of an inquiry end when all but missing are over, and earlier waits when as many are as were.
 func (p *program) gatherInquiry(r *inquiry, missing int32) {
 	for _, c := range r.started {
 		p.lists[c].gathered = true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A quorumProgram starts three goroutines in each round, works itself, and goes on when so many of them have answered. Its recording has only what a
+// A quorumProgram starts three goroutines in each round, works itself, and goes on when needed of them have answered. Its recording has only what a
 // stock trace has: the waits, and who ended each.
 type quorumProgram struct {
 	own     int64

@@ -139,7 +139,7 @@ type tracer struct {
 	counted  map[int32]bool    // and those that the program counts
 	procs    map[trace.ProcID]bool
 	whole    generation
-	err      error // what the trace tells and the recording has no events for
+	err      error // what the trace has and the recording has no events for
 }
 
 func newTracer() *tracer {

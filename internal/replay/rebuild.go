@@ -56,7 +56,7 @@ func (p *program) roomier(pattern string, room int) (*program, bool) {
 			continue
 		}
 		room := int32(min(room, unlimited))
-		if held, ok := p.pools(object); ok { // a trace of stock Go does not tell the capacity of what is never found full
+		if held, ok := p.pools(object); ok { // a trace of stock Go does not show the capacity of what is never found full
 			if more := room - o.count - held; more >= 0 {
 				o.count += more
 			} else {

@@ -15,22 +15,22 @@ func (b *Recorder) exists(at, g int64, state int32) {
 	b.add(event{kind: evExists, at: at, g: b.goroutine(g), by: noWaker, arg: state})
 }
 
-// Create tells that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
+// Create records that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
 func (b *Recorder) Create(at, g, by int64) {
 	b.add(event{kind: evCreate, at: at, g: b.goroutine(g), by: b.waker(by)})
 }
 
-// Start tells that a goroutine that was ready runs on a processor, a number from 0.
+// Start records that a goroutine that was ready runs on a processor, a number from 0.
 func (b *Recorder) Start(at, g, processor int64) {
 	b.add(event{kind: evStart, at: at, g: b.goroutine(g), by: noWaker, arg: int32(processor)})
 }
 
-// Yield tells that a goroutine no longer runs, though it could.
+// Yield records that a goroutine no longer runs, though it could.
 func (b *Recorder) Yield(at, g int64) {
 	b.add(event{kind: evYield, at: at, g: b.goroutine(g), by: noWaker})
 }
 
-// Wait tells that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
+// Wait records that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
 func (b *Recorder) Wait(at, g, place int64) {
 	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: b.place(place)})
 }
@@ -40,19 +40,19 @@ func (b *Recorder) Choose(at, g, place int64) {
 	b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: b.place(place), arg: waitSelect})
 }
 
-// Ready tells that a goroutine need not wait any more: another one has woken it or, with by < 0, something outside, such as
+// Ready records that a goroutine need not wait any more: another one or, with by < 0, something outside woke it, such as
 // a timer.
 func (b *Recorder) Ready(at, g, by int64) {
 	b.add(event{kind: evReady, at: at, g: b.goroutine(g), by: b.waker(by)})
 }
 
-// End tells that a goroutine has ended.
+// End records that a goroutine has ended.
 func (b *Recorder) End(at, g int64) {
 	b.add(event{kind: evEnd, at: at, g: b.goroutine(g), by: noWaker})
 	b.forget(g)
 }
 
-// Open tells that a span begins on a goroutine, below another one that is open or, with 0, below none.
+// Open records that a span begins on a goroutine, below another one that is open or, with 0, below none.
 func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
 	s := span{region: b.regionOf(r), parent: -1, root: parent == 0}
 	if p, ok := b.open[parent]; ok {
@@ -64,7 +64,7 @@ func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
 	b.add(event{kind: evOpen, at: at, g: b.goroutine(g), by: noWaker, ref: ref})
 }
 
-// Close tells that a span ends on a goroutine, the one that it began on or another one.
+// Close records that a span ends on a goroutine, the one that it began on or another one.
 func (b *Recorder) Close(at, g int64, number uint64) {
 	if ref, ok := b.open[number]; ok {
 		delete(b.open, number)
@@ -72,7 +72,7 @@ func (b *Recorder) Close(at, g int64, number uint64) {
 	}
 }
 
-// Visit tells that a goroutine visits a progress point.
+// Visit records that a goroutine visits a progress point.
 func (b *Recorder) Visit(at, g int64, point string) {
 	b.add(event{kind: evVisit, at: at, g: b.goroutine(g), by: noWaker, ref: b.pointOf(point)})
 }

@@ -30,8 +30,8 @@ type Recording struct {
 	count   int32 // goroutines
 	objects int32
 	told    bool           // the operations on these are inferred from a trace that does not show each
-	pools   map[int32]pool // objects that are told from waits
-	// endless tells that what condition variables count may become any number.
+	pools   map[int32]pool // objects that are inferred from waits
+	// endless means that what condition variables count may become any number.
 	endless bool
 	// drippers are goroutines that end waits as timers do, see bucket.go.
 	drippers map[int32]bool
@@ -216,7 +216,7 @@ type Recorder struct {
 	overflow bool
 }
 
-// NewRecorder returns a recorder of a program on so many processors.
+// NewRecorder returns a recorder of a program on procs processors.
 func NewRecorder(start int64, procs int) *Recorder {
 	return &Recorder{
 		r: Recording{Start: start, End: start, Procs: procs, sites: []Site{{}}, idleGC: map[int32]bool{}},

@@ -12,12 +12,12 @@ const (
 	reachedAgain
 )
 
-// A tide tells how often places are reached. It rises from the goroutines that are there at first, along the elements that they
+// A tide holds how often places are reached. It rises from the goroutines that are there at first, along the elements that they
 // send and the goroutines that they start.
 type tide struct {
 	p     *program
 	heads [][]int32 // by list: the receives with which its work begins
-	// reached is how often each list's pieces are: the first one, up to the first head, and those that begin with heads.
+	// reached is how often each list's pieces are: the first one, up to the first head, and one from each head.
 	reached [][]uint8
 }
 
@@ -56,7 +56,7 @@ func (t *tide) piece(at place) int {
 	return n
 }
 
-// of tells how often an op is reached.
+// of returns how often an op is reached.
 func (t *tide) of(at place) uint8 { return t.within(at, t.reached[at.list][t.piece(at)]) }
 
 // within is how often an op is reached whose piece is reached so often.

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// A refill is the rule of what one goroutine makes for all: a cached value that is loaded again once it has been used so often, or is so old
-// (time to live). The goroutine that finds it used up loads it, and those that come meanwhile wait for that.
+// A refill is the rule of what one goroutine makes for all: a cached value that is loaded again after a number of uses, or at an age
+// (time to live). The goroutine that finds it used up loads it, and others that come meanwhile wait for that.
 
-// leastRefills is how many of them it takes to tell a rule.
+// leastRefills is how many of them a rule takes.
 const leastRefills = 10
 
-// A load is what a goroutine did to fill what others use: from the section in which it found that it had to, to the one in which it
-// told the others.
+// A load is what a goroutine did to fill what others use: from the section in which it found that it had to, to the section in which
+// it signalled that to the others.
 type load struct{ found, told *section }
 
-// A store is what is loaded: good for so many uses, or for so long if that is not 0.
+// A store is what is loaded: good for a number of uses, or for the time lasts if that is not 0.
 type store struct {
 	uses      int
 	lasts     int64
@@ -54,7 +54,7 @@ func refills(c *condition) replacement {
 	}
 }
 
-// store tells what is loaded.
+// store returns what is loaded.
 func (c *condition) store() (s store, ok bool) {
 	if !doneForAll(c) {
 		return s, false
@@ -100,7 +100,7 @@ func (c *condition) apart(x load) bool {
 	})
 }
 
-// usedUp tells how often it can be used, if that is always the same.
+// usedUp finds how often it can be used, if that is always the same.
 func (c *condition) usedUp(s *store) bool {
 	var at []int64 // of uses
 	for _, u := range s.consumers {
@@ -130,10 +130,10 @@ func (c *condition) usedUp(s *store) bool {
 	return s.uses > 0 && float64(alike) >= agreeing*float64(len(uses))
 }
 
-// tooOld tells for how long it is good, if its users came before that, and its loader later.
+// tooOld finds for how long it is good, if its users came before that, and its loader later.
 func (c *condition) tooOld(s *store) bool {
 	var used, found []int64
-	age := func(at int64) (int64, bool) { // since it was told
+	age := func(at int64) (int64, bool) { // since its load was signalled
 		n, _ := slices.BinarySearchFunc(s.loads, at, func(x load, at int64) int { return cmp.Compare(x.told.at, at) })
 		if n == 0 {
 			return 0, false
@@ -168,7 +168,7 @@ func (c *condition) tooOld(s *store) bool {
 // A filling is a load in the list that did it.
 type filling struct{ list, use, fill int32 } // ops, or instructions
 
-// settleStores finds the loads, once all ops have their places. Those that a list comes to each time can be done by others.
+// settleStores finds the loads, once all ops have their places. Loads that a list comes to each time can be done by others.
 func (p *program) settleStores() {
 	p.fillings, p.lent = nil, map[int32][]int32{}
 	if !slices.ContainsFunc(p.objects, func(o objectInfo) bool { return o.kind == objectStore }) {

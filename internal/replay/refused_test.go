@@ -9,8 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// TestRefused: goroutines that do something else where there is no room for their work are refused, or that give it up; those that do so for other reasons are
-// not, nor are those that go on all the same.
+// TestRefused: goroutines that do something else where there is no room for their work, or give it up, are refused; if they do so for other reasons they are
+// not, nor if they go on all the same.
 func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		otherwise func(n int, room bool) bool

@@ -86,8 +86,8 @@ func (p *program) replyIn(list int32, sent []place, next []int32) {
 	}
 }
 
-// pairs tells of the elements that a list receives from some channels, and of the sends that answer them. It returns behind which ops
-// there are elements to be answered.
+// pairs calls found for the elements that a list receives from some channels, and for the sends that answer them. It returns behind
+// which ops there are elements to be answered.
 func (p *program) pairs(l *list, sent []place, next []int32, of func(object int32) bool, found func(k int, element int32, answered bool)) []bool {
 	pending := map[int32]int32{} // elements by the one that their senders wait for next
 	type way struct{ from, object int32 }

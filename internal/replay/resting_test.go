@@ -59,7 +59,7 @@ func TestAnalysisRests(t *testing.T) {
 	}
 }
 
-// named is so many requests one after the other, whose spans have so many names in turn.
+// named is a recording of requests one after the other, whose spans have the names in turn.
 func named(t *testing.T, requests, names int) *Recording {
 	t.Helper()
 	const ms = 1_000_000

@@ -10,33 +10,33 @@ type rhythm uint8
 
 // The rhythms.
 const (
-	unclear  rhythm = iota // too few occasions to tell
+	unclear  rhythm = iota // too few occasions to decide
 	perVisit               // each n-th round, or by chance
 	perTime                // rounds soon after one that had it do not
 )
 
 const (
-	// leastRegular is how many gaps between rounds with the work it takes to tell that they are all of so many rounds, and regular is which
-	// part of them must be.
+	// leastRegular is how many gaps between rounds with the work must be compared, to find that all are of one number of rounds, and
+	// regular is which part of them must be.
 	leastRegular = 10
 	regular      = 0.95
 	// agreed is the same where rounds of several goroutines are counted together, so that their order is not quite known.
 	agreed = 0.9
-	// leastTold is how many rounds must have the work to tell that this is by chance, and leastSure is how many must if they have it less
+	// leastTold is how many rounds must have the work to find that this is by chance, and leastSure is how many must if they have it less
 	// often by some doubtful standard errors.
 	leastTold = 40
 	leastSure = 100
 	doubtful  = 2.5
-	// unlikely is how many standard errors rounds soon after one with the work have less of it than others, to tell that this is not by
+	// unlikely is how many standard errors rounds soon after one with the work have less of it than others, to find that this is not by
 	// chance.
 	unlikely = 4
-	// steady is what gaps must differ by, in parts of a round, to tell that it is not time which makes them of so many rounds.
+	// steady is what gaps must differ by, in parts of a round, to exclude that time makes them of one number of rounds.
 	steady = 0.3
-	// clearly is below which part of the dispersion in time that in rounds must be, to tell that it is rounds that matter.
+	// clearly is below which part of the dispersion in time that in rounds must be, to find that it is rounds that matter.
 	clearly = 0.9
 )
 
-// rhythm tells what work is done by.
+// rhythm returns what work is done by.
 func (w *occasional) rhythm(p *program) rhythm {
 	counts, times, rests, goroutines := w.gaps()
 	if constant(counts, regular) {
@@ -162,7 +162,7 @@ type owner struct {
 	to     int
 }
 
-// ownRounds is how many rounds of a goroutine tell how often it does the work; of others it is taken to be as often as of all these.
+// ownRounds is how many rounds of a goroutine show how often it does the work; for others it is taken to be as often as for all these.
 const ownRounds = 10
 
 // owners returns the goroutines of rounds.
@@ -198,9 +198,9 @@ func (w *occasional) owners() map[int32]*owner {
 // bands are how long before a round others are that may decide on it, in mean gaps of the work: from one to the next.
 var bands = []float64{0, 0.5, 1, 2, 4, 8, 16, 32}
 
-// dependence tells whether rounds have the work less often while others had it a certain time before: by how many standard errors,
-// below 0, in the band where that is most, for rounds of other goroutines, and of the same one. If each round has it by chance, that is a
-// sum of martingale differences, since what was before does not tell what comes next.
+// dependence returns by how many standard errors, below 0, rounds have the work less often while others had it a certain time before,
+// in the band where that is most, for rounds of other goroutines, and of the same one. If each round has it by chance, that is a
+// sum of martingale differences, since what was before does not predict what comes next.
 func (w *occasional) dependence() (cross, own float64) {
 	n := len(w.rounds)
 	owners := w.owners()
@@ -268,8 +268,8 @@ func (w *occasional) band(near, far int64, sums []float64, owners map[int32]*own
 	return cross, own
 }
 
-// counted reports whether work is done each so many times that something else is, by all goroutines together: as where a value is good for
-// so many uses.
+// counted reports whether work is done each n-th time that something else is, by all goroutines together: as where a value is good for
+// a number of uses.
 func (p *program) counted(w *occasional) bool {
 	type kind struct {
 		kind opKind

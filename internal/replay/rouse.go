@@ -2,7 +2,7 @@ package replay
 
 // A processor that is idle sleeps, and one that a goroutine wakes up for another takes up to 100 µs to come back, more than a lock is held.
 // Where a lock is held most of the time (lock convoy) each goroutine waits for that, each time: the program gets slower the faster
-// goroutines come to the lock. How long it takes differs by machine and priority. The recording tells, if there are wake-ups in it.
+// goroutines come to the lock. How long it takes differs by machine and priority. The recording shows it, if there are wake-ups in it.
 
 const (
 	// rouseError is how long it may take at most, ns, by how much an answer may be wrong for each processor that is woken up less often than
@@ -12,7 +12,7 @@ const (
 	// mostRouse is how long it may take at most where the recording has too few: its upper quartile on virtual processors that other programs
 	// use, too.
 	mostRouse = 200_000
-	// leastRoused is how often a recording must have it, to tell how long it takes within a half.
+	// leastRoused is how often a recording must have it, to show how long it takes within a half.
 	leastRoused = 30
 	rouseSpread = 0.5
 	// rouseMatters is which part of the time between visits it must take, for what it takes to matter.
@@ -37,7 +37,7 @@ const (
 	lagStride = 39
 )
 
-// quantiles returns n times at even parts of those that are known, nil where these are too few. What is later than twice the usual time has
+// quantiles returns n times at even parts of the known ones, nil where these are too few. What is later than twice the usual time has
 // another cause, such as another program, and is taken for that.
 func (v *survival) quantiles(n int, usual int64) []int64 {
 	if v.seen < leastRoused {
@@ -76,7 +76,7 @@ func (p *program) otherLags() [2]float64 {
 	return [2]float64{fast, slow}
 }
 
-// A variation is what simulations come to of what the recording does not tell, such as when processors come back, where that matters.
+// A variation holds the results of simulations that differ in what the recording does not show, such as when processors come back, where that matters.
 type variation struct {
 	base, changed outcome
 }

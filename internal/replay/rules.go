@@ -13,8 +13,8 @@ import (
 // A replacement puts what decides anew in place of a condition variable.
 type replacement func(b *builder, edits map[int32]*edit)
 
-// agreeing is which part of the sections a rule must be right about: of those that waited, those that did not, and those that
-// have waited when they went on.
+// agreeing is which part of the sections a rule must be right about: of sections that waited, of sections that did not, and of sections
+// that waited when they went on.
 const agreeing = 0.95
 
 // A fit counts where a rule is right.
@@ -73,7 +73,7 @@ func (c *condition) moments() []moment {
 	return all
 }
 
-// hold holds a rule against a moment at which someone comes or goes on: met tells that the condition is, by the rule.
+// hold checks a rule at a moment at which someone comes or goes on: met means that the condition is met, by the rule.
 func (f *fit) hold(m moment, met bool) {
 	switch {
 	case m.what == someoneGoesOn:
@@ -114,8 +114,8 @@ func (c *condition) count(b *builder, edits map[int32]*edit, atFirst int) {
 	}
 }
 
-// countBack finds what is counted the other way round: where those that go on signal another condition variable, for which hardly
-// any goroutine has waited, those that signal this one would have, had they come too early. They are the two sides of a queue, and one
+// countBack finds what is counted the other way round: goroutines that go on signal another condition variable, for which hardly any
+// goroutine has waited, and signallers of this one would have, had they come too early. They are the two sides of a queue, and one
 // of them has been the slower one all the time.
 // It reports whether there are such.
 func (c *condition) countBack(b *builder, edits map[int32]*edit) bool {
@@ -150,7 +150,7 @@ func (c *condition) countBack(b *builder, edits map[int32]*edit) bool {
 }
 
 // countUnseen counts the other way round where no trace is left of the other condition variable, since no goroutine had to wait for it:
-// those that signal would have had to with more signals left over than ever were.
+// its signallers would have had to with more signals left over than ever were.
 func (c *condition) countUnseen(b *builder, edits map[int32]*edit) {
 	b.p.limited = true
 	if b.p.rec.endless {
@@ -310,7 +310,7 @@ func (l *list) awaitsBefore(k int) int {
 	return k
 }
 
-// metAtFirst returns how many were there when the window began: those that are missing in the first round.
+// metAtFirst returns how many were there when the window began: the number missing in the first round.
 func (p *program) metAtFirst(c *condition, size int) int {
 	there := 0
 	for _, m := range c.moments() {

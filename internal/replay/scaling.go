@@ -3,12 +3,12 @@ package replay
 import "math"
 
 // Goroutines that take turns at a processor hardly ever meet at a lock: a stock trace has no waits for it, which they would have on more
-// processors. What it does tell is how long goroutines waited for locks while others computed at the same time, and whether any had to wait
+// processors. What it does show is how long goroutines waited for locks while others computed at the same time, and whether any had to wait
 // for one that had lost its processor. From that follows which part of what they compute may be under one lock, and so how much
 // can be done at a time.
 
 const (
-	// leastTogether is which part of the time that goroutines of requests run others of them must, too, for their waits to tell.
+	// leastTogether is which part of the time that goroutines of requests run others of them must, too, for their waits to be evidence.
 	leastTogether = 0.1
 	// leastUnmet is which part of that time goroutines may wait without a trace of it, since they look at a lock for a while before.
 	leastUnmet = 0.0005
@@ -16,14 +16,14 @@ const (
 	leastHeld = 3.0
 )
 
-// A sharing is what a stock recording tells of locks.
+// A sharing is what a stock recording shows of locks.
 type sharing struct {
 	serial float64 // which part of what goroutines of requests compute may be under one, at most 1
 	waits  float64 // which part of their time they wait for locks
 	busy   float64 // which part of the processors' time they compute
 }
 
-// sharing returns what the recording tells of locks.
+// sharing returns what the recording shows of locks.
 func (r *Recording) sharing() sharing {
 	w := crossings{requests: r.inRequests(), locks: make([]bool, len(r.sites)), runs: make([]int64, r.count), waits: make([]*event, r.count), last: r.Start}
 	for i, s := range r.sites {
@@ -119,7 +119,7 @@ func (w *crossings) rest(g int32) {
 }
 
 // scale bounds what more processors bring: from below by locks that goroutines may have, and from above by waits that there may be no more, as far as
-// so many processors allow.
+// that number of processors allows.
 func (w *window) scale(q question, from, to int, s sharing) {
 	for _, m := range []Metric{Throughput, LatencyP50, LatencyP90, LatencyP99} {
 		q.metric = m

@@ -1,9 +1,9 @@
 package replay
 
-// Marks tell of a select statement where it begins to wait, and of what it ended by. One that did not have to wait is told by its end
+// Marks record a select statement where it begins to wait, and what it ended by. One that did not have to wait is recorded by its end
 // alone, as a receive that is no select statement's.
 
-// sentTo tells the objects that goroutines send to.
+// sentTo returns the objects that goroutines send to.
 func (p *program) sentTo() map[int32]bool {
 	sends := map[int32]bool{}
 	for i := range p.lists {

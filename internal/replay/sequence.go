@@ -8,7 +8,7 @@ import (
 // A sequence is the rule of what is done in turn: goroutines go on in the order in which they took numbers (tickets), as one that writes in order
 // what several work out side by side. The numbers are not in the recording; that they are taken with a lock, or with an element, is.
 
-// leastInOrder is which part of those that go on must do so in the order in which they took numbers.
+// leastInOrder is which part of the goroutines that go on must do so in the order in which they took numbers.
 const leastInOrder = 0.99
 
 // A ticket is a number that a goroutine has taken, and where.
@@ -20,7 +20,7 @@ type ticket struct {
 }
 
 // sequence finds the op with which goroutines take numbers: of all that each does once before it goes on, the first one in whose order
-// all of them go on, and that tells which ones have to wait.
+// all of them go on, and that determines which ones have to wait.
 func sequence(c *condition) replacement {
 	passes := slices.SortedStableFunc(slices.Values(c.passes), func(a, b *section) int { return cmp.Compare(a.at, b.at) })
 	done := c.signalled()
@@ -69,7 +69,7 @@ func (b *builder) holdOn(list int32, from, to int) {
 	}
 }
 
-// atFirst is the ticket of a list that has it when the window begins. Those that are taken later are the runners'.
+// atFirst is the ticket of a list that has it when the window begins. Tickets that are taken later are the runners'.
 func atFirst(list int32) int32 { return -2 - list }
 
 // signalled returns the signals of the sections that have one.
@@ -110,7 +110,7 @@ func (c *condition) behind(s *section) int {
 	return from
 }
 
-// ticketsBy returns the tickets of those that go on, in that order; nil if there are not as many as passes.
+// ticketsBy returns the tickets of the goroutines that go on, in that order; nil if there are not as many as passes.
 func (c *condition) ticketsBy(key anchor, passes []*section) []ticket {
 	behind := map[int32]int{} // by list: where it went on before
 	var tickets []ticket
@@ -138,7 +138,7 @@ func (c *condition) ticketIn(key anchor, list int32, from, to int) ticket {
 	return ticket{list: list, op: -1}
 }
 
-// last returns the tickets of those that have not gone on when the window ends, by list.
+// last returns the tickets of the goroutines that have not gone on when the window ends, by list.
 func (c *condition) last(key anchor, tickets []ticket) map[int32]ticket {
 	behind := map[int32]int{}
 	for _, x := range tickets {
@@ -153,7 +153,7 @@ func (c *condition) last(key anchor, tickets []ticket) map[int32]ticket {
 	return all
 }
 
-// inSequence reports whether those that go on do so in the order of their tickets, and wait for those before.
+// inSequence reports whether goroutines go on in the order of their tickets, and wait for the ones before.
 func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 	ordered := 0
 	var f fit
@@ -181,7 +181,7 @@ func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 }
 
 // turn lets a runner go on if no lower number than its own is left, or reports that it must wait. The elements of a sequence are the
-// tickets of those that have not gone on, in order.
+// tickets of the goroutines that have not gone on, in order.
 func (s *simulation) turn(b *object, i int32) bool {
 	mine := s.ticketOf(b, i)
 	if mine == none || b.elements.first() == mine {

@@ -9,7 +9,7 @@ import (
 // until the next one belongs to the element that it received: in the replay it goes on with the work of the element that it
 // gets there, in any list that was recorded.
 
-// match tells of the channels whose operations are in the recording which receive got the element of which send: they are
+// match finds, for channels whose operations are in the recording, which receive got the element of which send: they are
 // first in, first out.
 func (p *program) match() {
 	type end struct {
@@ -64,7 +64,7 @@ func (p *program) op(at place) *op { return &p.lists[at.list].ops[at.op] }
 // evidence is which part of the elements must show that their work is theirs.
 const evidence = 0.5
 
-// proof is the same of elements that so many goroutines send: to answer any of them is to answer the sender by chance.
+// proof is the same for elements that several goroutines send: to answer any of them is to answer the sender by chance.
 func proof(senders int) float64 {
 	if senders < 2 {
 		return evidence
@@ -72,10 +72,10 @@ func proof(senders int) float64 {
 	return evidence + (1-evidence)/float64(senders)
 }
 
-// soon is how far behind a receive, or a send, is looked for what tells that the work is the sender's, in ops.
+// soon is how far behind a receive, or a send, to look for evidence that the work is the sender's, in ops.
 const soon = 400
 
-// A deliveries tells what becomes of the elements of a channel.
+// A deliveries counts what becomes of the elements of a channel.
 type deliveries struct {
 	all, free, theirs, untold int
 	from, to                  map[int32]bool // lists
@@ -183,7 +183,7 @@ func (p *program) serve() {
 }
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
-// answers the sender, by a channel or a wait group. That is not told by an answer that nothing received, since it came too late. A goroutine
+// answers the sender, by a channel or a wait group. An answer that nothing received, since it came too late, is no evidence. A goroutine
 // that answers at once and does not come back has only left its place in a semaphore.
 func (p *program) travels(at, sender place, opened, waits []int32) (theirs, told bool) {
 	told = true

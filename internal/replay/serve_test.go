@@ -8,7 +8,7 @@ import (
 )
 
 // TestPlacesOfTasks has a goroutine start four tasks of 2 ms, two at a time: it sends to a channel of two places before each of them, and
-// the task receives when it is done, as in a group with a limit. Nobody serves there.
+// the task receives when it is done, as in a group with a limit. No goroutine serves there.
 func TestPlacesOfTasks(t *testing.T) {
 	const (
 		rounds = 100

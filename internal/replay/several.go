@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// At one place in the code several locks may be used: those of the parts of a table, or of accounts. The recording does not say which
-// one an operation is on, but much of it can be told. A goroutine that waits for a lock waits for the one that is released then; locks that are held at
-// the same time are different ones. How many there are is inferred from how often goroutines had to wait, in view of how many
+// At one place in the code several locks may be used: those of the parts of a table, or of accounts. The recording does not show which
+// one an operation is on, but much of it can be inferred. A goroutine that waits for a lock waits for the one that is released then; locks
+// that are held at the same time are different ones. How many there are is inferred from how often goroutines had to wait, in view of how many
 // locks were held then. The rest is left to chance: which of the locks that are free then a goroutine takes does not matter, as long as others
 // come to wait for it as often.
 
@@ -46,7 +46,7 @@ type deal struct {
 // mostLocks bounds the number of locks at one place.
 const mostLocks = 64
 
-// dealt tells which operations are on the same lock, as if there were any number.
+// dealt returns which operations are on the same lock, as if there were any number.
 func (x *explanation) dealt() *deal {
 	d := &deal{incidents: x.incidents()}
 	d.hold(x)
@@ -149,7 +149,7 @@ func (d *deal) succeed(x *explanation) {
 	}
 }
 
-// A claim is a goroutine that comes for a lock: so many it has, and so many others have.
+// A claim is a goroutine that comes for a lock: how many it has, and how many others have.
 type claim struct {
 	own, others int32
 	waited      bool
@@ -193,7 +193,7 @@ func (d *deal) claims() []claim {
 // count finds how many locks there are: as many as make it most likely that goroutines waited as often as they did, if each takes any of
 // the locks that it does not have.
 func (d *deal) count() {
-	const least, misplaced = 2, 0.01 // operations that are told may be a little too early or too late
+	const least, misplaced = 2, 0.01 // inferred operations may be a little too early or too late
 	all := d.claims()
 	var fits, waits [mostLocks + 1]float64 // the logarithm of the likelihood, and how often goroutines would have waited
 	waited := 0.0

@@ -55,7 +55,7 @@ var severalPrograms = map[string]struct {
 	}},
 }
 
-// TestSeveral tells which operations are on the same lock, though several are used at one place.
+// TestSeveral identifies which operations are on the same lock, though several are used at one place.
 func TestSeveral(t *testing.T) {
 	for name, tc := range severalPrograms {
 		t.Run(name, func(t *testing.T) {

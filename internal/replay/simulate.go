@@ -20,8 +20,8 @@ func simulate(p *program, c change, until int64) outcome {
 	return s.out
 }
 
-// begin has goroutines do what they did when the window began: those that wait go on with that, those that run have
-// processors, for what is left of their slices, and those that are ready come next, in order. Slices that began together
+// begin has goroutines do what they did when the window began: waiting ones go on with that, running ones have
+// processors, for what is left of their slices, and ready ones come next, in order. Slices that began together
 // would end together for long.
 func (s *simulation) begin() {
 	for i := range s.p.objects {

@@ -32,7 +32,7 @@ type duty struct {
 	due   int64 // when it is to be done next, or was to be this time while it is under way
 	began int64 // the bout
 	last  int64 // when it was begun last
-	doing int   // so many are at it
+	doing int   // how many are at it
 }
 
 // crowded is in how many mean times from one to the next so much is done, where only the rate counts, that it does not matter which

@@ -27,7 +27,7 @@ func (s *simulation) spins(i, proc int32, o *instruction) bool {
 	return true
 }
 
-// rests takes back what spinning has told of a runner that has the lock, or waits for it now.
+// rests takes back what spinning has set for a runner that has the lock, or waits for it now.
 func (b *object) rests(r *runner) {
 	if r.wakes {
 		b.woken, r.wakes = false, false

@@ -21,7 +21,7 @@ func takingTurns(outside, inside, first int64) *program {
 	}
 }
 
-// TestSpins has goroutines that come up to 3 µs before a lock is free get it without a wait, and those that come earlier wait for a
+// TestSpins has goroutines that come up to 3 µs before a lock is free get it without a wait, and earlier ones wait for a
 // processor that has to be woken up: then the other one finds the lock taken, again and again.
 func TestSpins(t *testing.T) {
 	for name, tc := range map[string]struct {

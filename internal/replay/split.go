@@ -34,7 +34,7 @@ func (r *Recording) Split(n int) []*Recording {
 // An origin is what windows of one recording have in common.
 type origin struct{ _ byte }
 
-// A splitter follows the goroutines through the events, to tell what there is where a window begins.
+// A splitter follows the goroutines through the events, to find what there is where a window begins.
 type splitter struct {
 	of    *Recording
 	state []present
@@ -44,7 +44,7 @@ type splitter struct {
 // present is a goroutine at the border of two windows.
 type present struct {
 	known bool
-	event event   // that tells of it in the window: the first one is evExists
+	event event   // that describes it in the window: the first one is evExists
 	open  []int32 // spans that began on it, the outermost first
 }
 

@@ -2,10 +2,10 @@ package replay
 
 import "slices"
 
-// A stall is a time in which the whole program stood still: goroutines ran, as far as the recording tells, but nothing happened, not
+// A stall is a time in which the whole program stood still: goroutines ran, as far as the recording shows, but nothing happened, not
 // even that the runtime's monitor took a processor from one that had computed for long. The machine gave it no processor: the host of
 // a virtual machine, a quota, other programs, or the trace itself when it began another generation of events. No goroutine did
-// anything then (steal time), so that this time belongs to no goroutine, though it is recorded as the computing of those that ran.
+// anything then (steal time), so that this time belongs to no goroutine, though it is recorded as computing of goroutines that ran.
 
 const (
 	// leastStall is how long nothing must have happened, ns: twice what the monitor takes to find a goroutine that computes.

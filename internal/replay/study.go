@@ -88,7 +88,7 @@ type window struct {
 	regions  []Region
 	stock    bool // it is of a program that marks no operations on locks and channels
 	inferred bool
-	whole    bool // the operations that the trace does not show were told
+	whole    bool // the operations that the trace does not show were inferred
 	conditions
 	stalled time.Duration // in which the program stood still, and which is left out
 	shares  map[Region]float64
@@ -103,11 +103,11 @@ type window struct {
 	// undecided is, by progress point, which part of the time goroutines waited for a timer or another goroutine, whichever was
 	// first; of a stock program.
 	undecided map[string]float64
-	// refused tells the progress points of goroutines whose offers are refused, in a stock program.
+	// refused has the progress points of goroutines whose offers are refused, in a stock program.
 	refused map[string]bool
 	// paused is, by progress point, how much longer requests are since some of them have pauses.
 	paused map[string]delay
-	// batched tells the progress points of goroutines that wait for batches whose size is decided by time.
+	// batched has the progress points of goroutines that wait for batches whose size is decided by time.
 	batched map[string]bool
 	// buckets are of tokens, nil for none.
 	buckets *buckets
@@ -140,7 +140,7 @@ type sample struct {
 	// soon and late are the largest and the smallest reduction if processors that are woken up come back sooner or later, or other programs leave
 	// other processors alone; NaN where that does not matter.
 	soon, late float64
-	// broken tells that the replay went on only since waits were given up, more than with nothing changed.
+	// broken means that the replay went on only since waits were given up, more than with nothing changed.
 	broken bool
 }
 
@@ -278,7 +278,7 @@ func (r *Recording) telling() bool {
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
 // inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still. Plain is
-// the same translation without what is inferred, which may have to be settled; nil where the operations are recorded or told.
+// the same translation without what is inferred, which may have to be settled; nil where the operations are recorded or completed.
 func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *program, base outcome) {
 	if whole != nil {
 		d := rec.End - rec.Start

@@ -6,7 +6,7 @@ import "slices"
 // which a goroutine has for itself: once something is faster, they meet. Locks of which a goroutine has one by something else, such as
 // those of the connections of a pool, show otherwise: behind the same op a goroutine comes once to the one and once to the other.
 
-// A juncture is where a goroutine comes to one of the locks in question: so many of them behind an op that is done each time.
+// A juncture is where a goroutine comes to one of the locks in question: the nth of them behind an op that is done each time.
 type juncture struct {
 	list   int32
 	behind anchor

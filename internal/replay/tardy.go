@@ -11,7 +11,7 @@ import (
 
 const (
 	askedBySampler = 100_000_000
-	// leastSleeps is how many of its sleeps it takes to tell.
+	// leastSleeps is how many of its sleeps a mean takes.
 	leastSleeps = 5
 )
 

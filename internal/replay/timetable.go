@@ -20,7 +20,7 @@ func (t *timetable) at(n int) int64 {
 	return t.times[n%len(t.times)] + int64(n/len(t.times))*t.span
 }
 
-// leastTimes is how many waits it takes to tell a timetable. With fewer, chance gives one.
+// leastTimes is how many waits a timetable takes. With fewer, chance gives one.
 const leastTimes = 50
 
 // timetables finds the waits for timers that end at even intervals, independently of the work in between: of all goroutines that wait at
@@ -138,7 +138,7 @@ func even(times []int64, lengths []float64) (interval float64, ok bool) {
 	return interval, jitter <= interval/10 && jitter <= 1.5*middle(changes) && jitter < spread(lengths)
 }
 
-// shortestInterval of a timetable, ns: below, wake-ups are too late to tell.
+// shortestInterval of a timetable, ns: below, wake-ups are too late to find one.
 const shortestInterval = 200_000
 
 // line returns the line through times by their numbers, least squares: what it begins with, and how much it rises.

@@ -54,7 +54,7 @@ func TestTimetable(t *testing.T) {
 	}
 }
 
-// TestEven tells intervals that are even from times that only seem so.
+// TestEven distinguishes intervals that are even from times that only seem so.
 func TestEven(t *testing.T) {
 	const interval = 3 * ms
 	random := rand.New(rand.NewPCG(3, 4))

@@ -58,7 +58,7 @@ type gathering struct {
 	without      int32 // how many of them it goes on without
 }
 
-// finished tells of the end of a goroutine.
+// finished handles the end of a goroutine.
 func (s *simulation) finished(i, proc int32) {
 	of := s.runners[i].of
 	if of == 0 {

@@ -8,7 +8,7 @@ import (
 
 const goStates = trace.GoSyscall + 1
 
-// transitions are the events of a recording that tell of a goroutine's change from one state to another. A change that has none here is
+// transitions are the events of a recording for a goroutine's change from one state to another. A change that has none here is
 // not known: no trace of Go 1.22 to 1.27 has it.
 var transitions = [goStates][goStates][]eventKind{
 	trace.GoUndetermined: { // in the trace from now on
@@ -36,7 +36,7 @@ func (t *tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 	if p := e.Proc(); p != trace.NoProc {
 		t.procs[p] = true
 	}
-	if from == to { // told anew where the trace has a seam
+	if from == to { // repeated where the trace has a seam
 		return
 	}
 	if from >= goStates || to >= goStates || transitions[from][to] == nil {

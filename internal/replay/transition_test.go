@@ -140,7 +140,7 @@ func calledFromC(t *testing.T) []byte {
 
 type goChange struct{ from, to xtrace.GoState }
 
-// told is what a recording holds of each change.
+// told holds the events of a recording for each change.
 var told = map[goChange][]eventKind{
 	{xtrace.GoUndetermined, xtrace.GoRunning}:  {evExists},
 	{xtrace.GoUndetermined, xtrace.GoRunnable}: {evExists},

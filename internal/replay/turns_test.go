@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// waits returns so many handovers at random, in the order of their ends, of which many overlap, and their numbers.
+// waits returns n handovers at random, in the order of their ends, of which many overlap, and their numbers.
 func waits(random *rand.Rand, n int) ([]handover, []int32) {
 	all := make([]handover, n)
 	part := make([]int32, n)

@@ -1,7 +1,7 @@
 package replay
 
 // maxUndecided is which part of the time goroutines may wait in select statements of their spans that a timer or another goroutine
-// ends, whichever is first. Where that is more, the recording of a program that marks no operations does not tell what would be done
+// ends, whichever is first. Where that is more, the recording of a program that marks no operations does not show what would be done
 // in the other case.
 const maxUndecided = 0.1
 

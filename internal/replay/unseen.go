@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A trace of stock Go has, of the operations on locks and channels, those that waited and those that let another goroutine go
-// on. The others can be told: a piece of code that runs between two landmarks, such as the end of a span and the beginning of
+// A trace of stock Go has, of the operations on locks and channels, the ones that waited and the ones that let another goroutine go
+// on. The others can be inferred: a piece of code that runs between two landmarks, such as the end of a span and the beginning of
 // another one, does the same operations each time. Where this, put to the test, agrees with when goroutines waited and when they
 // did not, the recording is completed, and replayed as that of a program which writes each operation.
 
-// A completion is a recording with the marks of all operations on those locks and channels whose operations can be told.
+// A completion is a recording with the marks of all operations on the locks and channels whose operations can be inferred.
 type completion struct {
 	likely *Recording
 	// others may be true as well: it is not known how many locks are used at one place.
@@ -21,7 +21,7 @@ type completion struct {
 	several float64
 }
 
-// completed returns nil if there is nothing to be told.
+// completed returns nil if there is nothing to be inferred.
 func (r *Recording) completed() *completion {
 	if r.operated() {
 		return r.pooled()
@@ -335,7 +335,7 @@ func (t *traces) waited(v *visitor, g int32, letter byte) int32 {
 	return a
 }
 
-// letters tells which operations a wait and what ended it were; wait is 0 if that began before the window.
+// letters returns which operations a wait and what ended it were; wait is 0 if that began before the window.
 func (t *traces) letters(v *visitor, by int32) (wait, wake byte, ok bool) {
 	if t.ofRuntime(v.site) || t.ofRuntime(by) {
 		return 0, 0, false
@@ -385,8 +385,8 @@ func (t *traces) slot(letter byte, site int32) int32 {
 	return n
 }
 
-// userStacks numbers the sites: the same for those that differ only in the frames of the runtime and of package sync at the
-// innermost end.
+// userStacks numbers the sites: sites that differ only in the frames of the runtime and of package sync at the innermost
+// end have the same number.
 func (r *Recording) userStacks() []int32 {
 	return numbered(r.sites, func(s Site) (string, bool) {
 		frames := s.Frames

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A trace of stock Go has the waits for condition variables, and the signals that ended one. What can be told besides are the signals that
+// A trace of stock Go has the waits for condition variables, and the signals that ended one. What can be inferred besides are the signals that
 // ended none, and the times at which goroutines looked at the condition and went on: at the same places in the code. Each time they have the
 // lock, of which the trace may show nothing.
 
 // A watch is condition variables with one lock, and the operations on them.
 type watch struct {
-	x          *explanation // its operations: of a wait that is told, the goroutine only looked
+	x          *explanation // its operations: of an inferred wait, the goroutine only looked
 	gaps       []gap
 	conditions int32
 	of         map[int32]int32 // condition variable by slot
@@ -25,7 +25,7 @@ func (t *traces) letter(p part) byte {
 	return t.slots[t.actions[t.meetings[p.meetings[0]].wake].slot].letter
 }
 
-// watches finds the condition variables: those that goroutines use between the same landmarks have one lock.
+// watches finds the condition variables: variables that goroutines use between the same landmarks have one lock.
 func (t *traces) watches(parts []part) []*watch {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !ofCondition(t.letter(p)) || !t.roused(p.meetings) })
 	together := newUnion(len(parts))
@@ -66,7 +66,7 @@ func (t *traces) watches(parts []part) []*watch {
 	return all
 }
 
-// roused reports whether those that wait go on as with one condition variable: a signal is for the one that has waited longest, a broadcast for all.
+// roused reports whether goroutines go on as with one condition variable: a signal is for the one that has waited longest, a broadcast for all.
 func (t *traces) roused(meetings []int32) bool {
 	begins := slices.Clone(meetings)
 	slices.SortStableFunc(begins, func(a, b int32) int { return cmp.Compare(t.meetings[a].from, t.meetings[b].from) })
@@ -116,7 +116,7 @@ func (w *watch) marks(all []inserted, object int32) []inserted {
 	return all
 }
 
-// A deed is one operation while a goroutine has the lock: seen or told.
+// A deed is one operation while a goroutine has the lock: seen or inferred.
 type deed struct {
 	action *action
 	told   *unseen

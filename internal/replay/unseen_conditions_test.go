@@ -39,7 +39,7 @@ func (q *stockQueue) change(by, unless int, wait, signal *sync.Cond) {
 	q.mu.Unlock()
 }
 
-// queued is a recording of two producers and two consumers, which take longer, by spans of so many tenths of a millisecond.
+// queued is a recording of two producers and two consumers, which take longer, by spans of 2 and of 6 to 8 ms.
 func queued(t *testing.T) (*stockQueue, *Recording) {
 	t.Helper()
 	p, q := &stockProgram{}, newStockQueue()
@@ -60,7 +60,7 @@ func queued(t *testing.T) (*stockQueue, *Recording) {
 	return q, rec
 }
 
-// TestUnseenConditions tells when goroutines had the lock of condition variables, and the signals that no goroutine waited for.
+// TestUnseenConditions infers when goroutines had the lock of condition variables, and the signals that ended no wait.
 func TestUnseenConditions(t *testing.T) {
 	tried(t, func() error {
 		q, rec := queued(t)

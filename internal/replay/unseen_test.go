@@ -53,7 +53,7 @@ func side(n int, run func(i int)) {
 
 const tenth = 100 * time.Microsecond
 
-// unseenPrograms are programs of which each operation on a lock or a channel can be told, though most do not wait.
+// unseenPrograms are programs of which each operation on a lock or a channel can be inferred, though most do not wait.
 var unseenPrograms = map[string]func(p *stockProgram){
 	"a lock": func(p *stockProgram) {
 		var mu sync.Mutex
@@ -183,7 +183,7 @@ func tried(t *testing.T, check func() error) {
 	t.Error(err)
 }
 
-// TestUnseen tells the operations on locks and channels that are not in a trace of stock Go, and counts them.
+// TestUnseen infers the operations on locks and channels that are not in a trace of stock Go, and counts them.
 func TestUnseen(t *testing.T) {
 	for name, run := range unseenPrograms {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// countedAbout is an error unless about so many operations are told, in the order of time.
+// countedAbout is an error unless about n operations are inferred, in the order of time.
 func countedAbout(rec *Recording, n float64) error {
 	told := rec.completed()
 	if told == nil {
@@ -220,7 +220,7 @@ func countedAbout(rec *Recording, n float64) error {
 	return nil
 }
 
-// TestUnseenIsNotTold leaves alone what cannot be told: how much room a channel has that is never found empty.
+// TestUnseenIsNotTold leaves alone what cannot be inferred: how much room a channel has that is never found empty.
 func TestUnseenIsNotTold(t *testing.T) {
 	for name, run := range map[string]func(p *stockProgram){
 		"a channel that is always full": func(p *stockProgram) {
@@ -263,7 +263,7 @@ func TestUnseenOfMarked(t *testing.T) {
 	}
 }
 
-// BenchmarkUnseen tells operations.
+// BenchmarkUnseen infers operations.
 func BenchmarkUnseen(b *testing.B) {
 	p := &stockProgram{}
 	rec := p.recorded(b, func() { unseenPrograms["connections"](p) })

@@ -10,13 +10,13 @@ type Waits struct {
 	// All is the sum of the waits for other goroutines, and of those within spans for anything else: timers, the network,
 	// system calls.
 	All time.Duration
-	// Untold is the part of All of which neither a type of package causal nor a span tells which goroutine the wait was for.
+	// Untold is the part of All of which neither a type of package causal nor a span shows which goroutine the wait was for.
 	Untold time.Duration
 	// Length is the length of the recording.
 	Length time.Duration
 }
 
-// Waits adds up the waits of goroutines that have spans. A wait is told if it is within an operation that the trace has marks of, if
+// Waits adds up the waits of goroutines that have spans. A wait is attributed if it is within an operation that the trace has marks of, if
 // the program did not end it (a timer, the network), or if what ended it was a goroutine with a child of a span of the
 // one that waited, which had ended by then; of that, as far as the child was there. A goroutine without spans stands for what made it go on itself. It
 // takes about 30 ns for each event.
@@ -178,7 +178,7 @@ func (w *waitCounter) outside(g *waiter, e *event) bool {
 	return w.classes[g.site][ofRuntime] || w.classes[e.site][ofRuntime]
 }
 
-// before returns how long a goroutine waited before what it waited for was a child of one of its spans, which tells that by
+// before returns how long a goroutine waited before what it waited for was a child of one of its spans, which shows that by
 // its end. It is not known if the child's parent began before the window.
 func (w *waitCounter) before(g *waiter, e *event) (untold int64, known bool) {
 	took := e.at - g.since

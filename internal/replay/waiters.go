@@ -2,9 +2,9 @@ package replay
 
 import "slices"
 
-// A pool may have a list of those who wait, each with a channel of its own, as that of database/sql has: whoever gives something back
-// sends it to one of them, and to nobody if none waits. Operations on these channels tell who waited, not for what. So they are taken for
-// a trace of stock Go: what all of them wait for is told from when they waited and when they did not.
+// A pool may have a list of waiting goroutines, each with a channel of its own, as that of database/sql has: what a goroutine gives
+// back, it sends to one of them, and to none if none waits. Operations on these channels show who waited, not for what. So they count as
+// a trace of stock Go: what all of them wait for is inferred from when they waited and when they did not.
 
 // ofWaiters returns, of the goroutines that wait in a part, the operations on channels that are each for one wait, as events; false if some
 // wait for another channel.
@@ -111,7 +111,7 @@ func (p *program) hold() {
 		at        int   // the op by which it had given most
 	}
 	type holder struct{ list, until int }
-	holders, none := map[int32][]holder{}, map[int32]bool{} // by object, and those that are no pools
+	holders, none := map[int32][]holder{}, map[int32]bool{} // by object, and the objects that are no pools
 	for l := range p.lists {
 		p.rec.rests()
 		all := map[int32]tally{}

@@ -34,8 +34,8 @@ func (c *caller) span(at, until, g int64, region string, site int32) {
 	c.note(until+1500, g, event{kind: evClose, ref: ref})
 }
 
-// A lender is a program whose goroutines prepare and then query with one of several connections. Whoever finds none waits with a channel of its
-// own, to which one that gives back a connection sends it, in no order, as in database/sql.
+// A lender is a program whose goroutines prepare and then query with one of several connections. If none is free, a goroutine waits with a
+// channel of its own, to which one that gives back a connection sends it, in no order, as in database/sql.
 type lender struct {
 	borrowers, connections int
 	prepare, query         float64

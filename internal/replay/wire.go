@@ -14,12 +14,12 @@ import (
 const (
 	// reach is how long after a write the network may wake its reader, ns.
 	reach = 500_000
-	// leastArrivals is how many waits of a goroutine it takes to tell which one ends them.
+	// leastArrivals is how many waits of a goroutine show which one ends them.
 	leastArrivals = 20
-	// wired is which part of the waits for the network of one kind of goroutines must be told, for their other ends to be in the
+	// wired is which part of the waits for the network of one kind of goroutines must be attributed, for their other ends to be in the
 	// process.
 	wired = 0.9
-	// linked is which part of a goroutine's waits are told by spans where its others, such as for the rest of an answer, belong to no
+	// linked is which part of a goroutine's waits are attributed by spans where its others, such as for the rest of an answer, belong to no
 	// request.
 	linked = 0.1
 	// prompt is how long before half of the waits of a kind ended the writes must have been that ended them, ns: a client of another process
@@ -36,7 +36,7 @@ type transfer struct {
 	other int32 // the transfer at the other end of the connection, -1 while that is not known
 }
 
-// A wiring tells which write ended which wait.
+// A wiring holds which write ended which wait.
 type wiring struct {
 	c                *connector
 	writes, arrivals []transfer // in order of time
@@ -44,7 +44,7 @@ type wiring struct {
 	origins          []int32    // of writes: the place
 }
 
-// wire joins waits for the network with the writes that ended them, where spans do not tell.
+// wire joins waits for the network with the writes that ended them, where spans do not.
 func (c *connector) wire() {
 	w := &wiring{c: c}
 	w.collect()
@@ -65,7 +65,7 @@ func (c *connector) wire() {
 	}
 }
 
-// collect finds the writes, and the waits of goroutines whose requests spans do not tell.
+// collect finds the writes, and the waits of goroutines whose requests spans do not show.
 func (w *wiring) collect() {
 	p := w.c.p
 	sends := make([]bool, len(p.rec.sites))
@@ -103,7 +103,7 @@ func (w *wiring) collect() {
 	}
 }
 
-// told counts the waits of each kind, and those of which it is known what ended them.
+// told counts the waits of each kind, and the waits of which it is known what ended them.
 func (w *wiring) told() (told, all map[int32]int) {
 	told, all = map[int32]int{}, map[int32]int{}
 	for i := range w.arrivals {
@@ -199,7 +199,7 @@ func (w *wiring) tell(arrival, write int32) {
 // An exchange of a goroutine is the write before a wait and the wait, or the wait and the write behind it.
 type turnabout struct{ write, arrival int32 }
 
-// exchanges finds goroutines that write a request and wait for the answer to it, on any connection, and those that have
+// exchanges finds goroutines that write a request and wait for the answer to it, on any connection, and goroutines that have
 // waited for the request and write the answer: both ends must agree.
 func (w *wiring) exchanges() {
 	calls, turns := w.turnabouts()
@@ -234,7 +234,7 @@ func (w *wiring) exchanges() {
 }
 
 // kin finds waits of one kind that writes of one kind end, whichever goroutines these are: a connection for each request has goroutines
-// of its own, which wait and write once. Where a write comes before a wait ends as soon and as often at any other time, it tells nothing.
+// of its own, which wait and write once. Where a write comes before a wait ends as soon and as often at any other time, it is no evidence.
 func (w *wiring) kin() {
 	told, all := w.told()
 	waits := map[int32][]int32{}

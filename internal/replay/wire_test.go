@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A caller records goroutines that call servers within the process by the network, without spans that tell so.
+// A caller records goroutines that call servers within the process by the network, without spans that show it.
 type caller struct {
 	*Recorder
 	events   []event
@@ -164,7 +164,7 @@ func (c *caller) recording(t *testing.T, end int64) *Recording {
 	return recorded(t, c.Recorder, end)
 }
 
-// TestWire tells from writes that a wait for the network is for a goroutine of the same process.
+// TestWire infers from writes that a wait for the network is for a goroutine of the same process.
 func TestWire(t *testing.T) {
 	const clients = 4
 	for name, tc := range map[string]struct {

@@ -10,5 +10,5 @@
 // overlap (causal/runtime.go for the run, causal/runtime_span.go for spans); times of spans (spans/schedule/schedtimes); the
 // slots that spans reserve for those (spans/slot_runtime.go, spans/slot_other.go).
 //
-// docs/runtime.md tells what a user sees, docs/design/0006-runtime-mode.md what is changed in Go's runtime and why.
+// docs/runtime.md describes what a user sees, docs/design/0006-runtime-mode.md what is changed in Go's runtime and why.
 package runtimemode

@@ -11,7 +11,7 @@ import (
 const Confidence = 0.95
 
 // LeastSamples is the number of samples below which no number is given: with fewer, the
-// interval is wider than anything it could tell.
+// interval is too wide for any conclusion.
 const LeastSamples = 5
 
 // ModelError is what no number of samples takes away: what the models leave out, such as wake-ups that
@@ -33,7 +33,7 @@ type Estimate struct {
 	Mean   float64
 	StdErr float64
 	Lo, Hi float64 // bound the mean
-	// Median and Outliers, those that lie more than three median absolute deviations from it, are diagnostics.
+	// Median and Outliers, the values more than three median absolute deviations from it, are diagnostics.
 	Median   float64
 	Outliers int
 	// Alike is whether there are too few samples for how much one resembles the next: the interval may be too narrow.

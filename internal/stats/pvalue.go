@@ -32,7 +32,7 @@ func pValue(mean, stdErr float64, of interface{ CDF(x float64) float64 }) float6
 	return 2 * of.CDF(-math.Abs(mean)/stdErr)
 }
 
-// AtLeast is the upper tail of a binomial distribution: the probability of so many successes or more in n independent trials of probability p.
+// AtLeast is the binomial upper tail: the probability of that many successes or more in n independent trials of probability p.
 func AtLeast(successes, n int, p float64) float64 {
 	if successes <= 0 {
 		return 1

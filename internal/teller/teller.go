@@ -1,4 +1,4 @@
-// Package teller tells messages without making the sender wait.
+// Package teller delivers messages without making the sender wait.
 package teller
 
 import (
@@ -17,7 +17,7 @@ type Teller[T any] struct {
 	told  chan struct{} // closed when the queue is empty; nil if it is
 }
 
-// New returns a Teller that has room for so many messages besides the one that is being told. Tell must not panic.
+// New returns a Teller that has room for room messages besides the one under way. Tell must not panic.
 func New[T any](room int, tell func(T)) *Teller[T] { return &Teller[T]{room: room, tell: tell} }
 
 // Tell returns at once. It reports false if there is no room: the message is lost.
@@ -57,7 +57,7 @@ func (t *Teller[T]) next() (m T, ok bool) {
 	return m, true
 }
 
-// Wait waits until all messages have been told, or ctx ends.
+// Wait waits until all messages have been delivered, or ctx ends.
 func (t *Teller[T]) Wait(ctx context.Context) {
 	t.mu.Lock()
 	told := t.told

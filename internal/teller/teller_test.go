@@ -20,7 +20,7 @@ func TestTeller(t *testing.T) {
 		if !tl.Tell(1) {
 			t.Error("no room for the first message")
 		}
-		synctest.Wait() // it is being told
+		synctest.Wait() // the first message is under way
 		for n, want := range []bool{true, true, false} {
 			if tl.Tell(n+2) != want {
 				t.Errorf("Tell(%d) = %v, want %v", n+2, !want, want)

@@ -24,7 +24,7 @@ func (wg *WaitGroup) Add(delta int) {
 // Done says that one more is done.
 func (wg *WaitGroup) Done() { wg.Add(-1) }
 
-// Wait waits until all are done. Whether it has to, the trace tells by what it has in between.
+// Wait waits until all are done. Whether it has to, the trace shows by what it has in between.
 func (wg *WaitGroup) Wait() {
 	if !enabled() {
 		wg.wg.Wait()

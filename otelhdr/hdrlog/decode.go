@@ -17,7 +17,7 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// The cookies that begin a compressed histogram and, inflated, the histogram itself. Bits 4 to 7 tell the size of a
+// The cookies that begin a compressed histogram and, inflated, the histogram itself. Bits 4 to 7 hold the size of a
 // counter and are cleared here.
 const (
 	cookieV0           = 0x1c849308
@@ -80,7 +80,7 @@ func decodeV2(data []byte) (*otelhdr.Snapshot, error) {
 	}, options(int(e.SignificantFigures))...)
 }
 
-// options lay out what has been encoded with so many digits. None means a block of one bucket, which those of one digit
+// options lay out what has been encoded with these digits. None means a block of one bucket, which those of one digit
 // divide.
 func options(digits int) []otelhdr.Option {
 	return []otelhdr.Option{otelhdr.WithSignificantDigits(max(digits, 1)), otelhdr.WithEquivalent(otelhdr.EquivalentHigh)}

@@ -81,7 +81,7 @@ func recorded(s *otelhdr.Snapshot, buckets iter.Seq[otelhdr.Bucket], unit int64,
 	return h, nil
 }
 
-// unitOf returns the lowest discernible value with which a bucket of HdrHistogram of so many digits holds each bucket of s
+// unitOf returns the lowest discernible value with which a bucket of HdrHistogram of these digits holds each bucket of s
 // that is wider than its layout. Where one takes a bucket more than twice as wide, as it lies across the bounds of those of
 // HdrHistogram, it has no place there.
 func unitOf(s *otelhdr.Snapshot, digits int) (int64, error) {

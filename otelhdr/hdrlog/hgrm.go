@@ -50,7 +50,7 @@ func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64
 	return out.Flush()
 }
 
-// apart returns the buckets of s in ascending order, of those that overlap one that holds them all.
+// apart returns the buckets of s in ascending order, with overlapping ones merged.
 func apart(s *otelhdr.Snapshot) []otelhdr.Bucket {
 	buckets := slices.SortedFunc(s.Buckets(), func(a, b otelhdr.Bucket) int { return cmp.Compare(a.Low, b.Low) })
 	out := buckets[:0]
@@ -154,7 +154,7 @@ func minimum(text string, scale float64) (uint64, bool) {
 	return uint64(max(v, 0)), ok && err == nil && v < 1<<63
 }
 
-// subBuckets returns the relative error that the last line of a distribution tells:
+// subBuckets returns the relative error that the last line of a distribution has:
 // #[Buckets = 26, SubBuckets = 2048].
 func subBuckets(text string) (float64, bool) {
 	_, number, ok := strings.Cut(text, "SubBuckets")

@@ -7,7 +7,7 @@
 //
 // Both functions run in turn, in random order, so that what disturbs the machine for longer than a few milliseconds
 // disturbs both. Each turn gives one ratio, and the interval of the median ratio is that of [otelhdr.Judge.Pairs]. A test that
-// holds is wrong at most once in a hundred times by default; one that fails may have had too few turns to tell, and says so.
+// holds is wrong at most once in a hundred times by default; one that fails may have had too few turns, and reports that.
 package hdrtest
 
 import (

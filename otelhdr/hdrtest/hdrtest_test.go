@@ -64,7 +64,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// TestComparisonSaysWhy checks that a test that fails tells what was found.
+// TestComparisonSaysWhy checks that a test that fails reports what was found.
 func TestComparisonSaysWhy(t *testing.T) {
 	m := newMachine()
 	var r recorder
@@ -74,7 +74,7 @@ func TestComparisonSaysWhy(t *testing.T) {
 	}
 }
 
-// TestComparisonOfTheSame checks that two functions that are alike are seldom told apart, under a load that changes.
+// TestComparisonOfTheSame checks that two functions that are alike seldom differ, under a load that changes.
 func TestComparisonOfTheSame(t *testing.T) {
 	m := newMachine()
 	f, g := m.takes(time.Millisecond), m.takes(time.Millisecond)

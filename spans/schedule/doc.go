@@ -1,4 +1,4 @@
-// Package schedule tells where the time of a region went: how long its goroutine ran, was ready to
+// Package schedule shows where the time of a region went: how long its goroutine ran, was ready to
 // run, and was blocked, and by what. It reads that from the Go scheduler's own events, so the
 // figures are exact, not sampled, and come after the fact.
 //

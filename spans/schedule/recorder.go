@@ -55,7 +55,7 @@ func NewRecorder(opts ...Option) (*Recorder, error) {
 }
 
 // Start begins to record. It does nothing while the recorder is on. The process can have one flight
-// recorder; if another one is on, Start says so, and until Shutdown a flight recorder of the program's own cannot be started.
+// recorder; if another one is on, Start is an error, and until Shutdown a flight recorder of the program's own cannot be started.
 // trace.Start is left to the program.
 func (r *Recorder) Start() error {
 	r.switching.Lock()
@@ -185,7 +185,7 @@ func (r *Recorder) readFlight(ctx context.Context, f func(context.Context, io.Re
 	return f(ctx, &events.Buffer)
 }
 
-// A limitedBuffer takes so many bytes.
+// A limitedBuffer takes limit bytes.
 type limitedBuffer struct {
 	bytes.Buffer
 	limit int

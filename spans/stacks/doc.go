@@ -1,9 +1,9 @@
-// Package stacks tells which functions and lines the processors are in while a region runs.
+// Package stacks shows which functions and lines the processors are in while a region runs.
 //
 // A [Profiler] takes samples of the whole process, 100 in a second of processor time, and knows of
 // each in which region its goroutine was. The call stacks of a region are merged into a [Tree]: stacks
 // that begin alike share a trunk and part where they differ, and each node has the number of samples
-// that go through it and of those that end in it. The same is there for the process as a whole and,
+// that go through it and of samples that end in it. The same is there for the process as a whole and,
 // if asked for, for a single session.
 //
 // Trees can be merged, walked by [Tree.Visit], and written as text, as a flame graph, and in the

@@ -58,7 +58,7 @@ func TestAnyOrderOfEnds(t *testing.T) {
 			ctx = pprof.WithLabels(ctx, pprof.Labels("tenant", "7"))
 		}
 		pprof.SetGoroutineLabels(ctx)
-		// Without other labels, all spans of one name have the same ones, and are not told apart.
+		// Without other labels, all spans of one name have the same ones, and are not distinguished.
 		unique := len(before) == 0 && !ofSpans
 		elsewhere := random.IntN(4) == 0
 		names := 1 + random.IntN(4)

@@ -279,7 +279,7 @@ func TestOffInBetween(t *testing.T) {
 	check(t, h, "after", set{})
 }
 
-// The provider's cardinality limit decides which names are told apart.
+// The provider's cardinality limit decides which names are distinguished.
 func TestRegionsFollowTheProvidersLimit(t *testing.T) {
 	for _, limit := range []int{1, 3000} {
 		h := testHook(t, false)

@@ -8,7 +8,7 @@ type jsonTree struct {
 	CPUNs       int64 `json:"cpu_ns"`
 	SelfSamples int64 `json:"self_samples"`
 	SelfNs      int64 `json:"self_ns"`
-	// TooFew tells that shares mean little yet, and MinSamples how many samples they need.
+	// TooFew reports that shares mean little yet, and MinSamples is how many samples they need.
 	TooFew     bool  `json:"too_few"`
 	MinSamples int64 `json:"min_samples"`
 	// Folded samples are of stacks that were cut short for lack of room.

@@ -38,7 +38,7 @@ type labels struct {
 	known sync.Map // unsafe.Pointer → *label
 }
 
-// otherRegion is what spans of more names than are told apart are counted for.
+// otherRegion counts spans whose names are beyond the limit.
 var otherRegion = spans.Region{Name: "other"}
 
 func hashOf(r spans.Region) uint64 {
@@ -91,12 +91,12 @@ func (l *label) set() pprof.LabelSet {
 	return pprof.Labels(stacknames.RegionLabel, l.number, stacknames.SessionLabel, strconv.FormatInt(l.session.number, 10))
 }
 
-// beside returns the label together with those that a goroutine has.
+// beside returns the label together with the labels that a goroutine has.
 func (l *label) beside(others unsafe.Pointer) unsafe.Pointer {
 	return labelsOf(pprof.WithLabels(withLabels(context.Background(), others), l.set()))
 }
 
-// find tells to which region and session a sample with these labels belongs, 0 if to none.
+// find returns to which region and session a sample with these labels belongs, 0 if to none.
 func (all *labels) find(tag unsafe.Pointer) (region int, session int64) {
 	if tag == nil {
 		return 0, 0

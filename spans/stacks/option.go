@@ -86,7 +86,7 @@ func WithUnsampled() Option {
 
 // WithSpanLabels labels goroutines in sampled spans with the span's name and its IDs as well, as span_name,
 // trace_id and span_id, whether or not this profiler takes samples: samples of [Profiler.Profile] and of
-// [Profiler.ServeHTTP] are then those of single spans, and profilers outside of the process can tell which span a stack is
+// [Profiler.ServeHTTP] are then those of single spans, and profilers outside of the process can identify which span a stack is
 // in. It takes one allocation of 240 bytes for each sampled span. The name of the span stands in crash traces of programs
 // that show labels. Labels of the application's own with these keys are out of sight until the span ends; all others stay.
 // Default: a goroutine's label is the number of its region.

@@ -43,7 +43,7 @@ func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) err
 
 // Profile takes samples for d, in (0, 1h], as Record does, and returns them with the links to spans that goroutines had, see
 // [WithSpanLabels], as the labels trace_id and span_id. It has no other labels of the application's. If it ends
-// early, with ctx, the error says so and the profile has the samples up to then.
+// early, with ctx, it returns an error and the profile has the samples up to then.
 func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profile, error) {
 	c, got, err := p.collect(ctx, d)
 	if c == nil {

@@ -34,7 +34,7 @@ type session struct {
 	tree *Tree
 }
 
-// sessions are those that were asked for, of one hook.
+// sessions are the requested sessions of one hook.
 type sessions struct {
 	open    atomic.Int64
 	active  sync.Map // *spans.Session → *session, while the root is open

@@ -49,7 +49,7 @@ func knowsLayout(t reflect.Type) bool {
 	return key.Type.Kind() == reflect.String && value.Type.Kind() == reflect.String && strings.EqualFold(key.Name, "key")
 }
 
-// ownSpanID is the key of the span's ID in a spanLabel, and of nothing else: where it stands in memory tells.
+// ownSpanID is the key of the span's ID in a spanLabel, and of nothing else: its address identifies it.
 var ownSpanID = strings.Clone(stacknames.SpanIDLabel)
 
 // inSpan returns the labels of a goroutine in one span and, if there are any, with others that it has. Of these, what

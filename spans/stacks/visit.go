@@ -12,7 +12,7 @@ type Node struct {
 	Whole, AsLeaf Weight
 	// Children is the number of different calls that it makes.
 	Children int
-	// Last tells that no sibling follows.
+	// Last reports that no sibling follows.
 	Last bool
 }
 

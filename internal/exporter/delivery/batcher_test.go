@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// fake is an exporter that does as told.
+// fake is an exporter that does what its functions do.
 type fake struct {
 	export  func(ctx context.Context, n int) error
 	spans   atomic.Int64

@@ -25,7 +25,7 @@ type piecewise interface {
 type export[T any] struct {
 	monitor *Monitor
 	do      func(context.Context, T) error
-	// split yields items in pieces of so many at most, with their numbers, and name says what one item is.
+	// split yields items in pieces of at most the given number, each with its number of items, and name describes one item.
 	split func(items T, n, most int) iter.Seq2[T, int]
 	name  func(item T) string
 
@@ -40,7 +40,7 @@ type refused struct {
 	err  error
 }
 
-// run exports the pieces of what has so many items, rests between them, and tells the monitor. A piece that is refused for what is in
+// run exports the pieces, rests between them, and reports to the monitor. A piece that is refused for what is in
 // it, see [Config.Refused], is halved, until the items at fault are alone: they are lost, and the rest arrives. After a piece that fails
 // otherwise the others are not tried, and count as failed with it.
 func (e *export[T]) run(ctx context.Context, items int, pieces iter.Seq2[T, int]) {
@@ -93,7 +93,7 @@ func (e *export[T]) piece(ctx context.Context, piece T, n int, left *int) error 
 	return nil
 }
 
-// sliced yields items in pieces of so many at most, with their numbers.
+// sliced yields items in pieces of at most most, each with its number of items.
 func sliced[T any](items []T, _, most int) iter.Seq2[[]T, int] {
 	return func(yield func([]T, int) bool) {
 		for len(items) > 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// fakeLogs is an exporter that does as told.
+// fakeLogs is an exporter that does what its functions do.
 type fakeLogs struct {
 	export  func(n int) error
 	flush   func() error

@@ -8,7 +8,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 )
 
-// A LogExporter gives log records to another exporter and tells a [Monitor] how that went.
+// A LogExporter gives log records to another exporter and reports the outcome to a [Monitor].
 type LogExporter struct {
 	inner   sdklog.Exporter
 	monitor *Monitor
@@ -20,8 +20,8 @@ func WrapLogs(inner sdklog.Exporter, m *Monitor) *LogExporter {
 	return &LogExporter{inner: inner, monitor: m}
 }
 
-// Export exports records; those that are refused for what they hold are left out alone. It returns nil even if that fails, since the monitor has logged the
-// failure and the SDK would log it again: [LogExporter.ForceFlush] and [LogExporter.Shutdown]
+// Export exports records; records that are refused for what they hold are left out alone. It returns nil even if that fails, since the
+// monitor has logged the failure and the SDK would log it again: [LogExporter.ForceFlush] and [LogExporter.Shutdown]
 // return the failure.
 func (e *LogExporter) Export(ctx context.Context, records []sdklog.Record) error {
 	x := export[[]sdklog.Record]{
@@ -32,7 +32,7 @@ func (e *LogExporter) Export(ctx context.Context, records []sdklog.Record) error
 	return nil
 }
 
-// ForceFlush flushes the inner exporter. The error tells how many records have not been
+// ForceFlush flushes the inner exporter. The error has the number of records that have not been
 // delivered, if exports fail at present.
 func (e *LogExporter) ForceFlush(ctx context.Context) error {
 	return errors.Join(e.monitor.Err(), e.inner.ForceFlush(ctx))

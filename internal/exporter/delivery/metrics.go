@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// A MetricExporter gives metrics to another exporter and tells a [Monitor] how that went.
+// A MetricExporter gives metrics to another exporter and reports the outcome to a [Monitor].
 type MetricExporter struct {
 	inner   sdkmetric.Exporter
 	monitor *Monitor
@@ -58,7 +58,7 @@ func nameOfPoint(rm *metricdata.ResourceMetrics) string {
 	return ""
 }
 
-// ForceFlush flushes the inner exporter. The error tells how many data points have not
+// ForceFlush flushes the inner exporter. The error has the number of data points that have not
 // been delivered, if exports fail at present.
 func (e *MetricExporter) ForceFlush(ctx context.Context) error {
 	return errors.Join(e.monitor.Err(), e.inner.ForceFlush(ctx))

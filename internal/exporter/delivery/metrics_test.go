@@ -19,7 +19,7 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// fakeMetrics is an exporter that does as told, and notes how many data points each export had.
+// fakeMetrics is an exporter that does what export does, and notes how many data points each export had.
 type fakeMetrics struct {
 	sdkmetric.Exporter
 	export func(number int) error
@@ -51,7 +51,7 @@ func flat(rm *metricdata.ResourceMetrics) (lines []string) {
 	return lines
 }
 
-// everyKind has metrics of every kind, n data points each, which can be told apart by their times.
+// everyKind has metrics of every kind, n data points each, which differ in their times.
 func everyKind(n int) *metricdata.ResourceMetrics {
 	number := 0
 	next := func() time.Time { number++; return time.Unix(int64(number), 0) }

@@ -15,7 +15,7 @@ import (
 // Stats counts what has become of the items of one pipeline since it was made, as otelprof.ExportStats has it for users. Items are
 // spans or metric data points.
 type Stats struct {
-	// Name tells the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
+	// Name identifies the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
 	Name string `json:"name"`
 	// Exported: the other side took them.
 	Exported uint64 `json:"exported"`
@@ -51,7 +51,7 @@ type Config struct {
 	// Cause maps an error to its cause: errors of the same cause are logged once. Nil takes the
 	// text of the error, without its digits.
 	Cause func(error) string
-	// Rejected tells how many items an error says were refused in an export that was
+	// Rejected returns how many items an error says were refused in an export that was
 	// otherwise accepted. Nil takes every error as a failed export.
 	Rejected func(error) (items int, ok bool)
 	// Refused reports whether an error is about what was to be exported, and not about the way or the other side. Nil takes none so.
@@ -63,8 +63,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// A Monitor counts what becomes of a pipeline's exports. It says the first failure of a
-// cause, counts those that follow, and says when exports succeed again. Any goroutine may
+// A Monitor counts what becomes of a pipeline's exports. It logs the first failure of a
+// cause, counts later ones, and logs when exports succeed again. Any goroutine may
 // use it.
 type Monitor struct {
 	cfg      Config
@@ -108,7 +108,7 @@ func (m *Monitor) Stats() Stats {
 }
 
 // Err returns nil while exports succeed, otherwise an error that wraps the last failure
-// and tells how many items it has cost since.
+// and has the number of items lost since.
 func (m *Monitor) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,7 +222,7 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	}
 }
 
-// warn tells of what is no export's outcome, nil of nothing.
+// warn logs an error that is no export's outcome; nil does nothing.
 func (m *Monitor) warn(err error) {
 	if err != nil {
 		m.report(context.Background(), slog.LevelWarn, fmt.Errorf("%s: %w", m.cfg.Name, err))

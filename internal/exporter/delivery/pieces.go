@@ -14,7 +14,7 @@ const (
 	mostPieces = 32
 )
 
-// pieces yields rm, which has n data points, in pieces of so many at most, for one export each, with their numbers of data points. Scopes and
+// pieces yields rm, which has n data points, in pieces of at most most, for one export each, with their numbers of data points. Scopes and
 // metrics keep their order, and a metric whose points do not fit goes on in the next piece. Metrics without points are left out.
 func pieces(rm *metricdata.ResourceMetrics, n, most int) iter.Seq2[*metricdata.ResourceMetrics, int] {
 	return func(yield func(*metricdata.ResourceMetrics, int) bool) {

@@ -14,7 +14,7 @@ type flusher interface {
 	ForceFlush(ctx context.Context) error
 }
 
-// A SpanExporter gives spans to another exporter and tells a [Monitor] how that went.
+// A SpanExporter gives spans to another exporter and reports the outcome to a [Monitor].
 type SpanExporter struct {
 	inner   sdktrace.SpanExporter
 	monitor *Monitor
@@ -54,7 +54,7 @@ func (e *SpanExporter) pieces(spans []sdktrace.ReadOnlySpan) iter.Seq2[[]sdktrac
 	}
 }
 
-// firstOf returns the first spans, so many at most, and of few bytes, but one at least: to encode a megabyte as JSON takes some
+// firstOf returns the first spans, at most most, and of few bytes, but one at least: to encode a megabyte as JSON takes some
 // milliseconds.
 func firstOf(spans []sdktrace.ReadOnlySpan, most int) []sdktrace.ReadOnlySpan {
 	spans = spans[:min(most, len(spans))]
@@ -70,8 +70,8 @@ func firstOf(spans []sdktrace.ReadOnlySpan, most int) []sdktrace.ReadOnlySpan {
 // bytesAtOnce is what several spans of an export in pieces take, at most.
 const bytesAtOnce = 256 << 10
 
-// ForceFlush flushes the inner exporter, if it holds data back. The error tells how many
-// spans have not been delivered, if exports fail at present.
+// ForceFlush flushes the inner exporter, if it holds data back. The error has the number of
+// spans that have not been delivered, if exports fail at present.
 func (e *SpanExporter) ForceFlush(ctx context.Context) error {
 	var err error
 	if f, ok := e.inner.(flusher); ok {

@@ -65,7 +65,7 @@ func refused(err error) bool {
 	return strings.Contains(err.Error(), "invalid UTF-8") || strings.Contains(err.Error(), "request body too large")
 }
 
-// answered tells a server that answers, but not as it should, from one that does not: an
+// answered reports whether the server answers, though not as it should: an
 // alert or a certificate of TLS, a broken response.
 func answered(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok {

@@ -23,7 +23,7 @@ const (
 
 // A Pipeline is what the environment says about one signal.
 type Pipeline struct {
-	// Enabled tells whether to export.
+	// Enabled reports whether to export.
 	Enabled bool
 	// Protocol is how.
 	Protocol Protocol
@@ -44,7 +44,7 @@ type Env struct {
 	Traces, Metrics, Logs Pipeline
 }
 
-// A signal is the part of the variables' names that tells traces from metrics and logs.
+// A signal is the part of the variables' names that distinguishes traces, metrics and logs.
 type signal struct{ upper, path string }
 
 var (

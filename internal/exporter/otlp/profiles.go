@@ -115,7 +115,7 @@ func (e *ProfileExporter) send(ctx context.Context, request *colprofilepb.Export
 }
 
 // Shutdown closes the connection when the exports under way have ended, which they do with ctx at the
-// latest. Later ones are errors. The error tells how many profiles have not been delivered, if exports
+// latest. Later ones are errors. The error has the number of profiles that have not been delivered, if exports
 // fail at present. A second call does nothing.
 func (e *ProfileExporter) Shutdown(ctx context.Context) error {
 	defer context.AfterFunc(ctx, e.cancel)()

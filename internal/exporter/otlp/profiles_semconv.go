@@ -28,7 +28,7 @@ const (
 	waitKey        = "otelprof.wait"
 )
 
-// attributeKey is the attribute that a label becomes. Internal are those that only the process knows: the numbers of
+// attributeKey is the attribute that a label becomes. Internal labels are known to the process alone: the numbers of
 // sessions, and of regions that have a name.
 func attributeKey(label string, named bool) (key string, internal bool) {
 	switch label {
@@ -86,7 +86,7 @@ func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 	return out
 }
 
-// frameType is the profile.frame.type of a function, "" if its file does not tell: assembly in a Go program is Go's.
+// frameType is the profile.frame.type of a function, "" if its file leaves it open: assembly in a Go program is Go's.
 func frameType(f *profile.Function) string {
 	switch f.Name {
 	case stacknames.KernelFrame:

@@ -23,7 +23,7 @@ var (
 // maxPayload is what readers take, in bytes.
 const maxPayload = 64 << 10
 
-// The attribute that tells how readers find what a thread is doing, see OTEP 4947.
+// The attribute by which readers find what a thread is doing, see OTEP 4947.
 const (
 	schemaVersionKey = "threadlocal.schema_version"
 	pprofLabels      = "go_pprof_labels_v1"

@@ -1,4 +1,4 @@
-// Package known has work of which it is known what a CPU counts in it, to tell whether counters can be trusted.
+// Package known has work of which it is known what a CPU counts in it, to test whether counters can be trusted.
 package known
 
 import "math/rand/v2"
@@ -9,7 +9,7 @@ const (
 	AddsChain            = addsChain            // additions of them that each wait for the one before
 	BranchesInstructions = branchesInstructions // of a round of Branches, on average
 	Branched             = branched             // branch instructions of a round of Branches
-	BranchesRandom       = 1                    // branches of those that go either way at random
+	BranchesRandom       = 1                    // branch instructions that go either way at random
 )
 
 // Adds goes n times through a loop of additions that each need the sum of the one before; n must not be 0. A CPU that

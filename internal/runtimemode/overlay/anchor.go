@@ -23,7 +23,7 @@ func field(text string) func(*source) error {
 	}
 }
 
-// seeSwitches has each change of a goroutine's status told before it happens.
+// seeSwitches calls the hook before each change of a goroutine's status.
 func seeSwitches(s *source) error {
 	p, err := s.params("*g", "uint32", "uint32")
 	if err != nil {
@@ -38,7 +38,7 @@ func seeSwitches(s *source) error {
 	return nil
 }
 
-// seePreemptions has the one stop told that no change of status by casgstatus shows.
+// seePreemptions calls the hook for the one stop that no change of status by casgstatus shows.
 func seePreemptions(s *source) error {
 	p, err := s.params("*g", "uint32", "uint32")
 	if err != nil {

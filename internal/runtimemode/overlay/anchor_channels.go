@@ -162,7 +162,7 @@ func (s *source) returns(results string) (*ast.ReturnStmt, error) {
 	return one(s, "return "+results, func(r *ast.ReturnStmt) bool { return list(r.Results) == results })
 }
 
-// atStart tells at the start of the body of an if.
+// atStart inserts a call at the start of the body of an if.
 func (s *source) atStart(call, cond string) error {
 	i, err := s.ifs(cond)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *source) atStart(call, cond string) error {
 	return nil
 }
 
-// before tells before an if.
+// before inserts a call before an if.
 func (s *source) before(call, cond string) error {
 	i, err := s.ifs(cond)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *source) before(call, cond string) error {
 	return nil
 }
 
-// declines tells where an operation is not done that must not wait: the default of a select with one case.
+// declines inserts a call where an operation is not done that must not wait: the default of a select with one case.
 func (s *source) declines() error {
 	found := 0
 	ast.Inspect(s.node, func(n ast.Node) bool {
@@ -208,7 +208,7 @@ func (s *source) beforeLock() error {
 	return nil
 }
 
-// beforeWait tells, with the lock held, that the operation is going to wait.
+// beforeWait inserts a call, with the lock held, where the operation is going to wait.
 func (s *source) beforeWait(letter rune) error {
 	gp, err := s.assigns("gp := getg()")
 	if err != nil {

@@ -20,7 +20,7 @@ func onlyStatement(want, text string) func(*source) error {
 }
 
 // Lock, Unlock, RLock and RUnlock are inlined, which leaves room for a branch and no further call: what they do is left to
-// the function for the slow path while a trace is on. A value that no lock has tells that function so.
+// the function for the slow path while a trace is on. A value that no lock has signals that to the function.
 var (
 	tellLocks    = onlyStatement("m.mu.Lock()", "if otelprofTracing || !m.mu.OtelprofTry() { m.mu.OtelprofLock() }")
 	tellTryLocks = onlyStatement("return m.mu.TryLock()", "locked := m.mu.TryLock(); if otelprofTracing && locked { m.otelprofTell('l') }; return locked")
@@ -71,7 +71,7 @@ func tellSlowRUnlocks(s *source) error {
 	return nil
 }
 
-// tellWriteLocks has RWMutex.Lock tell of itself, and not of the Mutex in it, which has the same address.
+// tellWriteLocks has RWMutex.Lock write its own operation, and not that of the Mutex in it, which has the same address.
 func tellWriteLocks(s *source) error {
 	inner, err := s.calls("rw.w.Lock")
 	if err != nil {
@@ -118,7 +118,7 @@ func tellWriteUnlocks(s *source) error {
 	return s.quiet("rw.w.Unlock", "rw.w.mu.Unlock")
 }
 
-// quiet has a function call another one, which tells nothing.
+// quiet has a function call another one, which writes nothing.
 func (s *source) quiet(function, other string) error {
 	c, err := one(s, function+"()", func(c *ast.CallExpr) bool { return types.ExprString(c) == function+"()" })
 	if err != nil {
@@ -154,7 +154,7 @@ func tellSignals(letter rune, function string) func(*source) error {
 	}
 }
 
-// around tells before and after a call that may wait.
+// around inserts calls before and after a call that may wait.
 func (s *source) around(function string, before, after rune, object string) error {
 	call, err := s.calls(function)
 	if err != nil {

@@ -103,7 +103,7 @@ func (t toolchain) reachable(cache string) (string, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", unwritable(err)
 	}
-	// The name tells where it leads, so another build that is faster makes the same one. A cache that others
+	// The name determines where it leads, so another build that is faster makes the same one. A cache that others
 	// write to, or that was restored, may have it lead elsewhere.
 	if err := os.Symlink(t.GOROOT, link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("overlay: %s was downloaded, and must be reached by another path: %w", t.GOVERSION, err)

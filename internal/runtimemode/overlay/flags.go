@@ -101,7 +101,7 @@ func (f *flags) check() error {
 	return nil
 }
 
-// take keeps a flag, and reports whether it is one of those that are kept.
+// take keeps a flag, and reports whether it is one to keep.
 func (f *flags) take(name, value string) bool {
 	switch name {
 	case "C":

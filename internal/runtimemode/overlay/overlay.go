@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// Tag is the build tag that tells our packages that the scheduler helps.
+// Tag is the build tag by which our packages know that the scheduler helps.
 const Tag = "otelprof_runtime"
 
 // The versions of Go whose runtime is known. The oldest is also the one of our go.mod.

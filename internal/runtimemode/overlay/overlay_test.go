@@ -251,7 +251,7 @@ func TestWriteRepairs(t *testing.T) {
 	}
 }
 
-// Nobody else reads what is built, or changes it before the compiler reads it.
+// No other user reads what is built, or changes it before the compiler reads it.
 func TestFilesAreForTheirOwner(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		testutil.Lacks(t, "MODES", "files have no modes")
@@ -286,7 +286,7 @@ func TestReachable(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What the compiler reads from there is checked before it reads it: nobody else may change it.
+	// What the compiler reads from there is checked before it reads it: no other user may change it.
 	if runtime.GOOS != "windows" {
 		for _, dir := range []string{cache, filepath.Dir(cache)} {
 			if i, err := os.Stat(dir); err != nil || i.Mode().Perm() != 0o700 {

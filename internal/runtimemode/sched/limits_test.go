@@ -116,7 +116,7 @@ func TestRequestIsDelayedWithinPerTrace(t *testing.T) {
 	}
 }
 
-// A goroutine that works for an exempt request pays nothing, nor do those that it starts, nor when it is over.
+// A goroutine that works for an exempt request pays nothing, nor do its child goroutines, nor when it is over.
 func TestExemptRequest(t *testing.T) {
 	limits := likeAPlan
 	limits.Duty = time.Hour

@@ -14,7 +14,7 @@ import (
 	xtrace "golang.org/x/exp/trace"
 )
 
-// Many goroutines do what they do at the same time; what the trace says must be possible in the order in which it says so.
+// Many goroutines do what they do at the same time; the operations in the trace must be possible in its order.
 
 const (
 	stressGoroutines = 8

@@ -85,7 +85,7 @@ func record(t testing.TB, f func()) (all []operation) {
 // addressOf is the number of an object.
 func addressOf(object any) uintptr { return reflect.ValueOf(object).Pointer() }
 
-// told are the operations on some objects and of selects, as text: the goroutine, in the order in which they appear, the
+// told returns the operations on some objects and of selects, as text: the goroutine, in the order in which they appear, the
 // object's letter, the operation's, its number, and ~ if it ends a wait. That a channel is made is left out.
 func told(all []operation, objects ...any) string {
 	names := map[uintptr]string{}

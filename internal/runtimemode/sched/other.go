@@ -1,6 +1,6 @@
 //go:build !otelprof_runtime
 
-// Package sched tells Go's scheduler about regions, in programs that were built by "otelprof
+// Package sched passes regions to Go's scheduler, in programs that were built by "otelprof
 // build". This program was not: nothing is there, and all functions do nothing.
 package sched
 

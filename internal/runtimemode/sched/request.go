@@ -68,7 +68,7 @@ func Here() (g Goroutine) {
 	return g
 }
 
-// Served tells whether what the goroutine waits for from the network is done by this process: then that pays, and the
+// Served sets whether what the goroutine waits for from the network is done by this process: then that pays, and the
 // goroutine does not. It holds until the next call, or the end of the experiment.
 func (g Goroutine) Served(yes bool) { runtimeServed(g.gp, g.goid, yes) }
 

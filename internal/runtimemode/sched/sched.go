@@ -1,6 +1,6 @@
 //go:build otelprof_runtime
 
-// Package sched tells Go's scheduler about regions, in programs that were built by "otelprof
+// Package sched passes regions to Go's scheduler, in programs that were built by "otelprof
 // build": it hands delays over from goroutine to goroutine, along each happens-before edge that the
 // scheduler sees, and inserts what they owe. The work is done in internal/runtimemode/overlay/_runtime.
 //

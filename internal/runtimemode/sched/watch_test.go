@@ -359,7 +359,7 @@ func TestWatchHammer(t *testing.T) {
 	}
 	disturb(ctx, 5*time.Millisecond, 3)
 	wg.Wait()
-	nobodyWatched(t) // those that were handed over have ended with their goroutines
+	nobodyWatched(t) // watches that were handed over have ended with their goroutines
 }
 
 func TestWatchAllocs(t *testing.T) {

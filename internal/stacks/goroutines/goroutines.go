@@ -1,4 +1,4 @@
-// Package goroutines tells where all goroutines of a program are at one moment, and what they wait for: the first thing
+// Package goroutines shows where all goroutines of a program are at one moment, and what they wait for: the first thing
 // to look at in a program that hangs. Their stacks are merged, by the reason of the wait, into trees.
 package goroutines
 

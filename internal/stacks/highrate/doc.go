@@ -10,7 +10,7 @@
 //	…
 //	tree := p.Tree()
 //
-// The kernel takes the samples, of all threads, and of those that start later; no signal
+// The kernel takes the samples, of all threads, later ones included; no signal
 // interrupts the application. It knows threads and not goroutines, so there is one tree for the
 // process, and none for a region or a session: those are what package stacks has.
 //

@@ -30,7 +30,7 @@ type Profiler struct {
 	before  cpu // as of the start
 }
 
-// Stats tell how good a profile is.
+// Stats show how good a profile is.
 type Stats struct {
 	// Samples are in the tree, Lost are not: the kernel found no room for them.
 	Samples uint64 `json:"samples"`
@@ -41,7 +41,7 @@ type Stats struct {
 	Malformed uint64 `json:"malformed"`
 	// Unfollowed threads started while the profiler did, and may be missing.
 	Unfollowed int `json:"unfollowed"`
-	// Kernel tells that time in the kernel is sampled too.
+	// Kernel reports that time in the kernel is sampled too.
 	Kernel bool `json:"kernel"`
 	// Period is the CPU time that a sample stands for.
 	Period time.Duration `json:"period_ns"`

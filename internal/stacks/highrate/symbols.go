@@ -26,7 +26,7 @@ type symbols struct {
 	weight stacks.Weight
 	kernel stacks.FrameID
 	notGo  stacks.FrameID
-	// known has the frames at each return address: one, and those that were inlined there before it,
+	// known has the frames at each return address: one, and the frames that were inlined there before it,
 	// innermost first.
 	known map[uint64][]stacks.FrameID
 	// words has where the return address is when a thread is at an address.

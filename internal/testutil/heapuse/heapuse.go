@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Now returns how many bytes objects have, with those that could be collected.
+// Now returns how many bytes objects have, including garbage.
 func Now() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

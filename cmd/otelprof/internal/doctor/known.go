@@ -103,7 +103,7 @@ const (
 	mostWalk  = 256 << 20
 )
 
-// knownWork returns the work for a machine whose last cache has so many bytes, 0 if that is not known.
+// knownWork returns the work for a machine whose last cache has lastCache bytes, 0 if that is not known.
 func knownWork(lastCache int) []workload {
 	size := min(max(2*lastCache, leastWalk), mostWalk)
 	// Lines that are still in the cache when the walk comes by again are no misses, and neighbours add some.
@@ -123,7 +123,7 @@ func knownWork(lastCache int) []workload {
 		}},
 		{"random branches", 100_000, func(n int) { seed++; known.Branches(uint64(n), seed*0x9e3779b97f4a7c15) }, []expectation{
 			about(instructions, known.BranchesInstructions),
-			{branchInstructions, 1.5 * (1 - slack), known.Branched * (1 + slack)}, // some CPUs count those that are taken, 1.5
+			{branchInstructions, 1.5 * (1 - slack), known.Branched * (1 + slack)}, // some CPUs count only taken ones, 1.5
 			{branchMisses, 0.4 * known.BranchesRandom, 0.6 * known.BranchesRandom},
 		}},
 		{"walk through memory", 50_000, func(n int) {

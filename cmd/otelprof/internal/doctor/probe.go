@@ -134,7 +134,7 @@ func (f finding) blame(r *Report, c *Check, conditions ...string) bool {
 	return len(missing) > 0
 }
 
-// counters tells how many there are.
+// counters returns how many there are.
 func (f finding) counters() string {
 	if f.General == 0 {
 		return "number of counters unknown"
@@ -142,7 +142,7 @@ func (f finding) counters() string {
 	return fmt.Sprintf("%d general counters and %d fixed", f.General, f.Fixed)
 }
 
-// modes tells in which modes of the CPU the kernel lets this process count.
+// modes returns in which modes of the CPU the kernel lets this process count.
 func (f finding) modes() string {
 	if f.Paranoid != nil && *f.Paranoid <= 1 || f.Has(perf.CapPerfmon|perf.CapSysAdmin) {
 		return "user and kernel mode"

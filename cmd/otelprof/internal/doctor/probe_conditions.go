@@ -45,7 +45,7 @@ func (f finding) pmu() Check {
 	return c
 }
 
-// call tells whether perf_event_open reaches the kernel.
+// call reports whether perf_event_open reaches the kernel.
 func (f finding) call() Check {
 	c := Check{Name: "perf_event_open", Status: StatusMissing}
 	filtered := f.Seccomp != nil && *f.Seccomp != 0
@@ -131,7 +131,7 @@ func (f finding) lockedMemory() Check {
 	return c
 }
 
-// room says what it means that so many threads can have counters at the same time.
+// room rates how many threads can have counters at the same time.
 func room(threads uint64) (Status, string) {
 	detail := fmt.Sprintf("threads that can have %d counters: %d", threadCounters, threads)
 	switch {

@@ -67,7 +67,7 @@ func status(uid, capabilities, seccomp string) string {
 	return "Uid:\t0\t" + uid + "\t0\t0\nCapEff:\t" + capabilities + "\nSeccomp:\t" + seccomp + "\n"
 }
 
-// fail makes all trials that open an event fail, and those that the filter forbids.
+// fail makes all trials that open an event fail; with filtered, also the call.
 func fail(filtered bool, err error) func(*perf.System) {
 	return func(s *perf.System) {
 		if filtered {

@@ -70,7 +70,7 @@ func (s *Server) isAdmin(r *http.Request) bool {
 	return false
 }
 
-// mayRead reports whether a request may have the plan and tell what became of it: with the token of instances or,
+// mayRead reports whether a request may have the plan and its outcome: with the token of instances or,
 // where there is none, a client certificate, or from this machine.
 func (s *Server) mayRead(r *http.Request) bool {
 	if s.mayPush(r) {

@@ -44,13 +44,13 @@ type Instance struct {
 	Service    string `json:"service"`
 	InstanceID string `json:"instance_id"`
 	How        How    `json:"how"`
-	// Connected tells that a WebSocket is open.
+	// Connected reports that a WebSocket is open.
 	Connected bool      `json:"connected,omitempty"`
 	LastSeen  time.Time `json:"last_seen"`
 	Status    Status    `json:"status"`
 	// Hash is the hash of the plan that it was given and has read, in hexadecimal; "" if none.
 	Hash string `json:"hash,omitempty"`
-	// Current tells that Hash is the hash of the plan that is handed out now.
+	// Current reports that Hash is the hash of the plan that is handed out now.
 	Current bool `json:"current"`
 	// Error is why it refused the plan.
 	Error string `json:"error,omitempty"`

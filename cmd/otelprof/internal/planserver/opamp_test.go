@@ -62,7 +62,7 @@ func (a *agent) take(ctx context.Context, c *protobufs.AgentRemoteConfig) {
 	_ = a.SetHealth(health)
 }
 
-// startAgent starts a client that tells the service's name and its number.
+// startAgent starts a client that sends the service's name and its number.
 func startAgent(t *testing.T, how planserver.How, url string, number int, configure ...func(*types.StartSettings)) *agent {
 	t.Helper()
 	c := client.NewHTTP(nil)

@@ -146,7 +146,7 @@ func (s *Server) StopPlan(by string) {
 	s.set(nothing)
 }
 
-// set makes o what instances are given, and wakes those that listen. s.mu is held.
+// set makes o what instances are given, and wakes the agents that listen. s.mu is held.
 func (s *Server) set(o *offer) {
 	s.offer = o
 	if s.expiry != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 )
 
-// A Withdrawal tells which plan the server has taken back, since an instance had aborted it.
+// A Withdrawal identifies the plan that the server has taken back, since an instance had aborted it.
 type Withdrawal struct {
 	PlanInfo
 	Service    string `json:"service"`

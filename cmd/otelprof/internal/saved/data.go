@@ -10,7 +10,7 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// Data is what files tell together. It does not change, and any goroutine may read it.
+// Data is what files hold together. It does not change, and any goroutine may read it.
 type Data struct {
 	// Files are the reports about the files that were read, in their order.
 	Files []FileReport
@@ -36,7 +36,7 @@ type Data struct {
 	Stacks *stacks.Recording
 }
 
-// Data returns what all files tell. The Reader is used up.
+// Data returns what all files hold. The Reader is used up.
 func (r *Reader) Data() *Data {
 	records := r.sessions.records()
 	d := &Data{

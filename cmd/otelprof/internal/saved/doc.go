@@ -8,7 +8,7 @@
 // # Sessions
 //
 // All spans of a trace, of all services, are one session, and the session has the ID of the
-// trace. Its tree, self times, late spans and errors are those that the measured process knew,
+// trace. Its tree, self times, late spans and errors are as the measured process knew them,
 // but for what is in no span: waits that were marked as such count as self time here, and a
 // child span in another process takes from the self time of its parent.
 //
@@ -25,6 +25,6 @@
 //
 // # Memory
 //
-// A Reader keeps at most [WithMaxSessions] sessions and about [WithMaxBytes], those that
+// A Reader keeps at most [WithMaxSessions] sessions and about [WithMaxBytes], the ones that
 // ended last. Of the others the durations stay in the regions, and [Data.Dropped] counts them.
 package saved

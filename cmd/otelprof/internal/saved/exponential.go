@@ -12,7 +12,7 @@ import (
 
 const (
 	// liveError is the relative error of the histograms that exporters read, keptError that of
-	// those that are made of points here.
+	// histograms that are made of points here.
 	liveError = 0.001
 	keptError = 0.0005
 	// maxCounts bounds the buckets of a point, as exporters do.

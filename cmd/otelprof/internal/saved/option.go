@@ -39,7 +39,7 @@ func (c config) positive(what string, n int) config {
 	return c
 }
 
-// WithMaxSessions bounds the number of sessions kept; those that ended last stay. Default:
+// WithMaxSessions bounds the number of sessions kept; the ones that ended last stay. Default:
 // 10,000.
 func WithMaxSessions(n int) Option {
 	return optionFunc(func(c config) config { c.sessions = n; return c.positive("sessions", n) })

@@ -39,7 +39,7 @@ type Reader struct {
 	files      []FileReport
 }
 
-// A FileReport tells what came out of one file.
+// A FileReport shows what came out of one file.
 type FileReport struct {
 	File string
 	// Spans and Points is how many were taken, Intervals those of a .hlog file.
@@ -174,7 +174,7 @@ func (c contextReader) Read(b []byte) (int, error) {
 	return c.r.Read(b)
 }
 
-// The beginnings by which files are told apart.
+// The beginnings that distinguish files.
 var (
 	gzipStart = []byte{0x1f, 0x8b}
 	zstdStart = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -307,7 +307,7 @@ func textOf(attributes pcommon.Map, key attribute.Key) string {
 	return v.AsString()
 }
 
-// processOf tells processes apart by all attributes of their resource.
+// processOf distinguishes processes by all attributes of their resource.
 func processOf(res pcommon.Resource) string {
 	var parts []string
 	for k, v := range res.Attributes().All() {

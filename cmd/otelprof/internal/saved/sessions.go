@@ -25,7 +25,7 @@ type readTrace struct {
 // sessions are the traces that ended last, as many as there is room for.
 type sessions struct {
 	maxSessions, maxBytes int
-	regions               *regions // takes the durations of those that have to go
+	regions               *regions // takes the durations of sessions that have to go
 
 	byID  map[trace.TraceID]*readTrace
 	heap  oldestTraces

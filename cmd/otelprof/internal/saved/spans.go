@@ -51,7 +51,7 @@ func (r *Reader) traces(doc document, at *FileReport) {
 		}
 		for _, ss := range rs.ScopeSpans().All() {
 			scope := r.words.scope(ss.Scope(), ss.SchemaUrl())
-			if scope.Name == naming.CausalScope { // a plan is told as a span, and is no work of the program's
+			if scope.Name == naming.CausalScope { // a plan is exported as a span, and is no work of the program's
 				continue
 			}
 			for _, s := range ss.Spans().All() {
@@ -112,7 +112,7 @@ func (r *Reader) span(s ptrace.Span, scope instrumentation.Scope, service string
 // the range keeps differences within it.
 func nanos(t uint64) time.Duration { return time.Duration(min(t, math.MaxInt64/2)) }
 
-// delayOf is what experiments inserted below the span, as it tells itself.
+// delayOf is what experiments inserted below the span, by the span's own attribute.
 func delayOf(kvs []attribute.KeyValue) time.Duration {
 	for _, kv := range kvs {
 		if kv.Key == naming.DelayKey && kv.Value.Type() == attribute.INT64 {

@@ -41,7 +41,7 @@ type otelprofExperiment struct {
 	dutyFull                        atomic.Uint64 // the slot in which duty was last used up, in which nothing more is granted
 	spent                           atomic.Int64
 	arrivals                        atomic.Int64 // of guests that began to work for a request
-	unpaid                          atomic.Int64 // of these, those that had been forgiven what they owed for the network
+	unpaid                          atomic.Int64 // of these, guests that had been forgiven what they owed for the network
 
 	paid    atomic.Int64 // by spinning, ns
 	slept   atomic.Int64 // by longer sleeps, ns

@@ -20,7 +20,7 @@ const (
 
 const (
 	// Duty holds in each 100 ms, wherever they begin: delays are summed up in slots, ns, and no delay that is
-	// granted at once is longer than one. So many slots have a part in 100 ms: ten, the two at the borders, and one
+	// granted at once is longer than one. 13 slots have a part in 100 ms: ten, the two at the borders, and one
 	// in which a delay may have begun that is not over.
 	otelprofDutySlot  = 10_000_000
 	otelprofDutySlots = 13
@@ -30,7 +30,7 @@ const (
 	// A connection that has waited for longer is idle, ns: it is not delayed for that.
 	otelprofIdleAfter = 20_000_000
 
-	// So many requests are known at once.
+	// The number of requests that are known at once.
 	otelprofAccounts    = 1 << 12
 	otelprofAccountMask = otelprofAccounts - 1
 )
@@ -90,7 +90,7 @@ func (o *otelprofG) request(goid uint64) *otelprofAccount {
 	return nil
 }
 
-// works reports whether the goroutine works for a request by itself: what it waits for, the request waits for. Those that it has
+// works reports whether the goroutine works for a request by itself: what it waits for, the request waits for. Goroutines it has
 // started may as well serve a connection.
 func (o *otelprofG) works(gp *g) bool { return o.own && o.request(gp.goid) != nil }
 
@@ -180,9 +180,9 @@ func (o *otelprofG) correct(x *otelprofExperiment, gp *g, granted, late int64) {
 }
 
 // What waits for the network and does not work for a request by itself, the goroutine of a connection say, is a guest when it is
-// woken, and so are those that it starts and wakes, until they begin to work for a request. A guest pays
+// woken, and so are goroutines that it starts and wakes, until they begin to work for a request. A guest pays
 // nothing: what it owes for the wait, the request pays that came, unless it is exempt or the connection was idle. It pays by a sleep
-// when it begins, as it would after a wait of its own: to spin for it takes the Ps from those that run the region.
+// when it begins, as it would after a wait of its own: to spin for it takes the Ps from goroutines that run the region.
 
 // arrives books that the network has woken one that works for no request by itself, at a growth.
 func (o *otelprofG) arrives(now, growth int64) {
@@ -229,7 +229,7 @@ func (o *otelprofG) settleArrival(x *otelprofExperiment, forgiven bool) {
 }
 
 // otelprofOpen opens the account of a request. If there are too many, it takes that of one that is older than most, ns, as
-// are those that never end; but not that of a health check, which would be delayed then. If there is none, id is 0.
+// are requests that never end; but not that of a health check, which would be delayed then. If there is none, id is 0.
 //
 //go:linkname otelprofOpen
 func otelprofOpen(exempt bool, most int64) (id uint64) {
@@ -330,7 +330,7 @@ func otelprofArrive() bool {
 	return true
 }
 
-// otelprofServed tells whether what a goroutine waits for from the network is done within this process, which pays for it.
+// otelprofServed sets whether what a goroutine waits for from the network is done within this process, which pays for it.
 //
 //go:linkname otelprofServed
 func otelprofServed(at unsafe.Pointer, goid uint64, yes bool) {

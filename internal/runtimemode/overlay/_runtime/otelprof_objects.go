@@ -130,7 +130,7 @@ func otelprofDefault() { otelprofTell('y', 0, 0) }
 // otelprofMostCases is how many cases of a select are written.
 const otelprofMostCases = 8
 
-// otelprofSelect writes that a select is going to wait, once for each channel that it may receive from. Those that it may send to
+// otelprofSelect writes that a select is going to wait, once for each channel that it may receive from. Channels that it may send to
 // come first, and timers belong to no goroutine.
 func otelprofSelect(first *scase, sends, receives int) {
 	told := 0

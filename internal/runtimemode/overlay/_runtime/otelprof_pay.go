@@ -14,7 +14,7 @@ const (
 	otelprofLongestSleep = 5_000_000
 	// The longest slice, ns, which is a whole one of virtual time up to a speed-up of 0.9.
 	otelprofLongestSlice = 100_000_000
-	// So many threads may be blocked by a nap at once.
+	// The most threads that naps may block at once.
 	otelprofMostNapping = 64
 )
 

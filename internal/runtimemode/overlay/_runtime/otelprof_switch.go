@@ -1,6 +1,6 @@
 package runtime
 
-// otelprofSees reports whether a change of the status of gp is to be told. Between running and a system
+// otelprofSees reports whether a change of the status of gp counts. Between running and a system
 // call nothing changes, since both count as running; nor does it when a stack is copied or scanned.
 //
 //go:nosplit
@@ -34,7 +34,7 @@ func otelprofSwitch(gp *g, before, after uint32) {
 	}
 }
 
-// otelprofTake tells an experiment.
+// otelprofTake books a change of status in an experiment.
 func otelprofTake(x *otelprofExperiment, gp *g, before, after uint32) {
 	switch before {
 	case _Grunning, _Gsyscall:

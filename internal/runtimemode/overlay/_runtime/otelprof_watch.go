@@ -8,7 +8,7 @@ import (
 // How long a goroutine runs, waits for a P and is blocked is kept while it is watched: while one
 // of its timed spans is open. A system call is part of running.
 //
-// The numbers may be touched by those that may touch the ledger, see otelprofEpoch. Only
+// The numbers may be touched by all that may touch the ledger, see otelprofEpoch. Only
 // watches may be changed by any goroutine, for a span can end on another one.
 
 // otelprofOn is what the hooks look at first. The lower bits count the goroutines that are watched,
