@@ -40,6 +40,12 @@ const (
 	Select Op = 'y'
 )
 
+// Beginning is the operation where it begins, as a category has it.
+func (o Op) Beginning() Op { return o - ('a' - 'A') }
+
+// Begins reports whether that is how it is written.
+func (o Op) Begins() bool { return o >= 'A' && o <= 'Z' }
+
 func (o Op) valid() bool {
 	switch o {
 	case Lock, Unlock, WriteLock, WriteUnlock, ReadLock, ReadUnlock, Add, Wait, Await, Signal, Broadcast, Make, Send, Receive, TrySend, TryReceive, Closed, Close, Select:
@@ -77,7 +83,7 @@ func (o *Object) context() context.Context {
 }
 
 // Begin writes that an operation begins that may wait.
-func (o *Object) Begin(op Op, arg int) { logArg(o.context(), categories[op+'A'-'a'], arg) }
+func (o *Object) Begin(op Op, arg int) { logArg(o.context(), categories[op.Beginning()], arg) }
 
 // Done writes that an operation is done, or, if it lets others go on, that it is about to be.
 func (o *Object) Done(op Op, arg int) { logArg(o.context(), categories[op], arg) }

@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // What operations are assumed must agree with when goroutines waited: a lock is free for a goroutine that does not wait, a channel has an
@@ -10,12 +12,12 @@ import (
 
 // An incident is an operation, or the beginning of a wait, in the order of time.
 type incident struct {
-	rank   float64
-	at     int32 // event
-	g      int32
-	op     int32 // the operation: seen ones first, then inferred ones
-	letter byte  // that of an operation, upper case where a wait begins
-	seen   bool
+	rank float64
+	at   int32 // event
+	g    int32
+	op   int32   // the operation: seen ones first, then inferred ones
+	what mark.Op // the operation, or its beginning
+	seen bool
 }
 
 // contradicted returns which part of the operations and waits contradict each other, 1 if they cannot be those of one object.
@@ -31,14 +33,14 @@ func (x *explanation) possible(may []candidate) []incident {
 	all := make([]incident, 0, 2*len(x.seen)+len(may))
 	for k, i := range x.seen {
 		a := &x.t.actions[i]
-		e := incident{at: a.from, g: a.g, letter: x.t.slots[a.slot].letter, seen: true, op: int32(k)}
+		e := incident{at: a.from, g: a.g, what: x.t.slots[a.slot].what, seen: true, op: int32(k)}
 		if !a.waited {
 			all = append(all, e)
 			continue
 		}
 		if !a.since {
 			begin := e
-			begin.letter -= 'a' - 'A'
+			begin.what = begin.what.Beginning()
 			all = append(all, begin)
 		}
 		switch {
@@ -52,7 +54,7 @@ func (x *explanation) possible(may []candidate) []incident {
 	}
 	for k := range may {
 		u := &may[k]
-		all = append(all, incident{at: u.before - 1, rank: 1 + u.rank, g: u.g, letter: u.letter, op: int32(k)})
+		all = append(all, incident{at: u.before - 1, rank: 1 + u.rank, g: u.g, what: u.what, op: int32(k)})
 	}
 	slices.SortStableFunc(all, func(a, b incident) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	return all
@@ -93,14 +95,14 @@ func (x *explanation) counts() float64 {
 	empty, full := map[int32]int{}, map[int32]int{}
 	for _, e := range all {
 		switch {
-		case e.letter == 'R':
+		case e.what == mark.Receive.Beginning():
 			empty[level]++
-		case e.letter == 'S':
+		case e.what == mark.Send.Beginning():
 			full[level]++
 		case e.seen: // it ends a wait: what one puts in, the other one takes out
-		case e.letter == 's':
+		case e.what == mark.Send:
 			level++
-		case e.letter == 'r':
+		case e.what == mark.Receive:
 			level--
 		}
 		lowest = min(lowest, level)
@@ -126,13 +128,13 @@ func (x *explanation) counts() float64 {
 			continue
 		}
 		total++
-		switch e.letter {
-		case 's':
+		switch e.what {
+		case mark.Send:
 			if more > 0 && level >= everything {
 				wrong++
 			}
 			level++
-		case 'r':
+		case mark.Receive:
 			if waits >= leastWaits && level <= nothing {
 				wrong++
 			}
@@ -147,8 +149,8 @@ func (x *explanation) counts() float64 {
 func (x *explanation) places() bool {
 	sent, received := map[int32]int{}, map[int32]int{}
 	all := 0
-	each := func(g int32, letter byte) {
-		if letter == 's' {
+	each := func(g int32, what mark.Op) {
+		if what == mark.Send {
 			sent[g]++
 		} else {
 			received[g]++
@@ -156,10 +158,10 @@ func (x *explanation) places() bool {
 		}
 	}
 	for _, i := range x.seen {
-		each(x.t.actions[i].g, x.t.slots[x.t.actions[i].slot].letter)
+		each(x.t.actions[i].g, x.t.slots[x.t.actions[i].slot].what)
 	}
 	for _, u := range x.told {
-		each(u.g, u.letter)
+		each(u.g, u.what)
 	}
 	theirs := 0
 	for g, n := range received {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A committer is a program: what is recorded of it, and what is true if its regions take so much of their time.
@@ -75,11 +77,11 @@ func (p *committer) run(c *caller, end int64) (done int) {
 	} {
 		c.r.sites = append(c.r.sites, Site{frames})
 	}
-	operate := func(at, g int64, letter byte, object uint64, room int64) {
+	operate := func(at, g int64, what mark.Op, object uint64, room int64) {
 		if !p.sends {
 			return
 		}
-		c.note(at, g, event{kind: evOperate, what: letter, ref: c.objectOf(keyOf(letter, object)), arg: int32(room)})
+		c.note(at, g, event{kind: evOperate, what: what, ref: c.objectOf(keyOf(what, object)), arg: int32(room)})
 	}
 	span := func(at, until, g int64, region string) {
 		ref := int32(len(c.r.spans))
@@ -127,11 +129,11 @@ func (p *committer) run(c *caller, end int64) (done int) {
 		batch := waiting[:min(len(waiting), p.limit)]
 		waiting = slices.Clone(waiting[len(batch):])
 		for i := range batch {
-			letter := byte('p')
+			what := mark.TryReceive
 			if i == 0 {
-				letter = 'r'
+				what = mark.Receive
 			}
-			operate(now+1200+int64(i), commits, letter, requests, 64)
+			operate(now+1200+int64(i), commits, what, requests, 64)
 		}
 		took := int64(float64(p.fixed+p.each*int64(len(batch))) * p.commit * (0.9 + 0.2*commitLengths.Float64()))
 		span(now+2000, now+2000+took, commits, "commit")

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // shortSyscall is below which a system call is taken for computing: sysmon leaves the processor to it for that long, ns.
@@ -70,7 +72,7 @@ type follower struct {
 	began    int64 // when it was last given a processor
 	found    int32 // elements, when it began to send
 	open     int32 // op where an operation began that may wait, -1
-	letter   byte
+	what     mark.Op
 	object   int32
 	first    bool // no operation has been seen yet
 }

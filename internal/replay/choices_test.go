@@ -2,6 +2,8 @@ package replay
 
 import (
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 const (
@@ -28,9 +30,9 @@ func (a *asking) waits(g int64, site, reason int32) {
 	a.add(event{kind: evWait, at: a.now, g: a.goroutine(g), by: noWaker, site: site, arg: reason})
 }
 
-func (a *asking) operates(g int64, letter byte, object uint64) {
+func (a *asking) operates(g int64, what mark.Op, object uint64) {
 	a.now++
-	a.Operate(a.now, g, letter, object, 1)
+	a.Operate(a.now, g, what, object, 1)
 }
 
 const (

@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/otelprof/otelprof/internal/mark"
+
 // Goroutines that receive from a channel wait until it is closed. One that comes later need not wait, and would have to if it came sooner.
 
 // A latecomer has received from a channel that was closed already.
@@ -10,7 +12,7 @@ type latecomer struct {
 
 // closed books an operation on a channel that is closed, or by which it is. Decided means that it waited, or was one of a select statement.
 func (b *builder) closed(g int32, e *event, decided bool) {
-	if e.what == 'z' {
+	if e.what == mark.Close {
 		b.closings[e.ref] = place{g, int32(len(b.p.lists[g].ops)) - 1}
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // Work by goroutines that have no spans is a span's where a goroutine in the span waits for it: where a pool's workers, or goroutines that
@@ -108,7 +110,7 @@ func (x *errander) event(e *event) {
 			x.sets(g, e.by, e.at)
 		}
 	case evOperate:
-		if e.what == 's' || e.what == 'g' && e.arg < 0 {
+		if e.what == mark.Send || e.what == mark.Add && e.arg < 0 {
 			x.soFar(e.g, e.at)
 		}
 	case evWait:

@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A stock trace does not show a lock that no goroutine waited for. Goroutines that take turns at one may come to wait for each other there
@@ -86,9 +88,9 @@ func (x *excluders) event(e *event, owner []int32) {
 		x.leave(owner[e.ref], region, e.at, false)
 	case evOperate:
 		switch e.what {
-		case 'l', 'w':
+		case mark.Lock, mark.WriteLock:
 			x.locks[e.g]++
-		case 'u', 'x':
+		case mark.Unlock, mark.WriteUnlock:
 			x.locks[e.g] = max(0, x.locks[e.g]-1)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A part is the meetings that may be of one lock or channel, and the ends of waits for it from before the window.
@@ -90,7 +92,7 @@ type explanation struct {
 // unseen is an operation that neither waited nor let another goroutine go on.
 type unseen struct {
 	g      int32
-	letter byte
+	what   mark.Op
 	before int32 // the event that it comes before
 	rank   float64
 	at     int64
@@ -106,7 +108,7 @@ func (t *traces) explain(p part) *explanation {
 	x := &explanation{t: t, meetings: p.meetings}
 	var of []bool
 	x.seen, of = t.actionsOf(p)
-	x.lock = isLock(t.slots[t.actions[x.seen[0]].slot].letter)
+	x.lock = isLock(t.slots[t.actions[x.seen[0]].slot].what)
 	if x.lock && t.waiting(p.meetings) <= incidental {
 		return nil
 	}
@@ -125,9 +127,9 @@ func (t *traces) explain(p part) *explanation {
 		return nil
 	}
 	for _, h := range habits {
-		if h.letter == 'l' {
+		if h.what == mark.Lock {
 			x.lockings++
-		} else if h.letter != 'u' {
+		} else if h.what != mark.Unlock {
 			return nil
 		}
 	}
@@ -274,7 +276,7 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(habits[a].where(), habits[b].where()), cmp.Compare(habits[a].letter, habits[b].letter))
+		return cmp.Or(cmp.Compare(habits[a].where(), habits[b].where()), cmp.Compare(habits[a].what, habits[b].what))
 	})
 	var all []candidate
 	for i := range gaps {
@@ -297,7 +299,7 @@ func (t *traces) candidates(gaps []gap, habits []habit) []candidate {
 				}
 			}
 			at := min(max(g.ran+int64(h.where()*float64(g.until-g.ran)), low), high)
-			u := t.unseen(g.g, h.letter, from, to, at, float64(rank))
+			u := t.unseen(g.g, h.what, from, to, at, float64(rank))
 			u.slot, u.gap = h.slots[0], int32(i)
 			all = append(all, candidate{u, k, by})
 		}
@@ -320,8 +322,8 @@ func (x *explanation) tell(all []candidate, choice []assumption) {
 }
 
 // unseen is an operation of a goroutine when it has run for so long, between two events.
-func (t *traces) unseen(g int32, letter byte, from, to int32, ran int64, rank float64) unseen {
-	u := unseen{g: g, letter: letter, before: to, rank: rank}
+func (t *traces) unseen(g int32, what mark.Op, from, to int32, ran int64, rank float64) unseen {
+	u := unseen{g: g, what: what, before: to, rank: rank}
 	events := t.rec.events
 	stretches := t.stretches[g]
 	// The last one that begins before that, of those between the events.
@@ -356,8 +358,8 @@ func (x *explanation) marks(all []inserted, object int32, of []int32) []inserted
 	}
 	events := x.t.rec.events
 	var now int32
-	add := func(before int32, rank float64, at int64, g int32, letter byte) {
-		all = append(all, inserted{before, rank, event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: now, arg: arg}})
+	add := func(before int32, rank float64, at int64, g int32, what mark.Op) {
+		all = append(all, inserted{before, rank, event{kind: evOperate, at: at, g: g, by: noWaker, what: what, ref: now, arg: arg}})
 	}
 	on := func(operation int) {
 		now = object
@@ -368,24 +370,24 @@ func (x *explanation) marks(all []inserted, object int32, of []int32) []inserted
 	for k, i := range x.seen {
 		on(k)
 		a := &x.t.actions[i]
-		letter := x.t.slots[a.slot].letter
+		what := x.t.slots[a.slot].what
 		switch {
 		case a.waited:
 			if !a.since {
-				add(a.from, 1, events[a.from].at, a.g, letter-('a'-'A'))
+				add(a.from, 1, events[a.from].at, a.g, what.Beginning())
 			}
 			if a.to >= 0 {
-				add(a.to+1, -1, events[a.to].at, a.g, letter)
+				add(a.to+1, -1, events[a.to].at, a.g, what)
 			}
-		case letter == 'r':
-			add(a.from+1, -1, events[a.from].at, a.g, letter)
+		case what == mark.Receive:
+			add(a.from+1, -1, events[a.from].at, a.g, what)
 		default:
-			add(a.from, 1, events[a.from].at, a.g, letter)
+			add(a.from, 1, events[a.from].at, a.g, what)
 		}
 	}
 	for k, u := range x.told {
 		on(len(x.seen) + k)
-		add(u.before, u.rank/1000, u.at, u.g, u.letter)
+		add(u.before, u.rank/1000, u.at, u.g, u.what)
 	}
 	return all
 }

@@ -1,6 +1,10 @@
 package replay
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
 
 // An assumption is where an operation is done, too, when the recording does not show it.
 type assumption uint8
@@ -16,7 +20,7 @@ const (
 // A habit is what is known of one operation: the gaps in which it is seen, and at which fraction of them. Slots at which the same
 // is done, of which a gap has one or the other, are one habit.
 type habit struct {
-	letter  byte
+	what    mark.Op
 	slots   []int32
 	both    []bool // by pair
 	last    []bool // by landmark
@@ -30,7 +34,7 @@ type habit struct {
 func (t *traces) habits(gaps []gap) []habit {
 	var all []habit
 	for _, slots := range t.alike(gaps) {
-		h := habit{letter: t.slots[slots[0]].letter, slots: slots, both: make([]bool, len(t.couples)), last: make([]bool, len(t.landmarks)+1), next: make([]bool, len(t.landmarks)+1)}
+		h := habit{what: t.slots[slots[0]].what, slots: slots, both: make([]bool, len(t.couples)), last: make([]bool, len(t.landmarks)+1), next: make([]bool, len(t.landmarks)+1)}
 		for i := range gaps {
 			h.learn(t, &gaps[i])
 		}
@@ -105,7 +109,7 @@ func (t *traces) alike(gaps []gap) [][]int32 {
 		k := slices.IndexFunc(all, func(others []int32) bool {
 			shared := false
 			for _, y := range others {
-				if apart[[2]int32{x, y}] || t.slots[x].letter != t.slots[y].letter {
+				if apart[[2]int32{x, y}] || t.slots[x].what != t.slots[y].what {
 					return false
 				}
 				for at := range between[x] {

@@ -1,50 +1,52 @@
 package replay
 
-// lockLetter returns which operation on a lock or a condition variable a stack is in, by its letter, 0 for none. An RWMutex has a Mutex of its own, so that
+import "github.com/otelprof/otelprof/internal/mark"
+
+// operation returns the operation on a lock or a condition variable that a stack is in, 0 for none. An RWMutex has a Mutex of its own, so that
 // the outermost frame of package sync counts.
-func (s Site) lockLetter() byte {
-	letter := byte(0)
+func (s Site) operation() mark.Op {
+	what := mark.Op(0)
 	for _, f := range s.Frames {
 		if !isInner(f.Func) {
 			break
 		}
 		switch f.Func {
 		case "sync.(*Mutex).Lock":
-			letter = 'l'
+			what = mark.Lock
 		case "sync.(*Mutex).Unlock":
-			letter = 'u'
+			what = mark.Unlock
 		case "sync.(*RWMutex).Lock":
-			letter = 'w'
+			what = mark.WriteLock
 		case "sync.(*RWMutex).Unlock":
-			letter = 'x'
+			what = mark.WriteUnlock
 		case "sync.(*RWMutex).RLock":
-			letter = 'a'
+			what = mark.ReadLock
 		case "sync.(*RWMutex).RUnlock":
-			letter = 'b'
+			what = mark.ReadUnlock
 		case "sync.(*Cond).Wait":
-			if letter == 0 { // else it gives its lock back, or takes it again
-				letter = 'k'
+			if what == 0 { // else it gives its lock back, or takes it again
+				what = mark.Await
 			}
 		case "sync.(*Cond).Signal":
-			letter = 'n'
+			what = mark.Signal
 		case "sync.(*Cond).Broadcast":
-			letter = 'm'
+			what = mark.Broadcast
 		}
 	}
-	return letter
+	return what
 }
 
 // releases reports whether an operation may let another one go on.
-func releases(release, acquire byte) bool {
+func releases(release, acquire mark.Op) bool {
 	switch acquire {
-	case 'l':
-		return release == 'u'
-	case 'w': // behind a writer, and behind the readers that were there before
-		return release == 'x' || release == 'b'
-	case 'a':
-		return release == 'x'
-	case 'k':
-		return release == 'n' || release == 'm'
+	case mark.Lock:
+		return release == mark.Unlock
+	case mark.WriteLock: // behind a writer, and behind the readers that were there before
+		return release == mark.WriteUnlock || release == mark.ReadUnlock
+	case mark.ReadLock:
+		return release == mark.WriteUnlock
+	case mark.Await:
+		return release == mark.Signal || release == mark.Broadcast
 	}
 	return false
 }
@@ -52,18 +54,18 @@ func releases(release, acquire byte) bool {
 // pairs returns for each place where an RWMutex is given back the place where it is taken: by the same goroutines, right before. Readers
 // and writers may wait for each other and never among themselves.
 func (t *traces) pairs() map[int32]int32 {
-	taken := map[byte]byte{'x': 'w', 'b': 'a'}
+	taken := map[mark.Op]mark.Op{mark.WriteUnlock: mark.WriteLock, mark.ReadUnlock: mark.ReadLock}
 	counts := map[int32]map[int32]int{}
 	for g := range t.steps {
-		last := map[byte]int32{}
+		last := map[mark.Op]int32{}
 		for _, s := range t.steps[g] {
 			if s.action < 0 {
 				continue
 			}
 			slot := t.actions[s.action].slot
-			letter := t.slots[slot].letter
-			last[letter] = slot
-			if acquire, ok := last[taken[letter]]; ok {
+			what := t.slots[slot].what
+			last[what] = slot
+			if acquire, ok := last[taken[what]]; ok {
 				if counts[slot] == nil {
 					counts[slot] = map[int32]int{}
 				}
@@ -84,10 +86,10 @@ func (t *traces) pairs() map[int32]int32 {
 	return pairs
 }
 
-// isLock reports whether a letter is one of an operation on a lock.
-func isLock(letter byte) bool {
-	switch letter {
-	case 'l', 'u', 'w', 'x', 'a', 'b':
+// isLock reports whether an operation is one on a lock.
+func isLock(what mark.Op) bool {
+	switch what {
+	case mark.Lock, mark.Unlock, mark.WriteLock, mark.WriteUnlock, mark.ReadLock, mark.ReadUnlock:
 		return true
 	}
 	return false
@@ -107,28 +109,28 @@ const nobody = -1
 // contradicts follows an operation, or the beginning of a wait, and reports whether it cannot be where it is.
 func (s *lockState) contradicts(e *incident) bool {
 	wrong := false
-	switch e.letter {
-	case 'L', 'W':
+	switch e.what {
+	case mark.Lock.Beginning(), mark.WriteLock.Beginning():
 		wrong = s.known && s.writer == nobody && len(s.readers) == 0 && len(s.waiting) == 0
-		if e.letter == 'W' {
+		if e.what == mark.WriteLock.Beginning() {
 			s.waiting[e.g] = true
 		}
-	case 'A':
+	case mark.ReadLock.Beginning():
 		wrong = s.known && s.writer == nobody && len(s.waiting) == 0
-	case 'l', 'w':
+	case mark.Lock, mark.WriteLock:
 		wrong = s.writer != nobody || len(s.readers) > 0
 		s.known, s.writer = true, e.g
 		clear(s.readers)
 		delete(s.waiting, e.g)
-	case 'a':
+	case mark.ReadLock:
 		wrong = s.writer != nobody
 		s.readers[e.g] = true
-	case 'u', 'x':
+	case mark.Unlock, mark.WriteUnlock:
 		wrong = s.known && s.writer != e.g
 		if !wrong {
 			s.known, s.writer = true, nobody
 		}
-	case 'b':
+	case mark.ReadUnlock:
 		wrong = s.known && !s.readers[e.g]
 		delete(s.readers, e.g)
 	}

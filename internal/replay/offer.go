@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/otelprof/otelprof/internal/mark"
+
 // A token bucket by a channel has a goroutine that puts in one element at a time where there is room (select with a default). Where there is none
 // nothing is sent, and the goroutine goes on all the same. In a replay in which others take more of them there is room.
 
@@ -18,9 +20,9 @@ func (r *Recording) fillers() map[int32]*filler {
 	offers := false
 	for i := range r.events {
 		r.restsAt(i)
-		if e := &r.events[i]; e.kind == evOperate && (e.what == 's' || e.what == 'q') {
+		if e := &r.events[i]; e.kind == evOperate && (e.what == mark.Send || e.what == mark.TrySend) {
 			sent[e.ref] = true
-			offers = offers || e.what == 'q'
+			offers = offers || e.what == mark.TrySend
 		}
 	}
 	if !offers {
@@ -44,16 +46,16 @@ func (r *Recording) fillers() map[int32]*filler {
 		}
 		f := &of[e.g]
 		switch {
-		case e.what == 'q' && (f.object == none || f.object == e.ref):
+		case e.what == mark.TrySend && (f.object == none || f.object == e.ref):
 			f.object, f.capacity = e.ref, e.arg
 			f.sent++
-		case e.what == 'y' && !selects[e.g]:
+		case e.what == mark.Select && !selects[e.g]:
 			f.refused++
-		case (e.what == 'R' || e.what == 'r') && !sent[e.ref]:
+		case (e.what == mark.Receive.Beginning() || e.what == mark.Receive) && !sent[e.ref]:
 		default:
 			f.other = true
 		}
-		selects[e.g] = e.what == 'Y'
+		selects[e.g] = e.what == mark.Select.Beginning()
 	}
 	all := map[int32]*filler{}
 	for g := range of {

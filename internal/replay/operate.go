@@ -1,22 +1,26 @@
 package replay
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
 
 // operate books an operation on an object: of one that may wait, where it begins and where it is done.
 func (b *builder) operate(g int32, e *event) {
 	f := &b.g[g]
 	what := e.what
 	fills := b.fillers[g]
-	if fills != nil && what == 'y' {
+	if fills != nil && what == mark.Select {
 		b.refused(g, fills, e.at)
 		return
 	}
-	begins := what >= 'A' && what <= 'Z'
-	if f.open >= 0 && f.letter == 'Y' && what != 'Y' && !ends('Y', what) {
+	begins := what.Begins()
+	if f.open >= 0 && f.what == mark.Select.Beginning() && what != mark.Select.Beginning() && !ends(mark.Select.Beginning(), what) {
 		f.open = -1 // a select that took a case whose channel has no marks
 	}
 	if begins {
-		if what == 'Y' && f.open >= 0 && f.letter == 'Y' {
+		if what == mark.Select.Beginning() && f.open >= 0 && f.what == mark.Select.Beginning() {
 			if !b.waitedSince(g, f.open) { // another case
 				b.told(g, e.ref)
 				return
@@ -24,15 +28,15 @@ func (b *builder) operate(g int32, e *event) {
 			f.open = -1
 		}
 		if f.open < 0 {
-			if what == 'Y' {
+			if what == mark.Select.Beginning() {
 				b.p.told = append(b.p.told, nil)
 				b.emit(g, op{kind: opChoose, arg: b.objectOf(e.ref), at: e.at, late: -1, nth: int32(len(b.p.told))})
 			}
-			f.open, f.letter, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.ref), e.at
-			if what == 'Y' {
+			f.open, f.what, f.object, f.begun = int32(len(b.p.lists[g].ops)), what, b.objectOf(e.ref), e.at
+			if what == mark.Select.Beginning() {
 				b.told(g, e.ref)
 			}
-			if what == 'S' { // it has sent, as far as others can see
+			if what == mark.Send.Beginning() { // it has sent, as far as others can see
 				f.found = b.levels[f.object].now
 				b.levels[f.object].take(1)
 			}
@@ -42,7 +46,7 @@ func (b *builder) operate(g int32, e *event) {
 	}
 	slow := false
 	if f.open >= 0 {
-		if !ends(f.letter, what) || f.letter != 'Y' && f.object != b.objectOf(e.ref) {
+		if !ends(f.what, what) || f.what != mark.Select.Beginning() && f.object != b.objectOf(e.ref) {
 			return // within the one that may wait
 		}
 		slow = true
@@ -51,7 +55,7 @@ func (b *builder) operate(g int32, e *event) {
 	switch {
 	case slow:
 		w = b.fold(g, f.open)
-		w.begun, w.chosen, f.open = f.begun, f.letter == 'Y', -1
+		w.begun, w.chosen, f.open = f.begun, f.what == mark.Select.Beginning(), -1
 	case f.first && acquires(what) && !b.p.lists[g].born: // it has waited since before the window
 		if n := len(b.p.lists[g].ops); n > 0 && n <= 4 && b.p.lists[g].has(opWait) {
 			w = b.fold(g, 0)
@@ -59,7 +63,7 @@ func (b *builder) operate(g int32, e *event) {
 		}
 	}
 	f.first = false
-	b.perform(g, e, slow && f.letter == 'S', w)
+	b.perform(g, e, slow && f.what == mark.Send.Beginning(), w)
 }
 
 // told adds a channel that the select statement which a goroutine has come to may receive from, or send to.
@@ -74,23 +78,23 @@ func (b *builder) waitedSince(g, from int32) bool {
 	return slices.ContainsFunc(b.p.lists[g].ops[from:], func(o op) bool { return o.kind == opWait || o.kind == opOut })
 }
 
-func acquires(what byte) bool {
+func acquires(what mark.Op) bool {
 	switch what {
-	case 'l', 'w', 'a', 'v', 'r', 'k':
+	case mark.Lock, mark.WriteLock, mark.ReadLock, mark.Wait, mark.Receive, mark.Await:
 		return true
 	}
 	return false
 }
 
-// ends reports whether a letter ends an operation that began with another.
-func ends(begin, end byte) bool {
+// ends reports whether an operation is the end of one that began.
+func ends(begin, end mark.Op) bool {
 	switch begin {
-	case 'Y':
-		return end == 'y' || end == 's' || end == 'r' || end == 'q' || end == 'p' || end == 'e'
-	case 'R':
-		return end == 'r' || end == 'e'
+	case mark.Select.Beginning():
+		return end == mark.Select || end == mark.Send || end == mark.Receive || end == mark.TrySend || end == mark.TryReceive || end == mark.Closed
+	case mark.Receive.Beginning():
+		return end == mark.Receive || end == mark.Closed
 	}
-	return begin+('a'-'A') == end
+	return begin == end.Beginning()
 }
 
 // A wait is what an operation did besides: nothing, or wait for a goroutine or for something outside.
@@ -163,31 +167,31 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	var object objectKind
 	lock := int32(0)
 	switch e.what {
-	case 'l':
+	case mark.Lock:
 		kind, object, lock = opLock, objectMutex, 1
-	case 'u':
+	case mark.Unlock:
 		kind, object, lock = opUnlock, objectMutex, -1
-	case 'w':
+	case mark.WriteLock:
 		kind, object, lock = opWriteLock, objectRWMutex, 1
-	case 'x':
+	case mark.WriteUnlock:
 		kind, object, lock = opWriteUnlock, objectRWMutex, -1
-	case 'a':
+	case mark.ReadLock:
 		kind, object, lock = opReadLock, objectRWMutex, 1
-	case 'b':
+	case mark.ReadUnlock:
 		kind, object, lock = opReadUnlock, objectRWMutex, -1
-	case 'g':
+	case mark.Add:
 		kind, object = opAdd, objectWaitGroup
-	case 'v':
+	case mark.Wait:
 		kind, object = opJoin, objectWaitGroup
-	case 's', 'q':
+	case mark.Send, mark.TrySend:
 		kind, object = opSend, objectChan
-	case 'r', 'p':
+	case mark.Receive, mark.TryReceive:
 		kind, object = opReceive, objectChan
-	case 'k':
+	case mark.Await:
 		b.again(g, w)
 		b.emit(g, op{kind: opAwait, arg: b.objectOf(e.ref), at: e.at})
 		return
-	case 'n', 'm':
+	case mark.Signal, mark.Broadcast:
 		b.keep(g, w)
 		b.emit(g, op{kind: opSignal, arg: b.objectOf(e.ref), at: e.at})
 		return
@@ -242,7 +246,7 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	if lock != 0 {
 		b.holds(f, i, lock)
 	}
-	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == 'q' || e.what == 'p', drops: b.fillers[g] != nil}
+	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == mark.TrySend || e.what == mark.TryReceive, drops: b.fillers[g] != nil}
 	switch kind {
 	case opAdd:
 		x.d = int64(e.arg)

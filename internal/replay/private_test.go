@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // kept records a client that calls over a kept connection: it sends its request to the connection's reader by a channel that
@@ -128,8 +130,8 @@ func TestSetAside(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	b := NewRecorder(0, 1)
 	b.Running(0, 1)
-	for _, letter := range []byte("slwgscs") { // a struct's first fields, and a channel in place of another one
-		b.Operate(1, 1, letter, 99, 1)
+	for _, what := range []byte("slwgscs") { // a struct's first fields, and a channel in place of another one
+		b.Operate(1, 1, mark.Op(what), 99, 1)
 	}
 	var got []int32
 	for _, e := range b.r.events[1:] {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of it: every 2 ms there is a
@@ -21,7 +23,7 @@ func contending(t *testing.T, within bool) *Recording {
 	b.r.sites = append(b.r.sites,
 		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.work", File: "/src/work.go", Line: 9}}},
 		Site{[]Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work", File: "/src/work.go", Line: 7}}})
-	lock := func(g int64, letter byte, at int64) { b.Operate(at, g, letter, 77, 0) }
+	lock := func(g int64, what mark.Op, at int64) { b.Operate(at, g, what, 77, 0) }
 	asks := func(at, g int64) { // and waits
 		lock(g, 'L', at)
 		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: 2, arg: waitMutex})

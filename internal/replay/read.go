@@ -296,10 +296,10 @@ func (t *tracer) log(at int64, g int32, l *trace.Log) {
 		}
 		t.b.add(event{kind: evClose, at: at, g: g, by: noWaker, ref: ref})
 	case mark.Begin, mark.Done:
-		letter := byte(m.Op)
+		what := m.Op
 		if m.Kind == mark.Begin {
-			letter -= 'a' - 'A'
+			what = what.Beginning()
 		}
-		t.b.operated(at, g, letter, m.Object, int64(m.Arg))
+		t.b.operated(at, g, what, m.Object, int64(m.Arg))
 	}
 }

@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/otelprof/otelprof/internal/mark"
+
 // Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the caller's, objects not 0.
 
 // Running records a goroutine that is there and runs when the recording begins.
@@ -77,9 +79,9 @@ func (b *Recorder) Visit(at, g int64, point string) {
 	b.add(event{kind: evVisit, at: at, g: b.goroutine(g), by: noWaker, ref: b.pointOf(point)})
 }
 
-// Operate records an operation on an object, by the letters that execution traces have, see package mark.
-func (b *Recorder) Operate(at, g int64, letter byte, object uint64, arg int64) {
-	b.operated(at, b.goroutine(g), letter, object, arg)
+// Operate records an operation on an object, or its beginning.
+func (b *Recorder) Operate(at, g int64, what mark.Op, object uint64, arg int64) {
+	b.operated(at, b.goroutine(g), what, object, arg)
 }
 
 func (b *Recorder) waker(by int64) int32 {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A Recording is what the goroutines of a program did in a window: when each ran, waited, for what, and which goroutine
@@ -165,7 +167,7 @@ type event struct {
 	arg  int32
 	site int32
 	kind eventKind
-	what byte
+	what mark.Op
 }
 
 // A span is a live region: one start and one end.
@@ -268,31 +270,31 @@ func (b *Recorder) add(e event) {
 // its first field, or one after another.
 type objectKey struct {
 	number uint64
-	kind   byte
+	kind   mark.Op
 }
 
-func keyOf(letter byte, number uint64) objectKey {
-	switch letter {
-	case 'L', 'l', 'u':
-		return objectKey{number, 'l'}
-	case 'W', 'w', 'x', 'A', 'a', 'b':
-		return objectKey{number, 'w'}
-	case 'g', 'V', 'v':
-		return objectKey{number, 'g'}
-	case 'K', 'k', 'n', 'm':
-		return objectKey{number, 'k'}
+func keyOf(what mark.Op, number uint64) objectKey {
+	switch what {
+	case mark.Lock.Beginning(), mark.Lock, mark.Unlock:
+		return objectKey{number, mark.Lock}
+	case mark.WriteLock.Beginning(), mark.WriteLock, mark.WriteUnlock, mark.ReadLock.Beginning(), mark.ReadLock, mark.ReadUnlock:
+		return objectKey{number, mark.WriteLock}
+	case mark.Add, mark.Wait.Beginning(), mark.Wait:
+		return objectKey{number, mark.Add}
+	case mark.Await.Beginning(), mark.Await, mark.Signal, mark.Broadcast:
+		return objectKey{number, mark.Await}
 	}
-	return objectKey{number, 'c'}
+	return objectKey{number, mark.Make}
 }
 
 // operated adds an operation on an object.
-func (b *Recorder) operated(at int64, g int32, letter byte, object uint64, arg int64) {
-	key := keyOf(letter, object)
-	if letter == 'c' { // what was there before is gone
+func (b *Recorder) operated(at int64, g int32, what mark.Op, object uint64, arg int64) {
+	key := keyOf(what, object)
+	if what == mark.Make { // what was there before is gone
 		delete(b.object, key)
 		return
 	}
-	b.add(event{kind: evOperate, at: at, g: g, by: noWaker, what: letter, ref: b.objectOf(key), arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
+	b.add(event{kind: evOperate, at: at, g: g, by: noWaker, what: what, ref: b.objectOf(key), arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
 }
 
 func (b *Recorder) objectOf(key objectKey) int32 {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // TestPlacesOfTasks has a goroutine start four tasks of 2 ms, two at a time: it sends to a channel of two places before each of them, and
@@ -117,8 +119,8 @@ func (p *office) run(c *caller, end int64) (done int) {
 	} {
 		c.r.sites = append(c.r.sites, Site{frames})
 	}
-	operate := func(at, g int64, letter byte, channel uint64, room int64) {
-		c.note(at, g, event{kind: evOperate, what: letter, ref: c.objectOf(keyOf(letter, channel)), arg: int32(room)})
+	operate := func(at, g int64, what mark.Op, channel uint64, room int64) {
+		c.note(at, g, event{kind: evOperate, what: what, ref: c.objectOf(keyOf(what, channel)), arg: int32(room)})
 	}
 	type happening struct {
 		at, client, worker int64

@@ -66,7 +66,7 @@ func (d *deal) hold(x *explanation) {
 		x.t.rec.restsAt(i)
 		e, k := &d.incidents[i], int32(i)
 		mine := open[e.g]
-		switch e.letter {
+		switch e.what {
 		case 'L':
 			asked[e.g] = k
 		case 'l':
@@ -332,7 +332,7 @@ func (d *deal) locks(operations int) []int32 {
 		}
 	}
 	for k, e := range d.incidents { // a goroutine that waits still does so for one that is held
-		if e.letter == 'L' && of[e.op] < 0 {
+		if e.what == 'L' && of[e.op] < 0 {
 			for i := range d.successions {
 				if s := &d.successions[i]; s.from <= int32(k) && s.to > int32(k) {
 					of[e.op] = s.lock

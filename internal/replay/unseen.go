@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A trace of stock Go has, of the operations on locks and channels, the ones that waited and the ones that let another goroutine go
@@ -35,7 +37,7 @@ func (r *Recording) completed() *completion {
 	watches := t.watches(parts)
 	for _, part := range parts {
 		r.rests()
-		if ofCondition(t.letter(part)) {
+		if ofCondition(t.operation(part)) {
 			continue
 		}
 		x := t.explain(part)
@@ -118,10 +120,10 @@ type action struct {
 	ran      int64
 }
 
-// A slot is an operation in the code, by its letter, at a stack.
+// A slot is an operation in the code, at a stack.
 type slot struct {
-	letter byte
-	stack  int32
+	what  mark.Op
+	stack int32
 }
 
 // A landmark is the number of what each run of a piece of code leaves in the recording, 0 for none.
@@ -280,7 +282,7 @@ func (t *traces) landmark(v *visitor, g int32, kind eventKind, ref, i int32) {
 func (t *traces) meet(all []visitor, i int32) {
 	e := &t.rec.events[i]
 	v := &all[e.g]
-	wait, wake, ok := t.letters(v, e.site)
+	wait, wake, ok := t.operations(v, e.site)
 	if !ok {
 		return
 	}
@@ -294,18 +296,18 @@ func (t *traces) meet(all []visitor, i int32) {
 		return
 	}
 	t.actions[a].given = -1
-	if wait == 'a' || wake == 'b' {
+	if wait == mark.ReadLock || wake == mark.ReadUnlock {
 		t.actions[a].given = i
 	}
 	from := t.rec.events[v.waits].at
-	t.meetings = append(t.meetings, meeting{handover{waiter: place{e.g, 0}, waker: place{e.by, 0}, from: from, at: e.at, taken: wait == 's'}, a, b})
+	t.meetings = append(t.meetings, meeting{handover{waiter: place{e.g, 0}, waker: place{e.by, 0}, from: from, at: e.at, taken: wait == mark.Send}, a, b})
 }
 
 // ended returns the action by which a goroutine has ended a wait that began with an event. A writer lets all readers go on that wait.
-func (t *traces) ended(v *visitor, i int32, letter byte, began int32) int32 {
+func (t *traces) ended(v *visitor, i int32, what mark.Op, began int32) int32 {
 	e := &t.rec.events[i]
-	of, ran, steps := t.slot(letter, e.site), v.clock(e.at), t.steps[e.by]
-	if n := len(steps); n > 0 && (letter == 'x' || letter == 'm') && steps[n-1].action >= 0 {
+	of, ran, steps := t.slot(what, e.site), v.clock(e.at), t.steps[e.by]
+	if n := len(steps); n > 0 && (what == mark.WriteUnlock || what == mark.Broadcast) && steps[n-1].action >= 0 {
 		if a := &t.actions[steps[n-1].action]; !a.waited && a.slot == of && (began < a.from || ran-a.ran < shortSyscall) {
 			a.ran = ran
 			return steps[n-1].action
@@ -319,10 +321,10 @@ func (t *traces) ended(v *visitor, i int32, letter byte, began int32) int32 {
 
 // waited returns the action that a goroutine has waited in: it may try again for a lock that another one was faster to take, and
 // a writer waits for the readers when no other one does.
-func (t *traces) waited(v *visitor, g int32, letter byte) int32 {
-	of := t.slot(letter, v.site)
+func (t *traces) waited(v *visitor, g int32, what mark.Op) int32 {
+	of := t.slot(what, v.site)
 	steps := t.steps[g]
-	if n := len(steps); n > 0 && isLock(letter) && steps[n-1].action >= 0 {
+	if n := len(steps); n > 0 && isLock(what) && steps[n-1].action >= 0 {
 		if a := &t.actions[steps[n-1].action]; a.waited && a.slot == of && v.ran-a.ran < near {
 			v.pending = steps[n-1].action
 			return v.pending
@@ -335,31 +337,31 @@ func (t *traces) waited(v *visitor, g int32, letter byte) int32 {
 	return a
 }
 
-// letters returns which operations a wait and what ended it were; wait is 0 if that began before the window.
-func (t *traces) letters(v *visitor, by int32) (wait, wake byte, ok bool) {
+// operations returns which operations a wait and what ended it were; wait is 0 if that began before the window.
+func (t *traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) {
 	if t.ofRuntime(v.site) || t.ofRuntime(by) {
 		return 0, 0, false
 	}
 	if v.before && v.site == 0 {
 		switch t.rec.direction(by) {
 		case opSend:
-			return 0, 's', true
+			return 0, mark.Send, true
 		case opReceive:
-			return 0, 'r', true
+			return 0, mark.Receive, true
 		}
-		wake = t.rec.sites[by].lockLetter()
+		wake = t.rec.sites[by].operation()
 		return 0, wake, wake != 0 && !acquires(wake)
 	}
 	switch v.reason {
 	case waitMutex, waitOther:
-		wait, wake = t.rec.sites[v.site].lockLetter(), t.rec.sites[by].lockLetter()
+		wait, wake = t.rec.sites[v.site].operation(), t.rec.sites[by].operation()
 		return wait, wake, releases(wake, wait)
 	case waitSend:
-		return 's', 'r', t.rec.direction(by) == opReceive
+		return mark.Send, mark.Receive, t.rec.direction(by) == opReceive
 	case waitReceive:
-		return 'r', 's', t.rec.direction(by) == opSend
+		return mark.Receive, mark.Send, t.rec.direction(by) == opSend
 	case waitSelect: // such as for a connection of a pool, or a context's end
-		return 'r', 's', t.rec.direction(by) == opSend
+		return mark.Receive, mark.Send, t.rec.direction(by) == opSend
 	}
 	return 0, 0, false
 }
@@ -374,8 +376,8 @@ func (t *traces) ofRuntime(site int32) bool {
 	return t.runtime[site] > 0
 }
 
-func (t *traces) slot(letter byte, site int32) int32 {
-	s := slot{letter, t.stacks[site]}
+func (t *traces) slot(what mark.Op, site int32) int32 {
+	s := slot{what, t.stacks[site]}
 	n, ok := t.numbers[s]
 	if !ok {
 		n = int32(len(t.slots))

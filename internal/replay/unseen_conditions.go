@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A trace of stock Go has the waits for condition variables, and the signals that ended one. What can be inferred besides are the signals that
@@ -17,17 +19,19 @@ type watch struct {
 	of         map[int32]int32 // condition variable by slot
 }
 
-// ofCondition reports whether a letter is one of an operation on a condition variable.
-func ofCondition(letter byte) bool { return letter == 'k' || letter == 'n' || letter == 'm' }
+// ofCondition reports whether an operation is one on a condition variable.
+func ofCondition(what mark.Op) bool {
+	return what == mark.Await || what == mark.Signal || what == mark.Broadcast
+}
 
-// letter returns the letter of the operation that ended the waits of a part.
-func (t *traces) letter(p part) byte {
-	return t.slots[t.actions[t.meetings[p.meetings[0]].wake].slot].letter
+// what returns the what of the operation that ended the waits of a part.
+func (t *traces) operation(p part) mark.Op {
+	return t.slots[t.actions[t.meetings[p.meetings[0]].wake].slot].what
 }
 
 // watches finds the condition variables: variables that goroutines use between the same landmarks have one lock.
 func (t *traces) watches(parts []part) []*watch {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !ofCondition(t.letter(p)) || !t.roused(p.meetings) })
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !ofCondition(t.operation(p)) || !t.roused(p.meetings) })
 	together := newUnion(len(parts))
 	first := map[int32]int32{}
 	for i, p := range parts {
@@ -58,7 +62,7 @@ func (t *traces) watches(parts []part) []*watch {
 		w.gaps = t.gaps(seen, of)
 		habits := t.habits(w.gaps)
 		for k := range habits { // a goroutine that has waited in vain waits again
-			habits[k].repeats = habits[k].repeats && habits[k].letter != 'k'
+			habits[k].repeats = habits[k].repeats && habits[k].what != mark.Await
 		}
 		w.x.tell(t.candidates(w.gaps, habits), make([]assumption, len(habits)))
 		all = append(all, w)
@@ -78,7 +82,7 @@ func (t *traces) roused(meetings []int32) bool {
 			waiting = append(waiting, begins[0])
 			begins = begins[1:]
 		}
-		if t.slots[t.actions[m.wake].slot].letter == 'n' {
+		if t.slots[t.actions[m.wake].slot].what == mark.Signal {
 			if len(waiting) > 1 {
 				all++
 				if waiting[0] == meetings[k] {
@@ -105,11 +109,11 @@ func (w *watch) marks(all []inserted, object int32) []inserted {
 		g := &w.gaps[i]
 		s := lockedBy{of: t.rec.events, g: g.g, lock: object}
 		for _, a := range g.actions {
-			s.actions = append(s.actions, deed{action: &t.actions[a], letter: t.slots[t.actions[a].slot].letter, object: object + 1 + w.of[t.actions[a].slot]})
+			s.actions = append(s.actions, deed{action: &t.actions[a], what: t.slots[t.actions[a].slot].what, object: object + 1 + w.of[t.actions[a].slot]})
 		}
 		for ; told < len(w.x.told) && w.x.told[told].gap == int32(i); told++ {
 			u := &w.x.told[told]
-			s.actions = append(s.actions, deed{told: u, letter: u.letter, object: object + 1 + w.of[u.slot]})
+			s.actions = append(s.actions, deed{told: u, what: u.what, object: object + 1 + w.of[u.slot]})
 		}
 		all = s.marks(all)
 	}
@@ -120,7 +124,7 @@ func (w *watch) marks(all []inserted, object int32) []inserted {
 type deed struct {
 	action *action
 	told   *unseen
-	letter byte
+	what   mark.Op
 	object int32
 }
 
@@ -142,8 +146,8 @@ type lockedBy struct {
 // marks adds the operations on the lock, too.
 func (s *lockedBy) marks(all []inserted) []inserted {
 	slices.SortStableFunc(s.actions, func(a, b deed) int { return cmp.Compare(a.before(), b.before()) })
-	add := func(before int32, rank float64, at int64, letter byte, object int32) {
-		all = append(all, inserted{before, rank, event{kind: evOperate, at: at, g: s.g, by: noWaker, what: letter, ref: object}})
+	add := func(before int32, rank float64, at int64, what mark.Op, object int32) {
+		all = append(all, inserted{before, rank, event{kind: evOperate, at: at, g: s.g, by: noWaker, what: what, ref: object}})
 	}
 	for k := range s.actions {
 		x := &s.actions[k]
@@ -151,40 +155,40 @@ func (s *lockedBy) marks(all []inserted) []inserted {
 		if u := x.told; u != nil {
 			rank := u.rank / 1000
 			if first {
-				add(u.before, rank, u.at, 'l', s.lock)
+				add(u.before, rank, u.at, mark.Lock, s.lock)
 			}
-			if x.letter != 'k' {
-				add(u.before, rank+1e-6, u.at, x.letter, x.object)
+			if x.what != mark.Await {
+				add(u.before, rank+1e-6, u.at, x.what, x.object)
 			}
 			if last {
-				add(u.before, rank+2e-6, u.at, 'u', s.lock)
+				add(u.before, rank+2e-6, u.at, mark.Unlock, s.lock)
 			}
 			continue
 		}
 		a := x.action
 		at := s.of[a.from].at
 		if first && !a.since {
-			add(a.from, 1, at, 'l', s.lock)
+			add(a.from, 1, at, mark.Lock, s.lock)
 		}
 		if !a.waited {
-			add(a.from, 2, at, x.letter, x.object)
+			add(a.from, 2, at, x.what, x.object)
 			if last {
-				add(a.from+1, -1, at, 'u', s.lock)
+				add(a.from+1, -1, at, mark.Unlock, s.lock)
 			}
 			continue
 		}
 		if !a.since {
-			add(a.from, 3, at, 'u', s.lock)
-			add(a.from, 4, at, 'K', x.object)
+			add(a.from, 3, at, mark.Unlock, s.lock)
+			add(a.from, 4, at, mark.Await.Beginning(), x.object)
 		}
 		if a.to < 0 {
 			return all
 		}
 		at = s.of[a.to].at
-		add(a.to+1, -4, at, 'k', x.object)
-		add(a.to+1, -3, at, 'l', s.lock)
+		add(a.to+1, -4, at, mark.Await, x.object)
+		add(a.to+1, -3, at, mark.Lock, s.lock)
 		if last {
-			add(a.to+1, -2, at, 'u', s.lock)
+			add(a.to+1, -2, at, mark.Unlock, s.lock)
 		}
 	}
 	return all

@@ -68,19 +68,19 @@ func TestUnseenConditions(t *testing.T) {
 		if told == nil {
 			return errors.New("nothing is told")
 		}
-		counts := map[byte]int64{}
+		counts := map[mark.Op]int64{}
 		for _, e := range told.likely.events {
 			if e.kind == evOperate {
 				counts[e.what]++
 			}
 		}
 		locked := q.sections.Load() + q.waits.Load()
-		for what, want := range map[byte]int64{'l': locked, 'u': locked, 'k': q.waits.Load()} {
+		for what, want := range map[mark.Op]int64{mark.Lock: locked, mark.Unlock: locked, mark.Await: q.waits.Load()} {
 			if got := counts[what]; float64(got) < 0.9*float64(want) || float64(got) > 1.1*float64(want) {
 				return fmt.Errorf("told %d of operation %c, want %d: %v", got, what, want, counts)
 			}
 		}
-		if got, want := counts['n'], q.signalled.Load(); got > want || got < want/3 { // those of one side at least
+		if got, want := counts[mark.Signal], q.signalled.Load(); got > want || got < want/3 { // those of one side at least
 			return fmt.Errorf("told %d signals, want up to %d: %v", got, want, counts)
 		}
 		return nil

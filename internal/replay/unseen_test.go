@@ -202,7 +202,7 @@ func countedAbout(rec *Recording, n float64) error {
 	if told == nil {
 		return errors.New("the operations are not told")
 	}
-	counts := map[byte]int{}
+	counts := map[mark.Op]int{}
 	last := int64(0)
 	for _, e := range told.likely.events {
 		if e.at < last {
@@ -213,7 +213,7 @@ func countedAbout(rec *Recording, n float64) error {
 			counts[e.what]++
 		}
 	}
-	begun, over := float64(counts['l']+counts['s']+counts['a']+counts['w']), float64(counts['u']+counts['r']+counts['b']+counts['x'])
+	begun, over := float64(counts[mark.Lock]+counts[mark.Send]+counts[mark.ReadLock]+counts[mark.WriteLock]), float64(counts[mark.Unlock]+counts[mark.Receive]+counts[mark.ReadUnlock]+counts[mark.WriteUnlock])
 	if begun < 0.95*n || begun > 1.05*n || over < 0.95*n || over > 1.05*n {
 		return fmt.Errorf("told %v operations and %v that end them, %v, want %v of each", begun, over, counts, n)
 	}

@@ -3,6 +3,8 @@ package replay
 import (
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // Waits is how long goroutines with spans waited in a recording, as far as a wait both began and ended in it.
@@ -62,10 +64,10 @@ type waiter struct {
 	since   int64 // when it began to wait, notWaiting, or longWaiting
 	site    int32
 	reason  int32
-	called  bool  // the wait is a system call
-	within  bool  // spans, when it began to wait
-	letter  byte  // of the operation that it is in, 0 for none
-	pending int64 // untold in that, if it does not come to its end
+	called  bool    // the wait is a system call
+	within  bool    // spans, when it began to wait
+	what    mark.Op // of the operation that it is in, 0 for none
+	pending int64   // untold in that, if it does not come to its end
 }
 
 // unknownOrigin is what made a goroutine go on before the window.
@@ -110,20 +112,20 @@ func (w *waitCounter) event(e *event) {
 }
 
 // operate follows the operation that a goroutine is in.
-func (w *waitCounter) operate(g *waiter, what byte) {
+func (w *waitCounter) operate(g *waiter, what mark.Op) {
 	switch {
-	case what >= 'A' && what <= 'Z':
-		if g.letter == 'Y' { // a select that took a case which has no marks
+	case what.Begins():
+		if g.what == mark.Select.Beginning() { // a select that took a case which has no marks
 			w.untold += g.pending
-		} else if g.letter != 0 {
+		} else if g.what != 0 {
 			return // within another one
 		}
-		g.letter, g.pending = what, 0
-	case g.letter != 0 && ends(g.letter, what):
-		g.letter, g.pending = 0, 0
-	case g.letter == 'Y':
+		g.what, g.pending = what, 0
+	case g.what != 0 && ends(g.what, what):
+		g.what, g.pending = 0, 0
+	case g.what == mark.Select.Beginning():
 		w.untold += g.pending
-		g.letter, g.pending = 0, 0
+		g.what, g.pending = 0, 0
 	}
 }
 
@@ -160,7 +162,7 @@ func (w *waitCounter) ended(g *waiter, e *event) {
 		return
 	}
 	w.all += took
-	if g.letter != 0 {
+	if g.what != 0 {
 		g.pending += untold
 	} else {
 		w.untold += untold

@@ -1,6 +1,10 @@
 package replay
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
 
 // A pool may have a list of waiting goroutines, each with a channel of its own, as that of database/sql has: what a goroutine gives
 // back, it sends to one of them, and to none if none waits. Operations on these channels show who waited, not for what. So they count as
@@ -12,7 +16,7 @@ func (t *traces) ofWaiters(p part, uses []int32) (operations []int32, ok bool) {
 	for _, i := range p.meetings {
 		wait, wake := &t.actions[t.meetings[i].wait], &t.actions[t.meetings[i].wake]
 		sent := t.operationBefore(wake.g, wake.from)
-		if sent < 0 || t.rec.events[sent].what != 's' {
+		if sent < 0 || t.rec.events[sent].what != mark.Send {
 			return nil, false
 		}
 		channel := t.rec.events[sent].ref
@@ -33,8 +37,10 @@ func (t *traces) ofWaiters(p part, uses []int32) (operations []int32, ok bool) {
 	return operations, true
 }
 
-// isCase reports whether a letter is that of the beginning of a receive, or of a case of a select statement that waits.
-func isCase(what byte) bool { return what == 'Y' || what == 'R' }
+// isCase reports whether an operation is the beginning of a receive, or of a case of a select statement that waits.
+func isCase(what mark.Op) bool {
+	return what == mark.Select.Beginning() || what == mark.Receive.Beginning()
+}
 
 // nearby is how many events away the operation is looked for that a wait, or its end, is of.
 const nearby = 64
@@ -70,7 +76,7 @@ func (r *Recording) channelUses() []int32 {
 	uses := make([]int32, r.objects)
 	for i := range r.events {
 		r.restsAt(i)
-		if e := &r.events[i]; e.kind == evOperate && (e.what == 's' || e.what == 'r' || e.what == 'q' || e.what == 'p') {
+		if e := &r.events[i]; e.kind == evOperate && (e.what == mark.Send || e.what == mark.Receive || e.what == mark.TrySend || e.what == mark.TryReceive) {
 			uses[e.ref]++
 		}
 	}
@@ -85,7 +91,7 @@ func (r *Recording) pooled() *completion {
 	var replaced []int32
 	for _, part := range t.parts() {
 		r.rests()
-		if letter := t.letter(part); letter != 'r' && letter != 's' {
+		if what := t.operation(part); what != mark.Receive && what != mark.Send {
 			continue
 		}
 		operations, ok := t.ofWaiters(part, uses)

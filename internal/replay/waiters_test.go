@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // answer returns by which part the time between visits shrinks if a region is faster, as a window's analysis has it.
@@ -61,9 +63,9 @@ func (p *lender) run(c *caller, end int64) (done int) {
 		c.r.sites = append(c.r.sites, Site{frames})
 	}
 	channels := uint64(0)
-	operate := func(at, g int64, letter byte, channel uint64) {
+	operate := func(at, g int64, what mark.Op, channel uint64) {
 		if p.marked {
-			c.note(at, g, event{kind: evOperate, what: letter, ref: c.objectOf(keyOf(letter, channel)), arg: 1})
+			c.note(at, g, event{kind: evOperate, what: what, ref: c.objectOf(keyOf(what, channel)), arg: 1})
 		}
 	}
 	type happening struct {

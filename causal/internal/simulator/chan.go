@@ -1,6 +1,9 @@
 package simulator
 
-import "github.com/otelprof/otelprof/causal/internal/ledger"
+import (
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/mark"
+)
 
 // A Chan is a queue with room for some elements, or for none: then a sender waits for its
 // receiver. Make one with [NewChan].
@@ -42,7 +45,7 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 	g.payFirst()
 	at := g.Now()
 	if r := c.receiver(); r != nil {
-		c.operate(g, 's')
+		c.operate(g, mark.Send)
 		if len(c.slots) > 0 {
 			// The element goes through the buffer without rest.
 			slot := &c.slots[0]
@@ -60,7 +63,7 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 		return
 	}
 	if len(c.slots) > 0 {
-		c.operate(g, 's')
+		c.operate(g, mark.Send)
 		c.acquireSlot(g, at, &c.slots[0], false)
 		c.slots = c.slots[1:]
 		e := element[T]{value: value}
@@ -72,14 +75,14 @@ func (c *Chan[T]) Send(g *Goroutine, value T) {
 	g.stamp(&s.stamp)
 	g.arrive(at)
 	c.senders = append(c.senders, s)
-	c.operate(g, 'S')
+	c.operate(g, mark.Send.Beginning())
 	g.park()
-	c.operate(g, 's')
+	c.operate(g, mark.Send)
 	c.acquireSlot(g, at, &s.taken, true)
 }
 
-func (c *Chan[T]) operate(g *Goroutine, letter byte) {
-	g.world.tape.operate(g, letter, &c.number, c.places)
+func (c *Chan[T]) operate(g *Goroutine, what mark.Op) {
+	g.world.tape.operate(g, what, &c.number, c.places)
 }
 
 func (c *Chan[T]) acquireSlot(g *Goroutine, at int64, st *ledger.Stamp, waited bool) {
@@ -98,7 +101,7 @@ func (c *Chan[T]) Receive(g *Goroutine) (value T, ok bool) {
 // Close says that nothing more will come.
 func (c *Chan[T]) Close(g *Goroutine) {
 	g.payFirst()
-	c.operate(g, 'z')
+	c.operate(g, mark.Close)
 	c.closed = true
 	g.stamp(&c.closing)
 	for r := c.receiver(); r != nil; r = c.receiver() {
@@ -122,10 +125,10 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 		switch {
 		case len(c.buffer) > 0 || len(c.senders) > 0:
 			value = c.take(g, at)
-			c.operate(g, 'r')
+			c.operate(g, mark.Receive)
 			return value, i, true
 		case c.closed:
-			c.operate(g, 'E')
+			c.operate(g, mark.Closed)
 			g.acquire(at, &c.closing, false)
 			return value, i, false
 		}
@@ -137,7 +140,7 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 		c.receivers = append(c.receivers, self)
 	}
 	if len(chans) == 1 {
-		chans[0].operate(g, 'R')
+		chans[0].operate(g, mark.Receive.Beginning())
 		g.park()
 	} else {
 		choose(g, chans...)
@@ -146,9 +149,9 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 	for i, c := range chans {
 		if c == self.from {
 			if self.closed {
-				c.operate(g, 'E')
+				c.operate(g, mark.Closed)
 			} else {
-				c.operate(g, 'r')
+				c.operate(g, mark.Receive)
 			}
 			return self.value, i, !self.closed
 		}
@@ -159,7 +162,7 @@ func Select[T any](g *Goroutine, chans ...*Chan[T]) (value T, from int, ok bool)
 // choose waits in a select statement.
 func choose[T any](g *Goroutine, chans ...*Chan[T]) {
 	for _, c := range chans {
-		c.operate(g, 'Y')
+		c.operate(g, mark.Select.Beginning())
 	}
 	g.chooses = true
 	g.park()
@@ -192,11 +195,11 @@ func (c *Chan[T]) ReceiveWithin(g *Goroutine, ns int64) (value T, late bool) {
 	})
 	choose(g, c)
 	if self.late {
-		c.operate(g, 'y')
+		c.operate(g, mark.Select)
 		return value, true
 	}
 	g.acquire(at, &self.stamp, true)
-	c.operate(g, 'r')
+	c.operate(g, mark.Receive)
 	return self.value, false
 }
 

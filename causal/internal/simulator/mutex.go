@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A Mutex is a lock for one.
@@ -33,7 +34,7 @@ func (m *Mutex) Lock(g *Goroutine) {
 	at, waited := g.Now(), m.owner != nil || m.starved
 	if waited {
 		g.arrive(at)
-		g.world.tape.operate(g, 'L', &m.number, 0)
+		g.world.tape.operate(g, mark.Lock.Beginning(), &m.number, 0)
 		m.waiters = append(m.waiters, mutexWaiter{g, at})
 		for m.wait(g); m.owner != nil && m.owner != g; m.wait(g) {
 			m.woken = false
@@ -42,7 +43,7 @@ func (m *Mutex) Lock(g *Goroutine) {
 		}
 		m.woken = false
 	}
-	g.world.tape.operate(g, 'l', &m.number, 0)
+	g.world.tape.operate(g, mark.Lock, &m.number, 0)
 	m.owner = g
 	g.acquire(at, &m.stamp, waited)
 }
@@ -75,7 +76,7 @@ func (m *Mutex) Unlock(g *Goroutine) {
 }
 
 func (m *Mutex) unlock(g *Goroutine) {
-	g.world.tape.operate(g, 'u', &m.number, 0)
+	g.world.tape.operate(g, mark.Unlock, &m.number, 0)
 	g.stamp(&m.stamp)
 	m.owner = nil
 	if len(m.waiters) == 0 {
@@ -116,11 +117,11 @@ func (m *RWMutex) Lock(g *Goroutine) {
 	at, waited := g.Now(), m.writing || m.reading > 0 || len(m.writers) > 0
 	if waited {
 		g.arrive(at)
-		g.world.tape.operate(g, 'W', &m.number, 0)
+		g.world.tape.operate(g, mark.WriteLock.Beginning(), &m.number, 0)
 		m.writers = append(m.writers, g)
 		g.park()
 	}
-	g.world.tape.operate(g, 'w', &m.number, 0)
+	g.world.tape.operate(g, mark.WriteLock, &m.number, 0)
 	m.writing = true
 	st := m.written
 	st.Merge(&m.read)
@@ -130,7 +131,7 @@ func (m *RWMutex) Lock(g *Goroutine) {
 // Unlock gives the writer's lock back.
 func (m *RWMutex) Unlock(g *Goroutine) {
 	g.payFirst()
-	g.world.tape.operate(g, 'x', &m.number, 0)
+	g.world.tape.operate(g, mark.WriteUnlock, &m.number, 0)
 	g.stamp(&m.written)
 	m.read = ledger.Stamp{}
 	m.writing = false
@@ -144,20 +145,20 @@ func (m *RWMutex) RLock(g *Goroutine) {
 	at, waited := g.Now(), m.writing || len(m.writers) > 0
 	if waited {
 		g.arrive(at)
-		g.world.tape.operate(g, 'A', &m.number, 0)
+		g.world.tape.operate(g, mark.ReadLock.Beginning(), &m.number, 0)
 		m.readers = append(m.readers, g)
 		g.park()
 	} else {
 		m.reading++
 	}
-	g.world.tape.operate(g, 'a', &m.number, 0)
+	g.world.tape.operate(g, mark.ReadLock, &m.number, 0)
 	g.acquire(at, &m.written, waited)
 }
 
 // RUnlock gives a reader's lock back.
 func (m *RWMutex) RUnlock(g *Goroutine) {
 	g.payFirst()
-	g.world.tape.operate(g, 'b', &m.number, 0)
+	g.world.tape.operate(g, mark.ReadUnlock, &m.number, 0)
 	var st ledger.Stamp
 	g.stamp(&st)
 	m.read.Merge(&st)

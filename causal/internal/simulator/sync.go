@@ -1,6 +1,9 @@
 package simulator
 
-import "github.com/otelprof/otelprof/causal/internal/ledger"
+import (
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/mark"
+)
 
 // A WaitGroup waits for some to be done.
 type WaitGroup struct {
@@ -16,7 +19,7 @@ type WaitGroup struct {
 // Add says that n more are not done. G is nil before the world begins.
 func (wg *WaitGroup) Add(g *Goroutine, n int) {
 	if g != nil {
-		g.world.tape.operate(g, 'g', &wg.number, int64(n))
+		g.world.tape.operate(g, mark.Add, &wg.number, int64(n))
 	}
 	wg.left += n
 }
@@ -29,7 +32,7 @@ func (wg *WaitGroup) Done(g *Goroutine) {
 		g.stamp(&st)
 		wg.stamp.Merge(&st)
 	}
-	g.world.tape.operate(g, 'g', &wg.number, -1)
+	g.world.tape.operate(g, mark.Add, &wg.number, -1)
 	if wg.left--; wg.left == 0 {
 		wakeAll(g.world, &wg.waiters)
 	}
@@ -43,10 +46,10 @@ func (wg *WaitGroup) Wait(g *Goroutine) {
 			g.arrive(at)
 		}
 		wg.waiters = append(wg.waiters, g)
-		g.world.tape.operate(g, 'V', &wg.number, 0)
+		g.world.tape.operate(g, mark.Wait.Beginning(), &wg.number, 0)
 		g.park()
 	}
-	g.world.tape.operate(g, 'v', &wg.number, 0)
+	g.world.tape.operate(g, mark.Wait, &wg.number, 0)
 	if !wg.Plain {
 		g.acquire(at, &wg.stamp, waited)
 	}
@@ -71,22 +74,22 @@ func (c *Cond) Wait(g *Goroutine) {
 	c.L.unlock(g)
 	at := g.Now()
 	g.arrive(at)
-	g.world.tape.operate(g, 'K', &c.number, 0)
+	g.world.tape.operate(g, mark.Await.Beginning(), &c.number, 0)
 	g.park()
-	g.world.tape.operate(g, 'k', &c.number, 0)
+	g.world.tape.operate(g, mark.Await, &c.number, 0)
 	g.acquire(at, &self.stamp, true)
 	c.L.Lock(g)
 }
 
 // Signal lets one of the goroutines that wait go on.
 func (c *Cond) Signal(g *Goroutine) {
-	g.world.tape.operate(g, 'n', &c.number, 0)
+	g.world.tape.operate(g, mark.Signal, &c.number, 0)
 	c.signal(g, min(1, len(c.waiters)))
 }
 
 // Broadcast lets all of them go on.
 func (c *Cond) Broadcast(g *Goroutine) {
-	g.world.tape.operate(g, 'm', &c.number, 0)
+	g.world.tape.operate(g, mark.Broadcast, &c.number, 0)
 	c.signal(g, len(c.waiters))
 }
 
@@ -112,10 +115,10 @@ type Once struct {
 func (o *Once) Do(g *Goroutine, f func()) {
 	if !o.begun {
 		o.begun = true
-		g.world.tape.operate(g, 'l', &o.number, 0) // it is a lock
+		g.world.tape.operate(g, mark.Lock, &o.number, 0) // it is a lock
 		f()
 		g.payFirst()
-		g.world.tape.operate(g, 'u', &o.number, 0)
+		g.world.tape.operate(g, mark.Unlock, &o.number, 0)
 		o.done = true
 		g.stamp(&o.stamp)
 		wakeAll(g.world, &o.waiters)
@@ -125,10 +128,10 @@ func (o *Once) Do(g *Goroutine, f func()) {
 	if waited {
 		g.arrive(at)
 		o.waiters = append(o.waiters, g)
-		g.world.tape.operate(g, 'L', &o.number, 0)
+		g.world.tape.operate(g, mark.Lock.Beginning(), &o.number, 0)
 		g.park()
-		g.world.tape.operate(g, 'l', &o.number, 0)
-		g.world.tape.operate(g, 'u', &o.number, 0)
+		g.world.tape.operate(g, mark.Lock, &o.number, 0)
+		g.world.tape.operate(g, mark.Unlock, &o.number, 0)
 	}
 	g.acquire(at, &o.stamp, waited)
 }

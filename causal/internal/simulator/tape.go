@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay"
 )
 
@@ -144,7 +145,7 @@ func (t *tape) visit() {
 }
 
 // operate records an operation on an object, which has a number from its first one on.
-func (t *tape) operate(g *Goroutine, letter byte, object *uint64, arg int64) {
+func (t *tape) operate(g *Goroutine, what mark.Op, object *uint64, arg int64) {
 	if t == nil || t.stock {
 		return
 	}
@@ -152,7 +153,7 @@ func (t *tape) operate(g *Goroutine, letter byte, object *uint64, arg int64) {
 		t.w.objects++
 		*object = t.w.objects
 	}
-	t.to.Operate(t.w.now, g.id, letter, *object, arg)
+	t.to.Operate(t.w.now, g.id, what, *object, arg)
 }
 
 func (t *tape) place(g *Goroutine) int64 {
