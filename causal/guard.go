@@ -94,11 +94,20 @@ func (g *guard) reserve(now time.Time, d time.Duration) rule {
 		g.spent.Add(-int64(d))
 		return ruleTotal
 	}
-	if !g.duty.take(now, d) {
+	if !g.duty.take(later(now, time.Now()), d) {
 		g.spent.Add(-int64(d))
 		return ruleDuty
 	}
 	return ruleNone
+}
+
+// later is the later of two times. A goroutine that is preempted behind a look at the clock must not book its delay as an older one: that would be
+// forgotten too soon.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // settle books the delay that was really inserted, until now, in place of the one reserved.

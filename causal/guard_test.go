@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 func newTestGuard(l plan.Limits, processors int, now time.Time) *guard {
@@ -212,5 +213,20 @@ func TestPartOfDelaysNearDeadlines(t *testing.T) {
 		if got := expiring(all, region); got != want {
 			t.Errorf("expiring of region %d = %v, want %v", region, got, want)
 		}
+	}
+}
+
+// A delay whose goroutine was preempted behind its look at the clock counts from when it was granted.
+func TestDutyOfPreemptedGoroutine(t *testing.T) {
+	now := time.Now()
+	limits := wide
+	limits.PerSpan, limits.Duty = plan.Duration(10*time.Millisecond), 0.1
+	g := newTestGuard(limits, 1, now.Add(-50*time.Minute))
+	stale, window := now.Add(-time.Minute), now.Add(sched.DutyWindow)
+	if r := g.reserve(stale, 10*time.Millisecond); r != ruleNone {
+		t.Fatalf("reserve = %q, want all of the duty", ruleNames[r])
+	}
+	if r := g.reserve(window, 10*time.Millisecond); r != ruleDuty {
+		t.Errorf("reserve = %q within the same window, want %q", ruleNames[r], ruleNames[ruleDuty])
 	}
 }
