@@ -89,14 +89,13 @@ func (g *guard) reserve(now time.Time, d time.Duration) rule {
 	if g.early(now) {
 		return ruleEarly
 	}
-	// Add first, then look: two goroutines cannot both take the last of the budget.
+	if !g.duty.take(later(now, time.Now()), d) {
+		return ruleDuty
+	}
+	// Add first, then look: two goroutines cannot both take the last of the budget. It comes last, so that what is refused is not seen as spent.
 	if g.spent.Add(int64(d)) > int64(g.limits.Total) {
 		g.spent.Add(-int64(d))
 		return ruleTotal
-	}
-	if !g.duty.take(later(now, time.Now()), d) {
-		g.spent.Add(-int64(d))
-		return ruleDuty
 	}
 	return ruleNone
 }
