@@ -33,7 +33,7 @@ const (
 	opAgain                       // the list begins anew
 	opOver                        // here it would, which ends the replay
 	opEnd                         // the list is over
-	opBegin                       // work per time arg begins, see spare.go
+	opBegin                       // work per time arg begins, see periodic_work.go
 	opDone                        // it ends
 	opHold                        // wait outside for what slow-downs hold goroutines for
 )

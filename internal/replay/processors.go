@@ -1,6 +1,6 @@
 package replay
 
-// slice is for how long a goroutine keeps its processor while others want it, ns, unless the recording shows that: see slices.go.
+// slice is for how long a goroutine keeps its processor while others want it, ns, unless the recording shows that: see time_slices.go.
 // It is Go's.
 const slice = 10_000_000
 
@@ -43,7 +43,7 @@ func (s *simulation) ready(i, proc int32) {
 			}
 			if s.now-p.idle > swapping {
 				s.out.asleep++
-				late += s.change.back // see asleep.go
+				late += s.change.back // see idle_processors.go
 			}
 			s.at(late, happenAwake, int32(q))
 			return

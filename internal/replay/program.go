@@ -30,14 +30,14 @@ const (
 	opPace    // ask rate limiter arg
 	opWrite   // marks that something is written to the network
 	opGather  // wait until the goroutines that this one has started are over, except for a number of them
-	opTicket  // take a number, see sequence.go
+	opTicket  // take a number, see tickets.go
 	opTurn    // wait until those with lower numbers have gone on
 	opNext    // have the next number go on
 	opAsk     // wait for the answer of a batcher, see batches.go
 	opTake    // take those who wait for that
 	opAnswer  // let the goroutines that were taken go on
 	opOffer   // gives an element if there is room, as in a select with a default that found none
-	opUse     // use what is in a store, or load it, see refill.go
+	opUse     // use what is in a store, or load it, see cache_refill.go
 	opFill    // the store is loaded
 	opServe   // the answer is there: its client comes again after d, to any goroutine that waits here; wait for one of them
 )
@@ -105,7 +105,7 @@ type list struct {
 	spawned place   // by which op
 	leaves  []int32 // channels that it leaves elements in, see findLeft
 	created int64   // when
-	// called means that a timer has started it, and set that others set the timer, see called.go.
+	// called means that a timer has started it, and set that others set the timer, see afterfunc.go.
 	called, set bool
 }
 
@@ -222,14 +222,14 @@ type program struct {
 	cross, outside, swap int64
 	lags                 []int64 // those of cross at even parts of all, nil where these are too few
 	tardy                int64   // how late timers are, ns
-	slices               []int64 // how long goroutines were let run while others waited, in order; see slices.go
+	slices               []int64 // how long goroutines were let run while others waited, in order; see time_slices.go
 	// travelling means that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
 	// the first of them is.
 	travelling bool
 	// patience is how long there may be no progress before a wait is broken, ns.
 	patience int64
 	onces    int32 // ops that are done once
-	// schedules are of work per time, and marks are where in lists it begins and ends, in order; see spare.go.
+	// schedules are of work per time, and marks are where in lists it begins and ends, in order; see periodic_work.go.
 	schedules []schedule
 	marks     map[int32][]workMark
 	holds     map[int32]holdback // by span, see holding

@@ -35,9 +35,9 @@ type Recording struct {
 	pools   map[int32]pool // objects that are inferred from waits
 	// endless means that what condition variables count may become any number.
 	endless bool
-	// drippers are goroutines that end waits as timers do, see bucket.go.
+	// drippers are goroutines that end waits as timers do, see token_bucket.go.
 	drippers map[int32]bool
-	// excluded are regions whose spans have locks around them, see exclusive.go.
+	// excluded are regions whose spans have locks around them, see mutual_exclusion.go.
 	excluded map[int32]int32
 	rest     func() error // see ReadResting
 	// origin is the recording that this is a window of; nil if it is one of its own.

@@ -71,7 +71,7 @@ type runner struct {
 	got      int32 // the channel that ended that, none for a timer
 	due      int64 // when it comes back from outside, or a timer ends its wait
 	burst    int64 // when it came to the first select statement of several in a row
-	spares   uint8 // whether what it does takes no time, see spare.go
+	spares   uint8 // whether what it does takes no time, see periodic_work.go
 	batch    int32 // the object whose batch it works on, from 1, and how large that was in the recording; 0 for none
 	size     int32
 }

@@ -6,7 +6,7 @@ import "slices"
 // (select with a default), and workers receive first. The trace shows the ticks that let a goroutine go on. Of the others it does
 // not show whether their token was stored, and taken later without a wait, or refused. So it shows neither where a goroutine that comes sooner
 // finds one, nor for how many of them there is one: in truth a faster region may bring nothing, if none was refused, and the replay of waits
-// as long as they were shows what it brings if there is always one. See offer.go for programs that mark operations.
+// as long as they were shows what it brings if there is always one. See select_default.go for programs that mark operations.
 //
 // Goroutines that wait for the next tick itself are alike, as where what has come until then is written at once: a goroutine that comes sooner
 // is let go on by another tick. There the waits may become shorter, too.
