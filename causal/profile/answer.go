@@ -87,14 +87,14 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 		}
 	}
 	rank := func(c Curve) float64 {
-		e, ok := c.likely()
+		e, ok := c.first()
 		switch {
 		case !ok:
 			return -2
 		case c.Region.Name == c.Progress: // all work is in its own spans, so that it helps by definition
 			return -1.5
 		}
-		return max(e.Reduction, -1)
+		return max(e.Reduction/e.Speedup, -1)
 	}
 	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
 	for _, best := range a.curves {
@@ -170,6 +170,21 @@ func (c Curve) likely() (best Effect, ok bool) {
 		if i == 0 || e.Speedup <= 0.5 {
 			best, ok = e, true
 		}
+	}
+	return best, ok
+}
+
+// first returns the effect to rank regions by: of slow-downs and recordings near, where a slope is an answer and no bound, else the likely one.
+func (c Curve) first() (best Effect, ok bool) {
+	if c.Mode == ModeSlowdown || c.Mode == ModeReplay {
+		for _, e := range c.measured() {
+			if e.Speedup <= Near {
+				best, ok = e, true
+			}
+		}
+	}
+	if !ok {
+		return c.likely()
 	}
 	return best, ok
 }

@@ -141,7 +141,7 @@ func TestMergeReplayed(t *testing.T) {
 	two := Profile{Recorded: recorded("order"), Curves: []Curve{replayedCurve("price", "order", map[float64]float64{0.25: 0.3})}}
 	m := Merge(one, two)
 	e := m.Curves[0].Effects[0]
-	want := Effect{Speedup: 0.25, Reduction: 0.25, StdErr: 0.004, Lo: 0.18, Hi: 0.32, Samples: 12, Verdict: VerdictHelps, Warnings: []string{"runs differ: 20.0 (18.0 .. 22.0) and 30.0 (28.0 .. 32.0)"}}
+	want := Effect{Speedup: 0.25, Reduction: 0.25, StdErr: 0.004, Lo: 0.18, Hi: 0.32, ThroughputGain: 1/0.75 - 1, Samples: 12, Verdict: VerdictHelps, Warnings: []string{"runs differ: 20.0 (18.0 .. 22.0) and 30.0 (28.0 .. 32.0)"}}
 	if diff := cmp.Diff(want, e, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("effect (-want +got):\n%s", diff)
 	}

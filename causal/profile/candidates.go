@@ -34,12 +34,12 @@ func (p Profile) Candidates(progress string, n int) (point string, metric Metric
 // leadsAlone reports whether a curve surely brings more than each of the others, and more than nothing, as far as they were measured or
 // simulated at the same time. How much that is may be open: what the model is wrong by is the same for all.
 func (c Curve) leadsAlone(others []Curve) bool {
-	best, known := c.likely()
+	best, known := c.first()
 	if !known || best.Reduction <= 0 || !ahead(best.Reductions, nil) {
 		return false
 	}
 	for _, other := range others {
-		if next, ok := other.likely(); ok && (len(next.Reductions) == 0 || !ahead(best.Reductions, next.Reductions)) {
+		if next, ok := other.first(); ok && (len(next.Reductions) == 0 || !ahead(best.Reductions, next.Reductions)) {
 			return false
 		}
 	}

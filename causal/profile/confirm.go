@@ -28,7 +28,7 @@ func (p *Profile) confirm() {
 				continue
 			}
 			if bound, found := by.at(e.Speedup); found && e.Known() {
-				e = e.within(bound)
+				e = e.within(bound, met && e.Speedup > Near)
 				e.Confirmed = e.Confirmed || met
 				p.Curves[i].Effects[k] = e
 			}
@@ -73,10 +73,17 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 // within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the
 // end of its own which is nearer. Two that only just meet are not as sure together as what they have in common is narrow: that is
 // half as wide as the narrower at least. It is confirmed if the slow-down would have noticed much else.
-func (e Effect) within(bound Effect) Effect {
+//
+// Where the simulation chooses by its state as the program does, since it meets the slow-downs themselves, its number stays though it is above what
+// theorems bound: the slowest of three replicas of which two must answer costs nothing if it is slower, and brings something if it is faster.
+func (e Effect) within(bound Effect, chooses bool) Effect {
 	e.Confirmed = notices(bound.Hi-bound.Lo, e.Hi-e.Lo, e.Reduction)
 	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 2
-	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, max(bound.Hi, e.Lo))
+	most := max(bound.Hi, e.Lo)
+	if chooses {
+		most = max(most, e.Reduction)
+	}
+	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, most)
 	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
 	if missing := (least - (e.Hi - e.Lo)) / 2; missing > 0 {
 		e.Lo, e.Hi = e.Lo-missing, e.Hi+missing

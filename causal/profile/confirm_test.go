@@ -126,6 +126,28 @@ func TestSlowDownsAreMet(t *testing.T) {
 	}
 }
 
+// The simulation meets the slow-downs, and a faster region brings more than they bound: so it does where the program chooses.
+func TestSimulationThatChooses(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(1, 2)), 0.06, 0.06)
+	p := profile.Profile{Curves: []profile.Curve{c, {
+		Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Slopes: c.Slopes,
+		Effects: []profile.Effect{{Speedup: 0.1, Samples: 9, Reduction: 0.04, Lo: 0.01, Hi: 0.05}, {Speedup: 0.5, Samples: 9, Reduction: 0.12, Lo: 0.03, Hi: 0.2}},
+	}}}
+	p.Finish()
+	effects := replayed(t, p).Effects
+	for _, e := range effects {
+		if want := 1/(1-e.Reduction) - 1; math.Abs(e.ThroughputGain-want) > 1e-9 {
+			t.Errorf("%+v, want a gain of %v: that of its reduction", e, want)
+		}
+	}
+	if e := effects[0]; e.Hi > 0.03 {
+		t.Errorf("%+v near, want what was measured", e)
+	}
+	if e := effects[1]; !e.Confirmed || e.Reduction != 0.12 || e.Hi != 0.12 || e.Lo > 0.04 {
+		t.Errorf("%+v beyond, want the number of the simulation for an upper bound", e)
+	}
+}
+
 // What two intervals have in common that only just meet is no interval.
 func TestJustMet(t *testing.T) {
 	p := both(0.4, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.3, Lo: 0.21, Hi: 0.39})

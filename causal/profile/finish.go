@@ -38,6 +38,9 @@ func (p *Profile) FinishResting(due func()) {
 		c := &p.Curves[i]
 		c.Verdict, c.Evidence = c.judge(), c.evidence()
 		for k, e := range c.Effects {
+			if e.ThroughputGain = 0; e.Known() && c.metric() == MetricThroughput {
+				e.ThroughputGain = stats.Gain(e.Reduction)
+			}
 			c.Effects[k] = e.judged()
 		}
 	}
@@ -99,10 +102,10 @@ func (p *Profile) rank(members []int) {
 	}
 	best := -1
 	for k, c := range of {
-		e, _ := c.likely()
+		e, _ := c.first()
 		if best < 0 {
 			best = k
-		} else if than, _ := of[best].likely(); e.Reduction > than.Reduction {
+		} else if than, _ := of[best].first(); e.Reduction > than.Reduction {
 			best = k
 		}
 	}
@@ -150,16 +153,16 @@ func apart(a, b Curve) (x, y Effect, found bool) {
 // order puts throughput first, then the questions with the strongest answers, and in each the
 // experiments before what was computed.
 func (p *Profile) order() {
-	strongest := map[question]float64{}
+	strongest := map[question]Curve{}
 	for _, c := range p.Curves {
-		if s, ok := strongest[c.question()]; !ok || c.strength() > s {
-			strongest[c.question()] = c.strength()
+		if s, ok := strongest[c.question()]; !ok || c.tells() > s.tells() {
+			strongest[c.question()] = c
 		}
 	}
 	slices.SortStableFunc(p.Curves, func(a, b Curve) int {
 		return cmp.Or(
 			cmp.Compare(a.Metric.rank(), b.Metric.rank()),
-			cmp.Compare(strongest[b.question()], strongest[a.question()]),
+			cmp.Compare(strongest[b.question()].strength(), strongest[a.question()].strength()),
 			cmp.Compare(a.Progress, b.Progress),
 			cmp.Compare(a.Region.Name, b.Region.Name),
 			cmp.Compare(a.Region.Scope, b.Region.Scope),
@@ -176,14 +179,13 @@ func (m Metric) rank() string {
 	return string(m)
 }
 
-// strength orders curves: the reduction at the largest speed-up that has a number.
+// strength orders curves: the reduction for each part of speed-up, where regions are ranked.
 func (c Curve) strength() float64 {
-	for _, e := range slices.Backward(c.Effects) {
-		if e.Known() {
-			return e.Reduction
-		}
+	e, ok := c.first()
+	if !ok {
+		return -1
 	}
-	return -1
+	return e.Reduction / e.Speedup
 }
 
 // disagreement returns notes on where a curve and the curves of other modes lie apart.

@@ -35,9 +35,6 @@ func mergeReplayed(speedup float64, effects []Effect) Effect {
 	}
 	e.Reduction, e.StdErr, e.Lo, e.Hi = e.Reduction/weight, e.StdErr/weight, e.Lo/weight, e.Hi/weight
 	e.Reductions = stats.Thinned(e.Reductions)
-	if known[0].ThroughputGain != 0 {
-		e.ThroughputGain = stats.Gain(e.Reduction)
-	}
 	if a, b, differ := furthest(known); differ {
 		e.Lo, e.Hi = a.Lo, b.Hi
 		e.Warnings = append(e.Warnings, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))

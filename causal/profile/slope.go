@@ -133,7 +133,8 @@ func (s Slope) surely() float64 { return s.Elasticity + eitherOf*(s.Hi-s.Elastic
 const sure = 3
 
 // convex reports whether slopes at two levels may be those of a convex function that does not fall and is smooth at its start: none is
-// below zero nor the large one the smaller by more than chance, nor is the small one nothing and the large one much; nor is one of a period steep.
+// below zero nor the large one the smaller by more than chance, nor may the small one be nothing where the large one is surely much; nor is one of a
+// period steep.
 func (c Curve) convex(small, large Slope) bool {
 	if small.falls() > 0 || large.falls() > 0 {
 		return false
@@ -146,7 +147,7 @@ func (c Curve) convex(small, large Slope) bool {
 		return false
 	}
 	const much = 0.2 // 10 % at a half
-	return !(small.Elasticity < design.NothingElasticity && large.Elasticity > max(much, small.Elasticity+apart))
+	return !(small.Lo < design.NothingElasticity && large.Elasticity > max(much, small.Elasticity+apart))
 }
 
 // MostBehind is up to which [Curve.Behind] a slope is an answer, not only a bound.
@@ -218,9 +219,6 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	}
 	e = e.possible()
 	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
-	if c.Metric == MetricThroughput {
-		e.ThroughputGain = stats.Gain(e.Reduction)
-	}
 	return e
 }
 

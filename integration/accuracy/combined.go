@@ -14,8 +14,9 @@ const modeCombined profile.Mode = "combined"
 const (
 	mostCombinedError     = 2 // mean
 	leastCombinedCoverage = 0.95
-	mostCombinedWidth     = 8 // median
-	mostSureWrong         = 3 // beyond an interval, in no cell
+	mostCombinedWidth     = 8    // median
+	mostSureWrong         = 3    // beyond an interval, in no cell
+	leastFirst            = 0.98 // of programs: the best region first at 10 % faster, where regions are ranked
 )
 
 // A combinedSummary is what combined answers amount to.
@@ -23,13 +24,15 @@ type combinedSummary struct {
 	all       summary
 	width     float64
 	sureWrong int
+	first, of int // programs
 }
 
 func summarizeCombined(cells []cell) (s combinedSummary) {
-	var far []cell
+	var near, far []cell
 	cells, _ = steady(cells)
 	for _, c := range ofMode(modeCombined, cells) {
 		if c.Speedup <= profile.Near {
+			near = append(near, c)
 			continue
 		}
 		far = append(far, c)
@@ -38,13 +41,14 @@ func summarizeCombined(cells []cell) (s combinedSummary) {
 		}
 	}
 	s.all, s.width = summarize(far, modeCombined), medianWidth(far)
+	s.first, s.of = ranked(near)
 	return s
 }
 
 func (s combinedSummary) print(out io.Writer) {
 	if s.all.cells > 0 {
-		fmt.Fprintf(out, "accuracy SUMMARY mode=%s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f sure_and_wrong=%d withheld=%d\n",
-			modeCombined, s.all.cells, s.all.meanAbsError, s.all.worst, s.all.coverage, s.width, s.sureWrong, s.all.withheld)
+		fmt.Fprintf(out, "accuracy SUMMARY mode=%s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f sure_and_wrong=%d first_ranked=%d/%d withheld=%d\n",
+			modeCombined, s.all.cells, s.all.meanAbsError, s.all.worst, s.all.coverage, s.width, s.sureWrong, s.first, s.of, s.all.withheld)
 	}
 }
 
@@ -55,6 +59,8 @@ func (s combinedSummary) missed() (missed []string) {
 	hold("coverage", s.all.coverage, leastCombinedCoverage, s.all.coverage >= leastCombinedCoverage)
 	hold("median_width", s.width, mostCombinedWidth, s.width <= mostCombinedWidth)
 	hold("sure_and_wrong", float64(s.sureWrong), 0, s.sureWrong == 0)
+	first := float64(s.first) / float64(max(1, s.of))
+	hold("first_ranked", first, leastFirst, first >= leastFirst)
 	return missed
 }
 
