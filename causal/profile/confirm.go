@@ -21,14 +21,14 @@ func (p *Profile) confirm() {
 		if c.Mode != ModeReplay || !ok {
 			continue
 		}
-		contradicted, met := c.heldAgainst(by)
+		contradicted, met, alike := c.heldAgainst(by)
 		for k, e := range c.Effects {
 			if contradicted {
 				p.Curves[i].Effects[k] = e.Withhold(Withheld{Code: withheldcode.Contradicted})
 				continue
 			}
 			if bound, found := by.at(e.Speedup); found && e.Known() {
-				e = e.within(bound, met && e.Speedup > Near)
+				e = e.within(bound, alike && e.Speedup > Near)
 				e.Confirmed = e.Confirmed || met
 				p.Curves[i].Effects[k] = e
 			}
@@ -37,8 +37,9 @@ func (p *Profile) confirm() {
 }
 
 // heldAgainst holds simulated slow-downs against measured ones, or the answers to one question against each other where there are none.
-// The slow-downs are met if both agree, at a level where the measured interval is narrow enough to have noticed much else.
-func (c Curve) heldAgainst(by Curve) (contradicted, met bool) {
+// The slow-downs are met if both agree, at a level where the measured interval is narrow enough to have noticed much else, and are alike if the
+// simulated one is, too.
+func (c Curve) heldAgainst(by Curve) (contradicted, met, alike bool) {
 	compared := false
 	for _, simulated := range c.Slopes {
 		for _, measured := range by.Slopes {
@@ -51,13 +52,15 @@ func (c Curve) heldAgainst(by Curve) (contradicted, met bool) {
 			compared = true
 			apart := max(measured.Lo-simulated.Hi, simulated.Lo-measured.Hi)
 			contradicted = contradicted || apart*measured.Level > agreeWithin
-			met = met || notices(measured.Hi-measured.Lo, simulated.Hi-simulated.Lo, measured.Elasticity)
+			noticed := notices(measured.Hi-measured.Lo, simulated.Hi-simulated.Lo, measured.Elasticity)
+			met = met || noticed
+			alike = alike || noticed && simulated.Hi-simulated.Lo <= 2*(measured.Hi-measured.Lo)
 		}
 	}
 	if !compared {
 		_, _, contradicted = apart(by, c)
 	}
-	return contradicted, met
+	return contradicted, met, alike && !contradicted
 }
 
 // at returns the effect at a speed-up, if it has a number.
@@ -74,14 +77,14 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 // end of its own which is nearer. Two that only just meet are not as sure together as what they have in common is narrow: that is
 // half as wide as the narrower at least. It is confirmed if the slow-down would have noticed much else.
 //
-// Where the simulation chooses by its state as the program does, since it meets the slow-downs themselves, its number stays though it is above what
+// Where the simulation chooses by its state as the program does, since the slow-downs themselves are alike, its number stays though it is above what
 // theorems bound: the slowest of three replicas of which two must answer costs nothing if it is slower, and brings something if it is faster.
 func (e Effect) within(bound Effect, chooses bool) Effect {
 	e.Confirmed = notices(bound.Hi-bound.Lo, e.Hi-e.Lo, e.Reduction)
 	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 2
 	most := max(bound.Hi, e.Lo)
-	if chooses {
-		most = max(most, e.Reduction)
+	if chooses && e.Reduction > bound.Hi {
+		most = e.Hi
 	}
 	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, most)
 	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
