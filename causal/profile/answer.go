@@ -87,14 +87,13 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 		}
 	}
 	rank := func(c Curve) float64 {
-		e, ok := c.first()
 		switch {
-		case !ok:
+		case len(c.measured()) == 0:
 			return -2
 		case c.Region.Name == c.Progress: // all work is in its own spans, so that it helps by definition
 			return -1.5
 		}
-		return max(e.Reduction/e.Speedup, -1)
+		return max(c.strength(), -1)
 	}
 	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
 	for _, best := range a.curves {

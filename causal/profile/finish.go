@@ -102,10 +102,7 @@ func (p *Profile) rank(members []int) {
 	}
 	best := -1
 	for k, c := range of {
-		e, _ := c.first()
-		if best < 0 {
-			best = k
-		} else if than, _ := of[best].first(); e.Reduction > than.Reduction {
+		if best < 0 || c.strength() > of[best].strength() {
 			best = k
 		}
 	}

@@ -116,7 +116,7 @@ func Parse(category, message string, task uint64) (m Mark, ok bool) {
 	}
 	m.Kind, m.Object = Done, task
 	m.Op = Op(letter[0])
-	if upper(letter[0]) {
+	if m.Op.Begins() {
 		m.Kind, m.Op = Begin, m.Op+'a'-'A'
 	}
 	if message != "" {
@@ -174,5 +174,3 @@ func hex(text string) (n uint64, rest string, ok bool) {
 	}
 	return n, "", text != ""
 }
-
-func upper(letter byte) bool { return 'A' <= letter && letter <= 'Z' }
