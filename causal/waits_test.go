@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
@@ -90,8 +91,9 @@ func toldPipeline(_ *testing.T, c *crowd) {
 	c.pipeline(func() { ch.Send(1) }, func() bool { _, ok := ch.Receive(); return ok }, ch.Close)
 }
 
-// Waits that no type of this package reports are seen, and only those.
-func TestWaitsThatNobodyTellsOfAreSeen(t *testing.T) {
+// Waits that no type of this package reports are seen, and only those. A machine that is busy with something else wakes goroutines late,
+// and more waits seem to be so: one recording of several without them will do.
+func TestUnattributedWaits(t *testing.T) {
 	if sched.Present {
 		t.Skip("the scheduler tells of all waits in a program of otelprof build")
 	}
@@ -188,19 +190,28 @@ func TestWaitsThatNobodyTellsOfAreSeen(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCrowd(t)
 			tt.run(t, c)
-			w, err := recordWaits(t.Context(), 80*ms)
-			if errors.Is(err, record.ErrTraced) {
-				testutil.Lacks(t, "TRACE", err.Error())
+			w := recordedWaits(t)
+			for again := 2; again > 0 && !tt.untold && untoldIn(w); again-- {
+				w = recordedWaits(t)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%v of %v in %v", w.Untold, w.All, w.Length)
 			if w.All < w.Length/10 || untoldIn(w) != tt.untold {
 				t.Errorf("%v of %v waiting in %v is for what nothing tells of, want more than 5 %%: %t", w.Untold, w.All, w.Length, tt.untold)
 			}
 		})
 	}
+}
+
+func recordedWaits(t *testing.T) replay.Waits {
+	t.Helper()
+	w, err := recordWaits(t.Context(), 80*ms)
+	if errors.Is(err, record.ErrTraced) {
+		testutil.Lacks(t, "TRACE", err.Error())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v of %v in %v", w.Untold, w.All, w.Length)
+	return w
 }
 
 // overTheNetwork reads what another goroutine writes each two milliseconds.

@@ -30,8 +30,8 @@ export function errorOf(metric, reduction, stdErr) {
 }
 
 /**
- * questionsOf returns what the profile answers, the best first: one question for each
- * region, progress point and metric, with one curve for each mode.
+ * questionsOf returns what the profile answers: one question for each region, progress point and metric, with one curve for
+ * each mode; by verdict, and within one in the profile's order, the best first.
  */
 export function questionsOf(profile) {
   const questions = new Map();
@@ -55,13 +55,10 @@ export function questionsOf(profile) {
     q.isPoint = points.has(q.name);
   }
   // All work is in a progress point's own span, so that it helps by definition: it comes after the others.
-  return all.sort((a, b) => rankOf(a.answer.verdict) - rankOf(b.answer.verdict) || a.isPoint - b.isPoint
-    || strength(b) - strength(a) || a.key.localeCompare(b.key));
+  return all.sort((a, b) => rankOf(a.answer.verdict) - rankOf(b.answer.verdict) || a.isPoint - b.isPoint);
 }
 
 const decided = (verdict) => !["unclear", "withheld"].includes(verdict);
-
-const strength = (q) => typical(q.answer)?.reduction ?? 0;
 
 function curveOf(curve, metric) {
   const points = (curve.effects ?? []).filter((e) => e.speedup > 0).map((e) => pointOf(e, metric, curve.mode));

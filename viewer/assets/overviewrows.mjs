@@ -23,7 +23,7 @@ export function goalsOf(profile, plan, root = "") {
 export const goalText = (g) => `${metricName(g.metric)} of ${g.progress}`;
 
 /**
- * rowsOf joins regions and questions about one goal: what helps comes first, the most first,
+ * rowsOf joins regions and questions about one goal: what helps comes first, in the profile's order,
  * then what is unclear or next to nothing, what hurts, and regions without a number; the longest self time
  * first among equals. Without a goal there are no questions.
  */
@@ -52,10 +52,11 @@ export function rowsOf(regions, profile, goal) {
     };
   });
   const rank = (r) => rankOf(r.verdict);
-  const effect = (r) => (r.verdict === "helps" ? r.point.reduction : 0);
+  const order = [...asked.values()];
+  const place = (r) => (r.verdict === "helps" ? order.indexOf(r.question) : 0);
   // All work is in a progress point's own span, so that it helps by definition: it comes after the others.
   const isPoint = (r) => r.verdict === "helps" && r.question.isPoint;
-  return rows.sort((a, b) => rank(a) - rank(b) || isPoint(a) - isPoint(b) || effect(b) - effect(a) || b.region.self_ns - a.region.self_ns);
+  return rows.sort((a, b) => rank(a) - rank(b) || isPoint(a) - isPoint(b) || place(a) - place(b) || b.region.self_ns - a.region.self_ns);
 }
 
 const keyOf = ({ scope, name }) => JSON.stringify([scope, name]);
