@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"math"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/withheldcode"
@@ -22,13 +23,24 @@ func (p *Profile) confirm() {
 			continue
 		}
 		contradicted, met, alike := c.heldAgainst(by)
+		near := math.Inf(-1)
 		for k, e := range c.Effects {
 			if contradicted {
 				p.Curves[i].Effects[k] = e.Withhold(Withheld{Code: withheldcode.Contradicted})
 				continue
 			}
 			if bound, found := by.at(e.Speedup); found && e.Known() {
+				vague := e.vaguer(bound)
 				e = e.within(bound, alike && e.Speedup > Near)
+				switch {
+				case vague && e.Speedup <= Near:
+					e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
+				case vague: // more time taken brings no less
+					e.Reduction = clamp(max(e.Reduction, near), e.Lo, e.Hi)
+				}
+				if e.Speedup <= Near {
+					near = e.Reduction
+				}
 				e.Confirmed = e.Confirmed || met
 				p.Curves[i].Effects[k] = e
 			}
@@ -71,6 +83,11 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 		}
 	}
 	return Effect{}, false
+}
+
+// vaguer reports whether the number of a simulation is outside of what was measured, and less precise: near, that has the better number.
+func (e Effect) vaguer(measured Effect) bool {
+	return e.Hi-e.Lo > measured.Hi-measured.Lo && (e.Reduction < measured.Lo || e.Reduction > measured.Hi)
 }
 
 // within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the

@@ -163,3 +163,27 @@ func TestUnconfirmed(t *testing.T) {
 		t.Errorf("%+v at a speed-up that no slow-down was asked about", e)
 	}
 }
+
+// Near, the number is that of the more precise of both, where the simulated one is not within what was measured.
+func TestVagueSimulation(t *testing.T) {
+	near := func(reduction, lo, hi float64) profile.Effect {
+		e := replayed(t, both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: reduction, Lo: lo, Hi: hi})).Effects[0]
+		if e.Withheld.Code != "" || e.Reduction < e.Lo || e.Reduction > e.Hi {
+			t.Fatalf("%+v, want a number within its interval", e)
+		}
+		return e
+	}
+	if e := near(-0.05, -0.2, 0.2); math.Abs(e.Reduction-0.04) > 0.005 {
+		t.Errorf("a vague simulation of less than was measured: %.3f, want the measured .04", e.Reduction)
+	}
+	p := both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: -0.05, Lo: -0.2, Hi: 0.2}, profile.Effect{Speedup: 0.25, Samples: 9, Reduction: -0.05, Lo: -0.3, Hi: 0.3})
+	if e := replayed(t, p).Effects[1]; e.Reduction < 0.035 {
+		t.Errorf("25 %% faster after .04 at 10 %%: %.3f, want no less", e.Reduction)
+	}
+	if e := near(0.038, -0.2, 0.2); e.Reduction != 0.038 {
+		t.Errorf("a vague simulation within what was measured: %.3f, want its .038", e.Reduction)
+	}
+	if e := near(0.029, 0.028, 0.03); e.Reduction > 0.036 {
+		t.Errorf("a precise simulation that just misses it: %.3f, want about its .029", e.Reduction)
+	}
+}
