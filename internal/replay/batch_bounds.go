@@ -39,72 +39,97 @@ func (w *waker) end() {
 	clear(w.sizes)
 }
 
+// A batchWait is what a goroutine waits for: where, and why.
+type batchWait struct{ site, reason int32 }
+
+// A batching follows goroutines that wait for batches, and their wakers.
+type batching struct {
+	p       *program
+	of      []int32                  // places in the program, by site
+	waits   []batchWait              // by goroutine: the last one
+	visits  [][]int32                // by goroutine: the progress points that it visits
+	wakers  []*waker                 // by goroutine
+	waiting map[int32]map[int32]bool // goroutines by where they wait for a batch
+}
+
 // batched returns the names of the progress points of goroutines that wait for batches whose size is decided by time.
 func (p *program) batched() map[string]bool {
-	rec := p.rec
-	type wait struct {
-		site, reason int32
+	n := p.rec.count
+	b := batching{
+		p: p, of: p.usedAt(), waits: make([]batchWait, n), visits: make([][]int32, n), wakers: make([]*waker, n),
+		waiting: map[int32]map[int32]bool{},
 	}
-	waits, visits := make([]wait, rec.count), make([][]int32, rec.count)
-	visit := func(g, point int32) {
-		if !slices.Contains(visits[g], point) {
-			visits[g] = append(visits[g], point)
-		}
-	}
-	of := p.usedAt()
-	wakers := make([]*waker, rec.count)
-	waiting := map[int32]map[int32]bool{} // goroutines by where they wait for a batch
-	for i := range rec.events {
-		rec.restsAt(i)
-		e := &rec.events[i]
-		switch e.kind {
-		case evWait:
-			waits[e.g] = wait{of[e.site], e.arg}
-		case evVisit:
-			visit(e.g, e.ref)
-		case evClose:
-			if point := p.pointOf[e.ref]; point >= 0 {
-				visit(e.g, point)
-			}
-		}
-		if e.kind != evReady {
-			if w := wakers[e.g]; w != nil && e.kind != evOperate {
-				w.end()
-			}
-			continue
-		}
-		x := waits[e.g]
-		if e.by < 0 || x.site == 0 || x.reason != waitReceive && x.reason != waitSelect {
-			continue
-		}
-		w := wakers[e.by]
-		if w == nil {
-			w = &waker{sizes: map[int32]int{}, all: map[int32]map[int]int{}}
-			wakers[e.by] = w
-		}
-		if e.at-w.last > atOnce {
+	for i := range p.rec.events {
+		p.rec.restsAt(i)
+		e := &p.rec.events[i]
+		b.follow(e)
+		if e.kind == evReady {
+			b.wake(e)
+		} else if w := b.wakers[e.g]; w != nil && e.kind != evOperate {
 			w.end()
 		}
-		w.last = e.at
-		w.sizes[x.site]++
-		if waiting[x.site] == nil {
-			waiting[x.site] = map[int32]bool{}
-		}
-		waiting[x.site][e.g] = true
 	}
+	return b.names()
+}
+
+// follow notes the waits and visits of a goroutine.
+func (b *batching) follow(e *event) {
+	switch e.kind {
+	case evWait:
+		b.waits[e.g] = batchWait{b.of[e.site], e.arg}
+	case evVisit:
+		b.visit(e.g, e.ref)
+	case evClose:
+		if point := b.p.pointOf[e.ref]; point >= 0 {
+			b.visit(e.g, point)
+		}
+	}
+}
+
+// visit notes a progress point of a goroutine, once.
+func (b *batching) visit(g, point int32) {
+	if !slices.Contains(b.visits[g], point) {
+		b.visits[g] = append(b.visits[g], point)
+	}
+}
+
+// wake counts a goroutine into the batch that its waker lets go on.
+func (b *batching) wake(e *event) {
+	x := b.waits[e.g]
+	if e.by < 0 || x.site == 0 || x.reason != waitReceive && x.reason != waitSelect {
+		return
+	}
+	w := b.wakers[e.by]
+	if w == nil {
+		w = &waker{sizes: map[int32]int{}, all: map[int32]map[int]int{}}
+		b.wakers[e.by] = w
+	}
+	if e.at-w.last > atOnce {
+		w.end()
+	}
+	w.last = e.at
+	w.sizes[x.site]++
+	if b.waiting[x.site] == nil {
+		b.waiting[x.site] = map[int32]bool{}
+	}
+	b.waiting[x.site][e.g] = true
+}
+
+// names returns the progress points of goroutines in batches whose size is decided by time.
+func (b *batching) names() map[string]bool {
 	names := map[string]bool{}
-	for _, w := range wakers {
+	for _, w := range b.wakers {
 		if w == nil {
 			continue
 		}
 		w.end()
 		for site, sizes := range w.all {
-			if slices.Contains(p.byRule, site) || !decidedByTime(sizes, slices.Contains(p.uneven, site)) {
+			if slices.Contains(b.p.byRule, site) || !decidedByTime(sizes, slices.Contains(b.p.uneven, site)) {
 				continue
 			}
-			for g := range waiting[site] {
-				for _, point := range visits[g] {
-					names[p.points[point].name] = true
+			for g := range b.waiting[site] {
+				for _, point := range b.visits[g] {
+					names[b.p.points[point].name] = true
 				}
 			}
 		}

@@ -40,12 +40,8 @@ func alternatives(rec *Recording, whole *completion, p, plain *program, w *windo
 	}
 	var all []alternative
 	add := func(other *program, most bool) {
-		if known, _ := other.shareConnections(); known != nil {
-			other = known
-		}
-		base := simulate(other, change{}, rec.End-rec.Start)
-		if other.misses(&base, rec.End-rec.Start) <= within {
-			all = append(all, alternative{p: other, base: base, most: most})
+		if a, ok := alternativeOf(other, rec.End-rec.Start, most, within); ok {
+			all = append(all, a)
 		}
 	}
 	switch {
@@ -92,6 +88,16 @@ func alternatives(rec *Recording, whole *completion, p, plain *program, w *windo
 		add(plain, true)
 	}
 	return all
+}
+
+// alternativeOf replays another translation for so long, and reports whether it meets the recording within this part.
+func alternativeOf(other *program, d int64, most bool, within float64) (a alternative, ok bool) {
+	if known, _ := other.shareConnections(); known != nil {
+		other = known
+	}
+	base := simulate(other, change{}, d)
+	ok = other.misses(&base, d) <= within
+	return alternative{p: other, base: base, most: most}, ok
 }
 
 // unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine held them. In the faster program they would wait

@@ -183,32 +183,9 @@ func (b *builder) event(e *event) {
 	f.known = true
 	switch e.kind {
 	case evExists:
-		f.since = e.at
-		defer func() { b.p.lists[g].begins.state = f.state }()
-		switch e.arg {
-		case stateRunning:
-			b.enter(g, running)
-		case stateRunnable:
-			b.enter(g, runnable)
-			f.readyAt, f.woken = e.at, -1
-		case stateSyscall:
-			b.enter(g, inSyscall)
-		default:
-			b.enter(g, waiting)
-			f.since, f.site, f.reason = b.p.rec.Start, e.site, uint8(e.ref)
-		}
+		b.exists(g, e)
 	case evCreate:
-		l := &b.p.lists[g]
-		l.born, l.site, l.gc = true, e.site, b.p.rec.idleGC[g]
-		f.since, f.readyAt, f.woken, f.readyP = e.at, e.at, -1, -1
-		f.idle = b.running < b.p.rec.Procs
-		b.enter(g, runnable)
-		l.spawned, l.created = place{-1, -1}, e.at
-		if e.by >= 0 {
-			b.advance(e.by, e.at)
-			f.readyP = b.g[e.by].p
-			b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})
-		}
+		b.create(g, e)
 	case evReady:
 		if f.state == inSyscall {
 			b.advance(g, e.at)
@@ -234,12 +211,7 @@ func (b *builder) event(e *event) {
 		b.enter(g, waiting)
 		f.site, f.reason = e.site, uint8(e.arg)
 	case evSyscall:
-		b.advance(g, e.at)
-		if b.has(e.site, netWriter) {
-			b.p.writes = true
-			b.emit(g, op{kind: opWrite, at: e.at, site: e.site})
-		}
-		b.enter(g, inSyscall)
+		b.enterSyscall(g, e)
 	case evReturn:
 		b.advance(g, e.at)
 		f.p = e.arg
@@ -250,11 +222,7 @@ func (b *builder) event(e *event) {
 		b.p.lists[g].ended = true
 	case evOpen:
 		b.advance(g, e.at)
-		b.excludes(g, e.ref, 1, e.at)
-		f.spans, f.sets = append(f.spans, e.ref), append(f.sets, f.set)
-		b.owner[e.ref] = g
-		b.emit(g, op{kind: opOpen, arg: e.ref, at: e.at})
-		f.set = b.setWithin(f)
+		b.open(g, e)
 	case evClose:
 		b.advance(g, e.at)
 		b.close(g, e)
@@ -267,6 +235,60 @@ func (b *builder) event(e *event) {
 		b.advance(g, e.at)
 		b.operate(g, e)
 	}
+}
+
+// exists notes what a goroutine does when the window begins.
+func (b *builder) exists(g int32, e *event) {
+	f := &b.g[g]
+	f.since = e.at
+	switch e.arg {
+	case stateRunning:
+		b.enter(g, running)
+	case stateRunnable:
+		b.enter(g, runnable)
+		f.readyAt, f.woken = e.at, -1
+	case stateSyscall:
+		b.enter(g, inSyscall)
+	default:
+		b.enter(g, waiting)
+		f.since, f.site, f.reason = b.p.rec.Start, e.site, uint8(e.ref)
+	}
+	b.p.lists[g].begins.state = f.state
+}
+
+// create begins a goroutine that another one or the runtime starts.
+func (b *builder) create(g int32, e *event) {
+	f, l := &b.g[g], &b.p.lists[g]
+	l.born, l.site, l.gc = true, e.site, b.p.rec.idleGC[g]
+	f.since, f.readyAt, f.woken, f.readyP = e.at, e.at, -1, -1
+	f.idle = b.running < b.p.rec.Procs
+	b.enter(g, runnable)
+	l.spawned, l.created = place{-1, -1}, e.at
+	if e.by >= 0 {
+		b.advance(e.by, e.at)
+		f.readyP = b.g[e.by].p
+		b.emit(e.by, op{kind: opSpawn, arg: g, at: e.at, late: -1})
+	}
+}
+
+// enterSyscall begins a system call, and marks it if it writes to the network.
+func (b *builder) enterSyscall(g int32, e *event) {
+	b.advance(g, e.at)
+	if b.has(e.site, netWriter) {
+		b.p.writes = true
+		b.emit(g, op{kind: opWrite, at: e.at, site: e.site})
+	}
+	b.enter(g, inSyscall)
+}
+
+// open begins a span.
+func (b *builder) open(g int32, e *event) {
+	f := &b.g[g]
+	b.excludes(g, e.ref, 1, e.at)
+	f.spans, f.sets = append(f.spans, e.ref), append(f.sets, f.set)
+	b.owner[e.ref] = g
+	b.emit(g, op{kind: opOpen, arg: e.ref, at: e.at})
+	f.set = b.setWithin(f)
 }
 
 // close ends a span, on the goroutine that began it or another one.

@@ -11,26 +11,7 @@ import (
 
 // confine gives channels of which it is not known how much room they have as much as was used, and reports whether there are any.
 func (p *program) confine() bool {
-	sends, takes := slices.Repeat([]place{{-1, -1}}, int(p.tokens)), slices.Repeat([]place{{-1, -1}}, int(p.tokens))
-	blocking := make([]int8, len(p.rec.sites))
-	free := make([]bool, len(p.objects)) // channels that not only such sends are to
-	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			switch o := &p.lists[l].ops[k]; o.kind {
-			case opWake:
-				switch {
-				case p.sendsTo(blocking, o.site):
-					sends[o.arg] = place{int32(l), int32(k)}
-				case p.rec.direction(o.site) == opReceive:
-					takes[o.arg] = place{int32(l), int32(k)}
-				}
-			case opSend:
-				if p.objects[o.arg].inferred && !p.sendsTo(blocking, o.site) {
-					free[o.arg] = true
-				}
-			}
-		}
-	}
+	sends, takes, free := p.channelWakes()
 	used := p.used()
 	found := false
 	for i := range p.objects {
@@ -73,6 +54,32 @@ func (p *program) confine() bool {
 		}
 	}
 	return found
+}
+
+// channelWakes returns, by token, the wake-ups by senders and by receivers, and which inferred channels have sends that never wait for
+// room.
+func (p *program) channelWakes() (sends, takes []place, free []bool) {
+	sends, takes = slices.Repeat([]place{{-1, -1}}, int(p.tokens)), slices.Repeat([]place{{-1, -1}}, int(p.tokens))
+	blocking := make([]int8, len(p.rec.sites))
+	free = make([]bool, len(p.objects))
+	for l := range p.lists {
+		for k := range p.lists[l].ops {
+			switch o := &p.lists[l].ops[k]; o.kind {
+			case opWake:
+				switch {
+				case p.sendsTo(blocking, o.site):
+					sends[o.arg] = place{int32(l), int32(k)}
+				case p.rec.direction(o.site) == opReceive:
+					takes[o.arg] = place{int32(l), int32(k)}
+				}
+			case opSend:
+				if p.objects[o.arg].inferred && !p.sendsTo(blocking, o.site) {
+					free[o.arg] = true
+				}
+			}
+		}
+	}
+	return sends, takes, free
 }
 
 // sendsTo reports whether a site is where an element is sent to a channel, and would wait for room.

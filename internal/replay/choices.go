@@ -137,12 +137,19 @@ func (p *program) choicesOf(list int32, sends map[int32]bool) {
 			p.choices = append(p.choices, c)
 		}
 	}
+	p.placeChoices(first, before, times, of)
+	p.likenChoices(first)
+	p.dropUniform(first, before)
+}
+
+// placeChoices assigns the choices of a list, from first, to its statements, from before: by where they ended, or by the channel.
+func (p *program) placeChoices(first, before int, times map[int32]int, of map[int32]int32) {
 	for i := first; i < len(p.choices); i++ {
 		c := &p.choices[i]
 		if c.statement == none && c.object != none {
 			if s, ok := of[c.object]; ok {
 				c.statement = s
-			} else if len(sites) == 1 {
+			} else if len(p.statements) == before+1 {
 				c.statement = int32(before)
 			}
 		}
@@ -155,6 +162,10 @@ func (p *program) choicesOf(list int32, sends map[int32]bool) {
 			s.shared = append(s.shared, c.object)
 		}
 	}
+}
+
+// likenChoices groups the choices of a list, from first, by the past and the outcome.
+func (p *program) likenChoices(first int) {
 	for i := first; i < len(p.choices); i++ {
 		c := &p.choices[i]
 		if c.statement == none {
@@ -170,6 +181,10 @@ func (p *program) choicesOf(list int32, sends map[int32]bool) {
 		k := c.like(p, c.outcome(p, c.object))
 		s.like[k] = append(s.like[k], int32(i))
 	}
+}
+
+// dropUniform sets the choices of a list's statements, and leaves no groups to the statements that end in one way only.
+func (p *program) dropUniform(first, before int) {
 	for i := before; i < len(p.statements); i++ {
 		s := &p.statements[i]
 		s.from, s.to = first, len(p.choices)
@@ -314,6 +329,13 @@ func (p *program) settleChoices() {
 			c.blind = c.blind || l.ops[k].kind == opReceive && l.ops[k].segment == 0
 		}
 	}
+	p.settleStatements()
+	p.findMade()
+	p.findRequests()
+}
+
+// settleStatements finds the limits of statements, and drops the examples that the replay cannot follow.
+func (p *program) settleStatements() {
 	helps := p.helped()
 	for i := range p.statements {
 		p.limits(int32(i), helps)
@@ -325,6 +347,10 @@ func (p *program) settleChoices() {
 			})
 		}
 	}
+}
+
+// findMade finds the channels that are made for a choice.
+func (p *program) findMade() {
 	receives := map[int32]int{}
 	for i := range p.lists {
 		for k := range p.lists[i].ops {
@@ -344,7 +370,6 @@ func (p *program) settleChoices() {
 			before[object] = true
 		}
 	}
-	p.findRequests()
 }
 
 // decided reports whether a choice is of a select statement that has ended in several ways.

@@ -58,25 +58,13 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 	case opWriteUnlock:
 		s.writeUnlock(b, proc)
 	case opReadLock:
-		if done = !b.held && !b.writer; done {
-			b.readers++
-		} else {
-			b.others.push(i)
-		}
+		done = b.readLock(i)
 	case opReadUnlock:
 		s.readUnlock(b, proc)
 	case opAdd:
-		b.count += int32(o.d)
-		if b.count <= 0 {
-			b.count = 0
-			for b.queue.len() > 0 {
-				s.grant(b.queue.pop(), proc)
-			}
-		}
+		s.add(b, int32(o.d), proc)
 	case opJoin:
-		if done = b.count <= 0; !done {
-			b.queue.push(i)
-		}
+		done = b.join(i)
 	case opMeet:
 		done = s.meet(b, i, proc)
 	case opTicket:
@@ -93,49 +81,13 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 	case opAnswer:
 		s.answerBatch(b, i, proc)
 	case opSend:
-		if o.answers() {
-			other := s.answer(o)
-			if other == nil { // its work is not in the recording
-				break
-			}
-			o, b = other, s.channel(other.arg)
-		}
-		if s.outdated(r, o.arg) {
-			break
-		}
-		s.request(o.segment)
-		if o.d > 0 {
-			s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
-			s.at(s.scaled(o.d, o.set), happenSent, int32(len(s.deliveries)-1))
-			break
-		}
-		done = s.send(b, o.segment, proc)
-		switch {
-		case done || !o.tries:
-		case o.head:
-			done = true
-		default: // there was room
-			b.count++
-			b.elements.push(o.segment)
-			done = true
-		}
-		if !done {
-			b.queue.push(i)
-		}
+		o, done = s.give(b, i, proc, o)
 	case opServe:
 		done = s.serve(b, i, proc, o)
 	case opReceive:
-		if o.head && o.ref > 0 {
-			done = s.attend(i, proc, o.ref)
-			break
-		}
-		if r.element, done = s.receive(b, proc); !done && o.tries { // there was one, which is yet to come
-			b.owed++
-			r.pc++
+		var owed bool
+		if done, owed = s.takeElement(b, i, proc, o); owed {
 			return true
-		}
-		if !done {
-			b.others.push(i)
 		}
 	}
 	if done {
@@ -147,6 +99,78 @@ func (s *simulation) operate(i, proc int32, o *instruction) bool {
 		r.late = -1
 	}
 	return false
+}
+
+// add changes the count of a wait group, and lets the goroutines go on that wait for its end.
+func (s *simulation) add(b *object, d, proc int32) {
+	b.count += d
+	if b.count <= 0 {
+		b.count = 0
+		for b.queue.len() > 0 {
+			s.grant(b.queue.pop(), proc)
+		}
+	}
+}
+
+// join reports whether a wait group is done, or has a runner wait for that.
+func (b *object) join(i int32) bool {
+	if b.count <= 0 {
+		return true
+	}
+	b.queue.push(i)
+	return false
+}
+
+// give sends an element, or the one that answers an element, and returns that send and whether it is done.
+func (s *simulation) give(b *object, i, proc int32, o *instruction) (sent *instruction, done bool) {
+	if o.answers() {
+		other := s.answer(o)
+		if other == nil { // its work is not in the recording
+			return o, true
+		}
+		o, b = other, s.channel(other.arg)
+	}
+	if s.outdated(&s.runners[i], o.arg) {
+		return o, true
+	}
+	s.request(o.segment)
+	if o.d > 0 {
+		s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
+		s.at(s.scaled(o.d, o.set), happenSent, int32(len(s.deliveries)-1))
+		return o, true
+	}
+	done = s.send(b, o.segment, proc)
+	switch {
+	case done || !o.tries:
+	case o.head:
+		done = true
+	default: // there was room
+		b.count++
+		b.elements.push(o.segment)
+		done = true
+	}
+	if !done {
+		b.queue.push(i)
+	}
+	return o, done
+}
+
+// takeElement receives an element, or reports that the runner must wait. An element is owed if a receive that does not wait takes it
+// before it is sent: then the runner has gone on.
+func (s *simulation) takeElement(b *object, i, proc int32, o *instruction) (done, owed bool) {
+	if o.head && o.ref > 0 {
+		return s.attend(i, proc, o.ref), false
+	}
+	r := &s.runners[i]
+	if r.element, done = s.receive(b, proc); !done && o.tries { // there was one, which is yet to come
+		b.owed++
+		r.pc++
+		return true, true
+	}
+	if !done {
+		b.others.push(i)
+	}
+	return done, false
 }
 
 // grant gives a runner what it waits for.
@@ -250,6 +274,16 @@ func (s *simulation) writeUnlock(b *object, proc int32) {
 	}
 	b.held = true
 	s.grant(b.queue.pop(), proc)
+}
+
+// readLock lets a reader in, or has it wait while a writer holds the lock or is next.
+func (b *object) readLock(i int32) bool {
+	if b.held || b.writer {
+		b.others.push(i)
+		return false
+	}
+	b.readers++
+	return true
 }
 
 func (s *simulation) readUnlock(b *object, proc int32) {

@@ -162,46 +162,13 @@ func (b *builder) keep(g int32, w wait) {
 
 // perform adds the operation to the list.
 func (b *builder) perform(g int32, e *event, sent bool, w wait) {
-	f := &b.g[g]
-	var kind opKind
-	var object objectKind
-	lock := int32(0)
-	switch e.what {
-	case mark.Lock:
-		kind, object, lock = opLock, objectMutex, 1
-	case mark.Unlock:
-		kind, object, lock = opUnlock, objectMutex, -1
-	case mark.WriteLock:
-		kind, object, lock = opWriteLock, objectRWMutex, 1
-	case mark.WriteUnlock:
-		kind, object, lock = opWriteUnlock, objectRWMutex, -1
-	case mark.ReadLock:
-		kind, object, lock = opReadLock, objectRWMutex, 1
-	case mark.ReadUnlock:
-		kind, object, lock = opReadUnlock, objectRWMutex, -1
-	case mark.Add:
-		kind, object = opAdd, objectWaitGroup
-	case mark.Wait:
-		kind, object = opJoin, objectWaitGroup
-	case mark.Send, mark.TrySend:
-		kind, object = opSend, objectChan
-	case mark.Receive, mark.TryReceive:
-		kind, object = opReceive, objectChan
-	case mark.Await:
-		b.again(g, w)
-		b.emit(g, op{kind: opAwait, arg: b.objectOf(e.ref), at: e.at})
-		return
-	case mark.Signal, mark.Broadcast:
-		b.keep(g, w)
-		b.emit(g, op{kind: opSignal, arg: b.objectOf(e.ref), at: e.at})
-		return
-	default: // a close, or a receive that one ends: it wakes the goroutines that wait
-		b.keep(g, w)
-		b.closed(g, e, w.waited || w.chosen)
+	kind, object, locks := operationOf(e.what)
+	if object == objectNone {
+		b.performOther(g, e, w)
 		return
 	}
-	i := b.objectOf(e.ref)
-	o, lv := &b.p.objects[i], &b.levels[i]
+	f, i := &b.g[g], b.objectOf(e.ref)
+	o := &b.p.objects[i]
 	o.kind = object
 	timed := w.outside && kind == opReceive
 	if timed {
@@ -212,6 +179,60 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 	if w.waited && w.site != 0 {
 		o.site = w.site
 	}
+	b.book(g, i, kind, e, sent, w)
+	if locks != 0 {
+		b.holds(f, i, locks)
+	}
+	if k := b.emit(g, b.opOn(g, i, kind, e, w)); !timed {
+		f.woken = k
+	}
+}
+
+// operationOf returns the op and the object of an operation, and how many more locks its goroutine has; no object for other operations.
+func operationOf(what mark.Op) (kind opKind, object objectKind, locks int32) {
+	switch what {
+	case mark.Lock:
+		return opLock, objectMutex, 1
+	case mark.Unlock:
+		return opUnlock, objectMutex, -1
+	case mark.WriteLock:
+		return opWriteLock, objectRWMutex, 1
+	case mark.WriteUnlock:
+		return opWriteUnlock, objectRWMutex, -1
+	case mark.ReadLock:
+		return opReadLock, objectRWMutex, 1
+	case mark.ReadUnlock:
+		return opReadUnlock, objectRWMutex, -1
+	case mark.Add:
+		return opAdd, objectWaitGroup, 0
+	case mark.Wait:
+		return opJoin, objectWaitGroup, 0
+	case mark.Send, mark.TrySend:
+		return opSend, objectChan, 0
+	case mark.Receive, mark.TryReceive:
+		return opReceive, objectChan, 0
+	}
+	return 0, objectNone, 0
+}
+
+// performOther adds an operation of a condition variable, a close, or a receive that a close ends.
+func (b *builder) performOther(g int32, e *event, w wait) {
+	switch e.what {
+	case mark.Await:
+		b.again(g, w)
+		b.emit(g, op{kind: opAwait, arg: b.objectOf(e.ref), at: e.at})
+	case mark.Signal, mark.Broadcast:
+		b.keep(g, w)
+		b.emit(g, op{kind: opSignal, arg: b.objectOf(e.ref), at: e.at})
+	default: // a close, or a receive that one ends: it wakes the goroutines that wait
+		b.keep(g, w)
+		b.closed(g, e, w.waited || w.chosen)
+	}
+}
+
+// book follows what an operation changes: what its object holds, and how long a lock is held and waited for.
+func (b *builder) book(g, object int32, kind opKind, e *event, sent bool, w wait) {
+	o, lv := &b.p.objects[object], &b.levels[object]
 	switch kind {
 	case opLock, opWriteLock:
 		lv.busy.locked(e.at)
@@ -237,16 +258,23 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		if !sent {
 			lv.take(1)
 		} else if w.waited && o.capacity > 0 {
-			lv.foundFull(o.capacity - f.found)
+			lv.foundFull(o.capacity - b.g[g].found)
 		}
 	case opReceive:
 		o.capacity = max(0, e.arg)
 		lv.take(-1)
 	}
-	if lock != 0 {
-		b.holds(f, i, lock)
+	if kind == opLock || kind == opWriteLock || kind == opReadLock {
+		lv.busy.waited += w.d
+		if w.waited {
+			lv.busy.waits++
+		}
 	}
-	x := op{kind: kind, arg: i, at: e.at, late: w.late, site: w.site, tries: e.what == mark.TrySend || e.what == mark.TryReceive, drops: b.fillers[g] != nil}
+}
+
+// opOn returns the op of an operation on an object.
+func (b *builder) opOn(g, object int32, kind opKind, e *event, w wait) op {
+	x := op{kind: kind, arg: object, at: e.at, late: w.late, site: w.site, tries: e.what == mark.TrySend || e.what == mark.TryReceive, drops: b.fillers[g] != nil}
 	switch kind {
 	case opAdd:
 		x.d = int64(e.arg)
@@ -259,14 +287,8 @@ func (b *builder) perform(g int32, e *event, sent bool, w wait) {
 		x.d = w.begun
 	case opLock, opWriteLock, opReadLock:
 		x.d = w.d
-		lv.busy.waited += w.d
-		if w.waited {
-			lv.busy.waits++
-		}
 	}
-	if k := b.emit(g, x); !timed {
-		f.woken = k
-	}
+	return x
 }
 
 // holds follows how many locks a goroutine has.

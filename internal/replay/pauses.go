@@ -44,16 +44,7 @@ func (p *program) pauses() map[string]delay {
 		u.all[i] = u.pausesOf(&p.lists[i], inSpans)
 	}
 	u.body = bodies(inSpans)
-	for i := range p.lists {
-		if u.all[i] == nil {
-			continue
-		}
-		u.walk(int32(i), func(_ *op, x pausing, paused bool) {
-			if paused {
-				u.own[i] = more(u.own[i], x, 1)
-			}
-		})
-	}
+	u.findOwn()
 	var serving delay
 	delayed := make([]bool, len(p.points)) // progress points that goroutines with pauses visit
 	for i := range p.lists {
@@ -95,6 +86,20 @@ func (p *program) pauses() map[string]delay {
 		}
 	}
 	return parts
+}
+
+// findOwn counts the pauses of each list that are not the body of a span.
+func (u *pauser) findOwn() {
+	for i := range u.all {
+		if u.all[i] == nil {
+			continue
+		}
+		u.walk(int32(i), func(_ *op, x pausing, paused bool) {
+			if paused {
+				u.own[i] = more(u.own[i], x, 1)
+			}
+		})
+	}
 }
 
 // has reports whether a goroutine has pauses, or starts goroutines that have some. The legs of others have none.

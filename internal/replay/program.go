@@ -236,8 +236,8 @@ type program struct {
 	heldSets  map[int32]uint16   // by region
 	settled   bool               // see settle
 	ops       int                // all of them
-	compiled  *executable        // once it is simulated
-	spare     *simulation        // whose memory the next one takes
+	// Of the simulator: the executable, and the simulation whose memory the next one takes; nil until the program is simulated.
+	compiled, spare any
 }
 
 // A pointInfo is a progress point: what is counted, or the spans of a region.

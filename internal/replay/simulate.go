@@ -8,10 +8,11 @@ import (
 
 // simulate replays the program for so long, ns.
 func simulate(p *program, c change, until int64) outcome {
-	if p.spare == nil {
-		p.spare = &simulation{p: p}
+	s, ok := p.spare.(*simulation)
+	if !ok {
+		s = &simulation{p: p}
+		p.spare = s
 	}
-	s := p.spare
 	p.rec.rests()
 	s.reset(c)
 	p.rec.rests()
@@ -164,8 +165,7 @@ func (s *simulation) scaled(d int64, set uint16) int64 {
 
 // step runs the current goroutine of a processor until time passes.
 func (s *simulation) step(proc int32) {
-	p := &s.procs[proc]
-	i := p.current
+	i := s.procs[proc].current
 	for n := 0; ; n++ {
 		s.out.work++
 		if n > maxAtOnce { // a loop that takes no time
@@ -176,160 +176,35 @@ func (s *simulation) step(proc int32) {
 		if r.until > 0 && r.pc == r.until {
 			s.comeBack(r)
 		}
-		o := &s.code[r.pc]
+		o, done := &s.code[r.pc], true
 		switch o.kind {
 		case opRun, opRunOn, opRow, opRowOn:
-			if r.left < 0 {
-				r.left = s.computes(o)
-				for o.kind == opRunOn || o.kind == opRowOn {
-					r.pc++
-					o = &s.code[r.pc]
-					r.left = min(r.left+s.computes(o), longest)
-				}
-				if r.spares != spends {
-					r.left = 0
-				}
-				if r.batch > 0 {
-					r.left = s.strained(r, r.left)
-				}
-			}
-			if r.left == 0 {
-				r.left = -1
-				r.pc++
-				continue
-			}
-			if p.slice <= 0 {
-				p.slice = s.slice()
-				if s.queue.len() > 0 || p.next >= 0 {
-					s.queue.push(i)
-					s.leave(proc, ready)
-					return
-				}
-			}
-			d := min(r.left, p.slice)
-			p.slice -= d
-			s.out.ran += d
-			if r.left -= d; r.left == 0 {
-				r.left = -1
-				r.pc++
-			}
-			if s.passes(d) {
-				n = 0
-				continue
-			}
-			s.at(d, happenStep, proc)
-			return
-		case opOut:
-			r.pc++
-			if r.spares != spends {
-				continue
-			}
-			r.late = int64(o.late)
-			d := s.shortened(o)
-			if r.batch > 0 {
-				d = s.stretched(r, o.set, d)
-			}
-			s.backIn(i, d)
-			s.leave(proc, away)
-			return
-		case opHold:
-			r.pc++
-			d := s.scaled(o.d, o.set)
-			if d == 0 {
-				continue
-			}
-			r.late = -1
-			s.backIn(i, d)
-			s.leave(proc, away)
-			return
-		case opArrive:
-			r.pc++
-			r.late = int64(o.late)
-			s.backIn(i, s.arrives(r, o))
-			s.leave(proc, away)
-			return
-		case opDue:
-			r.pc++
-			r.late = int64(o.late)
-			s.backIn(i, s.due(o))
-			s.leave(proc, away)
-			return
-		case opPace:
-			r.pc++
-			d := s.objects[o.arg].pace.ask(s.now) - s.now
-			if d == 0 {
-				continue
-			}
-			r.late = int64(o.late)
-			s.backIn(i, d)
-			s.leave(proc, away)
-			return
-		case opWait:
-			if !r.granted && s.skips(o) {
-				r.pc++
-				continue
-			}
-			if !s.await(i, o) {
-				s.leave(proc, blocked)
+			if n = s.compute(i, proc, o, n); n < 0 {
 				return
 			}
+		case opOut, opHold, opArrive, opDue, opPace:
+			if s.goOut(i, proc, o) {
+				return
+			}
+		case opWait:
+			done = s.await(i, o)
 		case opWake:
 			s.wake(i, proc, o)
 		case opSpawn:
 			r.pc++
 			s.spawn(o.arg, proc, i)
 		case opGather:
-			if !s.gather(i, o) {
-				r.late = int64(o.late)
-				s.leave(proc, blocked)
-				return
-			}
+			done = s.gather(i, o)
 		case opChoose:
-			if !s.choose(i, o) {
-				s.leave(proc, blocked)
-				return
-			}
+			done = s.choose(i, o)
 		case opUse:
-			if !s.use(i, o) {
-				s.leave(proc, blocked)
-				return
-			}
+			done = s.use(i, o)
 		case opFill:
 			s.fill(i, proc, o)
-		case opVisit:
-			r.pc++
-			s.visited(o.arg)
-		case opOpen:
-			r.pc++
-			s.began[o.arg] = s.now + 1
-		case opClose:
-			r.pc++
-			s.visited(o.ref)
-			if began := s.began[o.arg]; began > 0 {
-				s.out.durations[o.ref] = append(s.out.durations[o.ref], s.now+1-began)
-			}
-		case opOver:
-			r.pc++
-			s.over = true
-		case opAgain:
-			r.pc = o.arg
-			r.laps++
-			s.clear(o.ref)
-		case opBegin:
-			r.pc++
-			s.takeUp(r, o.arg, o.head)
-		case opDone:
-			r.pc++
-			s.putDown(r, o.arg)
+		case opVisit, opOpen, opClose, opOver, opAgain, opBegin, opDone:
+			s.note(r, o)
 		case opEnd:
-			switch {
-			case o.arg < 0:
-				s.finished(i, proc)
-				s.leave(proc, asleep)
-				s.free = append(s.free, i)
-				return
-			case !s.serveOn(i, o): // what it does next is up to the next element
-				s.leave(proc, blocked)
+			if s.end(i, proc, o) {
 				return
 			}
 		default:
@@ -340,10 +215,131 @@ func (s *simulation) step(proc int32) {
 			if s.spins(i, proc, o) {
 				return
 			}
-			if !s.operate(i, proc, o) {
-				s.leave(proc, blocked)
-				return
-			}
+			done = s.operate(i, proc, o)
+		}
+		if !done {
+			s.leave(proc, blocked)
+			return
 		}
 	}
+}
+
+// compute has a runner compute until its slice ends or something else is next. It returns n, the number of ops done at once: 0 if time has
+// passed, -1 if the runner goes on later.
+func (s *simulation) compute(i, proc int32, o *instruction, n int) int {
+	p, r := &s.procs[proc], &s.runners[i]
+	if r.left < 0 {
+		r.left = s.computes(o)
+		for o.kind == opRunOn || o.kind == opRowOn {
+			r.pc++
+			o = &s.code[r.pc]
+			r.left = min(r.left+s.computes(o), longest)
+		}
+		if r.spares != spends {
+			r.left = 0
+		}
+		if r.batch > 0 {
+			r.left = s.strained(r, r.left)
+		}
+	}
+	if r.left == 0 {
+		r.left = -1
+		r.pc++
+		return n
+	}
+	if p.slice <= 0 {
+		p.slice = s.slice()
+		if s.queue.len() > 0 || p.next >= 0 {
+			s.queue.push(i)
+			s.leave(proc, ready)
+			return -1
+		}
+	}
+	d := min(r.left, p.slice)
+	p.slice -= d
+	s.out.ran += d
+	if r.left -= d; r.left == 0 {
+		r.left = -1
+		r.pc++
+	}
+	if s.passes(d) {
+		return 0
+	}
+	s.at(d, happenStep, proc)
+	return -1
+}
+
+// goOut has a runner wait for something outside, and reports whether that takes time.
+func (s *simulation) goOut(i, proc int32, o *instruction) bool {
+	r := &s.runners[i]
+	r.pc++
+	d, late := int64(0), int64(o.late)
+	switch o.kind {
+	case opOut:
+		if r.spares != spends {
+			return false
+		}
+		d = s.shortened(o)
+		if r.batch > 0 {
+			d = s.stretched(r, o.set, d)
+		}
+	case opHold:
+		if d = s.scaled(o.d, o.set); d == 0 {
+			return false
+		}
+		late = -1
+	case opArrive:
+		d = s.arrives(r, o)
+	case opDue:
+		d = s.due(o)
+	case opPace:
+		if d = s.objects[o.arg].pace.ask(s.now) - s.now; d == 0 {
+			return false
+		}
+	}
+	r.late = late
+	s.backIn(i, d)
+	s.leave(proc, away)
+	return true
+}
+
+// note does an op that takes no time and concerns no other runner: a visit, a span, work per time, or a list that begins anew.
+func (s *simulation) note(r *runner, o *instruction) {
+	r.pc++
+	switch o.kind {
+	case opVisit:
+		s.visited(o.arg)
+	case opOpen:
+		s.began[o.arg] = s.now + 1
+	case opClose:
+		s.visited(o.ref)
+		if began := s.began[o.arg]; began > 0 {
+			s.out.durations[o.ref] = append(s.out.durations[o.ref], s.now+1-began)
+		}
+	case opOver:
+		s.over = true
+	case opAgain:
+		r.pc = o.arg
+		r.laps++
+		s.clear(o.ref)
+	case opBegin:
+		s.takeUp(r, o.arg, o.head)
+	case opDone:
+		s.putDown(r, o.arg)
+	}
+}
+
+// end ends a list, or has its runner serve the next element. It reports whether the runner leaves its processor.
+func (s *simulation) end(i, proc int32, o *instruction) bool {
+	switch {
+	case o.arg < 0:
+		s.finished(i, proc)
+		s.leave(proc, asleep)
+		s.free = append(s.free, i)
+		return true
+	case !s.serveOn(i, o): // what it does next is up to the next element
+		s.leave(proc, blocked)
+		return true
+	}
+	return false
 }

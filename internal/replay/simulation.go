@@ -136,19 +136,21 @@ const maxAtOnce = 100_000
 // reset makes a simulation new, in the memory that it has.
 func (s *simulation) reset(c change) {
 	p := s.p
-	if p.compiled == nil {
-		p.compiled = p.compile()
+	compiled, ok := p.compiled.(*executable)
+	if !ok {
+		compiled = p.compile()
+		p.compiled = compiled
 	}
 	procs := max(1, p.rec.Procs)
 	if c.procs > 0 {
 		procs = c.procs
 	}
 	*s = simulation{
-		p: p, x: p.compiled, code: p.compiled.code, change: c, until: -1,
+		p: p, x: compiled, code: compiled.code, change: c, until: -1,
 		factors:  filled(s.factors, len(p.sets), 1),
 		procs:    filled(s.procs, procs, processor{current: -1, next: -1}),
 		tokens:   zeros(s.tokens, int(p.tokens)),
-		began:    zeros(s.began, int(p.compiled.visiting)),
+		began:    zeros(s.began, int(compiled.visiting)),
 		started:  zeros(s.started, len(p.lists)),
 		passed:   zeros(s.passed, int(p.onces)),
 		waited:   zeros(s.waited, len(p.tables)),
@@ -167,6 +169,20 @@ func (s *simulation) reset(c change) {
 		s.objects[i].begin(&p.objects[i])
 		s.standIn[i] = int32(i)
 	}
+	s.setFactors()
+	s.addUp()
+	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
+	for i, v := range p.recorded() { // about as many
+		s.out.visits[i] = make([]int64, 0, len(v)+len(v)/8)
+		if p.points[i].region >= 0 {
+			s.out.durations[i] = make([]int64, 0, len(v)+len(v)/8)
+		}
+	}
+}
+
+// setFactors sets what is left of the time of each set of regions.
+func (s *simulation) setFactors() {
+	p, c := s.p, &s.change
 	for r, set := range p.heldSets {
 		s.factors[set] = c.holds[r]
 	}
@@ -183,14 +199,6 @@ func (s *simulation) reset(c change) {
 			if f, ok := c.factors[x.region]; ok {
 				s.factors[i] *= 1 - (1-f)*x.part
 			}
-		}
-	}
-	s.addUp()
-	s.out.visits, s.out.durations = make([][]int64, len(p.points)), make([][]int64, len(p.points))
-	for i, v := range p.recorded() { // about as many
-		s.out.visits[i] = make([]int64, 0, len(v)+len(v)/8)
-		if p.points[i].region >= 0 {
-			s.out.durations[i] = make([]int64, 0, len(v)+len(v)/8)
 		}
 	}
 }

@@ -176,6 +176,11 @@ func (w *wiring) apart() {
 			peers[r] = best
 		}
 	}
+	w.joinPeers(peers)
+}
+
+// joinPeers joins the waits of readers with the writes of their peers.
+func (w *wiring) joinPeers(peers map[listener]int32) {
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
 		by, known := peers[listener{a.list, w.kinds[i]}]

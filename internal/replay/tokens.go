@@ -77,6 +77,7 @@ func (s *simulation) gather(i int32, o *instruction) bool {
 	if !r.granted && r.gathers > 0 && s.gathered[r.gathers].left > o.arg {
 		g := &s.gathered[r.gathers]
 		g.waiter, g.without = i, o.arg
+		r.late = int64(o.late)
 		return false
 	}
 	r.granted = false
@@ -104,6 +105,10 @@ func (s *simulation) await(i int32, o *instruction) bool {
 	r := &s.runners[i]
 	if r.granted {
 		r.granted = false
+		r.pc++
+		return true
+	}
+	if s.skips(o) {
 		r.pc++
 		return true
 	}
