@@ -76,48 +76,14 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	files := p.openFiles(c)
 	p.addLogExporters(ctx, c, env, res, files.logs)
 	p.addSpanExporters(ctx, c, env, files.spans)
-	var base trace.TracerProvider = noop.NewTracerProvider()
-	if !env.Disabled {
-		sdkOptions := []sdktrace.TracerProviderOption{sdktrace.WithResource(res)}
-		for _, b := range p.batchers {
-			sdkOptions = append(sdkOptions, sdktrace.WithSpanProcessor(b))
-		}
-		base = sdktrace.NewTracerProvider(sdkOptions...)
-	}
-	controllerOptions := []causal.Option{
-		causal.WithResource(res), causal.WithLogger(c.logger),
-		causal.WithAudit(newAudit(p.logs.LoggerProvider, base).take),
-	}
-	if c.replay {
-		controllerOptions = append(controllerOptions, causal.WithReplay())
-	}
-	if c.experiments != nil {
-		controllerOptions = append(controllerOptions, causal.WithExperiments(*c.experiments))
-		if c.breaker != nil {
-			controllerOptions = append(controllerOptions, causal.WithBreaker(*c.breaker))
-		}
-		if c.allowed != nil {
-			controllerOptions = append(controllerOptions, causal.WithAllowed(*c.allowed))
-		}
-	}
-	if p.causal, err = causal.NewController(controllerOptions...); err != nil {
+	base := p.baseTracers(c, env)
+	if p.causal, err = causal.NewController(p.causalOptions(c, base)...); err != nil {
 		return err
 	}
-	var wrapOptions []spans.Option
-	if ours {
-		wrapOptions = append(wrapOptions, spans.WithHook(p.causal.Hook()))
-	} else {
-		wrapOptions = append(wrapOptions, spans.WithoutRecording())
-	}
 	c.profiles = c.profilesFromEnv()
-	for _, f := range features {
-		hook, err := f.open(p, c)
-		if err != nil {
-			return err
-		}
-		if hook != nil {
-			wrapOptions = append(wrapOptions, spans.WithHook(hook))
-		}
+	wrapOptions, err := p.openFeatures(c, ours)
+	if err != nil {
+		return err
 	}
 	p.openProfiles(ctx, c)
 	if c.store != nil {
@@ -136,6 +102,59 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 		return err
 	}
 	return p.follow(c, res)
+}
+
+// baseTracers returns the provider that exports spans in batches, and one that does nothing where the SDK is disabled.
+func (p *Profiler) baseTracers(c config, env otlp.Env) trace.TracerProvider {
+	if env.Disabled {
+		return noop.NewTracerProvider()
+	}
+	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(c.resource)}
+	for _, b := range p.batchers {
+		options = append(options, sdktrace.WithSpanProcessor(b))
+	}
+	return sdktrace.NewTracerProvider(options...)
+}
+
+// causalOptions returns the options of the controller of experiments, whose audit goes to the logs and to base.
+func (p *Profiler) causalOptions(c config, base trace.TracerProvider) []causal.Option {
+	options := []causal.Option{
+		causal.WithResource(c.resource), causal.WithLogger(c.logger),
+		causal.WithAudit(newAudit(p.logs.LoggerProvider, base).take),
+	}
+	if c.replay {
+		options = append(options, causal.WithReplay())
+	}
+	if c.experiments != nil {
+		options = append(options, causal.WithExperiments(*c.experiments))
+		if c.breaker != nil {
+			options = append(options, causal.WithBreaker(*c.breaker))
+		}
+		if c.allowed != nil {
+			options = append(options, causal.WithAllowed(*c.allowed))
+		}
+	}
+	return options
+}
+
+// openFeatures opens the features that are on, and returns the options that give spans the hooks of experiments and features.
+func (p *Profiler) openFeatures(c config, ours bool) ([]spans.Option, error) {
+	var options []spans.Option
+	if ours {
+		options = append(options, spans.WithHook(p.causal.Hook()))
+	} else {
+		options = append(options, spans.WithoutRecording())
+	}
+	for _, f := range features {
+		hook, err := f.open(p, c)
+		if err != nil {
+			return nil, err
+		}
+		if hook != nil {
+			options = append(options, spans.WithHook(hook))
+		}
+	}
+	return options, nil
 }
 
 // leftOut says what there will not be for want of sense in the environment.

@@ -6,6 +6,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // experiment is one arm, measured.
@@ -42,6 +43,25 @@ type experiment struct {
 	unforeseen *class
 	// paths are the visits of each progress point, by path.
 	paths [][mostPaths]uint32
+}
+
+// An armStart is what the counters showed when an arm was put in force, and then when it began to be measured.
+type armStart struct {
+	at      time.Duration // since the run began
+	spent   int64         // ns of delay
+	arrived []visit       // by progress point
+
+	began     time.Time // of the measurement, as all below
+	delays    int64
+	visits    []visit // by progress point
+	withheld  withheld
+	growth    int64 // ns
+	busy      loadMark
+	calls     uint64
+	rooted    int64               // ns
+	latencies []*otelhdr.Snapshot // by progress point
+	ways      [][mostPaths]uint32 // by progress point
+	loaded    func() record.Load  // of the time since
 }
 
 // ran books what the region has done since it had come to before.

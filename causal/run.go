@@ -244,8 +244,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	}
 	defer run.turn.done()
 	run.say(run.describe(a))
-	at, spent := time.Since(run.started), run.guard.spent.Load()
-	arrived := run.visits()
+	start := &armStart{at: time.Since(run.started), spent: run.guard.spent.Load(), arrived: run.visits()}
 	live.ledgers.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
 	influence := run.begin(a)
 	run.breaker.enter(time.Now(), phaseDelayed) // also of what the last arm has left behind
@@ -257,62 +256,72 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	if !run.pause(ctx, run.settling()) {
 		return false
 	}
-	if !run.awaitVisits(ctx, arrived) {
+	if !run.awaitVisits(ctx, start.arrived) {
 		return false
 	}
-	influence.mark()
-	delays, before, withheld := influence.delays(), run.visits(), run.guard.counts()
-	for point := range before {
-		if before[point].count == arrived[point].count { // it is visited rarely
-			now := clock.Now()
-			before[point].at, before[point].growth = now, influence.growthAt(now)
-		}
-	}
-	if a.speedup == 0 {
-		run.breaker.enter(time.Now(), phaseStill)
-	}
-	growth, busy, calls, rooted := influence.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
-	slow, ways := influence.latencies(), run.ways()
-	loaded, began := run.loads(), time.Now()
+	run.startCounting(start, a, influence)
 	wait := time.Duration(run.plan.Timing.Experiment)
 	for {
 		if !run.pause(ctx, wait) {
 			return false
 		}
 		e := experiment{
-			arm: a, iteration: iteration, at: at, settled: began.Sub(run.started) - at, duration: time.Since(began),
-			growth: time.Duration(influence.growthAt(clock.Now()) - growth), rooted: time.Duration(run.rooted.Load() - rooted),
+			arm: a, iteration: iteration, at: start.at, settled: start.began.Sub(run.started) - start.at, duration: time.Since(start.began),
+			growth: time.Duration(influence.growthAt(clock.Now()) - start.growth), rooted: time.Duration(run.rooted.Load() - start.rooted),
 		}
 		least := uint64(math.MaxUint64)
 		for point, v := range run.visits() {
-			e.passages = append(e.passages, v.since(before[point]))
+			e.passages = append(e.passages, v.since(start.visits[point]))
 			least = min(least, e.passages[point].visits)
 		}
 		if least < uint64(run.plan.Timing.MinProgress) && e.duration < time.Duration(run.plan.Timing.MaxExperiment) {
 			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.duration)
 			continue
 		}
-		e.delays = influence.delays() - delays
-		without := run.guard.counts().since(withheld)
-		e.nearDeadlines = int64(without[ruleDeadline])
-		if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
-			e.spoiled = without.spoils(e.delays)
-		}
-		e.inserted = time.Duration(run.guard.spent.Load() - spent)
-		e.calls = live.answered.Load() - calls
-		e.busy, e.machine = run.load.since(busy), loaded()
-		influence.look(&e)
-		e.paths = run.ways()
-		for point := range e.paths {
-			for i := range e.paths[point] {
-				e.paths[point][i] -= ways[point][i]
-			}
-		}
-		recorded := run.recorded(slow, influence.latencies())
-		e.quantiles = run.quantiles(recorded)
-		run.add(e, recorded)
+		run.endCounting(e, start, influence)
 		return true
 	}
+}
+
+// startCounting reads the counters at which the measurement of an arm begins.
+func (run *run) startCounting(start *armStart, a arm, i influence) {
+	i.mark()
+	start.delays, start.visits, start.withheld = i.delays(), run.visits(), run.guard.counts()
+	for point := range start.visits {
+		if start.visits[point].count == start.arrived[point].count { // it is visited rarely
+			now := clock.Now()
+			start.visits[point].at, start.visits[point].growth = now, i.growthAt(now)
+		}
+	}
+	if a.speedup == 0 {
+		run.breaker.enter(time.Now(), phaseStill)
+	}
+	start.growth, start.busy, start.calls, start.rooted = i.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
+	start.latencies, start.ways = i.latencies(), run.ways()
+	start.loaded, start.began = run.loads(), time.Now()
+}
+
+// endCounting adds to an experiment what the counters show since the start, and keeps the experiment.
+func (run *run) endCounting(e experiment, start *armStart, i influence) {
+	e.delays = i.delays() - start.delays
+	without := run.guard.counts().since(start.withheld)
+	e.nearDeadlines = int64(without[ruleDeadline])
+	if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
+		e.spoiled = without.spoils(e.delays)
+	}
+	e.inserted = time.Duration(run.guard.spent.Load() - start.spent)
+	e.calls = live.answered.Load() - start.calls
+	e.busy, e.machine = run.load.since(start.busy), start.loaded()
+	i.look(&e)
+	e.paths = run.ways()
+	for point := range e.paths {
+		for path := range e.paths[point] {
+			e.paths[point][path] -= start.ways[point][path]
+		}
+	}
+	recorded := run.recorded(start.latencies, i.latencies())
+	e.quantiles = run.quantiles(recorded)
+	run.add(e, recorded)
 }
 
 // ways are the visits of each progress point by path.

@@ -103,22 +103,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	// What must outlive ctx, ending in good order, gets a context without its end.
 	background := context.WithoutCancel(ctx)
-	options := everything(cfg, files, stderr)
-	if p != "" && p != noPlan {
-		options = append(options, otelprof.WithPlanFile(p))
-	}
-	prof, err := otelprof.Setup(background, options...)
+	prof, err := setUp(background, cfg, files, p, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		flush, cancel := context.WithTimeout(background, 10*time.Second)
-		defer cancel()
-		// The demo has done its work even if a backend did not take everything.
-		if lost := prof.Shutdown(flush); lost != nil {
-			fmt.Fprintln(stderr, "shop:", lost)
-		}
-	}()
+	defer shutdown(background, prof, stderr)
 
 	shop, err := openShop(background, cfg.data, prof.TracerProvider(), prof.MeterProvider())
 	if err != nil {
@@ -147,6 +136,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	err = errors.Join(err, shop.Close(background))
 	return errors.Join(err, report(stdout, load, prof.TracerProvider().Regions(), prof.Causal().Profile()))
+}
+
+// setUp sets otelprof up with all that the demo shows, and with the plan file if there is one.
+func setUp(ctx context.Context, cfg settings, files, planFile string, stderr io.Writer) (*otelprof.Profiler, error) {
+	options := everything(cfg, files, stderr)
+	if planFile != "" && planFile != noPlan {
+		options = append(options, otelprof.WithPlanFile(planFile))
+	}
+	return otelprof.Setup(ctx, options...)
+}
+
+// shutdown exports what is left, for 10 s at most.
+func shutdown(ctx context.Context, prof *otelprof.Profiler, stderr io.Writer) {
+	flush, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	// The demo has done its work even if a backend did not take everything.
+	if lost := prof.Shutdown(flush); lost != nil {
+		fmt.Fprintln(stderr, "shop:", lost)
+	}
 }
 
 // everything are the options of the demo, but for the plan.

@@ -124,28 +124,7 @@ func decodeWords(data []byte) (s *otelhdr.Snapshot, err error) {
 	if err := binary.Read(in, binary.BigEndian, &cookie); err != nil {
 		return nil, err
 	}
-	var digits int32
-	var lowest int64
-	payload := int64(-1) // to the end
-	switch cookie & cookieMask {
-	case cookieV1:
-		var header struct {
-			PayloadBytes, IndexOffset, Digits int32
-			Lowest, Highest                   int64
-			Ratio                             float64
-		}
-		err = binary.Read(in, binary.BigEndian, &header)
-		payload, digits, lowest = int64(header.PayloadBytes), header.Digits, header.Lowest
-	case cookieV0:
-		var header struct {
-			Digits                 int32
-			Lowest, Highest, Total int64
-		}
-		err = binary.Read(in, binary.BigEndian, &header)
-		digits, lowest = header.Digits, header.Lowest
-	default:
-		err = fmt.Errorf("cookie %#x: must be that of a histogram, version 0 or 1", cookie)
-	}
+	digits, lowest, payload, err := readWordsHeader(in, cookie)
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
@@ -171,6 +150,30 @@ func decodeWords(data []byte) (s *otelhdr.Snapshot, err error) {
 			}
 		}
 	}, options(int(digits))...)
+}
+
+// readWordsHeader reads the header that follows the cookie of version 0 or 1. Payload is the number of bytes that all counters
+// have, -1 where they go on to the end.
+func readWordsHeader(in io.Reader, cookie uint32) (digits int32, lowest, payload int64, err error) {
+	switch cookie & cookieMask {
+	case cookieV1:
+		var header struct {
+			PayloadBytes, IndexOffset, Digits int32
+			Lowest, Highest                   int64
+			Ratio                             float64
+		}
+		err = binary.Read(in, binary.BigEndian, &header)
+		return header.Digits, header.Lowest, int64(header.PayloadBytes), err
+	case cookieV0:
+		var header struct {
+			Digits                 int32
+			Lowest, Highest, Total int64
+		}
+		err = binary.Read(in, binary.BigEndian, &header)
+		return header.Digits, header.Lowest, -1, err
+	default:
+		return 0, 0, -1, fmt.Errorf("cookie %#x: must be that of a histogram, version 0 or 1", cookie)
+	}
 }
 
 // readWords reads counters of word bytes, payload bytes altogether or all there are if that is negative, and returns the
