@@ -15,7 +15,12 @@ const (
 // replayedWorkloads are asked about in replay: the nine of other modes, netpoll, and ones that only
 // a simulation gets right.
 func replayedWorkloads(t types) []workload {
-	all := []workload{
+	return of(t, slices.Concat(classicWorkloads(), simulatedWorkloads(), untuned(), services(), helpers(), answered()))
+}
+
+// classicWorkloads are the nine of other modes, and netpoll.
+func classicWorkloads() []workload {
+	return []workload{
 		{
 			name: "join", about: "10 ms and 6 ms side by side, and a join", class: outside,
 			regions: []string{"a", "b"}, run: join(10*ms, 6*ms), short: true,
@@ -56,6 +61,12 @@ func replayedWorkloads(t types) []workload {
 			name: "netpoll", about: "8 connections of another process, which thinks for 5 ms, and 1 ms under a lock", class: contended,
 			regions: []string{"critical"}, run: serve,
 		},
+	}
+}
+
+// simulatedWorkloads are programs that only a simulation gets right.
+func simulatedWorkloads() []workload {
+	return []workload{
 		{
 			name: "fanin", about: "three sources of 11 ms, a channel of 4 that holds them back, a consumer of 5 ms", class: contended,
 			regions: []string{"consume", "source"}, run: fanIn, varies: true, short: true,
@@ -93,11 +104,15 @@ func replayedWorkloads(t types) []workload {
 			regions: []string{"critical", "fetch"}, run: openLoop, varies: true, request: "request",
 		},
 	}
-	return of(t, slices.Concat(all, untuned(), services(), helpers(), answered()))
 }
 
 // untuned are programs that nothing in replay was made for.
 func untuned() []workload {
+	return slices.Concat(queueWorkloads(), sharingWorkloads(), pacedWorkloads(), conditionWorkloads(), choiceWorkloads(), lockWorkloads())
+}
+
+// queueWorkloads are pipelines, and clients that wait for one of a few servers.
+func queueWorkloads() []workload {
 	return []workload{
 		{
 			name: "pipeline_75", about: "7 ms, a channel of 2, 5 ms, each up to a third longer or shorter", class: outside,
@@ -127,6 +142,12 @@ func untuned() []workload {
 			name: "actor", about: "4 clients, 5 ms each, and one goroutine that answers them, 2 ms", class: contended,
 			regions: []string{"handle", "prepare"}, run: actor, varies: true,
 		},
+	}
+}
+
+// sharingWorkloads are programs whose goroutines share a result or a limited number of places.
+func sharingWorkloads() []workload {
+	return []workload{
 		{
 			name: "singleflight", about: "5 clients, 4 ms each; one of them loads for 6 ms what is good for 8 uses", class: contended,
 			regions: []string{"load", "use"}, run: singleFlight, varies: true,
@@ -143,6 +164,12 @@ func untuned() []workload {
 			name: "handlers", about: "a goroutine for each of 4 clients' requests, which starts three: 4 ms, and 2 ms two at a time, twice; 6 ms", class: contended,
 			regions: []string{"together", "alone", "beside"}, run: handlers, varies: true,
 		},
+	}
+}
+
+// pacedWorkloads are programs that a ticker or the clock paces.
+func pacedWorkloads() []workload {
+	return []workload{
 		{
 			name: "ticking", about: "4 workers, 7 ms each, and a ticker that lets one of them go on each 3 ms", class: outside,
 			regions: []string{"work"}, run: ticking, varies: true,
@@ -151,6 +178,12 @@ func untuned() []workload {
 			name: "paced", about: "3 loops that take a turn each 8 ms: 4 ms, and 1 ms under a lock", class: outside,
 			regions: []string{"work", "note"}, run: paced, varies: true,
 		},
+	}
+}
+
+// conditionWorkloads are programs whose goroutines wait for a condition.
+func conditionWorkloads() []workload {
+	return []workload{
 		{
 			name: "bounded", about: "2 producers of 5 ms and 2 consumers of 7 ms, a queue of three places by condition variables", class: contended,
 			regions: []string{"consume", "produce"}, run: bounded, varies: true,
@@ -163,6 +196,12 @@ func untuned() []workload {
 			name: "barrier", about: "rounds of four that wait for each other: 5 ms, and three of 4 ms", class: outside,
 			regions: []string{"longer", "equal"}, run: barrier, varies: true,
 		},
+	}
+}
+
+// choiceWorkloads are programs that choose between channels, or give up a wait at a deadline.
+func choiceWorkloads() []workload {
+	return []workload{
 		{
 			name: "collecting", about: "3 workers, 6 ms each; of their results 2 ms each, and 4 ms for a report each 25 ms, by one goroutine", class: contended,
 			regions: []string{"work", "collect", "report"}, run: collecting, varies: true,
@@ -187,6 +226,12 @@ func untuned() []workload {
 			name: "priority", about: "2 workers who take urgent jobs of 2 ms of 3 clients first, and then those of 3 ms of 4 others", class: contended,
 			regions: []string{"urgent", "other"}, run: priority, varies: true,
 		},
+	}
+}
+
+// lockWorkloads are programs whose goroutines contend for locks.
+func lockWorkloads() []workload {
+	return []workload{
 		{
 			name: "reload", about: "6 readers, 2 ms under an RWMutex and 3 ms without, and 3 ms to write each 12 ms", class: contended,
 			regions: []string{"reload", "read", "answer"}, run: reload, varies: true,

@@ -106,10 +106,7 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 		return fmt.Errorf("control group: %w", err)
 	}
 	s := &service{config: c, said: &said{panics: c.panics == "logger"}}
-	held := make([]byte, c.held<<20)
-	for i := range held {
-		held[i] = 1
-	}
+	held := filledHeap(c.held)
 	defer runtime.KeepAlive(held)
 	// The application's log goes to OpenTelemetry, and so does what otelprof logs.
 	slog.SetDefault(slog.New(slog.NewMultiHandler(s.said, otelslog.NewHandler("service"))))
@@ -127,6 +124,43 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	worker := &http.Server{Handler: http.HandlerFunc(s.work), ReadHeaderTimeout: time.Minute}
+	controller := &http.Server{Handler: s.controls(), ReadHeaderTimeout: time.Minute}
+	go func() { _ = worker.Serve(work) }()
+	go func() { _ = controller.Serve(control) }()
+
+	a := addresses{Work: "http://" + work.Addr().String(), Control: "http://" + control.Addr().String()}
+	if s.profiler != nil {
+		a.Viewer = s.profiler.ViewerURL()
+	}
+	if err := json.NewEncoder(stdout).Encode(a); err != nil {
+		return err
+	}
+
+	<-ctx.Done()
+	ending, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	_ = worker.Shutdown(ending)
+	started := time.Now()
+	_ = end(ending) // what is lost stands in the state
+	took := time.Since(started)
+	last := s.state()
+	last.Took = took
+	_ = controller.Shutdown(context.Background())
+	return json.NewEncoder(stdout).Encode(last)
+}
+
+// filledHeap allocates mib MiB and writes each byte, so that the memory is resident.
+func filledHeap(mib int) []byte {
+	held := make([]byte, mib<<20)
+	for i := range held {
+		held[i] = 1
+	}
+	return held
+}
+
+// controls returns the handler of requests that steer the service: state, harm, looks, waits and traces.
+func (s *service) controls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.state()) })
 	mux.HandleFunc("POST /harm/{kind}", func(w http.ResponseWriter, r *http.Request) {
@@ -159,30 +193,7 @@ func serve(ctx context.Context, c serviceConfig, stdout io.Writer) error {
 			s.stopTrace = nil
 		}
 	})
-	worker := &http.Server{Handler: http.HandlerFunc(s.work), ReadHeaderTimeout: time.Minute}
-	controller := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go func() { _ = worker.Serve(work) }()
-	go func() { _ = controller.Serve(control) }()
-
-	a := addresses{Work: "http://" + work.Addr().String(), Control: "http://" + control.Addr().String()}
-	if s.profiler != nil {
-		a.Viewer = s.profiler.ViewerURL()
-	}
-	if err := json.NewEncoder(stdout).Encode(a); err != nil {
-		return err
-	}
-
-	<-ctx.Done()
-	ending, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	_ = worker.Shutdown(ending)
-	started := time.Now()
-	_ = end(ending) // what is lost stands in the state
-	took := time.Since(started)
-	last := s.state()
-	last.Took = took
-	_ = controller.Shutdown(context.Background())
-	return json.NewEncoder(stdout).Encode(last)
+	return mux
 }
 
 // instrument makes the tracer; end exports what is left.

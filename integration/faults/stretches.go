@@ -50,11 +50,7 @@ func stretches(path string) (out []stretch, lasted time.Duration, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	type running struct {
-		who         string
-		began, left trace.Time // left is 0 while it runs
-	}
-	goroutines := map[trace.GoID]*running{}
+	found := stretchReader{goroutines: map[trace.GoID]*tracedGoroutine{}}
 	var first, last trace.Time
 	for {
 		e, err := r.ReadEvent()
@@ -67,51 +63,73 @@ func stretches(path string) (out []stretch, lasted time.Duration, err error) {
 		if last = e.Time(); first == 0 {
 			first = last
 		}
-		if e.Kind() != trace.EventStateTransition {
-			continue
-		}
-		t := e.StateTransition()
-		if t.Resource.Kind != trace.ResourceGoroutine {
-			continue
-		}
-		id := t.Resource.Goroutine()
-		from, to := t.Goroutine()
-		g := goroutines[id]
-		if g == nil {
-			g = &running{}
-			goroutines[id] = g
-		}
-		if g.who == "" {
-			g.who = outermost(t.Stack)
-		}
-		if strings.HasPrefix(g.who, waitGroup) { // what it was given is not known before it waits or is interrupted
-			if deeper := outermost(e.Stack()); !strings.HasPrefix(deeper, waitGroup) && id == e.Goroutine() {
-				g.who = deeper
-			}
-		}
-		if to == trace.GoRunning && from != trace.GoRunning {
-			if g.left == 0 || time.Duration(e.Time()-g.left) > shortPause {
-				if g.left != 0 {
-					out = append(out, stretch{g.who, g.began, time.Duration(g.left - g.began)})
-				}
-				g.began = e.Time()
-			}
-			g.left = 0
-		}
-		if from == trace.GoRunning && to != trace.GoRunning && g.began != 0 {
-			g.left = e.Time()
-		}
-		if to == trace.GoNotExist && g.left != 0 {
-			out = append(out, stretch{g.who, g.began, time.Duration(g.left - g.began)})
-			delete(goroutines, id)
-		}
+		found.take(e)
 	}
-	for _, g := range goroutines {
+	for _, g := range found.goroutines {
 		if g.left != 0 {
-			out = append(out, stretch{g.who, g.began, time.Duration(g.left - g.began)})
+			found.out = append(found.out, g.stretch())
 		}
 	}
-	return out, time.Duration(last - first), nil
+	return found.out, time.Duration(last - first), nil
+}
+
+// A stretchReader finds the stretches of all goroutines in the events of a trace.
+type stretchReader struct {
+	goroutines map[trace.GoID]*tracedGoroutine
+	out        []stretch // that have ended
+}
+
+// take follows a goroutine through an event that changes its state. It ignores other events.
+func (s *stretchReader) take(e trace.Event) {
+	if e.Kind() != trace.EventStateTransition {
+		return
+	}
+	t := e.StateTransition()
+	if t.Resource.Kind != trace.ResourceGoroutine {
+		return
+	}
+	id := t.Resource.Goroutine()
+	from, to := t.Goroutine()
+	g := s.goroutines[id]
+	if g == nil {
+		g = &tracedGoroutine{}
+		s.goroutines[id] = g
+	}
+	if g.who == "" {
+		g.who = outermost(t.Stack)
+	}
+	if strings.HasPrefix(g.who, waitGroup) { // what it was given is not known before it waits or is interrupted
+		if deeper := outermost(e.Stack()); !strings.HasPrefix(deeper, waitGroup) && id == e.Goroutine() {
+			g.who = deeper
+		}
+	}
+	if to == trace.GoRunning && from != trace.GoRunning {
+		if g.left == 0 || time.Duration(e.Time()-g.left) > shortPause {
+			if g.left != 0 {
+				s.out = append(s.out, g.stretch())
+			}
+			g.began = e.Time()
+		}
+		g.left = 0
+	}
+	if from == trace.GoRunning && to != trace.GoRunning && g.began != 0 {
+		g.left = e.Time()
+	}
+	if to == trace.GoNotExist && g.left != 0 {
+		s.out = append(s.out, g.stretch())
+		delete(s.goroutines, id)
+	}
+}
+
+// A tracedGoroutine is a goroutine of a trace in its latest stretch.
+type tracedGoroutine struct {
+	who         string
+	began, left trace.Time // left is 0 while it runs
+}
+
+// stretch returns the latest stretch, which has ended.
+func (g *tracedGoroutine) stretch() stretch {
+	return stretch{g.who, g.began, time.Duration(g.left - g.began)}
 }
 
 // waitGroup is what goroutines of a WaitGroup begin with, whatever they do.

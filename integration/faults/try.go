@@ -76,6 +76,7 @@ func try(ctx context.Context, f fault, s sizes, stdout, stderr io.Writer) bool {
 	}
 }
 
+// once runs one fault a single time and returns what became of the services.
 func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, err error) {
 	b, err := newBench()
 	if err != nil {
@@ -93,38 +94,55 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	if f.terminates {
 		return terminated(ctx, f, s, b)
 	}
+	return underLoad(ctx, f, s, b, stderr)
+}
 
+// underLoad is a fault that lasts for a time while both services answer requests.
+func underLoad(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer) (r result, err error) {
 	l := startLoad(ctx, b.twins, f.clients, patience)
 	defer l.end()
+	before, err := warmUp(ctx, f, s, b)
+	if err != nil {
+		return r, err
+	}
+	r.before = len(before[ours].Said)
+	l.take()
+	if err := r.runFault(ctx, f, s, b, l, stderr); err != nil {
+		return r, err
+	}
+	after, err := settled(ctx, b, before)
+	if err != nil {
+		return r, err
+	}
+	r.judge(f, b, before, after)
+	err = r.ending(b)
+	return r, err
+}
+
+// warmUp waits until the services do what they always do, and returns their states before the fault.
+func warmUp(ctx context.Context, f fault, s sizes, b *bench) (map[string]state, error) {
 	if f.watched {
 		b.watch(ctx)
 	}
 	time.Sleep(s.warm)
 	if s.ratio && !f.young && !f.peak {
 		if err := b.twins[ours].control(ctx, http.MethodGet, "/steady"); err != nil {
-			return r, err
+			return nil, err
 		}
 	}
-	before, err := b.states(ctx)
-	if err != nil {
-		return r, err
-	}
-	r.before = len(before[ours].Said)
-	l.take()
+	return b.states(ctx)
+}
+
+// runFault makes the fault, counts the requests while it lasts, and ends the fault and then the load.
+func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *load, stderr io.Writer) error {
 	var end func()
 	if f.begin != nil {
+		var err error
 		if end, err = f.begin(ctx, b); err != nil {
-			return r, err
+			return err
 		}
 	}
-	tell := func() {}
-	if s.traces != "" {
-		if told, err := b.trace(ctx, filepath.Join(s.traces, f.name), stderr); err != nil {
-			fmt.Fprintf(stderr, "#   no trace: %v\n", err) // the fault may be that another is being recorded
-		} else {
-			tell = told
-		}
-	}
+	tell := startTraces(ctx, f, s, b, stderr)
 	r.count(l.take())
 	time.Sleep(s.of(f))
 	during := l.take()
@@ -133,7 +151,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	r.compare(during, s.ratio && !f.peak)
 	if s.looks > 0 && !f.watched {
 		if err := b.twins[ours].control(ctx, http.MethodPost, "/look"); err != nil {
-			return r, err
+			return err
 		}
 		time.Sleep(s.looks)
 		r.count(l.take())
@@ -148,11 +166,24 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	}
 	l.end()
 	r.count(l.take())
+	return nil
+}
 
-	after, err := settled(ctx, b, before)
-	if err != nil {
-		return r, err
+// startTraces has both services record execution traces, if a folder for them is given; tell ends and prints them.
+func startTraces(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer) (tell func()) {
+	if s.traces == "" {
+		return func() {}
 	}
+	tell, err := b.trace(ctx, filepath.Join(s.traces, f.name), stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "#   no trace: %v\n", err) // the fault may be that another is being recorded
+		return func() {}
+	}
+	return tell
+}
+
+// judge holds memory and goroutines after the fault against their limits.
+func (r *result) judge(f fault, b *bench, before, after map[string]state) {
 	r.resident, r.goroutines = b.twins[ours].resident("VmRSS"), after[ours].Goroutines-before[ours].Goroutines
 	r.peak, r.barePeak = b.twins[ours].resident("VmHWM"), b.twins[bare].resident("VmHWM")
 	r.recordings = after[ours].Recording.Recordings
@@ -165,8 +196,6 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	if more := grown(before, after); more > heapMost {
 		r.fault("heap grown by %d MiB more than without otelprof, to %d", more>>20, after[ours].Heap>>20)
 	}
-	err = r.ending(b)
-	return r, err
 }
 
 // count takes the requests that were made during the fault.
