@@ -103,6 +103,10 @@ vuln: ## Ask the Go vulnerability database about every module; says so if it can
 		for m in $(MODULES); do echo "== $$m"; (cd $$m && $(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -db $(VULNDB) ./...) || bad=1; done; test -z "$$bad"; \
 	else echo "vuln: skipped: $(VULNDB) cannot be reached"; test -z "$(REQUIRE_VULN)"; fi
 
+.PHONY: house
+house: ## Print how large the project is and how it is laid out, exit 1 where a goal is missed
+	@cd integration && $(GO) run ./house
+
 .PHONY: ratios
 ratios: ## Measure our cost beside the SDK's and others', half an hour, exit 1 where a target is missed; ARGS="-only span" for a part
 	@mkdir -p .tools && cd examples && $(GO) build -o ../.tools/shop ./shop
@@ -116,7 +120,7 @@ guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 C
 ACCURACY_BY = $(if $(filter runtime,$(MODE))$(filter otelprof,$(BUILD)),../.tools/otelprof,$(GO))
 
 .PHONY: accuracy
-accuracy: ## Hold causal predictions of all modes against the real thing, 30 minutes; QUICK=1, MODE=slowdown, overlap, dilation, runtime or replay, TYPES=plain, BUILD=otelprof, ARGS="-only mutex"
+accuracy: ## Hold causal predictions of all modes against the real thing, 30 minutes, MODE=slowdown 100; QUICK=1, MODE=slowdown, overlap, dilation, runtime or replay, TYPES=plain, BUILD=otelprof, ARGS="-only mutex"
 	@$(if $(filter $(GO),$(ACCURACY_BY)),,$(OTELPROF))
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
