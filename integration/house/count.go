@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -114,12 +115,7 @@ func exported(decl ast.Decl) (n int) {
 // public reports whether other modules can import a folder.
 func public(name string) bool {
 	parts := strings.Split(name, "/")
-	for _, p := range parts {
-		if p == "internal" {
-			return false
-		}
-	}
-	return parts[0] != "cmd" && parts[0] != "examples" && parts[0] != "integration"
+	return !slices.Contains(parts, "internal") && parts[0] != "cmd" && parts[0] != "examples" && parts[0] != "integration"
 }
 
 const replayFolder = "internal/replay"

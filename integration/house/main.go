@@ -49,7 +49,7 @@ func main() {
 		os.Exit(2)
 	}
 	all := h.figures()
-	upward, err := upwardFigure(*root, h)
+	upward, err := upwardFigure(*root)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 		os.Exit(2)

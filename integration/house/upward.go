@@ -22,7 +22,7 @@ const leastFiles = 21
 
 // upwardFigure finds the package in which the largest part of the references from file to file run upwards, in an order of its files in which few
 // do.
-func upwardFigure(root string, h *house) (figure, error) {
+func upwardFigure(root string) (figure, error) {
 	worst := figure{name: "references upward", unit: "% of those between files", goal: 10}
 	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "./...")
 	list.Dir, list.Stderr = root, os.Stderr
