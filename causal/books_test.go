@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // An hour of experiments, as short as they may be, takes what the plan's books say.
@@ -96,20 +97,20 @@ func TestChangingNamesDoNotAddUp(t *testing.T) {
 }
 
 // recordingOf is one of a program that runs spans of sixteen names of its own, one after the other.
-func recordingOf(t *testing.T, minute int) *replay.Recording {
+func recordingOf(t *testing.T, minute int) *trace.Recording {
 	t.Helper()
-	r := replay.NewRecorder(0, 2)
+	r := trace.NewRecorder(0, 2)
 	at := int64(1)
 	r.Running(at, 1)
 	number := uint64(0)
 	for range 30 {
 		number++
 		root := number
-		r.Open(at, 1, root, 0, replay.Region{Scope: "s", Name: "root"})
+		r.Open(at, 1, root, 0, trace.Region{Scope: "s", Name: "root"})
 		for i := range 16 {
 			number++
 			at += 1000
-			r.Open(at, 1, number, root, replay.Region{Scope: "s", Name: fmt.Sprintf("minute %d region %d", minute, i)})
+			r.Open(at, 1, number, root, trace.Region{Scope: "s", Name: fmt.Sprintf("minute %d region %d", minute, i)})
 			at += 50_000
 			r.Close(at, 1, number)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
@@ -38,7 +38,7 @@ type evidence struct {
 	// whose waker is known.
 	unattributed, attributed time.Duration
 	// recorded are the waits in the warm-up.
-	recorded replay.Waits
+	recorded trace.Waits
 	// saturated is the share of the time in which processors were short, in [0, 1].
 	saturated float64
 	// deprived is what became of processor time in these arms, and placebo in those without delay.
@@ -108,7 +108,7 @@ func (v evidence) mostDeprived() profile.Withheld {
 }
 
 // untoldIn reports whether more of the waiting in a recording is for unknown goroutines than may be.
-func untoldIn(w replay.Waits) bool {
+func untoldIn(w trace.Waits) bool {
 	return w.All > 0 && partOf(w.Untold, w.All) > mostUnattributed && w.Length > 0 && partOf(w.Untold, w.Length) > littleWaiting
 }
 

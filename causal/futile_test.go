@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/withheldcode"
@@ -71,7 +71,7 @@ func TestWaitsThatNothingTellsOfWithhold(t *testing.T) {
 			recorded := make(chan error, 1)
 			c := newController(t, optionFunc(func(c config) config {
 				record := c.waits
-				c.waits = func(ctx context.Context, d time.Duration) (w replay.Waits, err error) {
+				c.waits = func(ctx context.Context, d time.Duration) (w replaytrace.Waits, err error) {
 					defer func() { recorded <- err }()
 					if tt.err != nil {
 						return w, tt.err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
@@ -21,7 +22,7 @@ func (s manyAnswers) result() replay.Result {
 	metrics := []replay.Metric{replay.Throughput, replay.LatencyP50, replay.LatencyP90, replay.LatencyP99}
 	for i := range s.cells {
 		a := replay.Answer{
-			Region: replay.Region{Scope: "many", Name: fmt.Sprint("region ", i/20)}, Point: "GET /", Metric: metrics[i/5%4],
+			Region: trace.Region{Scope: "many", Name: fmt.Sprint("region ", i/20)}, Point: "GET /", Metric: metrics[i/5%4],
 			Speedup: []float64{0.1, 0.25, 0.5, 0.75, 0.95}[i%5], Windows: 20, Base: 1e6, Reduction: rand.Float64(), StdErr: 0.01,
 		}
 		a.Lo, a.Hi = a.Reduction-0.02, a.Reduction+0.02

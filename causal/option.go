@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/validate"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/toggle"
 )
 
@@ -32,8 +32,8 @@ type config struct {
 	replay, recordable bool
 	newStudy           func(slowed) study
 	watch              func(context.Context, *load)
-	waits              func(context.Context, time.Duration) (replay.Waits, error) // nil for not recorded
-	work               func(context.Context, time.Duration) (workload, error)     // the same
+	waits              func(context.Context, time.Duration) (trace.Waits, error) // nil for not recorded
+	work               func(context.Context, time.Duration) (workload, error)    // the same
 	loads              func() (end func() record.Load)
 	wall               func(time.Time) time.Time // nil for the real one
 	caps               plan.Limits
@@ -70,8 +70,8 @@ func newConfig(opts []Option) (config, error) {
 	}
 	if c.switchedOff(naming.EnvReplay) {
 		c.replay, c.recordable = false, false
-		c.waits = func(context.Context, time.Duration) (replay.Waits, error) {
-			return replay.Waits{}, fmt.Errorf("%s is off", naming.EnvReplay)
+		c.waits = func(context.Context, time.Duration) (trace.Waits, error) {
+			return trace.Waits{}, fmt.Errorf("%s is off", naming.EnvReplay)
 		}
 		c.work = func(context.Context, time.Duration) (workload, error) {
 			return nil, fmt.Errorf("%s is off", naming.EnvReplay)

@@ -8,6 +8,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/replayprofile"
 	"github.com/otelprof/otelprof/internal/rest"
 )
@@ -39,20 +40,20 @@ func newReplayed(slows slowed) study {
 }
 
 func (r *replayed) add(ctx context.Context, w *record.Window) error {
-	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
+	rec, err := trace.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
 	if err != nil {
 		return err
 	}
 	levels, slowed := r.slows()
-	regions := make([]replay.Region, len(slowed))
+	regions := make([]trace.Region, len(slowed))
 	for i, region := range slowed {
-		regions[i] = replay.Region(region)
+		regions[i] = trace.Region(region)
 	}
 	r.study.Hold(levels, regions)
 	misses := true
-	var windows []*replay.Recording
-	if err := replay.Contain(func() {
-		rec.Ran(replay.Machine(w.Load))
+	var windows []*trace.Recording
+	if err := trace.Contain(func() {
+		rec.Ran(trace.Machine(w.Load))
 		windows = rec.Split(windowsIn(rec))
 	}); err != nil {
 		return err
@@ -81,7 +82,7 @@ const (
 	leastIn     = 100
 )
 
-func windowsIn(rec *replay.Recording) int { return max(1, min(rec.Visits()/leastIn, mostWindows)) }
+func windowsIn(rec *trace.Recording) int { return max(1, min(replay.Visits(rec)/leastIn, mostWindows)) }
 
 const (
 	// narrow is how wide an interval is that more recordings are not needed for, and shrinks by which factor one more makes it narrower, or

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/withheldcode"
 	"github.com/otelprof/otelprof/spans"
@@ -44,7 +44,7 @@ func TestReplayOfAProgram(t *testing.T) {
 			}
 		})
 	}
-	for range replay.LeastWindows {
+	for range doubt.LeastWindows {
 		if err := c.Record(t.Context(), time.Duration(thoroughly(700, 300))*ms); errors.Is(err, ErrTraced) {
 			testutil.Lacks(t, "TRACE", err.Error())
 		} else if err != nil {

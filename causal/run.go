@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/otelhdr"
 )
@@ -41,7 +41,7 @@ type run struct {
 
 	influence atomic.Pointer[influence] // nil between arms, see inForce
 	booked    time.Duration             // of what is spent, in the controller's outlays
-	waits     func(context.Context, time.Duration) (replay.Waits, error)
+	waits     func(context.Context, time.Duration) (trace.Waits, error)
 	work      func(context.Context, time.Duration) (workload, error)
 	loads     func() (end func() record.Load)
 	turn      turn           // shared with recordings

@@ -9,7 +9,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -104,7 +104,7 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 	return curves
 }
 
-func (run *run) overlapCurves(regions []profile.Region, experiments []experiment, recorded replay.Waits, point int, due func()) (curves []profile.Curve) {
+func (run *run) overlapCurves(regions []profile.Region, experiments []experiment, recorded trace.Waits, point int, due func()) (curves []profile.Curve) {
 	metrics, _ := run.plan.Progress[point].Metrics()
 	for which, metric := range metrics {
 		steps := run.stepsOf(experiments, point, which)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/rest"
 )
 
@@ -20,25 +20,25 @@ const (
 )
 
 // recordWaits records for so long, and returns the waits.
-func recordWaits(ctx context.Context, d time.Duration) (replay.Waits, error) {
+func recordWaits(ctx context.Context, d time.Duration) (trace.Waits, error) {
 	w, err := takeWindow(ctx, d)
 	if err != nil {
-		return replay.Waits{}, err
+		return trace.Waits{}, err
 	}
-	rec, err := replay.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
+	rec, err := trace.ReadResting(w.Reader(), rest.NewWorker(ctx).DueOrOver)
 	if err != nil {
-		return replay.Waits{}, err
+		return trace.Waits{}, err
 	}
-	var waits replay.Waits
-	err = replay.Contain(func() { waits = rec.Waits() })
+	var waits trace.Waits
+	err = trace.Contain(func() { waits = rec.Waits() })
 	return waits, err
 }
 
 // A warmUp is what a recording of the warm-up has found.
 type warmUp struct {
-	waits replay.Waits // of a plan of overlap
-	work  workload     // of one of slow-downs
-	err   error        // why there was none, nil too if none is needed
+	waits trace.Waits // of a plan of overlap
+	work  workload    // of one of slow-downs
+	err   error       // why there was none, nil too if none is needed
 }
 
 // warmUp waits until the plan's warm-up is over, and records the program meanwhile if that is needed.

@@ -16,7 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
@@ -201,7 +201,7 @@ func TestUnattributedWaits(t *testing.T) {
 	}
 }
 
-func recordedWaits(t *testing.T) replay.Waits {
+func recordedWaits(t *testing.T) replaytrace.Waits {
 	t.Helper()
 	w, err := recordWaits(t.Context(), 80*ms)
 	if errors.Is(err, record.ErrTraced) {

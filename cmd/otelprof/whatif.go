@@ -11,7 +11,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/glob"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 var whatifCommand = &command{
@@ -117,7 +117,7 @@ func (w *whatif) answer(ctx context.Context) error {
 
 func (w *whatif) write(p profile.Profile) error {
 	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c profile.Curve) bool {
-		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(replay.Region(c.Region))
+		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(trace.Region(c.Region))
 	})
 	if len(w.speedups) > 0 {
 		for i := range p.Curves {
@@ -134,9 +134,9 @@ func (w *whatif) write(p profile.Profile) error {
 	})
 }
 
-func (w *whatif) asksAbout(r replay.Region) bool {
+func (w *whatif) asksAbout(r trace.Region) bool {
 	if w.function != "" {
-		return r.Scope == replay.FunctionScope
+		return r.Scope == trace.FunctionScope
 	}
 	return w.region == "" || glob.Match(w.region, r.Name)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/glob"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 const (
@@ -39,7 +39,7 @@ func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profil
 	if c.progress, c.metric, c.regions, err = p.Candidates(w.progress, len(p.Curves)); err != nil {
 		return p, err
 	}
-	c.regions = slices.DeleteFunc(c.regions, func(r profile.Candidate) bool { return !w.asksAbout(replay.Region(r.Region)) })
+	c.regions = slices.DeleteFunc(c.regions, func(r profile.Candidate) bool { return !w.asksAbout(trace.Region(r.Region)) })
 	c.regions = c.regions[:min(len(c.regions), mostConfirmed)]
 	if len(c.regions) == 0 {
 		fmt.Fprintln(w.stderr, "confirm: nothing was delayed: no region seems to bring anything that no slow-down has confirmed")

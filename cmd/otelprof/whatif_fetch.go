@@ -17,7 +17,7 @@ import (
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/planhttp"
-	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 const (
@@ -90,7 +90,7 @@ func (w *whatif) haveRecorded(ctx context.Context, address string) error {
 const mostTrace = 80 << 20
 
 // fetchTrace has the program recorded, and reads the trace. Questions about functions take samples of a CPU profile.
-func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Recording, error) {
+func (w *whatif) fetchTrace(ctx context.Context, address string) (*trace.Recording, error) {
 	query := url.Values{}
 	if w.function != "" {
 		query.Set("samples", "1")
@@ -99,7 +99,7 @@ func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Record
 	if err != nil {
 		return nil, err
 	}
-	rec, err := replay.Read(bytes.NewReader(a.Body))
+	rec, err := trace.Read(bytes.NewReader(a.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (w *whatif) fetchTrace(ctx context.Context, address string) (*replay.Record
 	if err := json.Unmarshal([]byte(a.Header.Get(naming.HeaderMachine)), &machine); err != nil {
 		return nil, fmt.Errorf("header %s: %w", naming.HeaderMachine, err)
 	}
-	rec.Ran(replay.Machine(machine))
+	rec.Ran(trace.Machine(machine))
 	return rec, nil
 }
 

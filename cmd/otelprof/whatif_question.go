@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // asked are questions about the program built in another way.
@@ -82,7 +83,7 @@ func named(text string, least, most int) (string, int, error) {
 }
 
 // all returns the questions, those about regions with the scopes that these have in a recording.
-func (a asked) all(rec *replay.Recording, speedups []float64) ([]replay.Question, error) {
+func (a asked) all(rec *trace.Recording, speedups []float64) ([]replay.Question, error) {
 	if len(speedups) == 0 {
 		speedups = []float64{0.25, 0.5}
 	}
@@ -106,10 +107,10 @@ func (a asked) all(rec *replay.Recording, speedups []float64) ([]replay.Question
 	return questions, nil
 }
 
-func speedupsOf(rec *replay.Recording, names []string, by float64) (q replay.Question, err error) {
-	regions := rec.Regions()
+func speedupsOf(rec *trace.Recording, names []string, by float64) (q replay.Question, err error) {
+	regions := replay.Regions(rec)
 	for _, name := range names {
-		i := slices.IndexFunc(regions, func(r replay.Region) bool { return r.Name == name })
+		i := slices.IndexFunc(regions, func(r trace.Region) bool { return r.Name == name })
 		if i < 0 {
 			return q, fmt.Errorf("region %q: must be one of %s", name, some(regionNames(rec)))
 		}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/replayprofile"
 )
 
@@ -32,7 +35,7 @@ func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 	}
 	traces := make([]traceSource, len(names))
 	for i, name := range names {
-		traces[i] = traceSource{name, func() (*replay.Recording, error) { return w.readTrace(name) }}
+		traces[i] = traceSource{name, func() (*trace.Recording, error) { return w.readTrace(name) }}
 	}
 	return w.simulate(ctx, traces, len(names))
 }
@@ -45,14 +48,14 @@ func (w *whatif) replayLive(ctx context.Context, address string) (profile.Profil
 	if err := w.checkTimes(); err != nil {
 		return profile.Profile{}, err
 	}
-	live := traceSource{address, func() (*replay.Recording, error) { return w.fetchTrace(ctx, address) }}
+	live := traceSource{address, func() (*trace.Recording, error) { return w.fetchTrace(ctx, address) }}
 	return w.simulate(ctx, slices.Repeat([]traceSource{live}, mostLive), 1)
 }
 
 // A traceSource is where a trace comes from.
 type traceSource struct {
 	name string
-	read func() (*replay.Recording, error)
+	read func() (*trace.Recording, error)
 }
 
 // simulate asks as many traces as are needed, and any others until there are windows enough.
@@ -86,7 +89,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		if w.progress != "" {
 			answerable = append(answerable, answerableOf(rec)...)
 		}
-		found = found || slices.ContainsFunc(rec.Regions(), func(r replay.Region) bool { return w.asksAbout(r) })
+		found = found || slices.ContainsFunc(replay.Regions(rec), func(r trace.Region) bool { return w.asksAbout(r) })
 		for _, window := range rec.Split(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
@@ -104,7 +107,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	if w.progress != "" && !w.answered(p) {
 		others := slices.DeleteFunc(answerable, func(name string) bool { return name == w.progress })
 		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",
-			w.progress, replay.LeastVisits, replay.LeastWindows, some(others))
+			w.progress, doubt.LeastVisits, doubt.LeastWindows, some(others))
 	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
@@ -126,7 +129,7 @@ func asksMore(a replay.Answer) bool {
 }
 
 // study asks what the command line does.
-func (w *whatif) study(rec *replay.Recording, traces int) (*replay.Study, error) {
+func (w *whatif) study(rec *trace.Recording, traces int) (*replay.Study, error) {
 	questions, err := w.asked.all(rec, w.speedups)
 	if err != nil {
 		return nil, err
@@ -138,51 +141,51 @@ func (w *whatif) study(rec *replay.Recording, traces int) (*replay.Study, error)
 }
 
 // parts is into how many windows each of the traces is cut.
-func parts(rec *replay.Recording, traces int) int {
+func parts(rec *trace.Recording, traces int) int {
 	most := int(time.Duration(rec.End-rec.Start) * time.Duration(traces) / shortestPart)
-	all := min(max(most, replay.LeastWindows), mostParts)
+	all := min(max(most, doubt.LeastWindows), mostParts)
 	return (all + traces - 1) / traces
 }
 
-func (w *whatif) readTrace(name string) (*replay.Recording, error) {
+func (w *whatif) readTrace(name string) (*trace.Recording, error) {
 	if name == "-" {
-		return replay.Read(w.stdin)
+		return trace.Read(w.stdin)
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
-	rec, err := replay.Read(io.Reader(f))
+	rec, err := trace.Read(io.Reader(f))
 	return rec, withoutPath(err)
 }
 
 // prepare looks for the function and the progress point.
-func (w *whatif) prepare(rec *replay.Recording) error {
+func (w *whatif) prepare(rec *trace.Recording) error {
 	if w.function != "" {
-		if samples, waits := rec.Function(w.function); samples == 0 && waits == 0 {
+		if samples, waits := infer.Function(rec, w.function); samples == 0 && waits == 0 {
 			return fmt.Errorf("function %q: must be in a call stack of the trace; what computes has stacks while a CPU profile is on", w.function)
 		}
 	}
 	if w.progress != "" {
-		if rec.Count(w.progress) == 0 {
+		if replay.Count(rec, w.progress) == 0 {
 			return fmt.Errorf("progress point %q: must have visits: %s have some", w.progress, some(answerableOf(rec)))
 		}
 		return nil
 	}
-	if len(rec.Points()) == 0 {
-		return fmt.Errorf("progress point: there is none; -progress NAME takes a region, or a function of goroutines: %s", some(rec.Countable()))
+	if len(replay.Points(rec)) == 0 {
+		return fmt.Errorf("progress point: there is none; -progress NAME takes a region, or a function of goroutines: %s", some(replay.Countable(rec)))
 	}
 	return nil
 }
 
 // answerableOf returns the names that -progress takes and that have visits enough.
-func answerableOf(rec *replay.Recording) []string {
-	return slices.Concat(rec.Answerable(), rec.Countable())
+func answerableOf(rec *trace.Recording) []string {
+	return slices.Concat(replay.Answerable(rec), replay.Countable(rec))
 }
 
-func regionNames(rec *replay.Recording) (names []string) {
-	for _, r := range rec.Regions() {
+func regionNames(rec *trace.Recording) (names []string) {
+	for _, r := range replay.Regions(rec) {
 		names = append(names, r.Name)
 	}
 	slices.Sort(names)

@@ -15,6 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/replayprofile"
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
@@ -130,7 +131,7 @@ func (l *lab) in(s shape, f func(*program, *causal.Controller) error) error {
 
 // ask records the usual program and asks about the other one, as otelprof whatif does of a program that runs.
 func (l *lab) ask(r rebuilt) (profile.Effect, error) {
-	study, err := replay.NewStudy(replay.StudyConfig{Questions: []replay.Question{r.question}, Only: func(replay.Region) bool { return false }})
+	study, err := replay.NewStudy(replay.StudyConfig{Questions: []replay.Question{r.question}, Only: func(replaytrace.Region) bool { return false }})
 	if err != nil {
 		return profile.Effect{}, err
 	}
@@ -148,11 +149,11 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 			if _, err := trace.ReadFrom(t); err != nil {
 				return err
 			}
-			rec, err := replay.Read(&trace)
+			rec, err := replaytrace.Read(&trace)
 			if err != nil {
 				return err
 			}
-			rec.Ran(replay.Machine(t.Machine))
+			rec.Ran(replaytrace.Machine(t.Machine))
 			if err := study.Add(context.Background(), rec); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
 
@@ -69,7 +70,7 @@ func runAnalysis(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duratio
 
 // analyse does with a trace what package causal does with a recording, and leaves no question to later ones.
 func analyse(text []byte) (events, asked int, err error) {
-	rec, err := replay.Read(bytes.NewReader(text))
+	rec, err := replaytrace.Read(bytes.NewReader(text))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -83,7 +84,7 @@ func analyse(text []byte) (events, asked int, err error) {
 		}
 	}
 	type change struct {
-		region  replay.Region
+		region  replaytrace.Region
 		speedup float64
 	}
 	all := map[change]bool{}

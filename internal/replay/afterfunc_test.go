@@ -4,6 +4,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A gatherer is a program: clients prepare, and are gathered for 3 ms by a timer, which the first of them sets, and whose goroutine
@@ -37,7 +42,7 @@ func TestCalledLater(t *testing.T) {
 					really.prepare -= speedup.by
 				}
 				want := 1 - float64(base)/float64(really.run(newGathererRecorder(), end))
-				a, b := rec.Predict("done", Speedup{Region{Name: speedup.region}, speedup.by})
+				a, b := Predict(rec, "done", Speedup{trace.Region{Name: speedup.region}, speedup.by})
 				if got := 1 - b/a; !isNear(got, want, 0.02) {
 					t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
 				}
@@ -48,9 +53,9 @@ func TestCalledLater(t *testing.T) {
 		c := newGathererRecorder()
 		program := gatherer{clients: 4, prepare: 1, flush: 1, wanders: true}
 		program.run(c, end)
-		p := newProgram(c.recording(t, end), true)
-		if got := p.addUncalled(nil)["done"]; got < maxUndecided {
-			t.Errorf("part of the time in waits for timers that are set at unknown times: %.2f, want %.2f or more", got, maxUndecided)
+		p := infer.NewProgram(c.recording(t, end), true)
+		if got := cond.AddUncalled(p, nil)["done"]; got < doubt.MaxUndecided {
+			t.Errorf("part of the time in waits for timers that are set at unknown times: %.2f, want %.2f or more", got, doubt.MaxUndecided)
 		}
 	})
 }
@@ -63,14 +68,14 @@ const (
 )
 
 func newGathererRecorder() *caller {
-	c := &caller{Recorder: NewRecorder(0, 16)}
-	for _, frames := range [][]Frame{
+	c := &caller{Recorder: trace.NewRecorder(0, 16)}
+	for _, frames := range [][]trace.Frame{
 		{{Func: "runtime.chanrecv1"}, {Func: "main.request"}},
 		{{Func: "runtime.closechan"}, {Func: "main.flush"}},
 		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
 		{{Func: "main.flush"}},
 	} {
-		c.r.sites = append(c.r.sites, Site{frames})
+		c.R.Sites = append(c.R.Sites, trace.Site{Frames: frames})
 	}
 	return c
 }
@@ -79,11 +84,11 @@ func newGathererRecorder() *caller {
 func (p *gatherer) run(c *caller, end int64) (done int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	span := func(at, until, g int64, region string) {
-		ref := int32(len(c.r.spans))
-		c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: region}), parent: -1, root: true})
-		c.note(at, g, event{kind: evOpen, ref: ref})
-		c.waits(at+1, until, g, siteRest, waitTimer)
-		c.note(until+1500, g, event{kind: evClose, ref: ref})
+		ref := int32(len(c.R.Spans))
+		c.R.Spans = append(c.R.Spans, trace.Span{Region: c.RegionOf(trace.Region{Name: region}), Parent: -1, Root: true})
+		c.note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+		c.waits(at+1, until, g, siteRest, trace.WaitTimer)
+		c.note(until+1500, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 	}
 	type batch struct {
 		due, end int64
@@ -123,29 +128,29 @@ func (p *gatherer) run(c *caller, end int64) (done int) {
 		switch {
 		case open != nil && now == open.due:
 			took := int64(float64(4*ms+p.each*int64(len(open.clients))) * p.flush)
-			c.note(now, timer, event{kind: evCreate, site: siteFlush})
+			c.note(now, timer, trace.Event{Kind: trace.EvCreate, Site: siteFlush})
 			c.starts(now+1000, timer)
 			span(now+2000, now+2000+took, timer, "flush")
 			open.end = now + took + 5000
 			for i, client := range open.clients {
 				at := open.end + int64(100*i)
-				c.by(timer, at, client, event{kind: evReady, site: siteClose})
+				c.by(timer, at, client, trace.Event{Kind: trace.EvReady, Site: siteClose})
 				c.starts(at+1000, client)
 			}
-			c.note(open.end+1500, timer, event{kind: evEnd})
+			c.note(open.end+1500, timer, trace.Event{Kind: trace.EvEnd})
 			flushing = append(flushing, open)
 			open = nil
 			timer++
 		case len(flushing) > 0 && now == flushing[0].end:
 			for i, client := range flushing[0].clients {
 				at := now + int64(100*i) + 1100
-				c.note(at, client, event{kind: evVisit, ref: c.pointOf("done")})
+				c.note(at, client, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
 				prepares(at+100, client)
 				done++
 			}
 			flushing = flushing[1:]
 		default:
-			c.note(now, client, event{kind: evWait, site: siteGathered, arg: waitReceive})
+			c.note(now, client, trace.Event{Kind: trace.EvWait, Site: siteGathered, Arg: trace.WaitReceive})
 			if comes[client] = end; open == nil {
 				open = &batch{due: now + 3*ms}
 				if p.wanders {

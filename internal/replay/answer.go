@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A Result is what the windows of a study say together.
@@ -14,7 +17,7 @@ type Result struct {
 	// Rests has one for each progress point, the one with the most visits first.
 	Rests []Rest
 	// Checks has the latest window's, by progress point.
-	Checks []Check
+	Checks []doubt.Check
 	// Answers are ordered by progress point, metric, region and speed-up.
 	Answers []Answer
 	// Stalled is how long the program stood still, all goroutines together, which is left out where else nothing changed would
@@ -22,7 +25,7 @@ type Result struct {
 	Stalled time.Duration
 	// Machine sums up what became of processor time in the windows of which that is known, and Starved is which part of the time
 	// that goroutines ran they had none.
-	Machine Machine
+	Machine trace.Machine
 	Starved float64
 	// Inferred reports that locks and channels were inferred from which goroutine woke which: the program is not built by otelprof.
 	Inferred bool
@@ -30,7 +33,7 @@ type Result struct {
 
 // An Answer is what one speed-up of a region would change at a progress point.
 type Answer struct {
-	Region  Region
+	Region  trace.Region
 	Speedup float64
 	// Held is true if goroutines are held behind each span of the region, for minus Speedup of its own time, see [Study.Hold].
 	Held   bool
@@ -74,17 +77,9 @@ const (
 	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
 )
 
-// modelError is what no number of windows takes away: how far off the model is where its self-check is met, in parts of the
-// recorded period. make accuracy finds it.
-const modelError = 0.01
-
 // orderError is how far off an answer may be, in parts of itself, where goroutines wait for each other in an order that the
 // replay keeps: in the faster program others would overtake.
 const orderError = 0.15
-
-// mostStrayed is which part of the select statements may end in ways of which the recording has no example. As much is added to
-// both sides of the interval.
-const mostStrayed = 0.05
 
 // mostHarm is by which part of the period a program may become slower in the replay when a region is faster, where it is not known what all
 // waits are for. Where it is, that is true of the program: a faster region can have goroutines meet at a lock.
@@ -104,14 +99,16 @@ func (s *Study) Result() Result {
 	for _, c := range last.checks {
 		r.Checks = append(r.Checks, c)
 	}
-	slices.SortFunc(r.Checks, func(a, b Check) int { return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.Point, b.Point)) })
+	slices.SortFunc(r.Checks, func(a, b doubt.Check) int {
+		return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.Point, b.Point))
+	})
 	asked := map[question]bool{}
 	for _, w := range s.windows {
 		r.Inferred = r.Inferred || w.stock
 		r.Stalled += w.stalled
-		r.Starved += w.starved / float64(len(s.windows))
-		if w.conditions.length > 0 {
-			r.Machine.add(w.machine, float64(w.length)/float64(w.conditions.length))
+		r.Starved += w.Starved / float64(len(s.windows))
+		if w.Length > 0 {
+			r.Machine.Add(w.Machine, float64(w.length)/float64(w.Length))
 		}
 		for q := range w.effects {
 			asked[q] = true
@@ -128,11 +125,4 @@ func (s *Study) Result() Result {
 			cmp.Compare(a.Region.Name, b.Region.Name), cmp.Compare(a.Speedup, b.Speedup))
 	})
 	return r
-}
-
-func mean(values []float64) (sum float64) {
-	for _, v := range values {
-		sum += v / float64(len(values))
-	}
-	return sum
 }

@@ -3,6 +3,11 @@ package replay
 import (
 	"context"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestSteps bounds what is asked of a window: what matters most has its answers first, and all have them in the end.
@@ -13,7 +18,7 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n <= len(speedups)*LeastWindows; n++ {
+	for n := 1; n <= len(speedups)*doubt.LeastWindows; n++ {
 		if err := s.Add(context.Background(), rec); err != nil {
 			t.Fatal(err)
 		}
@@ -29,14 +34,14 @@ func TestSteps(t *testing.T) {
 				known[a.Speedup] = true
 			}
 		}
-		want := n / LeastWindows
-		if n%LeastWindows >= FewestWindows {
+		want := n / doubt.LeastWindows
+		if n%doubt.LeastWindows >= FewestWindows {
 			want++
 		}
 		if len(known) != want {
 			t.Errorf("after %d windows %d answers are known, want %d", n, len(known), want)
 		}
-		if n >= LeastWindows && !known[0.5] {
+		if n >= doubt.LeastWindows && !known[0.5] {
 			t.Errorf("after %d windows a speed-up by a half is not known", n)
 		}
 	}
@@ -44,7 +49,7 @@ func TestSteps(t *testing.T) {
 
 // TestWorkIsBounded simulates goroutines that start each other without time passing.
 func TestWorkIsBounded(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	b.Create(1, 2, 1)
 	b.Start(2, 2, 0)
@@ -52,10 +57,10 @@ func TestWorkIsBounded(t *testing.T) {
 	b.Visit(4, 2, "done")
 	b.End(5, 2)
 	rec := recorded(t, b, 1<<50)
-	for _, infer := range []bool{true, false} {
-		p := newProgram(rec, infer)
-		if o := simulate(p, change{}, rec.End); o.work > leastWork+workPerOp*p.ops+maxAtOnce+1 {
-			t.Errorf("simulation did %d ops, for a recording of %d", o.work, p.ops)
+	for _, inferring := range []bool{true, false} {
+		p := infer.NewProgram(rec, inferring)
+		if o := sim.Simulate(p, sim.Change{}, rec.End); o.Work > sim.LeastWork+sim.WorkPerOp*p.Ops+sim.MaxAtOnce+1 {
+			t.Errorf("simulation did %d ops, for a recording of %d", o.Work, p.Ops)
 		}
 	}
 }
@@ -63,28 +68,28 @@ func TestWorkIsBounded(t *testing.T) {
 // TestSimulationsAlike uses the memory of one simulation for the next one.
 func TestSimulationsAlike(t *testing.T) {
 	rec := loops(t, 50)
-	p := newProgram(rec, true)
+	p := infer.NewProgram(rec, true)
 	d := rec.End - rec.Start
-	first := simulate(p, change{}, d)
-	simulate(p, change{factors: map[int32]float64{0: 0.25}, procs: 7}, d)
-	if again := simulate(p, change{}, d); period(again.visits[0], d) != period(first.visits[0], d) || again.steps != first.steps || again.work != first.work {
-		t.Errorf("the same simulation took %d steps to a period of %v, then %d to %v", first.steps, period(first.visits[0], d), again.steps, period(again.visits[0], d))
+	first := sim.Simulate(p, sim.Change{}, d)
+	sim.Simulate(p, sim.Change{Factors: map[int32]float64{0: 0.25}, Procs: 7}, d)
+	if again := sim.Simulate(p, sim.Change{}, d); doubt.Period(again.Visits[0], d) != doubt.Period(first.Visits[0], d) || again.Steps != first.Steps || again.Work != first.Work {
+		t.Errorf("the same simulation took %d steps to a period of %v, then %d to %v", first.Steps, doubt.Period(first.Visits[0], d), again.Steps, doubt.Period(again.Visits[0], d))
 	}
-	if n := testing.AllocsPerRun(10, func() { simulate(p, change{}, d) }); n > 40 {
+	if n := testing.AllocsPerRun(10, func() { sim.Simulate(p, sim.Change{}, d) }); n > 40 {
 		t.Errorf("a simulation allocates %v times, want at most 40: it has the memory of the one before", n)
 	}
 }
 
 // TestMissedWindows asks nothing of windows that the replay of nothing changed misses: here it has one processor for what two did.
 func TestMissedWindows(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	for g := int64(1); g <= 2; g++ {
 		b.Running(0, g)
 	}
 	for i := range int64(400) {
 		for g := range int64(2) {
 			id := uint64(2*i + g)
-			b.Open(i*ms+1, g+1, id, 0, Region{Name: "work"})
+			b.Open(i*ms+1, g+1, id, 0, trace.Region{Name: "work"})
 			b.Close((i+1)*ms, g+1, id)
 		}
 	}
@@ -93,7 +98,7 @@ func TestMissedWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range LeastWindows {
+	for range doubt.LeastWindows {
 		if err := s.Add(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +108,8 @@ func TestMissedWindows(t *testing.T) {
 	}
 	answers := s.Result().Answers
 	for _, a := range answers {
-		if a.Withheld != WithheldDeviation || a.Windows != LeastWindows {
-			t.Errorf("%s at %v: withheld for reason %d after %d windows, want %d after %d", a.Region, a.Speedup, a.Withheld, a.Windows, WithheldDeviation, LeastWindows)
+		if a.Withheld != WithheldDeviation || a.Windows != doubt.LeastWindows {
+			t.Errorf("%s at %v: withheld for reason %d after %d windows, want %d after %d", a.Region, a.Speedup, a.Withheld, a.Windows, WithheldDeviation, doubt.LeastWindows)
 		}
 	}
 	if want := 2 * 4; len(answers) < want { // of each speed-up, throughput and three quantiles

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
 )
 
 // TestBatched: a writer that takes whatever has come, and takes longer where that is an odd number, has batches whose size time decides, and no
@@ -52,7 +54,7 @@ func TestBatched(t *testing.T) {
 						jobs <- nil // one client less
 					})
 				})
-				if got := newProgram(rec, true).batched()["done"]; got != tt.want {
+				if got := doubt.Batched(infer.NewProgram(rec, true))["done"]; got != tt.want {
 					return fmt.Errorf("size decided by time: %t, want %t", got, tt.want)
 				}
 				return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A committer is a program: what is recorded of it, and what is true if its regions take so much of their time.
@@ -31,7 +32,7 @@ func TestBatches(t *testing.T) {
 		"longer, operations": {writers: 8, limit: 5, fixed: 2 * ms, each: ms, sends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &caller{Recorder: NewRecorder(0, 16)}
+			c := &caller{Recorder: trace.NewRecorder(0, 16)}
 			tc.prepare, tc.commit = 1, 1
 			base := tc.run(c, end)
 			rec := c.recording(t, end)
@@ -46,7 +47,7 @@ func TestBatches(t *testing.T) {
 					really.prepare -= speedup.by
 				}
 				want := 1 - float64(base)/float64(really.run(nil, end))
-				a, b := rec.Predict("done", Speedup{Region{Name: speedup.region}, speedup.by})
+				a, b := Predict(rec, "done", Speedup{trace.Region{Name: speedup.region}, speedup.by})
 				if got := 1 - b/a; !isNear(got, want, 0.02) {
 					t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
 				}
@@ -68,32 +69,32 @@ func (p *committer) run(c *caller, end int64) (done int) {
 		answers  = 1000
 	)
 	if c == nil {
-		c = &caller{Recorder: NewRecorder(0, 16)}
+		c = &caller{Recorder: trace.NewRecorder(0, 16)}
 	}
-	for _, frames := range [][]Frame{
+	for _, frames := range [][]trace.Frame{
 		{{Func: "runtime.chanrecv1"}, {Func: "main.write"}},
 		{{Func: "runtime.chanrecv2"}, {Func: "main.commit"}},
 		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
 	} {
-		c.r.sites = append(c.r.sites, Site{frames})
+		c.R.Sites = append(c.R.Sites, trace.Site{Frames: frames})
 	}
 	operate := func(at, g int64, what mark.Op, object uint64, room int64) {
 		if !p.sends {
 			return
 		}
-		c.note(at, g, event{kind: evOperate, what: what, ref: c.objectOf(keyOf(what, object)), arg: int32(room)})
+		c.note(at, g, trace.Event{Kind: trace.EvOperate, What: what, Ref: c.ObjectOf(trace.KeyOf(what, object)), Arg: int32(room)})
 	}
 	span := func(at, until, g int64, region string) {
-		ref := int32(len(c.r.spans))
-		c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: region}), parent: -1, root: true})
-		c.note(at, g, event{kind: evOpen, ref: ref})
-		c.waits(at+1, until, g, siteSleep, waitTimer)
-		c.note(until+1500, g, event{kind: evClose, ref: ref})
+		ref := int32(len(c.R.Spans))
+		c.R.Spans = append(c.R.Spans, trace.Span{Region: c.RegionOf(trace.Region{Name: region}), Parent: -1, Root: true})
+		c.note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+		c.waits(at+1, until, g, siteSleep, trace.WaitTimer)
+		c.note(until+1500, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 	}
 	c.Running(0, commits)
 	rests := func(at int64) {
 		operate(at, commits, 'R', requests, 64)
-		c.note(at+1, commits, event{kind: evWait, site: siteIdle, arg: waitReceive})
+		c.note(at+1, commits, trace.Event{Kind: trace.EvWait, Site: siteIdle, Arg: trace.WaitReceive})
 	}
 	rests(1)
 	type request struct{ at, writer int64 }
@@ -119,12 +120,12 @@ func (p *committer) run(c *caller, end int64) (done int) {
 			x := coming[0]
 			coming, waiting = coming[1:], append(waiting, x)
 			if idle {
-				c.by(x.writer, x.at+20, commits, event{kind: evReady, site: siteAnswer})
+				c.by(x.writer, x.at+20, commits, trace.Event{Kind: trace.EvReady, Site: siteAnswer})
 				c.starts(x.at+1000, commits)
 			}
 			operate(x.at+30, x.writer, 's', requests, 64)
 			operate(x.at+40, x.writer, 'R', answers+uint64(x.writer), 1)
-			c.note(x.at+50, x.writer, event{kind: evWait, site: siteAnswer, arg: waitReceive})
+			c.note(x.at+50, x.writer, trace.Event{Kind: trace.EvWait, Site: siteAnswer, Arg: trace.WaitReceive})
 		}
 		batch := waiting[:min(len(waiting), p.limit)]
 		waiting = slices.Clone(waiting[len(batch):])
@@ -140,11 +141,11 @@ func (p *committer) run(c *caller, end int64) (done int) {
 		now += took + 5000
 		for i, x := range batch {
 			at := now + int64(100*i)
-			c.by(commits, at, x.writer, event{kind: evReady, site: siteIdle})
+			c.by(commits, at, x.writer, trace.Event{Kind: trace.EvReady, Site: siteIdle})
 			operate(at+1, commits, 's', answers+uint64(x.writer), 1)
 			c.starts(at+1000, x.writer)
 			operate(at+1050, x.writer, 'r', answers+uint64(x.writer), 1)
-			c.note(at+1100, x.writer, event{kind: evVisit, ref: c.pointOf("done")})
+			c.note(at+1100, x.writer, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
 			prepares(at+1200, x.writer)
 			if at < end {
 				done++

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/perf"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
 
@@ -46,9 +49,9 @@ func benchTrace(b *testing.B, known bool) []byte {
 // benchRequests take a million events.
 var benchRequests = map[bool]int{true: 22_000, false: 30_000}
 
-func read(b *testing.B, text []byte) *Recording {
+func read(b *testing.B, text []byte) *trace.Recording {
 	b.Helper()
-	rec, err := Read(bytes.NewReader(text))
+	rec, err := trace.Read(bytes.NewReader(text))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -88,7 +91,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkTranslate(b *testing.B) {
 	benchTraces(b, func(b *testing.B, text []byte) {
 		rec := read(b, text)
-		loop(b, rec.Traced, func() { newProgram(rec, true) })
+		loop(b, rec.Traced, func() { infer.NewProgram(rec, true) })
 	})
 }
 
@@ -96,15 +99,15 @@ func BenchmarkTranslate(b *testing.B) {
 func BenchmarkSimulate(b *testing.B) {
 	benchTraces(b, func(b *testing.B, text []byte) {
 		rec := read(b, text)
-		p := newProgram(rec, true)
-		c := change{}
-		if busy := p.busiest(1, nil); len(busy) > 0 {
-			c.factors = map[int32]float64{busy[0]: 0.5}
+		p := infer.NewProgram(rec, true)
+		c := sim.Change{}
+		if busy := busiest(p, 1, nil); len(busy) > 0 {
+			c.Factors = map[int32]float64{busy[0]: 0.5}
 		}
-		var o outcome
-		each := loop(b, rec.Traced, func() { o = simulate(p, c, rec.End-rec.Start) })
-		b.ReportMetric(float64(each.Nanoseconds())/float64(max(1, o.work)), "cpu-ns/step")
-		b.ReportMetric(float64(o.work)/float64(rec.Traced), "steps/event")
+		var o sim.Outcome
+		each := loop(b, rec.Traced, func() { o = sim.Simulate(p, c, rec.End-rec.Start) })
+		b.ReportMetric(float64(each.Nanoseconds())/float64(max(1, o.Work)), "cpu-ns/step")
+		b.ReportMetric(float64(o.Work)/float64(rec.Traced), "steps/event")
 	})
 }
 

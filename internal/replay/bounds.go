@@ -2,88 +2,82 @@ package replay
 
 import (
 	"math"
-	"strings"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
-
-// Where it is not known of which object waits are, the truth is bounded from both sides by other translations of the recording.
-
-// An alternative is another translation of the same recording, and its replay of nothing changed.
-type alternative struct {
-	p    *program
-	base outcome
-	// most means that it bounds the truth only from above, and slower that it bounds only what slower regions do.
-	most, slower bool
-	// pace is that of computing where other programs leave the processors alone, of the same translation; 0 for that of the recording.
-	pace float64
-}
 
 // disturbed is from which part of the time without a processor on the program that other programs leave alone bounds the answer, too: what
 // they took in the recording is in the lengths of what was computed, as if it took a processor.
 const disturbed = 0.02
 
 // undisturbed is the program with its processors to itself, none where it had them.
-func (p *program) undisturbed(w *window, d int64) []alternative {
-	if w.starved < disturbed {
+func undisturbed(p *model.Program, w *window, d int64) []doubt.Alternative {
+	if w.Starved < disturbed {
 		return nil
 	}
-	pace := 1 - w.starved
-	return []alternative{{p: p, pace: pace, base: simulate(p, change{pace: pace}, d)}}
+	pace := 1 - w.Starved
+	return []doubt.Alternative{{P: p, Pace: pace, Base: sim.Simulate(p, sim.Change{Pace: pace}, d)}}
 }
 
 // alternatives returns the translations that bound what p says, which meet the recording within this part.
-func alternatives(rec *Recording, whole *completion, p, plain *program, w *window, within float64) []alternative {
-	if rec.operated() {
+func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *model.Program, w *window, within float64) []doubt.Alternative {
+	if rec.Operated() {
 		return nil
 	}
 	if !w.whole { // without the time that is left out
-		rec = p.rec
+		rec = p.Rec
 	}
-	var all []alternative
-	add := func(other *program, most bool) {
+	var all []doubt.Alternative
+	add := func(other *model.Program, most bool) {
 		if a, ok := alternativeOf(other, rec.End-rec.Start, most, within); ok {
 			all = append(all, a)
 		}
 	}
 	switch {
-	case w.whole && w.ordered > incidental:
-		add(newProgram(rec, false), false)
+	case w.whole && w.ordered > hidden.Incidental:
+		add(infer.NewProgram(rec, false), false)
 	case w.inferred && !w.whole:
-		plain.settle(false)
+		infer.Settle(plain, false)
 		add(plain, false)
 	}
-	if p.limited {
-		endless := *p.rec
-		endless.endless = true
-		add(newProgram(&endless, true), true)
+	if p.Limited {
+		endless := *p.Rec
+		endless.Endless = true
+		add(infer.NewProgram(&endless, true), true)
 	}
 	if w.whole {
-		w.ordered = max(w.ordered, whole.several)
-		for _, r := range whole.others {
-			if r != p.rec {
-				add(newProgram(r, true), false)
+		w.ordered = max(w.ordered, whole.Several)
+		for _, r := range whole.Others {
+			if r != p.Rec {
+				add(infer.NewProgram(r, true), false)
 			}
 		}
 	}
-	if apart := p.excluded(w.inferred); apart != nil {
+	if apart := infer.Excluded(p, w.inferred); apart != nil {
 		add(apart, false)
 	}
-	if tight := p.rewritten(); tight.confine() {
+	if tight := p.Rewritten(); doubt.Confine(tight) {
 		add(tight, false)
 	}
-	if b := p.buckets(rec); b != nil {
+	if b := doubt.FindBuckets(p, rec); b != nil {
 		n := len(all)
-		add(b.unlimited(rec, w.inferred), false)
-		if b.replayed = len(all) > n; b.replayed {
-			all[n].slower = b.slower
+		add(b.Unlimited(rec, w.inferred), false)
+		if b.Replayed = len(all) > n; b.Replayed {
+			all[n].Slower = b.Slower
 		}
 		w.buckets = b
 	}
 	if plain == nil {
-		plain = newProgram(p.rec, false)
+		plain = infer.NewProgram(p.Rec, false)
 	} else {
-		plain = plain.rewritten()
+		plain = plain.Rewritten()
 	}
-	if waited := plain.unlock(); waited > incidental {
+	if waited := unlock(plain); waited > hidden.Incidental {
 		w.ordered = max(w.ordered, waited)
 		add(plain, true)
 	}
@@ -91,87 +85,77 @@ func alternatives(rec *Recording, whole *completion, p, plain *program, w *windo
 }
 
 // alternativeOf replays another translation for so long, and reports whether it meets the recording within this part.
-func alternativeOf(other *program, d int64, most bool, within float64) (a alternative, ok bool) {
-	if known, _ := other.shareConnections(); known != nil {
+func alternativeOf(other *model.Program, d int64, most bool, within float64) (a doubt.Alternative, ok bool) {
+	if known, _ := doubt.ShareConnections(other); known != nil {
 		other = known
 	}
-	base := simulate(other, change{}, d)
-	ok = other.misses(&base, d) <= within
-	return alternative{p: other, base: base, most: most}, ok
+	base := sim.Simulate(other, sim.Change{}, d)
+	ok = doubt.Misses(other, &base, d) <= within
+	return doubt.Alternative{P: other, Base: base, Most: most}, ok
 }
 
 // unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine held them. In the faster program they would wait
 // for longer, since more of them are there at a time, but where the lock's holder is faster. It returns which part of the window
 // that takes, at most 1.
-func (p *program) unlock() float64 {
+func unlock(p *model.Program) float64 {
 	var total int64
-	given := make([]bool, p.tokens)
+	given := make([]bool, p.Tokens)
 	locks := map[int32]bool{}
 	isLock := func(site int32) bool {
 		is, known := locks[site]
 		if !known {
-			is = p.rec.sites[site].excludes()
+			is = p.Rec.Sites[site].Excludes()
 			locks[site] = is
 		}
 		return is
 	}
-	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWait && isLock(o.site) {
-				total += o.d
-				given[o.arg] = true
-				o.kind, o.set = opOut, 0
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && isLock(o.Site) {
+				total += o.D
+				given[o.Arg] = true
+				o.Kind, o.Set = model.OpOut, 0
 			}
 		}
 	}
-	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWake && given[o.arg] {
-				o.kind, o.d = opRun, 0
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWake && given[o.Arg] {
+				o.Kind, o.D = model.OpRun, 0
 			}
 		}
 	}
-	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
+	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
-// excludes reports whether a goroutine waits there for a lock or a condition variable.
-func (s Site) excludes() bool {
-	for _, f := range s.Frames {
-		if strings.HasPrefix(f.Func, "sync.(*Mutex).") || strings.HasPrefix(f.Func, "sync.(*RWMutex).") || strings.HasPrefix(f.Func, "sync.(*Cond).") {
-			return true
-		}
-	}
-	return false
-}
-
-// ordered returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
-func (p *program) ordered() float64 {
+// orderedIn returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
+func orderedIn(p *model.Program) float64 {
 	var total int64
-	answered := p.answered()
-	for l := range p.lists {
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWait && !answered[o.arg] && (o.reason == waitMutex || o.reason == waitSend || o.reason == waitReceive || o.reason == waitSelect || o.reason == waitBusy) {
-				total += o.d
+	answered := answeredIn(p)
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && !answered[o.Arg] && (o.Reason == trace.WaitMutex || o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect || o.Reason == model.WaitBusy) {
+				total += o.D
 			}
 		}
 	}
-	return min(1, float64(total)/float64(max(1, p.rec.End-p.rec.Start)))
+	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
-// answered returns which tokens are given by goroutines that serve, in a recording that has each operation: what they do for a request is done when
+// answeredIn returns which tokens are given by goroutines that serve, in a recording that has each operation: what they do for a request is done when
 // it comes to them in the replay, in any order, and a wait for that is for the request's own answer.
-func (p *program) answered() []bool {
-	answered := make([]bool, p.tokens)
-	if p.rec.told || !p.rec.operated() {
+func answeredIn(p *model.Program) []bool {
+	answered := make([]bool, p.Tokens)
+	if p.Rec.Told || !p.Rec.Operated() {
 		return answered
 	}
-	for l := range p.lists {
-		if p.lists[l].serves < 0 {
+	for l := range p.Lists {
+		if p.Lists[l].Serves < 0 {
 			continue
 		}
-		for k := range p.lists[l].ops {
-			if o := &p.lists[l].ops[k]; o.kind == opWake {
-				answered[o.arg] = true
+		for k := range p.Lists[l].Ops {
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWake {
+				answered[o.Arg] = true
 			}
 		}
 	}
@@ -179,12 +163,12 @@ func (p *program) answered() []bool {
 }
 
 // bound adds what an alternative says, unless the order that it keeps comes to a contradiction.
-func (w *window) bound(q question, other *alternative, o *outcome, i int, d int64) {
-	if o.broken > other.base.broken {
+func (w *window) bound(q question, other *doubt.Alternative, o *sim.Outcome, i int, d int64) {
+	if o.Broken > other.Base.Broken {
 		return
 	}
-	w.extend(q, &other.base, o, i, d, func(x *sample, reduction float64) {
-		if !other.most {
+	w.extend(q, &other.Base, o, i, d, func(x *sample, reduction float64) {
+		if !other.Most {
 			lower(&x.least, reduction)
 		}
 		raise(&x.most, reduction)
@@ -192,7 +176,7 @@ func (w *window) bound(q question, other *alternative, o *outcome, i int, d int6
 }
 
 // extend has each metric's sample take in another answer.
-func (w *window) extend(q question, base, o *outcome, i int, d int64, take func(x *sample, reduction float64)) {
+func (w *window) extend(q question, base, o *sim.Outcome, i int, d int64, take func(x *sample, reduction float64)) {
 	each := func(m Metric, reduction float64) {
 		q.metric = m
 		if x, ok := w.effects[q]; ok && !math.IsNaN(reduction) {
@@ -200,10 +184,10 @@ func (w *window) extend(q question, base, o *outcome, i int, d int64, take func(
 			w.effects[q] = x
 		}
 	}
-	each(Throughput, 1-period(o.visits[i], d)/period(base.visits[i], d))
-	before, after := base.settled(i), o.settled(i)
+	each(Throughput, 1-doubt.Period(o.Visits[i], d)/doubt.Period(base.Visits[i], d))
+	before, after := base.Settled(i), o.Settled(i)
 	for _, l := range quantiles {
-		each(l.metric, 1-quantile(after, l.at)/quantile(before, l.at))
+		each(l.metric, 1-trace.Quantile(after, l.at)/trace.Quantile(before, l.at))
 	}
 }
 

@@ -3,47 +3,52 @@ package replay
 import (
 	"math"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // refreshed is a client that takes 3 ms, then waits 2 ms for a lock that another goroutine, which comes each 6 ms or so, has, and then
 // takes 1 ms. The trace is one of stock Go.
-func refreshed(t *testing.T) *Recording {
+func refreshed(t *testing.T) *trace.Recording {
 	t.Helper()
 	const client, refresher, atLock, atTimer = 1, 2, 1, 2
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, client)
 	b.Waiting(0, refresher)
-	outside := Region{"shop", "outside"}
-	last := func() *event { return &b.r.events[len(b.r.events)-1] }
+	outside := trace.Region{Scope: "shop", Name: "outside"}
+	last := func() *trace.Event { return &b.R.Events[len(b.R.Events)-1] }
 	next := int64(0)
 	for turn := range int64(100) {
 		at := next
 		next = at + 6*ms + (turn*turn*7%11-5)*ms/20 // nothing is on a timetable
 		b.Open(at+1000, client, uint64(turn+1), 0, outside)
 		b.Wait(at+2000, client, atTimer)
-		last().arg = waitTimer
+		last().Arg = trace.WaitTimer
 		b.Ready(at+3*ms, client, -1)
 		b.Start(at+3*ms+1000, client, 0)
 		b.Close(at+3*ms+2000, client, uint64(turn+1))
 		b.Wait(at+3*ms+3000, client, atLock)
-		last().arg = waitMutex
+		last().Arg = trace.WaitMutex
 		b.Ready(at+5*ms, refresher, -1)
 		b.Start(at+5*ms+1000, refresher, 1)
 		b.Ready(at+5*ms+2000, client, refresher)
-		last().site = 3
+		last().Site = 3
 		b.Start(at+5*ms+3000, client, 0)
 		b.Wait(at+5*ms+4000, refresher, atTimer)
-		last().arg = waitTimer
+		last().Arg = trace.WaitTimer
 		b.Wait(at+5*ms+5000, client, atTimer)
-		last().arg = waitTimer
+		last().Arg = trace.WaitTimer
 		b.Ready(next-2000, client, -1)
 		b.Start(next-1000, client, 0)
 		b.Visit(next-500, client, "done")
 	}
-	b.place(3)
-	b.r.sites[atLock].Frames = []Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.client"}}
-	b.r.sites[atTimer].Frames = []Frame{{Func: "time.Sleep"}, {Func: "main.wait"}}
-	b.r.sites[3].Frames = []Frame{{Func: "sync.(*Mutex).Unlock"}, {Func: "main.refresh"}}
+	b.Place(3)
+	b.R.Sites[atLock].Frames = []trace.Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.client"}}
+	b.R.Sites[atTimer].Frames = []trace.Frame{{Func: "time.Sleep"}, {Func: "main.wait"}}
+	b.R.Sites[3].Frames = []trace.Frame{{Func: "sync.(*Mutex).Unlock"}, {Func: "main.refresh"}}
 	rec := recorded(t, b, next)
 	return rec
 }
@@ -55,7 +60,7 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range LeastWindows {
+	for range doubt.LeastWindows {
 		if err := study.Add(t.Context(), refreshed(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -86,13 +91,13 @@ func TestBoundsOfContradiction(t *testing.T) {
 		}
 		return [][]int64{v}
 	}
-	other := &alternative{base: outcome{visits: visits(10), durations: [][]int64{nil}}}
-	o := outcome{visits: visits(8), durations: [][]int64{nil}, broken: 1}
+	other := &doubt.Alternative{Base: sim.Outcome{Visits: visits(10), Durations: [][]int64{nil}}}
+	o := sim.Outcome{Visits: visits(8), Durations: [][]int64{nil}, Broken: 1}
 	w.bound(q, other, &o, 0, 200)
 	if x := w.effects[q]; !math.IsNaN(x.least) || !math.IsNaN(x.most) {
 		t.Errorf("%+v, want no bounds", x)
 	}
-	o.broken = 0
+	o.Broken = 0
 	w.bound(q, other, &o, 0, 200)
 	if x := w.effects[q]; math.Abs(x.least-0.2) > 1e-9 || math.Abs(x.most-0.2) > 1e-9 {
 		t.Errorf("%+v, want bounds of 0.2", x)
@@ -110,19 +115,19 @@ func TestAnswersHaveNoOrder(t *testing.T) {
 		"an answer, as far as known": {false, true, 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := &Recording{End: 10 * ms}
+			rec := &trace.Recording{End: 10 * ms}
 			if tc.operated {
-				rec.events = []event{{kind: evOperate}}
+				rec.Events = []trace.Event{{Kind: trace.EvOperate}}
 			}
-			serves := int32(none)
+			serves := int32(trace.None)
 			if tc.serves {
 				serves = 0
 			}
-			p := program{rec: rec, tokens: 1, lists: []list{
-				{ops: []op{{kind: opWait, d: 5 * ms, reason: waitReceive}}, serves: none},
-				{ops: []op{{kind: opWake}}, serves: serves},
+			p := model.Program{Rec: rec, Tokens: 1, Lists: []model.List{
+				{Ops: []model.Op{{Kind: model.OpWait, D: 5 * ms, Reason: trace.WaitReceive}}, Serves: trace.None},
+				{Ops: []model.Op{{Kind: model.OpWake}}, Serves: serves},
 			}}
-			if got := p.ordered(); got != tc.want {
+			if got := orderedIn(&p); got != tc.want {
 				t.Errorf("ordered() = %v, want %v", got, tc.want)
 			}
 		})

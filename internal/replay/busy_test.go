@@ -58,7 +58,8 @@ type locker interface {
 
 type exclusive struct{ sync.Locker }
 
-func (exclusive) RLock()   {}
+func (exclusive) RLock() {}
+
 func (exclusive) RUnlock() {}
 
 type workload struct {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 var errOver = errors.New("over")
@@ -32,7 +34,7 @@ func TestReadingEndsWhenNothingWantsIt(t *testing.T) {
 	})
 	for _, n := range []int{1, 2, 20} {
 		rest, calls := over(n)
-		if _, err := ReadResting(bytes.NewReader(text), rest); !errors.Is(err, errOver) || *calls != n {
+		if _, err := trace.ReadResting(bytes.NewReader(text), rest); !errors.Is(err, errOver) || *calls != n {
 			t.Errorf("ended at rest %d: %v after %d", n, err, *calls)
 		}
 	}
@@ -42,7 +44,7 @@ func TestAnalysisEndsWhenNothingWantsIt(t *testing.T) {
 	rec := loops(t, 2000)
 	all := 0
 	analysed := func(rest func() error) error {
-		rec.rest = rest
+		rec.Rest = rest
 		s, err := NewStudy(StudyConfig{Structure: true})
 		if err != nil {
 			t.Fatal(err)
@@ -54,12 +56,12 @@ func TestAnalysisEndsWhenNothingWantsIt(t *testing.T) {
 	}
 	for n := 1; n <= all; n += max(1, all/50) {
 		rest, calls := over(n)
-		if err := analysed(rest); !errors.Is(err, errOver) || errors.Is(err, ErrTrace) || *calls != n {
+		if err := analysed(rest); !errors.Is(err, errOver) || errors.Is(err, trace.ErrTrace) || *calls != n {
 			t.Errorf("ended at rest %d of %d: %v after %d", n, all, err, *calls)
 		}
 	}
-	rec.rest = func() error { return context.Canceled }
-	if err := Contain(func() { rec.Split(3) }); !errors.Is(err, context.Canceled) {
+	rec.Rest = func() error { return context.Canceled }
+	if err := trace.Contain(func() { rec.Split(3) }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Split = %v, want %v", err, context.Canceled)
 	}
 }

@@ -1,6 +1,10 @@
 package replay
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
 
 // TestLateForAClose has a goroutine close a channel after 5 ms, and another one receive from it after 6 ms, when it need not wait, and go on for
 // 1 ms. If its work before takes 0.6 ms, it has to wait.
@@ -10,7 +14,7 @@ func TestLateForAClose(t *testing.T) {
 		period  = 8 * ms
 		starter = 0
 	)
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, starter)
 	var all script
 	for round := range int64(rounds) {
@@ -20,8 +24,8 @@ func TestLateForAClose(t *testing.T) {
 		work := func(at, g, until int64, name string) {
 			all.add(begins+at, func(at int64) {
 				b.Start(at, g, 1)
-				b.Open(at+1, g, uint64(g), 0, Region{Name: name})
-				b.Wait(at+2, g, waitTimer)
+				b.Open(at+1, g, uint64(g), 0, trace.Region{Name: name})
+				b.Wait(at+2, g, trace.WaitTimer)
 			})
 			all.add(begins+until, func(at int64) {
 				b.Ready(at, g, -1)
@@ -36,7 +40,7 @@ func TestLateForAClose(t *testing.T) {
 				b.Create(at+2+int64(3*n), g, starter)
 			}
 			b.Operate(at+10, starter, 'V', group, 0)
-			b.Wait(at+11, starter, waitOther)
+			b.Wait(at+11, starter, trace.WaitOther)
 		})
 		work(20, publishes, 5*ms, "publish")
 		all.add(begins+5*ms+10, func(at int64) {
@@ -47,7 +51,7 @@ func TestLateForAClose(t *testing.T) {
 		work(40, receives, 6*ms, "prepare")
 		all.add(begins+6*ms+10, func(at int64) {
 			b.Operate(at, receives, 'e', channel, 0)
-			b.Wait(at+1, receives, waitTimer)
+			b.Wait(at+1, receives, trace.WaitTimer)
 		})
 		all.add(begins+7*ms+10, func(at int64) {
 			b.Ready(at-2, receives, -1)
@@ -58,7 +62,7 @@ func TestLateForAClose(t *testing.T) {
 			b.Start(at+4, starter, 0)
 			b.Operate(at+5, starter, 'v', group, 0)
 			b.Visit(at+6, starter, "done")
-			b.Wait(at+7, starter, waitTimer)
+			b.Wait(at+7, starter, trace.WaitTimer)
 		})
 		all.add(begins+period-10, func(at int64) {
 			b.Ready(at, starter, -1)
@@ -67,7 +71,7 @@ func TestLateForAClose(t *testing.T) {
 	}
 	all.play()
 	rec := recorded(t, b, rounds*period+ms)
-	before, after := rec.Predict("done", Speedup{Region{Name: "prepare"}, 0.9})
+	before, after := Predict(rec, "done", Speedup{trace.Region{Name: "prepare"}, 0.9})
 	if got, want := 1-after/before, 1./8; !isNear(got, want, 0.01) {
 		t.Errorf("90 %% faster: %.3f less time between visits, want %.3f: it has to wait", got, want)
 	}

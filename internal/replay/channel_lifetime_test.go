@@ -1,6 +1,10 @@
 package replay
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
 
 // TestAnswerThatComesTooLate has two goroutines answer a request, after 2 ms and after 4 ms, on a channel of its own. The first answer is
 // taken, and used for 5 ms; the other one stays in the channel. Where the replay has the same request once more, that is not its answer.
@@ -10,7 +14,7 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 		period  = 7 * ms
 		starter = 0
 	)
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, starter)
 	var all script
 	for round := range int64(rounds) {
@@ -26,14 +30,14 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 				b.Create(at+1+int64(n), 1+2*round+int64(n), starter)
 			}
 			b.Operate(at+3, starter, 'R', channel, 2)
-			b.Wait(at+4, starter, waitReceive)
+			b.Wait(at+4, starter, trace.WaitReceive)
 		})
 		for n, replica := range replicas {
 			g := 1 + 2*round + int64(n)
 			all.add(begins+10+int64(5*n), func(at int64) {
 				b.Start(at, g, 1)
-				b.Open(at+1, g, uint64(3*round+2)+uint64(n), 0, Region{Name: replica.name})
-				b.Wait(at+2, g, waitTimer)
+				b.Open(at+1, g, uint64(3*round+2)+uint64(n), 0, trace.Region{Name: replica.name})
+				b.Wait(at+2, g, trace.WaitTimer)
 			})
 			all.add(begins+replica.takes, func(at int64) {
 				b.Ready(at, g, -1)
@@ -49,8 +53,8 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 		all.add(begins+2*ms+10, func(at int64) {
 			b.Start(at, starter, 0)
 			b.Operate(at+1, starter, 'r', channel, 2)
-			b.Open(at+2, starter, uint64(3*round+1), 0, Region{Name: "use"})
-			b.Wait(at+3, starter, waitTimer)
+			b.Open(at+2, starter, uint64(3*round+1), 0, trace.Region{Name: "use"})
+			b.Wait(at+3, starter, trace.WaitTimer)
 		})
 		all.add(begins+period-10, func(at int64) {
 			b.Ready(at, starter, -1)
@@ -61,7 +65,7 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 	}
 	all.play()
 	rec := recorded(t, b, rounds*period+ms)
-	before, after := rec.Predict("done", Speedup{Region{Name: "use"}, 0.9})
+	before, after := Predict(rec, "done", Speedup{trace.Region{Name: "use"}, 0.9})
 	if got, want := 1-after/before, 4.5/7; !isNear(got, want, 0.01) {
 		t.Errorf("90 %% faster: %.3f less time between visits, want %.3f", got, want)
 	}

@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 const (
@@ -13,13 +17,13 @@ const (
 
 // An asking records a goroutine that asks a server and waits for the answer in a select statement.
 type asking struct {
-	*Recorder
+	*trace.Recorder
 	now, id int64
 }
 
 // sleeps has a goroutine wait for a timer until a time.
 func (a *asking) sleeps(g, until int64, site int32) {
-	a.waits(g, site, waitTimer)
+	a.waits(g, site, trace.WaitTimer)
 	a.Ready(until, g, -1)
 	a.Start(until+1, g, g-1)
 	a.now = until + 1
@@ -27,7 +31,7 @@ func (a *asking) sleeps(g, until int64, site int32) {
 
 func (a *asking) waits(g int64, site, reason int32) {
 	a.now++
-	a.add(event{kind: evWait, at: a.now, g: a.goroutine(g), by: noWaker, site: site, arg: reason})
+	a.Add(trace.Event{Kind: trace.EvWait, At: a.now, G: a.Goroutine(g), By: trace.NoWaker, Site: site, Arg: reason})
 }
 
 func (a *asking) operates(g int64, what mark.Op, object uint64) {
@@ -48,14 +52,14 @@ func (a *asking) asks(d int64) {
 	a.now++
 	a.Ready(a.now, server, asker)
 	a.operates(asker, 'Y', 0)
-	a.waits(asker, 1, waitSelect)
+	a.waits(asker, 1, trace.WaitSelect)
 	a.now++
 	a.Start(a.now, server, 1)
 	a.operates(server, 'r', asked)
 	a.id++
 	a.now++
-	a.Open(a.now, server, uint64(a.id), 0, Region{Name: "serve"})
-	a.waits(server, 2, waitTimer)
+	a.Open(a.now, server, uint64(a.id), 0, trace.Region{Name: "serve"})
+	a.waits(server, 2, trace.WaitTimer)
 	late := d > 5*ms
 	if late {
 		a.now = began + 5*ms
@@ -64,7 +68,7 @@ func (a *asking) asks(d int64) {
 		a.Start(a.now, asker, 0)
 		a.sleeps(asker, began+7*ms, 5)
 		a.operates(asker, 'R', answered)
-		a.waits(asker, 6, waitReceive)
+		a.waits(asker, 6, trace.WaitReceive)
 	}
 	a.now = began + d
 	a.Ready(a.now, server, -1)
@@ -76,7 +80,7 @@ func (a *asking) asks(d int64) {
 	a.now++
 	a.Ready(a.now, asker, server)
 	a.operates(server, 'R', asked)
-	a.waits(server, 3, waitReceive)
+	a.waits(server, 3, trace.WaitReceive)
 	a.now++
 	a.Start(a.now, asker, 0)
 	a.operates(asker, 'r', answered)
@@ -89,16 +93,16 @@ func (a *asking) asks(d int64) {
 	a.Visit(a.now, asker, "done")
 }
 
-func (a *asking) recording(t *testing.T) *Recording {
+func (a *asking) recording(t *testing.T) *trace.Recording {
 	t.Helper()
 	rec := recorded(t, a.Recorder, a.now+10)
 	return rec
 }
 
 func newAsking() *asking {
-	a := &asking{Recorder: NewRecorder(0, 4)}
+	a := &asking{Recorder: trace.NewRecorder(0, 4)}
 	for _, f := range []string{"main.choose", "main.serve", "main.next", "main.think", "main.meanwhile", "main.late", "main.more", "main.wait", "main.help"} {
-		a.r.sites = append(a.r.sites, Site{[]Frame{{Func: f}}})
+		a.R.Sites = append(a.R.Sites, trace.Site{Frames: []trace.Frame{{Func: f}}})
 	}
 	a.Running(0, asker)
 	a.Waiting(0, server)
@@ -107,16 +111,16 @@ func newAsking() *asking {
 
 // faster returns by which part the time between visits shrinks if "serve" takes half as long, the outcomes of nothing changed and of
 // that.
-func faster(t *testing.T, rec *Recording) (reduction float64, base, half outcome) {
+func faster(t *testing.T, rec *trace.Recording) (reduction float64, base, half sim.Outcome) {
 	t.Helper()
-	p := newProgram(rec, true)
+	p := infer.NewProgram(rec, true)
 	d := rec.End - rec.Start
-	base = simulate(p, change{}, d)
-	if missed := p.misses(&base, d); missed > MaxDeviation {
+	base = sim.Simulate(p, sim.Change{}, d)
+	if missed := doubt.Misses(p, &base, d); missed > doubt.MaxDeviation {
 		t.Fatalf("nothing changed misses the recording by %.1f %%", 100*missed)
 	}
-	half = simulate(p, change{factors: map[int32]float64{0: 0.5}}, d)
-	return 1 - period(half.visits[0], d)/period(base.visits[0], d), base, half
+	half = sim.Simulate(p, sim.Change{Factors: map[int32]float64{0: 0.5}}, d)
+	return 1 - doubt.Period(half.Visits[0], d)/doubt.Period(base.Visits[0], d), base, half
 }
 
 // A server that answered within the time has its client do what it did for answered that came in time, not what it did when the
@@ -131,7 +135,7 @@ func TestAnElementBeforeTheTimerIsTaken(t *testing.T) {
 	if want := 1 - 8.0/16; !isNear(got, want, 0.02) {
 		t.Errorf("twice as fast a server: %.3f less time between visits, want %.3f", got, want)
 	}
-	if x := half.straying(&base); x != 0 {
+	if x := half.Straying(&base); x != 0 {
 		t.Errorf("%.3f of the select statements had no example, want none", x)
 	}
 }
@@ -143,19 +147,19 @@ func TestAnEndWithoutAnExampleIsCounted(t *testing.T) {
 	a.Waiting(0, helper)
 	for i := range int64(60) {
 		a.asks([]int64{3, 9}[i%2] * ms)
-		a.waits(asker, 8, waitOther)
+		a.waits(asker, 8, trace.WaitOther)
 		a.now += ms
 		a.Ready(a.now, helper, -1)
 		a.now++
 		a.Start(a.now, helper, 1)
 		a.now++
 		a.Ready(a.now, asker, helper)
-		a.waits(helper, 9, waitTimer)
+		a.waits(helper, 9, trace.WaitTimer)
 		a.now++
 		a.Start(a.now, asker, 0)
 	}
 	_, base, half := faster(t, a.recording(t))
-	if x := half.straying(&base); x < mostStrayed {
-		t.Errorf("%.3f of the select statements had no example, want more than %.3f", x, mostStrayed)
+	if x := half.Straying(&base); x < sim.MostStrayed {
+		t.Errorf("%.3f of the select statements had no example, want more than %.3f", x, sim.MostStrayed)
 	}
 }

@@ -4,6 +4,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A service works for clients of another process. They share connections: a request takes the one that was idle last.
@@ -17,11 +23,11 @@ type service struct {
 func (p *service) run(c *caller, end int64) (done int) {
 	const siteRead, siteSleep = 1, 2
 	if c == nil {
-		c = &caller{Recorder: NewRecorder(0, 16)}
+		c = &caller{Recorder: trace.NewRecorder(0, 16)}
 	}
-	c.r.sites = append(c.r.sites,
-		Site{[]Frame{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*conn).Read"}, {Func: "net/http.(*connReader).Read"}}},
-		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.sleep"}}})
+	c.R.Sites = append(c.R.Sites,
+		trace.Site{Frames: []trace.Frame{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*conn).Read"}, {Func: "net/http.(*connReader).Read"}}},
+		trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: "main.sleep"}}})
 	type happening struct {
 		at         int64
 		connection int64 // that an answer is given on, -1 where a client comes
@@ -50,7 +56,7 @@ func (p *service) run(c *caller, end int64) (done int) {
 			continue
 		}
 		done++
-		c.note(x.at, x.connection, event{kind: evWait, site: siteRead, arg: waitNetwork})
+		c.note(x.at, x.connection, trace.Event{Kind: trace.EvWait, Site: siteRead, Arg: trace.WaitNetwork})
 		idle = append(idle, x.connection)
 		wait := 5*ms + waits.Int64N(ms/5)
 		if !p.steady {
@@ -69,19 +75,19 @@ func TestClientsOfSharedConnections(t *testing.T) {
 		"irregular": {clients: 8, work: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &caller{Recorder: NewRecorder(0, 64)}
+			c := &caller{Recorder: trace.NewRecorder(0, 64)}
 			was := base.run(c, end)
 			rec := c.recording(t, end)
 			faster := base
 			faster.work = 0.1
 			want := 1 - float64(was)/float64(faster.run(nil, end))
-			p := newProgram(rec, true)
-			known, open := p.shareConnections()
+			p := infer.NewProgram(rec, true)
+			known, open := doubt.ShareConnections(p)
 			if base.steady {
 				if known == nil {
 					t.Fatal("it is not known how many clients there are")
 				}
-				if got := rec.answer(t, "work", "work", 0.9); !isNear(got, want, 0.02) {
+				if got := answer(rec, t, "work", "work", 0.9); !isNear(got, want, 0.02) {
 					t.Errorf("work 90 %% faster: %.3f less time between visits, want %.3f", got, want)
 				}
 				return
@@ -89,10 +95,10 @@ func TestClientsOfSharedConnections(t *testing.T) {
 			if known != nil || open == nil {
 				t.Fatalf("the number of clients is known: %v, bounded: %v; want it bounded", known != nil, open != nil)
 			}
-			changed := simulate(p, change{factors: map[int32]float64{0: 0.1}}, end)
-			most := 1 - period(changed.visits[0], end)/period(simulatedVisits(p, end), end)
-			o := simulate(open, change{factors: map[int32]float64{0: 0.1}}, end)
-			least := 1 - period(o.visits[0], end)/period(simulatedVisits(open, end), end)
+			changed := sim.Simulate(p, sim.Change{Factors: map[int32]float64{0: 0.1}}, end)
+			most := 1 - doubt.Period(changed.Visits[0], end)/doubt.Period(simulatedVisits(p, end), end)
+			o := sim.Simulate(open, sim.Change{Factors: map[int32]float64{0: 0.1}}, end)
+			least := 1 - doubt.Period(o.Visits[0], end)/doubt.Period(simulatedVisits(open, end), end)
 			if least > want || most < want {
 				t.Errorf("work 90 %% faster: between %.3f and %.3f less time between visits, want %.3f between them", least, most, want)
 			}
@@ -100,30 +106,30 @@ func TestClientsOfSharedConnections(t *testing.T) {
 	}
 }
 
-func simulatedVisits(p *program, d int64) []int64 {
-	o := simulate(p, change{}, d)
-	return o.visits[0]
+func simulatedVisits(p *model.Program, d int64) []int64 {
+	o := sim.Simulate(p, sim.Change{}, d)
+	return o.Visits[0]
 }
 
 // TestConnectionsOfTheirOwn leaves alone connections each of which has one client.
 func TestConnectionsOfTheirOwn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var all traffic
+	var all doubt.Traffic
 	for connection := range int32(8) {
 		answered := int64(0)
 		for n := range int32(100) {
 			came := answered + int64(random.ExpFloat64()*5*ms)
-			all.requests = append(all.requests, incoming{answered, came, place{connection, n}})
+			all.Requests = append(all.Requests, doubt.Incoming{Since: answered, Came: came, At: model.Place{List: connection, Op: n}})
 			answered = came + 2*ms + random.Int64N(4*ms)
-			all.answers = append(all.answers, outgoing{answered, place{connection, n + 1}})
+			all.Answers = append(all.Answers, doubt.Outgoing{At: answered, Wait: model.Place{List: connection, Op: n + 1}})
 		}
 	}
-	slices.SortFunc(all.requests, func(a, b incoming) int { return int(a.came - b.came) })
-	slices.SortFunc(all.answers, func(a, b outgoing) int { return int(a.at - b.at) })
-	if thinking, _ := all.clients(); thinking != 0 {
+	slices.SortFunc(all.Requests, func(a, b doubt.Incoming) int { return int(a.Came - b.Came) })
+	slices.SortFunc(all.Answers, func(a, b doubt.Outgoing) int { return int(a.At - b.At) })
+	if thinking, _ := all.Clients(); thinking != 0 {
 		t.Errorf("%d clients wait at first, want it unknown", thinking)
 	}
-	if all.shared() {
+	if all.Shared() {
 		t.Error("clients share connections, want one for each")
 	}
 }

@@ -6,39 +6,43 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // kept records a client that calls over a kept connection: it sends its request to the connection's reader by a channel that
 // belongs to the connection, and gets the answer by one that belongs to the call. An answer takes 2 ms, and 1 ms later comes
 // the next call. With full the client waits for room each time. Without network the reader waits for something else.
-func kept(t *testing.T, network, full bool) *Recording {
+func kept(t *testing.T, network, full bool) *trace.Recording {
 	t.Helper()
 	const calls, client, reader = 100, 1, 2
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	for _, f := range []string{"main.call", "main.read", "main.think", "main.send"} {
-		b.r.sites = append(b.r.sites, Site{[]Frame{{Func: f}}})
+		b.R.Sites = append(b.R.Sites, trace.Site{Frames: []trace.Frame{{Func: f}}})
 	}
 	waits := func(at, g int64, site int32, reason int32) {
-		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: site, arg: reason})
+		b.Add(trace.Event{Kind: trace.EvWait, At: at, G: b.Goroutine(g), By: trace.NoWaker, Site: site, Arg: reason})
 	}
-	reason := int32(waitNetwork)
+	reason := int32(trace.WaitNetwork)
 	if !network {
-		reason = waitOther
+		reason = trace.WaitOther
 	}
 	b.Running(0, client)
 	b.Waiting(0, reader)
 	for i := range int64(calls) {
 		at := 3 * ms * i
-		b.Open(at+1, client, uint64(i+1), 0, Region{Name: "call"})
+		b.Open(at+1, client, uint64(i+1), 0, trace.Region{Name: "call"})
 		if full {
 			b.Operate(at+2, client, 'S', 7, 1)
-			waits(at+3, client, 4, waitSend)
+			waits(at+3, client, 4, trace.WaitSend)
 			b.Ready(at+4, client, -1)
 			b.Start(at+5, client, 0)
 		}
 		b.Operate(at+6, client, 's', 7, 1)
 		b.Operate(at+7, client, 'Y', 0, 0)
-		waits(at+8, client, 1, waitSelect)
+		waits(at+8, client, 1, trace.WaitSelect)
 		b.Ready(at+2*ms, reader, -1)
 		b.Start(at+2*ms+1, reader, 1)
 		b.Operate(at+2*ms+2, reader, 'r', 7, 1)
@@ -49,7 +53,7 @@ func kept(t *testing.T, network, full bool) *Recording {
 		b.Operate(at+2*ms+6, client, 'r', 1000+uint64(i), 0)
 		b.Close(at+2*ms+7, client, uint64(i+1))
 		b.Visit(at+2*ms+8, client, "done")
-		waits(at+2*ms+9, client, 3, waitTimer)
+		waits(at+2*ms+9, client, 3, trace.WaitTimer)
 		b.Ready(at+3*ms-1, client, -1)
 		b.Start(at+3*ms, client, 0)
 	}
@@ -70,19 +74,19 @@ func TestPair(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := kept(t, tc.network, tc.full)
-			b := newBuilder(rec)
-			b.p.findPoints()
-			for i := range rec.events {
-				b.event(&rec.events[i])
+			b := model.NewBuilder(rec)
+			b.P.FindPoints()
+			for i := range rec.Events {
+				b.Event(&rec.Events[i])
 			}
-			b.finish()
+			infer.Finish(b)
 			operations, waits := 0, 0
-			for _, l := range b.p.lists {
-				for _, o := range l.ops {
-					switch o.kind {
-					case opSend, opReceive:
+			for _, l := range b.P.Lists {
+				for _, o := range l.Ops {
+					switch o.Kind {
+					case model.OpSend, model.OpReceive:
 						operations++
-					case opWait:
+					case model.OpWait:
 						waits++
 					}
 				}
@@ -90,7 +94,7 @@ func TestPair(t *testing.T) {
 			if operations != tc.objects || waits != (400-tc.objects)/2 {
 				t.Errorf("%d operations and %d waits for goroutines, want %d and %d", operations, waits, tc.objects, (400-tc.objects)/2)
 			}
-			if base, _ := rec.Predict("done"); base < 2.95*ms || base > 3.05*ms {
+			if base, _ := Predict(rec, "done"); base < 2.95*ms || base > 3.05*ms {
 				t.Errorf("replayed with %v ns between visits, want 3 ms", base)
 			}
 		})
@@ -99,7 +103,7 @@ func TestPair(t *testing.T) {
 
 // TestSetAside takes locks out of the lists that hardly anything is done under.
 func TestSetAside(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	const short, long = 5, 6
 	for i := range int64(100) {
@@ -111,13 +115,13 @@ func TestSetAside(t *testing.T) {
 		b.Visit(at+100_001, 1, "done")
 	}
 	rec := recorded(t, b, 100*ms)
-	var got []objectKind
-	p := newProgram(rec, true)
-	for _, o := range p.lists[0].ops {
-		if o.isLocking() {
-			got = append(got, p.objects[o.arg].kind)
-			if o.arg != 1 {
-				t.Fatalf("lock %d is left, want the second one alone", o.arg)
+	var got []model.ObjectKind
+	p := infer.NewProgram(rec, true)
+	for _, o := range p.Lists[0].Ops {
+		if o.IsLocking() {
+			got = append(got, p.Objects[o.Arg].Kind)
+			if o.Arg != 1 {
+				t.Fatalf("lock %d is left, want the second one alone", o.Arg)
 			}
 		}
 	}
@@ -128,14 +132,14 @@ func TestSetAside(t *testing.T) {
 
 // TestAddresses distinguishes objects that have one address.
 func TestAddresses(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	for _, what := range []byte("slwgscs") { // a struct's first fields, and a channel in place of another one
 		b.Operate(1, 1, mark.Op(what), 99, 1)
 	}
 	var got []int32
-	for _, e := range b.r.events[1:] {
-		got = append(got, e.ref)
+	for _, e := range b.R.Events[1:] {
+		got = append(got, e.Ref)
 	}
 	if diff := cmp.Diff([]int32{0, 1, 2, 3, 0, 4}, got); diff != "" {
 		t.Errorf("objects, -want +got:\n%s", diff)
@@ -146,7 +150,7 @@ func TestAddresses(t *testing.T) {
 func TestOver(t *testing.T) {
 	for name, wakes := range map[string]bool{"done before": false, "done now": true} {
 		t.Run(name, func(t *testing.T) {
-			b := NewRecorder(0, 2)
+			b := trace.NewRecorder(0, 2)
 			b.Waiting(0, 2)
 			b.Runnable(0, 1)
 			b.Start(10, 1, 0)
@@ -159,9 +163,9 @@ func TestOver(t *testing.T) {
 			b.Visit(60, 1, "done")
 			rec := recorded(t, b, ms)
 			done := 0
-			for _, l := range newProgram(rec, false).lists {
-				for _, o := range l.ops {
-					if o.kind == opSend || o.kind == opWake {
+			for _, l := range infer.NewProgram(rec, false).Lists {
+				for _, o := range l.Ops {
+					if o.Kind == model.OpSend || o.Kind == model.OpWake {
 						done++
 					}
 				}
@@ -175,24 +179,24 @@ func TestOver(t *testing.T) {
 
 // TestServingListGoesOn has the work of each of two elements be done, though the list where they are begins anew between them.
 func TestServingListGoesOn(t *testing.T) {
-	p := &program{
-		rec: &Recording{End: 100 * ms, Procs: 1}, sets: [][]int32{nil}, points: []pointInfo{{"first", -1}, {"second", -1}},
-		objects:  []objectInfo{{kind: objectChan, capacity: 1}},
-		segments: []place{{}, {1, 0}, {1, 3}}, answers: make([]place, 3), patience: ms * 1000, ops: 10,
-		lists: []list{
-			{serves: -1, to: 4, ops: []op{{kind: opOut, d: ms}, {kind: opSend, segment: 1}, {kind: opOut, d: ms}, {kind: opSend, segment: 2}}},
-			{from: 1, to: 4, ops: []op{
-				{kind: opReceive, head: true},
-				{kind: opRun, d: 1000},
-				{kind: opVisit},
-				{kind: opReceive, head: true},
-				{kind: opRun, d: 1000},
-				{kind: opVisit, arg: 1},
+	p := &model.Program{
+		Rec: &trace.Recording{End: 100 * ms, Procs: 1}, Sets: [][]int32{nil}, Points: []model.PointInfo{{Name: "first", Region: -1}, {Name: "second", Region: -1}},
+		Objects:  []model.ObjectInfo{{Kind: model.ObjectChan, Capacity: 1}},
+		Segments: []model.Place{{}, {List: 1, Op: 0}, {List: 1, Op: 3}}, Answers: make([]model.Place, 3), Patience: ms * 1000, Ops: 10,
+		Lists: []model.List{
+			{Serves: -1, To: 4, Ops: []model.Op{{Kind: model.OpOut, D: ms}, {Kind: model.OpSend, Segment: 1}, {Kind: model.OpOut, D: ms}, {Kind: model.OpSend, Segment: 2}}},
+			{From: 1, To: 4, Ops: []model.Op{
+				{Kind: model.OpReceive, Head: true},
+				{Kind: model.OpRun, D: 1000},
+				{Kind: model.OpVisit},
+				{Kind: model.OpReceive, Head: true},
+				{Kind: model.OpRun, D: 1000},
+				{Kind: model.OpVisit, Arg: 1},
 			}},
 		},
 	}
-	o := simulate(p, change{}, 100*ms)
-	if n, m := len(o.visits[0]), len(o.visits[1]); n < 48 || n > 51 || m < 48 || m > 51 {
+	o := sim.Simulate(p, sim.Change{}, 100*ms)
+	if n, m := len(o.Visits[0]), len(o.Visits[1]); n < 48 || n > 51 || m < 48 || m > 51 {
 		t.Errorf("work was done %d and %d times, want 50 times each", n, m)
 	}
 }
@@ -211,7 +215,7 @@ func TestOwnLocksAreSetAside(t *testing.T) {
 		"in turns":        {turns: true, locks: 2 * 2 * 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := NewRecorder(0, 2)
+			b := trace.NewRecorder(0, 2)
 			for g := range int64(2) {
 				b.Running(0, g)
 			}
@@ -253,9 +257,9 @@ func TestOwnLocksAreSetAside(t *testing.T) {
 				b.Visit(at+ms-10, 0, "done")
 			}
 			left := 0
-			for _, l := range newProgram(recorded(t, b, 100*ms), true).lists {
-				for _, o := range l.ops {
-					if o.isLocking() {
+			for _, l := range infer.NewProgram(recorded(t, b, 100*ms), true).Lists {
+				for _, o := range l.Ops {
+					if o.IsLocking() {
 						left++
 					}
 				}
@@ -279,7 +283,7 @@ func TestRepliesOfAConnection(t *testing.T) {
 		"who comes":     {left: 120},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := NewRecorder(0, 4)
+			b := trace.NewRecorder(0, 4)
 			b.Running(0, 1)
 			b.Running(0, 2)
 			b.Running(0, reader)
@@ -294,9 +298,9 @@ func TestRepliesOfAConnection(t *testing.T) {
 				b.Visit(at+50, client, "done")
 			}
 			left := 0
-			for _, l := range newProgram(recorded(t, b, 60*ms), true).lists {
-				for _, o := range l.ops {
-					if o.kind == opSend || o.kind == opReceive {
+			for _, l := range infer.NewProgram(recorded(t, b, 60*ms), true).Lists {
+				for _, o := range l.Ops {
+					if o.Kind == model.OpSend || o.Kind == model.OpReceive {
 						left++
 					}
 				}
@@ -311,12 +315,12 @@ func TestRepliesOfAConnection(t *testing.T) {
 // TestElementForOneWhoWaitedBefore has a goroutine send to a channel of one element that nothing else in the window shows, and go on for ever: the
 // second time round it would find the channel full.
 func TestElementForOneWhoWaitedBefore(t *testing.T) {
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, 1)
 	at := int64(1000)
 	for turn := range 100 {
-		b.Open(at, 1, uint64(turn), 0, Region{Name: "work"})
-		b.Wait(at+1, 1, waitTimer)
+		b.Open(at, 1, uint64(turn), 0, trace.Region{Name: "work"})
+		b.Wait(at+1, 1, trace.WaitTimer)
 		at += 2 * ms
 		b.Ready(at, 1, -1)
 		b.Start(at+10, 1, 0)
@@ -328,7 +332,7 @@ func TestElementForOneWhoWaitedBefore(t *testing.T) {
 		at += 100
 	}
 	rec := recorded(t, b, at)
-	if before, after := rec.Predict("done", Speedup{Region{Name: "work"}, 0.95}); !isNear(after/before, 0.05, 0.01) {
+	if before, after := Predict(rec, "done", Speedup{trace.Region{Name: "work"}, 0.95}); !isNear(after/before, 0.05, 0.01) {
 		t.Errorf("work 95 %% faster takes %.3f of the time between visits, want 0.05", after/before)
 	}
 }

@@ -3,26 +3,30 @@ package replay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Regions returns the regions that were seen, in no order that matters.
-func (r *Recording) Regions() []Region { return slices.Clone(r.regions) }
+func Regions(r *trace.Recording) []trace.Region { return slices.Clone(r.Regions) }
 
 // Points returns the progress points: what the program counts itself, and the regions whose spans are work that came from
 // outside, since they have no parent in the recording.
-func (r *Recording) Points() []string { return r.visited(0) }
+func Points(r *trace.Recording) []string { return visited(r, 0) }
 
 // Answerable returns the names of the progress points that have visits enough for an answer.
-func (r *Recording) Answerable() []string { return r.visited(LeastVisits * LeastWindows) }
+func Answerable(r *trace.Recording) []string { return visited(r, doubt.LeastVisits*doubt.LeastWindows) }
 
 // visited returns the names of the progress points that have as many visits.
-func (r *Recording) visited(least int) []string {
-	p := program{rec: r}
-	p.findPoints()
+func visited(r *trace.Recording, least int) []string {
+	p := model.Program{Rec: r}
+	p.FindPoints()
 	var names []string
-	for i, v := range p.recorded() {
+	for i, v := range p.Recorded() {
 		if len(v) >= least {
-			names = append(names, p.points[i].name)
+			names = append(names, p.Points[i].Name)
 		}
 	}
 	slices.Sort(names)
@@ -30,10 +34,10 @@ func (r *Recording) visited(least int) []string {
 }
 
 // Visits returns how often the progress point is visited that is visited most.
-func (r *Recording) Visits() (most int) {
-	p := program{rec: r}
-	p.findPoints()
-	for _, v := range p.recorded() {
+func Visits(r *trace.Recording) (most int) {
+	p := model.Program{Rec: r}
+	p.FindPoints()
+	for _, v := range p.Recorded() {
 		most = max(most, len(v))
 	}
 	return most
@@ -42,24 +46,26 @@ func (r *Recording) Visits() (most int) {
 // Count makes a progress point of what has a name, unless there is one: each end of a span or region of that name, or else of
 // a goroutine that began with the function of that name, or else each wait of the function itself. It returns the number of
 // visits.
-func (r *Recording) Count(name string) int {
-	if slices.Contains(r.Points(), name) {
-		return r.visitsOf(name)
+func Count(r *trace.Recording, name string) int {
+	if slices.Contains(Points(r), name) {
+		return visitsOf(r, name)
 	}
-	roots := r.roots()
-	ways := []func(e *event) bool{
-		func(e *event) bool { return e.kind == evClose && r.regions[r.spans[e.ref].region].Name == name },
-		func(e *event) bool { return e.kind == evEnd && roots[e.g] == name },
-		func(e *event) bool {
-			if e.kind != evWait {
+	roots := roots(r)
+	ways := []func(e *trace.Event) bool{
+		func(e *trace.Event) bool {
+			return e.Kind == trace.EvClose && r.Regions[r.Spans[e.Ref].Region].Name == name
+		},
+		func(e *trace.Event) bool { return e.Kind == trace.EvEnd && roots[e.G] == name },
+		func(e *trace.Event) bool {
+			if e.Kind != trace.EvWait {
 				return false
 			}
-			f, ok := r.sites[e.site].user()
+			f, ok := r.Sites[e.Site].User()
 			return ok && f.Func == name
 		},
 	}
 	for _, is := range ways {
-		if n := r.insert(name, is); n > 0 {
+		if n := insert(r, name, is); n > 0 {
 			return n
 		}
 	}
@@ -67,34 +73,34 @@ func (r *Recording) Count(name string) int {
 }
 
 // insert puts a visit before each event of a kind.
-func (r *Recording) insert(name string, is func(e *event) bool) (n int) {
-	for i := range r.events {
-		if is(&r.events[i]) {
+func insert(r *trace.Recording, name string, is func(e *trace.Event) bool) (n int) {
+	for i := range r.Events {
+		if is(&r.Events[i]) {
 			n++
 		}
 	}
 	if n == 0 {
 		return 0
 	}
-	point := int32(len(r.points))
-	r.points = append(slices.Clone(r.points), name)
-	events := make([]event, 0, len(r.events)+n)
-	for i := range r.events {
-		e := &r.events[i]
+	point := int32(len(r.Points))
+	r.Points = append(slices.Clone(r.Points), name)
+	events := make([]trace.Event, 0, len(r.Events)+n)
+	for i := range r.Events {
+		e := &r.Events[i]
 		if is(e) {
-			events = append(events, event{kind: evVisit, at: e.at, g: e.g, by: noWaker, ref: point})
+			events = append(events, trace.Event{Kind: trace.EvVisit, At: e.At, G: e.G, By: trace.NoWaker, Ref: point})
 		}
 		events = append(events, *e)
 	}
-	r.events = events
+	r.Events = events
 	return n
 }
 
-func (r *Recording) visitsOf(point string) (n int) {
-	p := program{rec: r}
-	p.findPoints()
-	for i, v := range p.recorded() {
-		if p.points[i].name == point {
+func visitsOf(r *trace.Recording, point string) (n int) {
+	p := model.Program{Rec: r}
+	p.FindPoints()
+	for i, v := range p.Recorded() {
+		if p.Points[i].Name == point {
 			n += len(v)
 		}
 	}
@@ -102,15 +108,15 @@ func (r *Recording) visitsOf(point string) (n int) {
 }
 
 // roots returns the functions that goroutines began with, by goroutine; "" where that is not known.
-func (r *Recording) roots() []string {
-	roots := make([]string, r.count)
-	for i := range r.events {
-		switch e := &r.events[i]; e.kind {
-		case evCreate:
-			roots[e.g] = r.sites[e.site].root()
-		case evWait:
-			if roots[e.g] == "" {
-				roots[e.g] = r.sites[e.site].root()
+func roots(r *trace.Recording) []string {
+	roots := make([]string, r.Count)
+	for i := range r.Events {
+		switch e := &r.Events[i]; e.Kind {
+		case trace.EvCreate:
+			roots[e.G] = r.Sites[e.Site].Root()
+		case trace.EvWait:
+			if roots[e.G] == "" {
+				roots[e.G] = r.Sites[e.Site].Root()
 			}
 		}
 	}
@@ -119,22 +125,22 @@ func (r *Recording) roots() []string {
 
 // Countable returns names that [Recording.Count] takes and that would have visits enough for an answer, the most first: regions, and functions that
 // goroutines begin and end with.
-func (r *Recording) Countable() []string {
+func Countable(r *trace.Recording) []string {
 	visits := map[string]int{}
-	roots := r.roots()
-	for i := range r.events {
-		switch e := &r.events[i]; e.kind {
-		case evClose:
-			visits[r.regions[r.spans[e.ref].region].Name]++
-		case evEnd:
-			if f := roots[e.g]; f != "" {
+	roots := roots(r)
+	for i := range r.Events {
+		switch e := &r.Events[i]; e.Kind {
+		case trace.EvClose:
+			visits[r.Regions[r.Spans[e.Ref].Region].Name]++
+		case trace.EvEnd:
+			if f := roots[e.G]; f != "" {
 				visits[f]++
 			}
 		}
 	}
 	names := make([]string, 0, len(visits))
 	for name, n := range visits {
-		if n >= LeastVisits*LeastWindows {
+		if n >= doubt.LeastVisits*doubt.LeastWindows {
 			names = append(names, name)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -30,29 +32,29 @@ func generations(t *testing.T) (text []byte) {
 
 func TestReadCutTrace(t *testing.T) {
 	text := generations(t)
-	whole, err := Read(bytes.NewReader(text))
+	whole, err := replaytrace.Read(bytes.NewReader(text))
 	if err != nil || whole.Cut != nil {
 		t.Fatal(err, whole.Cut)
 	}
-	visits := whole.Visits()
+	visits := Visits(whole)
 	check := func(what string, damaged []byte) (used bool) {
-		rec, err := Read(bytes.NewReader(damaged))
+		rec, err := replaytrace.Read(bytes.NewReader(damaged))
 		switch {
 		case err != nil:
-			if !errors.Is(err, ErrTrace) {
+			if !errors.Is(err, replaytrace.ErrTrace) {
 				t.Errorf("%s: %v, want ErrTrace", what, err)
 			}
 			return false
 		case rec.Cut == nil: // what is damaged is a number or a name
 			return false
-		case !errors.Is(rec.Cut, ErrTrace) || !strings.Contains(rec.Cut.Error(), "whole generations"):
+		case !errors.Is(rec.Cut, replaytrace.ErrTrace) || !strings.Contains(rec.Cut.Error(), "whole generations"):
 			t.Errorf("%s: cut %v, want the number of generations", what, rec.Cut)
 		}
-		if rec.End > whole.End || rec.Visits() > visits {
-			t.Errorf("%s: %d visits until %d, want at most %d until %d", what, rec.Visits(), rec.End, visits, whole.End)
+		if rec.End > whole.End || Visits(rec) > visits {
+			t.Errorf("%s: %d visits until %d, want at most %d until %d", what, Visits(rec), rec.End, visits, whole.End)
 		}
 		for _, w := range rec.Split(3) {
-			newProgram(w, true)
+			infer.NewProgram(w, true)
 		}
 		return true
 	}
@@ -72,9 +74,9 @@ func TestReadCutTrace(t *testing.T) {
 	if !check("last byte", text[:len(text)-1]) {
 		t.Error("a trace without its last byte is not used")
 	}
-	rec, err := Read(io.LimitReader(bytes.NewReader(text), int64(len(text)-1)))
-	if err != nil || rec.Visits() < 150 {
-		t.Errorf("%d visits, %v, want those of two seconds", rec.Visits(), err)
+	rec, err := replaytrace.Read(io.LimitReader(bytes.NewReader(text), int64(len(text)-1)))
+	if err != nil || Visits(rec) < 150 {
+		t.Errorf("%d visits, %v, want those of two seconds", Visits(rec), err)
 	}
 	check("tail of zeros", append(bytes.Clone(text), make([]byte, 1000)...))
 }

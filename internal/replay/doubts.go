@@ -5,6 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -46,9 +52,9 @@ func (s *Study) judge(q question) judgement {
 			e.stuck++
 			continue
 		}
-		e.deviations = append(e.deviations, c.miss())
+		e.deviations = append(e.deviations, c.Miss())
 		why := w.doubt(q.point)
-		if !c.met() {
+		if !c.Met() {
 			e.missed++
 			why = max(why, WithheldDeviation)
 		}
@@ -56,7 +62,7 @@ func (s *Study) judge(q question) judgement {
 		case why == WithheldNone:
 			e.clear = append(e.clear, w)
 			continue
-		case c.miss() <= mostMissed:
+		case c.Miss() <= mostMissed:
 			e.doubt = append(e.doubt, w)
 		}
 		e.doubts[why]++
@@ -76,19 +82,19 @@ func (w *window) doubt(point string) Withheld {
 		return WithheldBatches
 	case w.refused[point]:
 		return WithheldOffers
-	case w.paused[point].part > maxUndecided:
+	case w.paused[point].Part > doubt.MaxUndecided:
 		return WithheldPauses
-	case w.undecided[point] > maxUndecided:
+	case w.undecided[point] > doubt.MaxUndecided:
 		return WithheldChoices
 	}
 	return WithheldNone
 }
 
 // windows are what an answer comes from, and what speaks against them; none where there is no number, and why.
-func (e *judgement) windows() (_ []*window, doubt, withheld Withheld) {
+func (e *judgement) windows() (_ []*window, why, withheld Withheld) {
 	all := slices.Concat(e.clear, e.doubt)
 	switch n := len(e.clear); {
-	case n >= LeastWindows && e.missed+e.stuck <= n: // of many windows, some would miss by chance
+	case n >= doubt.LeastWindows && e.missed+e.stuck <= n: // of many windows, some would miss by chance
 		return e.clear, WithheldNone, WithheldNone
 	case e.asked < FewestWindows:
 		return nil, WithheldNone, WithheldWindows
@@ -133,9 +139,9 @@ func (s *Study) answer(q question) Answer {
 	if len(e.deviations) > 0 {
 		a.Deviation = e.deviations[len(e.deviations)/2]
 	}
-	windows, doubt, withheld := e.windows()
-	if doubt == WithheldDeviation {
-		a.Deviation = mean(e.near()) // of all together
+	windows, why, withheld := e.windows()
+	if why == WithheldDeviation {
+		a.Deviation = cond.Mean(e.near()) // of all together
 	}
 	if a.Withheld = withheld; withheld != WithheldNone {
 		a.Samples = totalOf(e.clear, q).samples
@@ -144,20 +150,20 @@ func (s *Study) answer(q question) Answer {
 	t := totalOf(windows, q)
 	rebuilt := q.region.Scope == QuestionScope
 	switch {
-	case doubt != WithheldNone:
-	case t.starved > mostRebuilt || t.starved > mostStarved && !rebuilt:
-		doubt = WithheldStarved
-	case t.strayed > mostStrayed:
-		doubt = WithheldChoices
+	case why != WithheldNone:
+	case t.starved > trace.MostRebuilt || t.starved > trace.MostStarved && !rebuilt:
+		why = WithheldStarved
+	case t.strayed > sim.MostStrayed:
+		why = WithheldChoices
 	}
-	if doubt > WithheldDeviation && rebuilt { // nothing bounds what another structure brings
-		a.Withheld = doubt
+	if why > WithheldDeviation && rebuilt { // nothing bounds what another structure brings
+		a.Withheld = why
 		return a
 	}
-	a.Samples, a.Base, a.Doubt = t.samples, t.base, doubt
+	a.Samples, a.Base, a.Doubt = t.samples, t.base, why
 	a.Reduction = 1 - t.after/t.before
 	a.bound(&t)
-	if doubt > WithheldDeviation {
+	if why > WithheldDeviation {
 		a.hull(t.share, t.harm)
 	}
 	if a.Hi > 1 { // no time shrinks by more than all of it
@@ -170,27 +176,27 @@ func (s *Study) answer(q question) Answer {
 func (a *Answer) bound(t *total) {
 	e := stats.Clustered(t.samples, t.recordings)
 	a.StdErr = e.StdErr
-	margin := modelError + a.Deviation + t.strayed + t.later + t.paused.part
-	if t.ordered > incidental {
+	margin := doubt.ModelError + a.Deviation + t.strayed + t.later + t.paused.Part
+	if t.ordered > hidden.Incidental {
 		margin += orderError * math.Abs(a.Reduction)
 		a.Bounded = true
 	}
-	margin += starvedError * t.starved * math.Abs(a.Reduction)
+	margin += trace.StarvedError * t.starved * math.Abs(a.Reduction)
 	a.Lo, a.Hi = a.Reduction-(e.Mean-e.Lo)-margin, a.Reduction+(e.Hi-e.Mean)+margin
-	if rousing := rouseError * t.roused; rousing < 0 {
+	if rousing := model.RouseError * t.roused; rousing < 0 {
 		a.Hi -= rousing
 	}
 	a.Lo, a.Hi = a.Lo-t.less, a.Hi+t.more
 	if len(t.soon) > 0 {
-		a.Lo, a.Hi = min(a.Lo, mean(t.late)-margin), max(a.Hi, mean(t.soon)+margin)
+		a.Lo, a.Hi = min(a.Lo, cond.Mean(t.late)-margin), max(a.Hi, cond.Mean(t.soon)+margin)
 	}
 	if len(t.least) > 0 {
-		a.Lo, a.Bounded = min(a.Lo, mean(t.least)-margin), true
+		a.Lo, a.Bounded = min(a.Lo, cond.Mean(t.least)-margin), true
 	}
 	if len(t.most) > 0 {
-		a.Hi, a.Bounded = max(a.Hi, mean(t.most)+margin), true
+		a.Hi, a.Bounded = max(a.Hi, cond.Mean(t.most)+margin), true
 	}
-	if t.paused.more && t.paused.part > leastUnclear { // what is gained may be waited for then
+	if t.paused.More && t.paused.Part > doubt.LeastUnclear { // what is gained may be waited for then
 		a.Lo = min(a.Lo, -margin)
 	}
 }
@@ -219,14 +225,14 @@ type total struct {
 	ordered                         float64 // most
 	starved, strayed, later, roused float64
 	less, more                      float64 // by what begins since others are at it
-	paused                          delay
+	paused                          doubt.Delay
 	// share is for which part of the time spans of the region were open, all goroutines together: it saves no more than that. Harm is by how much
 	// any region that is faster made the replay slower where it is not known what all waits are for.
 	share, harm float64
 }
 
 func totalOf(windows []*window, q question) (t total) {
-	var last *origin
+	var last *trace.Origin
 	recording := 0
 	for _, w := range windows {
 		c, x := w.checks[q.point], w.effects[q]
@@ -239,14 +245,14 @@ func totalOf(windows []*window, q question) (t total) {
 		t.ordered = max(t.ordered, w.ordered)
 		t.add(w, &c, &x, q)
 	}
-	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.part, &t.share} {
+	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.Part, &t.share} {
 		*part /= t.visits
 	}
 	t.roused /= t.before // the sum over the visits of both
 	return t
 }
 
-func (t *total) add(w *window, c *Check, x *sample, q question) {
+func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 	visits := float64(x.visits)
 	t.visits += visits
 	t.before += x.before * visits
@@ -259,17 +265,17 @@ func (t *total) add(w *window, c *Check, x *sample, q question) {
 			*bound.all = append(*bound.all, bound.x)
 		}
 	}
-	t.starved += w.starved * visits
+	t.starved += w.Starved * visits
 	t.strayed += x.strayed * visits
 	t.later += x.later * visits
 	t.roused += x.roused * visits
 	for i := range w.stampedes {
-		l, m := w.stampedes[i].bounds(q, x.reduction())
+		l, m := bounds(&w.stampedes[i], q, x.reduction())
 		t.less, t.more = t.less+l*visits, t.more+m*visits
 	}
-	if d := w.paused[q.point]; d.part > 0 {
-		t.paused.part += d.part * visits
-		t.paused.more = t.paused.more || d.more
+	if d := w.paused[q.point]; d.Part > 0 {
+		t.paused.Part += d.Part * visits
+		t.paused.More = t.paused.More || d.More
 	}
 	t.share += w.shareOf(q.region) * visits
 	if !w.known() {
@@ -283,40 +289,40 @@ func (t *total) add(w *window, c *Check, x *sample, q question) {
 }
 
 // shareOf is for which part of the window spans of a region were open, all goroutines together; all of it where the region has no spans.
-func (w *window) shareOf(r Region) float64 {
+func (w *window) shareOf(r trace.Region) float64 {
 	if share, ok := w.shares[r]; ok {
 		return share
 	}
 	return 1
 }
 
-// shares returns that of each region. Spans of which the beginning is not in the recording have been open since before.
-func (r *Recording) shares() map[Region]float64 {
-	sums := make([]int64, len(r.regions)) // ns
-	begun := make([]int64, len(r.spans))
+// sharesOfRegions returns that of each region. Spans of which the beginning is not in the recording have been open since before.
+func sharesOfRegions(r *trace.Recording) map[trace.Region]float64 {
+	sums := make([]int64, len(r.Regions)) // ns
+	begun := make([]int64, len(r.Spans))
 	for i := range begun {
 		begun[i] = r.Start
 	}
-	ended := make([]bool, len(r.spans))
-	seen := make([]bool, len(r.spans))
-	for i := range r.events {
-		switch e := &r.events[i]; e.kind {
-		case evOpen:
-			begun[e.ref], seen[e.ref] = e.at, true
-		case evClose:
-			sums[r.spans[e.ref].region] += e.at - begun[e.ref]
-			ended[e.ref] = true
+	ended := make([]bool, len(r.Spans))
+	seen := make([]bool, len(r.Spans))
+	for i := range r.Events {
+		switch e := &r.Events[i]; e.Kind {
+		case trace.EvOpen:
+			begun[e.Ref], seen[e.Ref] = e.At, true
+		case trace.EvClose:
+			sums[r.Spans[e.Ref].Region] += e.At - begun[e.Ref]
+			ended[e.Ref] = true
 		}
 	}
-	for i, s := range r.spans {
+	for i, s := range r.Spans {
 		if seen[i] && !ended[i] {
-			sums[s.region] += r.End - begun[i]
+			sums[s.Region] += r.End - begun[i]
 		}
 	}
-	shares := make(map[Region]float64, len(sums))
+	shares := make(map[trace.Region]float64, len(sums))
 	for i, sum := range sums {
 		if sum > 0 {
-			shares[r.regions[i]] = float64(sum) / float64(r.End-r.Start)
+			shares[r.Regions[i]] = float64(sum) / float64(r.End-r.Start)
 		}
 	}
 	return shares

@@ -6,6 +6,10 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
 )
 
 // A placer has four places, of which goroutines take one or two, in the order in which they come.
@@ -62,21 +66,21 @@ func TestFaithfulOrder(t *testing.T) {
 				}
 			})
 		})
-		missed := func(infer bool) float64 {
-			p := translate(rec)
-			p.settle(infer)
-			if !infer && p.ordered() <= mostOrdered {
-				t.Fatalf("without what is inferred, %v of the window is waited in the recorded order: want more than %v, or nothing is refused", p.ordered(), mostOrdered)
+		missed := func(inferring bool) float64 {
+			p := infer.Translate(rec)
+			infer.Settle(p, inferring)
+			if !inferring && orderedIn(p) <= mostOrdered {
+				t.Fatalf("without what is inferred, %v of the window is waited in the recorded order: want more than %v, or nothing is refused", orderedIn(p), mostOrdered)
 			}
-			o := simulate(p, change{}, rec.End-rec.Start)
-			return p.misses(&o, rec.End-rec.Start)
+			o := sim.Simulate(p, sim.Change{}, rec.End-rec.Start)
+			return doubt.Misses(p, &o, rec.End-rec.Start)
 		}
-		if inferred := missed(true); inferred <= MaxDeviation || missed(false) >= inferred {
+		if inferred := missed(true); inferred <= doubt.MaxDeviation || missed(false) >= inferred {
 			continue
 		}
 		w := &window{}
-		if q, _, _ := faithful(rec, rec.completed(), w); !w.inferred {
-			t.Errorf("%v of the window is waited in the recorded order, and nothing is inferred", q.ordered())
+		if q, _, _ := faithful(rec, hidden.Completed(rec), w); !w.inferred {
+			t.Errorf("%v of the window is waited in the recorded order, and nothing is inferred", orderedIn(q))
 		}
 		return
 	}

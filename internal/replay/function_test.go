@@ -5,18 +5,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // sampledLoops records a goroutine that computes for 10 ms in each round and waits for 10 ms in dial. Of its samples, one a
 // millisecond, three of four are in hash.
-func sampledLoops(t *testing.T) *Recording {
+func sampledLoops(t *testing.T) *trace.Recording {
 	t.Helper()
 	const ms = 1_000_000
-	b := NewRecorder(0, 1)
-	b.r.sites = append(b.r.sites,
-		Site{[]Frame{{Func: "crypto.(*sha).block"}, {Func: "main.hash"}, {Func: "main.work"}}},
-		Site{[]Frame{{Func: "main.render"}, {Func: "main.work"}}},
-		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.dial"}, {Func: "main.work"}}})
+	b := trace.NewRecorder(0, 1)
+	b.R.Sites = append(b.R.Sites,
+		trace.Site{Frames: []trace.Frame{{Func: "crypto.(*sha).block"}, {Func: "main.hash"}, {Func: "main.work"}}},
+		trace.Site{Frames: []trace.Frame{{Func: "main.render"}, {Func: "main.work"}}},
+		trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: "main.dial"}, {Func: "main.work"}}})
 	b.Running(0, 1)
 	at := int64(0)
 	for range 50 {
@@ -25,7 +28,7 @@ func sampledLoops(t *testing.T) *Recording {
 			if i%4 == 3 {
 				site = 2
 			}
-			b.add(event{kind: evSample, at: at + i*ms, g: b.goroutine(1), by: noWaker, site: site})
+			b.Add(trace.Event{Kind: trace.EvSample, At: at + i*ms, G: b.Goroutine(1), By: trace.NoWaker, Site: site})
 		}
 		at += 10 * ms
 		b.Visit(at, 1, "done")
@@ -51,8 +54,8 @@ func TestFunction(t *testing.T) {
 		{"main.nothing", 0, 0, 20},
 	} {
 		r := sampledLoops(t)
-		samples, waits := r.Function(tt.pattern)
-		base, changed := r.Predict("done", Speedup{Region{FunctionScope, tt.pattern}, 0.4})
+		samples, waits := infer.Function(r, tt.pattern)
+		base, changed := Predict(r, "done", Speedup{trace.Region{Scope: trace.FunctionScope, Name: tt.pattern}, 0.4})
 		if samples != tt.samples || waits != tt.waits || math.Abs(base/20e6-1) > 0.01 || math.Abs(changed/(1e6*tt.period)-1) > 0.01 {
 			t.Errorf("%s: %d samples, %d waits, period %v, then %v; want %d, %d, 20 and %v ms", tt.pattern, samples, waits, base, changed, tt.samples, tt.waits, tt.period)
 		}
@@ -62,13 +65,13 @@ func TestFunction(t *testing.T) {
 // TestFunctionBusiest asks about a function like about any other region.
 func TestFunctionBusiest(t *testing.T) {
 	r := sampledLoops(t)
-	r.Function("main.render")
-	r.Function("main.dial")
-	r.Function("main.nothing")
-	p := newProgram(r, true)
+	infer.Function(r, "main.render")
+	infer.Function(r, "main.dial")
+	infer.Function(r, "main.nothing")
+	p := infer.NewProgram(r, true)
 	var names []string
-	for _, i := range p.busiest(5, nil) {
-		names = append(names, r.regions[i].Name)
+	for _, i := range busiest(p, 5, nil) {
+		names = append(names, r.Regions[i].Name)
 	}
 	if diff := cmp.Diff([]string{"main.dial", "main.render", "main.nothing"}, names); diff != "" {
 		t.Errorf("busiest (-want +got):\n%s", diff)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -54,12 +55,12 @@ func traceOf(t testing.TB) []byte {
 
 // studied reads a trace and simulates it, whole and in parts.
 func studied(text []byte) error {
-	rec, err := Read(bytes.NewReader(text))
+	rec, err := replaytrace.Read(bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	rec.Countable()
-	rec.Count("job")
+	Countable(rec)
+	Count(rec, "job")
 	s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}, Regions: 2})
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func TestDamaged(t *testing.T) {
 		}
 		if err := studied(text); err != nil {
 			failed++
-			if !errors.Is(err, ErrTrace) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, context.DeadlineExceeded) {
+			if !errors.Is(err, replaytrace.ErrTrace) && !errors.Is(err, replaytrace.ErrTooLarge) && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v: must wrap ErrTrace or ErrTooLarge", err)
 			}
 		}

@@ -10,6 +10,12 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A stockQueue has room for three things, by a lock and two condition variables.
@@ -40,7 +46,7 @@ func (q *stockQueue) change(by, unless int, wait, signal *sync.Cond) {
 }
 
 // queued is a recording of two producers and two consumers, which take longer, by spans of 2 and of 6 to 8 ms.
-func queued(t *testing.T) (*stockQueue, *Recording) {
+func queued(t *testing.T) (*stockQueue, *trace.Recording) {
 	t.Helper()
 	p, q := &stockProgram{}, newStockQueue()
 	rec := p.recorded(t, func() {
@@ -64,14 +70,14 @@ func queued(t *testing.T) (*stockQueue, *Recording) {
 func TestUnseenConditions(t *testing.T) {
 	tried(t, func() error {
 		q, rec := queued(t)
-		told := rec.completed()
+		told := hidden.Completed(rec)
 		if told == nil {
 			return errors.New("nothing is told")
 		}
 		counts := map[mark.Op]int64{}
-		for _, e := range told.likely.events {
-			if e.kind == evOperate {
-				counts[e.what]++
+		for _, e := range told.Likely.Events {
+			if e.Kind == trace.EvOperate {
+				counts[e.What]++
 			}
 		}
 		locked := q.sections.Load() + q.waits.Load()
@@ -91,22 +97,22 @@ func TestUnseenConditions(t *testing.T) {
 func TestUnseenConditionsLimit(t *testing.T) {
 	tried(t, func() error {
 		_, rec := queued(t)
-		told := rec.completed()
+		told := hidden.Completed(rec)
 		if told == nil {
 			return errors.New("nothing is told")
 		}
-		endless := *told.likely
-		endless.endless = true
-		consume := int32(slices.Index(rec.regions, Region{"shop", "consume"}))
+		endless := *told.Likely
+		endless.Endless = true
+		consume := int32(slices.Index(rec.Regions, trace.Region{Scope: "shop", Name: "consume"}))
 		var periods [2]float64
-		for i, r := range []*Recording{told.likely, &endless} {
-			p := newProgram(r, true)
-			if !p.limited {
+		for i, r := range []*trace.Recording{told.Likely, &endless} {
+			p := infer.NewProgram(r, true)
+			if !p.Limited {
 				return errors.New("the queue has no limit")
 			}
-			o := simulate(p, change{factors: map[int32]float64{consume: 0.05}}, r.End-r.Start)
-			done := slices.IndexFunc(p.points, func(x pointInfo) bool { return x.name == "done" })
-			periods[i] = period(o.visits[done], 0)
+			o := sim.Simulate(p, sim.Change{Factors: map[int32]float64{consume: 0.05}}, r.End-r.Start)
+			done := slices.IndexFunc(p.Points, func(x model.PointInfo) bool { return x.Name == "done" })
+			periods[i] = doubt.Period(o.Visits[done], 0)
 		}
 		if !(periods[0] > periods[1]) {
 			return fmt.Errorf("%v ns for each where consumers wait, %v where they do not, want more", periods[0], periods[1])

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -27,7 +29,7 @@ func (p *stockProgram) span(name string, d time.Duration) {
 	mark.LogEnd("shop", id, "")
 }
 
-func (p *stockProgram) recorded(t testing.TB, run func()) *Recording {
+func (p *stockProgram) recorded(t testing.TB, run func()) *replaytrace.Recording {
 	t.Helper()
 	var b bytes.Buffer
 	if err := trace.Start(&b); err != nil {
@@ -35,7 +37,7 @@ func (p *stockProgram) recorded(t testing.TB, run func()) *Recording {
 	}
 	run()
 	trace.Stop()
-	rec, err := Read(&b)
+	rec, err := replaytrace.Read(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,20 +199,20 @@ func TestUnseen(t *testing.T) {
 }
 
 // countedAbout is an error unless about n operations are inferred, in the order of time.
-func countedAbout(rec *Recording, n float64) error {
-	told := rec.completed()
+func countedAbout(rec *replaytrace.Recording, n float64) error {
+	told := hidden.Completed(rec)
 	if told == nil {
 		return errors.New("the operations are not told")
 	}
 	counts := map[mark.Op]int{}
 	last := int64(0)
-	for _, e := range told.likely.events {
-		if e.at < last {
-			return fmt.Errorf("event at %d ns behind one at %d ns", e.at, last)
+	for _, e := range told.Likely.Events {
+		if e.At < last {
+			return fmt.Errorf("event at %d ns behind one at %d ns", e.At, last)
 		}
-		last = e.at
-		if e.kind == evOperate {
-			counts[e.what]++
+		last = e.At
+		if e.Kind == replaytrace.EvOperate {
+			counts[e.What]++
 		}
 	}
 	begun, over := float64(counts[mark.Lock]+counts[mark.Send]+counts[mark.ReadLock]+counts[mark.WriteLock]), float64(counts[mark.Unlock]+counts[mark.Receive]+counts[mark.ReadUnlock]+counts[mark.WriteUnlock])
@@ -248,8 +250,8 @@ func TestUnseenIsNotTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &stockProgram{}
 			rec := p.recorded(t, func() { run(p) })
-			if whole := rec.completed(); whole != nil {
-				t.Errorf("%d objects are told, want none", whole.likely.objects)
+			if whole := hidden.Completed(rec); whole != nil {
+				t.Errorf("%d objects are told, want none", whole.Likely.Objects)
 			}
 		})
 	}
@@ -258,7 +260,7 @@ func TestUnseenIsNotTold(t *testing.T) {
 // TestUnseenOfMarked leaves recordings alone that have marks of operations.
 func TestUnseenOfMarked(t *testing.T) {
 	rec := recorded(t, shares(true), 201*ms)
-	if rec.completed() != nil {
+	if hidden.Completed(rec) != nil {
 		t.Error("operations are told beside those that are marked")
 	}
 }
@@ -269,37 +271,37 @@ func BenchmarkUnseen(b *testing.B) {
 	rec := p.recorded(b, func() { unseenPrograms["connections"](p) })
 	b.ReportAllocs()
 	for b.Loop() {
-		if rec.completed() == nil {
+		if hidden.Completed(rec) == nil {
 			b.Fatal("nothing is told")
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rec.events)), "ns/event")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rec.Events)), "ns/event")
 }
 
 // TestReleasesToThoseWhoWaitedBefore finds the operations of a goroutine that has a lock but once, and neither waits for it in the window nor
 // gives it to one that began to wait there. Without them the lock would be free meanwhile, and be given back by one that does not have it.
 func TestReleasesToThoseWhoWaitedBefore(t *testing.T) {
 	const first, once, last, atLock, atUnlock = 1, 2, 3, 1, 2
-	b := NewRecorder(0, 2)
-	b.r.sites = append(b.r.sites, Site{[]Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work"}}}, Site{[]Frame{{Func: "sync.(*Mutex).Unlock"}, {Func: "main.work"}}})
+	b := replaytrace.NewRecorder(0, 2)
+	b.R.Sites = append(b.R.Sites, replaytrace.Site{Frames: []replaytrace.Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work"}}}, replaytrace.Site{Frames: []replaytrace.Frame{{Func: "sync.(*Mutex).Unlock"}, {Func: "main.work"}}})
 	b.Running(0, first)
 	b.Waiting(0, once)
 	b.Waiting(0, last)
 	at := int64(0)
 	gives := func(to, by int64, waits int32) {
 		at += ms
-		b.add(event{kind: evReady, at: at, g: b.goroutine(to), by: b.goroutine(by), site: atUnlock})
-		b.add(event{kind: evWait, at: at + 1, g: b.goroutine(by), by: noWaker, site: waits, arg: waitMutex})
+		b.Add(replaytrace.Event{Kind: replaytrace.EvReady, At: at, G: b.Goroutine(to), By: b.Goroutine(by), Site: atUnlock})
+		b.Add(replaytrace.Event{Kind: replaytrace.EvWait, At: at + 1, G: b.Goroutine(by), By: replaytrace.NoWaker, Site: waits, Arg: replaytrace.WaitMutex})
 		b.Start(at+2, to, 0)
 	}
 	gives(once, first, atLock)
 	gives(last, once, 0)
-	for range leastHandovers {
+	for range hidden.LeastHandovers {
 		gives(first, last, atLock)
 		gives(last, first, atLock)
 	}
-	all := newTraces(recorded(t, b, at+ms)).parts()
-	if len(all) != 1 || len(all[0].meetings) != 2*leastHandovers || len(all[0].ends) != 2 {
-		t.Fatalf("parts() = %+v, want one of %d meetings, with the 2 releases before", all, 2*leastHandovers)
+	all := hidden.NewTraces(recorded(t, b, at+ms)).Parts()
+	if len(all) != 1 || len(all[0].Meetings) != 2*hidden.LeastHandovers || len(all[0].Ends) != 2 {
+		t.Fatalf("parts() = %+v, want one of %d meetings, with the 2 releases before", all, 2*hidden.LeastHandovers)
 	}
 }

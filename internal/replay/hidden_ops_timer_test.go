@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestUnseenBehindTimer: a goroutine that takes a lock when it has slept does not have it while it sleeps, however long it has run before.
@@ -38,23 +40,23 @@ func TestUnseenBehindTimer(t *testing.T) {
 				over.Store(over.Load() || i > 0)
 			})
 		})
-		told := rec.completed()
+		told := hidden.Completed(rec)
 		if told == nil {
 			return errors.New("the operations are not told")
 		}
-		locks, early, sleeps := 0, 0, make([]bool, rec.count)
-		held := make([]bool, rec.count)
-		for _, e := range told.likely.events {
+		locks, early, sleeps := 0, 0, make([]bool, rec.Count)
+		held := make([]bool, rec.Count)
+		for _, e := range told.Likely.Events {
 			switch {
-			case e.kind == evOperate:
-				held[e.g] = e.what == 'l'
-			case e.kind == evOpen && rec.regions[rec.spans[e.ref].region].Name == "compact":
-				if locks++; sleeps[e.g] {
+			case e.Kind == trace.EvOperate:
+				held[e.G] = e.What == 'l'
+			case e.Kind == trace.EvOpen && rec.Regions[rec.Spans[e.Ref].Region].Name == "compact":
+				if locks++; sleeps[e.G] {
 					early++
 				}
-				held[e.g], sleeps[e.g] = false, false // the wait within it is another one
-			case e.kind == evWait && e.arg == waitTimer:
-				sleeps[e.g] = held[e.g]
+				held[e.G], sleeps[e.G] = false, false // the wait within it is another one
+			case e.Kind == trace.EvWait && e.Arg == trace.WaitTimer:
+				sleeps[e.G] = held[e.G]
 			}
 		}
 		if early > 0 {

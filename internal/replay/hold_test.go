@@ -5,27 +5,31 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Holds behind spans cost what they would cost the program: nothing where others wait for what has been given back by then.
 func TestHold(t *testing.T) {
-	work, locked := Region{Name: "work"}, Region{Name: "locked"}
+	work, locked := trace.Region{Name: "work"}, trace.Region{Name: "locked"}
 	for name, tt := range map[string]struct {
-		rec    *Recording
-		region Region
+		rec    *trace.Recording
+		region trace.Region
 		want   float64 // elasticity
 	}{
 		"a fifth of a loop":             {loops(t, 400), work, 0.2},
 		"within the lock":               {contending(t, true), locked, 1},
 		"behind the lock":               {contending(t, false), locked, 0},
-		"a region that is not recorded": {loops(t, 400), Region{Name: "other"}, math.NaN()},
+		"a region that is not recorded": {loops(t, 400), trace.Region{Name: "other"}, math.NaN()},
 	} {
 		s, err := NewStudy(StudyConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		levels := []float64{0.1, 0.3}
-		s.Hold(levels, []Region{tt.region})
+		s.Hold(levels, []trace.Region{tt.region})
 		for _, w := range tt.rec.Split(3) {
 			if err := s.Add(context.Background(), w); err != nil {
 				t.Fatal(err)
@@ -49,10 +53,10 @@ func TestHold(t *testing.T) {
 
 // Each span is held for a part of its own time, without that of spans within it: of two that take turns, 1 and 5 ms, in one region.
 func TestOwnTimes(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	at := int64(0)
-	work, part := Region{Name: "work"}, Region{Name: "part"}
+	work, part := trace.Region{Name: "work"}, trace.Region{Name: "part"}
 	for i := range uint64(40) {
 		b.Open(at, 1, 2*i+1, 0, work)
 		at += ms + int64(i%2)*4*ms
@@ -66,12 +70,12 @@ func TestOwnTimes(t *testing.T) {
 		b.Ready(at, 1, -1)
 		b.Start(at, 1, 0)
 	}
-	p := newProgram(recorded(t, b, at), true)
-	times, rest := p.ownTimes()
+	p := infer.NewProgram(recorded(t, b, at), true)
+	times, rest := ownTimes(p)
 	for span, of := range times {
-		want, region := own{run: 2 * ms}, p.rec.regions[p.rec.spans[span].region]
+		want, region := model.Own{Run: 2 * ms}, p.Rec.Regions[p.Rec.Spans[span].Region]
 		if region == work {
-			want.run = ms + int64(span/2%2)*4*ms
+			want.Run = ms + int64(span/2%2)*4*ms
 		}
 		if of == nil || *of != want {
 			t.Errorf("span %d of %s: %+v, want %+v", span, region.Name, of, want)
@@ -84,7 +88,7 @@ func TestOwnTimes(t *testing.T) {
 
 // What is asked besides changes no other answer.
 func TestHoldLeavesOtherAnswers(t *testing.T) {
-	answers := func(held ...Region) (all []Answer) {
+	answers := func(held ...trace.Region) (all []Answer) {
 		s, err := NewStudy(StudyConfig{})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +106,7 @@ func TestHoldLeavesOtherAnswers(t *testing.T) {
 		}
 		return all
 	}
-	with, without := answers(Region{Name: "locked"}), answers()
+	with, without := answers(trace.Region{Name: "locked"}), answers()
 	if len(with) != len(without) || len(with) == 0 {
 		t.Fatalf("%d answers, without slow-downs %d", len(with), len(without))
 	}

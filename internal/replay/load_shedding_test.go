@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
 )
 
 // TestRefused: goroutines that do something else where there is no room for their work, or give it up, are refused; if they do so for other reasons they are
@@ -57,7 +59,7 @@ func TestRefused(t *testing.T) {
 					})
 					close(jobs)
 				})
-				if got := newProgram(rec, true).refused()["done"]; got != tt.want {
+				if got := doubt.Refused(infer.NewProgram(rec, true))["done"]; got != tt.want {
 					return fmt.Errorf("refused: %t, want %t", got, tt.want)
 				}
 				return nil

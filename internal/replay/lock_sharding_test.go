@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // severalPrograms use several locks at one place.
 var severalPrograms = map[string]struct {
 	locks int32
-	check func(rec *Recording, want int64) error
+	check func(rec *trace.Recording, want int64) error
 	run   func(p *stockProgram)
 }{
 	"any of two": {2, excludes, func(p *stockProgram) {
@@ -62,18 +64,18 @@ func TestSeveral(t *testing.T) {
 			tried(t, func() error {
 				p := &stockProgram{}
 				rec := p.recorded(t, func() { tc.run(p) })
-				told := rec.completed()
-				if told == nil || told.several <= 0 {
+				told := hidden.Completed(rec)
+				if told == nil || told.Several <= 0 {
 					return errors.New("the operations are not told")
 				}
-				fewest, most := told.likely.objects, told.likely.objects
-				for _, other := range told.others {
-					fewest, most = min(fewest, other.objects), max(most, other.objects)
+				fewest, most := told.Likely.Objects, told.Likely.Objects
+				for _, other := range told.Others {
+					fewest, most = min(fewest, other.Objects), max(most, other.Objects)
 				}
 				if fewest > tc.locks || most < tc.locks {
-					return fmt.Errorf("told %d locks, %d to %d, want %d", told.likely.objects, fewest, most, tc.locks)
+					return fmt.Errorf("told %d locks, %d to %d, want %d", told.Likely.Objects, fewest, most, tc.locks)
 				}
-				for _, r := range append(told.others, told.likely) {
+				for _, r := range append(told.Others, told.Likely) {
 					if err := tc.check(r, p.ops.Load()); err != nil {
 						return err
 					}
@@ -85,26 +87,26 @@ func TestSeveral(t *testing.T) {
 }
 
 // excludes is an error unless each lock is taken and given back by one goroutine after another, about so often.
-func excludes(rec *Recording, want int64) error {
+func excludes(rec *trace.Recording, want int64) error {
 	holder := map[int32]int32{}
 	taken, wrong := 0, 0
-	for _, e := range rec.events {
-		if e.kind != evOperate {
+	for _, e := range rec.Events {
+		if e.Kind != trace.EvOperate {
 			continue
 		}
-		g, held := holder[e.ref]
-		switch e.what {
+		g, held := holder[e.Ref]
+		switch e.What {
 		case 'l':
 			taken++
 			if held {
 				wrong++
 			}
-			holder[e.ref] = e.g
+			holder[e.Ref] = e.G
 		case 'u':
-			if !held || g != e.g {
+			if !held || g != e.G {
 				wrong++
 			}
-			delete(holder, e.ref)
+			delete(holder, e.Ref)
 		}
 	}
 	if n := float64(taken); n < 0.95*float64(want) || n > 1.05*float64(want) {
@@ -117,23 +119,23 @@ func excludes(rec *Recording, want int64) error {
 }
 
 // ordered is an error unless each goroutine that takes several locks takes them in one order, about so often.
-func ordered(rec *Recording, want int64) error {
+func ordered(rec *trace.Recording, want int64) error {
 	held := map[int32][]int32{}
 	taken, wrong := 0, 0
-	for _, e := range rec.events {
-		if e.kind != evOperate {
+	for _, e := range rec.Events {
+		if e.Kind != trace.EvOperate {
 			continue
 		}
-		mine := held[e.g]
-		switch e.what {
+		mine := held[e.G]
+		switch e.What {
 		case 'l':
 			taken++
-			if n := len(mine); n > 0 && mine[n-1] >= e.ref {
+			if n := len(mine); n > 0 && mine[n-1] >= e.Ref {
 				wrong++
 			}
-			held[e.g] = append(mine, e.ref)
+			held[e.G] = append(mine, e.Ref)
 		case 'u':
-			held[e.g] = slices.DeleteFunc(mine, func(lock int32) bool { return lock == e.ref })
+			held[e.G] = slices.DeleteFunc(mine, func(lock int32) bool { return lock == e.Ref })
 		}
 	}
 	if n := float64(taken); n < 0.95*float64(want) || n > 1.05*float64(want) {
@@ -150,55 +152,55 @@ func TestSeveralCount(t *testing.T) {
 	for locks := int32(2); locks <= 16; locks *= 2 {
 		random := rand.New(rand.NewPCG(1, uint64(locks)))
 		d := dealing(random, locks, 6, 4000)
-		d.count()
-		if d.fewest > locks || d.most < locks {
-			t.Errorf("%d to %d locks, want %d", d.fewest, d.most, locks)
+		d.Count()
+		if d.Fewest > locks || d.Most < locks {
+			t.Errorf("%d to %d locks, want %d", d.Fewest, d.Most, locks)
 		}
-		if d.likely < d.fewest || d.likely > d.most {
-			t.Errorf("%d locks, want %d to %d", d.likely, d.fewest, d.most)
+		if d.Likely < d.Fewest || d.Likely > d.Most {
+			t.Errorf("%d locks, want %d to %d", d.Likely, d.Fewest, d.Most)
 		}
-		d.assign(d.likely)
+		d.Assign(d.Likely)
 		until := map[int32]int32{}
-		for i := range d.successions { // which are in the order of their beginnings
-			s := &d.successions[i]
-			if s.lock < 0 || s.lock >= d.likely || until[s.lock] > s.from {
-				t.Fatalf("lock %d of %d is taken at %d, want one that is free by then", s.lock, d.likely, s.from)
+		for i := range d.Successions { // which are in the order of their beginnings
+			s := &d.Successions[i]
+			if s.Lock < 0 || s.Lock >= d.Likely || until[s.Lock] > s.From {
+				t.Fatalf("lock %d of %d is taken at %d, want one that is free by then", s.Lock, d.Likely, s.From)
 			}
-			until[s.lock] = s.to
+			until[s.Lock] = s.To
 		}
 	}
 }
 
 // dealing is a deal of goroutines of which each has one of some locks at times. Each succession is one hold or, if another goroutine
 // waited, two.
-func dealing(random *rand.Rand, locks int32, goroutines, times int32) *deal {
-	d := &deal{}
+func dealing(random *rand.Rand, locks int32, goroutines, times int32) *hidden.Deal {
+	d := &hidden.Deal{}
 	held := map[int32]int32{}    // the hold of each lock
 	has := map[int32]int32{}     // the lock of each goroutine
 	current := map[int32]int32{} // the succession of each lock
 	for k := range times {
-		d.incidents = append(d.incidents, incident{})
+		d.Incidents = append(d.Incidents, hidden.Incident{})
 		g := random.Int32N(goroutines)
 		if lock, ok := has[g]; ok {
-			d.holds[held[lock]].to = k
-			d.successions[current[lock]].to = k
+			d.Holds[held[lock]].To = k
+			d.Successions[current[lock]].To = k
 			delete(has, g)
 			delete(held, lock)
 			continue
 		}
 		lock := random.Int32N(locks)
-		h := hold{g: g, asked: k, from: k, to: times, outer: -1}
+		h := hidden.Hold{G: g, Asked: k, From: k, To: times, Outer: -1}
 		if i, ok := held[lock]; ok { // it waits, and has it at once
-			d.holds[i].to = k
-			delete(has, d.holds[i].g)
-			h.waited = true
+			d.Holds[i].To = k
+			delete(has, d.Holds[i].G)
+			h.Waited = true
 		} else {
-			current[lock] = int32(len(d.successions))
-			d.successions = append(d.successions, succession{from: k, to: times})
+			current[lock] = int32(len(d.Successions))
+			d.Successions = append(d.Successions, hidden.Succession{From: k, To: times})
 		}
-		held[lock], has[g] = int32(len(d.holds)), lock
-		d.of = append(d.of, current[lock])
-		d.holds = append(d.holds, h)
+		held[lock], has[g] = int32(len(d.Holds)), lock
+		d.Of = append(d.Of, current[lock])
+		d.Holds = append(d.Holds, h)
 	}
 	return d
 }

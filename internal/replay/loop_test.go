@@ -4,14 +4,18 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // requests records a server with one connection, whose requests take 2 to 6 ms and then, in an open loop, come each 10 ms, or, in a
 // closed one, 4 ms after the answer.
-func requests(t *testing.T, seed uint64, open bool) *Recording {
+func requests(t *testing.T, seed uint64, open bool) *trace.Recording {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Waiting(0, 1)
 	at, due := int64(0), int64(0)
 	for i := range uint64(150) {
@@ -24,8 +28,8 @@ func requests(t *testing.T, seed uint64, open bool) *Recording {
 		}
 		b.Ready(at, 1, -1)
 		b.Start(at, 1, 0)
-		b.Open(at, 1, i+1, 0, Region{"server", "request"})
-		b.Open(at, 1, 1000+i, i+1, Region{"server", "query"})
+		b.Open(at, 1, i+1, 0, trace.Region{Scope: "server", Name: "request"})
+		b.Open(at, 1, 1000+i, i+1, trace.Region{Scope: "server", Name: "query"})
 		b.Wait(at, 1, 2)
 		at += 2*ms + random.Int64N(4*ms)
 		b.Ready(at, 1, -1)
@@ -33,7 +37,7 @@ func requests(t *testing.T, seed uint64, open bool) *Recording {
 		b.Close(at, 1, 1000+i)
 		b.Close(at, 1, i+1)
 		b.Wait(at, 1, 1)
-		b.r.events[len(b.r.events)-1].arg = waitNetwork
+		b.R.Events[len(b.R.Events)-1].Arg = trace.WaitNetwork
 	}
 	rec := recorded(t, b, at)
 	return rec
@@ -46,7 +50,7 @@ func TestLoop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range uint64(LeastWindows) {
+		for seed := range uint64(doubt.LeastWindows) {
 			if err := s.Add(t.Context(), requests(t, seed, open)); err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +80,11 @@ func TestLoop(t *testing.T) {
 
 // TestSlope withholds a verdict where all work is alike.
 func TestSlope(t *testing.T) {
-	alike := make([]turn, 100)
+	alike := make([]infer.Turn, 100)
 	for i := range alike {
-		alike[i] = turn{work: 1e6, wait: float64(i)}
+		alike[i] = infer.Turn{Work: 1e6, Wait: float64(i)}
 	}
-	if got, _ := slope(alike); got != 0 {
+	if got, _ := infer.Slope(alike); got != 0 {
 		t.Errorf("slope %v, want 0: all work is alike", got)
 	}
 }

@@ -4,13 +4,19 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // computing records goroutines on one processor that compute in turn for so long, with a visit each ms, until a time. The program
 // stands still for a while in the middle.
-func computing(t *testing.T, n int64, slice, still, until int64) *Recording {
+func computing(t *testing.T, n int64, slice, still, until int64) *trace.Recording {
 	t.Helper()
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	for g := range n {
 		b.Runnable(0, g)
 	}
@@ -35,36 +41,36 @@ func computing(t *testing.T, n int64, slice, still, until int64) *Recording {
 // TestStalls distinguishes the time in which a program stood still from that in which it computed.
 func TestStalls(t *testing.T) {
 	rec := computing(t, 3, 10*ms, 100*ms, 1000*ms)
-	gaps := rec.stalls()
-	if len(gaps) != 1 || gaps[0].to-gaps[0].from != 101*ms {
+	gaps := rec.Stalls()
+	if len(gaps) != 1 || gaps[0].To-gaps[0].From != 101*ms {
 		t.Fatalf("stalls %v, want one of 101 ms", gaps)
 	}
-	moving := rec.moving()
+	moving := rec.Moving()
 	if moving.End != 899*ms {
 		t.Errorf("without it the recording ends at %d ms, want 899", moving.End/ms)
 	}
-	for i := range moving.events[1:] {
-		if d := moving.events[i+1].at - moving.events[i].at; d < 0 || d > ms {
+	for i := range moving.Events[1:] {
+		if d := moving.Events[i+1].At - moving.Events[i].At; d < 0 || d > ms {
 			t.Fatalf("%d ns between events %d and %d, want at most 1 ms", d, i, i+1)
 		}
 	}
-	if rec.events[len(rec.events)-1].at != 1000*ms {
+	if rec.Events[len(rec.Events)-1].At != 1000*ms {
 		t.Error("the recording itself has changed")
 	}
-	for name, rec := range map[string]*Recording{
+	for name, rec := range map[string]*trace.Recording{
 		"none":            computing(t, 3, 10*ms, 0, 1000*ms),
 		"long operations": steps(t, 100*ms),
 	} {
-		if r := rec.moving(); r != nil {
-			t.Errorf("%s: %v are taken for stalls", name, rec.stalls())
+		if r := rec.Moving(); r != nil {
+			t.Errorf("%s: %v are taken for stalls", name, rec.Stalls())
 		}
 	}
 }
 
 // steps records a goroutine that does nothing but compute for so long, again and again.
-func steps(t *testing.T, long int64) *Recording {
+func steps(t *testing.T, long int64) *trace.Recording {
 	t.Helper()
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	b.Start(0, 1, 0)
 	for i := range int64(30) {
@@ -76,12 +82,12 @@ func steps(t *testing.T, long int64) *Recording {
 
 // TestSlices takes from the recording for how long goroutines are let run while others wait.
 func TestSlices(t *testing.T) {
-	for _, test := range []struct{ recorded, want int64 }{{40 * ms, 40 * ms}, {10 * ms, 10 * ms}, {2 * ms, slice}} {
-		p := newProgram(computing(t, 3, test.recorded, 0, 2000*ms), true)
-		s := &simulation{p: p}
-		s.reset(change{})
+	for _, test := range []struct{ recorded, want int64 }{{40 * ms, 40 * ms}, {10 * ms, 10 * ms}, {2 * ms, sim.Slice}} {
+		p := infer.NewProgram(computing(t, 3, test.recorded, 0, 2000*ms), true)
+		s := &sim.Simulation{P: p}
+		s.Reset(sim.Change{})
 		for range 3 {
-			if got := s.slice(); got != test.want {
+			if got := s.Slice(); got != test.want {
 				t.Errorf("goroutines that had their processor for %d ms have it for %d ms, want %d", test.recorded/ms, got/ms, test.want/ms)
 			}
 		}
@@ -95,16 +101,16 @@ func TestOverdue(t *testing.T) {
 		want  int64
 	}{"one processor": {1, 3 * ms}, "two, one of them idle": {2, 5 * ms}} {
 		t.Run(name, func(t *testing.T) {
-			b := NewRecorder(0, test.procs)
+			b := trace.NewRecorder(0, test.procs)
 			b.Runnable(0, 1)
 			b.Runnable(0, 2)
 			at := int64(0)
 			sleep := func(g, until int64) {
 				b.Wait(at, g, 1)
-				b.r.events[len(b.r.events)-1].arg = waitTimer
+				b.R.Events[len(b.R.Events)-1].Arg = trace.WaitTimer
 				at = until
 				b.Ready(at, g, -1)
-				b.r.events[len(b.r.events)-1].arg = 1
+				b.R.Events[len(b.R.Events)-1].Arg = 1
 			}
 			for i := range 40 {
 				b.Start(at, 1, 0)
@@ -113,23 +119,23 @@ func TestOverdue(t *testing.T) {
 					b.Start(at, 1, 0)
 				}
 				b.Wait(at, 1, 1)
-				b.r.events[len(b.r.events)-1].arg = waitTimer
+				b.R.Events[len(b.R.Events)-1].Arg = trace.WaitTimer
 				b.Start(at, 2, 0)
 				at += 5 * ms
 				b.Yield(at, 2)
 				b.Ready(at, 1, -1)
-				b.r.events[len(b.r.events)-1].arg = 1
+				b.R.Events[len(b.R.Events)-1].Arg = 1
 			}
 			rec := recorded(t, b, at)
-			p := newProgram(rec, true)
+			p := infer.NewProgram(rec, true)
 			waits := 0
-			for _, o := range p.lists[0].ops {
-				if o.kind != opOut {
+			for _, o := range p.Lists[0].Ops {
+				if o.Kind != model.OpOut {
 					continue
 				}
 				waits++
-				if o.d != 3*ms && o.d != test.want {
-					t.Errorf("a wait of %d ns, want 3 ms or %d", o.d, test.want)
+				if o.D != 3*ms && o.D != test.want {
+					t.Errorf("a wait of %d ns, want 3 ms or %d", o.D, test.want)
 				}
 			}
 			if waits != 50 {
@@ -152,24 +158,24 @@ func TestStarved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range LeastWindows {
-			b := NewRecorder(0, 1)
+		for range doubt.LeastWindows {
+			b := trace.NewRecorder(0, 1)
 			b.Running(0, 1)
 			b.Start(0, 1, 0)
 			for i := range uint64(100) {
 				at := int64(i) * 10 * ms
-				b.Open(at, 1, i+1, 0, Region{"test", "half"})
+				b.Open(at, 1, i+1, 0, trace.Region{Scope: "test", Name: "half"})
 				b.Close(at+5*ms, 1, i+1)
 				b.Visit(at+10*ms, 1, "done")
 			}
 			rec := recorded(t, b, 1000*ms)
-			rec.Ran(Machine{CPU: test.cpu, Others: 2 * time.Second, Stolen: 30 * time.Millisecond})
+			rec.Ran(trace.Machine{CPU: test.cpu, Others: 2 * time.Second, Stolen: 30 * time.Millisecond})
 			if err := s.Add(t.Context(), rec); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := s.Result()
-		if math.Abs(r.Starved-test.want) > 1e-9 || r.Machine.CPU != LeastWindows*test.cpu || r.Machine.Others != LeastWindows*2*time.Second {
+		if math.Abs(r.Starved-test.want) > 1e-9 || r.Machine.CPU != doubt.LeastWindows*test.cpu || r.Machine.Others != doubt.LeastWindows*2*time.Second {
 			t.Errorf("%v of a second: starved %v and %+v, want %v", test.cpu, r.Starved, r.Machine, test.want)
 		}
 		for _, a := range r.Answers {
@@ -204,12 +210,12 @@ func TestHarm(t *testing.T) {
 		{0.3, 0.2, false, WithheldSlower},
 		{0.3, 0, false, WithheldNone}, // what is waited for is known, so that the program does become slower
 	} {
-		region := Region{"test", "query"}
+		region := trace.Region{Scope: "test", Name: "query"}
 		q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
 		s := &Study{}
-		for range LeastWindows {
+		for range doubt.LeastWindows {
 			s.windows = append(s.windows, &window{
-				checks: map[string]Check{"done": {Point: "done", Visits: 100, Period: 10 * ms, Replayed: 10 * ms}},
+				checks: map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 10 * ms, Replayed: 10 * ms}},
 				stock:  c.stock, ordered: c.ordered,
 				harm: map[string]float64{"done": c.harm}, asked: map[ask]bool{{region: region, speedup: 0.5}: true},
 				effects: map[question]sample{q: {before: 10 * ms, after: 8 * ms, least: math.NaN(), most: math.NaN(), visits: 100}},

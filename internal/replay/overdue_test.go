@@ -1,12 +1,18 @@
 package replay
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
 
 // TestOverdueMonitored has a goroutine wait for the network for 3 ms each time, while others have the processor: the runtime's monitor finds out up to 8 ms later.
 func TestOverdueMonitored(t *testing.T) {
 	const cycles = 60
-	b := NewRecorder(0, 1)
-	b.place(1)
+	b := trace.NewRecorder(0, 1)
+	b.Place(1)
 	b.Running(0, 0)
 	b.Runnable(0, 1)
 	b.Waiting(0, 2)
@@ -25,19 +31,19 @@ func TestOverdueMonitored(t *testing.T) {
 		b.Yield(at, 0)
 		b.Start(at, 2, 0)
 		b.Visit(at+ms, 2, "done")
-		b.add(event{kind: evWait, at: at + ms, g: b.goroutine(2), by: noWaker, site: 1, arg: waitNetwork})
+		b.Add(trace.Event{Kind: trace.EvWait, At: at + ms, G: b.Goroutine(2), By: trace.NoWaker, Site: 1, Arg: trace.WaitNetwork})
 		b.Start(at+ms, 0, 0)
 		at += ms
 	}
-	p := newProgram(recorded(t, b, at), true)
+	p := infer.NewProgram(recorded(t, b, at), true)
 	waits := 0
-	for l := range p.lists {
-		for _, o := range p.lists[l].ops {
-			if o.kind != opOut || o.site != 1 {
+	for l := range p.Lists {
+		for _, o := range p.Lists[l].Ops {
+			if o.Kind != model.OpOut || o.Site != 1 {
 				continue
 			}
-			if waits++; o.d > 3*ms+swapping {
-				t.Errorf("wait %d of the replay takes %.1f ms, want 3", waits, float64(o.d)/ms)
+			if waits++; o.D > 3*ms+model.Swapping {
+				t.Errorf("wait %d of the replay takes %.1f ms, want 3", waits, float64(o.D)/ms)
 			}
 		}
 	}
@@ -50,8 +56,8 @@ func TestOverdueMonitored(t *testing.T) {
 // found to be over late, and is not taken to be longer than it was by that.
 func TestOverdueAlways(t *testing.T) {
 	const cycles = 500
-	b := NewRecorder(0, 1)
-	b.place(1)
+	b := trace.NewRecorder(0, 1)
+	b.Place(1)
 	b.Running(0, 0)
 	b.Runnable(0, 1)
 	b.Waiting(0, 2)
@@ -71,19 +77,19 @@ func TestOverdueAlways(t *testing.T) {
 		b.Start(at, 2, 0)
 		b.Visit(at+ms, 2, "done")
 		at += ms
-		b.add(event{kind: evWait, at: at, g: b.goroutine(2), by: noWaker, site: 1, arg: waitNetwork})
+		b.Add(trace.Event{Kind: trace.EvWait, At: at, G: b.Goroutine(2), By: trace.NoWaker, Site: 1, Arg: trace.WaitNetwork})
 		b.Start(at, 0, 0)
 	}
-	p := newProgram(recorded(t, b, at), true)
+	p := infer.NewProgram(recorded(t, b, at), true)
 	var all []int64
-	for l := range p.lists {
-		for _, o := range p.lists[l].ops {
-			if o.kind == opOut && o.site == 1 {
-				all = append(all, o.d)
+	for l := range p.Lists {
+		for _, o := range p.Lists[l].Ops {
+			if o.Kind == model.OpOut && o.Site == 1 {
+				all = append(all, o.D)
 			}
 		}
 	}
-	if got := median(all, 0); len(all) < cycles-2 || got > 3*ms+ms/50 || got < 3*ms {
+	if got := infer.Median(all, 0); len(all) < cycles-2 || got > 3*ms+ms/50 || got < 3*ms {
 		t.Errorf("%d waits of the replay take %.3f ms, want %d of 3.00 to 3.02", len(all), float64(got)/ms, cycles-1)
 	}
 }

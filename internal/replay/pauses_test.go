@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
 )
 
 // TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time, each n-th time, or within spans that
@@ -77,8 +79,8 @@ func TestPauses(t *testing.T) {
 						}
 					})
 				})
-				if got := newProgram(rec, true).pauses()["done"].part; (got > maxUndecided) != tt.want {
-					return fmt.Errorf("%.2f of the time for pauses, want more than %g: %t", got, maxUndecided, tt.want)
+				if got := doubt.Pauses(infer.NewProgram(rec, true))["done"].Part; (got > doubt.MaxUndecided) != tt.want {
+					return fmt.Errorf("%.2f of the time for pauses, want more than %g: %t", got, doubt.MaxUndecided, tt.want)
 				}
 				return nil
 			})

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
 )
 
 // A Rest is what the answers at one progress point rest on.
@@ -26,10 +28,10 @@ func (s *Study) rests() []Rest {
 	for _, w := range s.windows {
 		for point, c := range w.checks {
 			visits[point] += c.Visits
-			if c.met() {
+			if c.Met() {
 				met[point]++
 			}
-			if miss := c.miss(); !c.Stuck && !math.IsInf(miss, 1) {
+			if miss := c.Miss(); !c.Stuck && !math.IsInf(miss, 1) {
 				deviations[point] = append(deviations[point], miss)
 			}
 		}
@@ -47,34 +49,23 @@ func (s *Study) rests() []Rest {
 	return all
 }
 
-// met reports whether the replay of nothing changed met what was recorded.
-func (c *Check) met() bool { return !c.Stuck && c.miss() <= MaxDeviation }
-
-// miss returns by which part it missed that, infinite where that is not known.
-func (c *Check) miss() float64 {
-	if math.IsNaN(c.Deviation) {
-		return math.Inf(1)
-	}
-	return math.Abs(c.Deviation)
-}
-
 // Missed reports whether the replay of nothing changed missed what the latest window recorded of the progress point that it visits
 // most: then that window has no part in the answers about it.
 func (s *Study) Missed() bool {
 	if len(s.windows) == 0 {
 		return false
 	}
-	var most Check
+	var most doubt.Check
 	for _, c := range s.windows[len(s.windows)-1].checks {
 		if c.Visits > most.Visits || c.Visits == most.Visits && c.Point < most.Point {
 			most = c
 		}
 	}
-	return most.Visits > 0 && !most.met()
+	return most.Visits > 0 && !most.Met()
 }
 
 // Enough reports whether there are as many windows as a number takes, at the progress point with the most visits.
-func (r *Result) Enough() bool { return len(r.Rests) > 0 && r.Rests[0].Windows >= LeastWindows }
+func (r *Result) Enough() bool { return len(r.Rests) > 0 && r.Rests[0].Windows >= doubt.LeastWindows }
 
 // Width is how far the interval of the region that brings most reaches, at the largest speed-up of at most a half and the progress point with
 // the most visits; NaN without a number.

@@ -4,11 +4,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestRootsAmongOthers counts the requests of clients, whose spans have the name of the calls that they lead to.
 func TestRootsAmongOthers(t *testing.T) {
-	get, other := Region{Name: "HTTP GET"}, Region{Name: "GET /"}
+	get, other := trace.Region{Name: "HTTP GET"}, trace.Region{Name: "GET /"}
 	for name, tc := range map[string]struct {
 		calls uint64 // below each request
 		other bool   // requests have another name
@@ -20,7 +23,7 @@ func TestRootsAmongOthers(t *testing.T) {
 		"three calls, of other names": {calls: 3, other: true, want: map[string]int{"GET /": 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := NewRecorder(0, 1)
+			b := trace.NewRecorder(0, 1)
 			b.Running(0, 1)
 			region := get
 			if tc.other {
@@ -35,10 +38,10 @@ func TestRootsAmongOthers(t *testing.T) {
 				}
 				b.Close(at+3, 1, 10*i+1)
 			}
-			p := newProgram(recorded(t, b, 20*ms), true)
+			p := infer.NewProgram(recorded(t, b, 20*ms), true)
 			got := map[string]int{}
-			for i, v := range p.recorded() {
-				got[p.points[i].name] = len(v)
+			for i, v := range p.Recorded() {
+				got[p.Points[i].Name] = len(v)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("visits of progress points, -want +got:\n%s", diff)

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // What selection finds is what stands there in order, be there few, many that are equal, or all in order already.
@@ -21,7 +23,7 @@ func TestNth(t *testing.T) {
 		slices.Sort(sorted)
 		k := r.IntN(len(v))
 		whole := slices.Clone(v)
-		if got := nth(v, k); got != sorted[k] {
+		if got := trace.Nth(v, k); got != sorted[k] {
 			t.Fatalf("nth(%v, %d) = %d, want %d", whole, k, got, sorted[k])
 		}
 		if slices.Sort(v); !slices.Equal(v, sorted) {

@@ -3,11 +3,14 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/otelprof/otelprof/internal/glob"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // QuestionScope is the scope of the [Region] that stands for a [Question] in an [Answer]; its name is what the question says.
@@ -55,130 +58,67 @@ func (q Question) String() string {
 }
 
 // on returns the program and the change that the question is about, false if there is no such thing in the program.
-func (q Question) on(p *program) (*program, change, bool) {
+func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 	switch {
 	case q.Procs > 0:
-		return p, change{procs: q.Procs}, true
+		return p, sim.Change{Procs: q.Procs}, true
 	case q.Free != "":
-		x, ok := p.freed(q.Free)
-		return x, change{}, ok
+		x, ok := freed(p, q.Free)
+		return x, sim.Change{}, ok
 	case q.Split != "":
-		x, ok := p.split(q.Split, q.Into)
-		return x, change{}, ok
+		x, ok := doubt.Split(p, q.Split, q.Into)
+		return x, sim.Change{}, ok
 	case q.Capacity != "":
-		x, ok := p.roomier(q.Capacity, q.Room)
-		return x, change{}, ok
+		x, ok := doubt.Roomier(p, q.Capacity, q.Room)
+		return x, sim.Change{}, ok
 	}
-	c := change{factors: map[int32]float64{}}
+	c := sim.Change{Factors: map[int32]float64{}}
 	for _, f := range q.Faster {
-		i := slices.Index(p.rec.regions, f.Region)
+		i := slices.Index(p.Rec.Regions, f.Region)
 		if i < 0 {
 			return p, c, false
 		}
-		c.factors[int32(i)] = 1 - f.By
+		c.Factors[int32(i)] = 1 - f.By
 	}
 	return p, c, true
 }
 
-// caller returns the frame that uses a lock or a channel, be it of package sync or of package causal.
-func (s Site) caller() (Frame, bool) {
-	for _, f := range s.Frames {
-		if !slices.ContainsFunc(wrappers, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) }) {
-			return f, true
-		}
-	}
-	return Frame{}, false
-}
-
-var wrappers = []string{
-	"runtime.", "sync.", "internal/sync.",
-	"github.com/otelprof/otelprof/causal.", "github.com/otelprof/otelprof/causal/internal/", "github.com/otelprof/otelprof/internal/traced.",
-}
-
-// locks reports whether that is a wait for a lock, and not for a group of goroutines.
-func (s Site) locks() bool {
-	return slices.ContainsFunc(s.Frames, func(f Frame) bool {
-		return glob.Match("sync.(*Mutex).Lock*", f.Func) || glob.Match("sync.(*RWMutex).*Lock*", f.Func) || glob.Match("internal/sync.(*Mutex).*", f.Func)
-	})
-}
-
-// isAt reports whether a site is where a pattern says.
-func (p *program) isAt(site int32, pattern string) bool {
-	f, ok := p.rec.sites[site].caller()
-	line := fmt.Sprint(":", f.Line)
-	return ok && (glob.Match(pattern, f.Func) || glob.Match(pattern, f.Func+line) || glob.Match(pattern, path.Base(f.File)+line))
-}
-
-// objectsAt returns which objects goroutines wait for where a pattern says.
-func (p *program) objectsAt(pattern string) map[int32]bool {
-	all := map[int32]bool{}
-	for i := range p.lists {
-		for k := range p.lists[i].ops {
-			if o := &p.lists[i].ops[k]; o.site > 0 && o.kind >= opLock && p.isAt(o.site, pattern) {
-				all[o.arg] = true
-			}
-		}
-	}
-	return all
-}
-
-// rewritten returns a copy of the program whose ops may be changed, and which may be settled.
-func (p *program) rewritten() *program {
-	x := *p
-	x.compiled, x.spare = nil, nil
-	x.lists = slices.Clone(p.lists)
-	for i := range x.lists {
-		p.rec.rests()
-		x.lists[i].ops = slices.Clone(x.lists[i].ops)
-	}
-	x.objects, x.segments, x.sets = slices.Clone(p.objects), slices.Clip(p.segments), slices.Clip(p.sets)
-	x.stations = slices.Clone(p.stations)
-	for i := range x.stations {
-		p.rec.restsAt(i)
-		x.stations[i].objects = slices.Clone(x.stations[i].objects)
-	}
-	return &x
-}
-
-// nothing makes an op one that takes no time.
-func (o *op) nothing() { o.kind, o.d, o.once, o.never = opRun, 0, false, false }
-
 // freed leaves out what is done on locks.
-func (p *program) freed(pattern string) (*program, bool) {
-	x := p.rewritten()
-	objects := p.objectsAt(pattern)
+func freed(p *model.Program, pattern string) (*model.Program, bool) {
+	x := p.Rewritten()
+	objects := p.ObjectsAt(pattern)
 	tokens := map[int32]bool{}
 	found := false
-	for i := range x.lists {
-		for k := range x.lists[i].ops {
-			switch o := &x.lists[i].ops[k]; o.kind {
-			case opLock, opUnlock, opWriteLock, opWriteUnlock, opReadLock, opReadUnlock:
-				if objects[o.arg] {
-					o.nothing()
+	for i := range x.Lists {
+		for k := range x.Lists[i].Ops {
+			switch o := &x.Lists[i].Ops[k]; o.Kind {
+			case model.OpLock, model.OpUnlock, model.OpWriteLock, model.OpWriteUnlock, model.OpReadLock, model.OpReadUnlock:
+				if objects[o.Arg] {
+					o.Nothing()
 					found = true
 				}
-			case opReceive: // of a lock that is inferred
-				if objects[o.arg] && p.objects[o.arg].inferred && o.reason == waitMutex && !o.head {
-					o.nothing()
+			case model.OpReceive: // of a lock that is inferred
+				if objects[o.Arg] && p.Objects[o.Arg].Inferred && o.Reason == trace.WaitMutex && !o.Head {
+					o.Nothing()
 					found = true
 				}
-			case opSend:
-				if objects[o.arg] && p.objects[o.arg].inferred && o.reason == waitMutex {
-					o.nothing()
+			case model.OpSend:
+				if objects[o.Arg] && p.Objects[o.Arg].Inferred && o.Reason == trace.WaitMutex {
+					o.Nothing()
 				}
-			case opWait:
-				if o.reason == waitMutex && p.rec.sites[o.site].locks() && p.isAt(o.site, pattern) {
-					tokens[o.arg] = true
-					o.nothing()
+			case model.OpWait:
+				if o.Reason == trace.WaitMutex && p.Rec.Sites[o.Site].Locks() && p.IsAt(o.Site, pattern) {
+					tokens[o.Arg] = true
+					o.Nothing()
 					found = true
 				}
 			}
 		}
 	}
-	for i := range x.lists {
-		for k := range x.lists[i].ops {
-			if o := &x.lists[i].ops[k]; o.kind == opWake && tokens[o.arg] {
-				o.nothing()
+	for i := range x.Lists {
+		for k := range x.Lists[i].Ops {
+			if o := &x.Lists[i].Ops[k]; o.Kind == model.OpWake && tokens[o.Arg] {
+				o.Nothing()
 			}
 		}
 	}
@@ -187,28 +127,28 @@ func (p *program) freed(pattern string) (*program, bool) {
 
 // usualQuestions are the questions that would change most, as far as that shows beforehand: twice the processors, and no wait for the
 // locks that goroutines wait for longest.
-func (p *program) usualQuestions() []Question {
-	waited := map[Frame]int64{}
-	for i := range p.rec.events {
-		p.rec.restsAt(i)
-		e := &p.rec.events[i]
-		if e.kind != evWait || e.arg != waitMutex || !p.rec.sites[e.site].locks() {
+func usualQuestions(p *model.Program) []Question {
+	waited := map[trace.Frame]int64{}
+	for i := range p.Rec.Events {
+		p.Rec.RestsAt(i)
+		e := &p.Rec.Events[i]
+		if e.Kind != trace.EvWait || e.Arg != trace.WaitMutex || !p.Rec.Sites[e.Site].Locks() {
 			continue
 		}
-		if f, ok := p.rec.sites[e.site].caller(); ok {
+		if f, ok := p.Rec.Sites[e.Site].Caller(); ok {
 			waited[f]++
 		}
 	}
-	frames := make([]Frame, 0, len(waited))
+	frames := make([]trace.Frame, 0, len(waited))
 	for f, n := range waited {
-		if n >= leastHandovers {
+		if n >= hidden.LeastHandovers {
 			frames = append(frames, f)
 		}
 	}
-	slices.SortFunc(frames, func(a, b Frame) int {
+	slices.SortFunc(frames, func(a, b trace.Frame) int {
 		return cmp.Or(cmp.Compare(waited[b], waited[a]), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
 	})
-	questions := []Question{{Procs: 2 * p.rec.Procs}}
+	questions := []Question{{Procs: 2 * p.Rec.Procs}}
 	for _, f := range frames[:min(len(frames), usualLocks)] {
 		questions = append(questions, Question{Free: fmt.Sprint(f.Func, ":", f.Line)})
 	}

@@ -9,24 +9,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of it: every 2 ms there is a
 // visit.
-func contended(t *testing.T) *Recording { t.Helper(); return contending(t, true) }
+func contended(t *testing.T) *trace.Recording { t.Helper(); return contending(t, true) }
 
 // contending is contended whose spans end before the lock is given back, or behind that.
-func contending(t *testing.T, within bool) *Recording {
+func contending(t *testing.T, within bool) *trace.Recording {
 	t.Helper()
 	const ms, cycles = 1_000_000, 200
-	b := NewRecorder(0, 2)
-	b.r.sites = append(b.r.sites,
-		Site{[]Frame{{Func: "time.Sleep"}, {Func: "main.work", File: "/src/work.go", Line: 9}}},
-		Site{[]Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work", File: "/src/work.go", Line: 7}}})
+	b := trace.NewRecorder(0, 2)
+	b.R.Sites = append(b.R.Sites,
+		trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: "main.work", File: "/src/work.go", Line: 9}}},
+		trace.Site{Frames: []trace.Frame{{Func: "sync.(*Mutex).Lock"}, {Func: "main.work", File: "/src/work.go", Line: 7}}})
 	lock := func(g int64, what mark.Op, at int64) { b.Operate(at, g, what, 77, 0) }
 	asks := func(at, g int64) { // and waits
 		lock(g, 'L', at)
-		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: 2, arg: waitMutex})
+		b.Add(trace.Event{Kind: trace.EvWait, At: at, G: b.Goroutine(g), By: trace.NoWaker, Site: 2, Arg: trace.WaitMutex})
 	}
 	wakes := func(at, g int64) {
 		b.Ready(at, g, -1)
@@ -35,7 +40,7 @@ func contending(t *testing.T, within bool) *Recording {
 	b.Running(0, 0)
 	b.Running(0, 1)
 	lock(0, 'l', 0)
-	b.Open(0, 0, 1, 0, Region{Name: "locked"})
+	b.Open(0, 0, 1, 0, trace.Region{Name: "locked"})
 	b.Wait(0, 0, 1)
 	asks(0, 1)
 	at := int64(0)
@@ -59,7 +64,7 @@ func contending(t *testing.T, within bool) *Recording {
 		b.Wait(at, holder, 1)
 		b.Start(at, other, other)
 		lock(other, 'l', at)
-		b.Open(at, other, uint64(i+2), 0, Region{Name: "locked"})
+		b.Open(at, other, uint64(i+2), 0, trace.Region{Name: "locked"})
 		b.Wait(at, other, 1)
 	}
 	return recorded(t, b, at)
@@ -67,7 +72,7 @@ func contending(t *testing.T, within bool) *Recording {
 
 func TestQuestion(t *testing.T) {
 	r := contended(t)
-	locked := Region{Name: "locked"}
+	locked := trace.Region{Name: "locked"}
 	for _, tt := range []struct {
 		q       Question
 		text    string
@@ -84,13 +89,13 @@ func TestQuestion(t *testing.T) {
 		{Question{Capacity: "main.work", Room: 9}, "the channel at main.work with room for 9", 2, 2, true},
 		{Question{Faster: []Speedup{{locked, 0.5}}}, "locked 50 % faster", 1, 1.01, false},
 		{Question{Faster: []Speedup{{locked, -0.5}}}, "locked 50 % slower", 3, 3, false},
-		{Question{Faster: []Speedup{{locked, 0.5}, {Region{Name: "other"}, 0.5}}}, "locked 50 % faster and other 50 % faster", 2, 2, true},
+		{Question{Faster: []Speedup{{locked, 0.5}, {trace.Region{Name: "other"}, 0.5}}}, "locked 50 % faster and other 50 % faster", 2, 2, true},
 	} {
 		if got := tt.q.String(); got != tt.text {
 			t.Errorf("%+v: %q, want %q", tt.q, got, tt.text)
 		}
-		p := newProgram(r, true)
-		simulate(p, change{}, r.End-r.Start) // leaves its memory to the next
+		p := infer.NewProgram(r, true)
+		sim.Simulate(p, sim.Change{}, r.End-r.Start) // leaves its memory to the next
 		x, c, ok := tt.q.on(p)
 		if ok == tt.unasked {
 			t.Errorf("%s: in the program: %v, want %v", tt.q, ok, !tt.unasked)
@@ -98,12 +103,12 @@ func TestQuestion(t *testing.T) {
 		if !ok {
 			continue
 		}
-		o := simulate(x, c, r.End-r.Start)
-		if got := period(o.visits[0], r.End-r.Start) / 1e6; !(got > tt.least-0.02 && got < tt.most+0.02) {
+		o := sim.Simulate(x, c, r.End-r.Start)
+		if got := doubt.Period(o.Visits[0], r.End-r.Start) / 1e6; !(got > tt.least-0.02 && got < tt.most+0.02) {
 			t.Errorf("%s: period %.3f ms, want %v to %v", tt.q, got, tt.least, tt.most)
 		}
-		again := simulate(p, change{}, r.End-r.Start)
-		if got := period(again.visits[0], r.End-r.Start) / 1e6; !isNear(got, 2, 0.02) {
+		again := sim.Simulate(p, sim.Change{}, r.End-r.Start)
+		if got := doubt.Period(again.Visits[0], r.End-r.Start) / 1e6; !isNear(got, 2, 0.02) {
 			t.Errorf("%s has changed the program: period %.3f ms, want 2", tt.q, got)
 		}
 	}
@@ -129,26 +134,26 @@ func TestPools(t *testing.T) {
 		{room: 0, count: 0, owed: 1},
 		{room: 5, count: 1, producer: true},
 	} {
-		p := &program{
-			rec:     &Recording{sites: []Site{{}, {[]Frame{{Func: "main.client", Line: 3}}}}},
-			objects: []objectInfo{{kind: objectChan, capacity: unlimited, count: 1}}, // of two elements
+		p := &model.Program{
+			Rec:     &trace.Recording{Sites: []trace.Site{{}, {Frames: []trace.Frame{{Func: "main.client", Line: 3}}}}},
+			Objects: []model.ObjectInfo{{Kind: model.ObjectChan, Capacity: model.Unlimited, Count: 1}}, // of two elements
 		}
-		take, run, give := op{kind: opReceive, site: 1}, op{kind: opRun, d: 1}, op{kind: opSend}
-		p.lists = append(p.lists, list{ops: []op{run, give, take, run, give, take}}) // it has one at first
+		take, run, give := model.Op{Kind: model.OpReceive, Site: 1}, model.Op{Kind: model.OpRun, D: 1}, model.Op{Kind: model.OpSend}
+		p.Lists = append(p.Lists, model.List{Ops: []model.Op{run, give, take, run, give, take}}) // it has one at first
 		for range 2 {
-			p.lists = append(p.lists, list{ops: []op{take, run, give}})
+			p.Lists = append(p.Lists, model.List{Ops: []model.Op{take, run, give}})
 		}
 		if tt.producer {
-			p.lists = append(p.lists, list{ops: []op{{kind: opSend}, {kind: opSend}}})
+			p.Lists = append(p.Lists, model.List{Ops: []model.Op{{Kind: model.OpSend}, {Kind: model.OpSend}}})
 		}
-		x, ok := p.roomier("main.client", tt.room)
+		x, ok := doubt.Roomier(p, "main.client", tt.room)
 		if !ok {
 			t.Fatal("no channel found")
 		}
-		if o := x.objects[0]; o.capacity != int32(tt.room) || o.count != tt.count || o.owed != tt.owed {
+		if o := x.Objects[0]; o.Capacity != int32(tt.room) || o.Count != tt.count || o.Owed != tt.owed {
 			t.Errorf("with room for %d: %+v, want %d and %d owed", tt.room, o, tt.count, tt.owed)
 		}
-		if p.objects[0].capacity != unlimited || p.objects[0].count != 1 {
+		if p.Objects[0].Capacity != model.Unlimited || p.Objects[0].Count != 1 {
 			t.Error("the program itself has changed")
 		}
 	}
@@ -160,7 +165,7 @@ func TestStructure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range contended(t).Split(LeastWindows) {
+	for _, w := range contended(t).Split(doubt.LeastWindows) {
 		if err := s.Add(context.Background(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +188,7 @@ func TestStructure(t *testing.T) {
 // leave that one alone.
 func TestFewerProcessors(t *testing.T) {
 	const ms = 1_000_000
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, 0)
 	b.Running(0, 1)
 	at := int64(0)
@@ -193,12 +198,12 @@ func TestFewerProcessors(t *testing.T) {
 		b.Visit(at, 1, "done")
 	}
 	r := recorded(t, b, at)
-	r.Ran(Machine{CPU: time.Duration(2*at) * 4 / 5})
+	r.Ran(trace.Machine{CPU: time.Duration(2*at) * 4 / 5})
 	s, err := NewStudy(StudyConfig{Questions: []Question{{Procs: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range r.Split(LeastWindows) {
+	for _, w := range r.Split(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A quorumProgram starts three goroutines in each round, works itself, and goes on when needed of them have answered. Its recording has only what a
@@ -61,18 +63,18 @@ func (q quorumProgram) each(rounds int, do func(own int64, replicas [3]int64)) {
 	}
 }
 
-func (q quorumProgram) record(t *testing.T, rounds int) *Recording {
+func (q quorumProgram) record(t *testing.T, rounds int) *trace.Recording {
 	t.Helper()
 	const starter = 0
-	b := NewRecorder(0, 4)
+	b := trace.NewRecorder(0, 4)
 	const place = 3
-	b.place(place + 2)
-	reason := int32(waitReceive)
-	for i := range b.r.sites[place:] {
-		b.r.sites[place+i].Frames = []Frame{{Func: "runtime.chanrecv1"}, {Func: "main.serve", Line: i}}
+	b.Place(place + 2)
+	reason := int32(trace.WaitReceive)
+	for i := range b.R.Sites[place:] {
+		b.R.Sites[place+i].Frames = []trace.Frame{{Func: "runtime.chanrecv1"}, {Func: "main.serve", Line: i}}
 	}
 	if q.waits == forAll {
-		b.r.sites[place].Frames[0].Func, reason = "sync.(*WaitGroup).Wait", waitOther
+		b.R.Sites[place].Frames[0].Func, reason = "sync.(*WaitGroup).Wait", trace.WaitOther
 	}
 	b.Running(0, starter)
 	var all script
@@ -84,8 +86,8 @@ func (q quorumProgram) record(t *testing.T, rounds int) *Recording {
 			for i := range replicas {
 				b.Create(at+int64(i), first+int64(i), starter)
 			}
-			b.Open(at+5, starter, span, 0, Region{Name: "own"})
-			b.Wait(at+6, starter, waitTimer)
+			b.Open(at+5, starter, span, 0, trace.Region{Name: "own"})
+			b.Wait(at+6, starter, trace.WaitTimer)
 		})
 		all.add(mine+own, func(at int64) {
 			b.Ready(at, starter, -1)
@@ -98,8 +100,8 @@ func (q quorumProgram) record(t *testing.T, rounds int) *Recording {
 			g := first + int64(i)
 			all.add(mine+20+4*int64(i), func(at int64) {
 				b.Start(at, g, int64(i+1))
-				b.Open(at+1, g, span+1+uint64(i), 0, Region{Name: replicaNames[i]})
-				b.Wait(at+2, g, waitTimer)
+				b.Open(at+1, g, span+1+uint64(i), 0, trace.Region{Name: replicaNames[i]})
+				b.Wait(at+2, g, trace.WaitTimer)
 			})
 			arrivals = append(arrivals, arrival{mine + d, g})
 		}
@@ -117,7 +119,7 @@ func (q quorumProgram) record(t *testing.T, rounds int) *Recording {
 				at += a.g - first
 			}
 			all.add(over, func(now int64) {
-				b.add(event{kind: evWait, at: now, g: b.goroutine(starter), by: noWaker, site: int32(at), arg: reason})
+				b.Add(trace.Event{Kind: trace.EvWait, At: now, G: b.Goroutine(starter), By: trace.NoWaker, Site: int32(at), Arg: reason})
 			})
 			all.add(a.at+6, func(at int64) { b.Start(at, starter, 0) })
 			ends[a.g], over = true, a.at+20
@@ -144,7 +146,7 @@ func (q quorumProgram) record(t *testing.T, rounds int) *Recording {
 // TestQuorum has whichever goroutines answer first be the ones that are waited for.
 func TestQuorum(t *testing.T) {
 	const rounds = 300
-	ask := func(name string, by float64) Speedup { return Speedup{Region{Name: name}, by} }
+	ask := func(name string, by float64) Speedup { return Speedup{trace.Region{Name: name}, by} }
 	for name, tc := range map[string]struct {
 		program quorumProgram
 		asks    []Speedup
@@ -158,7 +160,7 @@ func TestQuorum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rec := tc.program.record(t, rounds)
 			for _, q := range tc.asks {
-				before, after := rec.Predict("done", q)
+				before, after := Predict(rec, "done", q)
 				got, want := 1-after/before, 1-tc.program.period(rounds, q.Region.Name, q.By)/tc.program.period(rounds, "", 0)
 				if !isNear(got, want, 0.015) {
 					t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", q.Region.Name, 100*q.By, got, want)

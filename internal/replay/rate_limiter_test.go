@@ -4,35 +4,41 @@ import (
 	"cmp"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // limited records workers that ask a rate limiter before they work for about so long, and returns the recording and the time between
 // visits in it.
-func limited(t *testing.T, work float64, interval int64, burst int32) (rec *Recording, period float64) {
+func limited(t *testing.T, work float64, interval int64, burst int32) (rec *trace.Recording, period float64) {
 	t.Helper()
 	const workers, end = 6, 3000 * ms
-	b := NewRecorder(0, 8)
+	b := trace.NewRecorder(0, 8)
 	for _, f := range []string{"main.limit", "main.work", "main.begin"} {
-		b.r.sites = append(b.r.sites, Site{[]Frame{{Func: "time.Sleep"}, {Func: f}}})
+		b.R.Sites = append(b.R.Sites, trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: f}}})
 	}
-	var events []event
-	note := func(at, g int64, e event) {
-		e.at, e.g, e.by = at, b.goroutine(g), noWaker
+	var events []trace.Event
+	note := func(at, g int64, e trace.Event) {
+		e.At, e.G, e.By = at, b.Goroutine(g), trace.NoWaker
 		events = append(events, e)
 	}
 	sleeps := func(at, until, g int64, site int32) {
-		note(at, g, event{kind: evWait, site: site, arg: waitTimer})
-		note(until, g, event{kind: evReady})
-		note(until+500, g, event{kind: evStart, arg: int32(g)})
+		note(at, g, trace.Event{Kind: trace.EvWait, Site: site, Arg: trace.WaitTimer})
+		note(until, g, trace.Event{Kind: trace.EvReady})
+		note(until+500, g, trace.Event{Kind: trace.EvStart, Arg: int32(g)})
 	}
 	spanned := func(at, until, g int64, name string) {
-		ref := int32(len(b.r.spans))
-		b.r.spans = append(b.r.spans, span{region: b.regionOf(Region{Name: name}), parent: -1})
-		note(at, g, event{kind: evOpen, ref: ref})
-		note(until, g, event{kind: evClose, ref: ref})
+		ref := int32(len(b.R.Spans))
+		b.R.Spans = append(b.R.Spans, trace.Span{Region: b.RegionOf(trace.Region{Name: name}), Parent: -1})
+		note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+		note(until, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 	}
 	random := uint64(1)
-	x := pace{interval: interval, burst: burst}
+	x := model.Pace{Interval: interval, Burst: burst}
 	now := make([]int64, workers)
 	for g := range int64(workers) {
 		b.Running(0, g)
@@ -44,7 +50,7 @@ func limited(t *testing.T, work float64, interval int64, burst int32) (rec *Reco
 		at := now[g]
 		spanned(at, at+1000, g, "begin")
 		at += 2000
-		if until := x.ask(at); until > at {
+		if until := x.Ask(at); until > at {
 			late := int64(random>>40) % ms
 			sleeps(at, until+late, g, 1)
 			at = until + late + 1000
@@ -54,7 +60,7 @@ func limited(t *testing.T, work float64, interval int64, burst int32) (rec *Reco
 		spanned(at+1000, at+d+4000, g, "work")
 		sleeps(at+2000, at+2000+d, g, 2)
 		at += d + 5000
-		note(at, g, event{kind: evVisit, ref: b.pointOf("done")})
+		note(at, g, trace.Event{Kind: trace.EvVisit, Ref: b.PointOf("done")})
 		if at > end/10 && at < end {
 			if n == 0 {
 				first = at
@@ -64,10 +70,10 @@ func limited(t *testing.T, work float64, interval int64, burst int32) (rec *Reco
 		}
 		now[g] = at + 1000
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(events, func(a, b trace.Event) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range events {
-		if e.at < end {
-			b.add(e)
+		if e.At < end {
+			b.Add(e)
 		}
 	}
 	return recorded(t, b, end), float64(last-first) / float64(n-1)
@@ -88,16 +94,16 @@ func TestPaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rec, before := limited(t, tc.work, tc.interval, tc.burst)
 			_, after := limited(t, tc.work/2, tc.interval, tc.burst)
-			p := newProgram(rec, true)
-			if !slices.ContainsFunc(p.objects, func(o objectInfo) bool { return o.kind == objectPace }) {
+			p := infer.NewProgram(rec, true)
+			if !slices.ContainsFunc(p.Objects, func(o model.ObjectInfo) bool { return o.Kind == model.ObjectPace }) {
 				t.Error("no limiter was found")
 			}
 			d := rec.End - rec.Start
-			base := simulate(p, change{}, d)
-			if missed := p.misses(&base, d); missed > MaxDeviation {
+			base := sim.Simulate(p, sim.Change{}, d)
+			if missed := doubt.Misses(p, &base, d); missed > doubt.MaxDeviation {
 				t.Errorf("nothing changed misses the recording by %.1f %%", 100*missed)
 			}
-			a, b := rec.Predict("done", Speedup{Region{Name: "work"}, 0.5})
+			a, b := Predict(rec, "done", Speedup{trace.Region{Name: "work"}, 0.5})
 			if got, want := 1-b/a, 1-after/before; !isNear(got, want, 0.02) {
 				t.Errorf("half the work: %.3f less time between visits, want %.3f", got, want)
 			}
@@ -110,8 +116,8 @@ func TestOrdinarySleepsAreNoPace(t *testing.T) {
 	const workers = 5
 	for name, vary := range map[string]int64{"all alike": 0, "about alike": ms / 2, "otherwise each time": 4 * ms} {
 		t.Run(name, func(t *testing.T) {
-			b := NewRecorder(0, 8)
-			b.r.sites = append(b.r.sites, Site{[]Frame{{Func: "main.work"}}})
+			b := trace.NewRecorder(0, 8)
+			b.R.Sites = append(b.R.Sites, trace.Site{Frames: []trace.Frame{{Func: "main.work"}}})
 			random, wakes := uint64(1), make([]int64, workers)
 			for g := range int64(workers) {
 				b.Running(0, g)
@@ -125,15 +131,15 @@ func TestOrdinarySleepsAreNoPace(t *testing.T) {
 					b.Start(at+10, g, g)
 				}
 				b.Visit(at+20, g, "done")
-				b.add(event{kind: evWait, at: at + 30, g: b.goroutine(g), by: noWaker, site: 1, arg: waitTimer})
+				b.Add(trace.Event{Kind: trace.EvWait, At: at + 30, G: b.Goroutine(g), By: trace.NoWaker, Site: 1, Arg: trace.WaitTimer})
 				random = random*6364136223846793005 + 1442695040888963407
 				wakes[g] = at + 5*ms + int64(random>>40)%(ms/2+vary) // timers are late
 				for slices.ContainsFunc(wakes, func(x int64) bool { return x != wakes[g] && max(x-wakes[g], wakes[g]-x) < 100 }) {
 					wakes[g] += 100
 				}
 			}
-			for _, o := range newProgram(recorded(t, b, slices.Max(wakes)), true).objects {
-				if o.kind == objectPace {
+			for _, o := range infer.NewProgram(recorded(t, b, slices.Max(wakes)), true).Objects {
+				if o.Kind == model.ObjectPace {
 					t.Error("sleeps are taken for waits for a rate limiter")
 				}
 			}

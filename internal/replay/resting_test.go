@@ -7,6 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // What reads a trace of itself is asked to rest throughout, not between steps that take long.
@@ -27,7 +32,7 @@ func TestReadingRests(t *testing.T) {
 	}
 	trace.Stop()
 	rests := 0
-	rec, err := ReadResting(&b, func() error { rests++; return nil })
+	rec, err := replaytrace.ReadResting(&b, func() error { rests++; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +44,7 @@ func TestReadingRests(t *testing.T) {
 func TestAnalysisRests(t *testing.T) {
 	rec := loops(t, 2000)
 	rests := 0
-	rec.rest = func() error { rests++; return nil }
+	rec.Rest = func() error { rests++; return nil }
 	s, err := NewStudy(StudyConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -54,20 +59,20 @@ func TestAnalysisRests(t *testing.T) {
 	}
 	rests = inAll
 	simulations := len(usualSpeedups) * len(s.windows[0].regions)
-	if least := (simulations + 1) * rec.Visits() / 2 / 512; rests < least || least < 10 {
-		t.Errorf("%d rests in %d simulations of %d visits, want %d", rests, simulations, rec.Visits()/2, least)
+	if least := (simulations + 1) * Visits(rec) / 2 / 512; rests < least || least < 10 {
+		t.Errorf("%d rests in %d simulations of %d visits, want %d", rests, simulations, Visits(rec)/2, least)
 	}
 }
 
 // named is a recording of requests one after the other, whose spans have the names in turn.
-func named(t *testing.T, requests, names int) *Recording {
+func named(t *testing.T, requests, names int) *replaytrace.Recording {
 	t.Helper()
 	const ms = 1_000_000
-	b := NewRecorder(0, 2)
+	b := replaytrace.NewRecorder(0, 2)
 	b.Running(0, 1)
 	at := int64(0)
 	for i := range requests {
-		b.Open(at, 1, uint64(i+1), 0, Region{Name: "GET /" + strconv.Itoa(i%names)})
+		b.Open(at, 1, uint64(i+1), 0, replaytrace.Region{Name: "GET /" + strconv.Itoa(i%names)})
 		at += 2 * ms
 		b.Close(at, 1, uint64(i+1))
 		b.Wait(at, 1, 1)
@@ -82,18 +87,18 @@ func named(t *testing.T, requests, names int) *Recording {
 
 func TestPausesOfManyNames(t *testing.T) {
 	const requests, names = 4000, 200
-	p := newProgram(named(t, requests, names), true)
-	asked := p.lists[0].ops // one of its waits is for a timer
-	asked[slices.IndexFunc(asked, func(o op) bool { return o.kind == opOut && o.site != 0 })].reason = waitTimer
+	p := infer.NewProgram(named(t, requests, names), true)
+	asked := p.Lists[0].Ops // one of its waits is for a timer
+	asked[slices.IndexFunc(asked, func(o model.Op) bool { return o.Kind == model.OpOut && o.Site != 0 })].Reason = replaytrace.WaitTimer
 	rests := 0
-	p.rec.rest = func() error { rests++; return nil }
-	p.pauses()
+	p.Rec.Rest = func() error { rests++; return nil }
+	doubt.Pauses(p)
 	ops := 0
-	for i := range p.lists {
-		ops += len(p.lists[i].ops)
+	for i := range p.Lists {
+		ops += len(p.Lists[i].Ops)
 	}
-	if len(p.points) != names {
-		t.Fatalf("%d progress points, want one for each of %d names", len(p.points), names)
+	if len(p.Points) != names {
+		t.Fatalf("%d progress points, want one for each of %d names", len(p.Points), names)
 	}
 	// Two walks, and a look at each progress point.
 	if least, most := ops/512, 2*(ops/512+1)+names; rests < least || rests > most {
@@ -109,7 +114,7 @@ func TestAnalysisOfNamesThatDoNotComeAgain(t *testing.T) {
 	}{{1, true}, {2000, false}} {
 		rec := named(t, 2000, tt.names)
 		rests := 0
-		rec.rest = func() error { rests++; return nil }
+		rec.Rest = func() error { rests++; return nil }
 		s, err := NewStudy(StudyConfig{Structure: true})
 		if err != nil {
 			t.Fatal(err)
@@ -117,9 +122,9 @@ func TestAnalysisOfNamesThatDoNotComeAgain(t *testing.T) {
 		if err := s.Add(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
-		most := len(rec.events)/512 + 1 // one pass
+		most := len(rec.Events)/512 + 1 // one pass
 		if result := s.Result(); (len(result.Answers) > 0) != tt.answers || result.Windows != 1 || (rests > most+len(result.Answers)) != tt.answers {
-			t.Errorf("%d names: %d answers from %d windows with %d rests in %d events, want answers: %t", tt.names, len(result.Answers), result.Windows, rests, len(rec.events), tt.answers)
+			t.Errorf("%d names: %d answers from %d windows with %d rests in %d events, want answers: %t", tt.names, len(result.Answers), result.Windows, rests, len(rec.Events), tt.answers)
 		}
 	}
 }

@@ -3,26 +3,31 @@ package replay
 import (
 	"context"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // questions returns what is asked about a program besides the speed-ups of regions.
-func (s *Study) questions(p *program) []Question {
+func (s *Study) questions(p *model.Program) []Question {
 	if !s.config.Structure {
 		return s.config.Questions
 	}
-	return append(slices.Clip(s.config.Questions), p.usualQuestions()...)
+	return append(slices.Clip(s.config.Questions), usualQuestions(p)...)
 }
 
 // region is in place of one in the answers to a question.
-func (q Question) region() Region { return Region{QuestionScope, q.String()} }
+func (q Question) region() trace.Region { return trace.Region{Scope: QuestionScope, Name: q.String()} }
 
 // restructure asks a window about the program built in other ways.
-func (s *Study) restructure(ctx context.Context, w *window, p *program, base *outcome, others []alternative) error {
-	d := p.rec.End - p.rec.Start
+func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, base *sim.Outcome, others []doubt.Alternative) error {
+	d := p.Rec.End - p.Rec.Start
 	all := s.questions(p)
 	var locks sharing
-	if w.stock && slices.ContainsFunc(all, func(q Question) bool { return q.Procs > p.rec.Procs }) {
-		locks = p.rec.sharing()
+	if w.stock && slices.ContainsFunc(all, func(q Question) bool { return q.Procs > p.Rec.Procs }) {
+		locks = sharingIn(p.Rec)
 	}
 	for _, q := range all {
 		if ctx.Err() != nil {
@@ -34,26 +39,26 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 		}
 		region := q.region()
 		w.asked[ask{region, 0, false}] = true
-		o := simulate(x, c, d)
+		o := sim.Simulate(x, c, d)
 		varied, _ := w.vary(x, c, base, &o, d)
-		if q.Procs > 0 && w.starved > 0 { // other programs may leave other processors alone
+		if q.Procs > 0 && w.Starved > 0 { // other programs may leave other processors alone
 			undisturbed := c
-			undisturbed.pace = 1 - w.starved
-			varied = append(varied, variation{*base, simulate(x, undisturbed, d)})
+			undisturbed.Pace = 1 - w.Starved
+			varied = append(varied, sim.Variation{Base: *base, Changed: sim.Simulate(x, undisturbed, d)})
 		}
-		bounds := make([]outcome, len(others))
+		bounds := make([]sim.Outcome, len(others))
 		bounded := make([]bool, len(others))
 		for i := range others {
-			if others[i].most || others[i].slower { // it has no locks, or no ticks
+			if others[i].Most || others[i].Slower { // it has no locks, or no ticks
 				continue
 			}
-			var y *program
-			if y, c, bounded[i] = q.on(others[i].p); bounded[i] {
-				bounds[i] = simulate(y, c, d)
+			var y *model.Program
+			if y, c, bounded[i] = q.on(others[i].P); bounded[i] {
+				bounds[i] = sim.Simulate(y, c, d)
 			}
 		}
-		for i := range p.points {
-			name := p.points[i].name
+		for i := range p.Points {
+			name := p.Points[i].Name
 			if _, known := w.checks[name]; !known {
 				continue
 			}
@@ -65,9 +70,9 @@ func (s *Study) restructure(ctx context.Context, w *window, p *program, base *ou
 					w.bound(asked, &others[k], &bounds[k], i, d)
 				}
 			}
-			w.buckets.bound(w, asked)
-			if w.stock && q.Procs > p.rec.Procs {
-				w.scale(asked, p.rec.Procs, q.Procs, locks)
+			bound(w.buckets, w, asked)
+			if w.stock && q.Procs > p.Rec.Procs {
+				w.scale(asked, p.Rec.Procs, q.Procs, locks)
 			}
 		}
 	}

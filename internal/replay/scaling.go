@@ -1,6 +1,11 @@
 package replay
 
-import "math"
+import (
+	"math"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
 
 // Goroutines that take turns at a processor hardly ever meet at a lock: a stock trace has no waits for it, which they would have on more
 // processors. What it does show is how long goroutines waited for locks while others computed at the same time, and whether any had to wait
@@ -23,18 +28,18 @@ type sharing struct {
 	busy   float64 // which part of the processors' time they compute
 }
 
-// sharing returns what the recording shows of locks.
-func (r *Recording) sharing() sharing {
-	w := crossings{requests: r.inRequests(), locks: make([]bool, len(r.sites)), runs: make([]int64, r.count), waits: make([]*event, r.count), last: r.Start}
-	for i, s := range r.sites {
-		w.locks[i] = len(s.Frames) == 0 || s.excludes()
+// sharingIn returns what the recording shows of locks.
+func sharingIn(r *trace.Recording) sharing {
+	w := crossings{requests: doubt.InRequests(r), locks: make([]bool, len(r.Sites)), runs: make([]int64, r.Count), waits: make([]*trace.Event, r.Count), last: r.Start}
+	for i, s := range r.Sites {
+		w.locks[i] = len(s.Frames) == 0 || s.Excludes()
 	}
 	for g := range w.runs {
 		w.runs[g] = -1
 	}
-	for i := range r.events {
-		r.restsAt(i)
-		w.event(&r.events[i])
+	for i := range r.Events {
+		r.RestsAt(i)
+		w.event(&r.Events[i])
 	}
 	w.pass(r.End)
 	ran := float64(max(1, w.ran))
@@ -51,9 +56,9 @@ func (r *Recording) sharing() sharing {
 
 // crossings add up what goroutines of requests do.
 type crossings struct {
-	requests, locks []bool   // by goroutine, by site
-	runs            []int64  // by goroutine: since when, -1 if it does not
-	waits           []*event // by goroutine: for a lock
+	requests, locks []bool         // by goroutine, by site
+	runs            []int64        // by goroutine: since when, -1 if it does not
+	waits           []*trace.Event // by goroutine: for a lock
 	running, last   int64
 	ran, together   int64
 	waited          int64
@@ -61,37 +66,37 @@ type crossings struct {
 	lost            int   // processors
 }
 
-func (w *crossings) event(e *event) {
-	w.pass(e.at)
-	if !w.requests[e.g] {
+func (w *crossings) event(e *trace.Event) {
+	w.pass(e.At)
+	if !w.requests[e.G] {
 		return
 	}
-	switch e.kind {
-	case evStart, evReturn:
-		w.run(e.g, e.at)
-	case evExists:
-		if e.arg == stateRunning {
-			w.run(e.g, e.at)
+	switch e.Kind {
+	case trace.EvStart, trace.EvReturn:
+		w.run(e.G, e.At)
+	case trace.EvExists:
+		if e.Arg == trace.StateRunning {
+			w.run(e.G, e.At)
 		}
-	case evYield:
+	case trace.EvYield:
 		w.lost++
-		w.rest(e.g)
-	case evSyscall, evEnd:
-		w.rest(e.g)
-	case evWait:
-		w.rest(e.g)
-		w.waits[e.g] = nil
-		if w.locks[e.site] {
-			w.waits[e.g] = e
+		w.rest(e.G)
+	case trace.EvSyscall, trace.EvEnd:
+		w.rest(e.G)
+	case trace.EvWait:
+		w.rest(e.G)
+		w.waits[e.G] = nil
+		if w.locks[e.Site] {
+			w.waits[e.G] = e
 		}
-	case evReady:
-		if began := w.waits[e.g]; began != nil && e.by >= 0 {
-			w.waited += e.at - began.at
-			if since := w.runs[e.by]; since >= 0 {
-				w.held += e.at - max(since, began.at)
+	case trace.EvReady:
+		if began := w.waits[e.G]; began != nil && e.By >= 0 {
+			w.waited += e.At - began.At
+			if since := w.runs[e.By]; since >= 0 {
+				w.held += e.At - max(since, began.At)
 			}
 		}
-		w.waits[e.g] = nil
+		w.waits[e.G] = nil
 	}
 }
 

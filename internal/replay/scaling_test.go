@@ -1,13 +1,17 @@
 package replay
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
 
 // TestSharing has two goroutines with spans on one or two processors.
 func TestSharing(t *testing.T) {
-	record := func(procs int, waits bool) *Recording {
-		b := NewRecorder(0, procs)
-		b.place(1)
-		b.r.sites[1].Frames = []Frame{{Func: "sync.(*Mutex).Lock"}}
+	record := func(procs int, waits bool) *trace.Recording {
+		b := trace.NewRecorder(0, procs)
+		b.Place(1)
+		b.R.Sites[1].Frames = []trace.Frame{{Func: "sync.(*Mutex).Lock"}}
 		for g := range int64(procs) {
 			b.Running(0, g)
 		}
@@ -15,7 +19,7 @@ func TestSharing(t *testing.T) {
 			b.Runnable(0, 1)
 		}
 		for g := range int64(2) {
-			b.Open(0, g, uint64(g+1), 0, Region{Name: "work"})
+			b.Open(0, g, uint64(g+1), 0, trace.Region{Name: "work"})
 		}
 		for n := range int64(60) {
 			at, g := 1+10*ms*n, n%2
@@ -54,7 +58,7 @@ func TestSharing(t *testing.T) {
 		{"two processors, no wait", 2, false, 0.03, 0.04},
 		{"two processors, waits for a twentieth of the time", 2, true, 0.3, 0.35},
 	} {
-		if s := record(tt.procs, tt.waits).sharing(); s.serial < tt.from || s.serial > tt.to {
+		if s := sharingIn(record(tt.procs, tt.waits)); s.serial < tt.from || s.serial > tt.to {
 			t.Errorf("%s: %.3f may be under one lock, want %g to %g", tt.name, s.serial, tt.from, tt.to)
 		}
 	}

@@ -2,15 +2,17 @@ package replay
 
 import (
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestOffers has a ticker put a token into a bucket of two each 3 ms, where there is room. A worker with one works for 4 ms: one
 // that is twice as fast waits for the ticker then, and takes each token.
 func TestOffers(t *testing.T) {
 	const ticker, worker, bucket = 1, 2, 7
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	waits := func(at, g int64) {
-		b.add(event{kind: evWait, at: at, g: b.goroutine(g), by: noWaker, site: 0, arg: waitTimer})
+		b.Add(trace.Event{Kind: trace.EvWait, At: at, G: b.Goroutine(g), By: trace.NoWaker, Site: 0, Arg: trace.WaitTimer})
 	}
 	var all script
 	room := 0 // all tokens are there at first
@@ -41,7 +43,7 @@ func TestOffers(t *testing.T) {
 			}
 			room++
 			b.Operate(at+1, worker, 'r', bucket, 2)
-			b.Open(at+2, worker, uint64(i+1), 0, Region{Name: "work"})
+			b.Open(at+2, worker, uint64(i+1), 0, trace.Region{Name: "work"})
 			waits(at+3, worker)
 		})
 	}
@@ -50,7 +52,7 @@ func TestOffers(t *testing.T) {
 	all.play()
 	rec := recorded(t, b, 900*ms)
 	for by, want := range map[float64]float64{0.1: 0.1, 0.5: 0.25, 0.9: 0.25} {
-		before, after := rec.Predict("done", Speedup{Region{Name: "work"}, by})
+		before, after := Predict(rec, "done", Speedup{trace.Region{Name: "work"}, by})
 		if got := 1 - after/before; !isNear(got, want, 0.01) {
 			t.Errorf("work %.0f %% faster: %.3f less time between visits, want %.3f", 100*by, got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestPlacesOfTasks has a goroutine start four tasks of 2 ms, two at a time: it sends to a channel of two places before each of them, and
@@ -16,7 +17,7 @@ func TestPlacesOfTasks(t *testing.T) {
 		rounds = 100
 		period = 5 * ms
 	)
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, 0)
 	var all script
 	for round := range int64(rounds) {
@@ -29,8 +30,8 @@ func TestPlacesOfTasks(t *testing.T) {
 		}
 		work := func(at, n int64) {
 			b.Start(at, task(n), 1)
-			b.Open(at+1, task(n), uint64(task(n)), 0, Region{Name: "task"})
-			b.Wait(at+2, task(n), waitTimer)
+			b.Open(at+1, task(n), uint64(task(n)), 0, trace.Region{Name: "task"})
+			b.Wait(at+2, task(n), trace.WaitTimer)
 		}
 		done := func(at, n int64) {
 			b.Ready(at, task(n), -1)
@@ -48,7 +49,7 @@ func TestPlacesOfTasks(t *testing.T) {
 				start(at+3*n+1, n)
 			}
 			b.Operate(at+10, 0, 'S', places, 2)
-			b.Wait(at+11, 0, waitOther)
+			b.Wait(at+11, 0, trace.WaitOther)
 		})
 		all.add(begins+20, func(at int64) { work(at, 0) })
 		all.add(begins+30, func(at int64) { work(at, 1) })
@@ -64,7 +65,7 @@ func TestPlacesOfTasks(t *testing.T) {
 			b.Operate(at+24, 0, 's', places, 2)
 			start(at+25, 3)
 			b.Operate(at+27, 0, 'V', group, 0)
-			b.Wait(at+28, 0, waitOther)
+			b.Wait(at+28, 0, trace.WaitOther)
 			work(at+30, 2)
 			work(at+40, 3)
 		})
@@ -77,7 +78,7 @@ func TestPlacesOfTasks(t *testing.T) {
 			b.Start(at+20, 0, 0)
 			b.Operate(at+21, 0, 'v', group, 0)
 			b.Visit(at+22, 0, "done")
-			b.Wait(at+23, 0, waitTimer)
+			b.Wait(at+23, 0, trace.WaitTimer)
 		})
 		all.add(begins+period-10, func(at int64) {
 			b.Ready(at, 0, -1)
@@ -86,7 +87,7 @@ func TestPlacesOfTasks(t *testing.T) {
 	}
 	all.play()
 	rec := recorded(t, b, rounds*period+ms)
-	before, after := rec.Predict("done", Speedup{Region{Name: "task"}, 0.5})
+	before, after := Predict(rec, "done", Speedup{trace.Region{Name: "task"}, 0.5})
 	if got, want := 1-after/before, 0.4; !isNear(got, want, 0.01) {
 		t.Errorf("tasks of half the time: %.3f less time between visits, want %.3f", got, want)
 	}
@@ -109,18 +110,18 @@ func (p *office) run(c *caller, end int64) (done int) {
 		workers = 100 // goroutines
 	)
 	if c == nil {
-		c = &caller{Recorder: NewRecorder(0, 16)}
+		c = &caller{Recorder: trace.NewRecorder(0, 16)}
 	}
-	for _, frames := range [][]Frame{
+	for _, frames := range [][]trace.Frame{
 		{{Func: "runtime.chanrecv1"}, {Func: "main.query"}},
 		{{Func: "runtime.chanrecv2"}, {Func: "main.work"}},
 		{{Func: "runtime.chansend1"}, {Func: "main.send"}},
 		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
 	} {
-		c.r.sites = append(c.r.sites, Site{frames})
+		c.R.Sites = append(c.R.Sites, trace.Site{Frames: frames})
 	}
 	operate := func(at, g int64, what mark.Op, channel uint64, room int64) {
-		c.note(at, g, event{kind: evOperate, what: what, ref: c.objectOf(keyOf(what, channel)), arg: int32(room)})
+		c.note(at, g, trace.Event{Kind: trace.EvOperate, What: what, Ref: c.ObjectOf(trace.KeyOf(what, channel)), Arg: int32(room)})
 	}
 	type happening struct {
 		at, client, worker int64
@@ -137,13 +138,13 @@ func (p *office) run(c *caller, end int64) (done int) {
 	}
 	works := func(at, worker int64, x happening) {
 		d := int64(float64(2*ms+lengths[x.client].Int64N(2*ms)) * p.query)
-		c.waits(at+100, at+100+d, worker, siteSleep, waitTimer)
+		c.waits(at+100, at+100+d, worker, siteSleep, trace.WaitTimer)
 		x.at, x.worker = at+d+2000, worker
 		next = append(next, x)
 	}
 	rests := func(at, worker int64) {
 		operate(at, worker, 'R', jobs, 64)
-		c.note(at+1, worker, event{kind: evWait, site: siteJob, arg: waitReceive})
+		c.note(at+1, worker, trace.Event{Kind: trace.EvWait, Site: siteJob, Arg: trace.WaitReceive})
 		idle = append(idle, worker)
 	}
 	for w := range int64(p.workers) {
@@ -163,14 +164,14 @@ func (p *office) run(c *caller, end int64) (done int) {
 		}
 		if x.worker < 0 {
 			channels++
-			x.span, x.channel = int32(len(c.r.spans)), channels
-			c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: "query"}), parent: -1, root: true})
-			c.note(x.at, x.client, event{kind: evOpen, ref: x.span})
+			x.span, x.channel = int32(len(c.R.Spans)), channels
+			c.R.Spans = append(c.R.Spans, trace.Span{Region: c.RegionOf(trace.Region{Name: "query"}), Parent: -1, Root: true})
+			c.note(x.at, x.client, trace.Event{Kind: trace.EvOpen, Ref: x.span})
 			operate(x.at+10, x.client, 's', jobs, 64)
 			if len(idle) > 0 {
 				w := idle[0]
 				idle = idle[1:]
-				c.by(x.client, x.at+9, w, event{kind: evReady, site: siteSend})
+				c.by(x.client, x.at+9, w, trace.Event{Kind: trace.EvReady, Site: siteSend})
 				c.starts(x.at+1000, w)
 				operate(x.at+1010, w, 'r', jobs, 64)
 				works(x.at+1100, w, x)
@@ -178,16 +179,16 @@ func (p *office) run(c *caller, end int64) (done int) {
 				queue = append(queue, x)
 			}
 			operate(x.at+20, x.client, 'R', x.channel, 1)
-			c.note(x.at+30, x.client, event{kind: evWait, site: siteAnswer, arg: waitReceive})
+			c.note(x.at+30, x.client, trace.Event{Kind: trace.EvWait, Site: siteAnswer, Arg: trace.WaitReceive})
 			continue
 		}
 		done++
-		c.by(x.worker, x.at+9, x.client, event{kind: evReady, site: siteSend})
+		c.by(x.worker, x.at+9, x.client, trace.Event{Kind: trace.EvReady, Site: siteSend})
 		operate(x.at+10, x.worker, 's', x.channel, 1)
 		c.starts(x.at+1000, x.client)
 		operate(x.at+1010, x.client, 'r', x.channel, 1)
-		c.note(x.at+1100, x.client, event{kind: evClose, ref: x.span})
-		c.note(x.at+1200, x.client, event{kind: evVisit, ref: c.pointOf("done")})
+		c.note(x.at+1100, x.client, trace.Event{Kind: trace.EvClose, Ref: x.span})
+		c.note(x.at+1200, x.client, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
 		thinks(x.at+1300, x.client)
 		if len(queue) > 0 {
 			operate(x.at+20, x.worker, 'r', jobs, 64)
@@ -204,7 +205,7 @@ func (p *office) run(c *caller, end int64) (done int) {
 func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 	const end = 1500 * ms
 	base := office{clients: 6, workers: 2, think: 1, query: 1}
-	c := &caller{Recorder: NewRecorder(0, 16)}
+	c := &caller{Recorder: trace.NewRecorder(0, 16)}
 	was := base.run(c, end)
 	rec := c.recording(t, end)
 	for _, speedup := range []struct {
@@ -218,7 +219,7 @@ func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 			faster.think -= speedup.by
 		}
 		want := 1 - float64(was)/float64(faster.run(nil, end))
-		if got := rec.answer(t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
+		if got := answer(rec, t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
 			t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
 		}
 	}

@@ -4,12 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A caller records goroutines that call servers within the process by the network, without spans that show it.
 type caller struct {
-	*Recorder
-	events   []event
+	*trace.Recorder
+	events   []trace.Event
 	backend  bool  // servers wait for another process, not for a timer
 	bare     bool  // servers have no spans
 	accepted int64 // goroutines so far, one for each connection
@@ -31,8 +37,8 @@ const (
 const acceptor = 99
 
 func newCaller(clients, servers int64) *caller {
-	c := &caller{Recorder: NewRecorder(0, 16)}
-	for _, frames := range [][]Frame{
+	c := &caller{Recorder: trace.NewRecorder(0, 16)}
+	for _, frames := range [][]trace.Frame{
 		{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*netFD).Read"}, {Func: "main.call"}},
 		{{Func: "internal/poll.(*FD).Read"}, {Func: "net.(*netFD).Read"}, {Func: "main.serve"}},
 		{{Func: "syscall.write"}, {Func: "internal/poll.(*FD).Write"}, {Func: "net.(*netFD).Write"}, {Func: "main.send"}},
@@ -43,13 +49,13 @@ func newCaller(clients, servers int64) *caller {
 		{{Func: "syscall.connect"}, {Func: "syscall.Connect"}, {Func: "net.(*netFD).connect"}, {Func: "main.dial"}},
 		{{Func: "runtime.chanrecv1"}, {Func: "main.call"}},
 	} {
-		c.r.sites = append(c.r.sites, Site{frames})
+		c.R.Sites = append(c.R.Sites, trace.Site{Frames: frames})
 	}
 	for g := range clients {
 		c.Running(0, g)
-		c.by(g, 0, readerOf(g), event{kind: evCreate, site: siteConnect})
+		c.by(g, 0, readerOf(g), trace.Event{Kind: trace.EvCreate, Site: siteConnect})
 		c.starts(1000, readerOf(g))
-		c.note(2000, readerOf(g), event{kind: evWait, site: siteCall, arg: waitNetwork})
+		c.note(2000, readerOf(g), trace.Event{Kind: trace.EvWait, Site: siteCall, Arg: trace.WaitNetwork})
 	}
 	for g := range servers {
 		c.Waiting(0, serverOf(g))
@@ -63,76 +69,78 @@ func serverOf(n int64) int64 { return 100 + n }
 func readerOf(n int64) int64 { return 200 + n }
 
 // note adds an event at a time, in any order.
-func (c *caller) note(at, g int64, e event) {
-	e.at, e.g, e.by = at, c.goroutine(g), noWaker
+func (c *caller) note(at, g int64, e trace.Event) {
+	e.At, e.G, e.By = at, c.Goroutine(g), trace.NoWaker
 	c.events = append(c.events, e)
 }
 
 func (c *caller) waits(at, until, g int64, site, reason int32) {
-	c.note(at, g, event{kind: evWait, site: site, arg: reason})
+	c.note(at, g, trace.Event{Kind: trace.EvWait, Site: site, Arg: reason})
 	c.goesOn(until, g)
 }
 
 func (c *caller) goesOn(at, g int64) {
-	c.note(at, g, event{kind: evReady})
+	c.note(at, g, trace.Event{Kind: trace.EvReady})
 	c.starts(at+1000, g)
 }
 
-func (c *caller) starts(at, g int64) { c.note(at, g, event{kind: evStart, arg: int32(g % 16)}) }
+func (c *caller) starts(at, g int64) {
+	c.note(at, g, trace.Event{Kind: trace.EvStart, Arg: int32(g % 16)})
+}
 
 // by adds an event that another goroutine brings about.
-func (c *caller) by(other, at, g int64, e event) {
+func (c *caller) by(other, at, g int64, e trace.Event) {
 	c.note(at, g, e)
-	c.events[len(c.events)-1].by = c.waker(other)
+	c.events[len(c.events)-1].By = c.Waker(other)
 }
 
 // call has a client call a server, which works for so long, and returns when the client has the answer. It takes that from a
 // goroutine that reads it, if there is one.
 func (c *caller) call(at, client, reader, server, work int64, external bool) int64 {
 	const way = 15_000
-	region := c.regionOf(Region{Name: "call"})
+	region := c.RegionOf(trace.Region{Name: "call"})
 	begins := func(at, g int64, region int32) (end func(at int64)) {
-		ref := int32(len(c.r.spans))
-		c.r.spans = append(c.r.spans, span{region: region, parent: -1, root: true})
-		c.note(at, g, event{kind: evOpen, ref: ref})
-		return func(at int64) { c.note(at, g, event{kind: evClose, ref: ref}) }
+		ref := int32(len(c.R.Spans))
+		c.R.Spans = append(c.R.Spans, trace.Span{Region: region, Parent: -1, Root: true})
+		c.note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+		return func(at int64) { c.note(at, g, trace.Event{Kind: trace.EvClose, Ref: ref}) }
 	}
 	end := begins(at, client, region)
-	c.note(at+1000, client, event{kind: evSyscall, site: siteSend})
-	c.note(at+3000, client, event{kind: evReturn, arg: int32(client % 16)})
+	c.note(at+1000, client, trace.Event{Kind: trace.EvSyscall, Site: siteSend})
+	c.note(at+3000, client, trace.Event{Kind: trace.EvReturn, Arg: int32(client % 16)})
 	came := at + 1000 + way
 	answer := came + 5000 + work
 	if !external {
 		c.goesOn(came, server)
 		done := func(int64) {}
 		if !c.bare {
-			done = begins(came+2000, server, c.regionOf(Region{Name: "serve"}))
+			done = begins(came+2000, server, c.RegionOf(trace.Region{Name: "serve"}))
 		}
 		if c.backend {
-			c.waits(came+3000, answer-2000, server, siteBackend, waitNetwork)
+			c.waits(came+3000, answer-2000, server, siteBackend, trace.WaitNetwork)
 		} else {
-			c.waits(came+3000, answer-2000, server, siteWork, waitTimer)
+			c.waits(came+3000, answer-2000, server, siteWork, trace.WaitTimer)
 		}
 		done(answer - 500)
-		c.note(answer, server, event{kind: evSyscall, site: siteSend})
-		c.note(answer+2000, server, event{kind: evReturn, arg: int32(server % 16)})
-		c.note(answer+3000, server, event{kind: evWait, site: siteServe, arg: waitNetwork})
+		c.note(answer, server, trace.Event{Kind: trace.EvSyscall, Site: siteSend})
+		c.note(answer+2000, server, trace.Event{Kind: trace.EvReturn, Arg: int32(server % 16)})
+		c.note(answer+3000, server, trace.Event{Kind: trace.EvWait, Site: siteServe, Arg: trace.WaitNetwork})
 	}
 	if reader == client {
-		c.waits(at+5000, answer+way, client, siteCall, waitNetwork)
+		c.waits(at+5000, answer+way, client, siteCall, trace.WaitNetwork)
 	} else {
-		c.note(at+5000, client, event{kind: evWait, site: siteHand, arg: waitOther})
+		c.note(at+5000, client, trace.Event{Kind: trace.EvWait, Site: siteHand, Arg: trace.WaitOther})
 		c.goesOn(answer+way-4000, reader)
-		c.by(reader, answer+way, client, event{kind: evReady, site: siteHand})
+		c.by(reader, answer+way, client, trace.Event{Kind: trace.EvReady, Site: siteHand})
 		c.starts(answer+way+1000, client)
 		if c.accepted > 0 {
-			c.note(answer+way+1000, reader, event{kind: evEnd})
+			c.note(answer+way+1000, reader, trace.Event{Kind: trace.EvEnd})
 		} else {
-			c.note(answer+way+1000, reader, event{kind: evWait, site: siteCall, arg: waitNetwork})
+			c.note(answer+way+1000, reader, trace.Event{Kind: trace.EvWait, Site: siteCall, Arg: trace.WaitNetwork})
 		}
 	}
 	end(answer + way + 2000)
-	c.note(answer+way+3000, client, event{kind: evVisit, ref: c.pointOf("done")})
+	c.note(answer+way+3000, client, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
 	return answer + way + 4000
 }
 
@@ -140,25 +148,25 @@ func (c *caller) call(at, client, reader, server, work int64, external bool) int
 func (c *caller) dial(at, client int64) (ready, reader, server int64) {
 	c.accepted++
 	reader, server = 100_000+c.accepted, 1000+c.accepted
-	c.note(at, client, event{kind: evSyscall, site: siteConnect})
-	c.note(at+2000, client, event{kind: evReturn, arg: int32(client % 16)})
+	c.note(at, client, trace.Event{Kind: trace.EvSyscall, Site: siteConnect})
+	c.note(at+2000, client, trace.Event{Kind: trace.EvReturn, Arg: int32(client % 16)})
 	c.goesOn(at+12_000, acceptor)
-	c.by(client, at+13_000, reader, event{kind: evCreate, site: siteConnect})
+	c.by(client, at+13_000, reader, trace.Event{Kind: trace.EvCreate, Site: siteConnect})
 	c.starts(at+14_000, reader)
-	c.note(at+15_000, reader, event{kind: evWait, site: siteCall, arg: waitNetwork})
-	c.by(acceptor, at+14_000, server, event{kind: evCreate, site: siteAccept})
-	c.note(at+16_000, acceptor, event{kind: evWait, site: siteAccept, arg: waitNetwork})
+	c.note(at+15_000, reader, trace.Event{Kind: trace.EvWait, Site: siteCall, Arg: trace.WaitNetwork})
+	c.by(acceptor, at+14_000, server, trace.Event{Kind: trace.EvCreate, Site: siteAccept})
+	c.note(at+16_000, acceptor, trace.Event{Kind: trace.EvWait, Site: siteAccept, Arg: trace.WaitNetwork})
 	c.starts(at+17_000, server)
-	c.note(at+18_000, server, event{kind: evWait, site: siteServe, arg: waitNetwork})
+	c.note(at+18_000, server, trace.Event{Kind: trace.EvWait, Site: siteServe, Arg: trace.WaitNetwork})
 	return at + 20_000, reader, server
 }
 
-func (c *caller) recording(t *testing.T, end int64) *Recording {
+func (c *caller) recording(t *testing.T, end int64) *trace.Recording {
 	t.Helper()
-	slices.SortStableFunc(c.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(c.events, func(a, b trace.Event) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range c.events {
-		if e.at < end {
-			c.add(e)
+		if e.At < end {
+			c.Add(e)
 		}
 	}
 	return recorded(t, c.Recorder, end)
@@ -224,32 +232,32 @@ func TestWire(t *testing.T) {
 				}
 				at := c.call(ready, g, reader, by, 3*ms/2+draw(ms), tc.external)
 				if tc.dials {
-					c.note(at, by, event{kind: evEnd})
+					c.note(at, by, trace.Event{Kind: trace.EvEnd})
 				}
 				busy[server] = at
 				now[g] = at + ms/2 + draw(ms) + 2000
-				c.waits(at, now[g]-2000, g, siteThink, waitTimer)
+				c.waits(at, now[g]-2000, g, siteThink, trace.WaitTimer)
 			}
 			rec := c.recording(t, end)
-			p := newProgram(rec, true)
+			p := infer.NewProgram(rec, true)
 			d := rec.End - rec.Start
-			base := simulate(p, change{}, d)
-			if missed := p.misses(&base, d); missed > MaxDeviation {
+			base := sim.Simulate(p, sim.Change{}, d)
+			if missed := doubt.Misses(p, &base, d); missed > doubt.MaxDeviation {
 				t.Errorf("nothing changed misses the recording by %.1f %%", 100*missed)
 			}
 			if tc.external && !tc.reader {
-				for _, l := range p.lists {
-					if slices.ContainsFunc(l.ops, func(o op) bool { return o.kind == opReceive || o.kind == opWait }) {
+				for _, l := range p.Lists {
+					if slices.ContainsFunc(l.Ops, func(o model.Op) bool { return o.Kind == model.OpReceive || o.Kind == model.OpWait }) {
 						t.Error("a wait for another process is taken for one for a goroutine")
 					}
 				}
 				return
 			}
-			faster := Region{Name: "serve"}
+			faster := trace.Region{Name: "serve"}
 			if tc.external || tc.bare {
 				faster.Name = "call"
 			}
-			a, b := rec.Predict("done", Speedup{faster, 0.5})
+			a, b := Predict(rec, "done", Speedup{faster, 0.5})
 			if got := 1 - b/a; !isNear(got, tc.want, 0.02) {
 				t.Errorf("twice as fast a %s: %.3f less time between visits, want %.3f", faster.Name, got, tc.want)
 			}

@@ -5,17 +5,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // loops records a goroutine that computes for 2 ms in a span, 3 ms outside of one, and waits for 5 ms, so often.
-func loops(t *testing.T, n int) *Recording {
+func loops(t *testing.T, n int) *trace.Recording {
 	t.Helper()
 	const ms = 1_000_000
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Running(0, 1)
 	at := int64(0)
 	for i := range n {
-		b.Open(at, 1, uint64(i+1), 0, Region{Name: "work"})
+		b.Open(at, 1, uint64(i+1), 0, trace.Region{Name: "work"})
 		at += 2 * ms
 		b.Close(at, 1, uint64(i+1))
 		at += 3 * ms
@@ -30,9 +34,9 @@ func loops(t *testing.T, n int) *Recording {
 
 func TestSplit(t *testing.T) {
 	r := loops(t, 400)
-	visits := func(r *Recording) (n int) {
-		for _, e := range r.events {
-			if e.kind == evVisit {
+	visits := func(r *trace.Recording) (n int) {
+		for _, e := range r.Events {
+			if e.Kind == trace.EvVisit {
 				n++
 			}
 		}
@@ -50,7 +54,7 @@ func TestSplit(t *testing.T) {
 				t.Errorf("Split(%d): window %d begins at %d, want %d", n, i, w.Start, end)
 			}
 			end = w.End
-			base, changed := w.Predict("done", Speedup{Region{Name: "work"}, 0.5})
+			base, changed := Predict(w, "done", Speedup{trace.Region{Name: "work"}, 0.5})
 			if math.Abs(base/10e6-1) > 0.01 || math.Abs(changed/9e6-1) > 0.01 {
 				t.Errorf("Split(%d): window %d: period %v, and %v if work is 50 %% faster; want 10 and 9 ms", n, i, base, changed)
 			}
@@ -63,18 +67,18 @@ func TestSplit(t *testing.T) {
 
 // TestSplitInside cuts where a span is open, so that its rest belongs to its region.
 func TestSplitInside(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
-	b.Open(10, 1, 1, 0, Region{Name: "whole"})
+	b.Open(10, 1, 1, 0, trace.Region{Name: "whole"})
 	b.Visit(900, 1, "done")
 	b.Close(990, 1, 1)
 	r := recorded(t, b, 1000)
 	for i, w := range r.Split(2) {
-		p := newProgram(w, true)
+		p := infer.NewProgram(w, true)
 		var own int64
-		for _, o := range p.lists[0].ops {
-			if o.kind == opRun && len(p.sets[o.set]) > 0 {
-				own += o.d
+		for _, o := range p.Lists[0].Ops {
+			if o.Kind == model.OpRun && len(p.Sets[o.Set]) > 0 {
+				own += o.D
 			}
 		}
 		if own != 490 {
@@ -85,23 +89,23 @@ func TestSplitInside(t *testing.T) {
 
 // TestTasksOfSpans leaves out tasks that the SDK makes of spans, but not others, nor what the program counts.
 func TestTasksOfSpans(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	for i := range 3 {
 		at := int64(100 * i)
-		b.Open(at, 1, 1, 0, Region{Name: "span"})
+		b.Open(at, 1, 1, 0, trace.Region{Name: "span"})
 		b.Visit(at+1, 1, "span")
 		b.Visit(at+2, 1, "task")
 		b.Visit(at+3, 1, "done")
 		b.Close(at+4, 1, 1)
 	}
 	r := recorded(t, b, 300)
-	r.dropTasks(map[int32]bool{0: true, 1: true})
-	if diff := cmp.Diff([]string{"task", "done"}, r.points); diff != "" {
+	r.DropTasks(map[int32]bool{0: true, 1: true})
+	if diff := cmp.Diff([]string{"task", "done"}, r.Points); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 	for point, want := range map[string]int{"task": 3, "done": 3, "span": 3} { // the span's own ends
-		if got := r.visitsOf(point); got != want {
+		if got := visitsOf(r, point); got != want {
 			t.Errorf("%s: %d visits, want %d", point, got, want)
 		}
 	}

@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestAttraction distinguishes work that goroutines begin since others are at it from work by chance.
@@ -19,7 +23,7 @@ func TestAttraction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
-			var w occasional
+			var w doubt.Occasional
 			next := make([]int64, 6)
 			for i := range next {
 				next[i] = int64(i)
@@ -32,20 +36,20 @@ func TestAttraction(t *testing.T) {
 					}
 				}
 				at, part := next[owner], tt.alone
-				if slices.ContainsFunc(w.occasions, func(o occasion) bool { return o.list != owner && o.at <= at && o.until > at }) {
+				if slices.ContainsFunc(w.Occasions, func(o doubt.Occasion) bool { return o.List != owner && o.At <= at && o.Until > at }) {
 					part = tt.beside
 				}
-				r := round{at: at, until: at + 3*ms + random.Int64N(2*ms), owner: owner}
+				r := doubt.Round{At: at, Until: at + 3*ms + random.Int64N(2*ms), Owner: owner}
 				if random.Float64() < part {
-					r.took, r.until = 6*ms, r.until+6*ms
-					w.occasions = append(w.occasions, occasion{place{owner, 0}, 0, at, at + 6*ms})
+					r.Took, r.Until = 6*ms, r.Until+6*ms
+					w.Occasions = append(w.Occasions, doubt.Occasion{Place: model.Place{List: owner, Op: 0}, Last: 0, At: at, Until: at + 6*ms})
 				}
-				w.rounds = append(w.rounds, r)
-				next[owner] = r.until
+				w.Rounds = append(w.Rounds, r)
+				next[owner] = r.Until
 			}
-			slices.SortStableFunc(w.rounds, func(a, b round) int { return cmp.Compare(a.at, b.at) })
-			joining, errors := w.attraction()
-			if got := errors >= unlikely; got != tt.want {
+			slices.SortStableFunc(w.Rounds, func(a, b doubt.Round) int { return cmp.Compare(a.At, b.At) })
+			joining, errors := w.Attraction()
+			if got := errors >= doubt.Unlikely; got != tt.want {
 				t.Errorf("begun since others are at it: %t, by %.1f standard errors, want %t", got, errors, tt.want)
 			}
 			if tt.want && (joining < 0.3 || joining > 0.9) {
@@ -57,8 +61,8 @@ func TestAttraction(t *testing.T) {
 
 // TestStampedesWiden: faster work has at most all of those who come in less, and faster requests more, up to what is gained.
 func TestStampedesWiden(t *testing.T) {
-	load, use := Region{Name: "load"}, Region{Name: "use"}
-	s := stampede{load, 0.2}
+	load, use := trace.Region{Name: "load"}, trace.Region{Name: "use"}
+	s := doubt.Stampede{Region: load, Part: 0.2}
 	for _, tt := range []struct {
 		q                     question
 		reduction, less, more float64
@@ -68,7 +72,7 @@ func TestStampedesWiden(t *testing.T) {
 		{question{region: use, speedup: 0.9}, 0.9, 0.9, 0},
 		{question{region: use, speedup: 0.1}, -0.1, 0, 0},
 	} {
-		if less, more := s.bounds(tt.q, tt.reduction); less != tt.less || more != tt.more {
+		if less, more := bounds(&s, tt.q, tt.reduction); less != tt.less || more != tt.more {
 			t.Errorf("%s %g faster, %g: %g less and %g more, want %g and %g", tt.q.region, tt.q.speedup, tt.reduction, less, more, tt.less, tt.more)
 		}
 	}

@@ -7,6 +7,14 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A Study holds windows of one program against each other: what each says of a change is one sample of the answer. It keeps
@@ -16,7 +24,7 @@ type Study struct {
 	windows []*window
 	rest    func() error // of the last recording, nil for none
 	// held are the regions that slow-downs by these levels are simulated of, see Hold.
-	held   []Region
+	held   []trace.Region
 	levels []float64
 }
 
@@ -28,7 +36,7 @@ type StudyConfig struct {
 	// for 16.
 	Regions int
 	// Only says which regions are asked about at all; nil for any.
-	Only func(Region) bool
+	Only func(trace.Region) bool
 	// Questions are asked about in each window, besides. Structure asks some more: about twice the processors, and about the locks
 	// that goroutines wait for most often.
 	Questions []Question
@@ -43,18 +51,6 @@ type StudyConfig struct {
 // The usual questions.
 var usualSpeedups = []float64{0.1, 0.25, 0.5, 0.75, 0.95}
 
-const (
-	usualRegions = 16
-	usualWindows = 20
-	maxPoints    = 8
-	// LeastWindows is how many windows a number takes: an interval comes from between them.
-	LeastWindows = 5
-	// LeastVisits in a window, for its period to mean anything.
-	LeastVisits = 10
-	// MaxDeviation is by which part the replay of nothing changed may miss the recorded period.
-	MaxDeviation = 0.03
-)
-
 // NewStudy returns a study without windows. A speed-up that is not below 1 is an error.
 func NewStudy(c StudyConfig) (*Study, error) {
 	if c.Speedups == nil {
@@ -66,38 +62,38 @@ func NewStudy(c StudyConfig) (*Study, error) {
 		}
 	}
 	if c.Regions == 0 {
-		c.Regions = usualRegions
+		c.Regions = doubt.UsualRegions
 	}
 	if c.Steps == 0 {
 		c.Steps = usualSteps
 	}
 	if c.Windows == 0 {
-		c.Windows = usualWindows
+		c.Windows = doubt.UsualWindows
 	}
 	return &Study{config: c}, nil
 }
 
 // A window is what one recording says.
 type window struct {
-	origin   *origin // nil for a recording of its own
+	origin   *trace.Origin // nil for a recording of its own
 	length   time.Duration
 	goes     int // goroutines
-	checks   map[string]Check
+	checks   map[string]doubt.Check
 	effects  map[question]sample
 	asked    map[ask]bool
-	regions  []Region
+	regions  []trace.Region
 	stock    bool // it is of a program that marks no operations on locks and channels
 	inferred bool
 	whole    bool // the operations that the trace does not show were inferred
-	conditions
+	trace.Conditions
 	stalled time.Duration // in which the program stood still, and which is left out
-	shares  map[Region]float64
+	shares  map[trace.Region]float64
 	// ordered is which part of the time goroutines waited in an order that is kept.
 	ordered float64
 	harm    map[string]float64 // by progress point: by which part of the period any region that is faster makes it longer, at most
 	loops   map[string]float64 // by progress point: by which part the time between visits shrinks if all is faster
 	// unhurried are those of nothing changed in which processors that are woken up come back sooner, and later; see vary.
-	unhurried []outcome
+	unhurried []sim.Outcome
 	// unruled is which part of the time they waited for condition variables without a rule for when they have to.
 	unruled float64
 	// undecided is, by progress point, which part of the time goroutines waited for a timer or another goroutine, whichever was
@@ -106,18 +102,18 @@ type window struct {
 	// refused has the progress points of goroutines whose offers are refused, in a stock program.
 	refused map[string]bool
 	// paused is, by progress point, how much longer requests are since some of them have pauses.
-	paused map[string]delay
+	paused map[string]doubt.Delay
 	// batched has the progress points of goroutines that wait for batches whose size is decided by time.
 	batched map[string]bool
 	// buckets are of tokens, nil for none.
-	buckets *buckets
+	buckets *doubt.Buckets
 	// stampedes are work that goroutines begin since others are at it.
-	stampedes []stampede
+	stampedes []doubt.Stampede
 }
 
 // A question is a cell of the table of answers.
 type question struct {
-	region  Region
+	region  trace.Region
 	speedup float64
 	point   string
 	metric  Metric
@@ -163,69 +159,59 @@ var quantiles = []struct {
 	least  int
 }{{LatencyP50, 0.5, 20}, {LatencyP90, 0.9, 50}, {LatencyP99, 0.99, 200}}
 
-// A Check is how well the replay of nothing changed meets the recording at a progress point: an A/A test.
-type Check struct {
-	Point     string
-	Visits    int     // in the recording
-	Period    float64 // recorded, ns
-	Replayed  float64 // ns
-	Stuck     bool    // the replay came to a state in which nothing could go on
-	Deviation float64 // Replayed/Period - 1
-}
-
 // Add reads one recording. It simulates the window once for each region and speed-up, as far as Steps allow, on the calling
 // goroutine, and gives up when ctx ends. A window of which the replay of nothing changed is far off at all progress points is not simulated further.
-func (s *Study) Add(ctx context.Context, rec *Recording) (err error) {
-	defer contain(&err)
+func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
+	defer trace.Catch(&err)
 	w, err := s.analyze(ctx, rec)
 	if err != nil {
 		return err
 	}
-	s.windows, s.rest = append(s.windows, w), rec.rest
+	s.windows, s.rest = append(s.windows, w), rec.Rest
 	if n := len(s.windows) - s.config.Windows; n > 0 {
 		s.windows = slices.Delete(s.windows, 0, n)
 	}
 	return nil
 }
 
-func (s *Study) analyze(ctx context.Context, rec *Recording) (*window, error) {
-	w := &window{origin: rec.origin, stock: !rec.operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.count)}
-	if !rec.telling() {
-		w.conditions = rec.conditions
+func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, error) {
+	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.Count)}
+	if !telling(rec) {
+		w.Conditions = rec.Conditions
 		return w, nil
 	}
-	whole := rec.completed()
+	whole := hidden.Completed(rec)
 	p, plain, base := faithful(rec, whole, w)
-	w.conditions, w.shares = p.rec.conditions, p.rec.shares()
-	d := p.rec.End - p.rec.Start
-	p, base, openly := p.ofClients(base)
-	w.ordered, w.loops = p.ordered(), p.loops(&base, d)
-	w.unruled = p.unruled()
+	w.Conditions, w.shares = p.Rec.Conditions, sharesOfRegions(p.Rec)
+	d := p.Rec.End - p.Rec.Start
+	p, base, openly := doubt.OfClients(p, base)
+	w.ordered, w.loops = orderedIn(p), findLoops(p, &base, d)
+	w.unruled = cond.Unruled(p)
 	if w.stock {
-		w.undecided, w.refused = p.undecided(), p.refused()
+		w.undecided, w.refused = doubt.Undecided(p), doubt.Refused(p)
 	}
-	w.undecided = p.addUncalled(w.undecided)
-	work := p.occasional()
-	w.paused, w.batched, w.stampedes = p.pauses(), p.batched(), p.stampedes(work)
+	w.undecided = cond.AddUncalled(p, w.undecided)
+	work := doubt.FindOccasional(p)
+	w.paused, w.batched, w.stampedes = doubt.Pauses(p), doubt.Batched(p), doubt.Stampedes(p, work)
 	translated := p
-	p, base, others := p.bothWays(base, work)
-	for i, v := range p.recorded() {
-		if c := check(p.points[i].name, v, base.visits[i], base.stuck, d); c.Visits >= LeastVisits {
+	p, base, others := doubt.BothWays(p, base, work)
+	for i, v := range p.Recorded() {
+		if c := doubt.CheckPoint(p.Points[i].Name, v, base.Visits[i], base.Stuck, d); c.Visits >= doubt.LeastVisits {
 			w.checks[c.Point] = c
 		}
 	}
-	for _, r := range p.busiest(s.config.Regions, s.config.Only) {
-		w.regions = append(w.regions, rec.regions[r])
+	for _, r := range busiest(p, s.config.Regions, s.config.Only) {
+		w.regions = append(w.regions, rec.Regions[r])
 	}
 	if !w.isNear() {
 		s.leave(w, p, &base)
 		return w, nil
 	}
-	others = slices.Concat(alternatives(rec, whole, translated, plain, w, min(max(MaxDeviation, p.misses(&base, d)), mostMissed)), openly, others)
-	for _, other := range p.resized() {
-		others = append(others, alternative{p: other, base: simulate(other, change{}, d)})
+	others = slices.Concat(alternatives(rec, whole, translated, plain, w, min(max(doubt.MaxDeviation, doubt.Misses(p, &base, d)), mostMissed)), openly, others)
+	for _, other := range cond.Resized(p) {
+		others = append(others, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
 	}
-	all := append(slices.Clip(others), p.undisturbed(w, d)...)
+	all := append(slices.Clip(others), undisturbed(p, w, d)...)
 	steps, err := s.simulate(ctx, w, p, &base, all)
 	if err != nil {
 		return nil, err
@@ -242,7 +228,7 @@ func (w *window) known() bool { return !w.stock && w.ordered <= mostOrdered }
 // isNear reports whether the replay of nothing changed comes near to what was recorded of any progress point.
 func (w *window) isNear() bool {
 	for _, c := range w.checks {
-		if !c.Stuck && c.miss() <= mostMissed {
+		if !c.Stuck && c.Miss() <= mostMissed {
 			return true
 		}
 	}
@@ -251,7 +237,7 @@ func (w *window) isNear() bool {
 
 // leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed was far off at all progress points, the
 // window has no part in the answers, other than that it missed.
-func (s *Study) leave(w *window, p *program, base *outcome) {
+func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 	all := s.asks(w.regions)
 	for _, q := range s.questions(p) {
 		if _, _, ok := q.on(p); ok {
@@ -260,9 +246,9 @@ func (s *Study) leave(w *window, p *program, base *outcome) {
 	}
 	for _, a := range all {
 		w.asked[a] = true
-		for i := range p.points {
-			if _, ok := w.checks[p.points[i].name]; ok {
-				w.sample(question{region: a.region, speedup: a.speedup, point: p.points[i].name}, base, base, i, p.rec.End-p.rec.Start)
+		for i := range p.Points {
+			if _, ok := w.checks[p.Points[i].Name]; ok {
+				w.sample(question{region: a.region, speedup: a.speedup, point: p.Points[i].Name}, base, base, i, p.Rec.End-p.Rec.Start)
 			}
 		}
 	}
@@ -270,26 +256,26 @@ func (s *Study) leave(w *window, p *program, base *outcome) {
 
 // telling reports whether any progress point has visits enough for an answer. Where each request has a name of its own, none has, and all
 // that would be computed is not asked for.
-func (r *Recording) telling() bool {
-	p := program{rec: r}
-	p.findPoints()
-	return slices.ContainsFunc(p.recorded(), func(v []int64) bool { return len(v) >= LeastVisits })
+func telling(r *trace.Recording) bool {
+	p := model.Program{Rec: r}
+	p.FindPoints()
+	return slices.ContainsFunc(p.Recorded(), func(v []int64) bool { return len(v) >= doubt.LeastVisits })
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
 // inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still. Plain is
 // the same translation without what is inferred, which may have to be settled; nil where the operations are recorded or completed.
-func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *program, base outcome) {
+func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen, plain *model.Program, base sim.Outcome) {
 	if whole != nil {
 		d := rec.End - rec.Start
-		for _, r := range append([]*Recording{whole.likely}, whole.others...) {
-			p := newProgram(r, true)
-			known, _ := p.shareConnections() // where requests come to a pool only then as they did
-			for _, p := range []*program{p, known} {
+		for _, r := range append([]*trace.Recording{whole.Likely}, whole.Others...) {
+			p := infer.NewProgram(r, true)
+			known, _ := doubt.ShareConnections(p) // where requests come to a pool only then as they did
+			for _, p := range []*model.Program{p, known} {
 				if p == nil {
 					continue
 				}
-				if o := simulate(p, change{}, d); p.misses(&o, d) <= MaxDeviation {
+				if o := sim.Simulate(p, sim.Change{}, d); doubt.Misses(p, &o, d) <= doubt.MaxDeviation {
 					w.inferred, w.whole = true, true
 					return p, nil, o
 				}
@@ -297,38 +283,38 @@ func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *prog
 		}
 	}
 	best := math.Inf(1)
-	for _, r := range []func() *Recording{func() *Recording { return rec }, rec.moving} {
+	for _, r := range []func() *trace.Recording{func() *trace.Recording { return rec }, rec.Moving} {
 		r := r()
 		if r == nil {
 			break
 		}
-		var draft *program // where the other translation is mostly asked for, too: a copy takes memory
-		if !rec.operated() {
-			draft = translate(r)
+		var draft *model.Program // where the other translation is mostly asked for, too: a copy takes memory
+		if !rec.Operated() {
+			draft = infer.Translate(r)
 		}
-		for _, infer := range []bool{true, false} {
+		for _, inferring := range []bool{true, false} {
 			p := draft
 			switch {
 			case draft == nil:
-				p = translate(r)
-			case infer:
-				p = draft.rewritten()
+				p = infer.Translate(r)
+			case inferring:
+				p = draft.Rewritten()
 			}
-			p.settle(infer)
-			if !infer && p.ordered() > mostOrdered { // an order is met in any case
+			infer.Settle(p, inferring)
+			if !inferring && orderedIn(p) > mostOrdered { // an order is met in any case
 				continue
 			}
-			o := simulate(p, change{}, r.End-r.Start)
-			missed := p.misses(&o, r.End-r.Start)
+			o := sim.Simulate(p, sim.Change{}, r.End-r.Start)
+			missed := doubt.Misses(p, &o, r.End-r.Start)
 			if missed < best || chosen == nil {
-				best, chosen, plain, base, w.inferred = missed, p, draft, o, infer
+				best, chosen, plain, base, w.inferred = missed, p, draft, o, inferring
 				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
 			}
-			if missed <= MaxDeviation {
+			if missed <= doubt.MaxDeviation {
 				return chosen, plain, base
 			}
-			p.compiled, p.spare = nil, nil // to have less in memory
-			if infer && !p.inferred {      // it would be the same without
+			p.Compiled, p.Spare = nil, nil // to have less in memory
+			if inferring && !p.Inferred {  // it would be the same without
 				break
 			}
 		}
@@ -339,107 +325,44 @@ func faithful(rec *Recording, whole *completion, w *window) (chosen, plain *prog
 // mostOrdered is which part of the window goroutines may wait in an order that is kept since nothing else met the recording.
 const mostOrdered = 0.1
 
-// misses returns by which part an outcome of nothing changed misses the recording, at the progress point where that is most.
-func (p *program) misses(o *outcome, d int64) float64 {
-	worst := 0.0
-	for i, v := range p.recorded() {
-		if c := check("", v, o.visits[i], o.stuck, d); c.Visits >= LeastVisits {
-			if c.Stuck || math.IsNaN(c.Deviation) {
-				return math.Inf(1)
-			}
-			worst = max(worst, math.Abs(c.Deviation))
-		}
-	}
-	return worst
-}
-
-func check(name string, recorded, replayed []int64, stuck bool, d int64) Check {
-	c := Check{Point: name, Visits: len(recorded), Period: period(recorded, d), Replayed: period(replayed, d), Stuck: stuck}
-	c.Deviation = c.Replayed/c.Period - 1
-	return c
-}
-
-// recorded returns when each progress point was visited, since the window's beginning.
-func (p *program) recorded() [][]int64 {
-	if p.visited == nil {
-		p.visited = make([][]int64, len(p.points))
-		for i := range p.rec.events {
-			p.rec.restsAt(i)
-			e := &p.rec.events[i]
-			k := int32(-1)
-			switch e.kind {
-			case evVisit:
-				k = e.ref
-			case evClose:
-				k = p.pointOf[e.ref]
-			}
-			if k >= 0 {
-				p.visited[k] = append(p.visited[k], e.at-p.rec.Start)
-			}
-		}
-	}
-	return p.visited
-}
-
-// operated reports whether operations on locks and channels are in the recording.
-func (r *Recording) operated() bool {
-	return slices.ContainsFunc(r.events, func(e event) bool { return e.kind == evOperate })
-}
-
-func (w *window) sample(q question, base, o *outcome, i int, d int64) {
-	strayed := o.straying(base)
+func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
+	strayed := o.Straying(base)
 	q.metric = Throughput
-	w.effects[q] = sample{before: period(base.visits[i], d), after: period(o.visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.visits[i]), strayed: strayed, later: o.later(base), roused: o.rousing(base, i), broken: o.broken > base.broken}
-	if x := w.effects[q]; q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.crowdsOut(base) {
-		w.harm[q.point] = max(w.harm[q.point], -x.reduction()-max(0, o.lagging(i)-base.lagging(i))/x.before)
+	w.effects[q] = sample{before: doubt.Period(base.Visits[i], d), after: doubt.Period(o.Visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Visits[i]), strayed: strayed, later: o.Later(base), roused: o.Rousing(base, i), broken: o.Broken > base.Broken}
+	if x := w.effects[q]; q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.CrowdsOut(base) {
+		w.harm[q.point] = max(w.harm[q.point], -x.reduction()-max(0, o.Lagging(i)-base.Lagging(i))/x.before)
 	}
-	before, after := base.settled(i), o.settled(i)
+	before, after := base.Settled(i), o.Settled(i)
 	for _, l := range quantiles {
-		if len(base.durations[i]) < l.least {
+		if len(base.Durations[i]) < l.least {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{before: quantile(before, l.at), after: quantile(after, l.at), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.durations[i]), strayed: strayed, later: o.later(base), broken: o.broken > base.broken}
+		w.effects[q] = sample{before: trace.Quantile(before, l.at), after: trace.Quantile(after, l.at), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Durations[i]), strayed: strayed, later: o.Later(base), broken: o.Broken > base.Broken}
 	}
-}
-
-// period returns the mean time between visits in the last nine tenths of the time.
-func period(v []int64, d int64) float64 {
-	for len(v) > 0 && v[0] < d/10 {
-		v = v[1:]
-	}
-	if len(v) < 2 {
-		return math.NaN()
-	}
-	return float64(v[len(v)-1]-v[0]) / float64(len(v)-1)
-}
-
-// settled returns the durations at a progress point but for the first tenth of them.
-func (o *outcome) settled(point int) []int64 {
-	return o.durations[point][len(o.durations[point])/10:]
 }
 
 // busiest returns the regions with the most time of their own.
-func (p *program) busiest(n int, only func(Region) bool) []int32 {
-	own := make([]int64, len(p.rec.regions))
-	for i := range p.lists {
-		for k := range p.lists[i].ops {
-			if o := &p.lists[i].ops[k]; o.kind == opRun || o.kind == opOut || o.kind == opSend {
-				for _, r := range p.sets[o.set] {
-					own[r] += o.d
+func busiest(p *model.Program, n int, only func(trace.Region) bool) []int32 {
+	own := make([]int64, len(p.Rec.Regions))
+	for i := range p.Lists {
+		for k := range p.Lists[i].Ops {
+			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpRun || o.Kind == model.OpOut || o.Kind == model.OpSend {
+				for _, r := range p.Sets[o.Set] {
+					own[r] += o.D
 				}
-				for _, x := range p.sharesOf(int(o.set)) {
-					own[x.region] += int64(x.part * float64(o.d))
+				for _, x := range p.SharesOf(int(o.Set)) {
+					own[x.Region] += int64(x.Part * float64(o.D))
 				}
 			}
 		}
 	}
-	for _, f := range p.rec.functions { // asked about, though a short window may have no sample of it
-		own[f.region] = max(own[f.region], 1)
+	for _, f := range p.Rec.Functions { // asked about, though a short window may have no sample of it
+		own[f.Region] = max(own[f.Region], 1)
 	}
 	all := make([]int32, 0, len(own))
 	for r, d := range own {
-		if d > 0 && (only == nil || only(p.rec.regions[r])) {
+		if d > 0 && (only == nil || only(p.Rec.Regions[r])) {
 			all = append(all, int32(r))
 		}
 	}

@@ -4,25 +4,28 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // turns has a goroutine work for 1 to 4 ms in each turn, and then wait for a timer: until the next multiple of 6 ms, or for 3 ms.
-func turns(t *testing.T, multiples bool) *Recording {
+func turns(t *testing.T, multiples bool) *trace.Recording {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	b.Waiting(0, 1)
 	at := int64(6 * ms)
 	for i := range uint64(300) {
 		jitter := random.Int64N(100_000)
 		b.Ready(at+jitter, 1, -1)
 		b.Start(at+jitter+1000, 1, 0)
-		b.Open(at+jitter+1000, 1, i+1, 0, Region{Name: "work"})
+		b.Open(at+jitter+1000, 1, i+1, 0, trace.Region{Name: "work"})
 		began := at + jitter + 1000 + ms + random.Int64N(3*ms)
 		b.Close(began, 1, i+1)
 		b.Visit(began, 1, "done")
 		b.Wait(began, 1, 1)
-		b.r.events[len(b.r.events)-1].arg = waitTimer
+		b.R.Events[len(b.R.Events)-1].Arg = trace.WaitTimer
 		if at += 6 * ms; !multiples {
 			at = began + 3*ms
 		}
@@ -43,7 +46,7 @@ func TestTimetable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := turns(t, tc.multiples)
-			base, faster := rec.Predict("done", Speedup{Region{Name: "work"}, 0.5})
+			base, faster := Predict(rec, "done", Speedup{trace.Region{Name: "work"}, 0.5})
 			if recorded := float64(rec.End) / 300; math.Abs(base/recorded-1) > 0.01 {
 				t.Errorf("replayed with %v ns between visits, want %v", base, recorded)
 			}
@@ -94,14 +97,14 @@ func TestEven(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, n := range []int{leastTimes, 1000} {
+			for _, n := range []int{cond.LeastTimes, 1000} {
 				times, lengths := make([]int64, n), make([]float64, n)
 				last := 0.
 				for i := range times {
 					last, lengths[i] = tc.next(i, last)
 					times[i] = int64(last)
 				}
-				got, ok := even(times, lengths)
+				got, ok := cond.Even(times, lengths)
 				if ok != tc.want {
 					t.Errorf("%d times: even is %v, want %v", n, ok, tc.want)
 				}

@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A limitedService has workers that take a token each time, of a bucket that a goroutine fills at even intervals. The trace is one of
@@ -30,12 +34,12 @@ const (
 )
 
 // record runs the service until a time, and returns the recording and the time between visits.
-func (c limitedService) record(t *testing.T) (*Recording, float64) {
+func (c limitedService) record(t *testing.T) (*trace.Recording, float64) {
 	t.Helper()
 	const end = 5_000 * ms
 	ticker, listener := c.workers, c.workers+1
-	b := NewRecorder(0, c.workers+2)
-	b.place(placePulse)
+	b := trace.NewRecorder(0, c.workers+2)
+	b.Place(placePulse)
 	sender, waiter := "runtime.selectnbsend", "runtime.chanrecv1"
 	if c.blocking {
 		sender = "runtime.chansend1"
@@ -51,14 +55,14 @@ func (c limitedService) record(t *testing.T) (*Recording, float64) {
 		placeSend: {sender, "main.fill"}, placePulse: {"runtime.chanrecv1", "main.listen"},
 	} {
 		for _, f := range frames {
-			b.r.sites[place].Frames = append(b.r.sites[place].Frames, Frame{Func: f})
+			b.R.Sites[place].Frames = append(b.R.Sites[place].Frames, trace.Frame{Func: f})
 		}
 	}
-	var events []event
-	note := func(at int64, g int, e event) {
-		e.at, e.g = at, b.goroutine(int64(g))
-		if e.kind != evReady {
-			e.by = noWaker
+	var events []trace.Event
+	note := func(at int64, g int, e trace.Event) {
+		e.At, e.G = at, b.Goroutine(int64(g))
+		if e.Kind != trace.EvReady {
+			e.By = trace.NoWaker
 		}
 		events = append(events, e)
 	}
@@ -69,22 +73,22 @@ func (c limitedService) record(t *testing.T) (*Recording, float64) {
 		come[g] = int64(1000 * (g + 1))
 	}
 	b.Running(0, int64(ticker))
-	note(10, ticker, event{kind: evWait, site: placeTick, arg: waitReceive})
+	note(10, ticker, trace.Event{Kind: trace.EvWait, Site: placeTick, Arg: trace.WaitReceive})
 	if c.pulse {
 		b.Waiting(0, int64(listener))
-		b.r.events[len(b.r.events)-1].site, b.r.events[len(b.r.events)-1].ref = placePulse, waitReceive
+		b.R.Events[len(b.R.Events)-1].Site, b.R.Events[len(b.R.Events)-1].Ref = placePulse, trace.WaitReceive
 	}
 	var visits []int64
 	// span adds one that sleeps for d, and returns when it is over.
 	span := func(at int64, g int, name string, d float64) int64 {
-		ref := int32(len(b.r.spans))
-		b.r.spans = append(b.r.spans, span{region: b.regionOf(Region{Name: name}), parent: -1})
+		ref := int32(len(b.R.Spans))
+		b.R.Spans = append(b.R.Spans, trace.Span{Region: b.RegionOf(trace.Region{Name: name}), Parent: -1})
 		took := int64(d * (0.5 + random.Float64()))
-		note(at, g, event{kind: evOpen, ref: ref})
-		note(at+500, g, event{kind: evWait, site: placeWork, arg: waitTimer})
-		note(at+500+took, g, event{kind: evReady, by: noWaker})
-		note(at+1000+took, g, event{kind: evStart, arg: int32(g)})
-		note(at+1500+took, g, event{kind: evClose, ref: ref})
+		note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+		note(at+500, g, trace.Event{Kind: trace.EvWait, Site: placeWork, Arg: trace.WaitTimer})
+		note(at+500+took, g, trace.Event{Kind: trace.EvReady, By: trace.NoWaker})
+		note(at+1000+took, g, trace.Event{Kind: trace.EvStart, Arg: int32(g)})
+		note(at+1500+took, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 		return at + 2000 + took
 	}
 	works := func(at int64, g int) {
@@ -92,7 +96,7 @@ func (c limitedService) record(t *testing.T) (*Recording, float64) {
 		if c.beside > 0 {
 			at = span(at, g, "beside", c.beside)
 		}
-		note(at, g, event{kind: evVisit, ref: b.pointOf("done")})
+		note(at, g, trace.Event{Kind: trace.EvVisit, Ref: b.PointOf("done")})
 		visits = append(visits, at)
 		come[g] = at + 1000
 	}
@@ -116,19 +120,19 @@ func (c limitedService) record(t *testing.T) (*Recording, float64) {
 				works(since+500, g)
 				continue
 			}
-			reason := int32(waitReceive)
+			reason := int32(trace.WaitReceive)
 			site := int32(placeToken)
 			switch {
 			case c.sleeps:
-				reason, site = waitTimer, placeWork
+				reason, site = trace.WaitTimer, placeWork
 			case c.lock:
-				reason = waitMutex
+				reason = trace.WaitMutex
 			}
-			note(since+500, g, event{kind: evWait, site: site, arg: reason})
+			note(since+500, g, trace.Event{Kind: trace.EvWait, Site: site, Arg: reason})
 			waiting = append(waiting, g)
 		}
-		note(at, ticker, event{kind: evReady, by: noWaker})
-		note(at+100, ticker, event{kind: evStart, arg: int32(c.workers)})
+		note(at, ticker, trace.Event{Kind: trace.EvReady, By: trace.NoWaker})
+		note(at+100, ticker, trace.Event{Kind: trace.EvStart, Arg: int32(c.workers)})
 		for i := range max(1, c.burst) {
 			if len(waiting) == 0 {
 				tokens = min(tokens+1, c.room)
@@ -136,32 +140,32 @@ func (c limitedService) record(t *testing.T) (*Recording, float64) {
 			}
 			g, now := waiting[0], at+200+10*int64(i)
 			waiting = waiting[1:]
-			by := b.goroutine(int64(ticker))
+			by := b.Goroutine(int64(ticker))
 			if c.sleeps {
-				by = noWaker
+				by = trace.NoWaker
 			}
-			note(now, g, event{kind: evReady, by: by, site: placeSend})
-			note(now+300, g, event{kind: evStart, arg: int32(g)})
+			note(now, g, trace.Event{Kind: trace.EvReady, By: by, Site: placeSend})
+			note(now+300, g, trace.Event{Kind: trace.EvStart, Arg: int32(g)})
 			works(now+500, g)
 		}
 		if c.pulse && n%3 == 0 {
-			note(at+600, listener, event{kind: evReady, by: b.goroutine(int64(ticker)), site: placeSend})
-			note(at+700, listener, event{kind: evStart, arg: int32(listener)})
-			note(at+900, listener, event{kind: evWait, site: placePulse, arg: waitReceive})
+			note(at+600, listener, trace.Event{Kind: trace.EvReady, By: b.Goroutine(int64(ticker)), Site: placeSend})
+			note(at+700, listener, trace.Event{Kind: trace.EvStart, Arg: int32(listener)})
+			note(at+900, listener, trace.Event{Kind: trace.EvWait, Site: placePulse, Arg: trace.WaitReceive})
 		}
-		note(at+1000, ticker, event{kind: evWait, site: placeTick, arg: waitReceive})
+		note(at+1000, ticker, trace.Event{Kind: trace.EvWait, Site: placeTick, Arg: trace.WaitReceive})
 	}
 	return served(t, b, events, visits, end)
 }
 
 // answers are those about throughput of five windows of the service.
-func (c limitedService) answers(t *testing.T, rec *Recording) []Answer {
+func (c limitedService) answers(t *testing.T, rec *trace.Recording) []Answer {
 	t.Helper()
 	s, err := NewStudy(StudyConfig{Speedups: []float64{-0.5, 0.25, 0.5, 0.75}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range rec.Split(LeastWindows) {
+	for _, w := range rec.Split(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -210,8 +214,8 @@ func (c limitedService) holds(t *testing.T) {
 	t.Parallel()
 	rec, before := c.record(t)
 	waits := 0
-	for i := range rec.events {
-		if e := &rec.events[i]; e.kind == evReady && e.by >= 0 {
+	for i := range rec.Events {
+		if e := &rec.Events[i]; e.Kind == trace.EvReady && e.By >= 0 {
 			waits++
 		}
 	}
@@ -237,7 +241,7 @@ func TestNoBucket(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec, _ := c.record(t)
-			if b := newProgram(rec, true).buckets(rec); b != nil && !b.slower {
+			if b := doubt.FindBuckets(infer.NewProgram(rec, true), rec); b != nil && !b.Slower {
 				t.Errorf("taken for a bucket: %+v", b)
 			}
 		})

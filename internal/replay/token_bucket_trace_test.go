@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
 )
 
 // tickingPrograms do something at even intervals, of which the trace shows a part.
@@ -167,7 +169,7 @@ func TestBucketOfTrace(t *testing.T) {
 				over := make(chan struct{})
 				defer close(over)
 				rec := p.recorded(t, func() { tt.run(p, over) })
-				if b := newProgram(rec, true).buckets(rec); (b != nil && !b.slower) != tt.bucket {
+				if b := doubt.FindBuckets(infer.NewProgram(rec, true), rec); (b != nil && !b.Slower) != tt.bucket {
 					return fmt.Errorf("%+v, want a bucket: %t", b, tt.bucket)
 				}
 				return nil

@@ -20,6 +20,8 @@ import (
 	xtrace "golang.org/x/exp/trace"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -141,23 +143,23 @@ func calledFromC(t *testing.T) []byte {
 type goChange struct{ from, to xtrace.GoState }
 
 // told holds the events of a recording for each change.
-var told = map[goChange][]eventKind{
-	{xtrace.GoUndetermined, xtrace.GoRunning}:  {evExists},
-	{xtrace.GoUndetermined, xtrace.GoRunnable}: {evExists},
-	{xtrace.GoUndetermined, xtrace.GoWaiting}:  {evExists},
-	{xtrace.GoUndetermined, xtrace.GoSyscall}:  {evExists},
-	{xtrace.GoNotExist, xtrace.GoRunnable}:     {evCreate},
-	{xtrace.GoNotExist, xtrace.GoWaiting}:      {evCreate, evWait},
-	{xtrace.GoNotExist, xtrace.GoSyscall}:      {evExists},
-	{xtrace.GoRunnable, xtrace.GoRunning}:      {evStart},
-	{xtrace.GoRunning, xtrace.GoRunnable}:      {evYield},
-	{xtrace.GoRunning, xtrace.GoWaiting}:       {evWait},
-	{xtrace.GoRunning, xtrace.GoSyscall}:       {evSyscall},
-	{xtrace.GoRunning, xtrace.GoNotExist}:      {evEnd},
-	{xtrace.GoWaiting, xtrace.GoRunnable}:      {evReady},
-	{xtrace.GoSyscall, xtrace.GoRunning}:       {evReturn},
-	{xtrace.GoSyscall, xtrace.GoRunnable}:      {evReady},
-	{xtrace.GoSyscall, xtrace.GoNotExist}:      {evEnd},
+var told = map[goChange][]replaytrace.EventKind{
+	{xtrace.GoUndetermined, xtrace.GoRunning}:  {replaytrace.EvExists},
+	{xtrace.GoUndetermined, xtrace.GoRunnable}: {replaytrace.EvExists},
+	{xtrace.GoUndetermined, xtrace.GoWaiting}:  {replaytrace.EvExists},
+	{xtrace.GoUndetermined, xtrace.GoSyscall}:  {replaytrace.EvExists},
+	{xtrace.GoNotExist, xtrace.GoRunnable}:     {replaytrace.EvCreate},
+	{xtrace.GoNotExist, xtrace.GoWaiting}:      {replaytrace.EvCreate, replaytrace.EvWait},
+	{xtrace.GoNotExist, xtrace.GoSyscall}:      {replaytrace.EvExists},
+	{xtrace.GoRunnable, xtrace.GoRunning}:      {replaytrace.EvStart},
+	{xtrace.GoRunning, xtrace.GoRunnable}:      {replaytrace.EvYield},
+	{xtrace.GoRunning, xtrace.GoWaiting}:       {replaytrace.EvWait},
+	{xtrace.GoRunning, xtrace.GoSyscall}:       {replaytrace.EvSyscall},
+	{xtrace.GoRunning, xtrace.GoNotExist}:      {replaytrace.EvEnd},
+	{xtrace.GoWaiting, xtrace.GoRunnable}:      {replaytrace.EvReady},
+	{xtrace.GoSyscall, xtrace.GoRunning}:       {replaytrace.EvReturn},
+	{xtrace.GoSyscall, xtrace.GoRunnable}:      {replaytrace.EvReady},
+	{xtrace.GoSyscall, xtrace.GoNotExist}:      {replaytrace.EvEnd},
 }
 
 // changesIn checks what the reader takes each change of a trace for, and returns the changes.
@@ -167,7 +169,7 @@ func changesIn(t *testing.T, text []byte) map[goChange]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, seen := newTracer(), map[goChange]bool{}
+	reader, seen := replaytrace.NewTracer(), map[goChange]bool{}
 	for {
 		e, err := events.ReadEvent()
 		if errors.Is(err, io.EOF) {
@@ -177,18 +179,18 @@ func changesIn(t *testing.T, text []byte) map[goChange]bool {
 			t.Fatal(err)
 		}
 		before := 0
-		if reader.b != nil {
-			before = len(reader.b.r.events)
+		if reader.B != nil {
+			before = len(reader.B.R.Events)
 		}
-		if reader.event(&e); reader.err != nil {
-			t.Fatal(reader.err)
+		if reader.Event(&e); reader.Err != nil {
+			t.Fatal(reader.Err)
 		}
 		if e.Kind() != xtrace.EventStateTransition || e.StateTransition().Resource.Kind != xtrace.ResourceGoroutine {
 			continue
 		}
-		var kinds []eventKind
-		for _, x := range reader.b.r.events[before:] {
-			kinds = append(kinds, x.kind)
+		var kinds []replaytrace.EventKind
+		for _, x := range reader.B.R.Events[before:] {
+			kinds = append(kinds, x.Kind)
 		}
 		s := e.StateTransition()
 		from, to := s.Goroutine()
@@ -242,8 +244,8 @@ func TestTransitions(t *testing.T) {
 // The changes are these, and any other one is an error: an answer from what is left would be wrong.
 func TestKnownTransitions(t *testing.T) {
 	known := 0
-	for from := range transitions {
-		for to, kinds := range transitions[from] {
+	for from := range replaytrace.Transitions {
+		for to, kinds := range replaytrace.Transitions[from] {
 			if kinds != nil {
 				known++
 			}
@@ -258,13 +260,13 @@ func TestKnownTransitions(t *testing.T) {
 }
 
 // answersOf returns what a study of the least number of windows says.
-func answersOf(t *testing.T, rec *Recording, speedups ...float64) []Answer {
+func answersOf(t *testing.T, rec *replaytrace.Recording, speedups ...float64) []Answer {
 	t.Helper()
 	s, err := NewStudy(StudyConfig{Speedups: speedups})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range rec.Split(LeastWindows) {
+	for _, w := range rec.Split(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}

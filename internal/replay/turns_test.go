@@ -5,18 +5,21 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
 // waits returns n handovers at random, in the order of their ends, of which many overlap, and their numbers.
-func waits(random *rand.Rand, n int) ([]handover, []int32) {
-	all := make([]handover, n)
+func waits(random *rand.Rand, n int) ([]model.Handover, []int32) {
+	all := make([]model.Handover, n)
 	part := make([]int32, n)
 	for i := range all {
 		from := random.Int64N(int64(n))
-		all[i] = handover{from: from, at: from + 1 + random.Int64N(int64(n)), taken: random.IntN(2) == 0}
+		all[i] = model.Handover{From: from, At: from + 1 + random.Int64N(int64(n)), Taken: random.IntN(2) == 0}
 		part[i] = int32(i)
 	}
-	slices.SortFunc(all, func(a, b handover) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(all, func(a, b model.Handover) int { return cmp.Compare(a.At, b.At) })
 	return all, part
 }
 
@@ -29,22 +32,22 @@ func TestInTurn(t *testing.T) {
 		for i, h := range all {
 			same, first := 0, i
 			for k, w := range all {
-				if w.taken != h.taken || w.from >= h.at || k < i {
+				if w.Taken != h.Taken || w.From >= h.At || k < i {
 					continue
 				}
 				same++
-				if w.from < all[first].from {
+				if w.From < all[first].From {
 					first = k
 				}
 			}
 			if same > 1 {
 				judged++
-				if all[first].from == h.from {
+				if all[first].From == h.From {
 					fair++
 				}
 			}
 		}
-		gotFair, gotJudged := inTurn(all, part)
+		gotFair, gotJudged := hidden.InTurn(all, part)
 		// Of waits that began at once either may be the first.
 		if gotJudged != judged || gotFair > fair || gotFair < fair-ties(all) {
 			t.Fatalf("%d of %d in turn, want %d of %d: %v", gotFair, gotJudged, fair, judged, all)
@@ -52,13 +55,13 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
-func ties(all []handover) (n int) {
+func ties(all []model.Handover) (n int) {
 	seen := map[int64]bool{}
 	for _, h := range all {
-		if seen[h.from] {
+		if seen[h.From] {
 			n += 2
 		}
-		seen[h.from] = true
+		seen[h.From] = true
 	}
 	return n
 }
@@ -68,7 +71,7 @@ func BenchmarkInTurn(b *testing.B) {
 	all, part := waits(rand.New(rand.NewPCG(1, 2)), 50_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		inTurn(all, part)
+		hidden.InTurn(all, part)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(all)), "ns/handover")
 }

@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestUndecided: clients that ask again after a while do what the trace has one side of; a server that collects until its timer does not.
 func TestUndecided(t *testing.T) {
-	impatient := func(t *testing.T) *Recording {
+	impatient := func(t *testing.T) *trace.Recording {
 		p := &stockProgram{}
 		return p.recorded(t, func() {
 			side(3, func(int) {
@@ -30,7 +33,7 @@ func TestUndecided(t *testing.T) {
 			})
 		})
 	}
-	collected := func(t *testing.T) *Recording {
+	collected := func(t *testing.T) *trace.Recording {
 		p := &stockProgram{}
 		return p.recorded(t, func() {
 			jobs, over := make(chan int), make(chan int)
@@ -57,13 +60,13 @@ func TestUndecided(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		record func(*testing.T) *Recording
+		record func(*testing.T) *trace.Recording
 		want   bool
 	}{{"clients", impatient, true}, {"a server", collected, false}} {
 		tried(t, func() error {
-			p := newProgram(tt.record(t), true)
-			if got := p.undecided()["done"]; (got > maxUndecided) != tt.want {
-				return fmt.Errorf("%s: undecided for %.2f of the time, want more than %g: %t", tt.name, got, maxUndecided, tt.want)
+			p := infer.NewProgram(tt.record(t), true)
+			if got := doubt.Undecided(p)["done"]; (got > doubt.MaxUndecided) != tt.want {
+				return fmt.Errorf("%s: undecided for %.2f of the time, want more than %g: %t", tt.name, got, doubt.MaxUndecided, tt.want)
 			}
 			return nil
 		})

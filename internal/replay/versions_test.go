@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	xtrace "golang.org/x/exp/trace"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestGoVersions reads a real trace of each version of Go that has this format, by the program in testdata/versions: go run . >
@@ -56,11 +58,11 @@ func TestGoVersions(t *testing.T) {
 					t.Errorf("no change from %v to %v in the trace", c.from, c.to)
 				}
 			}
-			rec, err := Read(bytes.NewReader(text))
+			rec, err := trace.Read(bytes.NewReader(text))
 			if err != nil || rec.Cut != nil {
 				t.Fatal(err, rec.Cut)
 			}
-			if n := rec.Count("request"); n != 120 {
+			if n := Count(rec, "request"); n != 120 {
 				t.Errorf("%d requests, want 120", n)
 			}
 			got := map[string]float64{}

@@ -7,33 +7,38 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // answer returns by which part the time between visits shrinks if a region is faster, as a window's analysis has it.
-func (r *Recording) answer(t *testing.T, point, region string, by float64) float64 {
+func answer(r *trace.Recording, t *testing.T, point, region string, by float64) float64 {
 	t.Helper()
-	p, _, base := faithful(r, r.completed(), &window{})
-	p, base, _ = p.ofClients(base)
-	d := p.rec.End - p.rec.Start
-	k := slices.IndexFunc(p.points, func(x pointInfo) bool { return x.name == point })
-	i := slices.IndexFunc(p.rec.regions, func(x Region) bool { return x.Name == region })
+	p, _, base := faithful(r, hidden.Completed(r), &window{})
+	p, base, _ = doubt.OfClients(p, base)
+	d := p.Rec.End - p.Rec.Start
+	k := slices.IndexFunc(p.Points, func(x model.PointInfo) bool { return x.Name == point })
+	i := slices.IndexFunc(p.Rec.Regions, func(x trace.Region) bool { return x.Name == region })
 	if k < 0 || i < 0 {
 		t.Fatalf("no progress point %q, or no region %q", point, region)
 	}
-	if missed := p.misses(&base, d); missed > MaxDeviation {
-		t.Errorf("nothing changed misses the recording by %.3f, want %.3f at most", missed, MaxDeviation)
+	if missed := doubt.Misses(p, &base, d); missed > doubt.MaxDeviation {
+		t.Errorf("nothing changed misses the recording by %.3f, want %.3f at most", missed, doubt.MaxDeviation)
 	}
-	o := simulate(p, change{factors: map[int32]float64{int32(i): 1 - by}}, d)
-	return 1 - period(o.visits[k], d)/period(base.visits[k], d)
+	o := sim.Simulate(p, sim.Change{Factors: map[int32]float64{int32(i): 1 - by}}, d)
+	return 1 - doubt.Period(o.Visits[k], d)/doubt.Period(base.Visits[k], d)
 }
 
 // span has a goroutine sleep in a span from one time to another.
 func (c *caller) span(at, until, g int64, region string, site int32) {
-	ref := int32(len(c.r.spans))
-	c.r.spans = append(c.r.spans, span{region: c.regionOf(Region{Name: region}), parent: -1, root: true})
-	c.note(at, g, event{kind: evOpen, ref: ref})
-	c.waits(at+1, until, g, site, waitTimer)
-	c.note(until+1500, g, event{kind: evClose, ref: ref})
+	ref := int32(len(c.R.Spans))
+	c.R.Spans = append(c.R.Spans, trace.Span{Region: c.RegionOf(trace.Region{Name: region}), Parent: -1, Root: true})
+	c.note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+	c.waits(at+1, until, g, site, trace.WaitTimer)
+	c.note(until+1500, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 }
 
 // A lender is a program whose goroutines prepare and then query with one of several connections. If none is free, a goroutine waits with a
@@ -53,19 +58,19 @@ func (p *lender) run(c *caller, end int64) (done int) {
 		ended = 1 << 32 // a channel, of contexts
 	)
 	if c == nil {
-		c = &caller{Recorder: NewRecorder(0, 16)}
+		c = &caller{Recorder: trace.NewRecorder(0, 16)}
 	}
-	for _, frames := range [][]Frame{
+	for _, frames := range [][]trace.Frame{
 		{{Func: "runtime.selectgo"}, {Func: "database/sql.(*DB).conn"}},
 		{{Func: "runtime.chansend1"}, {Func: "database/sql.(*DB).putConnDBLocked"}},
 		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
 	} {
-		c.r.sites = append(c.r.sites, Site{frames})
+		c.R.Sites = append(c.R.Sites, trace.Site{Frames: frames})
 	}
 	channels := uint64(0)
 	operate := func(at, g int64, what mark.Op, channel uint64) {
 		if p.marked {
-			c.note(at, g, event{kind: evOperate, what: what, ref: c.objectOf(keyOf(what, channel)), arg: 1})
+			c.note(at, g, trace.Event{Kind: trace.EvOperate, What: what, Ref: c.ObjectOf(trace.KeyOf(what, channel)), Arg: 1})
 		}
 	}
 	type happening struct {
@@ -110,7 +115,7 @@ func (p *lender) run(c *caller, end int64) (done int) {
 			channels++
 			operate(x.at+10, x.g, 'Y', channels)
 			operate(x.at+11, x.g, 'Y', ended)
-			c.note(x.at+20, x.g, event{kind: evWait, site: siteConn, arg: waitSelect})
+			c.note(x.at+20, x.g, trace.Event{Kind: trace.EvWait, Site: siteConn, Arg: trace.WaitSelect})
 			waiting = append(waiting, waiter{x.g, channels})
 		default:
 			done++
@@ -119,14 +124,14 @@ func (p *lender) run(c *caller, end int64) (done int) {
 				w := waiting[n]
 				waiting = slices.Delete(waiting, n, n+1)
 				operate(x.at+9, x.g, 's', w.channel)
-				c.by(x.g, x.at+10, w.g, event{kind: evReady, site: sitePut})
+				c.by(x.g, x.at+10, w.g, trace.Event{Kind: trace.EvReady, Site: sitePut})
 				c.starts(x.at+1000, w.g)
 				operate(x.at+1010, w.g, 'r', w.channel)
 				queries(x.at+1100, w.g)
 			} else {
 				free++
 			}
-			c.note(x.at+500, x.g, event{kind: evVisit, ref: c.pointOf("done")})
+			c.note(x.at+500, x.g, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
 			prepares(x.at+600, x.g)
 		}
 	}
@@ -139,7 +144,7 @@ func TestPoolOfWaiters(t *testing.T) {
 	for name, marked := range map[string]bool{"stock": false, "operations": true} {
 		t.Run(name, func(t *testing.T) {
 			base := lender{borrowers: 6, connections: 3, prepare: 1, query: 1, marked: marked}
-			c := &caller{Recorder: NewRecorder(0, 16)}
+			c := &caller{Recorder: trace.NewRecorder(0, 16)}
 			was := base.run(c, end)
 			rec := c.recording(t, end)
 			for _, speedup := range []struct {
@@ -153,7 +158,7 @@ func TestPoolOfWaiters(t *testing.T) {
 					faster.prepare -= speedup.by
 				}
 				want := 1 - float64(was)/float64(faster.run(nil, end))
-				if got := rec.answer(t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
+				if got := answer(rec, t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
 					t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
 				}
 			}

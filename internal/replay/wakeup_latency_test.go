@@ -4,16 +4,21 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestRousing: processors that are woken up count by visit, and against those with nothing changed.
 func TestRousing(t *testing.T) {
 	visits := func(n int) [][]int64 { return [][]int64{make([]int64, n)} }
-	base, changed := outcome{visits: visits(100), roused: 20}, outcome{visits: visits(200), roused: 240}
-	if got := changed.rousing(&base, 0); got != 1 {
+	base, changed := sim.Outcome{Visits: visits(100), Roused: 20}, sim.Outcome{Visits: visits(200), Roused: 240}
+	if got := changed.Rousing(&base, 0); got != 1 {
 		t.Errorf("rousing() = %g, want 1.2 a visit less 0.2", got)
 	}
-	if got := base.rousing(&base, 0); got != 0 {
+	if got := base.Rousing(&base, 0); got != 0 {
 		t.Errorf("rousing() of nothing changed = %g", got)
 	}
 
@@ -28,9 +33,9 @@ func TestRousing(t *testing.T) {
 			s := &Study{}
 			sampled := sample{before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), visits: 100, roused: tc.roused, soon: tc.soon, late: tc.late}
 			q := question{point: "done", metric: Throughput}
-			for range LeastWindows {
+			for range doubt.LeastWindows {
 				s.windows = append(s.windows, &window{
-					checks:  map[string]Check{"done": {Visits: 100, Period: 1e6, Replayed: 1e6}},
+					checks:  map[string]doubt.Check{"done": {Visits: 100, Period: 1e6, Replayed: 1e6}},
 					effects: map[question]sample{q: sampled}, asked: map[ask]bool{{}: true},
 				})
 			}
@@ -44,32 +49,32 @@ func TestRousing(t *testing.T) {
 
 // TestLags keeps the times at even parts of all, those of disturbed wake-ups as the usual one.
 func TestLags(t *testing.T) {
-	var all []lateness
+	var all []model.Lateness
 	for i := range int64(100) {
-		all = append(all, lateness{ns: 50_000 + 1000*i})
+		all = append(all, model.Lateness{Ns: 50_000 + 1000*i})
 	}
-	all[99].ns = 2_000_000
-	few := survivalOf(slices.Clone(all[:leastRoused-1]))
-	if got := few.quantiles(4, 60_000); got != nil {
+	all[99].Ns = 2_000_000
+	few := model.SurvivalOf(slices.Clone(all[:model.LeastRoused-1]))
+	if got := few.Quantiles(4, 60_000); got != nil {
 		t.Errorf("quantiles() of few = %v", got)
 	}
-	v := survivalOf(all)
-	got := v.quantiles(lagsKept, 100_000)
-	if n := len(got); n != lagsKept || got[0] != 50_000 || got[n/2] < 98_000 || got[n/2] > 102_000 || got[n-1] != 100_000 {
+	v := model.SurvivalOf(all)
+	got := v.Quantiles(model.LagsKept, 100_000)
+	if n := len(got); n != model.LagsKept || got[0] != 50_000 || got[n/2] < 98_000 || got[n/2] > 102_000 || got[n-1] != 100_000 {
 		t.Errorf("quantiles() = %v", got)
 	}
-	s := &simulation{p: &program{cross: 7, lags: got}}
+	s := &sim.Simulation{P: &model.Program{Cross: 7, Lags: got}}
 	var taken []int64
-	for range lagsKept {
-		taken = append(taken, s.lag())
-		s.out.roused++
+	for range model.LagsKept {
+		taken = append(taken, s.Lag())
+		s.Out.Roused++
 	}
 	slices.Sort(taken)
 	if want := slices.Sorted(slices.Values(got)); !slices.Equal(taken, want) {
 		t.Errorf("%v were taken, want each once: %v", taken, want)
 	}
-	if s = (&simulation{p: &program{cross: 70}, change: change{lag: 1.5}}); s.lag() != 105 {
-		t.Errorf("lag() = %d, want half as long again as the usual 70", s.lag())
+	if s = (&sim.Simulation{P: &model.Program{Cross: 70}, Change: sim.Change{Lag: 1.5}}); s.Lag() != 105 {
+		t.Errorf("lag() = %d, want half as long again as the usual 70", s.Lag())
 	}
 }
 
@@ -77,16 +82,16 @@ func TestLags(t *testing.T) {
 // that one take is simulated from 5 to 200 µs.
 func TestLagOfOneProcessor(t *testing.T) {
 	for procs, want := range map[int]int64{1: 50_000, 2: 2_500} {
-		b := &builder{p: &program{rec: &Recording{Procs: procs}}}
+		b := &model.Builder{P: &model.Program{Rec: &trace.Recording{Procs: procs}}}
 		for i := range int64(31) {
-			b.outside = append(b.outside, lateness{ns: 1_000 + 100*i})
+			b.Outside = append(b.Outside, model.Lateness{Ns: 1_000 + 100*i})
 		}
-		b.settle()
-		if b.p.cross != want {
-			t.Errorf("%d processors: idle ones take %d ns, want %d", procs, b.p.cross, want)
+		b.Settle()
+		if b.P.Cross != want {
+			t.Errorf("%d processors: idle ones take %d ns, want %d", procs, b.P.Cross, want)
 		}
-		for i, want := range []float64{leastRouse, mostRouse} {
-			if got := b.p.otherLags()[i] * float64(b.p.cross); procs == 1 && math.Abs(got-want) > 1 {
+		for i, want := range []float64{model.LeastRouse, model.MostRouse} {
+			if got := sim.OtherLags(b.P)[i] * float64(b.P.Cross); procs == 1 && math.Abs(got-want) > 1 {
 				t.Errorf("and %.0f ns, want %.0f", got, want)
 			}
 		}

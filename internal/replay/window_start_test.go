@@ -5,6 +5,10 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 const ms = 1_000_000
@@ -31,7 +35,7 @@ func (s script) play() {
 }
 
 // recorded ends a recording at a time.
-func recorded(t testing.TB, b *Recorder, at int64) *Recording {
+func recorded(t testing.TB, b *trace.Recorder, at int64) *trace.Recording {
 	t.Helper()
 	r, err := b.Recording(at)
 	if err != nil {
@@ -42,8 +46,8 @@ func recorded(t testing.TB, b *Recorder, at int64) *Recording {
 
 // shares has two goroutines share one element of a channel of one: each takes it for 2 ms, and gives it back. When the
 // window begins the first one has it, and the second one waits for it without a mark.
-func shares(marked bool) *Recorder {
-	b := NewRecorder(0, 2)
+func shares(marked bool) *trace.Recorder {
+	b := trace.NewRecorder(0, 2)
 	b.Waiting(0, 1)
 	b.Waiting(0, 2)
 	receive := func(at, g int64) {
@@ -76,18 +80,18 @@ func TestBefore(t *testing.T) {
 	for name, marked := range map[string]bool{"marked at its end": true, "not marked": false} {
 		t.Run(name, func(t *testing.T) {
 			rec := recorded(t, shares(marked), 201*ms)
-			base, faster := rec.Predict("done")
+			base, faster := Predict(rec, "done")
 			if base < 1.95*ms || base > 2.05*ms || faster != base {
 				t.Errorf("replayed with %v ns between visits, want 2.001 ms: one element, one goroutine at a time", base)
 			}
-			p := newProgram(rec, true)
+			p := infer.NewProgram(rec, true)
 			sends, receives := 0, 0
-			for _, l := range p.lists {
-				for _, o := range l.ops {
-					switch o.kind {
-					case opSend:
+			for _, l := range p.Lists {
+				for _, o := range l.Ops {
+					switch o.Kind {
+					case model.OpSend:
 						sends++
-					case opReceive:
+					case model.OpReceive:
 						receives++
 					}
 				}
@@ -102,7 +106,7 @@ func TestBefore(t *testing.T) {
 // TestBeforeTwice has a goroutine wait to send when the window begins, and send again as soon as it can go on, with a mark.
 func TestBeforeTwice(t *testing.T) {
 	const capacity = 2
-	b := NewRecorder(0, 2)
+	b := trace.NewRecorder(0, 2)
 	for g := range int64(3) {
 		b.Waiting(0, g)
 	}
@@ -121,14 +125,14 @@ func TestBeforeTwice(t *testing.T) {
 	b.Start(2*ms+500, 2, 1)
 	b.Operate(2*ms+600, 2, 's', 1, capacity)
 	rec := recorded(t, b, 3*ms)
-	p := newProgram(rec, false)
+	p := infer.NewProgram(rec, false)
 	sends := 0
-	for _, o := range p.lists[2].ops {
-		if o.kind == opSend {
+	for _, o := range p.Lists[2].Ops {
+		if o.Kind == model.OpSend {
 			sends++
 		}
 	}
-	if sends != 2 || p.objects[0].count != capacity {
-		t.Errorf("%d sends, %d elements at first: want 2 of one that waits twice, and a full channel", sends, p.objects[0].count)
+	if sends != 2 || p.Objects[0].Count != capacity {
+		t.Errorf("%d sends, %d elements at first: want 2 of one that waits twice, and a full channel", sends, p.Objects[0].Count)
 	}
 }

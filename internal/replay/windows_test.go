@@ -3,6 +3,9 @@ package replay
 import (
 	"math"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestWindowsLeftOut holds what a study says against how many of its windows can be simulated: of many that meet their recordings the
@@ -30,11 +33,11 @@ func TestWindowsLeftOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			region := Region{Name: "work"}
+			region := trace.Region{Name: "work"}
 			q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
 			for _, d := range tc.deviations {
 				s.windows = append(s.windows, &window{
-					checks:  map[string]Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
+					checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
 					asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
 					effects: map[question]sample{q: {before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
 				})
@@ -47,8 +50,8 @@ func TestWindowsLeftOut(t *testing.T) {
 				t.Errorf("withheld %d, doubt %d, deviation %v of %d windows, want %d, %d, %v of %d",
 					a.Withheld, a.Doubt, a.Deviation, len(a.Samples), tc.withheld, tc.doubt, tc.deviation, tc.samples)
 			}
-			if width := a.Hi - a.Lo; a.Withheld == WithheldNone && math.Abs(width-2*(modelError+tc.deviation)) > 1e-9 {
-				t.Errorf("interval %v wide, want twice %v and %v", width, modelError, tc.deviation)
+			if width := a.Hi - a.Lo; a.Withheld == WithheldNone && math.Abs(width-2*(doubt.ModelError+tc.deviation)) > 1e-9 {
+				t.Errorf("interval %v wide, want twice %v and %v", width, doubt.ModelError, tc.deviation)
 			}
 		})
 	}
@@ -56,31 +59,31 @@ func TestWindowsLeftOut(t *testing.T) {
 
 // TestShares bounds what regions save by how long their spans were open.
 func TestShares(t *testing.T) {
-	b := NewRecorder(0, 1)
+	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	b.Start(0, 1, 0)
 	for i := range uint64(10) {
 		at := int64(i) * 10 * ms
-		b.Open(at, 1, 2*i+1, 0, Region{"test", "outer"})
-		b.Open(at+ms, 1, 2*i+2, 2*i+1, Region{"test", "inner"})
+		b.Open(at, 1, 2*i+1, 0, trace.Region{Scope: "test", Name: "outer"})
+		b.Open(at+ms, 1, 2*i+2, 2*i+1, trace.Region{Scope: "test", Name: "inner"})
 		b.Close(at+4*ms, 1, 2*i+2)
 		b.Close(at+8*ms, 1, 2*i+1)
 		b.Visit(at+9*ms, 1, "done")
 	}
-	shares := recorded(t, b, 100*ms).shares()
-	if got := shares[Region{"test", "inner"}]; math.Abs(got-0.3) > 1e-9 {
+	shares := sharesOfRegions(recorded(t, b, 100*ms))
+	if got := shares[trace.Region{Scope: "test", Name: "inner"}]; math.Abs(got-0.3) > 1e-9 {
 		t.Errorf("inner spans were open for %v of the time, want .3", got)
 	}
-	if got := shares[Region{"test", "outer"}]; math.Abs(got-0.8) > 1e-9 {
+	if got := shares[trace.Region{Scope: "test", Name: "outer"}]; math.Abs(got-0.8) > 1e-9 {
 		t.Errorf("outer spans were open for %v of the time, want .8", got)
 	}
 }
 
 // TestWindowsOfFewRecordings has the interval of windows that differ by their recordings come from these.
 func TestWindowsOfFewRecordings(t *testing.T) {
-	region := Region{Name: "work"}
+	region := trace.Region{Name: "work"}
 	q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
-	width := func(of func(i int) *origin) float64 {
+	width := func(of func(i int) *trace.Origin) float64 {
 		s, err := NewStudy(StudyConfig{})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +91,7 @@ func TestWindowsOfFewRecordings(t *testing.T) {
 		for i, after := range []float64{.50, .51, .52, .60, .61, .62} {
 			s.windows = append(s.windows, &window{
 				origin:  of(i),
-				checks:  map[string]Check{"done": {Point: "done", Visits: 100, Period: 1e6}},
+				checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6}},
 				asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
 				effects: map[question]sample{q: {before: 1e6, after: after * 1e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
 			})
@@ -96,9 +99,9 @@ func TestWindowsOfFewRecordings(t *testing.T) {
 		a := s.Result().Answers[0]
 		return a.Hi - a.Lo
 	}
-	two := []*origin{new(origin), new(origin)}
-	six := width(func(int) *origin { return nil })
-	if few := width(func(i int) *origin { return two[i/3] }); few < 5*six {
+	two := []*trace.Origin{new(trace.Origin), new(trace.Origin)}
+	six := width(func(int) *trace.Origin { return nil })
+	if few := width(func(i int) *trace.Origin { return two[i/3] }); few < 5*six {
 		t.Errorf("interval of two recordings %v wide, of six %v: want it several times as wide", few, six)
 	}
 }

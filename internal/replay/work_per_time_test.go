@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A cachedService has clients of a value that is loaded now and then.
@@ -25,27 +29,27 @@ type cachedState struct {
 }
 
 // record runs the service, and returns the recording and the time between visits.
-func (c cachedService) record(t *testing.T) (*Recording, float64) {
+func (c cachedService) record(t *testing.T) (*trace.Recording, float64) {
 	t.Helper()
 	const end = 10_000 * ms
-	b := NewRecorder(0, c.clients+1)
+	b := trace.NewRecorder(0, c.clients+1)
 	for _, f := range []string{"main.use", "main.load"} {
-		b.r.sites = append(b.r.sites, Site{[]Frame{{Func: "time.Sleep"}, {Func: f}}})
+		b.R.Sites = append(b.R.Sites, trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: f}}})
 	}
-	var events []event
-	note := func(at int64, g int, e event) {
-		e.at, e.g, e.by = at, b.goroutine(int64(g)), noWaker
+	var events []trace.Event
+	note := func(at int64, g int, e trace.Event) {
+		e.At, e.G, e.By = at, b.Goroutine(int64(g)), trace.NoWaker
 		events = append(events, e)
 	}
 	// sleeps adds a span that takes d.
 	sleeps := func(at, d int64, g int, name string, site int32) {
-		ref := int32(len(b.r.spans))
-		b.r.spans = append(b.r.spans, span{region: b.regionOf(Region{Name: name}), parent: -1})
-		note(at, g, event{kind: evOpen, ref: ref})
-		note(at+500, g, event{kind: evWait, site: site, arg: waitTimer})
-		note(at+500+d, g, event{kind: evReady})
-		note(at+1000+d, g, event{kind: evStart, arg: int32(g)})
-		note(at+1500+d, g, event{kind: evClose, ref: ref})
+		ref := int32(len(b.R.Spans))
+		b.R.Spans = append(b.R.Spans, trace.Span{Region: b.RegionOf(trace.Region{Name: name}), Parent: -1})
+		note(at, g, trace.Event{Kind: trace.EvOpen, Ref: ref})
+		note(at+500, g, trace.Event{Kind: trace.EvWait, Site: site, Arg: trace.WaitTimer})
+		note(at+500+d, g, trace.Event{Kind: trace.EvReady})
+		note(at+1000+d, g, trace.Event{Kind: trace.EvStart, Arg: int32(g)})
+		note(at+1500+d, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 	}
 	s := cachedState{random: rand.New(rand.NewPCG(1, 2)), loaded: -1 << 40}
 	type client struct {
@@ -87,7 +91,7 @@ func (c cachedService) record(t *testing.T) (*Recording, float64) {
 		}
 		sleeps(at, d, g, "use", 1)
 		at += d + 2000
-		note(at, g, event{kind: evVisit, ref: b.pointOf("done")})
+		note(at, g, trace.Event{Kind: trace.EvVisit, Ref: b.PointOf("done")})
 		visits = append(visits, at)
 		x.next = at + 500
 	}
@@ -95,57 +99,57 @@ func (c cachedService) record(t *testing.T) (*Recording, float64) {
 }
 
 // served is the recording of what a service did until end, in any order, and how long its visits were apart.
-func served(t testing.TB, b *Recorder, events []event, visits []int64, end int64) (*Recording, float64) {
+func served(t testing.TB, b *trace.Recorder, events []trace.Event, visits []int64, end int64) (*trace.Recording, float64) {
 	t.Helper()
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(events, func(a, b trace.Event) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range events {
-		if e.at < end {
-			b.add(e)
+		if e.At < end {
+			b.Add(e)
 		}
 	}
 	slices.Sort(visits)
 	n, _ := slices.BinarySearch(visits, end)
-	return recorded(t, b, end), period(visits[:n], end)
+	return recorded(t, b, end), doubt.Period(visits[:n], end)
 }
 
 // cachedServices have values that are loaded by different rhythms.
 var cachedServices = map[string]struct {
 	cachedService
-	want rhythm
+	want doubt.Rhythm
 }{
 	"time to live": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
 		return !s.loading && at >= s.loaded+10*ms
-	}}, perTime},
+	}}, doubt.PerTime},
 	"long time to live": {cachedService{clients: 6, use: 4 * ms, load: 30 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
 		return !s.loading && at >= s.loaded+60*ms
-	}}, perTime},
+	}}, doubt.PerTime},
 	"time to live, of whoever comes": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
 		return at >= s.loaded+30*ms
-	}}, perTime},
+	}}, doubt.PerTime},
 	"rarely": {cachedService{clients: 2, use: 4 * ms, load: 40 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
 		return !s.loading && at >= s.loaded+200*ms
-	}}, unclear},
+	}}, doubt.Unclear},
 	"by chance": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, _ int64) bool {
 		return s.random.IntN(5) == 0
-	}}, perVisit},
+	}}, doubt.PerVisit},
 	"each fifth": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(_ *cachedState, client, n int, _ int64) bool {
 		return n%5 == client%5
-	}}, perVisit},
+	}}, doubt.PerVisit},
 	"one client, each fifth": {cachedService{clients: 1, use: 4 * ms, load: 6 * ms, stale: func(_ *cachedState, _, n int, _ int64) bool {
 		return n%5 == 0
-	}}, perVisit},
+	}}, doubt.PerVisit},
 	"one client, all the same": {cachedService{clients: 1, use: 4 * ms, load: 6 * ms, even: true, stale: func(_ *cachedState, _, n int, _ int64) bool {
 		return n%5 == 0
-	}}, unclear},
+	}}, doubt.Unclear},
 	"one client, time to live": {cachedService{clients: 1, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, at int64) bool {
 		return at >= s.loaded+30*ms
-	}}, perTime},
+	}}, doubt.PerTime},
 	"so many uses": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, _, _ int, _ int64) bool {
 		return s.uses >= 20
-	}}, perVisit},
+	}}, doubt.PerVisit},
 	"some clients": {cachedService{clients: 6, use: 4 * ms, load: 6 * ms, stale: func(s *cachedState, client, _ int, _ int64) bool {
 		return client == 0 && s.random.IntN(3) == 0
-	}}, perVisit},
+	}}, doubt.PerVisit},
 }
 
 // TestRhythm distinguishes work per time from work per visit.
@@ -153,13 +157,13 @@ func TestRhythm(t *testing.T) {
 	for name, tc := range cachedServices {
 		t.Run(name, func(t *testing.T) {
 			rec, _ := tc.record(t)
-			p := newProgram(rec, true)
-			all := p.occasional()
-			if len(all) != 1 || p.rec.regions[all[0].region].Name != "load" {
+			p := infer.NewProgram(rec, true)
+			all := doubt.FindOccasional(p)
+			if len(all) != 1 || p.Rec.Regions[all[0].Region].Name != "load" {
 				t.Fatalf("found %d kinds of occasional work, want the loads", len(all))
 			}
-			if got := all[0].rhythm(p); got != tc.want {
-				cross, own := all[0].dependence()
+			if got := all[0].Rhythm(p); got != tc.want {
+				cross, own := all[0].Dependence()
 				t.Errorf("rhythm %d, want %d; dependence %.1f of others, %.1f of the same", got, tc.want, cross, own)
 			}
 		})

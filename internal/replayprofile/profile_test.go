@@ -11,11 +11,12 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestAdd(t *testing.T) {
-	pay := replay.Region{Scope: "shop", Name: "pay"}
+	pay := trace.Region{Scope: "shop", Name: "pay"}
 	result := replay.Result{Windows: 6, Inferred: true, Answers: []replay.Answer{
 		{Region: pay, Speedup: 0.25, Point: "order", Metric: replay.Throughput, Base: 2e6, Reduction: 0.2, StdErr: 0.01, Lo: 0.17, Hi: 0.23, Samples: []float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.2}},
 		{Region: pay, Speedup: 0.5, Point: "order", Metric: replay.Throughput, Withheld: replay.WithheldStuck},

@@ -2,7 +2,7 @@ package simulator
 
 import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // The regions of a program. All others have no hypothesis.
@@ -89,12 +89,12 @@ func period(arrivals []Arrival) float64 {
 }
 
 // Recorded records the program from Warm to End, see [World.Record], and returns what was measured meanwhile, too.
-func (x *Experiment) Recorded(stock bool) (*replay.Recording, []Arrival, error) {
+func (x *Experiment) Recorded(stock bool) (*replaytrace.Recording, []Arrival, error) {
 	w := x.world(x.Config)
 	defer w.Stop()
 	w.Run(x.Warm)
 	before := len(w.Arrivals())
-	w.Record(replay.NewRecorder(w.Now(), x.Config.CPUs), stock)
+	w.Record(replaytrace.NewRecorder(w.Now(), x.Config.CPUs), stock)
 	w.Run(x.End)
 	rec, err := w.Recorded()
 	return rec, w.Arrivals()[before:], err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A replayed is how far the replay of a recording is off, in points.
@@ -46,7 +47,7 @@ func replayOf(t testing.TB, name string, x *Experiment, stock bool) replayed {
 
 // predict asks a recording about the region. It returns by how many points the replay of nothing changed is off, and the
 // effects of the speed-ups.
-func predict(t testing.TB, rec *replay.Recording) (base float64, effects []float64) {
+func predict(t testing.TB, rec *replaytrace.Recording) (base float64, effects []float64) {
 	t.Helper()
 	study, err := replay.NewStudy(replay.StudyConfig{Speedups: replayedSpeedups})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
 )
 
 var long = flag.Bool("long", false, "try all programs")
@@ -36,7 +37,7 @@ func boundsOf(t *testing.T, x Experiment, stock bool, speedups []float64, procs 
 	if procs > 0 {
 		all = append(all, bounded{question: true})
 	}
-	for seed := range uint64(replay.LeastWindows) {
+	for seed := range uint64(doubt.LeastWindows) {
 		y := x
 		y.Config.Seed = seed
 		rec, _, err := y.Recorded(stock)
@@ -55,7 +56,7 @@ func boundsOf(t *testing.T, x Experiment, stock bool, speedups []float64, procs 
 			} else {
 				truth = y.Shortened(ledger.Hypothesis{Region: Region, Speedup: all[i].speedup})
 			}
-			all[i].truth += truth / replay.LeastWindows
+			all[i].truth += truth / doubt.LeastWindows
 		}
 	}
 	found := 0

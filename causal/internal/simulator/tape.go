@@ -5,7 +5,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/mark"
-	"github.com/otelprof/otelprof/internal/replay"
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Scope and Progress are names in recordings: of the regions' instrumentation scope, and of the progress point.
@@ -15,7 +15,7 @@ const (
 )
 
 // RegionName returns what a region is in recordings.
-func RegionName(r ledger.RegionID) replay.Region {
+func RegionName(r ledger.RegionID) replaytrace.Region {
 	name := "none"
 	switch r {
 	case Region:
@@ -25,13 +25,13 @@ func RegionName(r ledger.RegionID) replay.Region {
 	case Other:
 		name = "other"
 	}
-	return replay.Region{Scope: Scope, Name: name}
+	return replaytrace.Region{Scope: Scope, Name: name}
 }
 
 // A tape is what is recorded of a world. All methods of a nil one do nothing.
 type tape struct {
 	w      *World
-	to     *replay.Recorder
+	to     *replaytrace.Recorder
 	stock  bool
 	places map[place]int64
 	spans  uint64
@@ -46,7 +46,7 @@ type place struct {
 
 // Record begins to record the world: what each goroutine does and, unless it is stock, each operation on an object.
 // Goroutines, locks and channels are as they are by then, and spans that are open remain unknown.
-func (w *World) Record(to *replay.Recorder, stock bool) {
+func (w *World) Record(to *replaytrace.Recorder, stock bool) {
 	w.tape = &tape{w: w, to: to, stock: stock, places: map[place]int64{}}
 	for _, g := range w.goroutines {
 		switch g.state {
@@ -62,7 +62,7 @@ func (w *World) Record(to *replay.Recorder, stock bool) {
 }
 
 // Recorded returns what was recorded. Where each goroutine has a CPU, there are twice as many as were ever used.
-func (w *World) Recorded() (*replay.Recording, error) {
+func (w *World) Recorded() (*replaytrace.Recording, error) {
 	rec, err := w.tape.to.Recording(w.now)
 	if err == nil && w.config.CPUs == 0 {
 		rec.Procs = max(8, 2*w.tape.high)

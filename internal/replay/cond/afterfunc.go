@@ -1,0 +1,242 @@
+package cond
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A called is a goroutine that a timer has called.
+type called struct {
+	list    int32
+	at      int64
+	answers []answering // in the order in which the waits began
+}
+
+// delay returns how long after the first wait it was called.
+func (c *called) delay() int64 { return c.at - c.answers[0].from }
+
+// first returns the op that ends the first wait.
+func (c *called) first() model.Place {
+	first := c.answers[0].wake
+	for _, a := range c.answers {
+		first.Op = min(first.Op, a.wake.Op)
+	}
+	return first
+}
+
+// whole reports whether all of it is in the recording.
+func whole(p *model.Program, c *called) bool {
+	return p.Lists[c.list].Ended && len(c.answers) > 0 && c.answers[0].from > p.Rec.Start
+}
+
+// gatherings has the first who waits for a timer's call set that timer, where calls follow the rule.
+func gatherings(b *model.Builder, all []answering, edits map[int32]*Edit) {
+	p := b.P
+	of := UsedAt(p)
+	by, waits := map[int32][]answering{}, map[int32]int{} // by list, and by site
+	for _, a := range all {
+		by[a.wake.List] = append(by[a.wake.List], a)
+		waits[of[p.SiteOf(a.wait)]]++
+	}
+	for _, group := range calledLists(p) {
+		answers := map[int32]int{} // by site
+		for _, l := range group {
+			for _, a := range by[l] {
+				answers[of[p.SiteOf(a.wait)]]++
+			}
+		}
+		calls := make([]called, len(group))
+		for i, l := range group {
+			mine := slices.DeleteFunc(by[l], func(a answering) bool { // others end such waits, too
+				site := of[p.SiteOf(a.wait)]
+				return answers[site] < waits[site]
+			})
+			slices.SortStableFunc(mine, func(a, b answering) int { return cmp.Compare(a.from, b.from) })
+			calls[i] = called{list: l, at: p.Lists[l].Created, answers: mine}
+		}
+		var x model.Growing
+		if !gathers(p, calls) || !grow(&x, p, tasks(p, calls)) {
+			uncalled(b, calls)
+			continue
+		}
+		call(b, calls, &x, edits)
+		for site, n := range answers {
+			if n == waits[site] {
+				p.ByRule = append(p.ByRule, site)
+			}
+		}
+	}
+}
+
+// tasks returns the work of calls.
+func tasks(p *model.Program, calls []called) (all []task) {
+	for i := range calls {
+		if c := &calls[i]; whole(p, c) {
+			first := c.first()
+			all = append(all, task{p.Lists[c.list].Ops[1:first.Op], p.Op(first).At - c.at, len(c.answers)})
+		}
+	}
+	return all
+}
+
+// calledLists returns the goroutines that timers have called, in order of time, by where they begin.
+func calledLists(p *model.Program) [][]int32 {
+	var all []int32
+	for l := range p.Lists {
+		if p.Lists[l].Called {
+			all = append(all, int32(l))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b int32) int { return cmp.Compare(p.Lists[a].Created, p.Lists[b].Created) })
+	groups := model.Grouped(len(all), func(i int32) int32 { return p.Lists[all[i]].Site })
+	for _, g := range groups {
+		for k := range g {
+			g[k] = all[g[k]]
+		}
+	}
+	return groups
+}
+
+// gathers reports whether each call comes as long after the first of those who wait for it, and is for all that have come until then.
+func gathers(p *model.Program, calls []called) bool {
+	var delays []float64
+	for i := range calls {
+		if c := &calls[i]; whole(p, c) {
+			delays = append(delays, float64(c.delay()))
+		}
+	}
+	if len(delays) < LeastRounds {
+		return false
+	}
+	usual := int64(middle(slices.Clone(delays)))
+	good, all, before := 0, 0, int64(0)
+	for i := range calls {
+		c := &calls[i]
+		if !whole(p, c) {
+			before = c.at
+			continue
+		}
+		all += 1 + len(c.answers)
+		if d := c.delay(); d-usual <= MostLate && usual-d <= MostLate {
+			good++
+		}
+		for _, a := range c.answers {
+			if before-taking <= a.from && a.from <= c.at+taking {
+				good++
+			}
+		}
+		before = c.at
+	}
+	return float64(good) >= hidden.Fairness*float64(all)
+}
+
+// call has the first goroutine that waits set the timer, and all that wait when it is over wait for the end of what it calls.
+func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]*Edit) {
+	p := b.P
+	all = slices.DeleteFunc(slices.Clone(all), func(c called) bool { return !whole(p, &c) })
+	due := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: model.Unlimited, Site: p.SiteOf(all[0].answers[0].wait)})
+	p.Inferred = p.Inferred || !p.Rec.Told
+	if p.Calls == nil {
+		p.Calls = map[int32]*model.Calls{}
+	}
+	x := &model.Calls{}
+	p.Calls[due] = x
+	for i := range all {
+		c := &all[i]
+		l := &p.Lists[c.list]
+		l.Born, l.Set = true, true
+		x.Lists, x.Delays = append(x.Lists, c.list), append(x.Delays, c.delay())
+		taken := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: model.Unlimited, Growing: *grows})
+		mine := EditOf(edits, c.list)
+		mine.drop[0] = true // the wait until it came
+		mine.before[0] = append(mine.before[0], model.Op{Kind: model.OpTake, Arg: due, Nth: taken, D: int64(len(c.answers)), At: c.at, Late: -1})
+		for _, a := range c.answers {
+			asks(b, a, due, edits)
+		}
+		first := c.first().Op
+		mine.before[int(first)] = append(mine.before[int(first)], model.Op{Kind: model.OpAnswer, Arg: taken, At: l.Ops[first].At, Late: -1})
+	}
+}
+
+// uncalled handles waits for what timers call, though it is not known what set these: the replay has them called when they were.
+func uncalled(b *model.Builder, calls []called) {
+	p := b.P
+	var times []int64
+	var lengths []float64
+	for i := range calls {
+		times = append(times, calls[i].at)
+		for _, a := range calls[i].answers {
+			lengths = append(lengths, float64(a.at-a.from))
+		}
+	}
+	if len(lengths) == 0 {
+		return
+	}
+	if len(times) >= LeastTimes {
+		if _, ok := Even(times, lengths); ok {
+			return
+		}
+	}
+	if p.UncalledFor == nil {
+		p.UncalledFor = map[int32]int64{}
+	}
+	for i := range calls {
+		for _, a := range calls[i].answers {
+			p.UncalledFor[a.wait.List] += a.at - a.from
+		}
+	}
+}
+
+// AddUncalled adds which part of the window goroutines that visit a progress point spent in such waits.
+func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 {
+	for list, waited := range p.UncalledFor {
+		visited := make([]bool, len(p.Points))
+		Visits(p, list, visited)
+		for point, is := range visited {
+			if !is {
+				continue
+			}
+			if parts == nil {
+				parts = map[string]float64{}
+			}
+			name := p.Points[point].Name
+			parts[name] = min(1, parts[name]+float64(waited)/float64(max(1, p.Rec.End-p.Rec.Start)))
+		}
+	}
+	return parts
+}
+
+// What is occasional.
+const (
+	// LeastRounds is how many rounds it takes to call something occasional, and MostTaken is which part of them may have it.
+	LeastRounds = 30
+	MostTaken   = 0.45
+	// LeastOccasions is how many times it must be done, and LeastShare which part of the rounds' time it must take, for how often it is
+	// done to matter.
+	LeastOccasions = 2
+	LeastShare     = 0.01
+)
+
+// Visit returns the progress point that an op visits, none if it does not.
+func Visit(p *model.Program, o *model.Op) int32 {
+	switch o.Kind {
+	case model.OpVisit:
+		return o.Arg
+	case model.OpClose:
+		return p.PointOf[o.Arg]
+	}
+	return trace.None
+}
+
+// Visits notes which progress points a goroutine visits.
+func Visits(p *model.Program, list int32, points []bool) {
+	for k := range p.Lists[list].Ops {
+		if point := Visit(p, &p.Lists[list].Ops[k]); point >= 0 {
+			points[point] = true
+		}
+	}
+}

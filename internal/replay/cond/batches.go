@@ -1,0 +1,368 @@
+package cond
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A goroutine that takes whatever has come, works on it and answers all (adaptive batching, group commit) has batches whose size
+// time decides: the sooner it is done, the fewer have come meanwhile. Where its rounds in the recording are so, they are decided anew.
+
+const (
+	// taking is by how much the beginning of a wait for a batch and the beginning of its work may be off, ns: a request is sent before
+	// the wait for its answer begins, and more are taken behind the first one.
+	taking = 100_000
+)
+
+// An answering is a wait that a batcher ended.
+type answering struct {
+	wait, wake model.Place
+	from, at   int64
+}
+
+// A lot is a batch.
+type lot struct {
+	answers []answering // in the order in which they were given
+	idle    []int       // ops: waits for requests
+	start   int64       // when the work began
+}
+
+// A batcher answers all goroutines that wait at one place.
+type batcher struct {
+	list    int32
+	waits   map[int32]bool // lists that wait for it
+	rounds  []lot
+	limit   int32   // of a batch
+	channel int32   // that it takes requests from, none where that is not recorded
+	taken   [][]int // ops, by round: what it takes from there
+	model.Growing
+}
+
+// Batches puts the rule of batchers in the place of waits for them.
+func Batches(b *model.Builder) {
+	edits := map[int32]*Edit{}
+	all := answerings(b.P)
+	for _, x := range findBatchers(b.P, all) {
+		takeWhatCame(b, x, edits)
+	}
+	gatherings(b, all, edits)
+	for l, e := range edits {
+		e.Apply(&b.P.Lists[l])
+	}
+}
+
+// findBatchers returns the goroutines whose rounds follow the rule.
+func findBatchers(p *model.Program, all []answering) []*batcher {
+	of := UsedAt(p)
+	type end struct{ site, list int32 }
+	waits := map[end]int{} // how many each goroutine has there
+	at := func(i int32) int32 { return of[p.SiteOf(all[i].wait)] }
+	for i := range all {
+		waits[end{at(int32(i)), all[i].wait.List}]++
+	}
+	var found []*batcher
+	for _, group := range model.Grouped(len(all), func(i int32) end { return end{at(i), all[i].wake.List} }) {
+		site := at(group[0])
+		x := &batcher{list: all[group[0]].wake.List, waits: map[int32]bool{}, channel: trace.None}
+		answers := make([]answering, len(group))
+		for k, i := range group {
+			answers[k] = all[i]
+			x.waits[all[i].wait.List] = true
+		}
+		others := -len(group) // waits there that another goroutine ended
+		for l := range x.waits {
+			others += waits[end{site, l}]
+		}
+		if len(group) < hidden.LeastHandovers || len(x.waits) < 2 || x.waits[x.list] || others > 0 {
+			continue
+		}
+		if !x.read(p, answers) || !x.takes(p) || !x.follows() {
+			continue
+		}
+		if !grow(&x.Growing, p, x.tasks(p)) {
+			p.Uneven = append(p.Uneven, site)
+			continue
+		}
+		found = append(found, x)
+		p.ByRule = append(p.ByRule, site)
+	}
+	return found
+}
+
+// answerings returns the waits for other goroutines by channels, in the order in which they ended.
+func answerings(p *model.Program) []answering {
+	nowhere := model.Place{List: -1, Op: -1}
+	all := slices.Repeat([]answering{{wait: nowhere, wake: nowhere}}, int(p.Tokens))
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			at := model.Place{List: int32(l), Op: int32(k)}
+			switch o := p.Op(at); {
+			case o.Kind == model.OpWait && (o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect):
+				x := &all[o.Arg]
+				x.wait, x.from, x.at = at, o.At-o.D, o.At
+			case o.Kind == model.OpReceive && o.Answers > 0:
+				x := &all[o.Answers-1]
+				x.wait, x.from, x.at = at, o.D, o.At
+				o.Answers = 0
+			case o.Kind == model.OpWake:
+				all[o.Arg].wake = at
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(a answering) bool { return a.wait == nowhere || a.wake == nowhere || p.SiteOf(a.wait) == 0 })
+	slices.SortFunc(all, func(a, b answering) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.wait.List, b.wait.List), cmp.Compare(a.wait.Op, b.wait.Op))
+	})
+	return all
+}
+
+// read finds the rounds, and reports whether some answer several.
+func (x *batcher) read(p *model.Program, answers []answering) bool {
+	slices.SortFunc(answers, func(a, b answering) int { return cmp.Compare(a.wake.Op, b.wake.Op) })
+	ops := p.Lists[x.list].Ops
+	several, more := 0, 0
+	for i, a := range answers {
+		if i > 0 && !Worked(ops[answers[i-1].wake.Op+1:a.wake.Op]) {
+			r := &x.rounds[len(x.rounds)-1]
+			if r.answers = append(r.answers, a); len(r.answers) == 2 {
+				several++
+			}
+			continue
+		}
+		r := lot{answers: []answering{a}}
+		if i > 0 {
+			r.start = ops[answers[i-1].wake.Op].At
+			for k := int(answers[i-1].wake.Op) + 1; k < int(a.wake.Op); k++ {
+				if o := &ops[k]; o.Kind == model.OpWait && (o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect) {
+					r.idle, r.start = append(r.idle, k), o.At
+				}
+			}
+		}
+		if len(r.idle) > 1 { // it waits for more to come
+			more++
+		}
+		x.rounds = append(x.rounds, r)
+	}
+	return len(x.rounds) >= LeastRounds && float64(more) <= (1-hidden.Fairness)*float64(len(x.rounds)) && float64(several) >= model.LeastBatches*float64(len(x.rounds))
+}
+
+// Worked reports whether these are more than what is between the answers of one batch.
+func Worked(ops []model.Op) bool {
+	took := int64(0)
+	for i := range ops {
+		switch o := &ops[i]; o.Kind {
+		case model.OpRun:
+			if took += o.D; took > model.AtOnce {
+				return true
+			}
+		case model.OpWake, model.OpOpen, model.OpClose, model.OpVisit, model.OpSignal, model.OpSend:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// takes finds the channel that requests come by where the recording has that, and reports false if it serves others, too.
+func (x *batcher) takes(p *model.Program) bool {
+	ops := p.Lists[x.list].Ops
+	between := func(i int) (from, to int) {
+		before := x.rounds[i-1].answers
+		return int(before[len(before)-1].wake.Op) + 1, int(x.rounds[i].answers[0].wake.Op)
+	}
+	as := map[int32]int{} // rounds with as many elements as answers, by channel
+	for i := 1; i < len(x.rounds); i++ {
+		taken := map[int32]int{}
+		for from, to := between(i); from < to; from++ {
+			if ops[from].Kind == model.OpReceive {
+				taken[ops[from].Arg]++
+			}
+		}
+		for channel, n := range taken {
+			if n == len(x.rounds[i].answers) {
+				as[channel]++
+			}
+		}
+	}
+	for channel, n := range as {
+		if float64(n) >= hidden.Fairness*float64(len(x.rounds)-1) && (x.channel == trace.None || channel < x.channel) {
+			x.channel = channel
+		}
+	}
+	x.taken = make([][]int, len(x.rounds))
+	if x.channel == trace.None {
+		return true
+	}
+	for i := 1; i < len(x.rounds); i++ {
+		for from, to := between(i); from < to; from++ {
+			if o := &ops[from]; o.Kind == model.OpReceive && o.Arg == x.channel {
+				x.taken[i] = append(x.taken[i], from)
+			}
+		}
+		if n := len(x.taken[i]); n > 0 {
+			x.rounds[i].start = ops[x.taken[i][n-1]].At
+			if first := x.taken[i][0]; ops[first].Site != 0 { // it had to wait
+				x.rounds[i].idle = []int{first}
+			}
+		}
+	}
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			o := &p.Lists[l].Ops[k]
+			if o.Arg == x.channel && (o.Kind == model.OpReceive && int32(l) != x.list || o.Kind == model.OpSend && !x.waits[int32(l)]) || o.Kind == model.OpChoose && int32(l) == x.list {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// follows reports whether each batch is of those who waited when it began, first come first served, and finds how many these are at most.
+func (x *batcher) follows() bool {
+	var all []answering
+	largest := 0
+	for _, r := range x.rounds {
+		all = append(all, r.answers...)
+		largest = max(largest, len(r.answers))
+	}
+	slices.SortFunc(all, func(a, b answering) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at)) })
+	for _, x.limit = range []int32{model.Unlimited, int32(largest)} {
+		if x.agrees(all) {
+			return true
+		}
+	}
+	return false
+}
+
+// agrees reports whether rounds are as the rule has them, with a limit, of all answers in the order in which the waits began.
+func (x *batcher) agrees(all []answering) bool {
+	over := map[model.Place]bool{}
+	var waiting []answering
+	good, bad := 0, 0
+	for i, r := range x.rounds {
+		for ; len(all) > 0 && all[0].from <= r.start+taking; all = all[1:] {
+			waiting = append(waiting, all[0])
+		}
+		for _, a := range r.answers {
+			over[a.wait] = true
+		}
+		if i == 0 {
+			continue
+		}
+		sure := 0 // of those who wait, in order
+		for n, a := range waiting {
+			mine := slices.ContainsFunc(r.answers, func(b answering) bool { return b.wait == a.wait })
+			due := a.from <= r.start-taking && n < int(x.limit)
+			switch {
+			case mine && n < int(x.limit):
+				good++
+			case due || mine:
+				bad++
+			}
+			if due {
+				sure++
+			}
+		}
+		for _, a := range r.answers { // that came when the work had begun
+			if a.from > r.start+taking {
+				bad++
+			}
+		}
+		if len(r.idle) > 0 && sure > 1 { // it waits while others do
+			bad += sure
+		}
+		waiting = slices.DeleteFunc(waiting, func(a answering) bool { return over[a.wait] })
+	}
+	return good > 0 && float64(good) >= hidden.Fairness*float64(good+bad)
+}
+
+// tasks returns the work of its rounds.
+func (x *batcher) tasks(p *model.Program) []task {
+	ops := p.Lists[x.list].Ops
+	all := make([]task, len(x.rounds)-1)
+	for i := range all {
+		r := &x.rounds[i+1]
+		to := r.answers[0].wake.Op
+		from := to
+		for from > 0 && ops[from-1].At > r.start {
+			from--
+		}
+		all[i] = task{ops[from:to], r.answers[0].at - r.start, len(r.answers)}
+	}
+	return all
+}
+
+// takeWhatCame has a batcher take all goroutines that wait when a round begins, and answer them when it is over.
+func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
+	p := b.P
+	ops := p.Lists[x.list].Ops
+	site := p.SiteOf(x.rounds[0].answers[0].wait)
+	object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: x.limit, Site: site, Growing: x.Growing})
+	if !p.Rec.Told && x.channel == trace.None {
+		p.Inferred = true
+	}
+	mine := EditOf(edits, x.list)
+	for i, r := range x.rounds {
+		first := r.answers[0].wake.Op
+		mine.before[int(first)] = append(mine.before[int(first)], model.Op{Kind: model.OpAnswer, Arg: object, At: ops[first].At, Late: -1, Free: ops[first].Free, Loose: ops[first].Loose})
+		for _, a := range r.answers {
+			asks(b, a, object, edits)
+		}
+		if i == 0 {
+			continue
+		}
+		before := x.rounds[i-1].answers
+		last := before[len(before)-1].wake.Op
+		take := model.Op{Kind: model.OpTake, Arg: object, D: int64(len(r.answers)), At: ops[last].At, Late: -1}
+		at := int(last)
+		for _, k := range r.idle {
+			o := &ops[k]
+			take.At, take.Late, take.Site = o.At, o.Late, o.Site
+			at = k
+			mine.drop[k] = true
+			if o.Kind == model.OpWait {
+				b.Dead[o.Arg] = true
+			}
+		}
+		mine.After[at] = append(mine.After[at], take)
+		for _, k := range x.taken[i] {
+			mine.drop[k] = true
+		}
+		holdOn(b, x.list, at+1, int(first)-1)
+	}
+	if x.channel == trace.None {
+		return
+	}
+	for l := range p.Lists { // what is taken is not sent
+		for k := range p.Lists[l].Ops {
+			if o := &p.Lists[l].Ops[k]; o.Arg == x.channel && (o.Kind == model.OpSend || o.Kind == model.OpReceive) {
+				EditOf(edits, int32(l)).drop[k] = true
+			}
+		}
+	}
+}
+
+// asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what ended that.
+func asks(b *model.Builder, a answering, object int32, edits map[int32]*Edit) {
+	o := b.P.Op(a.wait)
+	e := EditOf(edits, a.wait.List)
+	e.drop[int(a.wait.Op)] = true
+	e.before[int(a.wait.Op)] = append(e.before[int(a.wait.Op)], model.Op{Kind: model.OpAsk, Arg: object, At: o.At, Late: o.Late, Site: o.Site, Set: o.Set})
+	if o.Kind == model.OpWait {
+		b.Dead[o.Arg] = true
+	} else if n := sendBehind(b.P.Lists[a.wake.List].Ops[a.wake.Op:], o.Arg); n >= 0 {
+		EditOf(edits, a.wake.List).drop[int(a.wake.Op)+n] = true
+	}
+}
+
+// sendBehind returns where the send is that let a receiver go on, -1 where that is not recorded.
+func sendBehind(ops []model.Op, channel int32) int {
+	return slices.IndexFunc(ops[:min(len(ops), Within)], func(o model.Op) bool { return o.Kind == model.OpSend && o.Arg == channel })
+}
+
+// Within is how far back from a span its request is looked for, in ops.
+const Within = 60

@@ -1,0 +1,361 @@
+package cond
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// Rules by which goroutines wait for condition variables. Each says of a recording where they would have waited; it is taken if
+// that is where they did.
+
+// A replacement puts what decides anew in place of a condition variable.
+type replacement func(b *model.Builder, edits map[int32]*Edit)
+
+// A Fit counts where a rule is right.
+type Fit struct{ Right, all [3]int }
+
+// The sections that a rule is held against.
+const (
+	FitWaited = iota
+	FitPassed
+	fitWentOn
+)
+
+// Note counts a section about which a rule was right, or not.
+func (f *Fit) Note(what int, right bool) {
+	f.all[what]++
+	if right {
+		f.Right[what]++
+	}
+}
+
+func (f *Fit) good() bool { return f.Within(model.Agreeing) }
+
+// Within reports whether a rule is right about such a part of each.
+func (f *Fit) Within(part float64) bool {
+	for i, n := range f.all {
+		if float64(f.Right[i]) < part*float64(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// A moment is something that a rule depends on, in the order in which goroutines had the lock.
+type moment struct {
+	at   int64
+	what momentKind
+	pass *section
+	list int32
+}
+
+type momentKind uint8
+
+const (
+	someoneComes  momentKind = iota // and looks at the condition
+	someoneGoesOn                   // since the condition is met
+	someoneSignals
+)
+
+func (c *condition) moments() []moment {
+	var all []moment
+	for _, s := range c.passes {
+		all = append(all, moment{s.came, someoneComes, s, s.list}, moment{s.at, someoneGoesOn, s, s.list})
+	}
+	for _, s := range c.signals {
+		all = append(all, moment{s.section.at, someoneSignals, s.section, s.section.list})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what)) })
+	return all
+}
+
+// hold checks a rule at a moment at which someone comes or goes on: met means that the condition is met, by the rule.
+func (f *Fit) hold(m moment, met bool) {
+	switch {
+	case m.what == someoneGoesOn:
+		f.Note(fitWentOn, met)
+	case m.pass.waits >= 0:
+		f.Note(FitWaited, !met)
+	default:
+		f.Note(FitPassed, met)
+	}
+}
+
+// counts is the rule of queues and semaphores: each signal is for one that goes on, and what is left over stays. It is
+// counted for all that wait together, or else for each goroutine.
+func counts(c *condition) replacement {
+	atFirst, ok := counted(c.moments())
+	if !ok {
+		return nil
+	}
+	return func(b *model.Builder, edits map[int32]*Edit) {
+		c.count(b, edits, atFirst)
+		if !c.countBack(b, edits) && b.P.Rec.Told {
+			c.countUnseen(b, edits)
+		}
+	}
+}
+
+// count has a number of things be counted, of which there are some at first.
+func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) {
+	object := b.NewObject(model.ObjectInfo{Kind: model.ObjectChan, Capacity: math.MaxInt32, Count: int32(atFirst)})
+	for _, s := range c.passes {
+		e := EditOf(edits, s.list)
+		skip(b, e, s, s.first, s.lock)
+		e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpReceive, object))
+	}
+	for _, s := range c.signals {
+		e := EditOf(edits, s.section.list)
+		e.before[s.op] = append(e.before[s.op], model.Op{Kind: model.OpSend, Arg: object, At: s.section.at, Late: -1})
+	}
+}
+
+// countBack finds what is counted the other way round: goroutines that go on signal another condition variable, for which hardly any
+// goroutine has waited, and signallers of this one would have, had they come too early. They are the two sides of a queue, and one
+// of them has been the slower one all the time.
+// It reports whether there are such.
+func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
+	passes := map[*section]bool{}
+	for _, s := range c.passes {
+		passes[s] = true
+	}
+	found := false
+	for _, other := range slices.Sorted(maps.Keys(c.others)) {
+		signals := c.others[other]
+		together := 0
+		for _, s := range signals {
+			if passes[s.section] {
+				together++
+			}
+		}
+		if float64(together) < model.Agreeing*float64(max(len(signals), len(c.passes))) {
+			continue
+		}
+		back := condition{object: other, signals: signals}
+		for _, s := range c.signals {
+			back.passes = append(back.passes, s.section)
+		}
+		atFirst, ok := counted(back.moments())
+		if !ok {
+			atFirst = back.least()
+		}
+		back.count(b, edits, atFirst)
+		found = true
+	}
+	return found
+}
+
+// countUnseen counts the other way round where no trace is left of the other condition variable, since no goroutine had to wait for it:
+// its signallers would have had to with more signals left over than ever were.
+func (c *condition) countUnseen(b *model.Builder, edits map[int32]*Edit) {
+	b.P.Limited = true
+	if b.P.Rec.Endless {
+		return
+	}
+	back := condition{object: trace.None}
+	for _, s := range c.passes {
+		back.signals = append(back.signals, signaling{s.end, s})
+	}
+	for _, s := range c.signals {
+		back.passes = append(back.passes, s.section)
+	}
+	back.count(b, edits, back.least())
+}
+
+// least returns how many there must have been at first, for all to have gone on.
+func (c *condition) least() int {
+	now, least := 0, 0
+	for _, m := range c.moments() {
+		switch m.what {
+		case someoneGoesOn:
+			now--
+			least = min(least, now)
+		case someoneSignals:
+			now++
+		}
+	}
+	return -least
+}
+
+// counted returns how many there were at first, and whether the rule is good.
+func counted(all []moment) (atFirst int, ok bool) {
+	type value struct {
+		m   moment
+		now int
+	}
+	var values []value
+	now, least, most := 0, math.MaxInt, math.MinInt
+	for _, m := range all {
+		switch m.what {
+		case someoneComes, someoneGoesOn:
+			values = append(values, value{m, now})
+			least, most = min(least, now), max(most, now)
+			if m.what == someoneGoesOn {
+				now--
+			}
+		case someoneSignals:
+			now++
+		}
+	}
+	best := -1
+	for first := -most; first <= 1-least && most-least < mostLeftOver; first++ {
+		var f Fit
+		for _, v := range values {
+			f.hold(v.m, v.now+first > 0)
+		}
+		if n := f.Right[FitWaited] + f.Right[FitPassed] + f.Right[fitWentOn]; f.good() && n > best {
+			best, atFirst, ok = n, first, true
+		}
+	}
+	return atFirst, ok
+}
+
+// mostLeftOver is how many signals may be left over. Where there are more, they are not counted.
+const mostLeftOver = 200
+
+// latest is the rule of news: one that goes on has seen all that there is, and waits for the next.
+func latest(c *condition) replacement {
+	seen := map[int32]bool{} // nothing since
+	var f Fit
+	for _, m := range c.moments() {
+		if m.what == someoneSignals {
+			for l := range seen {
+				seen[l] = false
+			}
+			continue
+		}
+		if old, known := seen[m.list]; known {
+			f.hold(m, !old)
+		}
+		if m.what == someoneGoesOn {
+			seen[m.list] = true
+		}
+	}
+	if !f.good() {
+		return nil
+	}
+	return func(b *model.Builder, edits map[int32]*Edit) {
+		objects := map[int32]int32{}
+		var order []int32
+		for _, s := range c.passes {
+			object, ok := objects[s.list]
+			if !ok {
+				object = b.NewObject(model.ObjectInfo{Kind: model.ObjectChan, Capacity: 1})
+				objects[s.list] = object
+				order = append(order, object)
+			}
+			e := EditOf(edits, s.list)
+			skip(b, e, s, s.first, s.lock)
+			e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpReceive, object))
+		}
+		for _, s := range c.signals {
+			e := EditOf(edits, s.section.list)
+			for _, object := range order {
+				e.before[s.op] = append(e.before[s.op], model.Op{Kind: model.OpSend, Arg: object, At: s.section.at, Late: -1, Tries: true})
+			}
+		}
+	}
+}
+
+// meets is the rule of barriers: the last one of a number of goroutines signals, and the others wait for it.
+func meets(c *condition) replacement {
+	rounds, waited := map[int]int{}, 0
+	there, total := 0, 0
+	for _, m := range c.moments() {
+		switch m.what {
+		case someoneComes:
+			there++
+			if m.pass.waits >= 0 {
+				waited++
+			}
+		case someoneSignals:
+			rounds[there]++
+			total++
+			there = 0
+		}
+	}
+	size := 0
+	for n, times := range rounds {
+		if float64(times) >= model.Agreeing*float64(total) {
+			size = n
+		}
+	}
+	if size < 2 || float64(waited) < model.Agreeing*float64((size-1)*(total-1)) {
+		return nil
+	}
+	return func(b *model.Builder, edits map[int32]*Edit) {
+		object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBarrier, Capacity: int32(size), Count: int32(metAtFirst(c, size))})
+		for _, s := range c.passes {
+			e := EditOf(edits, s.list)
+			at := s.end
+			if s.waits >= 0 {
+				at = b.P.Lists[s.list].LockBefore(b.P.Lists[s.list].AwaitsBefore(s.lock))
+				skip(b, e, s, at+1, s.lock)
+			}
+			e.After[at] = append(e.After[at], waiting(b, s, model.OpMeet, object))
+		}
+	}
+}
+
+// metAtFirst returns how many were there when the window began: the number missing in the first round.
+func metAtFirst(c *condition, size int) int {
+	there := 0
+	for _, m := range c.moments() {
+		if m.what == someoneSignals {
+			break
+		}
+		if m.what == someoneComes {
+			there++
+		}
+	}
+	return max(0, size-there)
+}
+
+// doneForAll recognizes what is done once for all (single flight): others wait while one does it, from when it had the lock before until
+// it signals. Which one does it, and when it has to be done again, stays as it was.
+func doneForAll(c *condition) bool {
+	type change struct {
+		at   int64
+		less bool
+	}
+	var changes []change
+	for _, s := range c.signals {
+		if n := s.section.number; n > 0 {
+			changes = append(changes, change{c.sections[s.section.list][n-1].at, false}, change{s.section.at, true})
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	now, next := 0, 0
+	var f Fit
+	for _, m := range c.moments() {
+		if m.what == someoneSignals {
+			continue
+		}
+		for ; next < len(changes) && (changes[next].at < m.at || changes[next].at == m.at && changes[next].less); next++ {
+			now++
+			if changes[next].less {
+				now -= 2
+			}
+		}
+		f.hold(m, now <= 0)
+	}
+	return f.good()
+}
+
+// Unruled returns which part of the window goroutines spent in waits for condition variables without a rule, at most 1.
+func Unruled(p *model.Program) float64 {
+	var total int64
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && o.Reason == model.WaitSignal {
+				total += o.D
+			}
+		}
+	}
+	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+}

@@ -1,0 +1,150 @@
+package doubt
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A waker follows a goroutine that lets others go on.
+type waker struct {
+	last  int64
+	sizes map[int32]int         // of what is let go on now, by where it waited
+	all   map[int32]map[int]int // how often each size occurred, by where they waited
+}
+
+func (w *waker) end() {
+	if len(w.sizes) == 0 {
+		return
+	}
+	for site, n := range w.sizes {
+		if w.all[site] == nil {
+			w.all[site] = map[int]int{}
+		}
+		w.all[site][n]++
+	}
+	clear(w.sizes)
+}
+
+// A batchWait is what a goroutine waits for: where, and why.
+type batchWait struct{ site, reason int32 }
+
+// A batching follows goroutines that wait for batches, and their wakers.
+type batching struct {
+	p       *model.Program
+	of      []int32                  // places in the program, by site
+	waits   []batchWait              // by goroutine: the last one
+	visits  [][]int32                // by goroutine: the progress points that it visits
+	wakers  []*waker                 // by goroutine
+	waiting map[int32]map[int32]bool // goroutines by where they wait for a batch
+}
+
+// Batched returns the names of the progress points of goroutines that wait for batches whose size is decided by time.
+func Batched(p *model.Program) map[string]bool {
+	n := p.Rec.Count
+	b := batching{
+		p: p, of: cond.UsedAt(p), waits: make([]batchWait, n), visits: make([][]int32, n), wakers: make([]*waker, n),
+		waiting: map[int32]map[int32]bool{},
+	}
+	for i := range p.Rec.Events {
+		p.Rec.RestsAt(i)
+		e := &p.Rec.Events[i]
+		b.follow(e)
+		if e.Kind == trace.EvReady {
+			b.wake(e)
+		} else if w := b.wakers[e.G]; w != nil && e.Kind != trace.EvOperate {
+			w.end()
+		}
+	}
+	return b.names()
+}
+
+// follow notes the waits and visits of a goroutine.
+func (b *batching) follow(e *trace.Event) {
+	switch e.Kind {
+	case trace.EvWait:
+		b.waits[e.G] = batchWait{b.of[e.Site], e.Arg}
+	case trace.EvVisit:
+		b.visit(e.G, e.Ref)
+	case trace.EvClose:
+		if point := b.p.PointOf[e.Ref]; point >= 0 {
+			b.visit(e.G, point)
+		}
+	}
+}
+
+// visit notes a progress point of a goroutine, once.
+func (b *batching) visit(g, point int32) {
+	if !slices.Contains(b.visits[g], point) {
+		b.visits[g] = append(b.visits[g], point)
+	}
+}
+
+// wake counts a goroutine into the batch that its waker lets go on.
+func (b *batching) wake(e *trace.Event) {
+	x := b.waits[e.G]
+	if e.By < 0 || x.site == 0 || x.reason != trace.WaitReceive && x.reason != trace.WaitSelect {
+		return
+	}
+	w := b.wakers[e.By]
+	if w == nil {
+		w = &waker{sizes: map[int32]int{}, all: map[int32]map[int]int{}}
+		b.wakers[e.By] = w
+	}
+	if e.At-w.last > model.AtOnce {
+		w.end()
+	}
+	w.last = e.At
+	w.sizes[x.site]++
+	if b.waiting[x.site] == nil {
+		b.waiting[x.site] = map[int32]bool{}
+	}
+	b.waiting[x.site][e.G] = true
+}
+
+// names returns the progress points of goroutines in batches whose size is decided by time.
+func (b *batching) names() map[string]bool {
+	names := map[string]bool{}
+	for _, w := range b.wakers {
+		if w == nil {
+			continue
+		}
+		w.end()
+		for site, sizes := range w.all {
+			if slices.Contains(b.p.ByRule, site) || !decidedByTime(sizes, slices.Contains(b.p.Uneven, site)) {
+				continue
+			}
+			for g := range b.waiting[site] {
+				for _, point := range b.visits[g] {
+					names[b.p.Points[point].Name] = true
+				}
+			}
+		}
+	}
+	return names
+}
+
+// decidedByTime reports whether batches, by their sizes how often there were some, have now more elements and now fewer, and not mostly as
+// many as they may, or not always if their size is known to be decided so.
+func decidedByTime(sizes map[int]int, known bool) bool {
+	all, large, most := 0, 0, 0
+	for size, n := range sizes {
+		all += n
+		if size >= model.Batch {
+			large += n
+		}
+		most = max(most, n)
+	}
+	largest := 0
+	for size, n := range sizes {
+		if float64(n) >= model.Often*float64(all) {
+			largest = max(largest, size)
+		}
+	}
+	if known {
+		return float64(sizes[largest]) < (1-model.Often)*float64(all)
+	}
+	return all >= cond.LeastRounds && float64(large) >= model.LeastBatches*float64(all) && sizes[largest] < most
+}

@@ -1,0 +1,127 @@
+package doubt
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// Each channel of Go has limited room. A stock trace shows that where a sender has waited for it; of a channel that was never
+// full it shows nothing. A goroutine that sends there faster than the others receive may have to wait (backpressure), and in the long run has to. How soon, is not
+// known, so that the truth is between channels that hold any number of elements and channels that hold no more than they did.
+
+// Confine gives channels of which it is not known how much room they have as much as was used, and reports whether there are any.
+func Confine(p *model.Program) bool {
+	sends, takes, free := channelWakes(p)
+	used := used(p)
+	found := false
+	for i := range p.Objects {
+		if o := &p.Objects[i]; o.Kind == model.ObjectChan && o.Capacity == model.Unlimited && !free[i] {
+			o.Capacity = max(1, used[i])
+			found = true
+		}
+	}
+	type receiver struct{ list, site int32 }
+	objects := map[receiver]int32{}
+	of := func(list, site, there int32) int32 {
+		object, ok := objects[receiver{list, site}]
+		if !ok {
+			object = int32(len(p.Objects))
+			p.Objects = append(p.Objects, model.ObjectInfo{Kind: model.ObjectChan, Capacity: 1, Count: there, Inferred: true, Site: site})
+			objects[receiver{list, site}] = object
+		}
+		return object
+	}
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			o := &p.Lists[l].Ops[k]
+			if o.Kind != model.OpWait {
+				continue
+			}
+			switch send, take := sends[o.Arg], takes[o.Arg]; {
+			case send.List >= 0:
+				other := p.Op(send)
+				o.Kind, other.Kind = model.OpReceive, model.OpSend
+				o.Arg, o.D, other.D = of(int32(l), o.Site, 0), 0, 0
+				other.Arg = o.Arg
+				found = true
+			case take.List >= 0: // it is full
+				other := p.Op(take)
+				o.Kind, other.Kind = model.OpSend, model.OpReceive
+				o.Arg, o.D, other.D = of(take.List, o.Site, 1), 0, 0
+				other.Arg = o.Arg
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// channelWakes returns, by token, the wake-ups by senders and by receivers, and which inferred channels have sends that never wait for
+// room.
+func channelWakes(p *model.Program) (sends, takes []model.Place, free []bool) {
+	sends, takes = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens))
+	blocking := make([]int8, len(p.Rec.Sites))
+	free = make([]bool, len(p.Objects))
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			switch o := &p.Lists[l].Ops[k]; o.Kind {
+			case model.OpWake:
+				switch {
+				case sendsTo(p, blocking, o.Site):
+					sends[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+				case model.Direction(p.Rec, o.Site) == model.OpReceive:
+					takes[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+				}
+			case model.OpSend:
+				if p.Objects[o.Arg].Inferred && !sendsTo(p, blocking, o.Site) {
+					free[o.Arg] = true
+				}
+			}
+		}
+	}
+	return sends, takes, free
+}
+
+// sendsTo reports whether a site is where an element is sent to a channel, and would wait for room.
+func sendsTo(p *model.Program, known []int8, site int32) bool {
+	if known[site] == 0 {
+		known[site] = -1
+		frames := p.Rec.Sites[site].Frames
+		if model.Direction(p.Rec, site) == model.OpSend && !slices.ContainsFunc(frames[:min(3, len(frames))], func(f trace.Frame) bool { return f.Func == "runtime.selectnbsend" }) {
+			known[site] = 1
+		}
+	}
+	return known[site] > 0
+}
+
+// used returns how many elements there were in each channel at most.
+func used(p *model.Program) []int32 {
+	type change struct {
+		at int64
+		by int32
+	}
+	all := make([][]change, len(p.Objects))
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			switch o := &p.Lists[l].Ops[k]; o.Kind {
+			case model.OpSend:
+				all[o.Arg] = append(all[o.Arg], change{o.At, 1})
+			case model.OpReceive:
+				all[o.Arg] = append(all[o.Arg], change{o.At, -1})
+			}
+		}
+	}
+	most := make([]int32, len(p.Objects))
+	for i := range all {
+		slices.SortFunc(all[i], func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
+		now := p.Objects[i].Count
+		for _, c := range all[i] {
+			now += c.by
+			most[i] = max(most[i], now)
+		}
+	}
+	return most
+}

@@ -1,0 +1,162 @@
+package doubt
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A goroutine may offer work where there is room and do something else where there is none (load shedding: select with a default). Which it does
+// time decides: the sooner goroutines come, the more of them are refused. A stock trace has only offers that let a receiver go on. But where
+// goroutines come from what is before such offers, go on with what is never behind one, and do so only while no receiver waits, they have been refused.
+
+// An offering is a place where something is offered, behind a landmark.
+type offering struct {
+	site   int32
+	behind uint64
+}
+
+// ways are the landmarks that goroutines came to from an offering's.
+type ways struct {
+	offered map[uint64]int // with an offer that let a receiver go on
+	others  map[uint64]*detour
+}
+
+// A detour is one without such an offer.
+type detour struct {
+	all, idle int            // idle is how often a receiver waited then
+	by        map[int32]bool // goroutines
+}
+
+// A shedder finds offers that are refused.
+type shedder struct {
+	p         *model.Program
+	of        []int32
+	all       map[offering]*ways
+	from      map[uint64][]offering
+	receivers map[int32]map[int32]int32 // by where something is offered: goroutines, and where they wait for it
+	waits     []int32                   // by goroutine: where it waits for another one, none if it does not
+}
+
+// Refused returns, by progress point, whether goroutines that visit it are refused often enough for answers about it to be wrong.
+func Refused(p *model.Program) map[string]bool {
+	s := &shedder{p: p, of: cond.UsedAt(p), all: map[offering]*ways{}, from: map[uint64][]offering{}, receivers: map[int32]map[int32]int32{}}
+	s.walk(func(_ int32, behind, ahead uint64, offers []int32) {
+		for _, site := range offers {
+			at := offering{site, behind}
+			if s.all[at] == nil {
+				s.all[at] = &ways{map[uint64]int{}, map[uint64]*detour{}}
+				s.from[behind] = append(s.from[behind], at)
+			}
+			s.all[at].offered[ahead]++
+		}
+	})
+	if len(s.all) == 0 {
+		return nil
+	}
+	s.walk(func(g int32, behind, ahead uint64, offers []int32) {
+		for _, at := range s.from[behind] {
+			if !slices.Contains(offers, at.site) {
+				s.detour(at, g, ahead)
+			}
+		}
+	})
+	visited := make([]bool, len(p.Points))
+	for _, w := range s.all {
+		for g := range w.refused() {
+			cond.Visits(p, g, visited)
+		}
+	}
+	names := map[string]bool{}
+	for point, is := range visited {
+		if is {
+			names[p.Points[point].Name] = true
+		}
+	}
+	return names
+}
+
+// walk calls f for each landmark that a goroutine comes to, with the one before and where it has offered something in between.
+func (s *shedder) walk(f func(g int32, behind, ahead uint64, offers []int32)) {
+	rec := s.p.Rec
+	last, offers := make([]uint64, rec.Count), make([][]int32, rec.Count)
+	s.waits = slices.Repeat([]int32{trace.None}, int(rec.Count))
+	for i := range rec.Events {
+		rec.RestsAt(i)
+		e := &rec.Events[i]
+		ref := int32(0)
+		switch e.Kind {
+		case trace.EvOpen, trace.EvClose:
+			ref = rec.Spans[e.Ref].Region
+		case trace.EvVisit:
+			ref = e.Ref
+		case trace.EvEnd:
+		case trace.EvWait:
+			if e.Arg != trace.WaitReceive && e.Arg != trace.WaitSelect {
+				continue
+			}
+			ref = s.of[e.Site]
+			s.waits[e.G] = ref
+		case trace.EvReady:
+			if site := s.waits[e.G]; site >= 0 && e.By >= 0 && rec.Sites[e.Site].Offers() {
+				at := s.of[e.Site]
+				if s.receivers[at] == nil {
+					s.receivers[at] = map[int32]int32{}
+				}
+				s.receivers[at][e.G] = site
+				offers[e.By] = append(offers[e.By], at)
+			}
+			s.waits[e.G] = trace.None
+			continue
+		default:
+			continue
+		}
+		mark := uint64(e.Kind)<<32 | uint64(uint32(ref))
+		if last[e.G] != 0 {
+			f(e.G, last[e.G], mark, offers[e.G])
+		}
+		last[e.G], offers[e.G] = mark, offers[e.G][:0]
+	}
+}
+
+func (s *shedder) detour(at offering, g int32, ahead uint64) {
+	d := s.all[at].others[ahead]
+	if d == nil {
+		d = &detour{by: map[int32]bool{}}
+		s.all[at].others[ahead] = d
+	}
+	d.all++
+	d.by[g] = true
+	for receiver, site := range s.receivers[at.site] {
+		if s.waits[receiver] == site {
+			d.idle++
+			break
+		}
+	}
+}
+
+// refused returns the goroutines whose offers are refused.
+func (w *ways) refused() map[int32]bool {
+	offered, others := 0, 0
+	for _, n := range w.offered {
+		offered += n
+	}
+	for _, d := range w.others {
+		others += d.all
+	}
+	all := map[int32]bool{}
+	for ahead, d := range w.others {
+		part := float64(d.all) / float64(offered+others)
+		due := part * float64(offered) // if offers had nothing to do with it
+		if part > sim.MostStrayed && due >= hidden.LeastHandovers/2 && float64(w.offered[ahead]) <= (1-hidden.Fairness)*due && float64(d.idle) <= (1-hidden.Fairness)*float64(d.all) {
+			for g := range d.by {
+				all[g] = true
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,397 @@
+package doubt
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A pause is a wait for a timer that not each request has, or not as often: before something is tried again (back-off), until something
+// else is there (polling), or for what did not come in time (deadline). Whether there is one is decided by time, mostly: by whether a lock is
+// free just then, or a call is over soon enough. The replay has the pauses of the recording, though faster requests would have fewer, or
+// more. By how much that matters is shown by how much longer the requests are that have some.
+
+// A pausing identifies the pauses at one place: those ended by a deadline of a context apart from others.
+type pausing struct {
+	site   int32
+	called bool
+}
+
+// A leg is part of what a goroutine does: from one visit of a progress point to the next, or one span.
+type leg struct {
+	list      int32
+	at, until int64
+	pauses    map[pausing]int
+}
+
+// A pauser finds pauses.
+type pauser struct {
+	p    *model.Program
+	of   []int32             // places in the program, by site
+	all  []map[int32]pausing // by list: the ops that are pauses
+	body []map[pausing]bool  // by region
+	own  []map[pausing]int   // by list: its pauses that are not the body of a span
+}
+
+// Pauses returns, by progress point, by how much longer that time between visits is than without the pauses that only some
+// of the legs have: on the goroutines that visit it and their child goroutines, and on the servers of others.
+func Pauses(p *model.Program) map[string]Delay {
+	if !mayPause(p) {
+		return nil
+	}
+	u := pauser{p: p, of: cond.UsedAt(p), all: make([]map[int32]pausing, len(p.Lists)), own: make([]map[pausing]int, len(p.Lists))}
+	inSpans := make([]pausings, len(p.Rec.Regions))
+	for i := range p.Lists {
+		u.all[i] = u.pausesOf(&p.Lists[i], inSpans)
+	}
+	u.body = bodies(inSpans)
+	u.findOwn()
+	var serving Delay
+	delayed := make([]bool, len(p.Points)) // progress points that goroutines with pauses visit
+	for i := range p.Lists {
+		p.Rec.Rests()
+		if !u.has(int32(i)) {
+			continue
+		}
+		cond.Visits(p, int32(i), delayed)
+		if serves(p, &p.Lists[i]) {
+			own := make([][]leg, 1)
+			u.legs(own, int32(i), func(o *model.Op) int32 {
+				if o.Kind == model.OpClose && o.Free {
+					return 0
+				}
+				return trace.None
+			})
+			serving.add(delayOf(own[0]))
+		}
+	}
+	legs := make([][]leg, len(p.Points))
+	for i := range p.Lists {
+		if !slices.Contains(delayed, true) {
+			break
+		}
+		u.legs(legs, int32(i), func(o *model.Op) int32 {
+			if point := cond.Visit(p, o); point >= 0 && delayed[point] {
+				return point
+			}
+			return trace.None
+		})
+	}
+	parts := map[string]Delay{}
+	for point := range p.Points {
+		p.Rec.Rests()
+		d := delayOf(legs[point])
+		d.add(serving)
+		if d.Part > LeastUnclear {
+			parts[p.Points[point].Name] = d
+		}
+	}
+	return parts
+}
+
+// findOwn counts the pauses of each list that are not the body of a span.
+func (u *pauser) findOwn() {
+	for i := range u.all {
+		if u.all[i] == nil {
+			continue
+		}
+		u.walk(int32(i), func(_ *model.Op, x pausing, paused bool) {
+			if paused {
+				u.own[i] = more(u.own[i], x, 1)
+			}
+		})
+	}
+}
+
+// has reports whether a goroutine has pauses, or starts goroutines that have some. The legs of others have none.
+func (u *pauser) has(list int32) bool {
+	if u.all[list] != nil {
+		return true
+	}
+	ops := u.p.Lists[list].Ops
+	for k := range ops {
+		if o := &ops[k]; o.Kind == model.OpSpawn && u.own[o.Arg] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// mayPause reports whether a goroutine waits for a timer for long.
+func mayPause(p *model.Program) bool {
+	for i := range p.Lists {
+		ops := p.Lists[i].Ops
+		for k := range ops {
+			p.Rec.RestsAt(k)
+			if ops[k].Pauses() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serves reports whether a goroutine that was there before the window has spans, and lets others go on, but visits no progress point.
+func serves(p *model.Program, l *model.List) bool {
+	spans, gives := false, false
+	for k := range l.Ops {
+		switch o := &l.Ops[k]; o.Kind {
+		case model.OpVisit:
+			return false
+		case model.OpClose:
+			spans = true
+			if p.PointOf[o.Arg] >= 0 && p.Rec.Spans[o.Arg].Parent < 0 && len(p.Rec.Points) == 0 {
+				return false
+			}
+		case model.OpWake, model.OpSend:
+			gives = true
+		}
+	}
+	return spans && gives && !l.Born
+}
+
+// pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are decided anew have none, and neither has what
+// comes behind a timer that ended one of them, since the replay has it as often as is due.
+func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
+	p := u.p
+	var all map[int32]pausing
+	type opened struct {
+		span   int32
+		pauses map[pausing]int
+	}
+	var open []opened
+	decided := false
+	for k := range l.Ops {
+		o := &l.Ops[k]
+		switch o.Kind {
+		case model.OpOpen:
+			open = append(open, opened{span: o.Arg})
+		case model.OpClose:
+			i := slices.IndexFunc(open, func(x opened) bool { return x.span == o.Arg })
+			if i < 0 {
+				continue
+			}
+			spans := &inSpans[p.Rec.Spans[o.Arg].Region]
+			spans.n++
+			if pauses := open[i].pauses; pauses != nil {
+				spans.legs = append(spans.legs, leg{pauses: pauses})
+			}
+			open = slices.Delete(open, i, i+1)
+		case model.OpChoose:
+			decided = decided || o.Arg >= 0 && p.Choices[o.Arg].Object == trace.None
+			continue
+		}
+		if o.Kind == model.OpVisit || o.Kind == model.OpClose && p.PointOf[o.Arg] >= 0 {
+			decided = false
+		}
+		if !o.Pauses() || decided {
+			continue
+		}
+		x := pausing{u.of[o.Site], o.Called}
+		if all == nil {
+			all = map[int32]pausing{}
+		}
+		all[int32(k)] = x
+		if len(open) > 0 {
+			open[len(open)-1].pauses = more(open[len(open)-1].pauses, x, 1)
+		}
+	}
+	return all
+}
+
+// more adds to a count.
+func more(counts map[pausing]int, x pausing, n int) map[pausing]int {
+	if counts == nil {
+		counts = map[pausing]int{}
+	}
+	counts[x] += n
+	return counts
+}
+
+// pausings are of the spans of a region.
+type pausings struct {
+	n    int   // spans
+	legs []leg // the legs that have pauses
+}
+
+// bodies returns which pauses all spans around them have as often: that is what these do.
+func bodies(inSpans []pausings) []map[pausing]bool {
+	all := make([]map[pausing]bool, len(inSpans))
+	for region, spans := range inSpans {
+		all[region] = map[pausing]bool{}
+		for x := range kindsIn(spans.legs) {
+			all[region][x] = settled(spans.n, spans.legs, x)
+		}
+	}
+	return all
+}
+
+func kindsIn(legs []leg) map[pausing]bool {
+	kinds := map[pausing]bool{}
+	for i := range legs {
+		for x := range legs[i].pauses {
+			kinds[x] = true
+		}
+	}
+	return kinds
+}
+
+// settled reports whether most of n legs, of which the others have no pauses, have the same number of pauses of a kind, or these are
+// too few to matter.
+func settled(n int, legs []leg, x pausing) bool {
+	most := n - len(legs)
+	often := map[int]int{0: most}
+	for i := range legs {
+		has := legs[i].pauses[x]
+		often[has]++
+		most = max(most, often[has])
+	}
+	return float64(most) >= hidden.Fairness*float64(n)
+}
+
+// walk goes through the ops of a list, and reports which are pauses that are not the body of a span.
+func (u *pauser) walk(list int32, f func(o *model.Op, x pausing, paused bool)) {
+	ops, mine := u.p.Lists[list].Ops, u.all[list]
+	var open []int32
+	for k := range ops {
+		o := &ops[k]
+		u.p.Rec.RestsAt(k + 1)
+		switch o.Kind {
+		case model.OpOpen:
+			open = append(open, o.Arg)
+		case model.OpClose:
+			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.Arg })
+		}
+		var x pausing
+		var ok bool
+		if len(mine) > 0 {
+			x, ok = mine[int32(k)]
+		}
+		f(o, x, ok && (len(open) == 0 || !u.body[u.p.Rec.Spans[open[len(open)-1]].Region][x]))
+	}
+}
+
+// legs adds the legs of a list to all, by what ends returns for the op at their end, none if it is no end: in one go, since there may be as
+// many progress points as requests.
+func (u *pauser) legs(all [][]leg, list int32, ends func(*model.Op) int32) {
+	type beginning struct {
+		at     int64
+		pauses map[pausing]int
+	}
+	begun := map[int32]beginning{}
+	var so map[pausing]int // the pauses since the list began; a copy is made once another is added to what a leg has begun with
+	shared := false
+	add := func(x pausing, n int) {
+		if shared {
+			so, shared = maps.Clone(so), false
+		}
+		so = more(so, x, n)
+	}
+	u.walk(list, func(o *model.Op, x pausing, paused bool) {
+		switch {
+		case paused:
+			add(x, 1)
+		case o.Kind == model.OpSpawn:
+			for y, n := range u.own[o.Arg] {
+				add(y, n)
+			}
+		default:
+			to := ends(o)
+			if to < 0 {
+				return
+			}
+			from, ok := begun[to]
+			if l := &u.p.Lists[list]; !ok && l.Born {
+				from, ok = beginning{at: l.Created}, true
+			}
+			if ok && from.at >= 0 {
+				all[to] = append(all[to], leg{list, from.at, o.At, since(from.pauses, so)})
+			}
+			begun[to], shared = beginning{o.At, so}, true
+		}
+	})
+}
+
+// since returns the pauses that have come to the ones before.
+func since(before, now map[pausing]int) (left map[pausing]int) {
+	for x, n := range now {
+		if n -= before[x]; n > 0 {
+			left = more(left, x, n)
+		}
+	}
+	return left
+}
+
+// A Delay is by which part of the time between visits that is longer for pauses, and whether they are for something that is not there
+// yet, of which there are more once goroutines come for it sooner.
+type Delay struct {
+	Part float64
+	More bool
+}
+
+// add takes the larger part.
+func (d *Delay) add(x Delay) { d.Part, d.More = max(d.Part, x.Part), d.More || x.More }
+
+// delayOf returns by which part legs are longer than legs with the fewest pauses of a kind whose number differs, for the kind
+// where that is most.
+func delayOf(legs []leg) (most Delay) {
+	if len(legs) < cond.LeastRounds {
+		return most
+	}
+	for x := range kindsIn(legs) {
+		if settled(len(legs), legs, x) || eachFew(legs, x) {
+			continue
+		}
+		fewest := legs[0].pauses[x]
+		for i := range legs {
+			fewest = min(fewest, legs[i].pauses[x])
+		}
+		var sum, least, n, deadlines int64
+		for i := range legs {
+			d := legs[i].until - legs[i].at
+			sum += d
+			if legs[i].pauses[x] == fewest {
+				least, n = least+d, n+1
+			} else if legs[i].missed() {
+				deadlines++
+			}
+		}
+		part := 1 - float64(least)/float64(n)*float64(len(legs))/float64(max(1, sum))
+		most.add(Delay{part, part > LeastUnclear && float64(deadlines) < hidden.Fairness*float64(int64(len(legs))-n)})
+	}
+	return most
+}
+
+// missed reports whether a deadline was.
+func (l *leg) missed() bool {
+	for x := range l.pauses {
+		if x.called {
+			return true
+		}
+	}
+	return false
+}
+
+// eachFew reports whether each n-th leg of a goroutine has a pause, for an n above 1.
+func eachFew(legs []leg, x pausing) bool {
+	var counts []float64
+	n, known := 0, false
+	for i := range legs {
+		if i > 0 && legs[i].list != legs[i-1].list {
+			n, known = 0, false
+		}
+		n++
+		if legs[i].pauses[x] == 0 {
+			continue
+		}
+		if known {
+			counts = append(counts, float64(n))
+		}
+		n, known = 0, true
+	}
+	return constant(counts, regular) && counts[len(counts)/2] > 1
+}

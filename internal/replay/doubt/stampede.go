@@ -1,0 +1,72 @@
+package doubt
+
+import (
+	"math"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// Several goroutines may be at the same occasional work at a time since each of them found that it was not done yet (cache stampede). How many
+// come in while it is under way depends on how long it takes, and on how often they come: faster work has fewer of them, faster requests more. The
+// replay has those of the recording.
+
+// A Stampede is what of the rounds' time goes to such work that was begun while others were at it.
+type Stampede struct {
+	Region trace.Region // none for waits outside of spans
+	Part   float64
+}
+
+// Stampedes returns the occasional work that rounds have significantly more often while others are at it.
+func Stampedes(p *model.Program, work []Occasional) (all []Stampede) {
+	for _, w := range work {
+		if counts, _, _, _ := w.gaps(); w.share < LeastUnclear || w.alone() || constant(counts, regular) {
+			continue
+		}
+		joining, errors := w.Attraction()
+		if errors < Unlikely {
+			continue
+		}
+		s := Stampede{Part: w.share * joining}
+		if w.Region >= 0 {
+			s.Region = p.Rec.Regions[w.Region]
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Attraction returns which part of the work is done since another goroutine was at it when the round began: beyond what other rounds
+// have, and by how many standard errors that is.
+func (w *Occasional) Attraction() (joining, errors float64) {
+	var rounds, having [2]float64 // while none is at it, and while one is
+	var under []Occasion
+	next := 0
+	for i := range w.Rounds {
+		r := &w.Rounds[i]
+		for ; next < len(w.Occasions) && w.Occasions[next].At <= r.At; next++ {
+			under = append(under, w.Occasions[next])
+		}
+		left, others := under[:0], 0
+		for _, o := range under {
+			if o.Until > r.At {
+				left = append(left, o)
+				if o.List != r.Owner {
+					others = 1
+				}
+			}
+		}
+		under = left
+		rounds[others]++
+		if r.taken() {
+			having[others]++
+		}
+	}
+	part := (having[0] + having[1]) / (rounds[0] + rounds[1])
+	variance := part * (1 - part) * (1/max(1, rounds[0]) + 1/max(1, rounds[1]))
+	if rounds[0] == 0 || rounds[1] == 0 || variance == 0 {
+		return 0, 0
+	}
+	more := having[1]/rounds[1] - having[0]/rounds[0]
+	return more * rounds[1] / (having[0] + having[1]), more / math.Sqrt(variance)
+}

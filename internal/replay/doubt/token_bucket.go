@@ -1,0 +1,279 @@
+package doubt
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A token bucket by a channel, in a program that marks no operations. A goroutine sends at each of its ticks, but only where there is room
+// (select with a default), and workers receive first. The trace shows the ticks that let a goroutine go on. Of the others it does
+// not show whether their token was stored, and taken later without a wait, or refused. So it shows neither where a goroutine that comes sooner
+// finds one, nor for how many of them there is one: in truth a faster region may bring nothing, if none was refused, and the replay of waits
+// as long as they were shows what it brings if there is always one. See select_default.go for programs that mark operations.
+//
+// Goroutines that wait for the next tick itself are alike, as where what has come until then is written at once: a goroutine that comes sooner
+// is let go on by another tick. There the waits may become shorter, too.
+
+const (
+	// leastDrips is how often such a goroutine must have let others go on, in parts of the visits of a progress point, for these to depend
+	// on it, and leastDripping how often at all.
+	leastDrips    = 0.01
+	leastDripping = 3
+	// MostSpilled is which part of the ticks may let no goroutine go on without mattering for regions that are faster: no more could be gained.
+	MostSpilled = ModelError
+)
+
+// A dripper is a goroutine outside of requests whose waits timers end, or goroutines that timers begin, and that tries to send in between.
+type dripper struct {
+	ticks, others int // waits that timers ended, or something else
+	dripping      int // ticks at which it let at least one go on
+	sent          bool
+	several       bool    // it may let several go on at a tick
+	drips         []int32 // the goroutines that it has let go on
+}
+
+// spill returns which part of the ticks lets no goroutine go on; with several, the mean over the goroutines that it lets go on.
+func (d *dripper) spill() float64 {
+	if !d.several {
+		return 1 - float64(d.dripping)/float64(d.ticks)
+	}
+	all := slices.Clone(d.drips)
+	slices.Sort(all)
+	return 1 - float64(len(d.drips))/(float64(d.ticks)*float64(len(slices.Compact(all))))
+}
+
+// Buckets describes the ticks that goroutines wait for.
+type Buckets struct {
+	drippers map[int32]bool
+	Spilled  map[string]float64 // by progress point that depends on them: which part of the ticks let no goroutine go on
+	Waited   float64            // which part of the time goroutines are there they wait for ticks
+	Wait     float64            // for how long, ns
+	// Slower means that each tick is waited for: a region that is faster brings nothing, but one that is slower may miss some.
+	Slower bool
+	// Replayed means that the waits as long as they were are among the alternatives.
+	Replayed bool
+}
+
+// FindBuckets finds the token buckets and the like in a recording of the program that marks no operations, nil if there are none that matter.
+func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
+	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), who: make([]int32, rec.Count), all: map[int32]*dripper{}}
+	for i := range u.who {
+		u.who[i] = int32(i)
+	}
+	for i := range rec.Sites {
+		is := trace.Classify(rec.Sites[i])
+		u.tries, u.tells = append(u.tries, is[trace.TrySender]), append(u.tells, is[trace.Teller])
+	}
+	for i := range rec.Events {
+		rec.RestsAt(i)
+		u.event(&rec.Events[i])
+	}
+	b := &Buckets{Slower: true, drippers: map[int32]bool{}, Spilled: map[string]float64{}}
+	for who, d := range u.all {
+		if len(d.drips) < leastDripping || 20*d.others > d.ticks {
+			continue
+		}
+		spilled := d.spill()
+		b.Slower = b.Slower && spilled <= MostSpilled
+		b.drippers[who] = true
+		waited, wait := u.waitsFor(who)
+		b.Waited, b.Wait = max(b.Waited, waited), max(b.Wait, wait)
+		for point, n := range dependOn(p, rec, d.drips) {
+			if name := p.Points[point].Name; float64(len(d.drips)) >= leastDrips*float64(n) {
+				b.Spilled[name] = max(b.Spilled[name], spilled, 0)
+			}
+		}
+	}
+	if len(b.Spilled) == 0 {
+		return nil
+	}
+	return b
+}
+
+// drippers finds those of a recording.
+type drippers struct {
+	rec      *trace.Recording
+	requests []bool  // by goroutine
+	waits    []int32 // by goroutine: why it waits
+	tries    []bool  // by site
+	tells    []bool  // by site
+	who      []int32 // by goroutine: a number, the same for all that timers have begun at one place
+	all      map[int32]*dripper
+}
+
+func (u *drippers) event(e *trace.Event) {
+	switch {
+	case e.Kind == trace.EvExists:
+		u.waits[e.G] = e.Ref
+	case e.Kind == trace.EvWait:
+		u.waits[e.G] = e.Arg
+	case e.Kind == trace.EvCreate && e.By < 0 && !u.requests[e.G]:
+		u.who[e.G] = u.rec.Count + e.Site
+		u.of(e.G).tick()
+	case e.Kind != trace.EvReady:
+	case e.By < 0:
+		if u.requests[e.G] {
+			break
+		}
+		switch d := u.of(e.G); u.waits[e.G] {
+		case trace.WaitTimer, trace.WaitSelect, trace.WaitReceive:
+			d.tick()
+		default:
+			d.others++
+		}
+	default:
+		if !u.requests[e.G] {
+			u.of(e.G).others++
+		}
+		if u.drips(e) {
+			u.of(e.By).drip(e.G, u.tells[e.Site])
+		}
+	}
+}
+
+// drips reports whether a goroutine outside of requests lets one of a request go on, other than by a lock or a send that waits for room.
+func (u *drippers) drips(e *trace.Event) bool {
+	if u.requests[e.By] || !u.requests[e.G] {
+		return false
+	}
+	if u.tells[e.Site] { // what timers begin closes the channels of contexts
+		return u.who[e.By] == e.By
+	}
+	return u.tries[e.Site] && (u.waits[e.G] == trace.WaitReceive || u.waits[e.G] == trace.WaitSelect)
+}
+
+// waitsFor returns which part of the time that goroutines are there they wait for one that lets them go on, and for how long each time, ns.
+func (u *drippers) waitsFor(who int32) (part, each float64) {
+	first, last, since := make([]int64, u.rec.Count), make([]int64, u.rec.Count), make([]int64, u.rec.Count)
+	is := make([]bool, u.rec.Count)
+	var waited, n int64
+	for i := range u.rec.Events {
+		u.rec.RestsAt(i)
+		e := &u.rec.Events[i]
+		if first[e.G] == 0 {
+			first[e.G], since[e.G] = e.At, e.At
+		}
+		last[e.G] = e.At
+		switch {
+		case e.Kind == trace.EvWait:
+			since[e.G] = e.At
+		case e.Kind == trace.EvReady && e.By >= 0 && u.who[e.By] == who && u.drips(e):
+			waited, n, is[e.G] = waited+e.At-since[e.G], n+1, true
+		}
+	}
+	var there int64
+	for g := range is {
+		if is[g] {
+			there += last[g] - first[g]
+		}
+	}
+	return float64(waited) / float64(max(1, there)), float64(waited) / float64(max(1, n))
+}
+
+func (u *drippers) of(g int32) *dripper {
+	d := u.all[u.who[g]]
+	if d == nil {
+		d = &dripper{}
+		u.all[u.who[g]] = d
+	}
+	return d
+}
+
+func (d *dripper) tick() {
+	d.ticks++
+	d.sent = false
+}
+
+// drip notes that a goroutine is let go on, by what may be for all.
+func (d *dripper) drip(g int32, tells bool) {
+	if d.ticks == 0 {
+		return
+	}
+	if !d.sent {
+		d.dripping++
+	}
+	d.several = d.several || d.sent || tells
+	d.sent = true
+	d.drips = append(d.drips, g)
+}
+
+// InRequests returns which goroutines have spans or visit progress points.
+func InRequests(r *trace.Recording) []bool {
+	is := make([]bool, r.Count)
+	for i := range r.Events {
+		r.RestsAt(i)
+		switch e := &r.Events[i]; e.Kind {
+		case trace.EvOpen, trace.EvClose, trace.EvVisit:
+			is[e.G] = true
+		}
+	}
+	return is
+}
+
+// dependOn returns the progress points that goroutines visit which were let go on, or which those have started or let go on in turn, other
+// than by a lock, and how often all goroutines visit each.
+func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]int {
+	type edge struct{ from, to int32 }
+	after := map[int32][]int32{}
+	seen := map[edge]bool{}
+	waits := make([]int32, rec.Count) // sites
+	visits := make([]int, len(p.Points))
+	points := map[int32][]int32{}
+	visit := func(g, point int32) {
+		visits[point]++
+		if e := (edge{g, ^point}); !seen[e] {
+			seen[e] = true
+			points[g] = append(points[g], point)
+		}
+	}
+	for i := range rec.Events {
+		rec.RestsAt(i)
+		e := &rec.Events[i]
+		switch e.Kind {
+		case trace.EvExists, trace.EvWait:
+			waits[e.G] = e.Site
+		case trace.EvVisit:
+			visit(e.G, e.Ref)
+		case trace.EvClose:
+			if point := p.PointOf[e.Ref]; point >= 0 {
+				visit(e.G, point)
+			}
+		case trace.EvCreate, trace.EvReady:
+			x := edge{e.By, e.G}
+			if e.By < 0 || seen[x] || e.Kind == trace.EvReady && rec.Sites[waits[e.G]].Excludes() {
+				continue
+			}
+			seen[x] = true
+			after[e.By] = append(after[e.By], e.G)
+		}
+	}
+	depend := map[int32]int{}
+	reached := map[int32]bool{}
+	pending := slices.Clone(drips)
+	for len(pending) > 0 {
+		g := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if reached[g] {
+			continue
+		}
+		reached[g] = true
+		for _, point := range points[g] {
+			depend[point] = visits[point]
+		}
+		pending = append(pending, after[g]...)
+	}
+	return depend
+}
+
+// Unlimited has goroutines wait for tokens for as long as they did.
+func (b *Buckets) Unlimited(rec *trace.Recording, inferring bool) *model.Program {
+	dripping := *rec
+	dripping.Drippers = b.drippers
+	return infer.NewProgram(&dripping, inferring)
+}
+
+// LeastGain is what a region must bring at least where waits for ticks are as long as they were, for these to become shorter.
+const LeastGain = 0.001

@@ -1,0 +1,111 @@
+package hidden
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A pool may have a list of waiting goroutines, each with a channel of its own, as that of database/sql has: what a goroutine gives
+// back, it sends to one of them, and to none if none waits. Operations on these channels show who waited, not for what. So they count as
+// a trace of stock Go: what all of them wait for is inferred from when they waited and when they did not.
+
+// ofWaiters returns, of the goroutines that wait in a part, the operations on channels that are each for one wait, as events; false if some
+// wait for another channel.
+func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
+	for _, i := range p.Meetings {
+		wait, wake := &t.actions[t.meetings[i].wait], &t.actions[t.meetings[i].wake]
+		sent := t.operationBefore(wake.g, wake.from)
+		if sent < 0 || t.rec.Events[sent].What != mark.Send {
+			return nil, false
+		}
+		channel := t.rec.Events[sent].Ref
+		if uses[channel] > 2 {
+			return nil, false
+		}
+		operations = append(operations, sent)
+		for k := t.operationBefore(wait.g, wait.from); k >= 0 && isCase(t.rec.Events[k].What); k = t.operationBefore(wait.g, k) {
+			operations = append(operations, k)
+		}
+		if wait.to < 0 {
+			continue
+		}
+		if k := t.operationBehind(wait.g, wait.to); k >= 0 && t.rec.Events[k].Ref == channel {
+			operations = append(operations, k)
+		}
+	}
+	return operations, true
+}
+
+// isCase reports whether an operation is the beginning of a receive, or of a case of a select statement that waits.
+func isCase(what mark.Op) bool {
+	return what == mark.Select.Beginning() || what == mark.Receive.Beginning()
+}
+
+// nearby is how many events away the operation is looked for that a wait, or its end, is of.
+const nearby = 64
+
+// operationBefore returns the event of a goroutine that is the last one before another event, -1 if that is no operation.
+func (t *Traces) operationBefore(g, event int32) int32 {
+	for k := event - 1; k >= max(0, event-nearby); k-- {
+		if e := &t.rec.Events[k]; e.G == g {
+			if e.Kind == trace.EvOperate {
+				return k
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// operationBehind returns the event of a goroutine that is the first one behind another event, -1 if that is no operation.
+func (t *Traces) operationBehind(g, event int32) int32 {
+	for k := event + 1; k < min(int32(len(t.rec.Events)), event+nearby); k++ {
+		if e := &t.rec.Events[k]; e.G == g {
+			if e.Kind == trace.EvOperate {
+				return k
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// channelUses returns how many elements are sent to, and received from, each object together.
+func channelUses(r *trace.Recording) []int32 {
+	uses := make([]int32, r.Objects)
+	for i := range r.Events {
+		r.RestsAt(i)
+		if e := &r.Events[i]; e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.Receive || e.What == mark.TrySend || e.What == mark.TryReceive) {
+			uses[e.Ref]++
+		}
+	}
+	return uses
+}
+
+// pooled returns a recording of all operations with those on pools in place of those on their waiters' channels, nil if there are none.
+func pooled(r *trace.Recording) *Completion {
+	t := NewTraces(r)
+	uses := channelUses(r)
+	var found []*explanation
+	var replaced []int32
+	for _, part := range t.Parts() {
+		r.Rests()
+		if what := t.operation(part); what != mark.Receive && what != mark.Send {
+			continue
+		}
+		operations, ok := t.ofWaiters(part, uses)
+		if !ok {
+			continue
+		}
+		if x := t.explain(part); x != nil && x.places() {
+			found, replaced = append(found, x), append(replaced, operations...)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	slices.Sort(replaced)
+	return &Completion{Likely: marked(r, found, nil, nil, slices.Compact(replaced))}
+}

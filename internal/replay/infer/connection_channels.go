@@ -1,0 +1,173 @@
+package infer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// Where work travels with the request, which connection it goes over is an accident of the recording: whichever is free is
+// taken. A channel of one connection, of which two requests had no need at a time, would hold up the second one where both
+// happen to need it at once in the replay, and for ever if the first one waits for the second. So a channel that decides nothing
+// is not an object: each of its elements is a wait of its receiver for its sender.
+
+// An exchange is what was done on a channel.
+type exchange struct {
+	sends, receives []model.Place
+	full            bool // a sender waited
+}
+
+// pair puts waits for goroutines in place of the operations on channels that decide nothing: that have one element, or belong to a
+// connection.
+func pair(p *model.Program) {
+	all := make([]exchange, len(p.Objects))
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			switch o := &p.Lists[l].Ops[k]; o.Kind {
+			case model.OpSend:
+				x := &all[o.Arg]
+				x.sends = append(x.sends, model.Place{List: int32(l), Op: int32(k)})
+				x.full = x.full || o.Site != 0
+			case model.OpReceive:
+				x := &all[o.Arg]
+				x.receives = append(x.receives, model.Place{List: int32(l), Op: int32(k)})
+			}
+		}
+	}
+	carries := carriers(p, all)
+	from := singles(all)
+	for i := range all {
+		switch x := &all[i]; {
+		case len(x.receives) == 0 && !x.full && !p.Cases[int32(i)]: // by who waited before the window
+			discard(p, x.sends)
+		case len(x.sends) == 0 || len(x.receives) == 0 || p.Cases[int32(i)]:
+		case p.Objects[i].Capacity == 0 && len(x.sends) > 1 && repliesTo(p, x, from):
+			detached(p, x, 0)
+		case x.full && p.Objects[i].Capacity == 0: // the sender waits for the receiver, too
+		case len(x.sends) == 1 && len(x.receives) == 1 && p.Objects[i].Count == 0, !x.full && carries[x.receiver()]:
+			detached(p, x, int(p.Objects[i].Count))
+		}
+	}
+}
+
+// singles returns which lists sent the elements that were alone on their channels, by the op that received each.
+func singles(all []exchange) map[model.Place]int32 {
+	from := map[model.Place]int32{}
+	for i := range all {
+		if x := &all[i]; len(x.sends) == 1 && len(x.receives) == 1 {
+			from[x.receives[0]] = x.sends[0].List
+		}
+	}
+	return from
+}
+
+// repliesTo reports whether one goroutine sends all elements, each behind one that the receiver had sent to it, on a channel of that request,
+// and no other since: the two of them meet there, even if other goroutines use the channel.
+func repliesTo(p *model.Program, x *exchange, from map[model.Place]int32) bool {
+	if len(x.sends) != len(x.receives) || slices.ContainsFunc(x.sends, func(at model.Place) bool { return at.List != x.sends[0].List }) {
+		return false
+	}
+	inOrder(p, x)
+	theirs := 0
+	for n, at := range x.sends {
+		for k := at.Op - 1; k >= max(0, at.Op-cond.Within); k-- {
+			if by, ok := from[model.Place{List: at.List, Op: k}]; ok {
+				if by == x.receives[n].List {
+					theirs++
+				}
+				break
+			}
+		}
+	}
+	return float64(theirs) >= hidden.Fairness*float64(len(x.sends))
+}
+
+// inOrder has the operations in the order in which they began.
+func inOrder(p *model.Program, x *exchange) {
+	begun := func(a, b model.Place) int { return cmp.Compare(p.Op(a).D, p.Op(b).D) }
+	slices.SortStableFunc(x.sends, begun)
+	slices.SortStableFunc(x.receives, begun)
+}
+
+// receiver returns the list that receives all elements, none if there are several.
+func (x *exchange) receiver() int32 {
+	if slices.ContainsFunc(x.receives, func(at model.Place) bool { return at.List != x.receives[0].List }) {
+		return trace.None
+	}
+	return x.receives[0].List
+}
+
+// carriers returns the lists of goroutines that carry what others send through the network: they have no spans and wait for the
+// network, or exchange elements with one that does, and with no other goroutine.
+func carriers(p *model.Program, all []exchange) map[int32]bool {
+	spans, waits := make([]bool, len(p.Lists)), map[int32]bool{}
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			switch o := &p.Lists[l].Ops[k]; {
+			case o.Kind == model.OpOpen:
+				spans[l] = true
+			case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
+				waits[int32(l)] = true
+			}
+		}
+	}
+	carries := map[int32]bool{}
+	for l := range waits {
+		carries[l] = !spans[l]
+	}
+	for i := range all {
+		x := &all[i]
+		if len(x.sends) < 2 || len(x.receives) < 2 || x.receiver() == trace.None {
+			continue
+		}
+		from, to := x.sends[0].List, x.receiver()
+		if slices.ContainsFunc(x.sends, func(at model.Place) bool { return at.List != from }) {
+			continue
+		}
+		for _, ends := range [][2]int32{{from, to}, {to, from}} {
+			if waits[ends[0]] && !spans[ends[0]] && !spans[ends[1]] {
+				carries[ends[1]] = true
+			}
+		}
+	}
+	return carries
+}
+
+// detached has each receive of a channel wait for its send alone. Elements that were there at first have none.
+func detached(p *model.Program, x *exchange, there int) {
+	inOrder(p, x)
+	site := int32(0) // of one that waited
+	for _, at := range x.receives {
+		if s := p.Op(at).Site; s != 0 {
+			site = s
+		}
+	}
+	there = min(there, len(x.receives))
+	for k, at := range x.receives {
+		o := p.Op(at)
+		if o.Site == 0 {
+			o.D, o.Site = o.At, site
+		}
+		n := k - there
+		if n < 0 || n >= len(x.sends) {
+			o.Pass()
+			continue
+		}
+		wake := p.Op(x.sends[n])
+		o.Kind, o.Arg, o.D, o.Reason, o.Tries = model.OpWait, p.Tokens, o.At-o.D, trace.WaitReceive, false
+		wake.Kind, wake.Arg, wake.D, wake.Site, wake.Reason, wake.Tries = model.OpWake, p.Tokens, 0, o.Site, trace.WaitReceive, false
+		p.Tokens++
+	}
+	discard(p, x.sends[min(len(x.sends), max(0, len(x.receives)-there)):])
+}
+
+// discard has sends of elements that nothing receives take no time.
+func discard(p *model.Program, sends []model.Place) {
+	for _, at := range sends {
+		p.Op(at).Pass()
+	}
+}

@@ -1,0 +1,96 @@
+package infer
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A call of another process is a span's wait, though the goroutine that reads the connection is another one, as in net/http and gRPC: what
+// has spans writes a request, or hands it over, and waits for the reader, which has no spans. The answer comes so long after the
+// request, whenever the reader began to read.
+
+// A result ends the wait of a goroutine for another one.
+type result struct {
+	at, begun int64 // the wait
+	to        int32
+	last      int64 // when the goroutine that ends it had last gone on after a wait of its own
+}
+
+// results returns what goroutines ended each other's waits with, by the one that did, in order of time.
+func results(r *trace.Recording) [][]result {
+	admits := make([]bool, len(r.Sites))
+	for i, s := range r.Sites {
+		admits[i] = trace.Classify(s)[trace.Admission]
+	}
+	all, begun, wentOn := make([][]result, r.Count), make([]int64, r.Count), make([]int64, r.Count)
+	for i := range r.Events {
+		r.RestsAt(i)
+		switch e := &r.Events[i]; e.Kind {
+		case trace.EvWait:
+			begun[e.G] = 0
+			if e.Arg != trace.WaitTimer && e.Arg != trace.WaitNetwork && !admits[e.Site] {
+				begun[e.G] = e.At
+			}
+		case trace.EvReady:
+			if e.By >= 0 && begun[e.G] > 0 {
+				all[e.By] = append(all[e.By], result{e.At, begun[e.G], e.G, wentOn[e.By]})
+			}
+			begun[e.G], wentOn[e.G] = 0, e.At
+		}
+	}
+	return all
+}
+
+// calls has the answers of other processes come as long after their requests as they did.
+func (c *connector) calls() {
+	type answer struct{ request, arrival model.Place }
+	results := results(c.p.Rec)
+	answers, all := map[int32][]answer{}, map[int32]int{} // by where readers read
+	for l := range c.p.Lists {
+		if c.spanned[l] || c.p.Lists[l].Serves >= 0 {
+			continue
+		}
+		for k := range c.p.Lists[l].Ops {
+			o := &c.p.Lists[l].Ops[k]
+			if o.Kind != model.OpOut || o.Reason != trace.WaitNetwork || o.Site == 0 || !o.Free {
+				continue
+			}
+			all[c.readers[o.Site]]++
+			if from, ok := c.asked(results[l], o); ok {
+				answers[c.readers[o.Site]] = append(answers[c.readers[o.Site]], answer{from, model.Place{List: int32(l), Op: int32(k)}})
+			}
+		}
+	}
+	for _, reader := range slices.Sorted(maps.Keys(answers)) {
+		told := answers[reader]
+		if all[reader] < leastArrivals || float64(len(told)) < evidence*float64(all[reader]) {
+			continue
+		}
+		for _, a := range told {
+			c.join(a.request, a.arrival)
+		}
+	}
+}
+
+// asked returns the op before a goroutine with spans began to wait for what has come to a reader, which hands it over.
+func (c *connector) asked(results []result, arrival *model.Op) (model.Place, bool) {
+	n, _ := slices.BinarySearchFunc(results, arrival.At, func(r result, at int64) int { return cmp.Compare(r.at, at) })
+	if n == len(results) || results[n].last != arrival.At || !c.spanned[results[n].to] {
+		return model.Place{}, false
+	}
+	l := &c.p.Lists[results[n].to]
+	last := l.FirstAt(0, results[n].begun+1) - 1
+	for k := last; k >= 0; k-- {
+		switch l.Ops[k].Kind {
+		case model.OpWake, model.OpSend, model.OpWrite, model.OpSpawn:
+			return model.Place{List: results[n].to, Op: last}, true
+		case model.OpOpen:
+			return model.Place{}, false
+		}
+	}
+	return model.Place{}, false
+}

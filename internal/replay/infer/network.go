@@ -1,0 +1,266 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// connect joins what goes through the network within the process: a client's span and the server's span whose remote parent
+// it is. The server's goroutine cannot have the request before the client has sent it, and the client not the answer before
+// the server has. Each kind of goroutine that reads connections is a pool of servers, to which requests or answers are sent.
+func connect(p *model.Program) {
+	parents := p.Rec.RemoteParents()
+	if len(parents) == 0 && !p.Writes {
+		return
+	}
+	c := &connector{p: p, opened: make([]model.Place, len(p.Rec.Spans)), closed: make([]model.Place, len(p.Rec.Spans)), pools: map[string]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}}
+	for i := range c.opened {
+		c.opened[i], c.closed[i] = model.Place{List: -1, Op: -1}, model.Place{List: -1, Op: -1}
+	}
+	c.readers, c.joined = trace.Numbered(p.Rec.Sites, trace.Site.Reader), map[listener]bool{}
+	c.wakers, c.spanned = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), make([]bool, len(p.Lists))
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			p.Rec.RestsAt(k)
+			switch o := &p.Lists[l].Ops[k]; o.Kind {
+			case model.OpOpen:
+				c.spanned[l] = true
+				c.opened[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+			case model.OpClose:
+				c.closed[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+			case model.OpWake:
+				c.wakers[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+			}
+		}
+	}
+	for i, s := range p.Rec.Spans {
+		p.Rec.RestsAt(i)
+		if s.Remote == 0 || parents[s.Remote] < 0 {
+			continue
+		}
+		client := parents[s.Remote]
+		if c.opened[client].List < 0 || c.opened[i].List < 0 {
+			continue
+		}
+		c.request(c.opened[client], c.opened[i])
+		if c.closed[i].List >= 0 {
+			c.answer(c.opened[client], c.opened[i], c.closed[i])
+		}
+	}
+	c.wire()
+	c.calls()
+	c.apply()
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			p.Rec.RestsAt(k)
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWrite {
+				o.Kind, o.Site = model.OpRun, 0
+			}
+		}
+	}
+}
+
+// A connector joins the ends of connections.
+type connector struct {
+	p              *model.Program
+	opened, closed []model.Place // of spans
+	wakers         []model.Place // of tokens
+	spanned        []bool        // lists in which spans begin
+	pools          map[string]int32
+	insert         map[int32][]insertion
+	inside         map[int32]bool // segments whose work begins with an op that is inserted
+	readers        []int32        // of sites: where connections are read
+	joined         map[listener]bool
+}
+
+// A listener is a goroutine's end of a connection: where it reads that.
+type listener struct{ list, reader int32 }
+
+// An insertion is an op to come behind another one, or, with -1, before the first one. The work of a segment may begin with it.
+type insertion struct {
+	behind  int32
+	segment int32 // 0 for none
+	o       model.Op
+}
+
+// flush is how long before the end of a server's span its answer may have left, ns.
+const flush = 50_000
+
+// request joins the server's wait for a request with the client's span.
+func (c *connector) request(client, server model.Place) {
+	sent := c.op(client).At
+	at := server
+	for hops := range 3 {
+		l := &c.p.Lists[at.List]
+		found := false
+		for k := at.Op - 1; k >= max(0, at.Op-cond.Within); k-- {
+			o := &l.Ops[k]
+			if o.Kind == model.OpReceive && o.Head {
+				break
+			}
+			if (o.Kind == model.OpOut && o.Reason == trace.WaitNetwork) && o.At > sent {
+				c.join(client, model.Place{List: at.List, Op: k})
+				return
+			}
+			if o.Kind == model.OpWait && o.Reason != trace.WaitMutex && o.At > sent && hops == 0 && c.wakers[o.Arg].List >= 0 { // a reader hands it over
+				at = c.wakers[o.Arg]
+				found = true
+				break
+			}
+		}
+		if found {
+			continue
+		}
+		if hops == 0 && (l.Serves >= 0 || !l.Born || l.Spawned.List < 0) {
+			c.joinAt(client, server) // it was there already
+			return
+		}
+		if !l.Born || l.Spawned.List < 0 {
+			return
+		}
+		at = l.Spawned // a goroutine for each request
+	}
+}
+
+// joinAt has the server take the request before its span begins, without a wait.
+func (c *connector) joinAt(client, server model.Place) {
+	l := &c.p.Lists[server.List]
+	if l.Serves < 0 {
+		return
+	}
+	o := l.Ops[server.Op]
+	c.p.Segments = append(c.p.Segments, model.Place{List: server.List, Op: server.Op - 1})
+	segment := int32(len(c.p.Segments) - 1)
+	c.inside[segment] = true
+	c.insert[server.List] = append(c.insert[server.List], insertion{server.Op - 1, segment, model.Op{Kind: model.OpReceive, Arg: l.Serves, At: o.At, Head: true, Site: c.p.Objects[l.Serves].Site, Late: -1, Free: true}})
+	from, lag := c.sent(client, o.At)
+	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: l.Serves, D: lag, At: c.op(from).At, Segment: segment, Set: c.op(from).Set}})
+}
+
+// sent returns behind which op something was sent that arrived at a time, and for how long it was on its way.
+func (c *connector) sent(from model.Place, at int64) (model.Place, int64) {
+	ops := c.p.Lists[from.List].Ops
+	for int(from.Op)+1 < len(ops) && ops[from.Op+1].At <= at && (ops[from.Op+1].Kind == model.OpRun || ops[from.Op+1].Kind == model.OpWrite) {
+		from.Op++
+	}
+	return from, max(0, at-ops[from.Op].At)
+}
+
+// answer joins the client's wait for an answer with the end of the server's span.
+func (c *connector) answer(client, opened, closed model.Place) {
+	done := c.op(closed).At
+	l := &c.p.Lists[client.List]
+	for k := client.Op + 1 + l.FirstAt(client.Op+1, done-flush); int(k) < len(l.Ops); k++ {
+		o := &l.Ops[k]
+		switch {
+		case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
+			c.join(c.before(opened, closed, o.At), model.Place{List: client.List, Op: k})
+			return
+		case o.Kind == model.OpWait || o.Kind == model.OpReceive && !o.Head:
+			if o.Kind == model.OpReceive {
+				return
+			}
+			w := c.wakers[o.Arg]
+			if w.List < 0 {
+				return
+			}
+			r := &c.p.Lists[w.List]
+			for j := w.Op - 1; j >= max(0, w.Op-cond.Within); j-- {
+				q := &r.Ops[j]
+				if q.Kind == model.OpReceive && q.Head {
+					return
+				}
+				if q.Kind == model.OpOut && q.Reason == trace.WaitNetwork {
+					if q.At >= done-flush {
+						c.join(c.before(opened, closed, q.At), model.Place{List: w.List, Op: j})
+					}
+					return
+				}
+			}
+			return
+		}
+	}
+}
+
+// before returns the last op from one to another of the same list that was over at a time.
+func (c *connector) before(from, to model.Place, at int64) model.Place {
+	if from.List != to.List {
+		return to
+	}
+	l := &c.p.Lists[to.List]
+	for to.Op > from.Op && l.Ops[to.Op].At > at {
+		to.Op--
+	}
+	return to
+}
+
+func (c *connector) op(at model.Place) *model.Op { return &c.p.Lists[at.List].Ops[at.Op] }
+
+// join has the wait at one place end when the op at the other is over, and as much later as it was.
+func (c *connector) join(from, to model.Place) {
+	o := c.op(to)
+	l := &c.p.Lists[to.List]
+	key := c.p.Rec.Sites[o.Site].Root()
+	object, ok := c.pools[key]
+	if !ok {
+		object = int32(len(c.p.Objects))
+		c.p.Objects = append(c.p.Objects, model.ObjectInfo{Kind: model.ObjectChan, Capacity: model.Unlimited, Inferred: true, Site: o.Site})
+		c.pools[key] = object
+	}
+	from, lag := c.sent(from, o.At)
+	end := c.p.Lists[from.List].Ops
+	c.p.Segments = append(c.p.Segments, to)
+	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: object, D: lag, At: end[from.Op].At, Segment: int32(len(c.p.Segments) - 1), Set: end[from.Op].Set}})
+	c.joined[listener{to.List, c.readers[o.Site]}] = true
+	o.Kind, o.Arg, o.D, o.Head = model.OpReceive, object, 0, true
+	l.Serves = object
+}
+
+// apply puts the sends into the lists.
+func (c *connector) apply() {
+	moved := map[int32][]int32{} // by list: the ops behind which one was inserted
+	for list, all := range c.insert {
+		slices.SortStableFunc(all, func(a, b insertion) int { return int(a.behind - b.behind) })
+		l := &c.p.Lists[list]
+		ops := make([]model.Op, 0, len(l.Ops)+len(all))
+		for k := -1; k < len(l.Ops); k++ {
+			if k >= 0 {
+				ops = append(ops, l.Ops[k])
+			}
+			for ; len(all) > 0 && int(all[0].behind) == k; all = all[1:] {
+				if x := all[0].segment; x > 0 {
+					c.p.Segments[x].Op = int32(len(ops))
+				}
+				ops = append(ops, all[0].o)
+				moved[list] = append(moved[list], int32(k))
+			}
+		}
+		l.Ops = ops
+	}
+	shift := func(at *model.Place) {
+		n, _ := slices.BinarySearch(moved[at.List], at.Op)
+		at.Op += int32(n)
+	}
+	for i := 1; i < len(c.p.Segments); i++ {
+		if !c.inside[int32(i)] {
+			shift(&c.p.Segments[i])
+		}
+	}
+	for i := range c.p.Lists {
+		l := &c.p.Lists[i]
+		if l.Born && l.Spawned.List >= 0 {
+			shift(&l.Spawned)
+		}
+		if l.Serves < 0 {
+			continue
+		}
+		for k := range l.Ops { // waits of the same connections that belong to no request
+			if o := &l.Ops[k]; o.Kind == model.OpOut && o.Reason == trace.WaitNetwork && c.joined[listener{int32(i), c.readers[o.Site]}] {
+				o.D = 0
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+)
+
+// The lists begin anew, but not with their first op, and do not come to their last one. A wait whose end is only before or
+// behind what is done again would never end: recur finds these.
+
+// How often a place is reached.
+const (
+	reachedNever = iota
+	reachedOnce
+	reachedAgain
+)
+
+// A tide holds how often places are reached. It rises from the goroutines that are there at first, along the elements that they
+// send and the goroutines that they start.
+type tide struct {
+	p     *model.Program
+	heads [][]int32 // by list: the receives with which its work begins
+	// reached is how often each list's pieces are: the first one, up to the first head, and one from each head.
+	reached [][]uint8
+}
+
+func newTide(p *model.Program) *tide {
+	t := &tide{p: p, heads: make([][]int32, len(p.Lists)), reached: make([][]uint8, len(p.Lists))}
+	for l := range p.Lists {
+		for k := 0; p.Lists[l].Serves >= 0 && k < len(p.Lists[l].Ops); k++ {
+			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpReceive && o.Head {
+				t.heads[l] = append(t.heads[l], int32(k))
+			}
+		}
+		t.reached[l] = make([]uint8, len(t.heads[l])+1)
+	}
+	for i := range p.Lists {
+		switch l := &p.Lists[i]; {
+		case l.Set:
+			t.rise(int32(i), 0, reachedAgain)
+		case !l.Born || l.Spawned.List < 0:
+			t.rise(int32(i), 0, reachedOnce)
+		}
+	}
+	for i := range p.Objects {
+		for _, e := range p.Objects[i].Elements {
+			t.rise(p.Segments[e].List, t.piece(p.Segments[e]), reachedOnce)
+		}
+	}
+	return t
+}
+
+// piece returns the piece that an op is in.
+func (t *tide) piece(at model.Place) int {
+	n, exact := slices.BinarySearch(t.heads[at.List], at.Op)
+	if exact {
+		n++
+	}
+	return n
+}
+
+// of returns how often an op is reached.
+func (t *tide) of(at model.Place) uint8 { return t.within(at, t.reached[at.List][t.piece(at)]) }
+
+// within is how often an op is reached whose piece is reached so often.
+func (t *tide) within(at model.Place, r uint8) uint8 {
+	l := &t.p.Lists[at.List]
+	switch {
+	case l.Serves >= 0 || l.To == 0 || r == reachedNever:
+		return r
+	case at.Op >= l.To:
+		return reachedNever
+	case at.Op >= l.From:
+		return reachedAgain
+	}
+	return r
+}
+
+// rise has a piece reached at least so often.
+func (t *tide) rise(list int32, piece int, r uint8) {
+	type rising struct {
+		list  int32
+		piece int
+		r     uint8
+	}
+	pending := []rising{{list, piece, r}}
+	for len(pending) > 0 {
+		x := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if x.r <= t.reached[x.list][x.piece] {
+			continue
+		}
+		t.reached[x.list][x.piece] = x.r
+		l := &t.p.Lists[x.list]
+		from, to := int32(0), int32(len(l.Ops))
+		if x.piece > 0 {
+			from = t.heads[x.list][x.piece-1]
+		}
+		if x.piece < len(t.heads[x.list]) {
+			to = t.heads[x.list][x.piece]
+		}
+		for k := from; k < to; k++ {
+			o := &l.Ops[k]
+			switch {
+			case o.Kind == model.OpSend && o.Segment > 0:
+				if at := t.p.Segments[o.Segment]; t.p.Op(at).Head {
+					pending = append(pending, rising{at.List, t.piece(at), t.within(model.Place{List: x.list, Op: k}, x.r)})
+				}
+			case o.Kind == model.OpSpawn:
+				pending = append(pending, rising{o.Arg, 0, t.within(model.Place{List: x.list, Op: k}, x.r)})
+			}
+		}
+	}
+}
+
+// recur marks the waits, and what ends them, that are done less often than the other side is.
+func recur(p *model.Program) {
+	t := newTide(p)
+	nowhere := model.Place{List: -1, Op: -1} // where one side is not in the recording, or has become an object's
+	wakes, waits := slices.Repeat([]model.Place{nowhere}, int(p.Tokens)), slices.Repeat([]model.Place{nowhere}, int(p.Tokens))
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			p.Rec.RestsAt(k)
+			switch o := &p.Lists[l].Ops[k]; o.Kind {
+			case model.OpWake:
+				wakes[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+			case model.OpWait:
+				waits[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
+			}
+		}
+	}
+	mark := func(o *model.Op, other uint8) {
+		o.Never, o.Once = other == reachedNever, other == reachedOnce
+		if o.Once {
+			o.Nth = p.Onces
+			p.Onces++
+		}
+	}
+	for token, at := range waits {
+		p.Rec.RestsAt(token)
+		if at != nowhere && wakes[token] != nowhere {
+			mark(p.Op(at), t.of(wakes[token]))
+			mark(p.Op(wakes[token]), t.of(at))
+		}
+	}
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			o := &p.Lists[l].Ops[k]
+			if o.Kind == model.OpSend && o.Segment > 0 && p.Objects[o.Arg].Inferred {
+				at := p.Segments[o.Segment]
+				if q := p.Op(at); q.Kind == model.OpReceive && !q.Head {
+					mark(q, t.of(model.Place{List: int32(l), Op: int32(k)}))
+					mark(o, t.of(at))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,401 @@
+package infer
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/hidden"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// Not all that goes through the network within a process has spans at both ends: a client without instrumentation, the messages of a
+// stream, a protocol of the program's own. The trace does not have which connection a goroutine writes to. But a goroutine that waits for
+// the network goes on right after another one has written, and always after the one at the other end of the connection.
+
+const (
+	// reach is how long after a write the network may wake its reader, ns.
+	reach = 500_000
+	// leastArrivals is how many waits of a goroutine show which one ends them.
+	leastArrivals = 20
+	// wired is which part of the waits for the network of one kind of goroutines must be attributed, for their other ends to be in the
+	// process.
+	wired = 0.9
+	// linked is which part of a goroutine's waits are attributed by spans where its others, such as for the rest of an answer, belong to no
+	// request.
+	linked = 0.1
+	// prompt is how long before half of the waits of a kind ended the writes must have been that ended them, ns: a client of another process
+	// may send its next request as soon as it has an answer, and takes longer. chance is how often there may be such a write at other times.
+	prompt, chance = 100_000, 0.2
+	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
+	handed = 200_000
+)
+
+// A transfer is a write, or the end of a wait for the network.
+type transfer struct {
+	model.Place
+	at    int64
+	other int32 // the transfer at the other end of the connection, -1 while that is not known
+}
+
+// A wiring holds which write ended which wait.
+type wiring struct {
+	c                *connector
+	writes, arrivals []transfer // in order of time
+	kinds            []int32    // of arrivals: waits at one place
+	origins          []int32    // of writes: the place
+}
+
+// wire joins waits for the network with the writes that ended them, where spans do not.
+func (c *connector) wire() {
+	w := &wiring{c: c}
+	w.collect()
+	if len(w.writes) == 0 || len(w.arrivals) == 0 {
+		return
+	}
+	w.apart()
+	w.exchanges()
+	w.kin()
+	told, all := w.told()
+	for i := range w.arrivals {
+		a := &w.arrivals[i]
+		if k := w.kinds[i]; a.other >= 0 && all[k] >= leastArrivals && float64(told[k]) >= wired*float64(all[k]) {
+			by := &w.writes[a.other]
+			c.p.Letters = append(c.p.Letters, model.Letter{From: by.List, To: a.List, Written: by.at, At: a.at})
+			c.deliver(c.giver(by.Place), a.Place)
+		}
+	}
+}
+
+// collect finds the writes, and the waits of goroutines whose requests spans do not show.
+func (w *wiring) collect() {
+	p := w.c.p
+	sends := make([]bool, len(p.Rec.Sites))
+	for i, s := range p.Rec.Sites {
+		sends[i] = s.Sends()
+	}
+	for l := range p.Lists {
+		waits, told := 0, 0
+		first := len(w.arrivals)
+		for k := range p.Lists[l].Ops {
+			o := &p.Lists[l].Ops[k]
+			at := transfer{model.Place{List: int32(l), Op: int32(k)}, o.At, -1}
+			switch {
+			case o.Kind == model.OpWrite:
+				w.writes = append(w.writes, at)
+			case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork && o.Site != 0 && !sends[o.Site]:
+				waits++
+				w.arrivals = append(w.arrivals, at)
+			case o.Kind == model.OpReceive && o.Head:
+				told++
+			}
+		}
+		if float64(told) >= linked*float64(told+waits) {
+			w.arrivals = w.arrivals[:first]
+		}
+	}
+	byTime := func(a, b transfer) int { return cmp.Compare(a.at, b.at) }
+	slices.SortStableFunc(w.writes, byTime)
+	slices.SortStableFunc(w.arrivals, byTime)
+	for i := range w.arrivals {
+		w.kinds = append(w.kinds, w.c.readers[p.SiteOf(w.arrivals[i].Place)])
+	}
+	for i := range w.writes {
+		w.origins = append(w.origins, w.c.readers[p.SiteOf(w.writes[i].Place)])
+	}
+}
+
+// told counts the waits of each kind, and the waits of which it is known what ended them.
+func (w *wiring) told() (told, all map[int32]int) {
+	told, all = map[int32]int{}, map[int32]int{}
+	for i := range w.arrivals {
+		all[w.kinds[i]]++
+		if w.arrivals[i].other >= 0 {
+			told[w.kinds[i]]++
+		}
+	}
+	return told, all
+}
+
+// before calls f with the writes of other goroutines that may have ended a wait, the latest one first, until it returns false.
+func (w *wiring) before(a *transfer, f func(write int32) bool) {
+	n, _ := slices.BinarySearchFunc(w.writes, a.at, func(x transfer, at int64) int {
+		return cmp.Or(cmp.Compare(x.at, at), -1)
+	})
+	for n--; n >= 0 && w.writes[n].at >= a.at-reach; n-- {
+		if x := &w.writes[n]; x.other < 0 && x.List != a.List && !f(int32(n)) {
+			return
+		}
+	}
+}
+
+// apart finds goroutines whose waits another one ends all the time, as where each connection has its own to read and to write.
+func (w *wiring) apart() {
+	type pair struct {
+		reader listener
+		writer int32
+	}
+	type tally struct {
+		n   int
+		lag int64
+	}
+	all, pairs := map[listener]int{}, map[pair]tally{}
+	var readers []listener
+	of := map[listener][]int32{} // the writers before a reader's waits
+	for i := range w.arrivals {
+		a := &w.arrivals[i]
+		reader := listener{a.List, w.kinds[i]}
+		if all[reader] == 0 {
+			readers = append(readers, reader)
+		}
+		all[reader]++
+		last := trace.None
+		w.before(a, func(n int32) bool {
+			x := pair{reader, w.writes[n].List}
+			t, known := pairs[x]
+			if !known {
+				of[reader] = append(of[reader], x.writer)
+			}
+			if last != int(x.writer) {
+				pairs[x] = tally{t.n + 1, t.lag + a.at - w.writes[n].at}
+			}
+			last = int(x.writer)
+			return true
+		})
+	}
+	peers := map[listener]int32{}
+	for _, r := range readers {
+		if all[r] < leastArrivals {
+			continue
+		}
+		best, least := int32(trace.None), tally{}
+		for _, by := range of[r] {
+			if t := pairs[pair{r, by}]; float64(t.n) >= hidden.Fairness*float64(all[r]) && (best < 0 || t.lag*int64(least.n) < least.lag*int64(t.n)) {
+				best, least = by, t
+			}
+		}
+		if best >= 0 {
+			peers[r] = best
+		}
+	}
+	w.joinPeers(peers)
+}
+
+// joinPeers joins the waits of readers with the writes of their peers.
+func (w *wiring) joinPeers(peers map[listener]int32) {
+	for i := range w.arrivals {
+		a := &w.arrivals[i]
+		by, known := peers[listener{a.List, w.kinds[i]}]
+		if !known {
+			continue
+		}
+		w.before(a, func(n int32) bool {
+			if w.writes[n].List != by {
+				return true
+			}
+			w.tell(int32(i), n)
+			return false
+		})
+	}
+}
+
+func (w *wiring) tell(arrival, write int32) {
+	w.arrivals[arrival].other, w.writes[write].other = write, arrival
+}
+
+// An exchange of a goroutine is the write before a wait and the wait, or the wait and the write behind it.
+type turnabout struct{ write, arrival int32 }
+
+// exchanges finds goroutines that write a request and wait for the answer to it, on any connection, and goroutines that have
+// waited for the request and write the answer: both ends must agree.
+func (w *wiring) exchanges() {
+	calls, turns := w.turnabouts()
+	type match struct {
+		call, turn int32
+		lag        int64
+	}
+	var all []match
+	for i, call := range calls {
+		request, answered := &w.writes[call.write], &w.arrivals[call.arrival]
+		n, _ := slices.BinarySearchFunc(turns, request.at, func(t turnabout, at int64) int {
+			return cmp.Or(cmp.Compare(w.arrivals[t.arrival].at, at), 1)
+		})
+		for ; n < len(turns); n++ {
+			came, answer := &w.arrivals[turns[n].arrival], &w.writes[turns[n].write]
+			if came.at > request.at+reach {
+				break
+			}
+			if came.List != request.List && answer.at <= answered.at && answered.at <= answer.at+reach {
+				all = append(all, match{int32(i), int32(n), came.at - request.at + answered.at - answer.at})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(a.lag, b.lag) })
+	for _, m := range all {
+		call, turn := calls[m.call], turns[m.turn]
+		if w.agrees(turn.arrival, call.write) && w.agrees(call.arrival, turn.write) {
+			w.tell(turn.arrival, call.write)
+			w.tell(call.arrival, turn.write)
+		}
+	}
+}
+
+// kin finds waits of one kind that writes of one kind end, whichever goroutines these are: a connection for each request has goroutines
+// of its own, which wait and write once. Where a write comes before a wait ends as soon and as often at any other time, it is no evidence.
+func (w *wiring) kin() {
+	told, all := w.told()
+	waits := map[int32][]int32{}
+	for i := range w.arrivals {
+		if k := w.kinds[i]; w.arrivals[i].other < 0 && all[k] >= leastArrivals && float64(told[k]) < wired*float64(all[k]) {
+			waits[k] = append(waits[k], int32(i))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(waits)) {
+		arrivals := waits[k]
+		lags := map[int32][]int64{} // by the origin of the latest write before
+		for _, i := range arrivals {
+			for origin, lag := range w.latest(i, 0) {
+				lags[origin] = append(lags[origin], lag)
+			}
+		}
+		best, least := int32(trace.None), int64(reach)
+		for _, origin := range slices.Sorted(maps.Keys(lags)) {
+			all := lags[origin]
+			slices.Sort(all)
+			most := int(math.Ceil(wired*float64(len(arrivals)))) - 1
+			if len(all) <= most || all[most] >= least {
+				continue
+			}
+			if all[len(all)/2] <= prompt && w.byChance(arrivals, origin, all[most]) <= chance {
+				best, least = origin, all[most]
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		for _, i := range arrivals {
+			w.before(&w.arrivals[i], func(n int32) bool {
+				if w.origins[n] != best {
+					return true
+				}
+				w.tell(i, n)
+				return false
+			})
+		}
+	}
+}
+
+// latest returns how long before the end of a wait, or before a time that is so much earlier, the latest write of each origin was.
+func (w *wiring) latest(arrival int32, earlier int64) map[int32]int64 {
+	a := w.arrivals[arrival]
+	a.at -= earlier
+	lags := map[int32]int64{}
+	w.before(&a, func(n int32) bool {
+		if _, known := lags[w.origins[n]]; !known {
+			lags[w.origins[n]] = a.at - w.writes[n].at
+		}
+		return true
+	})
+	return lags
+}
+
+// byChance returns before which part of other times a write of that origin was as soon.
+func (w *wiring) byChance(arrivals []int32, origin int32, within int64) float64 {
+	n, all := 0, 0
+	for _, i := range arrivals {
+		for k := range int64(4) {
+			lag, known := w.latest(i, 3*reach+k*reach*5/3)[origin]
+			if all++; known && lag <= within {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(all)
+}
+
+// agrees reports whether a write may have ended a wait, by what is known of both.
+func (w *wiring) agrees(arrival, write int32) bool {
+	return w.arrivals[arrival].other < 0 && w.writes[write].other < 0 || w.arrivals[arrival].other == write
+}
+
+// turnabouts returns what goroutines wrote before they waited, and what they wrote when they had waited, in the order of the waits.
+func (w *wiring) turnabouts() (calls, turns []turnabout) {
+	type moment struct {
+		model.Place
+		n     int32
+		write bool
+	}
+	var all []moment
+	for i := range w.writes {
+		all = append(all, moment{w.writes[i].Place, int32(i), true})
+	}
+	for i := range w.arrivals {
+		all = append(all, moment{w.arrivals[i].Place, int32(i), false})
+	}
+	slices.SortFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Op, b.Op)) })
+	for i := 1; i < len(all); i++ {
+		a, b := all[i-1], all[i]
+		switch {
+		case a.List != b.List || a.write == b.write:
+		case a.write:
+			calls = append(calls, turnabout{a.n, b.n})
+		default:
+			turns = append(turns, turnabout{b.n, a.n})
+		}
+	}
+	slices.SortFunc(turns, func(a, b turnabout) int { return cmp.Compare(a.arrival, b.arrival) })
+	return calls, turns
+}
+
+// giver returns the origin of a write: the goroutine that writes, or the one that has woken it for that, if it does nothing else.
+func (c *connector) giver(at model.Place) model.Place {
+	l := &c.p.Lists[at.List]
+	if c.spanned[at.List] {
+		return at
+	}
+	for k := at.Op - 1; k >= 0 && l.Ops[at.Op].At-l.Ops[k].At <= handed; k-- {
+		switch o := &l.Ops[k]; o.Kind {
+		case model.OpRun, model.OpWake:
+			continue
+		case model.OpWait:
+			if by := c.wakers[o.Arg]; by.List >= 0 {
+				return by
+			}
+		}
+		break
+	}
+	return at
+}
+
+// deliver has a wait for the network end when something has been written, and as much later as it did. Where a goroutine has nothing
+// under way it takes what comes to any of its kind, else it waits for its own answer.
+func (c *connector) deliver(from, to model.Place) {
+	o := c.op(to)
+	if o.Free && !c.once(to) {
+		c.join(from, to)
+		return
+	}
+	from, lag := c.sent(from, o.At)
+	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpWake, Arg: c.p.Tokens, At: c.op(from).At, Late: -1, Reason: trace.WaitNetwork, Set: c.op(from).Set}})
+	o.Kind, o.Arg = model.OpWait, c.p.Tokens
+	o.Late = int32(min(int64(max(0, o.Late))+lag, 1<<30))
+	c.p.Tokens++
+}
+
+// once reports whether a goroutine waits for nothing else at that place, as one of a connection for a single request.
+func (c *connector) once(at model.Place) bool {
+	l := &c.p.Lists[at.List]
+	if !l.Born {
+		return false
+	}
+	n, reader := 0, c.readers[c.op(at).Site]
+	for k := range l.Ops {
+		o := &l.Ops[k]
+		if (o.Kind == model.OpOut && o.Reason == trace.WaitNetwork || o.Kind == model.OpReceive && o.Head) && c.readers[o.Site] == reader {
+			n++
+		}
+	}
+	return n == 1
+}

@@ -1,0 +1,343 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// operate books an operation on an object: of one that may wait, where it begins and where it is done.
+func (b *Builder) operate(g int32, e *trace.Event) {
+	f := &b.G[g]
+	what := e.What
+	fills := b.fillers[g]
+	if fills != nil && what == mark.Select {
+		b.refused(g, fills, e.At)
+		return
+	}
+	begins := what.Begins()
+	if f.open >= 0 && f.what == mark.Select.Beginning() && what != mark.Select.Beginning() && !trace.Ends(mark.Select.Beginning(), what) {
+		f.open = -1 // a select that took a case whose channel has no marks
+	}
+	if begins {
+		if what == mark.Select.Beginning() && f.open >= 0 && f.what == mark.Select.Beginning() {
+			if !b.waitedSince(g, f.open) { // another case
+				b.told(g, e.Ref)
+				return
+			}
+			f.open = -1
+		}
+		if f.open < 0 {
+			if what == mark.Select.Beginning() {
+				b.P.Told = append(b.P.Told, nil)
+				b.emit(g, Op{Kind: OpChoose, Arg: b.objectOf(e.Ref), At: e.At, Late: -1, Nth: int32(len(b.P.Told))})
+			}
+			f.open, f.what, f.object, f.begun = int32(len(b.P.Lists[g].Ops)), what, b.objectOf(e.Ref), e.At
+			if what == mark.Select.Beginning() {
+				b.told(g, e.Ref)
+			}
+			if what == mark.Send.Beginning() { // it has sent, as far as others can see
+				f.found = b.Levels[f.object].Now
+				b.Levels[f.object].take(1)
+			}
+		}
+		f.first = false
+		return
+	}
+	slow := false
+	if f.open >= 0 {
+		if !trace.Ends(f.what, what) || f.what != mark.Select.Beginning() && f.object != b.objectOf(e.Ref) {
+			return // within the one that may wait
+		}
+		slow = true
+	}
+	w := wait{begun: e.At, late: -1}
+	switch {
+	case slow:
+		w = b.fold(g, f.open)
+		w.begun, w.chosen, f.open = f.begun, f.what == mark.Select.Beginning(), -1
+	case f.first && trace.Acquires(what) && !b.P.Lists[g].Born: // it has waited since before the window
+		if n := len(b.P.Lists[g].Ops); n > 0 && n <= 4 && b.P.Lists[g].Has(OpWait) {
+			w = b.fold(g, 0)
+			w.begun = b.P.Rec.Start
+		}
+	}
+	f.first = false
+	b.perform(g, e, slow && f.what == mark.Send.Beginning(), w)
+}
+
+// told adds a channel that the select statement which a goroutine has come to may receive from, or send to.
+func (b *Builder) told(g, ref int32) {
+	begins := &b.P.Lists[g].Ops[b.G[g].open-1]
+	cases := &b.P.Told[begins.Nth-1]
+	*cases = append(*cases, b.objectOf(ref))
+}
+
+// waitedSince reports whether a goroutine has waited behind an op.
+func (b *Builder) waitedSince(g, from int32) bool {
+	return slices.ContainsFunc(b.P.Lists[g].Ops[from:], func(o Op) bool { return o.Kind == OpWait || o.Kind == OpOut })
+}
+
+// A wait is what an operation did besides: nothing, or wait for a goroutine or for something outside.
+type wait struct {
+	waited, outside bool
+	chosen          bool  // it was a select statement
+	begun           int64 // when the operation did
+	d               int64 // for so long
+	late            int32
+	site            int32
+	ops             []Op // what waited
+}
+
+// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on. What waited is
+// valid until the next call.
+func (b *Builder) fold(g, from int32) wait {
+	l := &b.P.Lists[g]
+	w := wait{late: -1, ops: b.waited[:0]}
+	b.computed = b.computed[:0]
+	kept := l.Ops[:from]
+	for _, o := range l.Ops[from:] {
+		switch o.Kind {
+		case OpWait, OpOut:
+			if !w.waited { // later ones, for a lock that another one has taken meanwhile, came too late
+				w.late = o.Late
+			}
+			w.waited, w.outside = true, o.Kind == OpOut
+			w.d += o.D
+			w.site = o.Site
+			w.ops = append(w.ops, o)
+		case OpWake, OpSpawn:
+			kept = append(kept, o)
+		case OpRun:
+			b.computed = append(b.computed, o)
+		}
+	}
+	if !w.waited {
+		kept = append(kept, b.computed...)
+	}
+	l.Ops, b.waited = kept, w.ops
+	return w
+}
+
+// drop gives up the waits of an operation: the object decides anew how long they take.
+func (b *Builder) drop(w wait) {
+	for _, o := range w.ops {
+		if o.Kind == OpWait {
+			b.Dead[o.Arg] = true
+		}
+	}
+}
+
+// keep leaves the last wait of an operation as it was.
+func (b *Builder) keep(g int32, w wait) {
+	for i, o := range w.ops {
+		if i < len(w.ops)-1 {
+			if o.Kind == OpWait {
+				b.Dead[o.Arg] = true
+			}
+			continue
+		}
+		b.G[g].woken = b.emit(g, o)
+	}
+}
+
+// perform adds the operation to the list.
+func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
+	kind, object, locks := operationOf(e.What)
+	if object == objectNone {
+		b.performOther(g, e, w)
+		return
+	}
+	f, i := &b.G[g], b.objectOf(e.Ref)
+	o := &b.P.Objects[i]
+	o.Kind = object
+	timed := w.outside && kind == OpReceive
+	if timed {
+		b.keep(g, w)
+	} else {
+		b.drop(w)
+	}
+	if w.waited && w.site != 0 {
+		o.Site = w.site
+	}
+	b.book(g, i, kind, e, sent, w)
+	if locks != 0 {
+		b.holds(f, i, locks)
+	}
+	if k := b.emit(g, b.opOn(g, i, kind, e, w)); !timed {
+		f.woken = k
+	}
+}
+
+// operationOf returns the op and the object of an operation, and how many more locks its goroutine has; no object for other operations.
+func operationOf(what mark.Op) (kind OpKind, object ObjectKind, locks int32) {
+	switch what {
+	case mark.Lock:
+		return OpLock, ObjectMutex, 1
+	case mark.Unlock:
+		return OpUnlock, ObjectMutex, -1
+	case mark.WriteLock:
+		return OpWriteLock, ObjectRWMutex, 1
+	case mark.WriteUnlock:
+		return OpWriteUnlock, ObjectRWMutex, -1
+	case mark.ReadLock:
+		return OpReadLock, ObjectRWMutex, 1
+	case mark.ReadUnlock:
+		return OpReadUnlock, ObjectRWMutex, -1
+	case mark.Add:
+		return OpAdd, ObjectWaitGroup, 0
+	case mark.Wait:
+		return OpJoin, ObjectWaitGroup, 0
+	case mark.Send, mark.TrySend:
+		return OpSend, ObjectChan, 0
+	case mark.Receive, mark.TryReceive:
+		return OpReceive, ObjectChan, 0
+	}
+	return 0, objectNone, 0
+}
+
+// performOther adds an operation of a condition variable, a close, or a receive that a close ends.
+func (b *Builder) performOther(g int32, e *trace.Event, w wait) {
+	switch e.What {
+	case mark.Await:
+		b.again(g, w)
+		b.emit(g, Op{Kind: OpAwait, Arg: b.objectOf(e.Ref), At: e.At})
+	case mark.Signal, mark.Broadcast:
+		b.keep(g, w)
+		b.emit(g, Op{Kind: OpSignal, Arg: b.objectOf(e.Ref), At: e.At})
+	default: // a close, or a receive that one ends: it wakes the goroutines that wait
+		b.keep(g, w)
+		b.closed(g, e, w.waited || w.chosen)
+	}
+}
+
+// book follows what an operation changes: what its object holds, and how long a lock is held and waited for.
+func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, w wait) {
+	o, lv := &b.P.Objects[object], &b.Levels[object]
+	switch kind {
+	case OpLock, OpWriteLock:
+		lv.Busy.locked(e.At)
+		lv.writers++
+		lv.heldEvents++
+	case OpUnlock, OpWriteUnlock:
+		lv.Busy.unlocked(e.At, b.P.Rec.Start)
+		if lv.heldEvents == 0 {
+			o.Held, lv.released = true, e.At
+		}
+		lv.heldEvents++
+	case OpReadLock:
+		lv.Busy.locked(e.At)
+		lv.take(1)
+	case OpReadUnlock:
+		lv.Busy.unlocked(e.At, b.P.Rec.Start)
+		lv.take(-1)
+	case OpAdd:
+		lv.take(e.Arg)
+	case OpSend:
+		o.Capacity = max(0, e.Arg)
+		lv.Sends++
+		if !sent {
+			lv.take(1)
+		} else if w.waited && o.Capacity > 0 {
+			lv.foundFull(o.Capacity - b.G[g].found)
+		}
+	case OpReceive:
+		o.Capacity = max(0, e.Arg)
+		lv.take(-1)
+	}
+	if kind == OpLock || kind == OpWriteLock || kind == OpReadLock {
+		lv.Busy.Waited += w.d
+		if w.waited {
+			lv.Busy.waits++
+		}
+	}
+}
+
+// opOn returns the op of an operation on an object.
+func (b *Builder) opOn(g, object int32, kind OpKind, e *trace.Event, w wait) Op {
+	x := Op{Kind: kind, Arg: object, At: e.At, Late: w.late, Site: w.site, Tries: e.What == mark.TrySend || e.What == mark.TryReceive, Drops: b.fillers[g] != nil}
+	switch kind {
+	case OpAdd:
+		x.D = int64(e.Arg)
+	case OpReceive:
+		x.D = w.begun
+		if n := len(w.ops); n > 0 && w.ops[n-1].Kind == OpWait {
+			x.Answers = w.ops[n-1].Arg + 1
+		}
+	case OpSend:
+		x.D = w.begun
+	case OpLock, OpWriteLock, OpReadLock:
+		x.D = w.d
+	}
+	return x
+}
+
+// holds follows how many locks a goroutine has.
+func (b *Builder) holds(f *follower, object, change int32) {
+	if f.locks == nil {
+		f.locks = map[int32]int32{}
+	}
+	if change < 0 && f.locks[object] == 0 {
+		return // locked by another one, or before the window
+	}
+	f.locks[object] += change
+	f.held += change
+}
+
+// again books a wait for a signal. A goroutine that is woken and waits again at once, since what it waits for is not so yet, waits
+// for the last signal only.
+func (b *Builder) again(g int32, w wait) {
+	if !w.waited {
+		return
+	}
+	l := &b.P.Lists[g]
+	// The list ends: wait for a signal, lock, perhaps computing, unlock.
+	n := len(l.Ops)
+	i := n - 1
+	if i >= 0 && l.Ops[i].Kind == OpUnlock {
+		lock := l.Ops[i].Arg
+		i--
+		if i >= 0 && l.Ops[i].Kind == OpRun && l.Ops[i].D < ShortSyscall {
+			i--
+		}
+		if i >= 2 && l.Ops[i].Kind == OpLock && l.Ops[i].Arg == lock && l.Ops[i-1].Kind == OpAwait && l.Ops[i-2].Kind == OpWait && l.Ops[i-2].Reason == WaitSignal {
+			b.Dead[l.Ops[i-2].Arg] = true
+			l.Ops = l.Ops[:i-2]
+		}
+	}
+	for i := range w.ops {
+		w.ops[i].Reason = WaitSignal
+	}
+	b.keep(g, w)
+}
+
+// The reasons of waits for condition variables: without a known rule for when goroutines have to, and for what is done once for all.
+const (
+	WaitSignal = 64 + iota
+	WaitBusy
+)
+
+// ObjectOf returns the program's number of an object, by the recording's.
+func (b *Builder) objectOf(number int32) int32 {
+	i := b.objects[number]
+	if i < 0 {
+		i = int32(len(b.P.Objects))
+		b.P.Objects = append(b.P.Objects, ObjectInfo{Pool: b.P.Rec.Pools[number]})
+		b.Levels = append(b.Levels, level{Full: -1})
+		b.objects[number] = i
+	}
+	return i
+}
+
+func (v *level) take(n int32) {
+	v.Now += n
+	v.Low = min(v.Low, v.Now)
+}
+
+// foundFull notes that a sender had to wait, so that there must have been AtFirst elements at first.
+func (v *level) foundFull(atFirst int32) {
+	if v.Full < 0 {
+		v.Full = max(0, atFirst)
+	}
+}

@@ -1,0 +1,103 @@
+package model
+
+import (
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// Marks record a select statement where it begins to wait, and what it ended by. One that did not have to wait is recorded by its end
+// alone, as a receive that is no select statement's.
+
+// SentTo returns the objects that goroutines send to.
+func (p *Program) SentTo() map[int32]bool {
+	sends := map[int32]bool{}
+	for i := range p.Lists {
+		for k := range p.Lists[i].Ops {
+			if o := &p.Lists[i].Ops[k]; o.Kind == OpSend {
+				sends[o.Arg] = true
+			}
+		}
+	}
+	return sends
+}
+
+// Unwaited finds select statements that did not have to wait, where that is not marked: receives from a channel for which the
+// goroutine waits in select statements alone, behind as many others in a row.
+func (p *Program) Unwaited(l *List, sends map[int32]bool) {
+	type way struct{ object, nth int32 }
+	chosen, plain := map[way]bool{}, map[way]bool{}
+	for k := range l.Ops {
+		if o := &l.Ops[k]; o.Kind == OpReceive && o.Site != 0 {
+			if x := (way{o.Arg, l.row(k)}); l.Chooses(k) {
+				chosen[x] = true
+			} else {
+				plain[x] = true
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return
+	}
+	ops := make([]Op, 0, len(l.Ops)+len(l.Ops)/8)
+	for k, o := range l.Ops {
+		if o.Kind == OpReceive && o.Site == 0 && sends[o.Arg] && !l.Chooses(k) {
+			if x := (way{o.Arg, l.row(k)}); chosen[x] && !plain[x] {
+				begins := o
+				begins.Kind, begins.Arg, begins.D = OpChoose, trace.None, 0
+				ops = append(ops, begins)
+			}
+		}
+		ops = append(ops, o)
+	}
+	l.Ops = ops
+}
+
+// row returns how many receives in a row come right before op k, and waits for timers of select statements.
+func (l *List) row(k int) (n int32) {
+	for k--; k >= 0 && n < MostPast; k-- {
+		switch o := &l.Ops[k]; {
+		case o.Kind == OpRun || o.Kind == OpChoose:
+		case o.Kind == OpReceive, o.Kind == OpOut && l.Chooses(k):
+			n++
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// Chooses reports whether op k ends a select statement.
+func (l *List) Chooses(k int) bool {
+	for k--; k >= 0; k-- {
+		switch o := &l.Ops[k]; {
+		case o.Kind == OpChoose:
+			return true
+		case o.Kind == OpOut || o.Kind == OpRun && o.D < ShortSyscall:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// Ends returns the op that ends the select statement at op k, and from which object it receives, none for a timer.
+func (l *List) Ends(k int, sends map[int32]bool) (end int, object int32, ok bool) {
+	out := -1
+	var ran int64
+	for j := k + 1; j < len(l.Ops); j++ {
+		switch o := &l.Ops[j]; {
+		case o.Kind == OpRun:
+			if ran += o.D; ran < ShortSyscall {
+				continue
+			}
+		case o.Kind == OpOut && out < 0 && (o.Reason == trace.WaitSelect || o.Reason == trace.WaitTimer):
+			out, ran = j, 0
+			continue
+		case o.Kind == OpReceive && sends[o.Arg]:
+			if out < 0 {
+				return j, o.Arg, true
+			}
+		}
+		break
+	}
+	return out, trace.None, out >= 0
+}

@@ -1,0 +1,344 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A simulation goes through the ops of a program once for each question, so that they are put together for that: all lists in one
+// array, each op in half of a cache line, without the ops that decide nothing.
+
+// An instruction is an op as a simulation has it.
+type instruction struct {
+	d       int64
+	arg     int32 // also of opRow its number, of opAgain where the list goes on, of OpOpen and OpClose the number of the span, and of opEnd the object that is served, none if there is none
+	late    int32
+	segment int32
+	// ref is, of what is done once, its number; of a send, which element it answers; of OpClose, the progress point; of OpOut,
+	// how late its timer was, ns; of opArrive, its arrival, and of OpUse and OpFill, the
+	// number of the load, from 1.
+	ref  int32
+	set  uint16
+	kind model.OpKind
+	// As those of an op; head is drops of a send.
+	head, tries, row, once, never bool
+}
+
+// answers reports whether it sends what answers an element.
+func (o *instruction) answers() bool { return o.kind == model.OpSend && !o.once && o.ref > 0 }
+
+// The instructions that are not ops.
+const (
+	opRunOn  = model.OpServe + 1 + iota // OpRun, and the next one is, too
+	opRow                               // several of OpRun, see computing.go
+	opRowOn                             // opRow, and the next one computes, too
+	opArrive                            // OpOut that ends at a time
+	opAgain                             // the list begins anew
+	opOver                              // here it would, which ends the replay
+	opEnd                               // the list is over
+	opBegin                             // work per time arg begins, see periodic_work.go
+	opDone                              // it ends
+	opHold                              // wait outside for what slow-downs hold goroutines for
+)
+
+// An executable is a program as instructions.
+type executable struct {
+	code     []instruction
+	entries  []entry // by list
+	behind   []int32 // by segment: where its work begins
+	answers  []int32 // by segment: the send that answers it, none if there is none
+	ends     []int32 // by choice: what ended it
+	rounds   []int32 // by choice: where it is over what the list does again and again; 0 where it does not
+	likeOf   []int32 // by choice: where in likes the choices are that ended as it may: for each case, and for a timer
+	likes    [][]int32
+	spans    []int32         // the numbers of the spans that visit progress points, 0 for others
+	visiting int32           // how many numbers there are, with 0
+	arrivals []arrival       // of opArrive
+	fillings []model.Filling // of stores
+	rows     rows
+}
+
+// An entry is where a list begins.
+type entry struct {
+	at       int32 // none if there is nothing to do
+	once     bool  // it comes back to something, so that it is not started again
+	gathered bool
+}
+
+// An arrival is when something from outside comes, since the window's beginning, and how much later the next time round.
+type arrival struct{ at, lap int64 }
+
+// A compiler makes an executable.
+type compiler struct {
+	p     *model.Program
+	x     *executable
+	first []int   // by list: its first op among all
+	at    []int32 // by op: its instruction, or that of the next one which is left
+	entry []bool  // by op: a runner may go on there
+	alone bool    // the next op that computes is not one instruction with the one before
+}
+
+// compile returns the program for simulations. Its ops must not change any more.
+func compile(p *model.Program) *executable {
+	c := compiler{p: p, x: &executable{entries: make([]entry, len(p.Lists)), spans: make([]int32, len(p.Rec.Spans)), visiting: 1}, first: make([]int, len(p.Lists))}
+	n := 0
+	for i := range p.Lists {
+		c.first[i] = n
+		n += len(p.Lists[i].Ops) + 1
+	}
+	c.at, c.entry = make([]int32, n), make([]bool, n)
+	c.enter()
+	c.x.code = make([]instruction, 0, c.left())
+	for i := range p.Lists {
+		p.Rec.Rests()
+		c.list(i)
+	}
+	for k := range c.x.code {
+		if k > 0 && c.x.code[k].computes() && c.x.code[k-1].computes() {
+			c.x.code[k-1].kind = on[c.x.code[k-1].kind]
+		}
+	}
+	c.x.behind, c.x.answers, c.x.ends = make([]int32, len(p.Segments)), make([]int32, len(p.Segments)), make([]int32, len(p.Choices))
+	for i, s := range p.Segments {
+		c.x.answers[i] = trace.None
+		if i == 0 {
+			continue
+		}
+		c.x.behind[i] = c.of(model.Place{List: s.List, Op: s.Op + 1})
+		if a := p.Answers[i]; a.List >= 0 {
+			c.x.answers[i] = c.of(a)
+		}
+	}
+	for _, f := range c.p.Fillings {
+		c.x.fillings = append(c.x.fillings, model.Filling{List: f.List, Use: c.of(model.Place{List: f.List, Op: f.Use}), Fill: c.of(model.Place{List: f.List, Op: f.Fill})})
+	}
+	c.x.likeOf, c.x.rounds = make([]int32, len(p.Choices)), make([]int32, len(p.Choices))
+	for i := range p.Choices {
+		c.x.ends[i] = c.of(model.Place{List: p.Choices[i].List, Op: p.Choices[i].End})
+		c.x.likeOf[i] = int32(len(c.x.likes))
+		if !c.chooses(i) {
+			continue
+		}
+		for _, object := range append(slices.Clip(p.Choices[i].Cases), trace.None) {
+			c.x.likes = append(c.x.likes, examples(p, int32(i), object))
+		}
+		if l := &p.Lists[p.Choices[i].List]; p.Statements[p.Choices[i].Statement].Decides && p.Choices[i].End < l.To {
+			at := c.of(model.Place{List: p.Choices[i].List, Op: l.RoundEnds(p.Choices[i].End) + 1})
+			c.x.rounds[i] = at
+			switch last := &c.x.code[at-1]; last.kind { // a runner may go on elsewhere there
+			case opRunOn:
+				last.kind = model.OpRun
+			case opRowOn:
+				last.kind = opRow
+			}
+		}
+	}
+	return c.x
+}
+
+// computes reports whether it is an op that computes, or a row of them.
+func (o *instruction) computes() bool { return o.kind == model.OpRun || o.kind == opRow }
+
+// on has the same where the next instruction computes, too.
+var on = map[model.OpKind]model.OpKind{model.OpRun: opRunOn, opRow: opRowOn}
+
+// enter notes where runners may go on, other than behind what they did last.
+func (c *compiler) enter() {
+	at := func(x model.Place) { c.entry[c.first[x.List]+int(x.Op)] = true }
+	for i := range c.p.Lists {
+		if l := &c.p.Lists[i]; l.To > 0 {
+			at(model.Place{List: int32(i), Op: l.From})
+		}
+	}
+	for i, s := range c.p.Segments {
+		if i == 0 {
+			continue
+		}
+		at(model.Place{List: s.List, Op: s.Op + 1})
+		if a := c.p.Answers[i]; a.List >= 0 {
+			at(a)
+		}
+	}
+	for _, f := range c.p.Fillings {
+		at(model.Place{List: f.List, Op: f.Use})
+		at(model.Place{List: f.List, Op: f.Fill + 1})
+	}
+	for i := range c.p.Choices {
+		x := &c.p.Choices[i]
+		at(model.Place{List: x.List, Op: x.End})
+		if l := &c.p.Lists[x.List]; c.chooses(i) && c.p.Statements[x.Statement].Decides && x.End < l.To {
+			at(model.Place{List: x.List, Op: l.RoundEnds(x.End) + 1})
+		}
+	}
+}
+
+// chooses reports whether a choice is made in a simulation.
+func (c *compiler) chooses(i int) bool {
+	x := &c.p.Choices[i]
+	return c.p.Lists[x.List].Ops[x.Op].Arg == int32(i)
+}
+
+func (c *compiler) of(at model.Place) int32 { return c.at[c.first[at.List]+int(at.Op)] }
+
+// decides reports whether an op does anything in a simulation.
+func (c *compiler) decides(o *model.Op) bool {
+	switch o.Kind {
+	case model.OpRun:
+		return o.D > 0
+	case model.OpOpen, model.OpClose:
+		_, held := c.p.HoldBehind(o)
+		return held || c.p.PointOf[o.Arg] >= 0
+	case model.OpChoose:
+		return o.Arg >= 0
+	case model.OpAwait, model.OpSignal: // the waiter has a token, or something that decides anew
+		return false
+	}
+	return true
+}
+
+// left returns how many ops decide something, and the ends of lists, and makes room for the rows of ops that compute.
+func (c *compiler) left() (n int) {
+	stints := make([]int, len(c.p.Sets))
+	for i := range c.p.Lists {
+		ops := c.p.Lists[i].Ops
+		alone := true
+		for k := range ops {
+			alone = alone || c.entry[c.first[i]+k]
+			o := &ops[k]
+			if !c.decides(o) {
+				continue
+			}
+			if o.Kind == model.OpRun {
+				stints[o.Set]++
+			}
+			if alone || o.Kind != model.OpRun {
+				alone = o.Kind != model.OpRun
+				n++
+			}
+		}
+		n += 2
+	}
+	c.x.rows.stints = make([][]stint, len(stints))
+	for set, n := range stints {
+		c.x.rows.stints[set] = make([]stint, 0, n)
+	}
+	return n
+}
+
+func (c *compiler) emit(x instruction) { c.x.code = append(c.x.code, x) }
+
+func (c *compiler) list(i int) {
+	l := &c.p.Lists[i]
+	c.x.entries[i] = entry{trace.None, l.To > 0 || l.Serves >= 0, l.Gathered}
+	if len(l.Ops) == 0 {
+		return
+	}
+	at := c.at[c.first[i]:]
+	c.x.entries[i].at = int32(len(c.x.code))
+	duties := c.p.Marks[int32(i)]
+	c.alone = true
+	for k := range l.Ops {
+		c.alone = c.alone || c.entry[c.first[i]+k]
+		at[k] = int32(len(c.x.code))
+		switch {
+		case l.To == 0 || k < int(l.To):
+		case k == int(l.To):
+			c.turn(l, at[l.From], int32(i))
+		case l.Serves >= 0 && l.Ops[k-1].Kind == model.OpReceive: // work begins here
+			c.over(l)
+		}
+		duties = c.marks(duties, k, false)
+		c.op(l, &l.Ops[k])
+		duties = c.marks(duties, k, true)
+	}
+	at[len(l.Ops)] = int32(len(c.x.code))
+	switch {
+	case l.To > 0 && int(l.To) == len(l.Ops):
+		c.turn(l, at[l.From], int32(i))
+	case l.To > 0:
+		c.over(l)
+	}
+	c.emit(instruction{kind: opEnd, arg: l.Serves, ref: l.Station})
+}
+
+// span returns the number of a span that visits a progress point.
+func (c *compiler) span(i int32) int32 {
+	if c.x.spans[i] == 0 {
+		c.x.spans[i] = c.x.visiting
+		c.x.visiting++
+	}
+	return c.x.spans[i]
+}
+
+// turn ends what a list does again and again. What its goroutine does next is up to the next element if it serves; else it begins anew,
+// and other lists may still answer with what stands behind.
+func (c *compiler) turn(l *model.List, from, number int32) {
+	c.over(l)
+	if l.Serves < 0 {
+		c.emit(instruction{kind: opAgain, arg: from, ref: number})
+	}
+}
+
+// over ends the replay if a list does that here.
+func (c *compiler) over(l *model.List) {
+	if l.Visits && c.p.Travelling {
+		c.emit(instruction{kind: opOver})
+	}
+}
+
+// op adds an op, if it decides something.
+func (c *compiler) op(l *model.List, o *model.Op) {
+	if !c.decides(o) {
+		return
+	}
+	if h, held := c.p.HoldBehind(o); held {
+		defer c.hold(h)
+		if c.p.PointOf[o.Arg] < 0 {
+			return
+		}
+	}
+	if o.Kind == model.OpRun && !c.alone {
+		if last := &c.x.code[len(c.x.code)-1]; last.computes() {
+			c.x.rows.join(last, o)
+			return
+		}
+	}
+	c.alone = false
+	x := instruction{
+		d: o.D, arg: o.Arg, late: o.Late, segment: o.Segment, ref: o.Answers, set: o.Set, kind: o.Kind,
+		head: o.Head || o.Drops, tries: o.Tries, row: o.Row, once: o.Once, never: o.Never,
+	}
+	switch {
+	case o.Kind == model.OpOffer:
+		x.kind, x.tries, x.head = model.OpSend, true, true
+	case o.Kind == model.OpReceive && o.Head:
+		x.ref = l.Station
+	case o.Kind == model.OpUse, o.Kind == model.OpFill, o.Kind == model.OpTake:
+		x.ref = o.Nth
+	case o.Once: // which answers nothing, see reply
+		x.ref = o.Nth
+	case o.Kind == model.OpOpen:
+		x.arg = c.span(o.Arg)
+	case o.Kind == model.OpClose:
+		x.arg, x.ref = c.span(o.Arg), c.p.PointOf[o.Arg]
+	case o.Kind == model.OpOut && o.Arrives:
+		x.kind, x.ref = opArrive, int32(len(c.x.arrivals))
+		a := arrival{at: o.At - c.p.Rec.Start}
+		if l.To > 0 {
+			a.lap = l.Ops[l.To-1].At - l.Ops[l.From-1].At
+		}
+		c.x.arrivals = append(c.x.arrivals, a)
+	case o.Timed():
+		x.ref = int32(min(c.p.Tardy, o.D))
+	}
+	c.emit(x)
+}
+
+// hold adds a holdback.
+func (c *compiler) hold(h model.Holdback) {
+	c.emit(instruction{kind: model.OpRun, d: h.Run, set: h.Set, late: -1})
+	c.emit(instruction{kind: opHold, d: h.Out, set: h.Set, late: -1})
+	c.alone = true
+}

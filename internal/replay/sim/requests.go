@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// serve has a connection give an answer, whose client comes again, and take a request, or reports that it must wait for one.
+func (s *Simulation) serve(b *object, i, proc int32, o *instruction) bool {
+	switch {
+	case o.d != model.NoAnswer:
+		s.comes(o.arg, o.d)
+	case s.runners[i].laps > 0:
+		s.comes(o.arg, s.P.Objects[o.arg].Thinks)
+	}
+	var done bool
+	if s.runners[i].element, done = s.receive(b, proc); !done {
+		b.others.pushFirst(i) // the connection that was idle last is taken first
+	}
+	return done
+}
+
+// comes has a request come after d.
+func (s *Simulation) comes(object int32, d int64) {
+	s.deliveries = append(s.deliveries, delivery{object, 0})
+	s.at(d, happenSent, int32(len(s.deliveries)-1))
+}
+
+// A client of a server makes a channel for the answer, and may have gone on without it. In a replay the same request may be made again
+// while the server still works on it, as an example of what is done when no answer comes in time: then its answer must not be taken
+// for that of the new one.
+
+// FindRequests finds the elements whose answer goes to a channel that is made for the select statement behind them.
+func FindRequests(p *model.Program) {
+	p.Asks = nil
+	for i := range p.Choices {
+		c := &p.Choices[i]
+		if c.Made == trace.None {
+			continue
+		}
+		l := &p.Lists[c.List]
+		for k := c.Op - 1; k >= 0 && l.Ops[k].Kind != model.OpChoose; k-- {
+			if o := &l.Ops[k]; o.Kind == model.OpSend && o.Segment > 0 && p.Op(p.Segments[o.Segment]).Head {
+				if p.Asks == nil {
+					p.Asks = make([]int32, len(p.Segments))
+				}
+				p.Asks[o.Segment], c.Asks = c.Made+1, true
+				break
+			}
+		}
+	}
+}
+
+// A request is how often one has been made, and how often work on it has begun.
+type request struct{ made, begun int32 }
+
+// asked returns the channel for the answer to an element, none if none is known.
+func asked(p *model.Program, element int32) int32 {
+	if p.Asks == nil {
+		return trace.None
+	}
+	return p.Asks[element] - 1
+}
+
+// request notes that a request is made, with a channel of its own for the answer.
+func (s *Simulation) request(element int32) {
+	if made := asked(s.P, element); made != trace.None {
+		s.requests[element].made++
+		s.standIn[made] = made
+		s.objects[made].begin(&s.P.Objects[made])
+	}
+}
+
+// works notes that a runner begins to work on an element.
+func (s *Simulation) works(r *runner, element int32) {
+	r.serving = 0
+	if asked(s.P, element) != trace.None {
+		s.requests[element].begun++
+		r.serving, r.request = element, s.requests[element].begun
+	}
+}
+
+// outdated reports whether a runner sends to a channel the answer to a request that has been made again since.
+func (s *Simulation) outdated(r *runner, object int32) bool {
+	return r.serving > 0 && asked(s.P, r.serving) == object && r.request < s.requests[r.serving].made
+}

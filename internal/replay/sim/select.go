@@ -1,0 +1,245 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// choose comes to a select statement, or reports that the runner must wait there.
+func (s *Simulation) choose(i int32, o *instruction) bool {
+	r := &s.runners[i]
+	c := &s.P.Choices[o.arg]
+	if r.chooses {
+		r.chooses, r.granted = false, false
+		s.goOnAs(r, o.arg, r.got)
+		return true
+	}
+	s.Out.choices++
+	if len(c.Cases) == 0 {
+		s.Out.untold++
+	}
+	if len(c.Past) == 0 {
+		r.burst = s.now
+	}
+	strays := false
+	ready := s.pick(c.Cases, func(object int32) bool {
+		goesOn := s.goesOn(o.arg, object)
+		strays = strays || !goesOn
+		return goesOn
+	})
+	if ready != trace.None {
+		r.element, _ = s.receive(s.channel(ready), -1)
+		s.goOnAs(r, o.arg, ready)
+		return true
+	}
+	if strays {
+		s.Out.strayed++
+	}
+	for _, object := range c.Cases {
+		if s.goesOn(o.arg, object) {
+			s.channel(object).others.push(i)
+		}
+	}
+	end := &s.code[s.x.ends[o.arg]]
+	r.chooses, r.late = true, int64(end.late)
+	switch x := &s.P.Statements[c.Statement]; {
+	case x.Whole && len(c.Past) > 0: // what is left of it
+		s.backIn(i, s.scaled(max(x.Limit, c.Untimed), o.set)-(s.now-r.burst))
+	case c.Object == trace.None:
+		s.backIn(i, s.shortened(end))
+	case x.Limit > 0:
+		s.backIn(i, s.scaled(max(x.Limit, c.Untimed), o.set))
+	}
+	return false
+}
+
+// hasElement reports whether a receive from a channel need not wait.
+func (s *Simulation) hasElement(object int32) bool {
+	b := s.channel(object)
+	return b.count > 0 || b.queue.len() > 0
+}
+
+// draw returns a number below n.
+func (s *Simulation) draw(n uint64) uint64 {
+	if n == 1 {
+		return 0
+	}
+	s.random = s.random*6364136223846793005 + 1442695040888963407
+	return (s.random >> 33) % n
+}
+
+// backIn has a runner come back after d, if nothing else ends its wait.
+func (s *Simulation) backIn(i int32, d int64) {
+	s.runners[i].due = s.now + max(0, d)
+	s.at(d, happenBack, i)
+}
+
+// back ends a wait for something outside, or for a timer of a select statement that has not ended.
+func (s *Simulation) back(i int32) {
+	r := &s.runners[i]
+	switch {
+	case r.due != s.now:
+	case r.state == away:
+		s.ready(i, -1)
+	case r.chooses && r.state == blocked && !r.granted:
+		o := &s.code[r.pc]
+		c := &s.P.Choices[o.arg]
+		if !s.goesOn(o.arg, trace.None) {
+			s.Out.strayed++
+			return
+		}
+		if slices.ContainsFunc(c.Cases, s.hasElement) { // that the list cannot go on with
+			s.Out.strayed++
+		}
+		for _, object := range c.Cases {
+			s.channel(object).others.remove(i)
+		}
+		r.got = trace.None
+		s.grant(i, -1)
+	}
+}
+
+// chosen ends the wait of a runner for one of several channels, if it waits so, by an element of an object.
+func (s *Simulation) chosen(i int32, b *object) {
+	r := &s.runners[i]
+	var objects []int32
+	switch {
+	case r.chooses:
+		objects = s.P.Choices[s.code[r.pc].arg].Cases
+	case r.attends:
+		objects, r.attends = s.P.Stations[s.code[r.pc].ref].Objects, false
+	}
+	for _, object := range objects {
+		if other := s.channel(object); other == b {
+			r.got = object
+		} else {
+			other.others.remove(i)
+		}
+	}
+}
+
+// examples returns the choices of a list that ended by an object, or a timer, as choice i may.
+func examples(p *model.Program, i, object int32) []int32 {
+	c := &p.Choices[i]
+	s := &p.Statements[c.Statement]
+	if !s.Decides || c.Blind {
+		return nil
+	}
+	return s.Like[c.Like(p, c.Outcome(p, object))]
+}
+
+// examples returns what program.examples does, which has been looked up before.
+func (x *executable) examples(p *model.Program, i, object int32) []int32 {
+	all := x.likes[x.likeOf[i]:]
+	for k, other := range p.Choices[i].Cases {
+		if other == object {
+			return all[k]
+		}
+	}
+	return all[len(p.Choices[i].Cases)] // a timer
+}
+
+// goesOn reports whether it is known what a goroutine does if a choice ends by an object, or a timer.
+func (s *Simulation) goesOn(i, object int32) bool {
+	return object == s.P.Choices[i].Object || len(s.x.examples(s.P, i, object)) > 0
+}
+
+// goOnAs goes on as the recorded goroutine did when a select statement ended by an object, or a timer: here, or else, until what it
+// does again and again is over, where it once ended so. The element is that of the runner.
+func (s *Simulation) goOnAs(r *runner, i, object int32) {
+	n := i
+	if object == trace.None {
+		s.Out.late++
+	}
+	c := &s.P.Choices[i]
+	x := c
+	if object != c.Object {
+		all := s.x.examples(s.P, i, object)
+		n = all[s.draw(uint64(len(all)))]
+		x = &s.P.Choices[n]
+		if r.until == 0 {
+			r.from = i
+		}
+		r.until = s.x.rounds[n]
+		ops := s.P.Lists[c.List].Ops
+		for k, at := range x.Past {
+			if mine, theirs := ops[c.Past[k]].Segment, ops[at].Segment; mine > 0 && theirs > 0 {
+				s.took[theirs] = s.took[mine]
+			}
+		}
+		for k, span := range x.Open {
+			if theirs := s.x.spans[span]; theirs > 0 {
+				s.began[theirs] = s.began[s.x.spans[c.Open[k]]]
+			}
+		}
+		if mine, theirs := c.Own(s.P), x.Own(s.P); mine != trace.None && theirs != trace.None && !x.Asks { // what is on its way comes here
+			s.standIn[theirs] = s.standIn[mine]
+		}
+	}
+	s.renew(c.List, x.End)
+	r.pc = s.x.ends[n]
+	if r.granted = object != trace.None; !r.granted {
+		r.pc++
+		r.element = 0
+	}
+}
+
+// comeBack has a runner that went on elsewhere go on where its own list does what it does again and again the next time.
+func (s *Simulation) comeBack(r *runner) {
+	c := &s.P.Choices[r.from]
+	r.pc, r.until = s.x.rounds[r.from], 0
+	s.renew(c.List, s.P.Lists[c.List].RoundEnds(c.End))
+}
+
+// renew makes the channel new that is made for the next choice of a list behind an op, as for each request.
+func (s *Simulation) renew(list, behind int32) {
+	l := &s.P.Lists[list]
+	n := choiceBehind(s.P, list, behind)
+	if n == len(s.P.Choices) || s.P.Choices[n].List != list || l.To > 0 && s.P.Choices[n].End >= l.To { // the first one again
+		n = choiceBehind(s.P, list, l.From-1)
+	}
+	if n == len(s.P.Choices) || s.P.Choices[n].List != list {
+		return
+	}
+	if made := s.P.Choices[n].Made; made != trace.None {
+		s.standIn[made] = made
+		s.objects[made].begin(&s.P.Objects[made])
+	}
+}
+
+// choiceBehind returns the number of the first choice of a list, or a later one, that ends behind an op.
+func choiceBehind(p *model.Program, list, op int32) int {
+	n, _ := slices.BinarySearchFunc(p.Choices, model.Place{List: list, Op: op + 1}, func(x model.Choice, at model.Place) int {
+		return cmp.Or(cmp.Compare(x.List, at.List), cmp.Compare(x.End, at.Op))
+	})
+	return n
+}
+
+// pick returns one of the channels that have an element: any of those before which none of the others is taken; none if there is no
+// element. May reports which channels are asked.
+func (s *Simulation) pick(objects []int32, may func(object int32) bool) int32 {
+	ready, n := int32(trace.None), uint64(0)
+	for _, object := range objects {
+		if !s.hasElement(object) || !may(object) {
+			continue
+		}
+		if s.comesSecond(object, objects) {
+			s.Out.second++
+			continue
+		}
+		if n++; s.draw(n) == 0 {
+			ready = object
+		}
+	}
+	return ready
+}
+
+// comesSecond reports whether there are elements of another channel that are taken before those of this one.
+func (s *Simulation) comesSecond(object int32, objects []int32) bool {
+	return len(s.P.Preferences) > 0 && slices.ContainsFunc(objects, func(other int32) bool {
+		return s.P.Preferences[model.Preference{First: other, Second: object}] && s.hasElement(other)
+	})
+}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// StationOf returns the number of the station with these channels.
+func StationOf(p *model.Program, objects []int32) int32 {
+	objects = slices.Sorted(slices.Values(objects))
+	i := slices.IndexFunc(p.Stations, func(s model.Station) bool { return slices.Equal(s.Objects, objects) })
+	if i < 0 {
+		i = len(p.Stations)
+		p.Stations = append(p.Stations, model.Station{Objects: objects})
+	}
+	return int32(i)
+}
+
+// ServesBoth reports whether a list that works on elements of one channel may work on those of another one, too.
+func ServesBoth(p *model.Program, l *model.List, object int32) bool {
+	objects := p.Stations[l.Station].Objects
+	return slices.Contains(objects, l.Serves) && slices.Contains(objects, object)
+}
+
+// OpenStations leaves the channels of stations whose elements are worked on, and the stations that have more than one of them.
+func OpenStations(p *model.Program) {
+	if len(p.Stations) == 1 {
+		return
+	}
+	worked := map[int32]bool{}
+	for i := range p.Lists {
+		for k := range p.Lists[i].Ops {
+			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpReceive && o.Head {
+				worked[o.Arg] = true
+			}
+		}
+	}
+	for i := range p.Stations {
+		s := &p.Stations[i]
+		s.Objects = slices.DeleteFunc(s.Objects, func(object int32) bool { return !worked[object] })
+	}
+	for i := range p.Lists {
+		l := &p.Lists[i]
+		if objects := p.Stations[l.Station].Objects; len(objects) < 2 || !slices.Contains(objects, l.Serves) {
+			l.Station = 0
+		}
+	}
+}
+
+// attend takes the next element of a station, or has the runner wait for one.
+func (s *Simulation) attend(i, proc, station int32) bool {
+	r := &s.runners[i]
+	objects := s.P.Stations[station].Objects
+	object := s.pick(objects, func(int32) bool { return true })
+	if object == trace.None {
+		for _, object := range objects {
+			s.channel(object).others.push(i)
+		}
+		r.attends = true
+		return false
+	}
+	r.element, _ = s.receive(s.channel(object), proc)
+	return true
+}

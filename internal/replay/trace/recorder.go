@@ -1,0 +1,242 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
+)
+
+// Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the caller's, objects not 0.
+
+// Running records a goroutine that is there and runs when the recording begins.
+func (b *Recorder) Running(at, g int64) { b.exists(at, g, StateRunning) }
+
+// Runnable records a goroutine that is there when the recording begins and is ready to run.
+func (b *Recorder) Runnable(at, g int64) { b.exists(at, g, StateRunnable) }
+
+// Waiting records a goroutine that is there and waits when the recording begins.
+func (b *Recorder) Waiting(at, g int64) { b.exists(at, g, StateWaiting) }
+
+func (b *Recorder) exists(at, g int64, state int32) {
+	b.Add(Event{Kind: EvExists, At: at, G: b.Goroutine(g), By: NoWaker, Arg: state})
+}
+
+// Create records that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
+func (b *Recorder) Create(at, g, by int64) {
+	b.Add(Event{Kind: EvCreate, At: at, G: b.Goroutine(g), By: b.Waker(by)})
+}
+
+// Start records that a goroutine that was ready runs on a processor, a number from 0.
+func (b *Recorder) Start(at, g, processor int64) {
+	b.Add(Event{Kind: EvStart, At: at, G: b.Goroutine(g), By: NoWaker, Arg: int32(processor)})
+}
+
+// Yield records that a goroutine no longer runs, though it could.
+func (b *Recorder) Yield(at, g int64) {
+	b.Add(Event{Kind: EvYield, At: at, G: b.Goroutine(g), By: NoWaker})
+}
+
+// Wait records that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
+func (b *Recorder) Wait(at, g, place int64) {
+	b.Add(Event{Kind: EvWait, At: at, G: b.Goroutine(g), By: NoWaker, Site: b.Place(place)})
+}
+
+// Choose is Wait in a select statement.
+func (b *Recorder) Choose(at, g, place int64) {
+	b.Add(Event{Kind: EvWait, At: at, G: b.Goroutine(g), By: NoWaker, Site: b.Place(place), Arg: WaitSelect})
+}
+
+// Ready records that a goroutine need not wait any more: another one or, with by < 0, something outside woke it, such as
+// a timer.
+func (b *Recorder) Ready(at, g, by int64) {
+	b.Add(Event{Kind: EvReady, At: at, G: b.Goroutine(g), By: b.Waker(by)})
+}
+
+// End records that a goroutine has ended.
+func (b *Recorder) End(at, g int64) {
+	b.Add(Event{Kind: EvEnd, At: at, G: b.Goroutine(g), By: NoWaker})
+	b.forget(g)
+}
+
+// Open records that a span begins on a goroutine, below another one that is open or, with 0, below none.
+func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
+	s := Span{Region: b.RegionOf(r), Parent: -1, Root: parent == 0}
+	if p, ok := b.open[parent]; ok {
+		s.Parent = p
+	}
+	ref := int32(len(b.R.Spans))
+	b.R.Spans = append(b.R.Spans, s)
+	b.open[number] = ref
+	b.Add(Event{Kind: EvOpen, At: at, G: b.Goroutine(g), By: NoWaker, Ref: ref})
+}
+
+// Close records that a span ends on a goroutine, the one that it began on or another one.
+func (b *Recorder) Close(at, g int64, number uint64) {
+	if ref, ok := b.open[number]; ok {
+		delete(b.open, number)
+		b.Add(Event{Kind: EvClose, At: at, G: b.Goroutine(g), By: NoWaker, Ref: ref})
+	}
+}
+
+// Visit records that a goroutine visits a progress point.
+func (b *Recorder) Visit(at, g int64, point string) {
+	b.Add(Event{Kind: EvVisit, At: at, G: b.Goroutine(g), By: NoWaker, Ref: b.PointOf(point)})
+}
+
+// Operate records an operation on an object, or its beginning.
+func (b *Recorder) Operate(at, g int64, what mark.Op, object uint64, arg int64) {
+	b.operated(at, b.Goroutine(g), what, object, arg)
+}
+
+// Waker returns the goroutine, or NoWaker.
+func (b *Recorder) Waker(by int64) int32 {
+	if by < 0 {
+		return NoWaker
+	}
+	return b.Goroutine(by)
+}
+
+// Place returns site n, an unknown one if there is none.
+func (b *Recorder) Place(n int64) int32 {
+	for int64(len(b.R.Sites)) <= n {
+		b.R.Sites = append(b.R.Sites, Site{})
+	}
+	return int32(n)
+}
+
+// maxEvents bounds what one window may hold: 32 bytes each.
+const maxEvents = 4 << 20
+
+// A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and objects are numbered by the
+// caller. It is not safe for concurrent use.
+type Recorder struct {
+	R    Recording
+	g    map[int64]int32
+	last struct { // that was asked for: most events are of the same goroutine as the one before
+		id    int64
+		g     int32
+		known bool
+	}
+	open     map[uint64]int32 // spans by the caller's number
+	object   map[ObjectKey]int32
+	region   map[Region]int32
+	point    map[string]int32
+	overflow bool
+}
+
+// NewRecorder returns a recorder of a program on procs processors.
+func NewRecorder(start int64, procs int) *Recorder {
+	return &Recorder{
+		R: Recording{Start: start, End: start, Procs: procs, Sites: []Site{{}}, IdleGC: map[int32]bool{}},
+		g: map[int64]int32{}, open: map[uint64]int32{}, object: map[ObjectKey]int32{}, region: map[Region]int32{}, point: map[string]int32{},
+	}
+}
+
+// Recording returns what was recorded up to a time.
+func (b *Recorder) Recording(end int64) (*Recording, error) {
+	if b.overflow {
+		return nil, fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
+	}
+	b.R.End = end
+	return &b.R, nil
+}
+
+// Goroutine returns the number of a goroutine.
+func (b *Recorder) Goroutine(id int64) int32 {
+	if b.last.known && b.last.id == id {
+		return b.last.g
+	}
+	g, ok := b.g[id]
+	if !ok {
+		g = b.R.Count
+		b.R.Count++
+		b.g[id] = g
+	}
+	b.last.id, b.last.g, b.last.known = id, g, true
+	return g
+}
+
+// forget lets a goroutine's number be used again by another one.
+func (b *Recorder) forget(id int64) {
+	delete(b.g, id)
+	b.last.known = false
+}
+
+// Add appends an event.
+func (b *Recorder) Add(e Event) {
+	if len(b.R.Events) == maxEvents {
+		b.overflow = true
+		return
+	}
+	if len(b.R.Events) == cap(b.R.Events) { // append would copy them several times
+		b.R.Events = slices.Grow(b.R.Events, len(b.R.Events)+1)
+	}
+	b.R.Events = append(b.R.Events, e)
+}
+
+// An ObjectKey is an object by the caller's number. That may be an address, where there are objects of several kinds: a struct and
+// its first field, or one after another.
+type ObjectKey struct {
+	number uint64
+	kind   mark.Op
+}
+
+// KeyOf returns the key of an operation's object: what numbers of one kind of object are one.
+func KeyOf(what mark.Op, number uint64) ObjectKey {
+	switch what {
+	case mark.Lock.Beginning(), mark.Lock, mark.Unlock:
+		return ObjectKey{number, mark.Lock}
+	case mark.WriteLock.Beginning(), mark.WriteLock, mark.WriteUnlock, mark.ReadLock.Beginning(), mark.ReadLock, mark.ReadUnlock:
+		return ObjectKey{number, mark.WriteLock}
+	case mark.Add, mark.Wait.Beginning(), mark.Wait:
+		return ObjectKey{number, mark.Add}
+	case mark.Await.Beginning(), mark.Await, mark.Signal, mark.Broadcast:
+		return ObjectKey{number, mark.Await}
+	}
+	return ObjectKey{number, mark.Make}
+}
+
+// operated adds an operation on an object.
+func (b *Recorder) operated(at int64, g int32, what mark.Op, object uint64, arg int64) {
+	key := KeyOf(what, object)
+	if what == mark.Make { // what was there before is gone
+		delete(b.object, key)
+		return
+	}
+	b.Add(Event{Kind: EvOperate, At: at, G: g, By: NoWaker, What: what, Ref: b.ObjectOf(key), Arg: int32(max(math.MinInt32, min(arg, math.MaxInt32)))})
+}
+
+// ObjectOf returns the number of an object.
+func (b *Recorder) ObjectOf(key ObjectKey) int32 {
+	i, ok := b.object[key]
+	if !ok {
+		i = b.R.Objects
+		b.R.Objects++
+		b.object[key] = i
+	}
+	return i
+}
+
+// RegionOf returns the number of a region.
+func (b *Recorder) RegionOf(r Region) int32 {
+	i, ok := b.region[r]
+	if !ok {
+		i = int32(len(b.R.Regions))
+		b.R.Regions = append(b.R.Regions, r)
+		b.region[r] = i
+	}
+	return i
+}
+
+// PointOf returns the number of a progress point.
+func (b *Recorder) PointOf(name string) int32 {
+	i, ok := b.point[name]
+	if !ok {
+		i = int32(len(b.R.Points))
+		b.R.Points = append(b.R.Points, name)
+		b.point[name] = i
+	}
+	return i
+}
