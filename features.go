@@ -8,7 +8,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/exporter/processcontext"
 	"github.com/otelprof/otelprof/internal/mark"
-	"github.com/otelprof/otelprof/internal/toggle"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
@@ -39,12 +39,12 @@ var features = []feature{
 }
 
 // state returns what the variable says.
-func (f feature) state(c *config) toggle.State {
+func (f feature) state(c *config) naming.Switch {
 	if f.patterns {
-		state, _ := toggle.Parse(os.Getenv(f.env))
+		state, _ := naming.ParseSwitch(os.Getenv(f.env))
 		return state
 	}
-	state, warning := toggle.FromEnv(f.env)
+	state, warning := naming.SwitchFromEnv(f.env)
 	c.warn(warning)
 	return state
 }

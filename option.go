@@ -11,10 +11,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/internal/contain"
+	"github.com/otelprof/otelprof/internal/asynclog"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/toggle"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
@@ -105,28 +104,28 @@ func newConfig(opts []Option) (config, error) {
 		viewer:  os.Getenv(envViewer),
 		dataDir: os.Getenv(envDataDir),
 		plans:   plansFromEnv(),
-		logger:  contain.Logger(slog.Default()),
+		logger:  asynclog.Contained(slog.Default()),
 	}
 	// causal.NewController reads these two as well, and says what it does not understand.
-	experiments, _ := toggle.FromEnv(envExperiments)
-	replay, _ := toggle.FromEnv(envReplay)
-	if experiments == toggle.On {
+	experiments, _ := naming.SwitchFromEnv(envExperiments)
+	replay, _ := naming.SwitchFromEnv(envReplay)
+	if experiments == naming.On {
 		limits := plan.DefaultLimits()
 		c.experiments = &limits
 	}
-	c.replay = replay != toggle.Off
+	c.replay = replay != naming.Off
 	c.times = c.timesFromEnv()
 	off := map[string]bool{}
 	for _, f := range features {
 		state := f.state(&c)
-		*f.on(&c) = *f.on(&c) || state == toggle.On
-		off[f.env] = state == toggle.Off
+		*f.on(&c) = *f.on(&c) || state == naming.On
+		off[f.env] = state == naming.Off
 	}
 	c.disabled = c.disabledByEnv()
 	for _, o := range opts {
 		c = o.apply(c)
 	}
-	if experiments == toggle.Off {
+	if experiments == naming.Off {
 		c.experiments = nil
 	}
 	c.times.on = c.times.on && !c.times.never
@@ -134,7 +133,7 @@ func newConfig(opts []Option) (config, error) {
 		*f.on(&c) = *f.on(&c) && !off[f.env]
 	}
 	c.labels = c.processContext && !off[envStacks]
-	if viewer, _ := toggle.Parse(os.Getenv(envViewer)); viewer == toggle.Off {
+	if viewer, _ := naming.ParseSwitch(os.Getenv(envViewer)); viewer == naming.Off {
 		c.viewer = ""
 	}
 	return c, errors.Join(c.errs...)
@@ -143,11 +142,11 @@ func newConfig(opts []Option) (config, error) {
 // disabledByEnv reads the one switch that is on where nothing is to run.
 func (c *config) disabledByEnv() bool {
 	value := os.Getenv(envDisabled)
-	state, known := toggle.Parse(value)
+	state, known := naming.ParseSwitch(value)
 	if !known {
 		c.warn(fmt.Errorf("%s %q: must be true or false, true is taken", envDisabled, value))
 	}
-	return !known || state == toggle.On
+	return !known || state == naming.On
 }
 
 // A timesConfig says which spans are timed by the scheduler. Field asked is true where the option or the
@@ -161,9 +160,9 @@ type timesConfig struct {
 // timesFromEnv reads on, off or patterns.
 func (c *config) timesFromEnv() timesConfig {
 	value := os.Getenv(envTimes)
-	state, _ := toggle.Parse(value)
-	t := timesConfig{on: state != toggle.Off, asked: value != "" && state != toggle.Off}
-	if state != toggle.Unset || !t.asked {
+	state, _ := naming.ParseSwitch(value)
+	t := timesConfig{on: state != naming.Off, asked: value != "" && state != naming.Off}
+	if state != naming.Unset || !t.asked {
 		return t
 	}
 	patterns := slices.DeleteFunc(strings.Split(value, ","), func(p string) bool { return strings.TrimSpace(p) == "" })
@@ -323,7 +322,7 @@ func WithLogger(l *slog.Logger) Option {
 		if l == nil {
 			return c.reject("logger nil: must be set")
 		}
-		c.logger = contain.Logger(l)
+		c.logger = asynclog.Contained(l)
 		return c
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/spans"
@@ -68,7 +68,7 @@ func TestLastProfilesAreSent(t *testing.T) {
 		found := false
 		if p := sent[kind]; p != nil {
 			for _, sample := range p.Sample {
-				found = found || strings.Join(sample.Label[stacknames.TraceIDLabel], "") == id && sample.Label[stacknames.NameLabel][0] == "op"
+				found = found || strings.Join(sample.Label[naming.TraceIDLabel], "") == id && sample.Label[naming.NameLabel][0] == "op"
 			}
 		}
 		if !found {
@@ -100,7 +100,7 @@ func labels() map[string]string {
 	}()
 	<-done
 	out := map[string]string{}
-	for _, key := range []string{stacknames.TraceIDLabel, stacknames.SpanIDLabel, stacknames.NameLabel} {
+	for _, key := range []string{naming.TraceIDLabel, naming.SpanIDLabel, naming.NameLabel} {
 		if _, rest, ok := strings.Cut(b.String(), `"`+key+`":"`); ok {
 			out[key], _, _ = strings.Cut(rest, `"`)
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 )
 
 // A part is something that Shutdown ends. It may take no notice of its context, and hang: a file on a server

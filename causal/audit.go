@@ -10,8 +10,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelprof/otelprof/internal/asynclog"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/teller"
 )
 
 // An AuditKind is what happened to a plan: one of the constants or, of a plan that was started and has ended, the [State] that it
@@ -121,11 +121,11 @@ const (
 	queuedEvents = 256
 )
 
-// An audit keeps the latest events and tells them, see [teller.Teller]: neither a controller nor the application ever waits
+// An audit keeps the latest events and logs them, see [asynclog.Queue]: neither a controller nor the application ever waits
 // for a log.
 type audit struct {
-	tell   []func(AuditEvent)
-	teller *teller.Teller[AuditEvent]
+	tell  []func(AuditEvent)
+	queue *asynclog.Queue[AuditEvent]
 
 	mu      sync.Mutex
 	recent  []AuditEvent
@@ -139,7 +139,7 @@ func newAudit(log *slog.Logger, tell []func(AuditEvent)) *audit {
 		log.LogAttrs(context.Background(), e.Level(), message, attrs...)
 	}
 	a := &audit{tell: append([]func(AuditEvent){write}, tell...)}
-	a.teller = teller.New(queuedEvents, a.deliver)
+	a.queue = asynclog.NewQueue(queuedEvents, a.deliver)
 	return a
 }
 
@@ -151,7 +151,7 @@ func (a *audit) add(e AuditEvent) {
 	defer a.mu.Unlock()
 	a.recent = append(a.recent, e)
 	a.recent = a.recent[max(0, len(a.recent)-keptEvents):]
-	if !a.teller.Tell(e) {
+	if !a.queue.Put(e) {
 		a.dropped++
 	}
 }
@@ -186,7 +186,7 @@ func (a *audit) call(tell func(AuditEvent), e AuditEvent) {
 func (a *audit) wait(d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	a.teller.Wait(ctx)
+	a.queue.Wait(ctx)
 }
 
 // latest returns the latest events, the oldest first, and how many were dropped.

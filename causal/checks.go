@@ -5,8 +5,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // Evidence is what is known about how well one cell was measured: a region at one speed-up with

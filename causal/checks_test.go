@@ -6,7 +6,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 func TestEvidence(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"

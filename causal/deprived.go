@@ -5,8 +5,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // Where a quota stops the process, or the host of a virtual machine has others on its processors, time passes that is no span's work. A delay

@@ -8,7 +8,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // Experiments in which a quota or the host took processors give no numbers, be it in the arms with delay or in those without.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
-	"github.com/otelprof/otelprof/internal/rest"
+	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 

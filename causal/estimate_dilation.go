@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // An iteration is what the experiments of one iteration have added up for one progress point.

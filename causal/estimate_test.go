@@ -12,8 +12,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 var near = cmpopts.EquateApprox(0, 1e-6)

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/rest"
+	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 

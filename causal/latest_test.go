@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 

@@ -16,7 +16,6 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/toggle"
 )
 
 // An Option sets what [NewController] makes.
@@ -83,11 +82,11 @@ func newConfig(opts []Option) (config, error) {
 
 // switchedOff reads a kill switch. A value that cannot be parsed means off and is logged: the service starts.
 func (c config) switchedOff(name string) bool {
-	state, warning := toggle.FromEnv(name)
+	state, warning := naming.SwitchFromEnv(name)
 	if warning != nil {
 		c.log.Warn("causal: " + warning.Error())
 	}
-	return state == toggle.Off
+	return state == naming.Off
 }
 
 // WithExperiments opts in to experiments, which delay the application, and bounds their

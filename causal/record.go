@@ -10,8 +10,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/flight"
 	"github.com/otelprof/otelprof/internal/naming"
+	"github.com/otelprof/otelprof/internal/traced/flight"
 )
 
 // The shortest and the longest window that [Controller.Record] takes.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/spans"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/replayprofile"
-	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // replayed is the study of what recordings say of the program.

@@ -10,9 +10,9 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/testutil"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 	"github.com/otelprof/otelprof/spans"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/rest"
 )
 
 // In the warm-up of an overlap without the scheduler of "otelprof build", the program is recorded for a short time: that shows waits that

@@ -10,8 +10,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/rest"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 

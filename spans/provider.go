@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/registry"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 func testPlan(id string) string {

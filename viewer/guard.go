@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/otelprof/otelprof/internal/access"
+	"github.com/otelprof/otelprof/internal/http/access"
 )
 
 // maxBodyBytes is the largest request body that is read.

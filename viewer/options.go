@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/internal/access"
+	"github.com/otelprof/otelprof/internal/http/access"
 	"github.com/otelprof/otelprof/spans"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // confirm holds what recordings say against slow-downs, which are measured in the program itself: the very slow-downs, where replay has

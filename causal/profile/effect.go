@@ -3,8 +3,8 @@ package profile
 import (
 	"fmt"
 
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // fewSamples are too few to see that a distribution is not a normal one.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/internal/testutil/golden"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // hostile is a span name that each format must escape.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // A Slope is what experiments of [ModeSlowdown] at one level measured: how a progress point answers to a region that is slower.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // A WithheldCode names a reason why there is no number. Later versions may have further ones. Each has parameters, which are

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // told is a reason without a code.

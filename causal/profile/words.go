@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/words"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // exampleSpeedup is the speed-up that sentences about a curve quote, or the next above it.

@@ -22,8 +22,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 func TestNewHTTPRejects(t *testing.T) {

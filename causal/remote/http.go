@@ -8,8 +8,8 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // An HTTP is a source of plans that polls a server with GET. Headers of at most 256 bytes name the process

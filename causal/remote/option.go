@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/otelprof/otelprof/internal/planhttp"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
 // An EndpointOption sets how a server is reached.

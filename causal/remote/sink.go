@@ -14,7 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/internal/causes"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 // A Sink takes what a source hears. Each answer is one call of Document, None, Unchanged or
@@ -31,7 +31,7 @@ type Sink struct {
 	broken  error             // after a panic
 
 	missing bool
-	said    causes.Log
+	said    asynclog.Causes
 }
 
 func newSink(c *causal.Controller, source causal.Source, opts []Option) *Sink {
@@ -135,7 +135,7 @@ func (s *Sink) answered() {
 }
 
 // due reports whether an error is to be logged now, and notes that it is.
-func (s *Sink) due(err error) bool { return s.said.Due(causes.Of(err.Error()), time.Now()) }
+func (s *Sink) due(err error) bool { return s.said.Due(asynclog.CauseOf(err.Error()), time.Now()) }
 
 func (s *Sink) say(level slog.Level, err error) {
 	if s.log == nil {

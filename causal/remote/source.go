@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
-	"github.com/otelprof/otelprof/internal/planhttp"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
 // ErrConfig is wrapped by errors about options.

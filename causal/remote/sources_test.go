@@ -12,7 +12,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
-	"github.com/otelprof/otelprof/internal/planhttp"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
 // The status tells why a source does not answer, since when and how often, without what may be secret.

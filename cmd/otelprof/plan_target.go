@@ -18,8 +18,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // A target is where plans are pushed to.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // The causal metrics as Prometheus calls them, with its default translation of names.

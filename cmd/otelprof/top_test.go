@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 func topRegions(prices uint64) []topRegion {

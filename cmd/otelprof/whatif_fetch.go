@@ -15,8 +15,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/planhttp"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/replayprofile"
 )
 
 const (

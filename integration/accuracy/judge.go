@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // judge holds the predictions of a mode against what was measured.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/replayprofile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 // A shape is how a program is built, where other builds are asked about. The zero value is the usual way.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // A cell is one question, and what the real thing answered. All numbers but the speed-up are in percent.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 func TestJudge(t *testing.T) {

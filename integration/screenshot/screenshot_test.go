@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/withheldcode"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 func TestParseFlags(t *testing.T) {

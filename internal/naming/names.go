@@ -1,5 +1,5 @@
 // Package naming has the names that one package writes and another reads: scopes, metrics and attributes in telemetry, environment
-// variables, and headers between a process and a server of plans. docs/attributes.md has them for users.
+// variables and how switches are spelled in them, labels of profiles, and headers between a process and a server of plans. docs/attributes.md has them for users.
 package naming
 
 import (

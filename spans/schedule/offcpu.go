@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 	"golang.org/x/exp/trace"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/pprofbuild"
-	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
@@ -137,19 +137,19 @@ func (a *analysis) offCPU() *profile.Profile {
 }
 
 func (w wait) labels() map[string][]string {
-	out := map[string][]string{stacknames.WaitLabel: {"runnable"}}
+	out := map[string][]string{naming.WaitLabel: {"runnable"}}
 	if w.class >= firstReason {
-		out[stacknames.WaitLabel][0] = string(reasons[w.class-firstReason])
+		out[naming.WaitLabel][0] = string(reasons[w.class-firstReason])
 	}
 	r := w.region
-	for label, text := range map[string]string{stacknames.NameLabel: r.key.name, stacknames.ScopeLabel: r.key.scope} {
+	for label, text := range map[string]string{naming.NameLabel: r.key.name, naming.ScopeLabel: r.key.scope} {
 		if text != "" {
 			out[label] = []string{text}
 		}
 	}
 	if r.traceID != [16]byte{} {
-		out[stacknames.TraceIDLabel] = []string{hex.EncodeToString(r.traceID[:])}
-		out[stacknames.SpanIDLabel] = []string{fmt.Sprintf("%016x", r.spanID)}
+		out[naming.TraceIDLabel] = []string{hex.EncodeToString(r.traceID[:])}
+		out[naming.SpanIDLabel] = []string{fmt.Sprintf("%016x", r.spanID)}
 	}
 	return out
 }

@@ -16,7 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"golang.org/x/exp/trace"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -32,9 +32,9 @@ func newWaitScript(t *testing.T) *script {
 func waited(p *profile.Profile) map[string]int64 {
 	out := map[string]int64{}
 	for _, s := range p.Sample {
-		key := strings.Join(s.Label[stacknames.NameLabel], "") + "/" + s.Label[stacknames.WaitLabel][0]
-		if id := s.Label[stacknames.TraceIDLabel]; len(id) > 0 {
-			key += " " + id[0] + " " + s.Label[stacknames.SpanIDLabel][0]
+		key := strings.Join(s.Label[naming.NameLabel], "") + "/" + s.Label[naming.WaitLabel][0]
+		if id := s.Label[naming.TraceIDLabel]; len(id) > 0 {
+			key += " " + id[0] + " " + s.Label[naming.SpanIDLabel][0]
 		}
 		out[key] += s.Value[0]
 	}
@@ -131,7 +131,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 	sum := map[string]int64{}
 	for _, s := range p.Sample {
-		sum[s.Label[stacknames.NameLabel][0]] += s.Value[0]
+		sum[s.Label[naming.NameLabel][0]] += s.Value[0]
 	}
 	total := int64(maxWaits + 1000)
 	want := map[string]int64{"region 0": (total + 2) / 3, "region 1": (total + 1) / 3, "region 2": total / 3}
@@ -173,12 +173,12 @@ func TestOffCPUOfAProgram(t *testing.T) {
 	}
 	sum, stacked := map[string]time.Duration{}, map[string]bool{}
 	for _, s := range p.Sample {
-		name := s.Label[stacknames.NameLabel][0]
+		name := s.Label[naming.NameLabel][0]
 		sum[name] += time.Duration(s.Value[0])
-		if name == "inner" && s.Label[stacknames.WaitLabel][0] == string(reasonSync) {
+		if name == "inner" && s.Label[naming.WaitLabel][0] == string(reasonSync) {
 			for _, l := range s.Location {
 				if strings.HasSuffix(l.Line[0].Function.Name, ".waitForLock") {
-					stacked[s.Label[stacknames.TraceIDLabel][0]+" "+s.Label[stacknames.SpanIDLabel][0]] = true
+					stacked[s.Label[naming.TraceIDLabel][0]+" "+s.Label[naming.SpanIDLabel][0]] = true
 				}
 			}
 		}

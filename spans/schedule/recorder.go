@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/otelprof/otelprof/internal/ending"
-	"github.com/otelprof/otelprof/internal/flight"
+	"github.com/otelprof/otelprof/internal/clock/ending"
+	"github.com/otelprof/otelprof/internal/traced/flight"
 	"github.com/otelprof/otelprof/spans"
 )
 

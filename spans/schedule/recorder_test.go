@@ -19,9 +19,9 @@ import (
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/internal/flight"
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/perf"
+	"github.com/otelprof/otelprof/internal/traced/flight"
 	"github.com/otelprof/otelprof/spans"
 )
 

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/internal/goroutine"
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -39,7 +39,7 @@ func testTracer(t testing.TB, h spans.Hook, opts ...sdktrace.TracerProviderOptio
 func current(h *hook) map[string]string {
 	out := map[string]string{}
 	pprof.ForLabels(withLabels(context.Background(), profLabels()), func(key, value string) bool {
-		if key == stacknames.RegionLabel {
+		if key == naming.RegionLabel {
 			n, _ := strconv.Atoi(value)
 			r, _ := h.labels.region(n)
 			key, value = "region", r.Name
@@ -84,8 +84,8 @@ func TestLabelIsANumber(t *testing.T) {
 	_, span := testTracer(t, h).Start(context.Background(), "GET /users/{name}")
 	defer span.End()
 	pprof.ForLabels(withLabels(context.Background(), profLabels()), func(key, value string) bool {
-		if _, err := strconv.Atoi(value); err != nil || key != stacknames.RegionLabel {
-			t.Errorf("label %s = %q, want %s with a number", key, value, stacknames.RegionLabel)
+		if _, err := strconv.Atoi(value); err != nil || key != naming.RegionLabel {
+			t.Errorf("label %s = %q, want %s with a number", key, value, naming.RegionLabel)
 		}
 		return true
 	})

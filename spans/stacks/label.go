@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/registry"
-	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -86,9 +86,9 @@ func (all *labels) inRegion(l unsafe.Pointer) bool {
 // set returns the label as package pprof wants it.
 func (l *label) set() pprof.LabelSet {
 	if l.session == nil {
-		return pprof.Labels(stacknames.RegionLabel, l.number)
+		return pprof.Labels(naming.RegionLabel, l.number)
 	}
-	return pprof.Labels(stacknames.RegionLabel, l.number, stacknames.SessionLabel, strconv.FormatInt(l.session.number, 10))
+	return pprof.Labels(naming.RegionLabel, l.number, naming.SessionLabel, strconv.FormatInt(l.session.number, 10))
 }
 
 // beside returns the label together with the labels that a goroutine has.
@@ -109,9 +109,9 @@ func (all *labels) find(tag unsafe.Pointer) (region int, session int64) {
 	}
 	pprof.ForLabels(withLabels(context.Background(), tag), func(key, value string) bool {
 		switch key {
-		case stacknames.RegionLabel:
+		case naming.RegionLabel:
 			region, _ = strconv.Atoi(value) // 0 for what is not ours
-		case stacknames.SessionLabel:
+		case naming.SessionLabel:
 			session, _ = strconv.ParseInt(value, 10, 64)
 		}
 		return true

@@ -1,12 +1,12 @@
 package stacks
 
-import "github.com/otelprof/otelprof/internal/stacknames"
+import "github.com/otelprof/otelprof/internal/naming"
 
 // Comments of a profile that is a recording.
 const (
-	regionComment = stacknames.Comment + "region " // number, name and scope
-	lostComment   = stacknames.Comment + "lost samples "
-	cpuComment    = stacknames.Comment + "cpu ns "
+	regionComment = naming.ProfileComment + "region " // number, name and scope
+	lostComment   = naming.ProfileComment + "lost samples "
+	cpuComment    = naming.ProfileComment + "cpu ns "
 	// processComment has the PID, the host and the service.
-	processComment = stacknames.Comment + "process "
+	processComment = naming.ProfileComment + "process "
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/pprofbuild"
-	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -75,8 +75,8 @@ func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[str
 	texts := map[string][]string{}
 	if number != 0 {
 		b.name(number, r)
-		numbers = map[string][]int64{stacknames.RegionLabel: {int64(number)}}
-		labels = withDefaults(labels, map[string]string{stacknames.NameLabel: r.Name, stacknames.ScopeLabel: r.Scope.Name})
+		numbers = map[string][]int64{naming.RegionLabel: {int64(number)}}
+		labels = withDefaults(labels, map[string]string{naming.NameLabel: r.Name, naming.ScopeLabel: r.Scope.Name})
 	}
 	for key, value := range labels {
 		if value != "" { // which pprof has no way to write
@@ -96,8 +96,8 @@ func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[str
 func regionNames(p *profile.Profile) map[int]spans.Region {
 	names := map[int]spans.Region{}
 	for _, s := range p.Sample {
-		if name := s.Label[stacknames.NameLabel]; len(name) == 1 {
-			scope := strings.Join(s.Label[stacknames.ScopeLabel], " ")
+		if name := s.Label[naming.NameLabel]; len(name) == 1 {
+			scope := strings.Join(s.Label[naming.ScopeLabel], " ")
 			names[numberOf(s)] = spans.Region{Scope: instrumentation.Scope{Name: scope}, Name: name[0]}
 		}
 	}

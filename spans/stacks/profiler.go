@@ -9,7 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
-	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 	"github.com/otelprof/otelprof/spans"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // ErrFormat is wrapped by errors about files that are no recordings.
@@ -155,10 +155,10 @@ func sampleColumns(p *profile.Profile) (samples, nanos int, err error) {
 // numberOf returns the region of a sample: recordings have it as a number, and the runtime's own
 // profiles as text.
 func numberOf(s *profile.Sample) int {
-	if n := s.NumLabel[stacknames.RegionLabel]; len(n) > 0 && n[0] > 0 {
+	if n := s.NumLabel[naming.RegionLabel]; len(n) > 0 && n[0] > 0 {
 		return int(n[0])
 	}
-	if text := s.Label[stacknames.RegionLabel]; len(text) > 0 {
+	if text := s.Label[naming.RegionLabel]; len(text) > 0 {
 		if n, err := strconv.Atoi(text[0]); err == nil && n > 0 {
 			return n
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -84,8 +84,8 @@ func TestRegionsAreNamed(t *testing.T) {
 	doc := pprofOf(t, func(p *profile.Profile) {
 		p.Comments = nil
 		for _, s := range p.Sample {
-			want := map[int64][]string{2: {`GET "/x" ü` + "\n", "shop"}, 7: {"GET /x"}}[append(s.NumLabel[stacknames.RegionLabel], 0)[0]]
-			if got := slices.Concat(s.Label[stacknames.NameLabel], s.Label[stacknames.ScopeLabel]); !slices.Equal(got, want) {
+			want := map[int64][]string{2: {`GET "/x" ü` + "\n", "shop"}, 7: {"GET /x"}}[append(s.NumLabel[naming.RegionLabel], 0)[0]]
+			if got := slices.Concat(s.Label[naming.NameLabel], s.Label[naming.ScopeLabel]); !slices.Equal(got, want) {
 				t.Errorf("sample of region %v has the labels %v, want %q", s.NumLabel, s.Label, want)
 			}
 		}
@@ -115,7 +115,7 @@ func TestReadForeignProfile(t *testing.T) {
 		bare := &profile.Location{ID: 2, Address: 77}
 		p.Function, p.Location = []*profile.Function{f, g}, []*profile.Location{l, bare}
 		p.Sample = []*profile.Sample{{
-			Value: []int64{4, 4e7}, Location: []*profile.Location{bare, l}, Label: map[string][]string{stacknames.RegionLabel: {"9"}, "user": {"u"}},
+			Value: []int64{4, 4e7}, Location: []*profile.Location{bare, l}, Label: map[string][]string{naming.RegionLabel: {"9"}, "user": {"u"}},
 		}}
 	})
 	r, err := Read(bytes.NewReader(doc))

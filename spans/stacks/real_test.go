@@ -22,7 +22,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/stacks"
@@ -219,7 +219,7 @@ func TestNothingPersonalLeaves(t *testing.T) {
 	}
 	for _, s := range parsed.Sample {
 		for label := range s.Label {
-			if label != stacknames.NameLabel && label != stacknames.ScopeLabel {
+			if label != naming.NameLabel && label != naming.ScopeLabel {
 				t.Errorf("sample has the label %s: %v", label, s.Label)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // maxRecording bounds a recording.
@@ -49,7 +49,7 @@ func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profi
 	if c == nil {
 		return nil, err
 	}
-	return p.linked(c, got, func(key string) bool { return key == stacknames.TraceIDLabel || key == stacknames.SpanIDLabel }), err
+	return p.linked(c, got, func(key string) bool { return key == naming.TraceIDLabel || key == naming.SpanIDLabel }), err
 }
 
 // Record is [Profiler.Record] for a process that has no profiler: it makes one for the time.
@@ -182,7 +182,7 @@ func (p *Profiler) linked(c *collector, got *window, wanted func(key string) boo
 func otherLabels(tag unsafe.Pointer, wanted func(key string) bool) map[string]string {
 	out := map[string]string{}
 	pprof.ForLabels(withLabels(context.Background(), tag), func(key, value string) bool {
-		if key != stacknames.RegionLabel && key != stacknames.SessionLabel && wanted(key) {
+		if key != naming.RegionLabel && key != naming.SessionLabel && wanted(key) {
 			out[key] = value
 		}
 		return true

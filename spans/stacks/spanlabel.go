@@ -11,7 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // A spanLabel is what a goroutine has in one sampled span, with [WithSpanLabels]: the labels of its region and those of the
@@ -50,7 +50,7 @@ func knowsLayout(t reflect.Type) bool {
 }
 
 // ownSpanID is the key of the span's ID in a spanLabel, and of nothing else: its address identifies it.
-var ownSpanID = strings.Clone(stacknames.SpanIDLabel)
+var ownSpanID = strings.Clone(naming.SpanIDLabel)
 
 // inSpan returns the labels of a goroutine in one span and, if there are any, with others that it has. Of these, what
 // has the keys of ours gives way until the span ends.
@@ -59,7 +59,7 @@ func (l *label) inSpan(c trace.SpanContext, others unsafe.Pointer) unsafe.Pointe
 		return l.alone(c)
 	}
 	traceID, spanID := c.TraceID(), c.SpanID()
-	set := pprof.Labels(stacknames.NameLabel, l.region.Name, stacknames.SpanIDLabel, spanID.String(), stacknames.TraceIDLabel, traceID.String())
+	set := pprof.Labels(naming.NameLabel, l.region.Name, naming.SpanIDLabel, spanID.String(), naming.TraceIDLabel, traceID.String())
 	return labelsOf(pprof.WithLabels(withLabels(context.Background(), l.beside(others)), set))
 }
 
@@ -69,14 +69,14 @@ func (l *label) alone(c trace.SpanContext) unsafe.Pointer {
 	traceID, spanID := c.TraceID(), c.SpanID()
 	hex.Encode(s.ids[:16], spanID[:])
 	hex.Encode(s.ids[16:], traceID[:])
-	list := append(s.list[:0], keyValue{stacknames.RegionLabel, l.number})
+	list := append(s.list[:0], keyValue{naming.RegionLabel, l.number})
 	if l.session != nil {
-		list = append(list, keyValue{stacknames.SessionLabel, strconv.FormatInt(l.session.number, 10)})
+		list = append(list, keyValue{naming.SessionLabel, strconv.FormatInt(l.session.number, 10)})
 	}
 	s.labels.list = append(list,
 		keyValue{ownSpanID, unsafe.String(&s.ids[0], 16)},
-		keyValue{stacknames.NameLabel, l.region.Name},
-		keyValue{stacknames.TraceIDLabel, unsafe.String(&s.ids[16], 32)})
+		keyValue{naming.NameLabel, l.region.Name},
+		keyValue{naming.TraceIDLabel, unsafe.String(&s.ids[16], 32)})
 	return unsafe.Pointer(&s.labels)
 }
 

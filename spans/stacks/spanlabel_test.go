@@ -17,7 +17,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/internal/testutil/threadtime"
 	"github.com/otelprof/otelprof/spans"
@@ -75,7 +75,7 @@ func TestSpanLabelsInOrder(t *testing.T) {
 	defer span.End()
 	var got []string
 	for _, kv := range *(*[]keyValue)(profLabels()) {
-		if (len(kv.key) > 15 || len(kv.value) > 47) && kv.key != stacknames.SessionLabel { // which is for us alone
+		if (len(kv.key) > 15 || len(kv.value) > 47) && kv.key != naming.SessionLabel { // which is for us alone
 			t.Errorf("label %s = %s: the eBPF profiler would cut it", kv.key, kv.value)
 		}
 		got = append(got, kv.key+"="+kv.value)
@@ -254,10 +254,10 @@ func TestProfileHasLinks(t *testing.T) {
 	}
 	found := map[string]int64{}
 	for _, s := range got.p.Sample {
-		if s.Label[stacknames.NameLabel] == nil || s.Label[stacknames.NameLabel][0] != "op" {
+		if s.Label[naming.NameLabel] == nil || s.Label[naming.NameLabel][0] != "op" {
 			continue
 		}
-		link := strings.Join(append(s.Label[stacknames.TraceIDLabel], s.Label[stacknames.SpanIDLabel]...), " ")
+		link := strings.Join(append(s.Label[naming.TraceIDLabel], s.Label[naming.SpanIDLabel]...), " ")
 		if !links[link] {
 			t.Errorf("sample with the labels %v: want the link of one of the spans %v", s.Label, links)
 		}

@@ -11,9 +11,9 @@ import (
 
 	xtrace "golang.org/x/exp/trace"
 
-	"github.com/otelprof/otelprof/internal/flight"
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/traced/flight"
 )
 
 // taking records a window in the background, from when the function returns on.

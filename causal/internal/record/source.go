@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/flight"
+	"github.com/otelprof/otelprof/internal/traced/flight"
 )
 
 // A source is a flight recorder that a window is read from.

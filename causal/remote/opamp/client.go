@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/internal/planhttp"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
 // maxMessageBytes bounds a message: a plan has 64 KiB at most.

@@ -13,8 +13,8 @@ import (
 	"github.com/open-telemetry/opamp-go/protobufs"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 	"github.com/otelprof/otelprof/internal/naming"
-	"github.com/otelprof/otelprof/internal/planhttp"
 )
 
 // acceptKey answers a WebSocket's handshake, RFC 6455, section 4.2.2.

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/internal/planhttp"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
 // poll asks by HTTP until ctx ends.

@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/internal/planhttp"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/rest"
+	"github.com/otelprof/otelprof/internal/clock/rest"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
-	"github.com/otelprof/otelprof/internal/causes"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 // Stats counts what has become of the items of one pipeline since it was made, as otelprof.ExportStats has it for users. Items are
@@ -72,7 +72,7 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	stats  Stats // without the queue's part
-	said   causes.Log
+	said   asynclog.Causes
 	outage *outage
 }
 
@@ -89,7 +89,7 @@ type outage struct {
 // NewMonitor returns a monitor without counts.
 func NewMonitor(cfg Config) *Monitor {
 	if cfg.Cause == nil {
-		cfg.Cause = func(err error) string { return causes.Of(err.Error()) }
+		cfg.Cause = func(err error) string { return asynclog.CauseOf(err.Error()) }
 	}
 	m := &Monitor{cfg: cfg, stats: Stats{Name: cfg.Name}}
 	m.messages = newMessages(m.log)
@@ -209,7 +209,7 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	o.items += items
 	o.last = err
 	say := false
-	if cause := m.cfg.Cause(err); !o.causes[cause] && len(o.causes) < causes.Max {
+	if cause := m.cfg.Cause(err); !o.causes[cause] && len(o.causes) < asynclog.MaxCauses {
 		o.causes[cause] = true
 		say = m.said.Due(cause, now)
 		o.said = o.said || say
@@ -232,7 +232,7 @@ func (m *Monitor) warn(err error) {
 // report returns at once. A message must not be lost with the context of the export that failed; one that has no room
 // is: the same is in [Monitor.Stats].
 func (m *Monitor) report(ctx context.Context, level slog.Level, err error) {
-	m.messages.Tell(message{context.WithoutCancel(ctx), level, err})
+	m.messages.Put(message{context.WithoutCancel(ctx), level, err})
 }
 
 func (m *Monitor) log(ctx context.Context, level slog.Level, err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/internal/causes"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 // newLogger returns a logger and the lines it has written.
@@ -92,10 +92,10 @@ func TestMonitorFlappingIsNotRepeated(t *testing.T) {
 		if said = len(toldBy(m, lines)); said != 2 {
 			t.Errorf("%d lines from a flapping endpoint, want 2: its first failure and return", said)
 		}
-		time.Sleep(causes.RepeatAfter)
+		time.Sleep(asynclog.RepeatAfter)
 		m.Observe(t.Context(), 1, errors.New("refused"))
 		if said = len(toldBy(m, lines)); said != 1 {
-			t.Errorf("%d lines from a failure %v later, want 1", said, causes.RepeatAfter)
+			t.Errorf("%d lines from a failure %v later, want 1", said, asynclog.RepeatAfter)
 		}
 	})
 }
@@ -106,8 +106,8 @@ func TestMonitorBoundsCauses(t *testing.T) {
 	for i := range 1000 {
 		m.Observe(t.Context(), 1, fmt.Errorf("cause %d", i))
 	}
-	if got := len(toldBy(m, lines)); got > causes.Max+1 {
-		t.Errorf("%d lines from 1000 causes, want at most %d", got, causes.Max+1)
+	if got := len(toldBy(m, lines)); got > asynclog.MaxCauses+1 {
+		t.Errorf("%d lines from 1000 causes, want at most %d", got, asynclog.MaxCauses+1)
 	}
 	for i := range 1000 {
 		m.Observe(t.Context(), 1, nil)

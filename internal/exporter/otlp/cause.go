@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/otelprof/otelprof/internal/causes"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 // unreachable is the one cause for everything that means that the endpoint does not answer. A
@@ -45,7 +45,7 @@ func cause(err error) string {
 	if m := httpStatus.FindStringSubmatch(err.Error()); m != nil {
 		return "status " + m[1]
 	}
-	return causes.Of(err.Error()) // an expired certificate's has the time
+	return asynclog.CauseOf(err.Error()) // an expired certificate's has the time
 }
 
 // refused reports whether an error is about what was exported: too large, or not to be encoded or understood.

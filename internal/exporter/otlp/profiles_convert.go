@@ -13,14 +13,14 @@ import (
 	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 
-	"github.com/otelprof/otelprof/internal/otlppb"
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/exporter/otlppb"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // The labels of a sample that become its link to a span. Their values are hexadecimal.
 const (
-	traceIDLabel = stacknames.TraceIDLabel
-	spanIDLabel  = stacknames.SpanIDLabel
+	traceIDLabel = naming.TraceIDLabel
+	spanIDLabel  = naming.SpanIDLabel
 )
 
 // profileScope is the instrumentation scope of all profiles.
@@ -126,7 +126,7 @@ func (d *dictionary) identity(s *profile.Sample) sampleIdentity {
 	if id.link != 0 {
 		seen[traceIDLabel], seen[spanIDLabel] = true, true
 	}
-	named := len(s.Label[stacknames.NameLabel]) > 0
+	named := len(s.Label[naming.NameLabel]) > 0
 	add := func(label, unit string, value *commonpb.AnyValue) {
 		key, internal := attributeKey(label, named)
 		if internal || seen[key] {

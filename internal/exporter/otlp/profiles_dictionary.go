@@ -13,7 +13,7 @@ import (
 	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/internal/otlppb"
+	"github.com/otelprof/otelprof/internal/exporter/otlppb"
 )
 
 // A dictionary has the tables that the profiles of one message share. The first entry of each is the

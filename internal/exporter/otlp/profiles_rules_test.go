@@ -12,7 +12,7 @@ import (
 	profilepb "go.opentelemetry.io/proto/otlp/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/internal/otlppb"
+	"github.com/otelprof/otelprof/internal/exporter/otlppb"
 )
 
 // Rules of the protocol and of the conventions for a message of profiles, including the rules of the profiling SIG's

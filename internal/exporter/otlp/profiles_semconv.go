@@ -8,8 +8,8 @@ import (
 	"github.com/google/pprof/profile"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
-	"github.com/otelprof/otelprof/internal/otlppb"
-	"github.com/otelprof/otelprof/internal/stacknames"
+	"github.com/otelprof/otelprof/internal/exporter/otlppb"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // Attributes of profiles: those of the semantic conventions for profiles and for pprof, and ours.
@@ -32,15 +32,15 @@ const (
 // sessions, and of regions that have a name.
 func attributeKey(label string, named bool) (key string, internal bool) {
 	switch label {
-	case stacknames.NameLabel:
+	case naming.NameLabel:
 		return regionNameKey, false
-	case stacknames.ScopeLabel:
+	case naming.ScopeLabel:
 		return regionScopeKey, false
-	case stacknames.WaitLabel:
+	case naming.WaitLabel:
 		return waitKey, false
-	case stacknames.RegionLabel:
+	case naming.RegionLabel:
 		return label, named
-	case stacknames.SessionLabel:
+	case naming.SessionLabel:
 		return label, true
 	}
 	return label, false
@@ -72,7 +72,7 @@ func scopeAttributes(p *profile.Profile, order []int) []*commonpb.KeyValue {
 // attributes must not be.
 func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 	var out []int32
-	comments := slices.DeleteFunc(slices.Clone(p.Comments), stacknames.IsRecordingComment)
+	comments := slices.DeleteFunc(slices.Clone(p.Comments), naming.IsRecordingComment)
 	if len(comments) > 0 {
 		out = append(out, d.attribute(commentKey, "", otlppb.Array(comments, otlppb.String)))
 	}
@@ -89,9 +89,9 @@ func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 // frameType is the profile.frame.type of a function, "" if its file leaves it open: assembly in a Go program is Go's.
 func frameType(f *profile.Function) string {
 	switch f.Name {
-	case stacknames.KernelFrame:
+	case naming.KernelFrame:
 		return "kernel"
-	case stacknames.NotGoFrame:
+	case naming.NotGoFrame:
 		return "native"
 	}
 	switch path.Ext(strings.ReplaceAll(f.Filename, `\`, "/")) {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelprof/otelprof/internal/otlppb"
+	"github.com/otelprof/otelprof/internal/exporter/otlppb"
 )
 
 var (

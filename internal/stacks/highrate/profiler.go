@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 	"github.com/otelprof/otelprof/internal/perf"
 	"github.com/otelprof/otelprof/spans/stacks"
 )

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/perf"
-	"github.com/otelprof/otelprof/internal/stacknames"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
@@ -39,8 +39,8 @@ func newSymbols(period time.Duration) *symbols {
 	return &symbols{
 		tree:   tree,
 		weight: stacks.Weight{Samples: 1, Nanos: int64(period)},
-		kernel: tree.Intern(stacks.NewFrame(stacknames.KernelFrame, "", 0)),
-		notGo:  tree.Intern(stacks.NewFrame(stacknames.NotGoFrame, "", 0)),
+		kernel: tree.Intern(stacks.NewFrame(naming.KernelFrame, "", 0)),
+		notGo:  tree.Intern(stacks.NewFrame(naming.NotGoFrame, "", 0)),
 		known:  map[uint64][]stacks.FrameID{},
 		words:  map[uint64]word{},
 	}

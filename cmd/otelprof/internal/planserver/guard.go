@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/access"
+	"github.com/otelprof/otelprof/internal/http/access"
 )
 
 // admits rejects requests with a foreign Host (DNS rebinding), from a foreign origin (CSRF), or without a

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/otelprof/otelprof/internal/access"
+	"github.com/otelprof/otelprof/internal/http/access"
 )
 
 // ErrConfig is wrapped by errors about options and addresses.

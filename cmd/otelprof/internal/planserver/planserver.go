@@ -14,7 +14,7 @@ import (
 
 	opamp "github.com/open-telemetry/opamp-go/server"
 
-	"github.com/otelprof/otelprof/internal/ending"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 )
 
 const (

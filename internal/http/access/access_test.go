@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/otelprof/otelprof/internal/access"
+	"github.com/otelprof/otelprof/internal/http/access"
 )
 
 func TestParseHost(t *testing.T) {

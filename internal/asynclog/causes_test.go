@@ -1,4 +1,4 @@
-package causes
+package asynclog
 
 import (
 	"fmt"
@@ -8,18 +8,18 @@ import (
 )
 
 func TestDue(t *testing.T) {
-	var l Log
+	var l Causes
 	now := time.Now()
 	said := 0
-	for i := range 10 * Max {
+	for i := range 10 * MaxCauses {
 		for range 3 {
 			if l.Due(fmt.Sprint("cause ", i), now) {
 				said++
 			}
 		}
 	}
-	if said != Max {
-		t.Errorf("%d said, want %d: the last of them for all others", said, Max)
+	if said != MaxCauses {
+		t.Errorf("%d said, want %d: the last of them for all others", said, MaxCauses)
 	}
 	for _, tt := range []struct {
 		after time.Duration
@@ -46,8 +46,8 @@ func TestOf(t *testing.T) {
 		strings.Repeat("1x", 1000):        strings.Repeat("x", 256),
 		strings.Repeat("é", 100) + "1234": strings.Repeat("é", 100),
 	} {
-		if got := Of(text); got != want {
-			t.Errorf("Of(%q) = %q, want %q", text, got, want)
+		if got := CauseOf(text); got != want {
+			t.Errorf("CauseOf(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package toggle reads switches from environment variables, in the spellings of other programs.
-package toggle
+package naming
 
 import (
 	"fmt"
@@ -7,19 +6,19 @@ import (
 	"strings"
 )
 
-// A State is what a variable says.
-type State int
+// A Switch is what a variable says.
+type Switch int
 
 // The states of a switch.
 const (
-	Unset State = iota
+	Unset Switch = iota
 	On
 	Off
 )
 
-// Parse reads on, true, yes, y, t, 1, enabled, and off, false, no, n, f, 0, none, disabled, in any case. All else is not
+// ParseSwitch reads on, true, yes, y, t, 1, enabled, and off, false, no, n, f, 0, none, disabled, in any case. All else is not
 // known.
-func Parse(value string) (s State, known bool) {
+func ParseSwitch(value string) (s Switch, known bool) {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "":
 		return Unset, true
@@ -31,11 +30,11 @@ func Parse(value string) (s State, known bool) {
 	return Unset, false
 }
 
-// FromEnv reads a variable that opts in to something and is its kill switch. A value that is not known is off, with a
+// SwitchFromEnv reads a variable that opts in to something and is its kill switch. A value that is not known is off, with a
 // warning: to go on without what was asked for is better than with what was to be stopped.
-func FromEnv(name string) (s State, warning error) {
+func SwitchFromEnv(name string) (s Switch, warning error) {
 	value := os.Getenv(name)
-	s, known := Parse(value)
+	s, known := ParseSwitch(value)
 	if !known {
 		return Off, fmt.Errorf("%s %q: must be on or off, off is taken", name, value)
 	}

@@ -1,4 +1,4 @@
-package teller_test
+package asynclog_test
 
 import (
 	"context"
@@ -8,26 +8,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelprof/otelprof/internal/teller"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 func TestTeller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []int
-		tl := teller.New(2, func(n int) { time.Sleep(time.Second); got = append(got, n) })
+		tl := asynclog.NewQueue(2, func(n int) { time.Sleep(time.Second); got = append(got, n) })
 		tl.Wait(t.Context()) // nothing to wait for
 		began := time.Now()
-		if !tl.Tell(1) {
+		if !tl.Put(1) {
 			t.Error("no room for the first message")
 		}
 		synctest.Wait() // the first message is under way
 		for n, want := range []bool{true, true, false} {
-			if tl.Tell(n+2) != want {
-				t.Errorf("Tell(%d) = %v, want %v", n+2, !want, want)
+			if tl.Put(n+2) != want {
+				t.Errorf("Put(%d) = %v, want %v", n+2, !want, want)
 			}
 		}
 		if took := time.Since(began); took != 0 {
-			t.Errorf("Tell took %v", took)
+			t.Errorf("Put took %v", took)
 		}
 		short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

@@ -1,14 +1,13 @@
-// Package contain keeps panics of what an application hands to otelprof from ending the application.
-package contain
+package asynclog
 
 import (
 	"context"
 	"log/slog"
 )
 
-// Logger returns a logger that gives its records to l. A panic in l's handler is recovered, and the record is lost.
+// Contained returns a logger that gives its records to l. A panic in l's handler is recovered, and the record is lost.
 // Any goroutine may use it; a record costs a deferred call more.
-func Logger(l *slog.Logger) *slog.Logger {
+func Contained(l *slog.Logger) *slog.Logger {
 	if _, contained := l.Handler().(handler); contained {
 		return l
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/trace"
-	"github.com/otelprof/otelprof/internal/withheldcode"
 )
 
 func TestAdd(t *testing.T) {

@@ -1,4 +1,4 @@
-package contain_test
+package asynclog_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelprof/otelprof/internal/contain"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 // panicking panics wherever it is called and enabled says that it is of use.
@@ -24,7 +24,7 @@ func (panicking) WithGroup(string) slog.Handler             { panic("WithGroup p
 
 func TestLoggerSurvivesItsHandler(t *testing.T) {
 	for _, h := range []panicking{{}, {enabled: true}} {
-		l := contain.Logger(slog.New(h))
+		l := asynclog.Contained(slog.New(h))
 		l.Warn("a")
 		l.With("key", 1).Warn("b")
 		l.WithGroup("group").Warn("c")
@@ -33,8 +33,8 @@ func TestLoggerSurvivesItsHandler(t *testing.T) {
 
 func TestLoggerGivesRecords(t *testing.T) {
 	var out strings.Builder
-	l := contain.Logger(slog.New(slog.NewTextHandler(&out, nil)))
-	contain.Logger(l).With("a", 1).WithGroup("g").Info("message", "b", 2)
+	l := asynclog.Contained(slog.New(slog.NewTextHandler(&out, nil)))
+	asynclog.Contained(l).With("a", 1).WithGroup("g").Info("message", "b", 2)
 	if got := out.String(); !strings.Contains(got, "msg=message a=1 g.b=2\n") {
 		t.Errorf("%q: want the message with its attributes", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/otelprof/otelprof/internal/teller"
+	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // messages go to a logger on a goroutine of their own: a failed export may hold locks that the logger needs, the SDK's,
 // where records of package slog become OpenTelemetry's, or the application's.
-type messages struct{ *teller.Teller[message] }
+type messages struct{ *asynclog.Queue[message] }
 
 type message struct {
 	ctx   context.Context
@@ -27,7 +27,7 @@ type message struct {
 
 // newMessages survives a logger that panics: messages that it did not get are counted all the same.
 func newMessages(log func(context.Context, slog.Level, error)) messages {
-	return messages{teller.New(queuedMessages, func(m message) {
+	return messages{asynclog.NewQueue(queuedMessages, func(m message) {
 		defer func() { _ = recover() }()
 		log(m.ctx, m.level, m.err)
 	})}

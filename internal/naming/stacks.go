@@ -1,5 +1,4 @@
-// Package stacknames has the names that profiles of call stacks are written and read with.
-package stacknames
+package naming
 
 import "strings"
 
@@ -27,8 +26,8 @@ const (
 	NotGoFrame  = "[not Go]"
 )
 
-// Comment begins the comments that make a profile a recording, which stacks.Read understands.
-const Comment = "otelprof "
+// ProfileComment begins the comments that make a profile a recording, which stacks.Read understands.
+const ProfileComment = "otelprof "
 
 // IsRecordingComment reports whether a comment of a profile is one of those, and not for people.
-func IsRecordingComment(text string) bool { return strings.HasPrefix(text, Comment) }
+func IsRecordingComment(text string) bool { return strings.HasPrefix(text, ProfileComment) }
