@@ -65,7 +65,7 @@ func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 	}
 	for i := range rec.Sites {
 		is := trace.Classify(rec.Sites[i])
-		u.tries, u.tells = append(u.tries, is[trace.TrySender]), append(u.tells, is[trace.Teller])
+		u.tries, u.closes = append(u.tries, is[trace.TrySender]), append(u.closes, is[trace.Teller])
 	}
 	for i := range rec.Events {
 		rec.RestsAt(i)
@@ -99,7 +99,7 @@ type drippers struct {
 	requests []bool  // by goroutine
 	waits    []int32 // by goroutine: why it waits
 	tries    []bool  // by site
-	tells    []bool  // by site
+	closes   []bool  // by site
 	who      []int32 // by goroutine: a number, the same for all that timers have begun at one place
 	all      map[int32]*dripper
 }
@@ -129,7 +129,7 @@ func (u *drippers) event(e *trace.Event) {
 			u.of(e.G).others++
 		}
 		if u.drips(e) {
-			u.of(e.By).drip(e.G, u.tells[e.Site])
+			u.of(e.By).drip(e.G, u.closes[e.Site])
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (u *drippers) drips(e *trace.Event) bool {
 	if u.requests[e.By] || !u.requests[e.G] {
 		return false
 	}
-	if u.tells[e.Site] { // what timers begin closes the channels of contexts
+	if u.closes[e.Site] { // what timers begin closes the channels of contexts
 		return u.who[e.By] == e.By
 	}
 	return u.tries[e.Site] && (u.waits[e.G] == trace.WaitReceive || u.waits[e.G] == trace.WaitSelect)
@@ -188,14 +188,14 @@ func (d *dripper) tick() {
 }
 
 // drip notes that a goroutine is let go on, by what may be for all.
-func (d *dripper) drip(g int32, tells bool) {
+func (d *dripper) drip(g int32, closes bool) {
 	if d.ticks == 0 {
 		return
 	}
 	if !d.sent {
 		d.dripping++
 	}
-	d.several = d.several || d.sent || tells
+	d.several = d.several || d.sent || closes
 	d.sent = true
 	d.drips = append(d.drips, g)
 }
