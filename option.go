@@ -109,23 +109,23 @@ func newConfig(opts []Option) (config, error) {
 	// causal.NewController reads these two as well, and says what it does not understand.
 	experiments, _ := naming.SwitchFromEnv(envExperiments)
 	replay, _ := naming.SwitchFromEnv(envReplay)
-	if experiments == naming.On {
+	if experiments == naming.SwitchOn {
 		limits := plan.DefaultLimits()
 		c.experiments = &limits
 	}
-	c.replay = replay != naming.Off
+	c.replay = replay != naming.SwitchOff
 	c.times = c.timesFromEnv()
 	off := map[string]bool{}
 	for _, f := range features {
 		state := f.state(&c)
-		*f.on(&c) = *f.on(&c) || state == naming.On
-		off[f.env] = state == naming.Off
+		*f.on(&c) = *f.on(&c) || state == naming.SwitchOn
+		off[f.env] = state == naming.SwitchOff
 	}
 	c.disabled = c.disabledByEnv()
 	for _, o := range opts {
 		c = o.apply(c)
 	}
-	if experiments == naming.Off {
+	if experiments == naming.SwitchOff {
 		c.experiments = nil
 	}
 	c.times.on = c.times.on && !c.times.never
@@ -133,7 +133,7 @@ func newConfig(opts []Option) (config, error) {
 		*f.on(&c) = *f.on(&c) && !off[f.env]
 	}
 	c.labels = c.processContext && !off[envStacks]
-	if viewer, _ := naming.ParseSwitch(os.Getenv(envViewer)); viewer == naming.Off {
+	if viewer, _ := naming.ParseSwitch(os.Getenv(envViewer)); viewer == naming.SwitchOff {
 		c.viewer = ""
 	}
 	return c, errors.Join(c.errs...)
@@ -146,7 +146,7 @@ func (c *config) disabledByEnv() bool {
 	if !known {
 		c.warn(fmt.Errorf("%s %q: must be true or false, true is taken", envDisabled, value))
 	}
-	return !known || state == naming.On
+	return !known || state == naming.SwitchOn
 }
 
 // A timesConfig says which spans are timed by the scheduler. Field asked is true where the option or the
@@ -161,8 +161,8 @@ type timesConfig struct {
 func (c *config) timesFromEnv() timesConfig {
 	value := os.Getenv(envTimes)
 	state, _ := naming.ParseSwitch(value)
-	t := timesConfig{on: state != naming.Off, asked: value != "" && state != naming.Off}
-	if state != naming.Unset || !t.asked {
+	t := timesConfig{on: state != naming.SwitchOff, asked: value != "" && state != naming.SwitchOff}
+	if state != naming.SwitchUnset || !t.asked {
 		return t
 	}
 	patterns := slices.DeleteFunc(strings.Split(value, ","), func(p string) bool { return strings.TrimSpace(p) == "" })

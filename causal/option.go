@@ -86,7 +86,7 @@ func (c config) switchedOff(name string) bool {
 	if warning != nil {
 		c.log.Warn("causal: " + warning.Error())
 	}
-	return state == naming.Off
+	return state == naming.SwitchOff
 }
 
 // WithExperiments opts in to experiments, which delay the application, and bounds their

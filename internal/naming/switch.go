@@ -11,9 +11,9 @@ type Switch int
 
 // The states of a switch.
 const (
-	Unset Switch = iota
-	On
-	Off
+	SwitchUnset Switch = iota
+	SwitchOn
+	SwitchOff
 )
 
 // ParseSwitch reads on, true, yes, y, t, 1, enabled, and off, false, no, n, f, 0, none, disabled, in any case. All else is not
@@ -21,13 +21,13 @@ const (
 func ParseSwitch(value string) (s Switch, known bool) {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "":
-		return Unset, true
+		return SwitchUnset, true
 	case "on", "true", "yes", "y", "t", "1", "enable", "enabled":
-		return On, true
+		return SwitchOn, true
 	case "off", "false", "no", "n", "f", "0", "none", "disable", "disabled":
-		return Off, true
+		return SwitchOff, true
 	}
-	return Unset, false
+	return SwitchUnset, false
 }
 
 // SwitchFromEnv reads a variable that opts in to something and is its kill switch. A value that is not known is off, with a
@@ -36,7 +36,7 @@ func SwitchFromEnv(name string) (s Switch, warning error) {
 	value := os.Getenv(name)
 	s, known := ParseSwitch(value)
 	if !known {
-		return Off, fmt.Errorf("%s %q: must be on or off, off is taken", name, value)
+		return SwitchOff, fmt.Errorf("%s %q: must be on or off, off is taken", name, value)
 	}
 	return s, nil
 }

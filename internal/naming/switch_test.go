@@ -8,9 +8,9 @@ import (
 func TestFromEnv(t *testing.T) {
 	const name = "OTELPROF_TOGGLE_TEST"
 	for value, want := range map[string]Switch{
-		"": Unset, " ": Unset,
-		"on": On, "ON": On, "true": On, "True": On, "1": On, "yes": On, " on ": On,
-		"off": Off, "OFF": Off, "Off": Off, "false": Off, "FALSE": Off, "0": Off, "no": Off, "none": Off, "disabled": Off, "off\n": Off,
+		"": SwitchUnset, " ": SwitchUnset,
+		"on": SwitchOn, "ON": SwitchOn, "true": SwitchOn, "True": SwitchOn, "1": SwitchOn, "yes": SwitchOn, " on ": SwitchOn,
+		"off": SwitchOff, "OFF": SwitchOff, "Off": SwitchOff, "false": SwitchOff, "FALSE": SwitchOff, "0": SwitchOff, "no": SwitchOff, "none": SwitchOff, "disabled": SwitchOff, "off\n": SwitchOff,
 	} {
 		t.Setenv(name, value)
 		if got, warning := SwitchFromEnv(name); got != want || warning != nil {
@@ -19,7 +19,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	for _, value := range []string{"of", "maybe", "2", "онн"} {
 		t.Setenv(name, value)
-		if got, warning := SwitchFromEnv(name); got != Off || warning == nil || !strings.Contains(warning.Error(), name) {
+		if got, warning := SwitchFromEnv(name); got != SwitchOff || warning == nil || !strings.Contains(warning.Error(), name) {
 			t.Errorf("%q is %v, %v, want off and a warning", value, got, warning)
 		}
 	}

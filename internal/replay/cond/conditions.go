@@ -52,7 +52,7 @@ type signaling struct {
 type condition struct {
 	p        *model.Program
 	dead     []bool // tokens
-	helps    []bool // tokens, see program.helped
+	helps    []bool // tokens, see Helped
 	object   int32
 	lock     int32
 	passes   []*section // that have waited, or have come from where others have that waited

@@ -125,7 +125,7 @@ const (
 	OpServe   // the answer is there: its client comes again after d, to any goroutine that waits here; wait for one of them
 )
 
-// An Op is one step of a list. Its set is the regions that are open while it lasts, see program.sets.
+// An Op is one step of a list. Its set is the regions that are open while it lasts, see Program.Sets.
 type Op struct {
 	D    int64
 	At   int64 // when it was over in the recording
@@ -134,13 +134,13 @@ type Op struct {
 	// Late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not show how long
 	// that takes when a processor is idle.
 	Late int32
-	// Segment is, of a send, where the work of the element is, and of a receive which element it got: see program.segments; 0
+	// Segment is, of a send, where the work of the element is, and of a receive which element it got: see Program.Segments; 0
 	// for none.
 	Segment int32
 	// Answers is, of a send, which element it answers that was received before; 0 for none. Of a receive it is the token that its
 	// goroutine has waited for, from 1, until batches has looked at that.
 	Answers int32
-	// Nth is the number of an op that is done once, see simulation.passed, and of a select statement's channels, see program.told;
+	// Nth is the number of an op that is done once, see package sim, and of a select statement's channels, see Program.Told;
 	// 0 for none.
 	Nth  int32
 	Set  uint16

@@ -51,7 +51,7 @@ type ObjectInfo struct {
 
 // A Program is a recording as lists that can be replayed.
 type Program struct {
-	Limited bool // what condition variables count is not known to have an end, see condition.countUnseen
+	Limited bool // what condition variables count is not known to have an end, see countUnseen in package cond
 	Rec     *trace.Recording
 	Lists   []List
 	// Inferred means that objects or waits were inferred from which goroutine woke which.
@@ -91,7 +91,7 @@ type Program struct {
 	Cross, Outside, Swap int64
 	Lags                 []int64 // those of cross at even parts of all, nil where these are too few
 	Tardy                int64   // how late timers are, ns
-	Slices               []int64 // how long goroutines were let run while others waited, in order; see time_slices.go
+	Slices               []int64 // how long goroutines were let run while others waited, in order; see Builder.yielded
 	// Travelling means that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
 	// the first of them is.
 	Travelling bool

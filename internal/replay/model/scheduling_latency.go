@@ -57,7 +57,7 @@ func (v *Survival) median(later, otherwise int64) int64 {
 	return v.at[i]
 }
 
-// Codes of op.late that are not a time.
+// Codes of Op.Late that are not a time.
 const lateUnknown = -1
 
 // lateCensored returns the code of a goroutine that a busy processor took after a time.

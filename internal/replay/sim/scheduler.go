@@ -4,7 +4,7 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Slice is for how long a goroutine keeps its processor while others want it, ns, unless the recording shows that: see time_slices.go.
+// Slice is for how long a goroutine keeps its processor while others want it, ns, unless the recording shows that: see simulation.slice.
 // It is Go's.
 const Slice = 10_000_000
 
@@ -47,7 +47,7 @@ func (s *Simulation) ready(i, proc int32) {
 			}
 			if s.now-p.idle > model.Swapping {
 				s.Out.Asleep++
-				late += s.Change.Back // see idle_processors.go
+				late += s.Change.Back // see outcome.go
 			}
 			s.at(late, happenAwake, int32(q))
 			return
