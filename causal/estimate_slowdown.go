@@ -174,7 +174,7 @@ func (run *run) slowdownCurves(experiments []experiment, regions []profile.Regio
 				c.Own = time.Duration(sum.own / sum.arms)
 			}
 			w := run.workOf(region)
-			c.Inside, c.Behind, c.Expiring = w.queues(all), w.behind, expiring(experiments, i)
+			c.Inside, c.Awaited, c.Behind, c.Expiring = w.queues(all), w.awaited, w.behind, expiring(experiments, i)
 			c.AnswerFromSlopes(run.speedups())
 			v := evidenceOf(experiments, arm{run.levels()[0], i}, point)
 			for k, e := range c.Effects {

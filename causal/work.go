@@ -24,6 +24,8 @@ type work struct {
 	outside   bool    // they wait for what is outside of the program
 	// behind is which part of a short delay their waits for a processor may make up for, in [0, 1].
 	behind float64
+	// awaited is which part of its own time others wait for, in [0, 1], since its spans give them something before their ends.
+	awaited float64
 }
 
 // A workload is what regions do, from a recording of the warm-up.
@@ -33,6 +35,7 @@ type workload map[profile.Region]split
 type split struct {
 	own, computing float64 // part of self time; and of own
 	queued, asking float64 // part of self time in which they wait for other goroutines, and for what is outside
+	awaited        float64 // what others waited for a span before its end, ns
 	// each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
 	// often than others, so that the part is too large where many wait.
 	each float64
@@ -57,6 +60,7 @@ func recordWork(ctx context.Context, d time.Duration) (workload, error) {
 	for _, r := range report.Regions {
 		s := splitOf(r.Self, r.Count)
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
+		s.awaited = float64(r.Awaited) / float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
 	}
 	return all, nil
@@ -138,6 +142,7 @@ func (run *run) workOf(key profile.Region) work {
 	w := work{own: own, self: self, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
 	if own > 0 {
 		w.behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
+		w.awaited = min(1, s.awaited/own)
 	}
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // confirm holds what recordings say against slow-downs, which are measured in the program itself: the very slow-downs, where replay has
@@ -30,10 +31,10 @@ func (p *Profile) confirm() {
 				continue
 			}
 			if bound, found := by.at(e.Speedup); found && e.Known() {
-				vague := e.vaguer(bound)
+				vague, nothing := e.vaguer(bound), e.holds(bound)
 				e = e.within(bound, alike && e.Speedup > Near)
 				switch {
-				case vague && e.Speedup <= Near:
+				case nothing || vague && e.Speedup <= Near:
 					e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
 				case vague: // more time taken brings no less
 					e.Reduction = clamp(max(e.Reduction, near), e.Lo, e.Hi)
@@ -88,6 +89,12 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 // vaguer reports whether the number of a simulation is outside of what was measured, and less precise: near, that has the better number.
 func (e Effect) vaguer(measured Effect) bool {
 	return e.Hi-e.Lo > measured.Hi-measured.Lo && (e.Reduction < measured.Lo || e.Reduction > measured.Hi)
+}
+
+// holds reports whether the interval of a simulation leaves out nothing of what was measured, so that it adds nothing.
+func (e Effect) holds(measured Effect) bool {
+	wider := e.Hi-e.Lo > measured.Hi-measured.Lo-stats.ModelError
+	return wider && e.Lo <= measured.Lo+stats.ModelError && e.Hi >= measured.Hi-stats.ModelError
 }
 
 // within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the

@@ -85,6 +85,9 @@ type Curve struct {
 	// Inside is true if spans of the region wait for other goroutines, for a lock or a place in a queue, or if that is not known: their callers
 	// are held when that has been given back, so that a slope bounds what a faster region brings from below alone.
 	Inside bool `json:"waits_inside,omitempty"`
+	// Awaited is the part of Own, in [0, 1], that other goroutines wait for, as spans of the region give them something before their ends: a lock, a
+	// place, an answer. A hold at an end comes too late for these: by so much a slope may be too small.
+	Awaited float64 `json:"awaited,omitempty"`
 	// Behind is the part of a short delay, in [0, 1], that the region's spans may make up for by a shorter wait for a processor, which comes
 	// before their ends: a hold after it may cost so much more than a longer span.
 	Behind float64 `json:"waits_for_processor,omitempty"`

@@ -209,17 +209,39 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		e.Bounded, at = true, at/2
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%s may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one", c.Region.Name))
 	}
-	if c.Inside {
-		most := 1.0
-		if c.metric() == MetricThroughput { // in the middle of what it may be, so that it ranks by that
-			most, at = speedup, (at+1)/2
+	if missing := c.missing(at); missing*speedup > stats.ModelError/2 {
+		e.Bounded = true
+		e.Warnings = append(e.Warnings, c.why())
+		if c.metric() == MetricThroughput {
+			at += missing / 2 // in the middle of what it may be, so that it ranks by that
+			e.Hi = min(e.Hi+missing*speedup, speedup+stats.ModelError)
+		} else { // a quantile may wait for several spans, one behind the other
+			e.Hi = 1
 		}
-		e.Bounded, e.Hi = true, max(e.Hi, most+stats.ModelError)
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%s may bring more: its spans wait for others before their ends, so callers were held when they had given back what is waited for", c.Region.Name))
 	}
 	e = e.possible()
 	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
 	return e
+}
+
+// missing is by how much an elasticity may be larger than measured, since callers were held when the region had given what others wait
+// for: each millisecond by which such a wait is shorter brings at most itself, to one visit.
+func (c Curve) missing(measured float64) float64 {
+	most := max(0, 1-measured)
+	switch {
+	case c.Inside:
+		return most
+	case c.BasePeriod <= 0:
+		return 0
+	}
+	return min(most, c.Awaited*float64(c.Own)/float64(c.BasePeriod))
+}
+
+func (c Curve) why() string {
+	if c.Inside {
+		return c.Region.Name + " may bring more: its spans wait for others before their ends, so callers were held when they had given back what is waited for"
+	}
+	return c.Region.Name + " may bring more: others wait for its spans before these end, so callers were held when they had given what is waited for"
 }
 
 func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
@@ -310,7 +332,7 @@ func mergeSlopes(c *Curve, same []Curve) {
 	byLevel := map[float64][]Slope{}
 	speedups := map[float64]bool{}
 	for _, x := range same {
-		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
+		c.Behind, c.Expiring, c.Awaited = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring), max(c.Awaited, x.Awaited)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
 		}

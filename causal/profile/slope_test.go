@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -175,6 +176,25 @@ func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	}
 }
 
+// What others wait for before a region's spans end is missing in a slope: all of what the region takes itself at most.
+func TestSlopeOfWhatOthersWaitFor(t *testing.T) {
+	of := func(metric profile.Metric, awaited float64) profile.Effect {
+		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
+		c.Metric, c.Awaited, c.Own, c.BasePeriod = metric, awaited, 3*time.Millisecond, 10*time.Millisecond
+		c.AnswerFromSlopes([]float64{0.5})
+		return c.Effects[0]
+	}
+	for metric, more := range map[profile.Metric]float64{profile.MetricThroughput: 0.5 * 0.3 * 0.5, profile.MetricLatencyP50: 1} {
+		none, half := of(metric, 0), of(metric, 0.5)
+		if math.Abs(half.Hi-min(1, none.Hi+more)) > 1e-9 || half.Lo != none.Lo || half.Reduction < none.Reduction || len(half.Warnings) != 1 {
+			t.Errorf("%s: %+v, want %+v with an upper bound by %.3f higher, and why", metric, half, none, more)
+		}
+	}
+	if e := of(profile.MetricThroughput, 1); e.Hi > 0.5+0.01 {
+		t.Errorf("%+v, want no more than all of the time saved", e)
+	}
+}
+
 // Where no processor is idle, spans that wait may make up for what they are longer: a slope bounds nothing from below.
 func TestSlopeOfWhatWaitsForProcessors(t *testing.T) {
 	of := func(behind float64) profile.Effect {
@@ -288,7 +308,7 @@ func TestReadRefusesSlopes(t *testing.T) {
 		}
 	}
 	good := profile.Profile{Curves: []profile.Curve{slowed(rand.New(rand.NewPCG(9, 9)), 0.4, 0.5)}}
-	for key, part := range map[string]*float64{"waits_for_processor": &good.Curves[0].Behind, "near_deadlines": &good.Curves[0].Expiring} {
+	for key, part := range map[string]*float64{"waits_for_processor": &good.Curves[0].Behind, "near_deadlines": &good.Curves[0].Expiring, "awaited": &good.Curves[0].Awaited} {
 		*part = 1.5
 		document, err := json.Marshal(good)
 		if err != nil {

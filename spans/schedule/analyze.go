@@ -67,6 +67,7 @@ type regionKey struct{ scope, name string }
 type sums struct {
 	count       uint64
 	total, self times
+	awaited     int64
 }
 
 // An analysis follows all goroutines and the regions that are open on them.
@@ -105,7 +106,7 @@ func (a *analysis) event(e *trace.Event) {
 	case trace.EventStateTransition:
 		switch s := e.StateTransition(); s.Resource.Kind {
 		case trace.ResourceGoroutine:
-			a.transition(e.Time(), s)
+			a.transition(e.Time(), e.Goroutine(), s)
 		case trace.ResourceProc:
 			a.processors.transition(e.Time(), s)
 		}
@@ -145,11 +146,16 @@ func (a *analysis) goroutine(id trace.GoID) *goroutine {
 	return g
 }
 
-func (a *analysis) transition(at trace.Time, s trace.StateTransition) {
+func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransition) {
 	id := s.Resource.Goroutine()
 	g := a.goroutine(id)
 	g.advance(at)
-	g.class = classAfter(s)
+	if waker := a.goroutines[by]; waker != nil && by != id && g.waitsForOthers() {
+		waker.ends(at-g.waits, at)
+	}
+	if g.class = classAfter(s); g.class >= firstReason {
+		g.waits = at
+	}
 	if a.waits != nil {
 		a.waits.turn(g, at, s.Stack, g.class)
 	}
@@ -165,7 +171,7 @@ func (a *analysis) start(at trace.Time, g *goroutine, s mark.Span, scope string)
 		lost.lost = true
 		a.report.Partial++
 	}
-	a.open[s.ID] = g.start(regionKey{scope, s.Name}, s)
+	a.open[s.ID] = g.start(at, regionKey{scope, s.Name}, s)
 }
 
 // close takes a region off its goroutine, whose clocks must have been advanced.
@@ -208,6 +214,7 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.count++
 	of.total.add(&total)
 	of.self.add(&self)
+	of.awaited += r.awaited
 }
 
 func (a *analysis) finish() *Report {
@@ -218,7 +225,7 @@ func (a *analysis) finish() *Report {
 	report.Regions = make([]Region, 0, len(a.sums))
 	for key, s := range a.sums {
 		report.Regions = append(report.Regions, Region{
-			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(),
+			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(), Awaited: time.Duration(s.awaited),
 		})
 	}
 	report.sort()

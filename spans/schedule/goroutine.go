@@ -14,7 +14,8 @@ type goroutine struct {
 	assists bool // the garbage collector
 	since   trace.Time
 	clocks  times
-	open    []*region // the latest last
+	open    []*region  // the latest last
+	waits   trace.Time // since when, where class is a reason
 
 	// waiting is what the goroutine waits for since counted, without a region if that does not count.
 	waiting wait
@@ -35,6 +36,9 @@ type region struct {
 	above times
 	// below is what the clocks showed when the region came to stand on the one below it.
 	below times
+	// awaited is what others waited for it in its time, since it began.
+	began   trace.Time
+	awaited int64
 }
 
 // advance moves the clocks on.
@@ -47,8 +51,21 @@ func (g *goroutine) advance(at trace.Time) {
 	g.since = at
 }
 
-func (g *goroutine) start(key regionKey, s mark.Span) *region {
-	r := &region{key: key, spanID: s.SpanID, traceID: s.Trace, goroutine: g, start: g.clocks, below: g.clocks}
+// waitsForOthers reports whether a goroutine waits for what others hold or have to do. One that waits outside of all regions waits
+// for work, unless for a lock.
+func (g *goroutine) waitsForOthers() bool {
+	return g.class == forLock || len(g.open) > 0 && slices.Contains(forOthers, g.class)
+}
+
+// ends counts a wait of so long that the goroutine ends: as far as its regions were open, it waited for them.
+func (g *goroutine) ends(wait, at trace.Time) {
+	for _, r := range g.open {
+		r.awaited += int64(min(wait, at-r.began))
+	}
+}
+
+func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {
+	r := &region{key: key, spanID: s.SpanID, traceID: s.Trace, goroutine: g, start: g.clocks, below: g.clocks, began: at}
 	g.open = append(g.open, r)
 	return r
 }

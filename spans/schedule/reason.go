@@ -72,6 +72,10 @@ var (
 	inSyscall = classOf(reasonSyscall)
 	forGC     = classOf(reasonGC)
 	otherwise = classOf(reasonOther)
+
+	forLock = classOf(reasonSync)
+	// forOthers are those that another goroutine ends by what it does.
+	forOthers = []class{forLock, classOf(reasonCond), classOf(reasonChanSend), classOf(reasonChanReceive), classOf(reasonSelect)}
 )
 
 // classAfter is where the time goes after a change of a goroutine's state.

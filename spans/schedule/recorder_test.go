@@ -222,6 +222,36 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 	}
 }
 
+// Who gives back a place before a region ends has been waited for since it began, unless by a goroutine that waits for work.
+func TestAwaited(t *testing.T) {
+	r, tr := recording(t)
+	const wait = 50 * time.Millisecond
+	place, work := make(chan int, 1), make(chan int)
+	place <- 1
+	var all sync.WaitGroup
+	all.Go(func() { <-work })
+	time.Sleep(wait) // for work, which the region was not there to give
+	timed(t.Context(), tr, "holds", func(ctx context.Context) {
+		all.Go(func() { timed(ctx, tr, "waits", func(context.Context) { place <- 2 }) })
+		time.Sleep(wait)
+		work <- 1
+		<-place
+		time.Sleep(wait)
+	})
+	timed(t.Context(), tr, "after", func(context.Context) { time.Sleep(wait) })
+	<-place
+	all.Wait()
+	report := snapshot(t, r)
+	if got := regionOf(t, report, "holds").Awaited; got < wait/2 || got > regionOf(t, report, "holds").Total.Sum()-wait {
+		t.Errorf("others waited %v for what is given back after %v", got, wait)
+	}
+	for _, name := range []string{"waits", "after"} {
+		if got := regionOf(t, report, name).Awaited; got != 0 {
+			t.Errorf("others waited %v for %q, which gives nothing", got, name)
+		}
+	}
+}
+
 func TestRegionsOutsideTheSums(t *testing.T) {
 	r, err := NewRecorder()
 	if err != nil {

@@ -39,6 +39,9 @@ type Region struct {
 	Total Split `json:"total"`
 	// Self is what of it no later region on the same goroutine has.
 	Self Split `json:"self"`
+	// Awaited is for how long other goroutines waited in their time for what they gave before their ends: a lock, a place, an answer. It exceeds
+	// Total where several wait for one.
+	Awaited time.Duration `json:"awaited_ns,omitempty"`
 }
 
 // A Report says where the time went in one window.
