@@ -34,23 +34,6 @@ func TestExperimentsTakeWhatBooksSay(t *testing.T) {
 	}
 }
 
-// The breaker keeps as much however long its window is, and looks as far back as it should.
-func TestBreakerReadingsAreBounded(t *testing.T) {
-	a := rules()
-	a.Window = plan.Duration(10 * time.Minute)
-	b := newBreakerTest(t, a)
-	for range 20_000 { // 33 minutes
-		b.pass(tick)
-		b.closed("all the time")
-	}
-	if got := len(b.window); got > windowParts+2 {
-		t.Errorf("%d readings, want about %d", got, windowParts)
-	}
-	if back := b.now.Sub(b.window[0].at); back < 10*time.Minute || back > 10*time.Minute+31*time.Second {
-		t.Errorf("it looks back %v, want 10m and a reading more at most", back)
-	}
-}
-
 // Where all is settled, nothing is judged again until there is something new.
 func TestSettledRoundsCostNothing(t *testing.T) {
 	c := newController(t, unloaded)

@@ -406,7 +406,7 @@ func (c *Controller) Status() Status {
 		s.Limits = r.guard.limits
 		s.Spent, s.Late = time.Duration(r.guard.spent.Load()), time.Duration(r.guard.late.Load())
 		s.Withheld = r.guard.counts().byName()
-		s.Breaker = r.breaker.seen.Load()
+		s.Breaker = (*BreakerStatus)(r.breaker.Status())
 		if c.run.Load() == r {
 			s.LeaseEnds = r.guard.leaseEnds()
 			s.Duty = r.pace.now()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/causal/internal/breaker"
 )
 
 // hurtful is a wait that panics.
@@ -127,7 +129,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 			s.End()
 		}},
 		"the breaker at the end of a root": {dilating, func(b *bench) {
-			b.run.breaker.durations = nil
+			b.run.breaker = new(breaker.Breaker)
 			b.span(context.Background(), "root", ms)
 		}},
 		"a progress point of Progress": {dilating, func(b *bench) {
@@ -196,7 +198,7 @@ func kindsOf(events []AuditEvent) (kinds []AuditKind) {
 func TestFirstPanicIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil, calm)
-		b.run.breaker.durations = nil
+		b.run.breaker = new(breaker.Breaker)
 		var wg sync.WaitGroup
 		for range 300 {
 			wg.Go(func() { b.span(context.Background(), "root", ms) })

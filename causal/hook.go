@@ -68,7 +68,7 @@ func (run *run) endSpan(f *ledger.Frame, r *spans.Span) (delay time.Duration) {
 	delay = run.inForce().atEnd(f, r, v.region)
 	if r.Parent() == nil {
 		run.guard.traces.ended(r)
-		run.breaker.observe(r.Duration()+delay, r.Failed())
+		run.breaker.Observe(r.Duration()+delay, r.Failed())
 		run.rooted.Add(int64(r.Duration()))
 	}
 	for k, i := range v.progress {

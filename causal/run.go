@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/breaker"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -28,7 +29,7 @@ type run struct {
 	exempt   []string
 	audit    *audit
 	guard    *guard
-	breaker  *breaker
+	breaker  *breaker.Breaker
 	started  time.Time
 	before   map[*class]usage
 	warm     map[*class]usage // at the end of the warm-up
@@ -77,7 +78,7 @@ type run struct {
 }
 
 func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
-	b, err := newBreaker(p.Abort.Tighten(c.breaker))
+	b, err := breaker.New(p.Abort.Tighten(c.breaker))
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +226,8 @@ func (run *run) prepare(ctx context.Context) bool {
 	if !run.warmUp(ctx) || run.givesUp() {
 		return false
 	}
-	for !run.breaker.baseline(time.Now()) {
-		run.say(fmt.Sprintf("waiting for %d root spans, to know what is normal before anything is delayed", run.breaker.rules.MinSamples))
+	for !run.breaker.Baseline(time.Now()) {
+		run.say(fmt.Sprintf("waiting for %d root spans, to know what is normal before anything is delayed", run.breaker.Rules.MinSamples))
 		if !run.pause(ctx, tick) {
 			return false
 		}
@@ -247,8 +248,8 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	start := &armStart{at: time.Since(run.started), spent: run.guard.spent.Load(), arrived: run.visits()}
 	live.ledgers.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
 	influence := run.begin(a)
-	run.breaker.enter(time.Now(), phaseDelayed) // also of what the last arm has left behind
-	defer func() { run.breaker.enter(time.Now(), phaseBetween) }()
+	run.breaker.Enter(time.Now(), breaker.Delayed) // also of what the last arm has left behind
+	defer func() { run.breaker.Enter(time.Now(), breaker.Between) }()
 	defer run.rest()
 	if ctx.Err() != nil { // it ended just before the arm began
 		return false
@@ -294,7 +295,7 @@ func (run *run) startCounting(start *armStart, a arm, i influence) {
 		}
 	}
 	if a.speedup == 0 {
-		run.breaker.enter(time.Now(), phaseStill)
+		run.breaker.Enter(time.Now(), breaker.Still)
 	}
 	start.growth, start.busy, start.calls, start.rooted = i.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
 	start.latencies, start.ways = i.latencies(), run.ways()
@@ -372,8 +373,8 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 		run.tend()
 		if r := run.guard.expired(now); r != ruleNone {
 			run.end(r)
-		} else if run.breaker.learned() {
-			if why := run.breaker.check(now); why != "" {
+		} else if run.breaker.Learned() {
+			if why := run.breaker.Check(now); why != "" {
 				run.endFor(openedError(why))
 			}
 		}

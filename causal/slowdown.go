@@ -84,7 +84,7 @@ func (run *run) affordable(region int, each float64) float64 {
 		return each
 	}
 	duty := dutyRate(limits.Duty, run.processors) * float64(elapsed)
-	longer := (run.breaker.rules.P99Ratio - 1) / 2 * float64(run.rooted.Load())
+	longer := (run.breaker.Rules.P99Ratio - 1) / 2 * float64(run.rooted.Load())
 	return min(each, design.Affordable*duty/spans, longer/spans)
 }
 

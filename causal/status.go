@@ -77,3 +77,25 @@ type Status struct {
 	// since it was too slow, or panicked.
 	AuditDropped uint64 `json:"audit_dropped,omitempty"`
 }
+
+// A BreakerStatus is what the breaker sees of the local roots, and what opens it. The percentiles are
+// exact to 1 %.
+type BreakerStatus struct {
+	// BaseRoots is how many roots ended before anything was delayed, BaseP99 and BaseFailed what is
+	// normal since; zero until there are MinRoots of them, and until then nothing is delayed.
+	BaseRoots  uint64        `json:"base_roots"`
+	BaseP99    time.Duration `json:"base_p99_ns"`
+	BaseFailed float64       `json:"base_failed"`
+	// Roots is how many ended within Window, P99 and Failed what they look like. With less than MinRoots
+	// there is no verdict.
+	Roots  uint64        `json:"roots"`
+	P99    time.Duration `json:"p99_ns"`
+	Failed float64       `json:"failed"`
+	// MinRoots and Window are the plan's.
+	MinRoots uint64        `json:"min_roots"`
+	Window   plan.Duration `json:"window"`
+	// MostP99 and MostFailed are what opens the breaker when it is exceeded, and not by chance; zero as long as it is not
+	// known.
+	MostP99    time.Duration `json:"most_p99_ns"`
+	MostFailed float64       `json:"most_failed"`
+}

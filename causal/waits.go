@@ -73,7 +73,7 @@ func (run *run) warmUp(ctx context.Context) bool {
 		default:
 		}
 	}
-	run.breaker.forget() // those that were recorded were slower
+	run.breaker.Forget() // those that were recorded were slower
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.warmed = found

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
-	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -268,28 +267,4 @@ func overHTTP(t *testing.T, c *crowd) {
 			_ = resp.Body.Close()
 		})
 	})
-}
-
-// What was recorded has no part in what is normal: the program was slower meanwhile.
-func TestBreakerForgetsTheRecording(t *testing.T) {
-	b, err := newBreaker(plan.Abort{P99Ratio: 2, ErrDelta: 1, Window: plan.Duration(time.Second), MinSamples: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 20 {
-		b.observe(time.Second, true)
-	}
-	b.forget()
-	if b.baseline(time.Now()) {
-		t.Error("there is a baseline of what was forgotten")
-	}
-	for range 10 {
-		b.observe(ms, false)
-	}
-	if !b.baseline(time.Now()) {
-		t.Fatal("no baseline of ten roots")
-	}
-	if s := b.known(); s.BaseRoots != 10 || s.BaseP99 > 2*ms || s.BaseFailed != 0 {
-		t.Errorf("the baseline is %+v, want ten roots of 1ms without failures", s)
-	}
 }

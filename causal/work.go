@@ -153,7 +153,7 @@ func (run *run) settling() time.Duration {
 	if run.plan.Mode != profile.ModeSlowdown {
 		return cooloff
 	}
-	return max(cooloff, min(design.SettlingRequests*run.breaker.normal(), time.Duration(run.plan.Timing.Experiment)))
+	return max(cooloff, min(design.SettlingRequests*run.breaker.Normal(), time.Duration(run.plan.Timing.Experiment)))
 }
 
 // takeWindow records for so long, as far as a recording of our own accord may be made.

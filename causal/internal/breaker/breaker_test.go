@@ -1,7 +1,6 @@
-package causal
+package breaker
 
 import (
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ func rules() plan.Abort {
 }
 
 type breakerTest struct {
-	*breaker
+	*Breaker
 	t   *testing.T
 	now time.Time
 }
@@ -26,29 +25,29 @@ type breakerTest struct {
 // newBreakerTest returns a breaker that knows 200 roots of 1 ms, of which 4 have failed.
 func newBreakerTest(t *testing.T, a plan.Abort) *breakerTest {
 	t.Helper()
-	b, err := newBreaker(a)
+	b, err := New(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bt := &breakerTest{b, t, time.Now()}
 	bt.roots(200, time.Millisecond, 4)
-	if !b.baseline(bt.now) {
+	if !b.Baseline(bt.now) {
 		t.Fatal("baseline() = false with 200 samples, want true")
 	}
-	b.enter(bt.now, phaseDelayed)
+	b.Enter(bt.now, Delayed)
 	bt.closed("at first")
 	return bt
 }
 
 func (b *breakerTest) roots(n int, d time.Duration, failed int) {
 	for i := range n {
-		b.observe(d, i < failed)
+		b.Observe(d, i < failed)
 	}
 }
 
 func (b *breakerTest) closed(when string) {
 	b.t.Helper()
-	if why := b.check(b.now); why != "" {
+	if why := b.Check(b.now); why != "" {
 		b.t.Fatalf("%s: the breaker opens: %s", when, why)
 	}
 }
@@ -60,7 +59,7 @@ func (b *breakerTest) goOn(seconds, n int, d time.Duration, failed int) (why str
 	for i := range seconds {
 		b.roots(n, d, failed)
 		b.pass(time.Second)
-		if why := b.check(b.now); why != "" {
+		if why := b.Check(b.now); why != "" {
 			return why, i + 1
 		}
 	}
@@ -134,11 +133,11 @@ func TestBreakerLearnsInPlacebos(t *testing.T) {
 	b := newBreakerTest(t, rules())
 	rush := func(d time.Duration, minutes int) (why string) {
 		for range minutes * 15 {
-			b.enter(b.now, phaseStill)
+			b.Enter(b.now, Still)
 			if why, _ = b.goOn(2, 200, d, 4); why != "" {
 				return why
 			}
-			b.enter(b.now, phaseDelayed)
+			b.Enter(b.now, Delayed)
 			if why, _ = b.goOn(2, 200, d, 4); why != "" {
 				return why
 			}
@@ -186,18 +185,18 @@ func TestBreakerWindowIsBoundedForShortExperiments(t *testing.T) {
 }
 
 func TestBreakerBaseline(t *testing.T) {
-	b, err := newBreaker(rules())
+	b, err := New(rules())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 99 {
-		b.observe(time.Millisecond, false)
+		b.Observe(time.Millisecond, false)
 	}
-	if b.baseline(time.Now()) {
+	if b.Baseline(time.Now()) {
 		t.Error("baseline() with 99 samples = true, want false")
 	}
-	b.observe(-time.Millisecond, false)
-	if !b.baseline(time.Now()) {
+	b.Observe(-time.Millisecond, false)
+	if !b.Baseline(time.Now()) {
 		t.Error("baseline() with 100 samples = false, want true")
 	}
 }
@@ -205,15 +204,15 @@ func TestBreakerBaseline(t *testing.T) {
 // The status tells what is normal, what is seen now, and what opens the breaker.
 func TestBreakerStatus(t *testing.T) {
 	a := rules()
-	b, err := newBreaker(a)
+	b, err := New(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 50 {
-		b.observe(time.Millisecond, false)
+		b.Observe(time.Millisecond, false)
 	}
-	b.baseline(time.Now())
-	want := BreakerStatus{BaseRoots: 50, MinRoots: uint64(a.MinSamples), Window: a.Window}
+	b.Baseline(time.Now())
+	want := Status{BaseRoots: 50, MinRoots: uint64(a.MinSamples), Window: a.Window}
 	if diff := cmp.Diff(want, *b.seen.Load()); diff != "" {
 		t.Errorf("status before the baseline differs, -want +got:\n%s", diff)
 	}
@@ -243,30 +242,43 @@ func TestBreakerStatus(t *testing.T) {
 	}
 }
 
-// TestBreakerRulesAreCaps: no plan can loosen the rules of the program, and so none can switch the breaker off.
-func TestBreakerRulesAreCaps(t *testing.T) {
-	caps := plan.Abort{P99Ratio: 1.5, P99: plan.Duration(time.Second), ErrDelta: 0.02, Window: plan.Duration(20 * time.Second), MinSamples: 500}
-	for _, tt := range []struct {
-		line string
-		want plan.Abort
-	}{
-		{"abort: {p99_ratio: 1000, p99: 1h, err_delta: 100%, window: 10m, min_samples: 1000000}", caps},
-		{"abort: {p99_ratio: 1000, p99: 0s, err_delta: 100%, window: 10m, min_samples: 1000000}", caps},
-		{
-			"abort: {p99_ratio: 1.1, p99: 100ms, err_delta: 1%, window: 5s, min_samples: 50}",
-			plan.Abort{P99Ratio: 1.1, P99: plan.Duration(100 * time.Millisecond), ErrDelta: 0.01, Window: plan.Duration(5 * time.Second), MinSamples: 50},
-		},
-	} {
-		c := newController(t, WithBreaker(caps))
-		r := force(t, c, mustParse(t, idle, tt.line))
-		if diff := cmp.Diff(tt.want, r.breaker.rules); diff != "" {
-			t.Errorf("%s: rules differ, -want +got:\n%s", tt.line, diff)
-		}
+// The breaker keeps as much however long its window is, and looks as far back as it should.
+func TestBreakerReadingsAreBounded(t *testing.T) {
+	a := rules()
+	a.Window = plan.Duration(10 * time.Minute)
+	b := newBreakerTest(t, a)
+	for range 20_000 { // 33 minutes
+		b.pass(leastPart)
+		b.closed("all the time")
 	}
-	if got := (plan.Abort{P99: plan.Duration(time.Second)}).Tighten(plan.Abort{}).P99; got != plan.Duration(time.Second) {
-		t.Errorf("a plan's own p99 without a cap = %v, want it", got)
+	if got := len(b.window); got > windowParts+2 {
+		t.Errorf("%d readings, want about %d", got, windowParts)
 	}
-	if _, err := NewController(WithExperiments(wide), WithBreaker(plan.Abort{})); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "breaker: p99_ratio 0: must be in (1, 1000]") {
-		t.Errorf("New with empty caps = %v", err)
+	if back := b.now.Sub(b.window[0].at); back < 10*time.Minute || back > 10*time.Minute+31*time.Second {
+		t.Errorf("it looks back %v, want 10m and a reading more at most", back)
+	}
+}
+
+// What was recorded has no part in what is normal: the program was slower meanwhile.
+func TestBreakerForgetsTheRecording(t *testing.T) {
+	b, err := New(plan.Abort{P99Ratio: 2, ErrDelta: 1, Window: plan.Duration(time.Second), MinSamples: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		b.Observe(time.Second, true)
+	}
+	b.Forget()
+	if b.Baseline(time.Now()) {
+		t.Error("there is a baseline of what was forgotten")
+	}
+	for range 10 {
+		b.Observe(time.Millisecond, false)
+	}
+	if !b.Baseline(time.Now()) {
+		t.Fatal("no baseline of ten roots")
+	}
+	if s := b.known(); s.BaseRoots != 10 || s.BaseP99 > 2*time.Millisecond || s.BaseFailed != 0 {
+		t.Errorf("the baseline is %+v, want ten roots of 1ms without failures", s)
 	}
 }

@@ -1,11 +1,16 @@
-package causal
+package breaker
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
 )
+
+// byDefault are the rules of a plan that says nothing of them.
+var byDefault = plan.Abort{P99Ratio: 1.2, ErrDelta: 0.005, Window: plan.Duration(10 * time.Second), MinSamples: 200}
 
 // A service has durations of a log-normal distribution, in bursts if the load is.
 type service struct {
@@ -25,31 +30,31 @@ func (s service) duration(second int, slower float64) time.Duration {
 // if it does not. From the second rises on, what is delayed takes that much longer.
 func (s service) simulate(t *testing.T, seconds, rises int, slower float64) int {
 	t.Helper()
-	b, err := newBreaker(mustParse(t).Abort)
+	b, err := New(byDefault)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	second := 0
-	for ; second < 2 || !b.baseline(now); second++ {
+	for ; second < 2 || !b.Baseline(now); second++ {
 		for range s.perSecond {
-			b.observe(s.duration(second, 1), false)
+			b.Observe(s.duration(second, 1), false)
 		}
 		now = now.Add(time.Second)
 	}
 	for at := range seconds {
-		p, factor := phaseDelayed, 1.
+		p, factor := Delayed, 1.
 		if at/2%2 == 1 {
-			p = phaseStill
+			p = Still
 		} else if at >= rises {
 			factor = slower
 		}
-		b.enter(now, p)
+		b.Enter(now, p)
 		for range s.perSecond {
-			b.observe(s.duration(second+at, factor), false)
+			b.Observe(s.duration(second+at, factor), false)
 		}
 		now = now.Add(time.Second)
-		if b.check(now) != "" {
+		if b.Check(now) != "" {
 			return at
 		}
 	}

@@ -1,4 +1,4 @@
-package causal
+package breaker
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A breaker is a circuit breaker for plans: it watches the local roots, which is what callers of this process see, and opens
+// A Breaker is a circuit breaker for plans: it watches the local roots, which is what callers of this process see, and opens
 // when they become slower or fail more often than they do without delays. That is a sequential test, [alarm], which may be
 // looked at all the time; and what it finds must also be large enough to matter, by the plan's rules.
-type breaker struct {
-	rules plan.Abort
+type Breaker struct {
+	Rules plan.Abort
 
 	durations *otelhdr.Concurrent // ns, of all roots
 	failed    atomic.Uint64
@@ -23,12 +23,12 @@ type breaker struct {
 	limit      atomic.Int64
 	slow, over atomic.Uint64
 
-	seen atomic.Pointer[BreakerStatus]
+	seen atomic.Pointer[Status]
 
 	// Of the goroutine that runs the experiments.
 	forgot reading // observations from before the base, which excludes them
 	base   base
-	phase  phase
+	phase  Phase
 	still  reading // at the beginning of phaseStill
 	last   tally
 	began  time.Time // the second that goes on
@@ -37,13 +37,13 @@ type breaker struct {
 	window []windowed // at most windowParts and one
 }
 
-// A phase is what the program is going through.
-type phase int
+// A Phase is what the program is going through.
+type Phase int
 
 const (
-	phaseBetween phase = iota // what was delayed may still come to an end
-	phaseDelayed
-	phaseStill // nothing is delayed, and what was is over
+	Between Phase = iota // what was delayed may still come to an end
+	Delayed
+	Still // nothing is delayed, and what was is over
 )
 
 // reading is a state of the counters, or the difference of two.
@@ -65,21 +65,23 @@ const (
 	breakerError = 0.01
 	// windowParts is how many readings the window has.
 	windowParts = 20
+	// leastPart is how far apart the readings of a window are at least.
+	leastPart = 100 * time.Millisecond
 	// slowShare is the share of roots above the 99th percentile.
 	slowShare = 0.01
 )
 
-func newBreaker(rules plan.Abort) (*breaker, error) {
+func New(rules plan.Abort) (*Breaker, error) {
 	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(breakerError))
 	if err != nil {
 		return nil, err
 	}
-	b := &breaker{rules: rules, durations: h}
+	b := &Breaker{Rules: rules, durations: h}
 	b.limit.Store(math.MaxInt64)
 	return b, nil
 }
 
-func (b *breaker) observe(d time.Duration, failed bool) {
+func (b *Breaker) Observe(d time.Duration, failed bool) {
 	b.durations.Record(uint64(max(0, d)))
 	if failed {
 		b.failed.Add(1)
@@ -87,12 +89,12 @@ func (b *breaker) observe(d time.Duration, failed bool) {
 	if int64(d) > b.limit.Load() {
 		b.slow.Add(1)
 	}
-	if limit := time.Duration(b.rules.P99); limit > 0 && d > limit {
+	if limit := time.Duration(b.Rules.P99); limit > 0 && d > limit {
 		b.over.Add(1)
 	}
 }
 
-func (b *breaker) read() reading {
+func (b *Breaker) read() reading {
 	return reading{durations: b.durations.Snapshot(nil), failed: b.failed.Load()}
 }
 
@@ -104,7 +106,7 @@ func (r reading) failedShare() float64 {
 	return float64(r.failed) / float64(max(1, r.durations.Count()))
 }
 
-func (b *breaker) tally() tally {
+func (b *Breaker) tally() tally {
 	return tally{b.durations.Count(), b.slow.Load(), b.over.Load(), b.failed.Load()}
 }
 
@@ -116,18 +118,18 @@ func (t tally) and(u tally) tally {
 	return tally{t.roots + u.roots, t.slow + u.slow, t.over + u.over, t.failed + u.failed}
 }
 
-// forget takes what has been seen so far off the base that is to come.
-func (b *breaker) forget() { b.forgot = b.read() }
+// Forget takes what has been seen so far off the base that is to come.
+func (b *Breaker) Forget() { b.forgot = b.read() }
 
-// baseline takes what has been seen so far as the state without delays.
-func (b *breaker) baseline(now time.Time) (enough bool) {
+// Baseline takes what has been seen so far as the state without delays.
+func (b *Breaker) Baseline(now time.Time) (enough bool) {
 	all := b.read()
 	read := all
 	if b.forgot.durations != nil {
 		read = all.since(b.forgot)
 	}
-	b.tell(BreakerStatus{BaseRoots: read.durations.Count()})
-	if read.durations.Count() < uint64(b.rules.MinSamples) {
+	b.tell(Status{BaseRoots: read.durations.Count()})
+	if read.durations.Count() < uint64(b.Rules.MinSamples) {
 		return false
 	}
 	b.learn(now, read)
@@ -136,52 +138,52 @@ func (b *breaker) baseline(now time.Time) (enough bool) {
 	return true
 }
 
-// learned reports whether it is known what is normal.
-func (b *breaker) learned() bool { return b.base.all.durations != nil }
+// Learned reports whether it is known what is normal.
+func (b *Breaker) Learned() bool { return b.base.all.durations != nil }
 
-// normal is the 99th percentile without delays, 0 before it is known.
-func (b *breaker) normal() time.Duration {
-	if !b.learned() {
+// Normal is the 99th percentile without delays, 0 before it is known.
+func (b *Breaker) Normal() time.Duration {
+	if !b.Learned() {
 		return 0
 	}
 	return b.base.p99()
 }
 
-func (b *breaker) learn(now time.Time, r reading) {
+func (b *Breaker) learn(now time.Time, r reading) {
 	b.base.learn(now, r)
 	// A bucket's values are alike.
 	b.limit.Store(int64(float64(b.base.p99()) * (1 + breakerError)))
 	b.last = b.tally()
 }
 
-// enter tells in which phase the program is from now on.
-func (b *breaker) enter(now time.Time, p phase) {
-	if !b.learned() {
+// Enter tells in which phase the program is from now on.
+func (b *Breaker) Enter(now time.Time, p Phase) {
+	if !b.Learned() {
 		return
 	}
 	b.look(now)
-	if b.phase == phaseStill && p != phaseStill {
+	if b.phase == Still && p != Still {
 		b.learn(now, b.read().since(b.still))
 	}
-	if p == phaseStill && b.phase != phaseStill {
+	if p == Still && b.phase != Still {
 		b.still = b.read()
 	}
 	b.phase = p
 }
 
 // look books what was seen since the last look.
-func (b *breaker) look(now time.Time) {
+func (b *Breaker) look(now time.Time) {
 	current := b.tally()
 	d := current.since(b.last)
 	b.last = current
 	clumping := b.base.clumping()
 	switch b.phase {
-	case phaseDelayed:
+	case Delayed:
 		of := float64(d.roots) / clumping
 		b.alarms.slow.add(float64(d.slow)/clumping, of)
 		b.alarms.over.add(float64(d.over)/clumping, of)
 		b.alarms.failed.add(float64(d.failed)/clumping, of)
-	case phaseStill:
+	case Still:
 		b.so = b.so.and(d)
 	}
 	if now.Sub(b.began) < time.Second {
@@ -197,34 +199,34 @@ func (b *breaker) look(now time.Time) {
 }
 
 // shares are those of roots that are slow, and that fail, that the base leaves room for.
-func (b *breaker) shares() (slow, failed float64) {
+func (b *Breaker) shares() (slow, failed float64) {
 	all := b.base.all
 	roots := float64(all.durations.Count()) / b.base.clumping()
 	return atMost(slowShare*roots, roots), atMost(all.failedShare()*roots, roots)
 }
 
-// check returns why the breaker opens, "" if it stays closed. It is called every 100 ms, or
+// Check returns why the breaker opens, "" if it stays closed. It is called every 100 ms, or
 // more often, once there is a baseline.
-func (b *breaker) check(now time.Time) string {
+func (b *Breaker) Check(now time.Time) string {
 	b.look(now)
 	slow, failed := b.shares()
 	raised := b.alarms.slow.raised(slow) || b.alarms.over.raised(slowShare) || b.alarms.failed.raised(failed)
-	part := time.Duration(b.rules.Window) / windowParts
-	if n := len(b.window); raised || n == 0 || now.Sub(b.window[n-1].at) >= max(tick, part) {
+	part := time.Duration(b.Rules.Window) / windowParts
+	if n := len(b.window); raised || n == 0 || now.Sub(b.window[n-1].at) >= max(leastPart, part) {
 		return b.judge(now, slow, failed)
 	}
 	return ""
 }
 
 // judge looks at the durations.
-func (b *breaker) judge(now time.Time, slow, failed float64) string {
+func (b *Breaker) judge(now time.Time, slow, failed float64) string {
 	current := b.read()
-	part := time.Duration(b.rules.Window) / windowParts
-	if n := len(b.window); n == 0 || now.Sub(b.window[n-1].at) >= max(tick, part) {
+	part := time.Duration(b.Rules.Window) / windowParts
+	if n := len(b.window); n == 0 || now.Sub(b.window[n-1].at) >= max(leastPart, part) {
 		b.window = append(b.window, windowed{now, current})
 	}
 	first := 0
-	for first < len(b.window)-1 && now.Sub(b.window[first+1].at) >= time.Duration(b.rules.Window) {
+	for first < len(b.window)-1 && now.Sub(b.window[first+1].at) >= time.Duration(b.Rules.Window) {
 		first++
 	}
 	b.window = slices.Delete(b.window, 0, first)
@@ -232,20 +234,20 @@ func (b *breaker) judge(now time.Time, slow, failed float64) string {
 	s := b.known()
 	s.Roots, s.P99, s.Failed = seen.durations.Count(), time.Duration(seen.durations.Percentile(99)), seen.failedShare()
 	b.tell(s)
-	if s.Roots < uint64(b.rules.MinSamples) {
+	if s.Roots < uint64(b.Rules.MinSamples) {
 		return ""
 	}
 	latest := b.latest(current)
 	p99 := time.Duration(latest.durations.Percentile(99))
 	ratio := float64(p99) / float64(max(1, s.BaseP99))
 	delta := latest.failedShare() - s.BaseFailed
-	switch limit := time.Duration(b.rules.P99); {
+	switch limit := time.Duration(b.Rules.P99); {
 	case limit > 0 && p99 > limit && b.alarms.over.raised(slowShare):
 		return fmt.Sprintf("the 99th percentile of root spans is %v: must be at most abort.p99 %v", p99, limit)
-	case ratio > b.rules.P99Ratio && b.alarms.slow.raised(slow):
-		return fmt.Sprintf("the 99th percentile of root spans is %v, %.1f times the %v without delays: must be at most abort.p99_ratio %g times", p99, ratio, s.BaseP99, b.rules.P99Ratio)
-	case delta > float64(b.rules.ErrDelta) && b.alarms.failed.raised(failed):
-		return fmt.Sprintf("%.2f%% of root spans fail, %.2f points more than without delays: must be at most abort.err_delta %s", 100*latest.failedShare(), 100*delta, b.rules.ErrDelta)
+	case ratio > b.Rules.P99Ratio && b.alarms.slow.raised(slow):
+		return fmt.Sprintf("the 99th percentile of root spans is %v, %.1f times the %v without delays: must be at most abort.p99_ratio %g times", p99, ratio, s.BaseP99, b.Rules.P99Ratio)
+	case delta > float64(b.Rules.ErrDelta) && b.alarms.failed.raised(failed):
+		return fmt.Sprintf("%.2f%% of root spans fail, %.2f points more than without delays: must be at most abort.err_delta %s", 100*latest.failedShare(), 100*delta, b.Rules.ErrDelta)
 	}
 	return ""
 }
@@ -254,9 +256,9 @@ func (b *breaker) judge(now time.Time, slow, failed float64) string {
 const enoughRoots = 5
 
 // latest is what was seen in the shortest time up to now that has enough roots, or in the window.
-func (b *breaker) latest(current reading) reading {
+func (b *Breaker) latest(current reading) reading {
 	for i := len(b.window) - 1; i > 0; i-- {
-		if current.durations.Count()-b.window[i].read.durations.Count() >= uint64(enoughRoots*b.rules.MinSamples) {
+		if current.durations.Count()-b.window[i].read.durations.Count() >= uint64(enoughRoots*b.Rules.MinSamples) {
 			return current.since(b.window[i].read)
 		}
 	}
