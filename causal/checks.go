@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -80,7 +81,7 @@ func (v evidence) withheld() profile.Withheld {
 		return profile.Withheld{Code: withheldcode.OtherPath, Part: v.strays}
 	case float64(v.calls) > mostCallsOfItself*float64(v.visits): // before what another build would tell of, and would not help
 		return profile.Withheld{Code: withheldcode.CallsItself, Count: int64(v.calls), Of: int64(v.visits)}
-	case float64(v.unpaid) > maxWithheld*float64(v.arrivals):
+	case float64(v.unpaid) > admission.MaxWithheld*float64(v.arrivals):
 		return profile.Withheld{Code: withheldcode.WaitsBefore, Count: v.unpaid, Of: v.arrivals}
 	case untoldIn(v.recorded):
 		return profile.Withheld{Code: withheldcode.UnknownWaits, Part: partOf(v.recorded.Untold, v.recorded.All)}

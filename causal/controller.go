@@ -147,9 +147,9 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 		c.reject(p, err, a.Name)
 		return err
 	}
-	r.guard.limits.Total, r.turn = total, c.turn
+	r.guard.Limits.Total, r.turn = total, c.turn
 	if a.Lease > 0 {
-		r.guard.renew(now, a.Lease)
+		r.guard.Renew(now, a.Lease)
 	}
 	c.start(r)
 	return nil
@@ -264,7 +264,7 @@ func (c *Controller) finished(r *run, source string, cause error) {
 		c.latched[r.plan.ID] = true
 	}
 	e := about(r.plan, source, AuditKind(state), reason)
-	e.Spent = time.Duration(r.guard.spent.Load())
+	e.Spent = time.Duration(r.guard.Spent.Load())
 	c.audit.add(e)
 	if c.run.CompareAndSwap(r, nil) && c.last == r {
 		c.enter(state, reason)
@@ -321,7 +321,7 @@ func (c *Controller) Renew(a Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.run.Load(); r != nil && c.source == a.Name && a.Lease > 0 {
-		r.guard.renew(time.Now(), a.Lease)
+		r.guard.Renew(time.Now(), a.Lease)
 	}
 }
 
@@ -403,13 +403,13 @@ func (c *Controller) Status() Status {
 		s.PlanHash = c.plan.Hash()
 	}
 	if r := c.last; r != nil && r.plan == c.plan {
-		s.Limits = r.guard.limits
-		s.Spent, s.Late = time.Duration(r.guard.spent.Load()), time.Duration(r.guard.late.Load())
-		s.Withheld = r.guard.counts().byName()
+		s.Limits = r.guard.Limits
+		s.Spent, s.Late = time.Duration(r.guard.Spent.Load()), time.Duration(r.guard.Late.Load())
+		s.Withheld = r.guard.Counts().ByName()
 		s.Breaker = (*BreakerStatus)(r.breaker.Status())
 		if c.run.Load() == r {
-			s.LeaseEnds = r.guard.leaseEnds()
-			s.Duty = r.pace.now()
+			s.LeaseEnds = r.guard.LeaseEnds()
+			s.Duty = r.pace.Now()
 		}
 		r.mu.Lock()
 		s.Experiment = r.now

@@ -380,7 +380,7 @@ func TestLeaseIsAskedForEachDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.run.dilate(1, sparesNone)
-		b.run.guard.renew(time.Now(), 10*time.Millisecond)
+		b.run.guard.Renew(time.Now(), 10*time.Millisecond)
 		b.want("within", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
 		b.want("after", b.span(context.Background(), "a", time.Millisecond), 0)
 		synctest.Wait()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -175,7 +176,7 @@ func TestDelayPerTrace(t *testing.T) {
 func TestDelayDuty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.guard.duty = newDuty(0.05, 5*time.Millisecond, time.Now())
+		b.run.guard.Duty = admission.NewDuty(0.05, 5*time.Millisecond, time.Now())
 		b.run.dilate(1, sparesNone)
 		b.want("the first of 100 ms", b.span(context.Background(), "a", 4*time.Millisecond), 4*time.Millisecond)
 		b.want("too much", b.span(context.Background(), "a", 3*time.Millisecond), 0)
@@ -217,7 +218,7 @@ func TestDelayHealthChecks(t *testing.T) {
 			b.want(name, b.span(context.Background(), name, time.Millisecond), time.Millisecond)
 		}
 		b.withheld(map[string]uint64{"health_check": uint64(len(exempt))})
-		if got := b.run.guard.counts().distorting(); got != 0 {
+		if got := b.run.guard.Counts().Distorting(); got != 0 {
 			t.Errorf("%d delays distort, want 0: health checks are not what is measured", got)
 		}
 	})

@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -54,7 +55,7 @@ type armStart struct {
 	began     time.Time // of the measurement, as all below
 	delays    int64
 	visits    []visit // by progress point
-	withheld  withheld
+	withheld  admission.Withheld
 	growth    int64 // ns
 	busy      loadMark
 	calls     uint64

@@ -141,7 +141,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 			b.span(context.Background(), "a", ms)
 		}},
 		"the bookkeeping of traces": {dilating, func(b *bench) {
-			b.run.guard.duty = nil
+			b.run.guard.Duty = nil
 			b.run.dilate(1, sparesNone)
 			b.span(context.Background(), "a", ms)
 		}},

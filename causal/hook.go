@@ -67,7 +67,9 @@ func (run *run) endSpan(f *ledger.Frame, r *spans.Span) (delay time.Duration) {
 	v := run.verdict(r)
 	delay = run.inForce().atEnd(f, r, v.region)
 	if r.Parent() == nil {
-		run.guard.traces.ended(r)
+		if traces := &run.guard.Traces; traces.Count() > 0 && topOf(r) == r {
+			traces.Ended(traceOf(r))
+		}
 		run.breaker.Observe(r.Duration()+delay, r.Failed())
 		run.rooted.Add(int64(r.Duration()))
 	}

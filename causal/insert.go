@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -19,15 +20,37 @@ func (run *run) insert(r *spans.Span, want, before time.Duration, by wait, valid
 		return 0
 	}
 	now := time.Now()
-	if rule := run.allows(r, now, want, before); rule != ruleNone {
-		run.guard.withhold(rule)
-		if rule.fatal() {
+	if rule := run.allows(r, now, want, before); rule != admission.RuleNone {
+		run.guard.Withhold(rule)
+		if rule.Fatal() {
 			run.end(rule)
 		}
 		return 0
 	}
 	spent := by(clock.Now(), want, valid)
-	run.guard.settle(time.Now(), want, spent)
-	run.guard.traces.settle(r, want, spent)
+	run.guard.Settle(time.Now(), want, spent)
+	run.guard.Traces.Settle(traceOf(r), want, spent)
 	return spent
+}
+
+// allows checks every condition for inserting want now, and reserves it.
+func (run *run) allows(r *spans.Span, now time.Time, want, before time.Duration) admission.Rule {
+	limits := &run.guard.Limits
+	if run.exempts(r) {
+		return admission.RuleHealth
+	}
+	if before+want > time.Duration(limits.PerSpan) {
+		return admission.RulePerSpan
+	}
+	if deadline, ok := r.Deadline(); ok && deadline.Sub(now) < 2*want {
+		return admission.RuleDeadline
+	}
+	if !run.guard.Traces.Reserve(traceOf(r), topOf(r).Ended(), before+delayed(r), want, time.Duration(limits.PerTrace)) {
+		return admission.RulePerTrace
+	}
+	rule := run.guard.Reserve(now, want)
+	if rule != admission.RuleNone {
+		run.guard.Traces.Settle(traceOf(r), want, 0)
+	}
+	return rule
 }

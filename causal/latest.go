@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -35,7 +36,7 @@ type profileVersion struct {
 	experiments int
 	iterations  int
 	ended       bool
-	withheld    withheld
+	withheld    admission.Withheld
 	recordings  int
 }
 
@@ -46,7 +47,7 @@ func (c *Controller) version() profileVersion {
 	c.mu.Unlock()
 	v.recordings = c.recorder.Status().Recordings
 	if run := v.run; run != nil {
-		v.withheld = run.guard.counts()
+		v.withheld = run.guard.Counts()
 		run.mu.Lock()
 		defer run.mu.Unlock()
 		v.regions, v.experiments, v.iterations, v.ended = len(run.regions), run.measured, run.iterations, !run.ended.IsZero()
@@ -90,7 +91,7 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 		c.latest.put(v, p)
 	}
 	if v.run != nil {
-		p.Delay = time.Duration(v.run.guard.spent.Load())
+		p.Delay = time.Duration(v.run.guard.Spent.Load())
 	}
 	return p
 }

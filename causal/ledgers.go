@@ -21,8 +21,8 @@ const (
 	// mostLedgers is how many goroutines are observed at once. What others do is not booked, and an experiment
 	// with such goroutines does not count.
 	mostLedgers = 32_768
-	// candidates are looked at where there is no room, to find one to drop. They are chosen at random.
-	candidates = 8
+	// dropCandidates are looked at where there is no room, to find one to drop. They are chosen at random.
+	dropCandidates = 8
 )
 
 type ledgerShard struct {
@@ -90,7 +90,7 @@ func (shard *ledgerShard) room(s *ledger.Setting) bool {
 		if (idle || last < recent) && last < oldest {
 			drop, found, oldest = id, l, last
 		}
-		if seen++; seen == candidates {
+		if seen++; seen == dropCandidates {
 			break
 		}
 	}

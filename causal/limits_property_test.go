@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"pgregory.net/rapid"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -246,7 +247,7 @@ func (w *onlooker) check(s Status, opens, expires time.Time) {
 // checkDuty takes 100 ms from the beginning of each delay on: they have no more than limits.duty of it.
 func (w *onlooker) checkDuty() {
 	slices.SortFunc(w.inserted, func(a, b insertion) int { return a.start.Compare(b.start) })
-	most := perWindow(dutyRate(min(w.limits.Duty, w.caps.Duty), runtime.GOMAXPROCS(0)))
+	most := admission.PerWindow(admission.DutyRate(min(w.limits.Duty, w.caps.Duty), runtime.GOMAXPROCS(0)))
 	for i, first := range w.inserted {
 		sum, ends := time.Duration(0), first.start.Add(sched.DutyWindow)
 		for _, d := range w.inserted[i:] {

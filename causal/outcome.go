@@ -1,11 +1,15 @@
 package causal
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/otelprof/otelprof/causal/internal/admission"
+)
 
 // ruleError is why a rule ended a run.
-type ruleError rule
+type ruleError admission.Rule
 
-func (e ruleError) Error() string { return ruleNames[e] }
+func (e ruleError) Error() string { return admission.Rule(e).String() }
 
 // openedError is why the breaker ended a run.
 type openedError string
@@ -24,11 +28,11 @@ func outcome(cause error) (State, string) {
 		return StateAborted, byBreaker.Error()
 	case errors.As(cause, &futile):
 		return StateWithheld, futile.Error()
-	case errors.As(cause, &byRule) && rule(byRule) == ruleTotal:
+	case errors.As(cause, &byRule) && admission.Rule(byRule) == admission.RuleTotal:
 		return StateSpent, "limits.total is used up"
-	case errors.As(cause, &byRule) && rule(byRule) == ruleLease:
+	case errors.As(cause, &byRule) && admission.Rule(byRule) == admission.RuleLease:
 		return StateStopped, "the plan's source has not answered three times in a row"
-	case errors.As(cause, &byRule) && rule(byRule) == ruleLife:
+	case errors.As(cause, &byRule) && admission.Rule(byRule) == admission.RuleLife:
 		return StateExpired, "the longest life that the program allows is over"
 	case errors.As(cause, &byRule):
 		return StateExpired, "expires_at is over"

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -56,12 +57,12 @@ func (v *overlap) atEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
 // pay makes the calling goroutine, whose ledger l is, pay what it owes, in the region. It
 // returns the delay, in ns.
 func (v *overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
-	perSpan := time.Duration(v.run.guard.limits.PerSpan)
+	perSpan := time.Duration(v.run.guard.Limits.PerSpan)
 	paid := time.Duration(0)
 	l.Pay(v.observation.setting, clock.Now, func(debt int64) int64 {
 		want := min(time.Duration(debt), perSpan-paid)
 		if want <= 0 {
-			v.run.guard.withhold(rulePerSpan)
+			v.run.guard.Withhold(admission.RulePerSpan)
 			return 0
 		}
 		by := v.way(want)

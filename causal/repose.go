@@ -38,7 +38,7 @@ func (run *run) repose(ctx context.Context, began time.Time) bool {
 	if run.plan.Mode != profile.ModeSlowdown {
 		return true
 	}
-	most := design.LossOfDuty * float64(run.guard.limits.Duty)
+	most := design.LossOfDuty * float64(run.guard.Limits.Duty)
 	run.mu.Lock()
 	due := time.Duration(float64(lost(run.experiments)) / most)
 	run.mu.Unlock()

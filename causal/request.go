@@ -3,6 +3,7 @@ package causal
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -37,6 +38,43 @@ func membershipOf(r *spans.Span) *membership {
 		}
 	}
 	return nil
+}
+
+// traceOf is what the regions of one trace have in common: its session, or else its local root. Where the process calls
+// itself, that is the first of them.
+func traceOf(r *spans.Span) any {
+	r = topOf(r)
+	if s := r.Session(); s != nil {
+		return s
+	}
+	return rootOf(r)
+}
+
+// topOf is the first of the local roots that a region is below.
+func topOf(r *spans.Span) *spans.Span {
+	if m := membershipOf(r); m != nil {
+		return m.root
+	}
+	return rootOf(r)
+}
+
+func rootOf(r *spans.Span) *spans.Span {
+	for r.Parent() != nil {
+		r = r.Parent()
+	}
+	return r
+}
+
+// delayed is how much was inserted so far in the trace of r. Where no session adds it up, the
+// spans above know what was inserted below them.
+func delayed(r *spans.Span) (sum time.Duration) {
+	if s := r.Session(); s != nil {
+		return s.Delay()
+	}
+	for ; r != nil; r = r.Parent() {
+		sum += r.Delay()
+	}
+	return sum
 }
 
 // startMember has the span work for its request, which is another one if the span is a health check.

@@ -70,7 +70,7 @@ func TestPerTraceAcrossConnectionsOfTheProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.tr = newSDKTracer(t, b.c)
-		b.run.guard.limits.PerTrace = plan.Duration(10 * time.Millisecond)
+		b.run.guard.Limits.PerTrace = plan.Duration(10 * time.Millisecond)
 		b.run.dilate(1, sparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		sum := time.Duration(0)

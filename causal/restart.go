@@ -54,7 +54,7 @@ func (s outlays) book(r *run, now time.Time) {
 	if !known && len(s) >= maxEnded {
 		return
 	}
-	spent := time.Duration(r.guard.spent.Load())
+	spent := time.Duration(r.guard.Spent.Load())
 	e.spent += spent - r.booked
 	r.booked = spent
 	if r.plan.ExpiresAt.After(e.until) {

@@ -97,7 +97,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 		if err := c.ApplyFrom(source, mustParse(t, idle, limits, "seed: "+string(rune('1'+i)))); err != nil {
 			t.Fatal(err)
 		}
-		c.run.Load().guard.spent.Add(int64(spent))
+		c.run.Load().guard.Spent.Add(int64(spent))
 		if i%2 == 1 {
 			c.StopPlanFrom(source, "there is none")
 		}
@@ -117,7 +117,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 	if got := time.Duration(c.Status().Limits.Total); got != 3*time.Second {
 		t.Errorf("total %v after 7 s were spent, want 3s", got)
 	}
-	c.run.Load().guard.spent.Add(int64(3 * time.Second))
+	c.run.Load().guard.Spent.Add(int64(3 * time.Second))
 	c.StopPlan("enough")
 	err := c.Apply(mustParse(t, idle, limits, "seed: 9"))
 	if want := `causal: plan that has ended: id "plan-1": it has spent 10s, all of limits.total, another try needs another id`; !errors.Is(err, ErrEnded) || err.Error() != want {

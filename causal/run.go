@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/breaker"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -28,14 +29,14 @@ type run struct {
 	grid     []float64 // the speed-ups of the plan that the program allows, percent
 	exempt   []string
 	audit    *audit
-	guard    *guard
+	guard    *admission.Guard
 	breaker  *breaker.Breaker
 	started  time.Time
 	before   map[*class]usage
 	warm     map[*class]usage // at the end of the warm-up
 	answered uint64           // calls of the process of itself, before it
 	load     *load
-	pace     pace
+	pace     admission.Pace
 	spin     wait // as work would
 	compute  wait // the same, not counting what others have of the processor
 	sleep    wait // and let others run
@@ -88,7 +89,7 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		grid:     c.allowed.Speedups(p),
 		exempt:   c.exempt,
 		audit:    c.audit,
-		guard:    newGuard(p, c.allowed.Expires(p, now), p.Limits.Tighten(c.caps), n, now),
+		guard:    admission.NewGuard(p, c.allowed.Expires(p, now), p.Limits.Tighten(c.caps), n, now),
 		breaker:  b,
 		started:  now,
 		before:   usages(),
@@ -113,7 +114,7 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		}
 	}
 	if c.wall != nil {
-		r.guard.wall = c.wall
+		r.guard.Wall = c.wall
 	}
 	for i := range r.paths {
 		r.paths[i].number("") // that of Progress
@@ -124,7 +125,7 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 }
 
 // end stops what is inserted, at once, and lets the run's goroutine go. The first cause counts.
-func (run *run) end(r rule) { run.endFor(ruleError(r)) }
+func (run *run) end(r admission.Rule) { run.endFor(ruleError(r)) }
 
 // The order matters: measure puts an arm in force and then looks whether the context has ended,
 // so either it sees that, or what it stored is before the store here.
@@ -142,7 +143,7 @@ func (run *run) loop(ctx context.Context) {
 	defer func() {
 		run.rest()
 		unobserved()
-		run.guard.traces.clear()
+		run.guard.Traces.Clear()
 		run.mu.Lock()
 		run.now, run.ended = "", time.Now()
 		run.mu.Unlock()
@@ -215,7 +216,7 @@ func (run *run) needed(regions int, speedups []float64, rng *rand.Rand) []arm {
 
 // prepare waits for the plan's time, warms up, and learns what is normal.
 func (run *run) prepare(ctx context.Context) bool {
-	for run.guard.early(time.Now()) {
+	for run.guard.Early(time.Now()) {
 		run.say("waiting for not_before")
 		// One look is enough, unless a clock is set meanwhile.
 		if !run.pause(ctx, max(time.Until(run.plan.NotBefore), glance)) {
@@ -245,7 +246,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	}
 	defer run.turn.done()
 	run.say(run.describe(a))
-	start := &armStart{at: time.Since(run.started), spent: run.guard.spent.Load(), arrived: run.visits()}
+	start := &armStart{at: time.Since(run.started), spent: run.guard.Spent.Load(), arrived: run.visits()}
 	live.ledgers.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
 	influence := run.begin(a)
 	run.breaker.Enter(time.Now(), breaker.Delayed) // also of what the last arm has left behind
@@ -287,7 +288,7 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 // startCounting reads the counters at which the measurement of an arm begins.
 func (run *run) startCounting(start *armStart, a arm, i influence) {
 	i.mark()
-	start.delays, start.visits, start.withheld = i.delays(), run.visits(), run.guard.counts()
+	start.delays, start.visits, start.withheld = i.delays(), run.visits(), run.guard.Counts()
 	for point := range start.visits {
 		if start.visits[point].count == start.arrived[point].count { // it is visited rarely
 			now := clock.Now()
@@ -305,12 +306,12 @@ func (run *run) startCounting(start *armStart, a arm, i influence) {
 // endCounting adds to an experiment what the counters show since the start, and keeps the experiment.
 func (run *run) endCounting(e experiment, start *armStart, i influence) {
 	e.delays = i.delays() - start.delays
-	without := run.guard.counts().since(start.withheld)
-	e.nearDeadlines = int64(without[ruleDeadline])
+	without := run.guard.Counts().Since(start.withheld)
+	e.nearDeadlines = int64(without[admission.RuleDeadline])
 	if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
-		e.spoiled = without.spoils(e.delays)
+		e.spoiled = without.Spoils(e.delays)
 	}
-	e.inserted = time.Duration(run.guard.spent.Load() - start.spent)
+	e.inserted = time.Duration(run.guard.Spent.Load() - start.spent)
 	e.calls = live.answered.Load() - start.calls
 	e.busy, e.machine = run.load.since(start.busy), start.loaded()
 	i.look(&e)
@@ -371,7 +372,7 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 	for {
 		now := time.Now()
 		run.tend()
-		if r := run.guard.expired(now); r != ruleNone {
+		if r := run.guard.Expired(now); r != admission.RuleNone {
 			run.end(r)
 		} else if run.breaker.Learned() {
 			if why := run.breaker.Check(now); why != "" {
@@ -397,10 +398,10 @@ func (run *run) pause(ctx context.Context, d time.Duration) bool {
 // tend looks after what changes while a run goes on: the pace, the number of processors, and
 // goroutines that have ended.
 func (run *run) tend() {
-	run.pace.mark(time.Now(), time.Duration(run.guard.spent.Load()), run.processors)
+	run.pace.Mark(time.Now(), time.Duration(run.guard.Spent.Load()), run.processors)
 	if n := processors(); n != run.processors {
 		run.processors = n
-		run.guard.share(n)
+		run.guard.Share(n)
 	}
 	if t := clock.Now(); t-run.swept > int64(sweepEvery) {
 		run.swept = t

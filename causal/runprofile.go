@@ -27,7 +27,7 @@ func (run *run) profile(due func()) profile.Profile {
 		Iterations:  run.iterations,
 		Experiments: run.measured,
 		Rejected:    run.rejected,
-		Delay:       time.Duration(run.guard.spent.Load()),
+		Delay:       time.Duration(run.guard.Spent.Load()),
 	}
 	// Both only ever grow, so that the slices can be read without the lock.
 	regions, experiments := run.regions, run.experiments
@@ -306,7 +306,7 @@ func (run *run) notes(regions []profile.Region) (notes []string) {
 	if len(regions) == design.MaxRegions {
 		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", design.MaxRegions))
 	}
-	for name, n := range run.guard.counts().byName() {
+	for name, n := range run.guard.Counts().ByName() {
 		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
 	}
 	slices.Sort(notes)

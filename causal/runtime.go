@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -56,22 +57,11 @@ func (run *run) beginScheduled(a arm) influence {
 	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
 	live.scheduled.Store(s)
 	run.put(s)
-	sched.Start(a.speedup, run.guard.scheduled(run.processors))
+	sched.Start(a.speedup, run.guard.Scheduled(run.processors, longestPayment))
 	if live.scheduled.Load() != s {
 		sched.Stop()
 	}
 	return s
-}
-
-// scheduled are the limits as the scheduler knows them.
-func (g *guard) scheduled(processors int) sched.Limits {
-	return sched.Limits{
-		Longest:  longestPayment,
-		PerSpan:  time.Duration(g.limits.PerSpan),
-		PerTrace: time.Duration(g.limits.PerTrace),
-		Duty:     perWindow(dutyRate(g.limits.Duty, processors)),
-		Total:    time.Duration(g.limits.Total) - time.Duration(g.spent.Load()),
-	}
 }
 
 // rest ends what the scheduler does.
@@ -95,16 +85,16 @@ func (s *scheduled) book(over bool) {
 	s.over = over
 	spent, late, refused := sched.Read().Spent, sched.Late(), sched.Refused()
 	g := s.run.guard
-	g.late.Add(int64(late - s.late))
-	g.spent.Add(int64(spent - s.booked))
-	for r, n := range map[rule]int64{
-		rulePerSpan:  refused.PerSpan - s.refused.PerSpan,
-		rulePerTrace: refused.PerTrace - s.refused.PerTrace,
-		ruleDuty:     refused.Duty - s.refused.Duty,
-		ruleTotal:    refused.Total - s.refused.Total,
-		ruleIdle:     refused.Idle - s.refused.Idle,
+	g.Late.Add(int64(late - s.late))
+	g.Spent.Add(int64(spent - s.booked))
+	for r, n := range map[admission.Rule]int64{
+		admission.RulePerSpan:  refused.PerSpan - s.refused.PerSpan,
+		admission.RulePerTrace: refused.PerTrace - s.refused.PerTrace,
+		admission.RuleDuty:     refused.Duty - s.refused.Duty,
+		admission.RuleTotal:    refused.Total - s.refused.Total,
+		admission.RuleIdle:     refused.Idle - s.refused.Idle,
 	} {
-		g.withheld[r].Add(uint64(n))
+		g.Withheld[r].Add(uint64(n))
 	}
 	s.booked, s.late, s.refused = spent, late, refused
 }
@@ -139,7 +129,7 @@ func (s *scheduled) look(e *experiment) {
 	e.busy = 0
 	r := sched.Refused()
 	e.arrivals, e.unpaid = r.Arrivals, r.Unpaid
-	if e.spoiled == "" && float64(r.Idle) > maxWithheld*float64(r.Arrivals) {
+	if e.spoiled == "" && float64(r.Idle) > admission.MaxWithheld*float64(r.Arrivals) {
 		e.spoiled = fmt.Sprintf("%d of %d requests came on a connection that was idle, and idle connections are not delayed", r.Idle, r.Arrivals)
 	}
 	if _, running := sched.Growth(); !running || live.scheduled.Load() != s {
@@ -168,10 +158,10 @@ func (run *run) supervise(ctx context.Context) {
 		}
 		s.book(false)
 		switch _, running := sched.Growth(); {
-		case !running && run.guard.withheld[ruleTotal].Load() > 0:
-			run.end(ruleTotal)
+		case !running && run.guard.Withheld[admission.RuleTotal].Load() > 0:
+			run.end(admission.RuleTotal)
 		default:
-			if rule := run.guard.expired(time.Now()); rule != ruleNone {
+			if rule := run.guard.Expired(time.Now()); rule != admission.RuleNone {
 				run.end(rule)
 			}
 		}

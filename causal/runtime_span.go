@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
@@ -37,14 +38,14 @@ func (s *scheduled) startSpan(r *spans.Span) {
 	e.credit, e.spent = sched.Books()
 	e.inside = s.region.begins(classOf(r)) || above != nil && above.in == s && above.inside
 	// What the request has waited for is paid before anything is done for it, and is no part of its latency.
-	if rule == ruleNone && sched.Arrive() {
+	if rule == admission.RuleNone && sched.Arrive() {
 		e.credit, _ = sched.Books()
 		e.start = clock.Now()
 	}
 	if e.inside {
 		e.visit = sched.Enter()
-	} else if rule != ruleNone {
-		s.run.guard.withhold(rule)
+	} else if rule != admission.RuleNone {
+		s.run.guard.Withhold(rule)
 		e.exempt = sched.Exempt()
 	}
 	live.scheduledSpan.Set(r, e)
@@ -52,14 +53,14 @@ func (s *scheduled) startSpan(r *spans.Span) {
 
 // spares returns the rule that forbids delays in a span and what its goroutine does meanwhile,
 // ruleNone if there is none. The scheduler knows of goroutines only, so it is asked at starts.
-func (s *scheduled) spares(r *spans.Span) rule {
+func (s *scheduled) spares(r *spans.Span) admission.Rule {
 	if s.run.exempts(r) {
-		return ruleHealth
+		return admission.RuleHealth
 	}
 	if deadline, ok := r.Deadline(); ok && time.Until(deadline) < 2*longestPayment {
-		return ruleDeadline
+		return admission.RuleDeadline
 	}
-	return ruleNone
+	return admission.RuleNone
 }
 
 // beforeEndSpan books the delays in a span while it still takes attributes.

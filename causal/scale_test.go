@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -57,7 +58,7 @@ func newLiveBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.run = c.run.Load()
-	b.run.guard.duty = newDuty(1e6, time.Second, time.Now())
+	b.run.guard.Duty = admission.NewDuty(1e6, time.Second, time.Now())
 	return b
 }
 
@@ -96,7 +97,7 @@ func TestEndIsAtOnce(t *testing.T) {
 		if r.influence.Load() == nil {
 			t.Errorf("%s: nothing is in force", mode)
 		}
-		r.end(ruleTotal)
+		r.end(admission.RuleTotal)
 		if r.influence.Load() != nil || live.observation.Load() != nil {
 			t.Errorf("%s: it is still in force", mode)
 		}

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -63,7 +64,7 @@ func (run *run) newSlowdown(a arm) *slowdown {
 		level = design.SlowdownLevels[0]
 	}
 	each := run.affordable(a.spared, level*work.own)
-	most := int64(run.guard.limits.PerSpan)
+	most := int64(run.guard.Limits.PerSpan)
 	v.self = work.self
 	v.compute = owed{each: each * work.computing, least: design.LeastComputed, most: most}
 	v.sleep = owed{each: each * (1 - work.computing), least: min(design.LeastSlept, most), most: most}
@@ -76,14 +77,14 @@ func (run *run) newSlowdown(a arm) *slowdown {
 // affordable is what each span of a region may be held for, ns, so that the plan's limits do not end the delays of a window before its
 // end, and local roots become longer by half of what opens the breaker at most.
 func (run *run) affordable(region int, each float64) float64 {
-	limits := &run.guard.limits
+	limits := &run.guard.Limits
 	each = min(each, design.Affordable*float64(limits.PerSpan))
 	c, elapsed := internClass(run.seen()[region]), time.Since(run.started)
 	spans := float64(c.count.Load() - run.before[c].count)
 	if spans <= 0 {
 		return each
 	}
-	duty := dutyRate(limits.Duty, run.processors) * float64(elapsed)
+	duty := admission.DutyRate(limits.Duty, run.processors) * float64(elapsed)
 	longer := (run.breaker.Rules.P99Ratio - 1) / 2 * float64(run.rooted.Load())
 	return min(each, design.Affordable*duty/spans, longer/spans)
 }

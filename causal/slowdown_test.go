@@ -231,3 +231,17 @@ func TestQueues(t *testing.T) {
 		t.Error("before anything is measured, spans that wait for others may queue, and no others")
 	}
 }
+
+func TestPartOfDelaysNearDeadlines(t *testing.T) {
+	all := []experiment{
+		{arm: arm{speedup: 0.1, spared: 1}, delays: 50, nearDeadlines: 20},
+		{arm: arm{speedup: 0.3, spared: 1}, delays: 30},
+		{arm: arm{spared: 1}, delays: 30, nearDeadlines: 9},
+		{arm: arm{speedup: 0.1}, delays: 10},
+	}
+	for region, want := range []float64{0, 0.2, 0} {
+		if got := expiring(all, region); got != want {
+			t.Errorf("expiring of region %d = %v, want %v", region, got, want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -95,7 +96,7 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := c.run.Load()
-	run.guard.duty = newDuty(1000, time.Second, time.Now())
+	run.guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
 	run.dilate(1, sparesNone)
 
 	s := newStopping(spinners)
@@ -371,7 +372,7 @@ func TestPanicLatches(t *testing.T) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.guard.wall = func(time.Time) time.Time { panic("oh no") }
+			r.guard.Wall = func(time.Time) time.Time { panic("oh no") }
 			b.c.mu.Lock()
 			defer b.c.mu.Unlock()
 			b.c.plan = r.plan

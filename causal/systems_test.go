@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
@@ -267,7 +268,7 @@ func testSystem(t *testing.T, sys system, mode profile.Mode) {
 		"progress: [{span: done, type: throughput}]",
 		wideLimits, calm,
 	))
-	r.guard.duty = newDuty(1000, time.Second, time.Now())
+	r.guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
 	r.sleep = sleepily
 
 	ctx, cancel := context.WithCancel(context.Background())

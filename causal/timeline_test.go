@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
@@ -102,34 +103,34 @@ func TestTimelineOfController(t *testing.T) {
 
 func TestWithheldSpoils(t *testing.T) {
 	for _, tt := range []struct {
-		w        withheld
+		w        admission.Withheld
 		inserted int64
 		want     string
 	}{
-		{withheld{}, 0, ""},
-		{withheld{}, 10, ""},
-		{withheld{ruleHealth: 50}, 10, ""},
-		{withheld{ruleDuty: 1}, 99, ""},
-		{withheld{ruleDuty: 2}, 98, "2 of 100 delays withheld, most by limits.duty"},
-		{withheld{ruleDeadline: 3, rulePerSpan: 4}, 1, "7 of 8 delays withheld, most by limits.per_span"},
+		{admission.Withheld{}, 0, ""},
+		{admission.Withheld{}, 10, ""},
+		{admission.Withheld{admission.RuleHealth: 50}, 10, ""},
+		{admission.Withheld{admission.RuleDuty: 1}, 99, ""},
+		{admission.Withheld{admission.RuleDuty: 2}, 98, "2 of 100 delays withheld, most by limits.duty"},
+		{admission.Withheld{admission.RuleDeadline: 3, admission.RulePerSpan: 4}, 1, "7 of 8 delays withheld, most by limits.per_span"},
 	} {
-		if got := tt.w.spoils(tt.inserted); got != tt.want {
+		if got := tt.w.Spoils(tt.inserted); got != tt.want {
 			t.Errorf("%v with %d inserted: %q, want %q", tt.w, tt.inserted, got, tt.want)
 		}
 	}
 }
 
 func TestPace(t *testing.T) {
-	var p pace
+	var p admission.Pace
 	now := time.Unix(1000, 0)
-	if p.now() != 0 {
-		t.Errorf("pace before anything is known: %g, want 0", p.now())
+	if p.Now() != 0 {
+		t.Errorf("pace before anything is known: %g, want 0", p.Now())
 	}
 	spent := time.Duration(0)
 	for i := range 200 { // 20 s of 10 ms each 100 ms, then nothing for as long
-		p.mark(now, spent, 2)
+		p.Mark(now, spent, 2)
 		if i == 100 {
-			if got := p.now(); got < 0.049 || got > 0.051 {
+			if got := p.Now(); got < 0.049 || got > 0.051 {
 				t.Errorf("pace = %g, want 0.05 of each of two processors", got)
 			}
 		}
@@ -137,13 +138,13 @@ func TestPace(t *testing.T) {
 		now = now.Add(100 * time.Millisecond)
 	}
 	for range 200 {
-		p.mark(now, spent, 2)
+		p.Mark(now, spent, 2)
 		now = now.Add(100 * time.Millisecond)
 	}
-	if got := p.now(); got != 0 {
+	if got := p.Now(); got != 0 {
 		t.Errorf("pace after 20 s without delay: %g, want 0", got)
 	}
-	if len(p.spent) > 12 {
-		t.Errorf("%d readings are kept, want those of some 10 s", len(p.spent))
+	if len(p.Spent) > 12 {
+		t.Errorf("%d readings are kept, want those of some 10 s", len(p.Spent))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -41,7 +42,7 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 					b.want("two of ten", total, 8*time.Millisecond)
 					root.End()
 				}
-				if n := len(b.run.guard.traces.of); n != 0 {
+				if n := b.run.guard.Traces.Count(); n != 0 {
 					t.Errorf("%d traces are known when all have ended, want 0", n)
 				}
 			})
@@ -58,7 +59,7 @@ func TestTracesOfLateChildren(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		root.End()
 		b.want("a late child", b.span(ctx, "child", time.Millisecond), time.Millisecond)
-		if n := len(b.run.guard.traces.of); n != 0 {
+		if n := b.run.guard.Traces.Count(); n != 0 {
 			t.Errorf("%d traces are known when all have ended, want 0", n)
 		}
 	})
@@ -69,40 +70,12 @@ func TestTracesAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.run.dilate(1, sparesNone)
-		for i := range maxTraces + 10 {
+		for i := range admission.MaxTraces + 10 {
 			ctx, _ := b.tr.Start(context.Background(), fmt.Sprint("root", i%8))
 			b.span(ctx, "child", time.Microsecond)
 		}
-		if n := len(b.run.guard.traces.of); n != maxTraces {
-			t.Errorf("%d traces are known, want %d", n, maxTraces)
+		if n := b.run.guard.Traces.Count(); n != admission.MaxTraces {
+			t.Errorf("%d traces are known, want %d", n, admission.MaxTraces)
 		}
 	})
-}
-
-func TestTracesAllocs(t *testing.T) {
-	c := newController(t)
-	ctx, s := newProvider(t, c).Tracer("t").Start(context.Background(), "root")
-	defer s.End()
-	r := spans.SpanFromContext(ctx)
-	var known traces
-	known.reserve(r, 0, 1, time.Hour)
-	if got := testing.AllocsPerRun(1000, func() {
-		known.reserve(r, 0, time.Millisecond, time.Hour)
-		known.settle(r, time.Millisecond, time.Millisecond)
-	}); got != 0 {
-		t.Errorf("a delay allocates %v times, want 0", got)
-	}
-}
-
-func BenchmarkTraces(b *testing.B) {
-	c := newController(b)
-	ctx, s := newProvider(b, c).Tracer("t").Start(context.Background(), "root")
-	defer s.End()
-	r := spans.SpanFromContext(ctx)
-	var known traces
-	b.ReportAllocs()
-	for b.Loop() {
-		known.reserve(r, 0, 1, time.Hour)
-		known.settle(r, 1, 0)
-	}
 }

@@ -1,4 +1,4 @@
-package causal
+package admission
 
 import (
 	"math"
@@ -24,8 +24,8 @@ type duty struct {
 
 const dutySlot = 10 * time.Millisecond
 
-// newDuty returns one for a rate, in ns per ns, and delays that take longest at most. A rate of infinity is no bound.
-func newDuty(rate float64, longest time.Duration, now time.Time) *duty {
+// NewDuty returns one for a rate, in ns per ns, and delays that take longest at most. A rate of infinity is no bound.
+func NewDuty(rate float64, longest time.Duration, now time.Time) *duty {
 	count := int64((sched.DutyWindow+longest+dutySlot-1)/dutySlot) + 1
 	if math.IsInf(rate, 1) {
 		count = 1
@@ -35,17 +35,17 @@ func newDuty(rate float64, longest time.Duration, now time.Time) *duty {
 	return d
 }
 
-// dutyRate is what a limit means for a number of processors. A limit of 100 % is none: more goroutines than
+// DutyRate is what a limit means for a number of processors. A limit of 100 % is none: more goroutines than
 // processors can be delayed at once.
-func dutyRate(limit plan.Percent, processors int) float64 {
+func DutyRate(limit plan.Percent, processors int) float64 {
 	if limit >= 1 {
 		return math.Inf(1)
 	}
 	return float64(limit) * float64(processors)
 }
 
-// perWindow is the most delay in a window at a rate.
-func perWindow(rate float64) time.Duration {
+// PerWindow is the most delay in a window at a rate.
+func PerWindow(rate float64) time.Duration {
 	return time.Duration(min(rate*float64(sched.DutyWindow), float64(math.MaxInt64/4)))
 }
 

@@ -1,4 +1,4 @@
-package causal
+package admission
 
 import (
 	"math"
@@ -18,9 +18,9 @@ func TestDutyWindowProperty(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		rate := []float64{0.05, 0.1, 1, 3.2}[rng.IntN(4)]
 		longest := time.Duration(1 + rng.Int64N(int64(20*time.Millisecond)))
-		most := perWindow(rate)
+		most := PerWindow(rate)
 		now := time.Now()
-		d := newDuty(rate, longest, now)
+		d := NewDuty(rate, longest, now)
 		var (
 			at, sum time.Duration
 			all     []delay
@@ -51,7 +51,7 @@ func TestDutyWindowProperty(t *testing.T) {
 
 func TestDutyRefills(t *testing.T) {
 	now := time.Now()
-	d := newDuty(0.1, 5*time.Millisecond, now)
+	d := NewDuty(0.1, 5*time.Millisecond, now)
 	for i, tt := range []struct {
 		at, delay time.Duration
 		want      bool
@@ -82,17 +82,17 @@ func TestDutyRefills(t *testing.T) {
 // A limit of 100 % is none, a plan may ask for a very low one, and that must not come out as a high one.
 func TestDutyExtremes(t *testing.T) {
 	now := time.Now()
-	unlimited := newDuty(dutyRate(1, 2), time.Minute, now)
+	unlimited := NewDuty(DutyRate(1, 2), time.Minute, now)
 	for range 2 {
 		if !unlimited.take(now, time.Hour) {
 			t.Error("100 %: refused")
 		}
 	}
-	if got := perWindow(dutyRate(1, 2)); got < time.Hour {
+	if got := PerWindow(DutyRate(1, 2)); got < time.Hour {
 		t.Errorf("100 %%: %v in 100 ms", got)
 	}
 	for _, rate := range []float64{1e-8, 1e-10, 1e-13, 1e-20, 1e-300, math.SmallestNonzeroFloat64} {
-		d := newDuty(rate, time.Second, now)
+		d := NewDuty(rate, time.Second, now)
 		for i := range 3 {
 			if delay := 500 * time.Millisecond; d.take(now.Add(time.Duration(i)*time.Minute), delay) {
 				t.Errorf("rate %g: %v was granted", rate, delay)
@@ -103,7 +103,7 @@ func TestDutyExtremes(t *testing.T) {
 
 func TestDutyConcurrentSafe(t *testing.T) {
 	now := time.Now()
-	d := newDuty(5, time.Millisecond, now)
+	d := NewDuty(5, time.Millisecond, now)
 	var granted atomic.Int64
 	var wait sync.WaitGroup
 	for range 8 {

@@ -1,4 +1,4 @@
-package causal
+package admission
 
 import (
 	"math/rand/v2"
@@ -14,8 +14,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-func newTestGuard(l plan.Limits, processors int, now time.Time) *guard {
-	return newGuard(&plan.Plan{}, now.Add(time.Hour), l, processors, now)
+func newTestGuard(l plan.Limits, processors int, now time.Time) *Guard {
+	return NewGuard(&plan.Plan{}, now.Add(time.Hour), l, processors, now)
 }
 
 func TestGuardExpires(t *testing.T) {
@@ -25,9 +25,9 @@ func TestGuardExpires(t *testing.T) {
 		name       string
 		wall, mono time.Time
 		at         time.Time
-		want       rule
+		want       Rule
 	}{
-		{"before both", end, end, end.Add(-1), ruleNone},
+		{"before both", end, end, end.Add(-1), RuleNone},
 		{"at both", end, end, end, ruleExpired},
 		{"after both", end, end, end.Add(1), ruleExpired},
 		// The wall clock was set forward: it is over by the plan's own word.
@@ -38,10 +38,10 @@ func TestGuardExpires(t *testing.T) {
 	} {
 		g := newTestGuard(wide, 1, now)
 		g.expiresWall, g.expiresMono = tt.wall.Round(0), tt.mono
-		if got := g.expired(tt.at); got != tt.want {
+		if got := g.Expired(tt.at); got != tt.want {
 			t.Errorf("%s: expired = %q, want %q", tt.name, ruleNames[got], ruleNames[tt.want])
 		}
-		if got := g.reserve(tt.at, 1); got != tt.want {
+		if got := g.Reserve(tt.at, 1); got != tt.want {
 			t.Errorf("%s: reserve = %q, want %q", tt.name, ruleNames[got], ruleNames[tt.want])
 		}
 	}
@@ -51,7 +51,7 @@ func TestGuardExpires(t *testing.T) {
 func TestGuardTakesPlansEnd(t *testing.T) {
 	now := time.Now()
 	ends := now.Add(time.Minute).In(time.FixedZone("", 3*3600)).Round(0)
-	g := newGuard(&plan.Plan{}, ends, wide, 1, now)
+	g := NewGuard(&plan.Plan{}, ends, wide, 1, now)
 	if !g.expiresWall.Equal(ends) || !g.expiresMono.Round(0).Equal(ends) {
 		t.Errorf("expires at %v and %v, want %v", g.expiresWall, g.expiresMono, ends)
 	}
@@ -63,19 +63,19 @@ func TestGuardTakesPlansEnd(t *testing.T) {
 func TestGuardLease(t *testing.T) {
 	now := time.Now()
 	g := newTestGuard(wide, 1, now)
-	at := func(d time.Duration, want rule) {
+	at := func(d time.Duration, want Rule) {
 		t.Helper()
-		if got := g.expired(now.Add(d)); got != want {
+		if got := g.Expired(now.Add(d)); got != want {
 			t.Errorf("expired after %v = %q, want %q", d, ruleNames[got], ruleNames[want])
 		}
 	}
-	at(50*time.Minute, ruleNone) // no lease, no end
-	g.renew(now, 6*time.Second)
-	at(6*time.Second, ruleNone)
-	at(6*time.Second+1, ruleLease)
-	g.renew(now.Add(5*time.Second), 6*time.Second)
-	at(11*time.Second, ruleNone)
-	at(11*time.Second+1, ruleLease)
+	at(50*time.Minute, RuleNone) // no lease, no end
+	g.Renew(now, 6*time.Second)
+	at(6*time.Second, RuleNone)
+	at(6*time.Second+1, RuleLease)
+	g.Renew(now.Add(5*time.Second), 6*time.Second)
+	at(11*time.Second, RuleNone)
+	at(11*time.Second+1, RuleLease)
 	at(time.Hour, ruleExpired) // which comes first in what is reported
 }
 
@@ -92,8 +92,8 @@ func TestGuardTotalProperty(t *testing.T) {
 		for range 300 {
 			now = now.Add(time.Duration(rng.Int64N(int64(50 * time.Millisecond))))
 			want := time.Duration(1 + rng.Int64N(int64(quantum)))
-			switch r := g.reserve(now, want); r {
-			case ruleNone:
+			switch r := g.Reserve(now, want); r {
+			case RuleNone:
 				inserted := want
 				switch rng.IntN(3) {
 				case 0: // stopped early
@@ -101,18 +101,18 @@ func TestGuardTotalProperty(t *testing.T) {
 				case 1: // overshot
 					inserted += time.Duration(rng.Int64N(int64(quantum)))
 				}
-				g.settle(now, want, inserted)
+				g.Settle(now, want, inserted)
 				spent += inserted
 				reserved += want
-			case ruleTotal:
+			case RuleTotal:
 				if spent+want <= time.Duration(limits.Total) {
 					t.Fatalf("seed %d: refused %v of %v with %v spent", seed, want, limits.Total, spent)
 				}
-			case ruleDuty:
+			case RuleDuty:
 			default:
 				t.Fatalf("seed %d: reserve = %q", seed, ruleNames[r])
 			}
-			if got := time.Duration(g.spent.Load()); got != spent {
+			if got := time.Duration(g.Spent.Load()); got != spent {
 				t.Fatalf("seed %d: spent %v, want %v", seed, got, spent)
 			}
 			if spent > time.Duration(limits.Total)+quantum {
@@ -132,11 +132,11 @@ func TestGuardTotalConcurrentSafe(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			for range 2000 {
-				if g.reserve(now, quantum) == ruleNone {
+				if g.Reserve(now, quantum) == RuleNone {
 					if sum := granted.Add(int64(quantum)); sum > int64(total) {
 						t.Errorf("%v granted, want at most %v", time.Duration(sum), total)
 					}
-					g.settle(now, quantum, quantum)
+					g.Settle(now, quantum, quantum)
 				}
 			}
 		})
@@ -145,7 +145,7 @@ func TestGuardTotalConcurrentSafe(t *testing.T) {
 	if got, want := granted.Load(), int64(total)/int64(quantum)*int64(quantum); got != want {
 		t.Errorf("%v granted, want %v", time.Duration(got), time.Duration(want))
 	}
-	if got := g.spent.Load(); got != granted.Load() {
+	if got := g.Spent.Load(); got != granted.Load() {
 		t.Errorf("spent %v, want %v", time.Duration(got), time.Duration(granted.Load()))
 	}
 }
@@ -174,45 +174,31 @@ func TestTightenProperty(t *testing.T) {
 }
 
 func TestRuleNames(t *testing.T) {
-	seen := map[string]rule{}
-	for r := ruleNone + 1; r < numRules; r++ {
+	seen := map[string]Rule{}
+	for r := RuleNone + 1; r < numRules; r++ {
 		if prev, ok := seen[ruleNames[r]]; ok || ruleNames[r] == "" {
 			t.Errorf("rule %d is named %q, as is %d", r, ruleNames[r], prev)
 		}
 		seen[ruleNames[r]] = r
 	}
 	g := newTestGuard(wide, 1, time.Now())
-	if got := g.counts().byName(); len(got) != 0 {
+	if got := g.Counts().ByName(); len(got) != 0 {
 		t.Errorf("counts().byName() = %v before anything was withheld", got)
 	}
-	for r := ruleNone + 1; r < numRules; r++ {
+	for r := RuleNone + 1; r < numRules; r++ {
 		for range r {
-			g.withhold(r)
+			g.Withhold(r)
 		}
 	}
 	want := map[string]uint64{
 		"not_before": 1, "expired": 2, "allowed.life": 3, "lease": 4, "limits.total": 5, "limits.per_span": 6, "limits.per_trace": 7,
 		"limits.duty": 8, "deadline": 9, "health_check": 10, "idle_connection": 11,
 	}
-	if diff := cmp.Diff(want, g.counts().byName()); diff != "" {
+	if diff := cmp.Diff(want, g.Counts().ByName()); diff != "" {
 		t.Errorf("counts().byName() differs, -want +got:\n%s", diff)
 	}
-	if got := g.counts().distorting(); got != 45 {
+	if got := g.Counts().Distorting(); got != 45 {
 		t.Errorf("counts().distorting() = %d, want 45: all but health checks and idle connections", got)
-	}
-}
-
-func TestPartOfDelaysNearDeadlines(t *testing.T) {
-	all := []experiment{
-		{arm: arm{speedup: 0.1, spared: 1}, delays: 50, nearDeadlines: 20},
-		{arm: arm{speedup: 0.3, spared: 1}, delays: 30},
-		{arm: arm{spared: 1}, delays: 30, nearDeadlines: 9},
-		{arm: arm{speedup: 0.1}, delays: 10},
-	}
-	for region, want := range []float64{0, 0.2, 0} {
-		if got := expiring(all, region); got != want {
-			t.Errorf("expiring of region %d = %v, want %v", region, got, want)
-		}
 	}
 }
 
@@ -223,10 +209,10 @@ func TestDutyOfPreemptedGoroutine(t *testing.T) {
 	limits.PerSpan, limits.Duty = plan.Duration(10*time.Millisecond), 0.1
 	g := newTestGuard(limits, 1, now.Add(-50*time.Minute))
 	stale, window := now.Add(-time.Minute), now.Add(sched.DutyWindow)
-	if r := g.reserve(stale, 10*time.Millisecond); r != ruleNone {
+	if r := g.Reserve(stale, 10*time.Millisecond); r != RuleNone {
 		t.Fatalf("reserve = %q, want all of the duty", ruleNames[r])
 	}
-	if r := g.reserve(window, 10*time.Millisecond); r != ruleDuty {
-		t.Errorf("reserve = %q within the same window, want %q", ruleNames[r], ruleNames[ruleDuty])
+	if r := g.Reserve(window, 10*time.Millisecond); r != RuleDuty {
+		t.Errorf("reserve = %q within the same window, want %q", ruleNames[r], ruleNames[RuleDuty])
 	}
 }
