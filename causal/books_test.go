@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -23,8 +24,8 @@ func TestExperimentsTakeWhatBooksSay(t *testing.T) {
 	n := int(plan.MaxLife / time.Duration(p.Timing.Experiment+p.Timing.Cooloff))
 	const times = 20 // so that it can be measured
 	for range times * n {
-		e := experiment{arm: arm{0.5, 0}, passages: make([]passage, 2), quantiles: make([][]float64, 2)}
-		e.quantiles[1] = make([]float64, 3)
+		e := experiment.Experiment{Arm: experiment.Arm{Speedup: 0.5, Spared: 0}, Passages: make([]experiment.Passage, 2), Quantiles: make([][]float64, 2)}
+		e.Quantiles[1] = make([]float64, 3)
 		r.add(e, nil)
 	}
 	took := (heap() - before) / times
@@ -42,15 +43,15 @@ func TestSettledRoundsCostNothing(t *testing.T) {
 	_, s := tr.Start(context.Background(), "a")
 	s.End()
 	for i := range 200 {
-		for _, a := range []arm{{0.5, 0}, {0, 0}} {
-			r.add(experiment{arm: a, passages: []passage{{100, time.Second + time.Duration(i%3)}}}, nil)
+		for _, a := range []experiment.Arm{{Speedup: 0.5, Spared: 0}, {Speedup: 0, Spared: 0}} {
+			r.add(experiment.Experiment{Arm: a, Passages: []experiment.Passage{{Visits: 100, Effective: time.Second + time.Duration(i%3)}}}, nil)
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for len(r.round([]float64{0.5}, rng)) > 0 { // refinements, perhaps
 		for _, a := range r.round([]float64{0.5}, rng) {
 			for i := range 200 {
-				r.add(experiment{arm: a, passages: []passage{{100, time.Second + time.Duration(i%3)}}}, nil)
+				r.add(experiment.Experiment{Arm: a, Passages: []experiment.Passage{{Visits: 100, Effective: time.Second + time.Duration(i%3)}}}, nil)
 			}
 		}
 	}

@@ -2,7 +2,9 @@ package causal
 
 import (
 	"sync/atomic"
+	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/registry"
@@ -88,6 +90,12 @@ func (c *class) begins(first *class) bool {
 type usage struct{ self, count, took int64 }
 
 func (c *class) usage() usage { return usage{c.self.Load(), c.count.Load(), c.took.Load()} }
+
+// ran adds to an experiment what a region has done since it had come to before.
+func (c *class) ran(e *experiment.Experiment, before usage) {
+	now := c.usage()
+	e.Ends, e.Took = now.count-before.count, time.Duration(now.took-before.took)
+}
 
 func usages() map[*class]usage {
 	all := map[*class]usage{}

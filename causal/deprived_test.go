@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -14,7 +15,7 @@ import (
 // Experiments in which a quota or the host took processors give no numbers, be it in the arms with delay or in those without.
 func TestDeprivedExperiments(t *testing.T) {
 	throttled := record.Load{CPU: 800 * time.Millisecond, Throttled: 200 * time.Millisecond}
-	asked := arm{speedup: 0.5}
+	asked := experiment.Arm{Speedup: 0.5}
 	for name, tt := range map[string]struct {
 		asked, without, other record.Load
 		want                  profile.WithheldCode
@@ -24,13 +25,13 @@ func TestDeprivedExperiments(t *testing.T) {
 		"another delay": {other: throttled},
 		"stolen":        {asked: record.Load{CPU: 800 * time.Millisecond, Stolen: 200 * time.Millisecond}, want: withheldcode.Stolen},
 	} {
-		var experiments []experiment
+		var experiments []experiment.Experiment
 		for range 5 {
-			for a, l := range map[arm]record.Load{asked: tt.asked, {}: tt.without, {speedup: 0.25}: tt.other} {
-				experiments = append(experiments, experiment{arm: a, machine: l, ends: 100, passages: make([]passage, 1)})
+			for a, l := range map[experiment.Arm]record.Load{asked: tt.asked, {}: tt.without, {Speedup: 0.25}: tt.other} {
+				experiments = append(experiments, experiment.Experiment{Arm: a, Machine: l, Ends: 100, Passages: make([]experiment.Passage, 1)})
 			}
 		}
-		if got := evidenceOf(experiments, asked, 0).withheld(); got.Code != tt.want || tt.want != "" && (got.Part < 0.199 || got.Part > 0.201) {
+		if got := experiment.EvidenceOf(experiments, asked, 0).Withheld(); got.Code != tt.want || tt.want != "" && (got.Part < 0.199 || got.Part > 0.201) {
 			t.Errorf("%s: withheld() = %+v, want %q of 20 %%", name, got, tt.want)
 		}
 	}
@@ -62,7 +63,7 @@ func TestDeprivedALittle(t *testing.T) {
 		{"half a point", record.Load{CPU: 199 * time.Second, Throttled: time.Second}, record.Load{}, 0.005, 0, 0},
 		{"as good as nothing", record.Load{CPU: time.Second, Throttled: 100 * time.Millisecond}, record.Load{}, 0, 0, 0},
 	} {
-		got := evidence{deprived: deprived{tt.arms}, placebo: deprived{tt.placebo}}.judge(number)
+		got := experiment.Evidence{Deprived: experiment.Deprived{Load: tt.arms}, Placebo: experiment.Deprived{Load: tt.placebo}}.Judge(number)
 		said := 0
 		for _, w := range got.Warnings {
 			if strings.Contains(w, "a quota (cpu.max of the cgroup) took 5 %") {
@@ -88,7 +89,7 @@ func TestDeprivedSlowDowns(t *testing.T) {
 		"computes": {record.Load{CPU: 60 * time.Second, Stolen: 40 * time.Second}, 0.4, 1},
 		"quota":    {record.Load{CPU: 10 * time.Second, Throttled: 5 * time.Second}, 0.05, 1},
 	} {
-		got := evidence{deprived: deprived{tt.machine}, elapsed: 100 * time.Second}.widen(number)
+		got := experiment.Evidence{Deprived: experiment.Deprived{Load: tt.machine}, Elapsed: 100 * time.Second}.Widen(number)
 		if !got.Known() || math.Abs(got.Margin-tt.margin) > 1e-9 || len(got.Warnings) != tt.warnings {
 			t.Errorf("%s: %+v, want a margin of %g", name, got, tt.margin)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
@@ -25,10 +26,8 @@ type dilation struct {
 	inserted atomic.Int64 // number of delays
 }
 
-const (
-	noRegion   = -1 // a region that the plan does not select
-	sparesNone = -2
-)
+// noRegion is one that the plan does not select.
+const noRegion = -1
 
 // atEnd makes the span longer, as far as all rules allow.
 func (d *dilation) atEnd(_ *ledger.Frame, r *spans.Span, region int) time.Duration {
@@ -48,7 +47,7 @@ func (d *dilation) atEnd(_ *ledger.Frame, r *spans.Span, region int) time.Durati
 
 // spares reports whether the span is of the spared region, or below one that is.
 func (d *dilation) spares(r *spans.Span, region int) bool {
-	if d.spared == sparesNone {
+	if d.spared == experiment.SparesNone {
 		return false
 	}
 	if region == d.spared {
@@ -67,4 +66,4 @@ func (d *dilation) growthAt(int64) int64           { return 0 }
 func (d *dilation) delays() int64                  { return d.inserted.Load() }
 func (d *dilation) latencies() []*otelhdr.Snapshot { return nil }
 func (d *dilation) mark()                          {}
-func (d *dilation) look(*experiment)               {}
+func (d *dilation) look(*experiment.Experiment)    {}

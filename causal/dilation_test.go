@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/spans"
@@ -62,9 +63,9 @@ func TestDilationStretchesSelfTime(t *testing.T) {
 		b := newBench(t, wide, nil, `regions: [{span: "r*"}]`)
 		ctx := context.Background()
 		b.want("without a dilation", b.span(ctx, "r0", 10*time.Millisecond), 0)
-		b.run.dilate(0, sparesNone)
+		b.run.dilate(0, experiment.SparesNone)
 		b.want("by 0", b.span(ctx, "r0", 10*time.Millisecond), 0)
-		b.run.dilate(0.5, sparesNone)
+		b.run.dilate(0.5, experiment.SparesNone)
 		b.want("r0", b.span(ctx, "r0", 10*time.Millisecond), 5*time.Millisecond)
 		b.want("r1", b.span(ctx, "r1", 4*time.Millisecond), 2*time.Millisecond)
 		b.want("one that regions does not select", b.span(ctx, "other", 4*time.Millisecond), 2*time.Millisecond)
@@ -87,7 +88,7 @@ func TestDilationStretchesSelfTime(t *testing.T) {
 func TestDilationOfNestedSpans(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		time.Sleep(3 * time.Millisecond)
 		b.want("child", b.span(ctx, "child", 20*time.Millisecond), 20*time.Millisecond)
@@ -135,7 +136,7 @@ func TestDelayPerSpan(t *testing.T) {
 		caps := wide
 		caps.PerSpan = plan.Duration(5 * time.Millisecond)
 		b := newBench(t, caps, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.want("at the limit", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
 		b.want("above", b.span(context.Background(), "a", 5*time.Millisecond+1), 0)
 		b.withheld(map[string]uint64{"limits.per_span": 1})
@@ -156,7 +157,7 @@ func TestDelayPerTrace(t *testing.T) {
 				c := newController(t, WithExperiments(caps))
 				b := &bench{t, c, newProvider(t, c, opts...).Tracer("bench"), nil}
 				b.run = force(t, c, mustParse(t, idle, wideLimits))
-				b.run.dilate(1, sparesNone)
+				b.run.dilate(1, experiment.SparesNone)
 				for range 2 { // each trace has its own
 					ctx, root := b.tr.Start(context.Background(), "root")
 					b.want("first", b.span(ctx, "a", 4*time.Millisecond), 4*time.Millisecond)
@@ -177,7 +178,7 @@ func TestDelayDuty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.run.guard.Duty = admission.NewDuty(0.05, 5*time.Millisecond, time.Now())
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.want("the first of 100 ms", b.span(context.Background(), "a", 4*time.Millisecond), 4*time.Millisecond)
 		b.want("too much", b.span(context.Background(), "a", 3*time.Millisecond), 0)
 		time.Sleep(120 * time.Millisecond)
@@ -189,7 +190,7 @@ func TestDelayDuty(t *testing.T) {
 func TestDelayDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		for _, tt := range []struct{ timeout, want time.Duration }{
 			{30 * time.Millisecond, 10 * time.Millisecond}, // leaves twice the delay
 			{30*time.Millisecond - 1, 0},
@@ -206,7 +207,7 @@ func TestDelayDeadline(t *testing.T) {
 func TestDelayHealthChecks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, []Option{WithHealthChecks("probe*"), WithHealthChecks("GET /up")}, `regions: [{span: "GET*"}]`)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		exempt := []string{
 			"GET /health", "GET /healthz", "GET /api/health/db", "GET /livez", "GET /readyz?verbose", "HEAD /ready", "GET /live",
 			"GET /ping", "grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch", "probe", "probe 7", "GET /up",
@@ -227,7 +228,7 @@ func TestDelayHealthChecks(t *testing.T) {
 func TestDelayConsumers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		for kind, want := range map[trace.SpanKind]time.Duration{
 			trace.SpanKindConsumer: 0,
 			trace.SpanKindInternal: time.Millisecond,
@@ -245,7 +246,7 @@ func TestDelayTotal(t *testing.T) {
 		caps := wide
 		caps.Total = plan.Duration(25 * time.Millisecond)
 		b := newBench(t, caps, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		for range 2 {
 			b.want("within", b.span(context.Background(), "a", 10*time.Millisecond), 10*time.Millisecond)
 		}
@@ -265,7 +266,7 @@ func TestDelayTotal(t *testing.T) {
 func TestSpentIsWhatWasInserted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.run.spin = func(_ int64, d time.Duration, valid func() bool) time.Duration {
 			for spent := time.Duration(0); spent < d; spent += time.Millisecond {
 				if !valid() {
@@ -324,7 +325,7 @@ func TestProgressAllocs(t *testing.T) {
 func TestRegionsAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		for i := range mostVerdicts + 10 {
 			b.want("any", b.span(context.Background(), fmt.Sprint("name", i), time.Microsecond), time.Microsecond)
 		}
@@ -340,7 +341,7 @@ func TestRegionsAreBounded(t *testing.T) {
 
 func counts(run *run) (n []uint64) {
 	for _, v := range run.visits() {
-		n = append(n, v.count)
+		n = append(n, v.Count)
 	}
 	return n
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -52,25 +53,25 @@ func (m model) truth(r int, s float64) float64 {
 }
 
 // experiments are what one iteration over a system gives, without noise.
-func (m model) experiments(iteration int, speedups []float64) (all []experiment) {
+func (m model) experiments(iteration int, speedups []float64) (all []experiment.Experiment) {
 	const visits = 1e6
-	measure := func(a arm, x []float64) {
-		all = append(all, experiment{
-			arm:       a,
-			iteration: iteration,
-			machine:   m.machine,
-			passages:  []passage{{visits, time.Duration(math.Round(m.period(x) * visits * float64(time.Millisecond)))}},
+	measure := func(a experiment.Arm, x []float64) {
+		all = append(all, experiment.Experiment{
+			Arm:       a,
+			Iteration: iteration,
+			Machine:   m.machine,
+			Passages:  []experiment.Passage{{Visits: visits, Effective: time.Duration(math.Round(m.period(x) * visits * float64(time.Millisecond)))}},
 		})
 	}
-	measure(arm{0, sparesNone}, m.times)
+	measure(experiment.Arm{Speedup: 0, Spared: experiment.SparesNone}, m.times)
 	for _, s := range speedups {
 		longer := make([]float64, len(m.times))
 		for i, x := range m.times {
-			longer[i] = x * (1 + arm{speedup: s}.factor())
+			longer[i] = x * (1 + experiment.Arm{Speedup: s}.Factor())
 		}
-		measure(arm{s, sparesNone}, longer)
+		measure(experiment.Arm{Speedup: s, Spared: experiment.SparesNone}, longer)
 		for r := range m.times {
-			measure(arm{s, r}, with(longer, r, m.times[r]))
+			measure(experiment.Arm{Speedup: s, Spared: r}, with(longer, r, m.times[r]))
 		}
 	}
 	return all
@@ -79,14 +80,14 @@ func (m model) experiments(iteration int, speedups []float64) (all []experiment)
 func TestReductionsAreExact(t *testing.T) {
 	speedups := []float64{0.1, 0.25, 0.5, 0.75, 0.8}
 	for _, m := range models() {
-		var experiments []experiment
+		var experiments []experiment.Experiment
 		for i := range stats.LeastSamples {
 			experiments = append(experiments, m.experiments(i, speedups)...)
 		}
-		byIteration := iterationsOf(experiments, 0)
+		byIteration := experiment.IterationsOf(experiments, 0)
 		for r := range m.times {
 			for _, s := range speedups {
-				got := reductions(byIteration, r, s)
+				got := experiment.Reductions(byIteration, r, s)
 				if len(got) != stats.LeastSamples {
 					t.Fatalf("%s: %d reductions, want %d", m.name, len(got), stats.LeastSamples)
 				}
@@ -123,8 +124,8 @@ func TestReductionsOfKnownSystems(t *testing.T) {
 		{fan, 2, 0.5, 0},
 		{fan, 0, 0.5, 1. / 14},
 	} {
-		byIteration := iterationsOf(tt.m.experiments(0, []float64{tt.s}), 0)
-		if got := reductions(byIteration, tt.r, tt.s)[0]; math.Abs(got-tt.want) > 1e-9 {
+		byIteration := experiment.IterationsOf(tt.m.experiments(0, []float64{tt.s}), 0)
+		if got := experiment.Reductions(byIteration, tt.r, tt.s)[0]; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: region %d faster by %g: reduction %.10f, want %.10f", tt.m.name, tt.r, tt.s, got, tt.want)
 		}
 	}
@@ -133,7 +134,7 @@ func TestReductionsOfKnownSystems(t *testing.T) {
 func TestCoverages(t *testing.T) {
 	for i, want := range []float64{0.7, 1, 1, 1, 1, 1} {
 		m := models()[i]
-		for _, got := range coverages(iterationsOf(m.experiments(0, []float64{0.1, 0.5}), 0)) {
+		for _, got := range experiment.Coverages(experiment.IterationsOf(m.experiments(0, []float64{0.1, 0.5}), 0)) {
 			if math.Abs(got-want) > 1e-9 {
 				t.Errorf("%s: coverage %.10f, want %g", m.name, got, want)
 			}
@@ -152,7 +153,7 @@ func TestCoverageNote(t *testing.T) {
 		{[]float64{0.7, 0.7, 0.7}, "done: spans cover about 70% of the period; what no span covers is taken as it is"},
 		{[]float64{-0.1, -0.2, 0}, "done: spans cover about 0% of the period; what no span covers is taken as it is"},
 	} {
-		if got := coverageNote("done", tt.coverages); got != tt.want {
+		if got := experiment.CoverageNote("done", tt.coverages); got != tt.want {
 			t.Errorf("coverageNote(%v) = %q, want %q", tt.coverages, got, tt.want)
 		}
 	}
@@ -169,7 +170,7 @@ func TestOverstretched(t *testing.T) {
 		{[]float64{0.9, 1.05, 1.3}, profile.Withheld{}},
 		{[]float64{8, 8, 8}, profile.Withheld{Code: withheldcode.Stretched, Part: 8}},
 	} {
-		if got := overstretched(tt.coverages); got != tt.want {
+		if got := experiment.Overstretched(tt.coverages); got != tt.want {
 			t.Errorf("overstretched(%v) = %+v, want %+v", tt.coverages, got, tt.want)
 		}
 	}
@@ -178,42 +179,42 @@ func TestOverstretched(t *testing.T) {
 // An arm that is missing leaves out its iteration, and nothing else.
 func TestReductionsWithGaps(t *testing.T) {
 	m := models()[1]
-	var experiments []experiment
+	var experiments []experiment.Experiment
 	for i := range 4 {
 		for _, e := range m.experiments(i, []float64{0.5}) {
-			lacks := i == 0 && e.speedup == 0 || i == 1 && e.speedup > 0 && e.spared == sparesNone || i == 2 && e.spared == 0
+			lacks := i == 0 && e.Speedup == 0 || i == 1 && e.Speedup > 0 && e.Spared == experiment.SparesNone || i == 2 && e.Spared == 0
 			if lacks {
-				e.passages = []passage{{}}
+				e.Passages = []experiment.Passage{{}}
 			}
 			experiments = append(experiments, e)
 		}
 	}
-	byIteration := iterationsOf(experiments, 0)
+	byIteration := experiment.IterationsOf(experiments, 0)
 	for r, want := range []int{1, 2, 2} {
-		if got := reductions(byIteration, r, 0.5); len(got) != want {
+		if got := experiment.Reductions(byIteration, r, 0.5); len(got) != want {
 			t.Errorf("region %d: reductions %v, want %d of them", r, got, want)
 		}
 	}
-	if got := reductions(byIteration, 7, 0.5); len(got) != 0 {
+	if got := experiment.Reductions(byIteration, 7, 0.5); len(got) != 0 {
 		t.Errorf("a region that was never spared: reductions %v, want none", got)
 	}
-	if got := reductions(byIteration, 0, 0.25); len(got) != 0 {
+	if got := experiment.Reductions(byIteration, 0, 0.25); len(got) != 0 {
 		t.Errorf("a speed-up that was never tried: reductions %v, want none", got)
 	}
 }
 
 // The points of one plan are distinguished.
 func TestIterationsOfEachPoint(t *testing.T) {
-	experiments := []experiment{
-		{arm: arm{0, sparesNone}, passages: []passage{{10, 100}, {0, 100}}},
-		{arm: arm{0, sparesNone}, passages: []passage{{20, 100}, {4, 100}}},
-		{arm: arm{0.5, sparesNone}, passages: []passage{{5, 100}, {2, 100}}},
+	experiments := []experiment.Experiment{
+		{Arm: experiment.Arm{Speedup: 0, Spared: experiment.SparesNone}, Passages: []experiment.Passage{{Visits: 10, Effective: 100}, {Visits: 0, Effective: 100}}},
+		{Arm: experiment.Arm{Speedup: 0, Spared: experiment.SparesNone}, Passages: []experiment.Passage{{Visits: 20, Effective: 100}, {Visits: 4, Effective: 100}}},
+		{Arm: experiment.Arm{Speedup: 0.5, Spared: experiment.SparesNone}, Passages: []experiment.Passage{{Visits: 5, Effective: 100}, {Visits: 2, Effective: 100}}},
 	}
-	first, second := iterationsOf(experiments, 0)[0], iterationsOf(experiments, 1)[0]
-	if first.none != (total{200, 30}) || first.all[0.5].period() != 20 {
+	first, second := experiment.IterationsOf(experiments, 0)[0], experiment.IterationsOf(experiments, 1)[0]
+	if first.None != (experiment.Total{Time: 200, Visits: 30}) || first.All[0.5].Period() != 20 {
 		t.Errorf("the first point: %+v", first)
 	}
-	if second.none.period() != 25 || second.all[0.5].period() != 50 {
+	if second.None.Period() != 25 || second.All[0.5].Period() != 50 {
 		t.Errorf("the second point: %+v", second)
 	}
 }

@@ -1,6 +1,10 @@
 package causal
 
-import "github.com/otelprof/otelprof/causal/profile"
+import (
+	"github.com/otelprof/otelprof/causal/profile"
+
+	"github.com/otelprof/otelprof/causal/internal/experiment"
+)
 
 // A plan is futile if all of its numbers will be withheld regardless of its experiments. That is known before the first of them where
 // the warm-up has shown waits of unknown cause, or calls of the process to itself. Such a plan ends before it delays anything, unless
@@ -20,10 +24,10 @@ const (
 // ownCalls are the calls that the process has answered itself since the run began, if those are surely too many for its visits.
 func (run *run) ownCalls() (calls, visits uint64) {
 	for _, v := range run.visits() {
-		visits = max(visits, v.count)
+		visits = max(visits, v.Count)
 	}
 	calls = live.answered.Load() - run.answered
-	if visits == 0 || calls < leastCallsOfItself || float64(calls) < surelyTooMany*mostCallsOfItself*float64(visits) {
+	if visits == 0 || calls < leastCallsOfItself || float64(calls) < surelyTooMany*experiment.MostCallsOfItself*float64(visits) {
 		return 0, 0
 	}
 	return calls, visits
@@ -35,10 +39,10 @@ func (run *run) givesUp() bool {
 		return false
 	}
 	run.mu.Lock()
-	known := evidence{recorded: run.warmed.waits}
+	known := experiment.Evidence{Recorded: run.warmed.waits}
 	run.mu.Unlock()
-	known.calls, known.visits = run.ownCalls()
-	why := known.withheld()
+	known.Calls, known.Visits = run.ownCalls()
+	why := known.Withheld()
 	if why.Code == "" {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/breaker"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 )
 
 // hurtful is a wait that panics.
@@ -85,7 +86,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 	}{
 		"a delay at the end of a span": {dilating, func(b *bench) {
 			b.run.spin = hurtful
-			b.run.dilate(1, sparesNone)
+			b.run.dilate(1, experiment.SparesNone)
 			b.span(context.Background(), "a", ms)
 		}},
 		"a delay in overlap": {overlapping, func(b *bench) {
@@ -142,7 +143,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 		}},
 		"the bookkeeping of traces": {dilating, func(b *bench) {
 			b.run.guard.Duty = nil
-			b.run.dilate(1, sparesNone)
+			b.run.dilate(1, experiment.SparesNone)
 			b.span(context.Background(), "a", ms)
 		}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -28,7 +29,7 @@ type influence interface {
 	latencies() []*otelhdr.Snapshot
 	// mark begins what is measured, and look adds what can be seen of it at the end.
 	mark()
-	look(*experiment)
+	look(*experiment.Experiment)
 }
 
 // inForce returns the influence that is in force.
@@ -47,9 +48,9 @@ func (run *run) put(i influence) { run.influence.Store(&i) }
 
 // begin puts an arm in force. One without delay is a placebo: all is done that is done in others, and what it costs the program is
 // in both.
-func (run *run) begin(a arm) influence {
+func (run *run) begin(a experiment.Arm) influence {
 	if run.plan.Mode == profile.ModeDilation {
-		d := &dilation{run: run, factor: a.factor(), spared: a.spared}
+		d := &dilation{run: run, factor: a.Factor(), spared: a.Spared}
 		run.observe(nil)
 		run.put(d)
 		return d
@@ -68,7 +69,7 @@ func (run *run) begin(a arm) influence {
 		return still{} // the region has no ID: there are too many
 	}
 	for i := range run.progress {
-		run.progress[i].reset()
+		run.progress[i].Reset()
 	}
 	run.observe(o.observation)
 	run.put(o)
@@ -94,7 +95,7 @@ func (still) rest()                          {}
 func (still) delays() int64                  { return 0 }
 func (still) latencies() []*otelhdr.Snapshot { return nil }
 func (still) mark()                          {}
-func (still) look(*experiment)               {}
+func (still) look(*experiment.Experiment)    {}
 
 // observes returns the observation of a setting in which the plan's progress points are numbered
 // as in the plan. A span that matches several visits the first.

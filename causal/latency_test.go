@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -30,7 +31,7 @@ func TestTalliesHaveLatency(t *testing.T) {
 	}
 	run.regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
 	add := func(speedup float64, spared int, spoiled string, values ...uint64) {
-		run.add(experiment{arm: arm{speedup, spared}, spoiled: spoiled, passages: make([]passage, 1)}, of(values...))
+		run.add(experiment.Experiment{Arm: experiment.Arm{Speedup: speedup, Spared: spared}, Spoiled: spoiled, Passages: make([]experiment.Passage, 1)}, of(values...))
 	}
 	add(0, 0, "", 10)
 	add(0, 1, "", 11, 12)

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/goroutine"
@@ -174,9 +175,9 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 		}
 		close(leave)
 		ended.Wait()
-		e := experiment{}
+		e := experiment.Experiment{}
 		(&overlap{observation: o, region: &class{}}).look(&e)
-		if e.spoiled == "" {
+		if e.Spoiled == "" {
 			t.Error("the experiment counts")
 		}
 	})

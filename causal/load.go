@@ -94,15 +94,5 @@ func mutexWait() time.Duration {
 	return time.Duration(sample[0].Value.Float64() * float64(time.Second))
 }
 
-// untold is the part of the waits for locks that no drop-in has reported, if it is too large to be the runtime's error: more than
-// half of them, a tenth of the time that has elapsed, and a hundredth of what requests, which run side by side, took in it. All reported
-// waits are subtracted, also those that were not for locks.
-func untold(locks, attributed, elapsed, rooted time.Duration) time.Duration {
-	if rest := locks - attributed; rest > locks/2 && rest > max(elapsed/10, rooted/100) {
-		return rest
-	}
-	return 0
-}
-
 // processors is how many goroutines can run at the same time.
 func processors() int { return runtime.GOMAXPROCS(0) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -28,9 +29,9 @@ type overlap struct {
 	unable      atomic.Int64  // times that a delay could not be inserted in the way it must be
 }
 
-func (run *run) newOverlap(a arm) (*overlap, error) {
-	region := internClass(run.seen()[a.spared])
-	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.id, Speedup: a.speedup}, len(run.plan.Progress))
+func (run *run) newOverlap(a experiment.Arm) (*overlap, error) {
+	region := internClass(run.seen()[a.Spared])
+	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.id, Speedup: a.Speedup}, len(run.plan.Progress))
 	if err != nil {
 		return nil, err
 	}
@@ -108,18 +109,18 @@ func (v *overlap) growthAt(now int64) int64 { return v.observation.setting.Growt
 
 func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.latencies() }
 
-func (v *overlap) look(e *experiment) {
+func (v *overlap) look(e *experiment.Experiment) {
 	s := v.observation.setting
-	e.ran(v.region, v.before)
-	e.counts = s.Counts()
-	e.locks = mutexWait() - v.waited
-	e.residual = time.Duration(e.counts.Left / max(1, e.counts.Pays))
+	v.region.ran(e, v.before)
+	e.Counts = s.Counts()
+	e.Locks = mutexWait() - v.waited
+	e.Residual = time.Duration(e.Counts.Left / max(1, e.Counts.Pays))
 	delays, unable := v.inserted.Load(), v.unable.Load()
-	if e.spoiled == "" && e.counts.Lost > 0 {
-		e.spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.counts.Lost), "goroutine"), mostLedgers)
+	if e.Spoiled == "" && e.Counts.Lost > 0 {
+		e.Spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.Counts.Lost), "goroutine"), mostLedgers)
 	}
-	if e.spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
-		e.spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)
+	if e.Spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
+		e.Spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -24,11 +25,11 @@ func (run *run) pickOnce() {
 	if run.picked {
 		return
 	}
-	var candidates []candidate
+	var candidates []experiment.Candidate
 	for c, now := range usages() {
-		candidates = append(candidates, candidate{key: c.key, self: time.Duration(now.self - run.before[c].self), root: c.root.Load()})
+		candidates = append(candidates, experiment.Candidate{Key: c.key, Self: time.Duration(now.self - run.before[c].self), Root: c.root.Load()})
 	}
-	for _, key := range pickRegions(run.plan.Regions, candidates) {
+	for _, key := range experiment.PickRegions(run.plan.Regions, candidates) {
 		run.picked = true
 		run.enroll(key)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -48,7 +49,7 @@ func TestRenamedSpanIsKnownByBothNames(t *testing.T) {
 		if got := r.seen(); len(got) != 1 || got[0].Name != tt.want {
 			t.Errorf("region %q: selected %v, want %q", tt.region, got, tt.want)
 		}
-		if n := r.progress[0].latest().count; n != 3 {
+		if n := r.progress[0].Latest().Count; n != 3 {
 			t.Errorf("progress %q: %d visits, want 3", tt.progress, n)
 		}
 		notes := strings.Join(r.profile(func() {}).Notes, "\n")
@@ -102,7 +103,7 @@ func TestLatencyOfRenamedSpans(t *testing.T) {
 		}
 	}
 	work()
-	o, err := r.newOverlap(arm{0, 0})
+	o, err := r.newOverlap(experiment.Arm{Speedup: 0, Spared: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestRenamedRegionSaves(t *testing.T) {
 		r := force(t, c, mustParse(t, idle, calm, wideLimits, "mode: overlap", `regions: [{span: "RN4 /a"}]`))
 		tr := newProvider(t, c).Tracer("renamed")
 		renamed(tr, names[0], names[1], nil)
-		o, err := r.newOverlap(arm{0.5, 0})
+		o, err := r.newOverlap(experiment.Arm{Speedup: 0.5, Spared: 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,34 +138,34 @@ func TestRenamedRegionSaves(t *testing.T) {
 		if off := (growth - took/2).Abs(); off > took/20 {
 			t.Errorf("started as %q: growth %v in %v, want half of it", names[0], growth, took)
 		}
-		e := experiment{}
+		e := experiment.Experiment{}
 		o.look(&e)
-		if e.ends != 3 || e.took < took*9/10 {
-			t.Errorf("started as %q: %d ends, %v, want 3 of %v", names[0], e.ends, e.took, took)
+		if e.Ends != 3 || e.Took < took*9/10 {
+			t.Errorf("started as %q: %d ends, %v, want 3 of %v", names[0], e.Ends, e.Took, took)
 		}
 	}
 }
 
 // TestRegionThatDidNotRunHasNoNumber, nor one that did not save anything, nor where other work was counted.
 func TestRegionThatDidNotRunHasNoNumber(t *testing.T) {
-	good := evidence{arms: 10, ends: 50, took: 10 * time.Second, elapsed: 20 * time.Second, growth: 4 * time.Second, speedup: 0.5, visits: 100}
+	good := experiment.Evidence{Arms: 10, Ends: 50, Took: 10 * time.Second, Elapsed: 20 * time.Second, Growth: 4 * time.Second, Speedup: 0.5, Visits: 100}
 	for _, tt := range []struct {
 		name   string
-		change func(*evidence)
+		change func(*experiment.Evidence)
 		want   profile.Withheld
 	}{
-		{"all is well", func(*evidence) {}, profile.Withheld{}},
-		{"no end", func(v *evidence) { v.ends = 0 }, profile.Withheld{Code: withheldcode.NoSpans}},
-		{"few ends", func(v *evidence) { v.ends = 49 }, profile.Withheld{Code: withheldcode.FewSpans, Count: 49, Of: 10, Need: 5}},
-		{"it is not known", func(v *evidence) { v.ends = -1 }, profile.Withheld{}},
-		{"no growth", func(v *evidence) { v.growth = 40 * time.Millisecond }, profile.Withheld{Code: withheldcode.Elsewhere, Took: 10 * time.Second, Saved: 40 * time.Millisecond, Elapsed: 20 * time.Second}},
-		{"little growth", func(v *evidence) { v.growth = 60 * time.Millisecond }, profile.Withheld{}},
-		{"another path", func(v *evidence) { v.strays = 0.25 }, profile.Withheld{Code: withheldcode.OtherPath, Part: 0.25}},
-		{"unforeseen", func(v *evidence) { v.startAs = "GET" }, profile.Withheld{Code: withheldcode.StartedAs, Name: "GET"}},
+		{"all is well", func(*experiment.Evidence) {}, profile.Withheld{}},
+		{"no end", func(v *experiment.Evidence) { v.Ends = 0 }, profile.Withheld{Code: withheldcode.NoSpans}},
+		{"few ends", func(v *experiment.Evidence) { v.Ends = 49 }, profile.Withheld{Code: withheldcode.FewSpans, Count: 49, Of: 10, Need: 5}},
+		{"it is not known", func(v *experiment.Evidence) { v.Ends = -1 }, profile.Withheld{}},
+		{"no growth", func(v *experiment.Evidence) { v.Growth = 40 * time.Millisecond }, profile.Withheld{Code: withheldcode.Elsewhere, Took: 10 * time.Second, Saved: 40 * time.Millisecond, Elapsed: 20 * time.Second}},
+		{"little growth", func(v *experiment.Evidence) { v.Growth = 60 * time.Millisecond }, profile.Withheld{}},
+		{"another path", func(v *experiment.Evidence) { v.Strays = 0.25 }, profile.Withheld{Code: withheldcode.OtherPath, Part: 0.25}},
+		{"unforeseen", func(v *experiment.Evidence) { v.StartAs = "GET" }, profile.Withheld{Code: withheldcode.StartedAs, Name: "GET"}},
 	} {
 		v := good
 		tt.change(&v)
-		if got := v.withheld(); got != tt.want {
+		if got := v.Withheld(); got != tt.want {
 			t.Errorf("%s: withheld() = %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
@@ -179,17 +180,17 @@ func TestProgressPointOnAnotherPath(t *testing.T) {
 		renamed(tr, "RN5", []string{"RN5 /a", "RN5 /b"}[min(i/7, 1)], nil)
 	}
 	Progress(t.Context(), "RN5 done")
-	if diff := cmp.Diff([mostPaths]uint32{1, 7, 3}, r.ways()[0]); diff != "" {
+	if diff := cmp.Diff([experiment.MostPaths]uint32{1, 7, 3}, r.ways()[0]); diff != "" {
 		t.Errorf("visits by path differ, -want +got:\n%s", diff)
 	}
-	sum := func(visits ...uint32) (s pathSum) {
-		var c [mostPaths]uint32
+	sum := func(visits ...uint32) (s experiment.PathSum) {
+		var c [experiment.MostPaths]uint32
 		copy(c[:], visits)
-		s.add(c)
+		s.Add(c)
 		return s
 	}
 	for _, tt := range []struct {
-		on, without pathSum
+		on, without experiment.PathSum
 		want        float64
 	}{
 		{sum(1000), sum(1000), 0},
@@ -199,17 +200,17 @@ func TestProgressPointOnAnotherPath(t *testing.T) {
 		{sum(3, 2), sum(7, 3), 0}, // chance
 		{sum(), sum(7, 3), 0},
 	} {
-		if got := tt.on.strays(tt.without); got != tt.want {
+		if got := tt.on.Strays(tt.without); got != tt.want {
 			t.Errorf("strays of %v from %v = %g, want %g", tt.on, tt.without, got, tt.want)
 		}
 	}
-	var p paths
-	for i := range 2 * mostPaths {
-		if got := p.number(fmt.Sprint(i)); got != min(i, mostPaths-1) {
+	var p experiment.Paths
+	for i := range 2 * experiment.MostPaths {
+		if got := p.Number(fmt.Sprint(i)); got != min(i, experiment.MostPaths-1) {
 			t.Errorf("path %d has number %d", i, got)
 		}
 	}
-	if !slices.Contains(p.known, "3") || p.number("3") != 3 {
+	if !slices.Contains(p.Known, "3") || p.Number("3") != 3 {
 		t.Error("a path that is known has another number")
 	}
 }

@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // lost is how much of its work the program has not done in these experiments, as the time that it would have taken for it: what was
 // visited less often than without delay, by the first progress point.
-func lost(experiments []experiment) time.Duration {
+func lost(experiments []experiment.Experiment) time.Duration {
 	var still, took float64
 	for _, e := range experiments {
-		if e.speedup == 0 && e.spoiled == "" {
-			still += float64(e.passages[0].visits)
-			took += float64(e.duration)
+		if e.Speedup == 0 && e.Spoiled == "" {
+			still += float64(e.Passages[0].Visits)
+			took += float64(e.Duration)
 		}
 	}
 	if still == 0 {
@@ -24,9 +25,9 @@ func lost(experiments []experiment) time.Duration {
 	}
 	sum := 0.0
 	for _, e := range experiments {
-		if e.speedup > 0 && e.duration > 0 {
-			visits := float64(e.passages[0].visits) / float64(e.duration)
-			sum += (1 - visits*took/still) * float64(e.settled+e.duration)
+		if e.Speedup > 0 && e.Duration > 0 {
+			visits := float64(e.Passages[0].Visits) / float64(e.Duration)
+			sum += (1 - visits*took/still) * float64(e.Settled+e.Duration)
 		}
 	}
 	return time.Duration(max(0, sum))

@@ -3,13 +3,15 @@ package causal
 import (
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 )
 
 // Of three arms of a second each, one does a fifth less than without delay.
 func TestLost(t *testing.T) {
-	arms := func(visits ...uint64) (all []experiment) {
+	arms := func(visits ...uint64) (all []experiment.Experiment) {
 		for i, n := range visits {
-			e := experiment{arm: arm{speedup: 0.1 * float64(i)}, duration: time.Second, settled: time.Second / 4, passages: []passage{{visits: n}}}
+			e := experiment.Experiment{Arm: experiment.Arm{Speedup: 0.1 * float64(i)}, Duration: time.Second, Settled: time.Second / 4, Passages: []experiment.Passage{{Visits: n}}}
 			all = append(all, e)
 		}
 		return all

@@ -9,6 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -32,7 +33,7 @@ func TestBelowHealthChecksNothingIsDelayed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.tr = newSDKTracer(t, b.c)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		ctx := context.Background()
 		below := func(ctx context.Context, name string, opts ...trace.SpanStartOption) time.Duration {
 			ctx, root := b.tr.Start(ctx, name, opts...)
@@ -71,7 +72,7 @@ func TestPerTraceAcrossConnectionsOfTheProcess(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.tr = newSDKTracer(t, b.c)
 		b.run.guard.Limits.PerTrace = plan.Duration(10 * time.Millisecond)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		sum := time.Duration(0)
 		for range 4 {
@@ -102,7 +103,7 @@ func TestCallOfItselfIsPaidOnce(t *testing.T) {
 		ctx := context.Background()
 		_, s := tr.Start(ctx, "region")
 		s.End()
-		run.begin(arm{speedup: 0.5, spared: 0})
+		run.begin(experiment.Arm{Speedup: 0.5, Spared: 0})
 
 		requests, answers := make(chan trace.Span), make(chan time.Duration)
 		go func() { // the server's connection, which others have used before
@@ -154,7 +155,7 @@ func TestCallsOfItselfWithhold(t *testing.T) {
 		if withheld {
 			want = profile.Withheld{Code: withheldcode.CallsItself, Count: int64(calls), Of: 1000}
 		}
-		if why := (evidence{visits: 1000, calls: calls, check: selfCheck{}}).withheld(); why != want {
+		if why := (experiment.Evidence{Visits: 1000, Calls: calls, Check: experiment.SelfCheck{}}).Withheld(); why != want {
 			t.Errorf("%d calls of itself for 1000 visits: %+v, want %+v", calls, why, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/breaker"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -46,11 +47,11 @@ type run struct {
 	waits     func(context.Context, time.Duration) (trace.Waits, error)
 	work      func(context.Context, time.Duration) (workload, error)
 	loads     func() (end func() record.Load)
-	turn      turn           // shared with recordings
-	durations durations      // by progress point, of slow-downs
-	progress  []visitCounter // by progress point
-	paths     []paths        // by progress point
-	rooted    atomic.Int64   // the sum of the durations of local roots, ns
+	turn      turn                      // shared with recordings
+	durations durations                 // by progress point, of slow-downs
+	progress  []experiment.VisitCounter // by progress point
+	paths     []experiment.Paths        // by progress point
+	rooted    atomic.Int64              // the sum of the durations of local roots, ns
 	cancel    context.CancelCauseFunc
 	opened    atomic.Bool // the breaker did, or there was a panic
 	panics    sync.Once   // of which the first is logged
@@ -67,7 +68,7 @@ type run struct {
 	mu          sync.Mutex
 	regions     []profile.Region // that the plan selects, in the order in which they were seen
 	picked      bool             // the regions of patterns with Auto are among them
-	experiments []experiment
+	experiments []experiment.Experiment
 	latency     map[cell]*otelhdr.Snapshot
 	iterations  int
 	measured    int // arms, and of them rejected
@@ -101,8 +102,8 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		waits:    c.waits,
 		work:     c.work,
 		loads:    c.loads,
-		progress: make([]visitCounter, len(p.Progress)),
-		paths:    make([]paths, len(p.Progress)),
+		progress: make([]experiment.VisitCounter, len(p.Progress)),
+		paths:    make([]experiment.Paths, len(p.Progress)),
 		latency:  map[cell]*otelhdr.Snapshot{},
 		done:     make(chan struct{}),
 
@@ -117,7 +118,7 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		r.guard.Wall = c.wall
 	}
 	for i := range r.paths {
-		r.paths[i].number("") // that of Progress
+		r.paths[i].Number("") // that of Progress
 	}
 	r.verdicts.Store(new(verdicts))
 	r.numbers.Store(&map[profile.Region]int{})
@@ -183,14 +184,14 @@ func (run *run) loop(ctx context.Context) {
 }
 
 // round returns the arms to measure next. If there are none it says why.
-func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
+func (run *run) round(speedups []float64, rng *rand.Rand) []experiment.Arm {
 	regions := run.pick()
 	if len(regions) == 0 {
 		run.say("waiting for a span that regions selects")
 		return nil
 	}
 	if run.plan.Mode == profile.ModeDilation {
-		return dilationArms(len(regions), speedups, run.plan.Grid.ZeroWeight, rng)
+		return experiment.DilationArms(len(regions), speedups, run.plan.Grid.ZeroWeight, rng)
 	}
 	run.mu.Lock()
 	known := [2]int{len(regions), len(run.experiments)}
@@ -207,11 +208,11 @@ func (run *run) round(speedups []float64, rng *rand.Rand) []arm {
 }
 
 // needed are the arms of experiments that look at what was measured before.
-func (run *run) needed(regions int, speedups []float64, rng *rand.Rand) []arm {
+func (run *run) needed(regions int, speedups []float64, rng *rand.Rand) []experiment.Arm {
 	if run.plan.Mode == profile.ModeSlowdown {
-		return slowdownArms(regions, run.levels(), run.plan.Grid.ZeroWeight, run.samples(slopes), rng)
+		return experiment.SlowdownArms(regions, run.levels(), run.plan.Grid.ZeroWeight, run.samples(experiment.Slopes), rng)
 	}
-	return overlapArms(regions, speedups, run.plan.Grid.ZeroWeight, run.samples(pairs), rng)
+	return experiment.OverlapArms(regions, speedups, run.plan.Grid.ZeroWeight, run.samples(experiment.Pairs), rng)
 }
 
 // prepare waits for the plan's time, warms up, and learns what is normal.
@@ -237,7 +238,7 @@ func (run *run) prepare(ctx context.Context) bool {
 }
 
 // measure puts one arm in force, lets it settle and counts visits.
-func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
+func (run *run) measure(ctx context.Context, iteration int, a experiment.Arm) bool {
 	for !run.turn.try() {
 		run.say("waiting for a recording to end")
 		if !run.pause(ctx, glance) {
@@ -267,17 +268,17 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 		if !run.pause(ctx, wait) {
 			return false
 		}
-		e := experiment{
-			arm: a, iteration: iteration, at: start.at, settled: start.began.Sub(run.started) - start.at, duration: time.Since(start.began),
-			growth: time.Duration(influence.growthAt(clock.Now()) - start.growth), rooted: time.Duration(run.rooted.Load() - start.rooted),
+		e := experiment.Experiment{
+			Arm: a, Iteration: iteration, At: start.at, Settled: start.began.Sub(run.started) - start.at, Duration: time.Since(start.began),
+			Growth: time.Duration(influence.growthAt(clock.Now()) - start.growth), Rooted: time.Duration(run.rooted.Load() - start.rooted),
 		}
 		least := uint64(math.MaxUint64)
 		for point, v := range run.visits() {
-			e.passages = append(e.passages, v.since(start.visits[point]))
-			least = min(least, e.passages[point].visits)
+			e.Passages = append(e.Passages, v.Since(start.visits[point]))
+			least = min(least, e.Passages[point].Visits)
 		}
-		if least < uint64(run.plan.Timing.MinProgress) && e.duration < time.Duration(run.plan.Timing.MaxExperiment) {
-			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.duration)
+		if least < uint64(run.plan.Timing.MinProgress) && e.Duration < time.Duration(run.plan.Timing.MaxExperiment) {
+			wait = min(tick, time.Duration(run.plan.Timing.MaxExperiment)-e.Duration)
 			continue
 		}
 		run.endCounting(e, start, influence)
@@ -285,71 +286,22 @@ func (run *run) measure(ctx context.Context, iteration int, a arm) bool {
 	}
 }
 
-// startCounting reads the counters at which the measurement of an arm begins.
-func (run *run) startCounting(start *armStart, a arm, i influence) {
-	i.mark()
-	start.delays, start.visits, start.withheld = i.delays(), run.visits(), run.guard.Counts()
-	for point := range start.visits {
-		if start.visits[point].count == start.arrived[point].count { // it is visited rarely
-			now := clock.Now()
-			start.visits[point].at, start.visits[point].growth = now, i.growthAt(now)
-		}
-	}
-	if a.speedup == 0 {
-		run.breaker.Enter(time.Now(), breaker.Still)
-	}
-	start.growth, start.busy, start.calls, start.rooted = i.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
-	start.latencies, start.ways = i.latencies(), run.ways()
-	start.loaded, start.began = run.loads(), time.Now()
-}
-
-// endCounting adds to an experiment what the counters show since the start, and keeps the experiment.
-func (run *run) endCounting(e experiment, start *armStart, i influence) {
-	e.delays = i.delays() - start.delays
-	without := run.guard.Counts().Since(start.withheld)
-	e.nearDeadlines = int64(without[admission.RuleDeadline])
-	if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
-		e.spoiled = without.Spoils(e.delays)
-	}
-	e.inserted = time.Duration(run.guard.Spent.Load() - start.spent)
-	e.calls = live.answered.Load() - start.calls
-	e.busy, e.machine = run.load.since(start.busy), start.loaded()
-	i.look(&e)
-	e.paths = run.ways()
-	for point := range e.paths {
-		for path := range e.paths[point] {
-			e.paths[point][path] -= start.ways[point][path]
-		}
-	}
-	recorded := run.recorded(start.latencies, i.latencies())
-	e.quantiles = run.quantiles(recorded)
-	run.add(e, recorded)
-}
-
-// ways are the visits of each progress point by path.
-func (run *run) ways() (all [][mostPaths]uint32) {
-	for i := range run.paths {
-		all = append(all, run.paths[i].counts())
-	}
-	return all
-}
-
-func (run *run) add(e experiment, recorded []*otelhdr.Snapshot) {
+func (run *run) add(e experiment.Experiment, recorded []*otelhdr.Snapshot) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.measured++
 	// What is thrown away keeps its place among its neighbours.
 	run.experiments = append(run.experiments, e)
-	if e.spoiled != "" {
+	if e.Spoiled != "" {
 		run.rejected++
 		return
 	}
-	run.addLatency(e.arm, recorded)
+	run.addLatency(e.Arm, recorded)
 }
 
 // addLatency adds to what an arm has recorded so far. Snapshots that others may have are not
 // changed.
-func (run *run) addLatency(a arm, recorded []*otelhdr.Snapshot) {
+func (run *run) addLatency(a experiment.Arm, recorded []*otelhdr.Snapshot) {
 	for point, now := range recorded {
 		if now == nil {
 			continue
@@ -422,20 +374,20 @@ const (
 )
 
 // visits returns the latest visit of each progress point.
-func (run *run) visits() []visit {
-	v := make([]visit, len(run.progress))
+func (run *run) visits() []experiment.Visit {
+	v := make([]experiment.Visit, len(run.progress))
 	for i := range v {
-		v[i] = run.progress[i].latest()
+		v[i] = run.progress[i].Latest()
 	}
 	return v
 }
 
 // awaitVisits waits until each progress point has been visited after an earlier moment, or for
 // as long as an experiment takes, and reports whether the run goes on.
-func (run *run) awaitVisits(ctx context.Context, earlier []visit) bool {
+func (run *run) awaitVisits(ctx context.Context, earlier []experiment.Visit) bool {
 	began := time.Now()
 	for point := range run.progress {
-		for run.progress[point].latest().count == earlier[point].count {
+		for run.progress[point].Latest().Count == earlier[point].Count {
 			if time.Since(began) > time.Duration(run.plan.Timing.Experiment) {
 				return true
 			}
@@ -452,9 +404,9 @@ const glance = 5 * time.Millisecond
 
 // visit counts a visit of a progress point, on one of its paths.
 func (run *run) visit(point, path int) {
-	run.paths[point].visits[path].Add(1)
+	run.paths[point].Visits[path].Add(1)
 	now := clock.Now()
-	run.progress[point].add(now, run.inForce().growthAt(now))
+	run.progress[point].Add(now, run.inForce().growthAt(now))
 }
 
 func (run *run) seen() []profile.Region {
@@ -469,16 +421,16 @@ func (run *run) say(what string) {
 	run.now = what
 }
 
-func (run *run) describe(a arm) string {
+func (run *run) describe(a experiment.Arm) string {
 	switch {
-	case a.speedup == 0:
+	case a.Speedup == 0:
 		return "no delay"
 	case run.plan.Mode == profile.ModeSlowdown:
-		return fmt.Sprintf("callers of %q held for %.0f%% of its own time", run.seen()[a.spared].Name, 100*a.speedup)
+		return fmt.Sprintf("callers of %q held for %.0f%% of its own time", run.seen()[a.Spared].Name, 100*a.Speedup)
 	case run.plan.Mode == profile.ModeOverlap:
-		return fmt.Sprintf("all others delayed by what %q would save if it were %.0f%% faster", run.seen()[a.spared].Name, 100*a.speedup)
-	case a.spared == sparesNone:
-		return fmt.Sprintf("all regions %.0f%% longer", 100*a.factor())
+		return fmt.Sprintf("all others delayed by what %q would save if it were %.0f%% faster", run.seen()[a.Spared].Name, 100*a.Speedup)
+	case a.Spared == experiment.SparesNone:
+		return fmt.Sprintf("all regions %.0f%% longer", 100*a.Factor())
 	}
-	return fmt.Sprintf("all regions %.0f%% longer but %q, which stands for making it %.0f%% faster", 100*a.factor(), run.seen()[a.spared].Name, 100*a.speedup)
+	return fmt.Sprintf("all regions %.0f%% longer but %q, which stands for making it %.0f%% faster", 100*a.Factor(), run.seen()[a.Spared].Name, 100*a.Speedup)
 }

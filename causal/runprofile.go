@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -37,7 +38,7 @@ func (run *run) profile(due func()) profile.Profile {
 
 	if run.plan.Mode == profile.ModeOverlap {
 		p.Handover = handover()
-		p.Waiting = waitingOf(experiments)
+		p.Waiting = experiment.WaitingOf(experiments)
 	}
 	p.Tallies = run.tallies(regions, experiments, latency)
 	p.Notes = append(run.notes(regions), meant(regions)...)
@@ -45,7 +46,7 @@ func (run *run) profile(due func()) profile.Profile {
 		p.Notes = append(p.Notes, note)
 	}
 	for point, progress := range run.plan.Progress {
-		if futile.Code == "" && !slices.ContainsFunc(experiments, func(e experiment) bool { return e.passages[point].visits > 0 }) {
+		if futile.Code == "" && !slices.ContainsFunc(experiments, func(e experiment.Experiment) bool { return e.Passages[point].Visits > 0 }) {
 			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
 			continue
 		}
@@ -74,29 +75,29 @@ func (run *run) speedups() (speedups []float64) {
 	return speedups
 }
 
-func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment, point int, due func()) (curves []profile.Curve) {
+func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment.Experiment, point int, due func()) (curves []profile.Curve) {
 	name := run.plan.Progress[point].Span
-	iterations := iterationsOf(experiments, point)
-	var none total
+	iterations := experiment.IterationsOf(experiments, point)
+	var none experiment.Total
 	for _, i := range iterations {
-		none.add(i.none, +1)
+		none.Add(i.None, +1)
 	}
-	covered := coverages(iterations)
-	var all deprived
+	covered := experiment.Coverages(iterations)
+	var all experiment.Deprived
 	for _, e := range experiments {
-		all.add(e.machine)
+		all.Add(e.Machine)
 	}
-	if note := coverageNote(name, covered); note != "" {
+	if note := experiment.CoverageNote(name, covered); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
 	for i, region := range regions {
-		c := profile.Curve{Mode: profile.ModeDilation, Region: region, Progress: name, Metric: profile.MetricThroughput, BasePeriod: time.Duration(none.period())}
+		c := profile.Curve{Mode: profile.ModeDilation, Region: region, Progress: name, Metric: profile.MetricThroughput, BasePeriod: time.Duration(none.Period())}
 		for _, s := range run.speedups() {
-			e := profile.NewEffect(s, reductions(iterations, i, s), nil)
+			e := profile.NewEffect(s, experiment.Reductions(iterations, i, s), nil)
 			if class := internClass(region); class.unforeseen.Load() { // those below such a span are stretched
-				e = e.Withhold(evidence{startAs: class.from.Load().key.Name}.withheld())
+				e = e.Withhold(experiment.Evidence{StartAs: class.from.Load().key.Name}.Withheld())
 			}
-			c.Effects = append(c.Effects, deprive(e.Withhold(overstretched(covered)), all.most()))
+			c.Effects = append(c.Effects, experiment.Deprive(e.Withhold(experiment.Overstretched(covered)), all.Most()))
 			due()
 		}
 		curves = append(curves, c)
@@ -104,19 +105,19 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 	return curves
 }
 
-func (run *run) overlapCurves(regions []profile.Region, experiments []experiment, recorded trace.Waits, point int, due func()) (curves []profile.Curve) {
+func (run *run) overlapCurves(regions []profile.Region, experiments []experiment.Experiment, recorded trace.Waits, point int, due func()) (curves []profile.Curve) {
 	metrics, _ := run.plan.Progress[point].Metrics()
 	for which, metric := range metrics {
 		steps := run.stepsOf(experiments, point, which)
-		samples := pairs(steps)
-		check := checkBaselines(steps)
+		samples := experiment.Pairs(steps)
+		check := experiment.CheckBaselines(steps)
 		for i, region := range regions {
-			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: baseOf(steps)}
+			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
 			for _, s := range run.asked(steps, i) {
-				a := arm{speedup: s, spared: i}
-				v := evidenceOf(experiments, a, point)
-				v.check, v.recorded = check, recorded
-				c.Effects = append(c.Effects, v.judge(profile.NewEffect(s, samples[a], nil)))
+				a := experiment.Arm{Speedup: s, Spared: i}
+				v := experiment.EvidenceOf(experiments, a, point)
+				v.Check, v.Recorded = check, recorded
+				c.Effects = append(c.Effects, v.Judge(profile.NewEffect(s, samples[a], nil)))
 				due()
 			}
 			curves = append(curves, c)
@@ -134,130 +135,36 @@ func withholdAll(curves []profile.Curve, why profile.Withheld) {
 	}
 }
 
-// baseOf is what a visit took in the steps without delay, by their totals, or the quantile.
-func baseOf(steps []step) time.Duration {
-	var sum step
-	for _, s := range steps {
-		if s.speedup == 0 {
-			sum.time += s.time
-			sum.visits += s.visits
-		}
-	}
-	return time.Duration(sum.time / max(1, sum.visits))
-}
-
 // asked returns the speed-ups of a region, ordered: the grid's and those near its knees.
-func (run *run) asked(steps []step, region int) []float64 {
+func (run *run) asked(steps []experiment.Step, region int) []float64 {
 	all := run.speedups()
 	for _, s := range steps {
-		if s.speedup > 0 && s.spared == region {
-			all = append(all, s.speedup)
+		if s.Speedup > 0 && s.Spared == region {
+			all = append(all, s.Speedup)
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// stepsOf returns the visits of one progress point and their effective time, or the quantile of its latency that comes at this
-// place in the plan.
-func (run *run) stepsOf(experiments []experiment, point, which int) []step {
-	steps := make([]step, len(experiments))
-	for i, e := range experiments {
-		steps[i].arm = e.arm
-		switch {
-		case e.spoiled != "":
-		case run.plan.Progress[point].Type != plan.TypeLatency:
-			passed := e.passages[point]
-			steps[i].time, steps[i].visits = max(0, float64(passed.effective)), float64(passed.visits)
-		case which < len(e.quantiles[point]):
-			steps[i].time, steps[i].visits = e.quantiles[point][which], 1
-		}
-		if visits := float64(e.passages[point].visits); visits > 0 && steps[i].visits > 0 {
-			steps[i].own, steps[i].taken = float64(e.own)/visits, float64(e.taken)/visits
-			steps[i].lasts, steps[i].spans = float64(e.took)/float64(max(1, e.ends)), float64(e.ends)/visits
-		}
-	}
-	return steps
-}
-
-// evidenceOf adds up what is known of the experiments with one arm.
-func evidenceOf(experiments []experiment, a arm, point int) evidence {
-	v := evidence{speedup: a.speedup}
-	n, locks := 0, time.Duration(0)
-	var on, without pathSum
-	for _, e := range experiments {
-		if e.speedup == 0 && point < len(e.paths) {
-			without.add(e.paths[point])
-		}
-		if e.speedup == 0 {
-			v.placebo.add(e.machine)
-		}
-		if e.arm != a {
-			continue
-		}
-		n++
-		if e.spoiled != "" {
-			v.rejected++
-		}
-		if point < len(e.paths) {
-			on.add(e.paths[point])
-		}
-		if e.unforeseen != nil {
-			v.startAs = e.unforeseen.key.Name
-		}
-		v.deprived.add(e.machine)
-		v.took += e.took
-		v.visits += e.passages[point].visits
-		v.ends += e.ends
-		v.calls += e.calls
-		v.arrivals, v.unpaid = v.arrivals+e.arrivals, v.unpaid+e.unpaid
-		v.elapsed += e.duration
-		v.growth += e.growth
-		v.rooted += e.rooted
-		v.owed += time.Duration(e.counts.Owed)
-		v.paid += time.Duration(e.counts.Paid)
-		v.residual += e.residual
-		v.unattributed += time.Duration(e.counts.Unattributed)
-		v.attributed += time.Duration(e.counts.Attributed)
-		v.saturated += e.busy
-		locks += e.locks
-	}
-	v.arms, v.strays = n, on.strays(without)
-	v.unattributed += untold(locks, v.attributed, v.elapsed, v.rooted)
-	if n > 0 {
-		v.saturated /= float64(n)
-	}
-	return v
-}
-
-// waitingOf adds up what is known of the waits in all experiments with delay.
-func waitingOf(experiments []experiment) []profile.Waiting {
-	w := profile.Waiting{Mode: profile.ModeOverlap}
-	for _, e := range experiments {
-		attributed := time.Duration(e.counts.Attributed)
-		w.Attributed += attributed
-		w.Unattributed += time.Duration(e.counts.Unattributed) + untold(e.locks, attributed, e.duration, e.rooted)
-	}
-	if w == (profile.Waiting{Mode: profile.ModeOverlap}) {
-		return nil
-	}
-	return []profile.Waiting{w}
+func (run *run) stepsOf(experiments []experiment.Experiment, point, which int) []experiment.Step {
+	return experiment.StepsOf(experiments, run.plan.Progress[point].Type == plan.TypeLatency, point, which)
 }
 
 // samples returns a function that gives what has been measured in a cell so far, as estimate has it, one slice for
 // each progress point and metric.
-func (run *run) samples(estimate func([]step) map[arm][]float64) func(arm) [][]float64 {
+func (run *run) samples(estimate func([]experiment.Step) map[experiment.Arm][]float64) func(experiment.Arm) [][]float64 {
 	run.mu.Lock()
 	experiments := run.experiments
 	run.mu.Unlock()
-	var all []map[arm][]float64
+	var all []map[experiment.Arm][]float64
 	for point, p := range run.plan.Progress {
 		metrics, _ := p.Metrics()
 		for which := range metrics {
 			all = append(all, estimate(run.stepsOf(experiments, point, which)))
 		}
 	}
-	return func(a arm) [][]float64 {
+	return func(a experiment.Arm) [][]float64 {
 		samples := make([][]float64, len(all))
 		for i := range all {
 			samples[i] = all[i][a]
@@ -267,33 +174,47 @@ func (run *run) samples(estimate func([]step) map[arm][]float64) func(arm) [][]f
 }
 
 // tallies add up what the experiments have counted.
-func (run *run) tallies(regions []profile.Region, experiments []experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
+func (run *run) tallies(regions []profile.Region, experiments []experiment.Experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
 	places := map[cell]int{}
 	for _, e := range experiments {
-		if e.spoiled != "" || e.spared == sparesNone && e.speedup > 0 {
+		if e.Spoiled != "" || e.Spared == experiment.SparesNone && e.Speedup > 0 {
 			continue
 		}
 		for point, p := range run.plan.Progress {
-			of := run.cellOf(e.arm, point)
+			of := run.cellOf(e.Arm, point)
 			at, ok := places[of]
 			if !ok {
 				at = len(tallies)
 				places[of] = at
-				t := profile.Tally{Mode: run.plan.Mode, Speedup: e.speedup, Progress: p.Span, Latency: latency[of]}
-				if of.spared != sparesNone {
-					t.Region = regions[of.spared]
+				t := profile.Tally{Mode: run.plan.Mode, Speedup: e.Speedup, Progress: p.Span, Latency: latency[of]}
+				if of.Spared != experiment.SparesNone {
+					t.Region = regions[of.Spared]
 				}
 				tallies = append(tallies, t)
 			}
 			t := &tallies[at]
-			t.Visits += e.passages[point].visits
-			t.Effective += e.passages[point].effective
-			t.Delay += time.Duration(e.counts.Paid) + e.taken
-			t.Delays += uint64(e.delays)
-			t.Own += e.own
+			t.Visits += e.Passages[point].Visits
+			t.Effective += e.Passages[point].Effective
+			t.Delay += time.Duration(e.Counts.Paid) + e.Taken
+			t.Delays += uint64(e.Delays)
+			t.Own += e.Own
 		}
 	}
 	return tallies
+}
+
+// A cell is what experiments are added up by: an arm and a progress point.
+type cell struct {
+	experiment.Arm
+	point int
+}
+
+// cellOf returns the cell of an arm. Those without delay are all alike, but in mode slowdown, where each is the placebo of a region.
+func (run *run) cellOf(a experiment.Arm, point int) cell {
+	if a.Speedup == 0 && run.plan.Mode != profile.ModeSlowdown {
+		a.Spared = experiment.SparesNone
+	}
+	return cell{a, point}
 }
 
 // notes say what is missing.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -45,11 +46,11 @@ type scheduled struct {
 const longestPayment = 10 * time.Millisecond
 
 // beginScheduled puts an arm in force that inserts delays.
-func (run *run) beginScheduled(a arm) influence {
+func (run *run) beginScheduled(a experiment.Arm) influence {
 	for i := range run.progress {
-		run.progress[i].reset()
+		run.progress[i].Reset()
 	}
-	region := internClass(run.seen()[a.spared])
+	region := internClass(run.seen()[a.Spared])
 	s := &scheduled{run: run, region: region, before: region.usage(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress))), late: sched.Late()}
 	if !run.observe(nil) {
 		return s // another controller has the scheduler
@@ -57,7 +58,7 @@ func (run *run) beginScheduled(a arm) influence {
 	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
 	live.scheduled.Store(s)
 	run.put(s)
-	sched.Start(a.speedup, run.guard.Scheduled(run.processors, longestPayment))
+	sched.Start(a.Speedup, run.guard.Scheduled(run.processors, longestPayment))
 	if live.scheduled.Load() != s {
 		sched.Stop()
 	}
@@ -117,23 +118,23 @@ func (s *scheduled) latencies() []*otelhdr.Snapshot {
 
 // look tells what the scheduler has counted. That processors were short does not matter, for it
 // knows which goroutine waited for one; nor do locks of package sync.
-func (s *scheduled) look(e *experiment) {
+func (s *scheduled) look(e *experiment.Experiment) {
 	c := sched.Read()
 	paid := int64(c.Paid + c.Slept)
-	e.counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
-	e.ran(s.region, s.before)
+	e.Counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
+	s.region.ran(e, s.before)
 	if s.region.unforeseen.Load() {
-		e.unforeseen = s.region.from.Load()
+		e.Unforeseen = s.region.from.Load().key.Name
 	}
-	e.residual = c.Left / time.Duration(max(1, c.Points))
-	e.busy = 0
+	e.Residual = c.Left / time.Duration(max(1, c.Points))
+	e.Busy = 0
 	r := sched.Refused()
-	e.arrivals, e.unpaid = r.Arrivals, r.Unpaid
-	if e.spoiled == "" && float64(r.Idle) > admission.MaxWithheld*float64(r.Arrivals) {
-		e.spoiled = fmt.Sprintf("%d of %d requests came on a connection that was idle, and idle connections are not delayed", r.Idle, r.Arrivals)
+	e.Arrivals, e.Unpaid = r.Arrivals, r.Unpaid
+	if e.Spoiled == "" && float64(r.Idle) > admission.MaxWithheld*float64(r.Arrivals) {
+		e.Spoiled = fmt.Sprintf("%d of %d requests came on a connection that was idle, and idle connections are not delayed", r.Idle, r.Arrivals)
 	}
 	if _, running := sched.Growth(); !running || live.scheduled.Load() != s {
-		e.spoiled = "a limit has ended its delays, or another controller has the scheduler"
+		e.Spoiled = "a limit has ended its delays, or another controller has the scheduler"
 	}
 }
 

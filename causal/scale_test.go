@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -22,7 +23,7 @@ func TestDutyWhileGOMAXPROCSChanges(t *testing.T) {
 		caps := wide
 		caps.Duty, caps.PerSpan = 0.05, plan.Duration(20*time.Millisecond) // of four processors: 20 ms in each 100
 		b := newBench(t, caps, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.want("of four processors", b.span(context.Background(), "a", 19*time.Millisecond), 19*time.Millisecond)
 		runtime.GOMAXPROCS(1)
 		time.Sleep(10 * time.Second)
@@ -40,7 +41,7 @@ func indebt(t *testing.T, b *bench, d time.Duration) {
 	t.Helper()
 	_, s := b.tr.Start(context.Background(), "region")
 	s.End()
-	b.run.begin(arm{speedup: 0.8, spared: 0})
+	b.run.begin(experiment.Arm{Speedup: 0.8, Spared: 0})
 	_, s = b.tr.Start(context.Background(), "region")
 	time.Sleep(d)
 	s.End()
@@ -93,7 +94,7 @@ func TestEndIsAtOnce(t *testing.T) {
 		}
 		r.cancel = func(error) {}
 		r.regions = []profile.Region{{Name: "region"}}
-		r.begin(arm{speedup: 0.5})
+		r.begin(experiment.Arm{Speedup: 0.5})
 		if r.influence.Load() == nil {
 			t.Errorf("%s: nothing is in force", mode)
 		}

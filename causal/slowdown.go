@@ -6,6 +6,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -54,16 +55,16 @@ func (o *owed) due(times float64) int64 {
 	return 0
 }
 
-func (run *run) newSlowdown(a arm) *slowdown {
-	key := run.seen()[a.spared]
-	v := &slowdown{run: run, region: a.spared, class: internClass(key), still: a.speedup == 0}
+func (run *run) newSlowdown(a experiment.Arm) *slowdown {
+	key := run.seen()[a.Spared]
+	v := &slowdown{run: run, region: a.Spared, class: internClass(key), still: a.Speedup == 0}
 	v.mark()
 	work := run.workOf(key)
-	level := a.speedup
+	level := a.Speedup
 	if v.still {
 		level = design.SlowdownLevels[0]
 	}
-	each := run.affordable(a.spared, level*work.own)
+	each := run.affordable(a.Spared, level*work.own)
 	most := int64(run.guard.Limits.PerSpan)
 	v.self = work.self
 	v.compute = owed{each: each * work.computing, least: design.LeastComputed, most: most}
@@ -143,10 +144,10 @@ func asking(began int64, spent time.Duration) int64 {
 func (v *slowdown) mark() { v.before, v.marked = v.class.usage(), v.taken.Load() }
 
 // look implements influence.
-func (v *slowdown) look(e *experiment) {
-	e.ran(v.class, v.before)
-	e.own = time.Duration(float64(e.ends) * v.run.workOf(v.class.key).own)
-	e.taken = time.Duration(v.taken.Load() - v.marked)
+func (v *slowdown) look(e *experiment.Experiment) {
+	v.class.ran(e, v.before)
+	e.Own = time.Duration(float64(e.Ends) * v.run.workOf(v.class.key).own)
+	e.Taken = time.Duration(v.taken.Load() - v.marked)
 }
 
 // durations are those of the spans at progress points of type latency, delays below them included; nil where there are none.

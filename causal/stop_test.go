@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -97,7 +98,7 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 	}
 	run := c.run.Load()
 	run.guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
-	run.dilate(1, sparesNone)
+	run.dilate(1, experiment.SparesNone)
 
 	s := newStopping(spinners)
 	run.spin = s.waiting(clock.Spin)
@@ -253,7 +254,7 @@ func TestExpiresWithinADelay(t *testing.T) {
 		ends := time.Now().Add(10 * time.Second)
 		b := newBench(t, wide, nil, "expires_at: "+ends.UTC().Format(time.RFC3339Nano))
 		b.run.spin = pollingly
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		time.Sleep(time.Until(ends.Add(-1100 * time.Millisecond)))
 		b.span(context.Background(), "a", 990*time.Millisecond) // its delay would last till 0.88 s after the end
 		if late := time.Since(ends); late < 0 || late > stopWithin+time.Millisecond {
@@ -279,7 +280,7 @@ func TestExpiredIsAskedForEachDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ends := time.Now().Add(time.Second + 50*time.Millisecond)
 		b := newBench(t, wide, nil, "expires_at: "+ends.UTC().Format(time.RFC3339Nano))
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		time.Sleep(time.Until(ends) - 10*time.Millisecond)
 		b.want("at the end", b.span(context.Background(), "a", 10*time.Millisecond), 0)
 		b.withheld(map[string]uint64{"expired": 1})
@@ -362,7 +363,7 @@ func TestNoAbortBeforeAnythingIsDelayed(t *testing.T) {
 func TestPanicLatches(t *testing.T) {
 	for name, hurt := range map[string]func(b *bench){
 		"in the hook": func(b *bench) {
-			b.run.dilate(1, sparesNone)
+			b.run.dilate(1, experiment.SparesNone)
 			b.run.spin = func(int64, time.Duration, func() bool) time.Duration { panic("oh no") }
 			b.want("the span that panics", b.span(context.Background(), "a", time.Millisecond), 0)
 		},
@@ -421,7 +422,7 @@ func TestAudit(t *testing.T) {
 		about := "id=a generation=3 hash=" + first.Hash() + " author=ann plan_reason=who is slow? source=api"
 		logged("INFO causal: plan received "+about, "INFO causal: plan started "+about)
 
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.span(context.Background(), "x", 7*time.Millisecond)
 		c.StopPlan("it is late")
 		logged("INFO causal: plan ended " + about + " state=stopped reason=it is late spent=7ms")

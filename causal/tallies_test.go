@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -28,14 +29,14 @@ func TestTalliesOfSlowdowns(t *testing.T) {
 			t.Fatal(err)
 		}
 		run.regions = []profile.Region{{Name: "a"}, {Name: "b"}}
-		add := func(a arm, spoiled string, effective, taken time.Duration) {
-			run.add(experiment{arm: a, spoiled: spoiled, passages: []passage{{visits: 10, effective: effective}}, delays: 1, own: 40, taken: taken}, nil)
+		add := func(a experiment.Arm, spoiled string, effective, taken time.Duration) {
+			run.add(experiment.Experiment{Arm: a, Spoiled: spoiled, Passages: []experiment.Passage{{Visits: 10, Effective: effective}}, Delays: 1, Own: 40, Taken: taken}, nil)
 		}
-		add(arm{0, 0}, "", 200, 1)
-		add(arm{0.1, 0}, "", 210, 4)
-		add(arm{0.1, 0}, "a test", 1000, 1000)
-		add(arm{0, 0}, "", 200, 1)
-		add(arm{0, 1}, "", 200, 1)
+		add(experiment.Arm{Speedup: 0, Spared: 0}, "", 200, 1)
+		add(experiment.Arm{Speedup: 0.1, Spared: 0}, "", 210, 4)
+		add(experiment.Arm{Speedup: 0.1, Spared: 0}, "a test", 1000, 1000)
+		add(experiment.Arm{Speedup: 0, Spared: 0}, "", 200, 1)
+		add(experiment.Arm{Speedup: 0, Spared: 1}, "", 200, 1)
 
 		for i := range want {
 			want[i].Mode, want[i].Progress = profile.Mode(mode), "root"

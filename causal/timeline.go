@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -74,18 +75,18 @@ func (run *run) timeline() Timeline {
 		Regions: append([]profile.Region{}, regions...), Progress: run.plan.Progress,
 		Experiments: []Experiment{}, Earlier: max(0, len(experiments)-maxTimeline),
 	}
-	values := make([][]step, len(t.Progress))
+	values := make([][]experiment.Step, len(t.Progress))
 	for point := range t.Progress {
 		values[point] = run.stepsOf(experiments, point, 0)
 	}
 	for i := t.Earlier; i < len(experiments); i++ {
 		e := experiments[i]
-		x := Experiment{At: e.at, Settled: e.settled, Took: e.duration, Speedup: e.speedup, Region: e.spared, Delay: e.inserted, Rejected: e.spoiled}
-		if e.speedup == 0 || e.spared < 0 {
+		x := Experiment{At: e.At, Settled: e.Settled, Took: e.Duration, Speedup: e.Speedup, Region: e.Spared, Delay: e.Inserted, Rejected: e.Spoiled}
+		if e.Speedup == 0 || e.Spared < 0 {
 			x.Region = noRegion
 		}
 		for point := range values {
-			x.Values = append(x.Values, values[point][i].value())
+			x.Values = append(x.Values, values[point][i].Value())
 		}
 		t.Experiments = append(t.Experiments, x)
 	}

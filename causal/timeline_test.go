@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
@@ -27,22 +28,22 @@ func TestTimeline(t *testing.T) {
 	run.regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
 	at := time.Duration(0)
 	add := func(speedup float64, spared int, period time.Duration, spoiled string) {
-		e := experiment{
-			arm: arm{speedup, spared}, at: at, settled: time.Millisecond, duration: time.Second, spoiled: spoiled, inserted: 3 * time.Millisecond,
-			passages: make([]passage, len(plan.Progress)),
+		e := experiment.Experiment{
+			Arm: experiment.Arm{Speedup: speedup, Spared: spared}, At: at, Settled: time.Millisecond, Duration: time.Second, Spoiled: spoiled, Inserted: 3 * time.Millisecond,
+			Passages: make([]experiment.Passage, len(plan.Progress)),
 		}
-		e.passages[0] = passage{visits: 10, effective: 10 * period}
+		e.Passages[0] = experiment.Passage{Visits: 10, Effective: 10 * period}
 		run.add(e, nil)
 		at += 2 * time.Second
 	}
 	const ms = time.Millisecond
-	add(0, sparesNone, 10*ms, "")
+	add(0, experiment.SparesNone, 10*ms, "")
 	add(0.5, 1, 8*ms, "")
-	add(0, sparesNone, 10*ms, "")
+	add(0, experiment.SparesNone, 10*ms, "")
 	add(0.25, 0, 9*ms, "3 of 4 delays withheld, most by limits.duty")
-	add(0, sparesNone, 10*ms, "")
+	add(0, experiment.SparesNone, 10*ms, "")
 	add(0.25, 0, 9*ms, "")
-	add(0, sparesNone, 30*ms, "") // something else happens
+	add(0, experiment.SparesNone, 30*ms, "") // something else happens
 	got := run.timeline()
 	type row struct {
 		at, value time.Duration
@@ -73,7 +74,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("timeline %+v", got)
 	}
 	for range maxTimeline {
-		add(0, sparesNone, 10*ms, "")
+		add(0, experiment.SparesNone, 10*ms, "")
 	}
 	if got := run.timeline(); len(got.Experiments) != maxTimeline || got.Earlier != 7 || got.Experiments[0].At != 14*time.Second {
 		t.Errorf("%d experiments, %d earlier, the first at %v: want the last %d", len(got.Experiments), got.Earlier, got.Experiments[0].At, maxTimeline)

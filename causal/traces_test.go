@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -24,7 +25,7 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 				tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return recorded }))
 				b := &bench{t, c, tp.Tracer("bench"), nil}
 				b.run = force(t, c, mustParse(t, idle, wideLimits))
-				b.run.dilate(1, sparesNone)
+				b.run.dilate(1, experiment.SparesNone)
 				for range 3 { // each trace has its own
 					ctx, root := b.tr.Start(context.Background(), "root")
 					var mu sync.Mutex
@@ -54,7 +55,7 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 func TestTracesOfLateChildren(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		time.Sleep(time.Millisecond)
 		root.End()
@@ -69,7 +70,7 @@ func TestTracesOfLateChildren(t *testing.T) {
 func TestTracesAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		for i := range admission.MaxTraces + 10 {
 			ctx, _ := b.tr.Start(context.Background(), fmt.Sprint("root", i%8))
 			b.span(ctx, "child", time.Microsecond)

@@ -118,7 +118,7 @@ func (run *run) pathTo(point int, n names, final bool) int {
 	}
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	return run.paths[point].number(n.scope + "\x00" + n.first + "\x00" + n.last)
+	return run.paths[point].Number(n.scope + "\x00" + n.first + "\x00" + n.last)
 }
 
 // number returns the number of a region that a pattern selects, noRegion if there are too many.

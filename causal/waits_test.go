@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/internal/clock"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
@@ -190,10 +191,10 @@ func TestUnattributedWaits(t *testing.T) {
 			c := newCrowd(t)
 			tt.run(t, c)
 			w := recordedWaits(t)
-			for again := 2; again > 0 && !tt.untold && untoldIn(w); again-- {
+			for again := 2; again > 0 && !tt.untold && experiment.UntoldIn(w); again-- {
 				w = recordedWaits(t)
 			}
-			if w.All < w.Length/10 || untoldIn(w) != tt.untold {
+			if w.All < w.Length/10 || experiment.UntoldIn(w) != tt.untold {
 				t.Errorf("%v of %v waiting in %v is for what nothing tells of, want more than 5 %%: %t", w.Untold, w.All, w.Length, tt.untold)
 			}
 		})

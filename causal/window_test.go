@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 )
 
 // A wallSet is how far the wall clock of the controllers that it is an option of has been set.
@@ -36,9 +38,9 @@ func TestWallClockIsSet(t *testing.T) {
 				began := time.Now()
 				wall := &wallSet{}
 				b := newBench(t, wide, []Option{wall.option()}, "expires_at: "+began.Add(10*time.Minute).UTC().Format(time.RFC3339Nano), calm)
-				b.run.dilate(1, sparesNone)
+				b.run.dilate(1, experiment.SparesNone)
 				time.Sleep(time.Minute)
-				b.run.dilate(1, sparesNone) // its first experiment may have begun
+				b.run.dilate(1, experiment.SparesNone) // its first experiment may have begun
 				wall.set(tt.by)
 				set := time.Now()
 				want := time.Millisecond
@@ -67,10 +69,10 @@ func TestWallClockIsSetToBeforeTheWindow(t *testing.T) {
 		b := &bench{t, c, newProvider(t, c).Tracer("bench"), nil}
 		b.run = force(t, c, mustParse(t, "not_before: "+opens.UTC().Format(time.RFC3339Nano), wideLimits, calm))
 		wall.set(20 * time.Second) // forwards, while it waits: the monotonic clock does not agree
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.want("by the monotonic clock", b.span(context.Background(), "a", time.Millisecond), 0)
 		time.Sleep(15 * time.Second)
-		b.run.dilate(1, sparesNone)
+		b.run.dilate(1, experiment.SparesNone)
 		b.want("in the window", b.span(context.Background(), "a", time.Millisecond), time.Millisecond)
 		wall.set(-20 * time.Second)
 		b.want("by the wall clock", b.span(context.Background(), "a", time.Millisecond), 0)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock/rest"
@@ -20,10 +21,7 @@ type work struct {
 	own       float64 // ns for each span
 	self      float64 // the same with waits for locks and for processors
 	computing float64 // part of that in which it computes, in [0, 1]
-	inside    bool    // its spans wait for other goroutines, or whether they do is not known
-	outside   bool    // they wait for what is outside of the program
-	// behind is which part of a short delay their waits for a processor may make up for, in [0, 1].
-	behind float64
+	experiment.Waits
 	// awaited is which part of its own time others wait for, in [0, 1], since its spans give them something before their ends.
 	awaited float64
 }
@@ -139,9 +137,9 @@ func (run *run) workOf(key profile.Region) work {
 	if s.each > 0 {
 		own = s.each
 	}
-	w := work{own: own, self: self, computing: s.computing, inside: s.queued > mostQueued, outside: s.asking > mostQueued}
+	w := work{own: own, self: self, computing: s.computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
 	if own > 0 {
-		w.behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
+		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited = min(1, s.awaited/own)
 	}
 	return w

@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"fmt"
@@ -12,25 +12,25 @@ import (
 
 // An iteration is what the experiments of one iteration have added up for one progress point.
 type iteration struct {
-	none   total             // of the arms without delay
-	all    map[float64]total // by speed-up: everything stretched
-	spared map[spareKey]total
+	None   Total             // of the arms without delay
+	All    map[float64]Total // by speed-up: everything stretched
+	spared map[spareKey]Total
 }
 
-// A total is a time and the visits in it.
-type total struct{ time, visits float64 }
+// A Total is a time and the visits in it.
+type Total struct{ Time, Visits float64 }
 
-func (t *total) add(u total, sign float64) {
-	t.time += sign * u.time
-	t.visits += sign * u.visits
+func (t *Total) Add(u Total, sign float64) {
+	t.Time += sign * u.Time
+	t.Visits += sign * u.Visits
 }
 
-// period is the time for one visit, 0 if there is none.
-func (t total) period() float64 {
-	if t.visits <= 0 {
+// Period is the time for one visit, 0 if there is none.
+func (t Total) Period() float64 {
+	if t.Visits <= 0 {
 		return 0
 	}
-	return t.time / t.visits
+	return t.Time / t.Visits
 }
 
 type spareKey struct {
@@ -38,28 +38,28 @@ type spareKey struct {
 	region  int
 }
 
-// iterationsOf sorts the experiments of one progress point by iteration. Those that were thrown away
+// IterationsOf sorts the experiments of one progress point by iteration. Those that were thrown away
 // are left out, and those without a visit, which have no period.
-func iterationsOf(experiments []experiment, point int) []*iteration {
+func IterationsOf(experiments []Experiment, point int) []*iteration {
 	byNumber := map[int]*iteration{}
 	for _, e := range experiments {
-		passed := e.passages[point]
-		if passed.visits == 0 || e.spoiled != "" {
+		passed := e.Passages[point]
+		if passed.Visits == 0 || e.Spoiled != "" {
 			continue
 		}
-		t := total{float64(passed.effective), float64(passed.visits)}
-		p := byNumber[e.iteration]
+		t := Total{float64(passed.Effective), float64(passed.Visits)}
+		p := byNumber[e.Iteration]
 		if p == nil {
-			p = &iteration{all: map[float64]total{}, spared: map[spareKey]total{}}
-			byNumber[e.iteration] = p
+			p = &iteration{All: map[float64]Total{}, spared: map[spareKey]Total{}}
+			byNumber[e.Iteration] = p
 		}
 		switch {
-		case e.speedup == 0:
-			p.none.add(t, +1)
-		case e.spared == sparesNone:
-			p.all[e.speedup] = t
+		case e.Speedup == 0:
+			p.None.Add(t, +1)
+		case e.Spared == SparesNone:
+			p.All[e.Speedup] = t
 		default:
-			p.spared[spareKey{e.speedup, e.spared}] = t
+			p.spared[spareKey{e.Speedup, e.Spared}] = t
 		}
 	}
 	ordered := make([]*iteration, 0, len(byNumber))
@@ -70,15 +70,15 @@ func iterationsOf(experiments []experiment, point int) []*iteration {
 }
 
 // stretched are the totals of one iteration that are compared.
-type stretched struct{ none, all, spared total }
+type stretched struct{ none, all, spared Total }
 
 func (s *stretched) add(t stretched, sign float64) {
-	s.none.add(t.none, sign)
-	s.all.add(t.all, sign)
-	s.spared.add(t.spared, sign)
+	s.none.Add(t.none, sign)
+	s.all.Add(t.all, sign)
+	s.spared.Add(t.spared, sign)
 }
 
-// reductions returns the pseudo-values, one for each iteration that has all three arms, of the part by which the period
+// Reductions returns the pseudo-values, one for each iteration that has all three arms, of the part by which the period
 // would shrink if the region were faster by speedup:
 //
 //	(1 - speedup) * (period(all) - period(all but region)) / period(none)
@@ -87,34 +87,34 @@ func (s *stretched) add(t stretched, sign float64) {
 // 1 - period(all but region)/period(all), which is exact for every dependency on the region,
 // linear or not. Time that no span covers is not stretched: it cancels in the difference, and
 // the division by the true period keeps its share. Periods are totals of time by totals of visits.
-func reductions(iterations []*iteration, region int, speedup float64) []float64 {
+func Reductions(iterations []*iteration, region int, speedup float64) []float64 {
 	var blocks []stretched
 	for _, p := range iterations {
-		all, ok := p.all[speedup]
+		all, ok := p.All[speedup]
 		spared, too := p.spared[spareKey{speedup, region}]
-		if ok && too && p.none.visits > 0 {
-			blocks = append(blocks, stretched{p.none, all, spared})
+		if ok && too && p.None.Visits > 0 {
+			blocks = append(blocks, stretched{p.None, all, spared})
 		}
 	}
 	return stats.PseudoValues(blocks, (*stretched).add, func(s stretched) float64 {
-		if s.none.time <= 0 {
+		if s.none.Time <= 0 {
 			return 0
 		}
-		return (1 - speedup) * (s.all.period() - s.spared.period()) / s.none.period()
+		return (1 - speedup) * (s.all.Period() - s.spared.Period()) / s.none.Period()
 	})
 }
 
-// coverages returns which part of the period the spans cover, as seen from how much longer
+// Coverages returns which part of the period the spans cover, as seen from how much longer
 // it becomes when they are all stretched.
-func coverages(iterations []*iteration) []float64 {
+func Coverages(iterations []*iteration) []float64 {
 	var values []float64
 	for _, p := range iterations {
-		if p.none.time <= 0 {
+		if p.None.Time <= 0 {
 			continue
 		}
-		for speedup, all := range p.all {
-			factor := arm{speedup: speedup}.factor()
-			values = append(values, (all.period()/p.none.period()-1)/factor)
+		for speedup, all := range p.All {
+			factor := Arm{Speedup: speedup}.Factor()
+			values = append(values, (all.Period()/p.None.Period()-1)/factor)
 		}
 	}
 	return values
@@ -130,8 +130,8 @@ const (
 	mostCoverage   = 1.1
 )
 
-// coverageNote tells where a part of the picture is not enlarged.
-func coverageNote(progress string, coverages []float64) string {
+// CoverageNote tells where a part of the picture is not enlarged.
+func CoverageNote(progress string, coverages []float64) string {
 	if len(coverages) < leastCoverages {
 		return ""
 	}
@@ -141,12 +141,12 @@ func coverageNote(progress string, coverages []float64) string {
 	return ""
 }
 
-// overstretched says why there is no number where the period grows by more than the spans were stretched. Waits of
+// Overstretched says why there is no number where the period grows by more than the spans were stretched. Waits of
 // spans are stretched then that would grow by themselves: for other goroutines, or for a processor. A short span that has lost its processor
 // for a turn of the others is stretched by a part of that turn, which is more than all that it computes; and
 // waits outside of the program are stretched by computing, which takes processors from the rest. Differences between arms
 // are too large by as much.
-func overstretched(coverages []float64) profile.Withheld {
+func Overstretched(coverages []float64) profile.Withheld {
 	if len(coverages) < leastCoverages {
 		return profile.Withheld{}
 	}

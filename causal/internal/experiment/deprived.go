@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"time"
@@ -19,19 +19,19 @@ const (
 	littleDeprived = 100 * time.Millisecond
 )
 
-// deprived adds up what has become of processor time in some experiments.
-type deprived struct{ record.Load }
+// Deprived adds up what has become of processor time in some experiments.
+type Deprived struct{ record.Load }
 
-func (d *deprived) add(l record.Load) {
+func (d *Deprived) Add(l record.Load) {
 	d.CPU += l.CPU
 	d.Others += l.Others
 	d.Stolen += l.Stolen
 	d.Throttled += l.Throttled
 }
 
-// most returns what took the larger part of the processor time, as the reason why there would be no number. What a quota took is held against
+// Most returns what took the larger part of the processor time, as the reason why there would be no number. What a quota took is held against
 // what the process had, and what the host took against what all programs had: it does not ask whose processor it takes.
-func (d deprived) most() profile.Withheld {
+func (d Deprived) Most() profile.Withheld {
 	part := func(taken, had time.Duration) float64 {
 		if taken <= littleDeprived {
 			return 0
@@ -46,21 +46,21 @@ func (d deprived) most() profile.Withheld {
 	return quota
 }
 
-// deprive returns an effect as experiments leave it in which so much was taken.
-func deprive(e profile.Effect, most profile.Withheld) profile.Effect {
+// Deprive returns an effect as experiments leave it in which so much was taken.
+func Deprive(e profile.Effect, most profile.Withheld) profile.Effect {
 	if most.Part > mostDeprived {
 		e = e.Withhold(most)
 	}
 	return lessSure(e, most, most.Part)
 }
 
-// widen returns an effect of slow-downs in which processor time was taken. It is off by the part of the time in which any was at most, too:
+// Widen returns an effect of slow-downs in which processor time was taken. It is off by the part of the time in which any was at most, too:
 // a program that mostly waits loses little by that.
-func (v evidence) widen(e profile.Effect) profile.Effect {
-	most := v.deprived.most()
+func (v Evidence) Widen(e profile.Effect) profile.Effect {
+	most := v.Deprived.Most()
 	part := most.Part
-	if v.elapsed > 0 {
-		part = min(part, partOf(max(v.deprived.Stolen, v.deprived.Throttled), v.elapsed))
+	if v.Elapsed > 0 {
+		part = min(part, partOf(max(v.Deprived.Stolen, v.Deprived.Throttled), v.Elapsed))
 	}
 	return lessSure(e, most, part)
 }

@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"math"
@@ -10,16 +10,16 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// overlapArms returns the arms of one round over all cells that need more: of each region a
+// OverlapArms returns the arms of one round over all cells that need more: of each region a
 // block in random order, with baselines in between such that each arm has one beside it; so
 // they are a third at least, even if zeroWeight is less. Speedups are the grid, zeros are
 // ignored; near knees there are further ones. samples returns what was measured in a cell so
 // far, one slice for each progress point and metric. No arms mean that all is settled or
 // futile.
-func overlapArms(regions int, speedups []float64, zeroWeight float64, samples func(arm) [][]float64, rng *rand.Rand) []arm {
-	return blocks(regions, zeroWeight, rng, func(region int) (block []arm) {
+func OverlapArms(regions int, speedups []float64, zeroWeight float64, samples func(Arm) [][]float64, rng *rand.Rand) []Arm {
+	return blocks(regions, zeroWeight, rng, func(region int) (block []Arm) {
 		for _, s := range refined(region, speedups, samples) {
-			if a := (arm{s, region}); isOpen(samples(a)) {
+			if a := (Arm{s, region}); isOpen(samples(a)) {
 				block = append(block, a)
 			}
 		}
@@ -28,8 +28,8 @@ func overlapArms(regions int, speedups []float64, zeroWeight float64, samples fu
 }
 
 // blocks returns the arms of one round: of each region a block in random order, with placebos in between.
-func blocks(regions int, zeroWeight float64, rng *rand.Rand, of func(region int) []arm) []arm {
-	var delayed []arm
+func blocks(regions int, zeroWeight float64, rng *rand.Rand, of func(region int) []Arm) []Arm {
+	var delayed []Arm
 	for _, region := range rng.Perm(regions) {
 		block := of(region)
 		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
@@ -45,13 +45,13 @@ func blocks(regions int, zeroWeight float64, rng *rand.Rand, of func(region int)
 
 // placebos makes each arm without delay a placebo of the region that comes next, or last: it does all that an arm does, but
 // inserts no delay.
-func placebos(arms []arm) {
-	region := sparesNone
-	place := func(a *arm) {
-		if a.speedup > 0 {
-			region = a.spared
-		} else if a.spared == sparesNone {
-			a.spared = region
+func placebos(arms []Arm) {
+	region := SparesNone
+	place := func(a *Arm) {
+		if a.Speedup > 0 {
+			region = a.Spared
+		} else if a.Spared == SparesNone {
+			a.Spared = region
 		}
 	}
 	for i := range arms {
@@ -70,7 +70,7 @@ func isOpen(samples [][]float64) bool {
 
 // refined returns the speed-ups of a region in rising order: the grid, those that were measured
 // besides, and further ones once each of these has a number.
-func refined(region int, grid []float64, samples func(arm) [][]float64) []float64 {
+func refined(region int, grid []float64, samples func(Arm) [][]float64) []float64 {
 	var all []float64
 	for _, s := range grid {
 		if s > 0 {
@@ -80,7 +80,7 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 	room := design.MaxRefinements
 	for percent := 1; percent <= design.MaxSpeedup; percent++ {
 		s := float64(percent) / 100
-		if !slices.Contains(all, s) && slices.ContainsFunc(samples(arm{s, region}), func(values []float64) bool { return len(values) > 0 }) {
+		if !slices.Contains(all, s) && slices.ContainsFunc(samples(Arm{s, region}), func(values []float64) bool { return len(values) > 0 }) {
 			all = append(all, s)
 			room--
 		}
@@ -90,7 +90,7 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 	for curve := range leastLen(region, all, samples) {
 		var c profile.Curve
 		for _, s := range all {
-			c.Effects = append(c.Effects, profile.NewEffect(s, samples(arm{s, region})[curve], nil))
+			c.Effects = append(c.Effects, profile.NewEffect(s, samples(Arm{s, region})[curve], nil))
 		}
 		if slices.ContainsFunc(c.Effects, func(e profile.Effect) bool { return !e.Known() }) {
 			continue
@@ -108,10 +108,10 @@ func refined(region int, grid []float64, samples func(arm) [][]float64) []float6
 
 // leastLen returns the number of progress points and metrics that all speed-ups of a region have
 // samples of.
-func leastLen(region int, speedups []float64, samples func(arm) [][]float64) int {
+func leastLen(region int, speedups []float64, samples func(Arm) [][]float64) int {
 	least := math.MaxInt
 	for _, s := range speedups {
-		least = min(least, len(samples(arm{s, region})))
+		least = min(least, len(samples(Arm{s, region})))
 	}
 	if len(speedups) == 0 {
 		return 0

@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"time"
@@ -6,18 +6,51 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// A step is one arm of a series of experiments and what was added up in it for one progress point and metric: visits, and the
+// A Step is one arm of a series of experiments and what was added up in it for one progress point and metric: visits, and the
 // time that they took, less the delays. Of a quantile of latency it is that and one. Both are 0 if there is nothing, or if the
 // arm was thrown away. Of a slow-down there is also what its region took itself and was held for, ns for each visit.
-type step struct {
-	arm
+type Step struct {
+	Arm
 	time, visits float64
 	own, taken   float64
 	lasts, spans float64 // what a span of the region takes, ns, and how many there are for each visit
 }
 
-// value is what one visit took, or the quantile; 0 if there is nothing.
-func (s step) value() time.Duration { return time.Duration(s.time / max(1, s.visits)) }
+// Value is what one visit took, or the quantile; 0 if there is nothing.
+func (s Step) Value() time.Duration { return time.Duration(s.time / max(1, s.visits)) }
+
+// StepsOf returns the visits of one progress point and their effective time, or of latency the quantile that comes at this place in the plan.
+func StepsOf(experiments []Experiment, latency bool, point, which int) []Step {
+	steps := make([]Step, len(experiments))
+	for i, e := range experiments {
+		steps[i].Arm = e.Arm
+		switch {
+		case e.Spoiled != "":
+		case !latency:
+			passed := e.Passages[point]
+			steps[i].time, steps[i].visits = max(0, float64(passed.Effective)), float64(passed.Visits)
+		case which < len(e.Quantiles[point]):
+			steps[i].time, steps[i].visits = e.Quantiles[point][which], 1
+		}
+		if visits := float64(e.Passages[point].Visits); visits > 0 && steps[i].visits > 0 {
+			steps[i].own, steps[i].taken = float64(e.Own)/visits, float64(e.Taken)/visits
+			steps[i].lasts, steps[i].spans = float64(e.Took)/float64(max(1, e.Ends)), float64(e.Ends)/visits
+		}
+	}
+	return steps
+}
+
+// BaseOf is what a visit took in the steps without delay, by their totals, or the quantile.
+func BaseOf(steps []Step) time.Duration {
+	var sum Step
+	for _, s := range steps {
+		if s.Speedup == 0 {
+			sum.time += s.time
+			sum.visits += s.visits
+		}
+	}
+	return time.Duration(sum.time / max(1, sum.visits))
+}
 
 // beside is how many steps away a baseline may be from the arm that it is compared with.
 const beside = 2
@@ -40,23 +73,23 @@ func (c comparison) reduction() float64 {
 	return 1 - c.time/c.visits*c.baseVisits/c.baseTime
 }
 
-// pairs compares each arm that has a delay with the baselines next to it, in the order of time, and returns for each arm the
+// Pairs compares each arm that has a delay with the baselines next to it, in the order of time, and returns for each arm the
 // pseudo-values of its reduction: the ratio of totals, with rounds as blocks, since an arm is there once in a round. All steps
 // must be there, in the order of time, so that no others become neighbours.
 //
 // The baseline is read off the line between the two, so that what grows steadily cancels. No arm is left out for what came out:
 // where the load comes in bursts, some arms have one and some have not, and only all of them together have the mean.
-func pairs(steps []step) map[arm][]float64 {
-	comparisons := map[arm][]comparison{}
+func Pairs(steps []Step) map[Arm][]float64 {
+	comparisons := map[Arm][]comparison{}
 	for i, s := range steps {
-		if s.speedup == 0 || s.visits == 0 {
+		if s.Speedup == 0 || s.visits == 0 {
 			continue
 		}
 		if before, weight, after, found := baselines(steps, i); found {
-			comparisons[s.arm] = append(comparisons[s.arm], between(s, before, weight, after))
+			comparisons[s.Arm] = append(comparisons[s.Arm], between(s, before, weight, after))
 		}
 	}
-	reductions := map[arm][]float64{}
+	reductions := map[Arm][]float64{}
 	for a, c := range comparisons {
 		reductions[a] = stats.PseudoValues(c, (*comparison).add, comparison.reduction)
 	}
@@ -65,12 +98,12 @@ func pairs(steps []step) map[arm][]float64 {
 
 // baselines returns the baselines next to a step, in proportion to how near they are, and the weight of the one before; of one that is
 // missing it is 0.
-func baselines(steps []step, i int) (before step, weight float64, after step, found bool) {
+func baselines(steps []Step, i int) (before Step, weight float64, after Step, found bool) {
 	before, back := baseline(steps, i, -1)
 	after, ahead := baseline(steps, i, +1)
 	switch {
 	case back == 0 && ahead == 0:
-		return step{}, 0, step{}, false
+		return Step{}, 0, Step{}, false
 	case back == 0 || ahead == 0:
 		return before, float64(back) / float64(back+ahead), after, true
 	}
@@ -78,7 +111,7 @@ func baselines(steps []step, i int) (before step, weight float64, after step, fo
 }
 
 // between compares a step with two baselines, of which the first has a weight and the second the rest.
-func between(s, before step, weight float64, after step) comparison {
+func between(s, before Step, weight float64, after Step) comparison {
 	return comparison{
 		time: s.time, visits: s.visits,
 		baseTime:   weight*before.time + (1-weight)*after.time,
@@ -87,29 +120,29 @@ func between(s, before step, weight float64, after step) comparison {
 }
 
 // baseline returns the next baseline in a direction and how far away it is, 0 if there is none.
-func baseline(steps []step, from, direction int) (b step, distance int) {
+func baseline(steps []Step, from, direction int) (b Step, distance int) {
 	for d := 1; d <= beside; d++ {
 		i := from + d*direction
 		if i < 0 || i >= len(steps) {
 			break
 		}
-		if steps[i].speedup == 0 && steps[i].visits > 0 {
+		if steps[i].Speedup == 0 && steps[i].visits > 0 {
 			return steps[i], d
 		}
 	}
-	return step{}, 0
+	return Step{}, 0
 }
 
-// A selfCheck is how many intervals were made from arms without any delay, and how many of them leave out zero, which is the
+// A SelfCheck is how many intervals were made from arms without any delay, and how many of them leave out zero, which is the
 // truth.
-type selfCheck struct{ intervals, missed int }
+type SelfCheck struct{ intervals, missed int }
 
-// checkBaselines takes each second baseline for an experiment, with those next to it as its baselines, and makes of each
+// CheckBaselines takes each second baseline for an experiment, with those next to it as its baselines, and makes of each
 // stats.LeastToJudge of them the interval that would be given.
-func checkBaselines(steps []step) (c selfCheck) {
-	var baselines []step
+func CheckBaselines(steps []Step) (c SelfCheck) {
+	var baselines []Step
 	for _, s := range steps {
-		if s.speedup == 0 && s.visits > 0 {
+		if s.Speedup == 0 && s.visits > 0 {
 			baselines = append(baselines, s)
 		}
 	}
@@ -130,4 +163,4 @@ func checkBaselines(steps []step) (c selfCheck) {
 }
 
 // chance is how probable it is that so many miss, or more, of intervals that are right.
-func (c selfCheck) chance() float64 { return stats.AtLeast(c.missed, c.intervals, 1-stats.Confidence) }
+func (c SelfCheck) chance() float64 { return stats.AtLeast(c.missed, c.intervals, 1-stats.Confidence) }

@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func TestArmFactor(t *testing.T) {
 	for _, tt := range []struct{ speedup, want float64 }{
 		{0, 0}, {0.1, 1. / 9}, {0.2, 0.25}, {0.25, 1. / 3}, {0.5, 1}, {0.75, 3}, {0.8, 4},
 	} {
-		if got := (arm{speedup: tt.speedup}).factor(); math.Abs(got-tt.want) > 1e-12 {
+		if got := (Arm{Speedup: tt.speedup}).Factor(); math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("factor of speed-up %g = %g, want %g", tt.speedup, got, tt.want)
 		}
 	}
@@ -30,21 +30,21 @@ func TestScheduleProperties(t *testing.T) {
 			for _, weight := range []float64{0.1, 0.3, 0.4, 0.5, 0.9} {
 				for seed := range uint64(5) {
 					name := fmt.Sprintf("dilationArms(%d, %v, %g) seed %d", regions, grid, weight, seed)
-					checkSchedule(t, name, regions, grid, weight, dilationArms(regions, grid, weight, rand.New(rand.NewPCG(seed, 0))))
+					checkSchedule(t, name, regions, grid, weight, DilationArms(regions, grid, weight, rand.New(rand.NewPCG(seed, 0))))
 				}
 			}
 		}
 	}
 }
 
-func checkSchedule(t *testing.T, name string, regions int, grid []float64, weight float64, arms []arm) {
+func checkSchedule(t *testing.T, name string, regions int, grid []float64, weight float64, arms []Arm) {
 	t.Helper()
-	seen := map[arm]int{}
-	var delayed []arm
+	seen := map[Arm]int{}
+	var delayed []Arm
 	var zeros []int // where they stand
 	for i, a := range arms {
-		if a.speedup == 0 {
-			if a.spared != sparesNone {
+		if a.Speedup == 0 {
+			if a.Spared != SparesNone {
 				t.Fatalf("%s: arm %d is %+v: without delay none is spared", name, i, a)
 			}
 			zeros = append(zeros, i)
@@ -60,11 +60,11 @@ func checkSchedule(t *testing.T, name string, regions int, grid []float64, weigh
 		}
 		positive++
 		for r := range regions {
-			if n := seen[arm{s, r}]; n != 1 {
+			if n := seen[Arm{s, r}]; n != 1 {
 				t.Errorf("%s: speed-up %g of region %d: %d arms, want 1", name, s, r, n)
 			}
 		}
-		if n := seen[arm{s, sparesNone}]; n != 1 {
+		if n := seen[Arm{s, SparesNone}]; n != 1 {
 			t.Errorf("%s: speed-up %g of all: %d arms, want 1", name, s, n)
 		}
 	}
@@ -73,8 +73,8 @@ func checkSchedule(t *testing.T, name string, regions int, grid []float64, weigh
 	}
 	// What is compared stands together: a block has one speed-up.
 	for i := range delayed {
-		if first := i / (regions + 1) * (regions + 1); delayed[i].speedup != delayed[first].speedup {
-			t.Errorf("%s: arm %d with delay is of speed-up %g in the block of %g", name, i, delayed[i].speedup, delayed[first].speedup)
+		if first := i / (regions + 1) * (regions + 1); delayed[i].Speedup != delayed[first].Speedup {
+			t.Errorf("%s: arm %d with delay is of speed-up %g in the block of %g", name, i, delayed[i].Speedup, delayed[first].Speedup)
 		}
 	}
 	if len(zeros) == 0 {
@@ -89,17 +89,17 @@ func checkSchedule(t *testing.T, name string, regions int, grid []float64, weigh
 		if want := float64(n) * float64(len(zeros)) / float64(len(arms)); math.Abs(float64(z)-want) > 1 {
 			t.Errorf("%s: %d of the first %d arms are without delay, want about %.1f", name, z, n, want)
 		}
-		if arms[n].speedup == 0 {
+		if arms[n].Speedup == 0 {
 			z++
 		}
 	}
 }
 
 func TestScheduleIsRepeatable(t *testing.T) {
-	repeat := func(seed uint64) []arm {
-		return dilationArms(5, []float64{0, 0.1, 0.25, 0.5}, 0.4, rand.New(rand.NewPCG(seed, 0)))
+	repeat := func(seed uint64) []Arm {
+		return DilationArms(5, []float64{0, 0.1, 0.25, 0.5}, 0.4, rand.New(rand.NewPCG(seed, 0)))
 	}
-	equal := cmp.AllowUnexported(arm{})
+	equal := cmp.AllowUnexported(Arm{})
 	if diff := cmp.Diff(repeat(1), repeat(1), equal); diff != "" {
 		t.Errorf("two schedules of one seed differ:\n%s", diff)
 	}
@@ -112,10 +112,10 @@ func TestScheduleIsRepeatable(t *testing.T) {
 func TestScheduleIsRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	const rounds = 3000
-	first := map[arm]int{}
+	first := map[Arm]int{}
 	for range rounds {
-		for _, a := range dilationArms(2, []float64{0.2, 0.4}, 0.1, rng) {
-			if a.speedup > 0 {
+		for _, a := range DilationArms(2, []float64{0.2, 0.4}, 0.1, rng) {
+			if a.Speedup > 0 {
 				first[a]++
 				break
 			}
@@ -139,11 +139,11 @@ func TestRoundOfAPlan(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			grid := []float64{0, 0.1, 0.25, 0.5}
 			p.Mode = profile.ModeDilation
-			if got, want := p.Round(regions), len(dilationArms(regions, grid, weight, rng)); got != want {
+			if got, want := p.Round(regions), len(DilationArms(regions, grid, weight, rng)); got != want {
 				t.Errorf("dilation of %d regions, zero_weight %g: a round of %d, want %d", regions, weight, got, want)
 			}
 			p.Mode = profile.ModeOverlap
-			if got, want := p.Round(regions), len(overlapArms(regions, grid, weight, nothing, rng)); got != want {
+			if got, want := p.Round(regions), len(OverlapArms(regions, grid, weight, nothing, rng)); got != want {
 				t.Errorf("overlap of %d regions, zero_weight %g: a round of %d, want %d", regions, weight, got, want)
 			}
 		}

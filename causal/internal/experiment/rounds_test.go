@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"math/rand/v2"
@@ -14,7 +14,7 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-func nothing(arm) [][]float64 { return nil }
+func nothing(Arm) [][]float64 { return nil }
 
 // What holds for every round.
 func TestOverlapArms(t *testing.T) {
@@ -23,35 +23,35 @@ func TestOverlapArms(t *testing.T) {
 			for _, grid := range [][]float64{{0.5}, {0, 0.1, 0.25, 0.5}, {0.8, 0.1, 0.3, 0, 0.2}} {
 				for _, weight := range []float64{0.1, 0.4, 0.5} {
 					rng := rand.New(rand.NewPCG(seed, 0))
-					checkRound(t, regions, grid, overlapArms(regions, grid, weight, nothing, rng))
+					checkRound(t, regions, grid, OverlapArms(regions, grid, weight, nothing, rng))
 				}
 			}
 		}
 	}
 }
 
-func checkRound(t *testing.T, regions int, grid []float64, arms []arm) {
+func checkRound(t *testing.T, regions int, grid []float64, arms []Arm) {
 	t.Helper()
-	seen := map[arm]int{}
+	seen := map[Arm]int{}
 	zeros := 0
 	last := -1
 	finished := map[int]bool{}
 	for i, a := range arms {
-		if a.speedup == 0 {
+		if a.Speedup == 0 {
 			zeros++
 			continue
 		}
 		seen[a]++
-		besides := i > 0 && arms[i-1].speedup == 0 || i+1 < len(arms) && arms[i+1].speedup == 0
+		besides := i > 0 && arms[i-1].Speedup == 0 || i+1 < len(arms) && arms[i+1].Speedup == 0
 		if !besides {
 			t.Fatalf("%v: arm %d has no baseline beside it", arms, i)
 		}
-		if a.spared != last {
-			if finished[a.spared] {
-				t.Fatalf("%v: region %d has two blocks", arms, a.spared)
+		if a.Spared != last {
+			if finished[a.Spared] {
+				t.Fatalf("%v: region %d has two blocks", arms, a.Spared)
 			}
 			finished[last] = true
-			last = a.spared
+			last = a.Spared
 		}
 	}
 	positive := 0
@@ -61,8 +61,8 @@ func checkRound(t *testing.T, regions int, grid []float64, arms []arm) {
 		}
 		positive++
 		for r := range regions {
-			if seen[arm{s, r}] != 1 {
-				t.Fatalf("%v: region %d at %g is there %d times, want once", arms, r, s, seen[arm{s, r}])
+			if seen[Arm{s, r}] != 1 {
+				t.Fatalf("%v: region %d at %g is there %d times, want once", arms, r, s, seen[Arm{s, r}])
 			}
 		}
 	}
@@ -77,43 +77,43 @@ func checkRound(t *testing.T, regions int, grid []float64, arms []arm) {
 func TestOverlapArmsDropWhatIsSettled(t *testing.T) {
 	quiet := slices.Repeat([]float64{0.1}, stats.LeastToJudge)
 	wild := []float64{5, -5, 5, -5, 5, -5, 5, -5, 5}
-	samples := func(a arm) [][]float64 {
+	samples := func(a Arm) [][]float64 {
 		switch a {
-		case arm{0.1, 0}:
+		case Arm{0.1, 0}:
 			return [][]float64{quiet, quiet}
-		case arm{0.1, 1}:
+		case Arm{0.1, 1}:
 			return [][]float64{quiet, quiet[:2]} // one progress point has not been seen enough
-		case arm{0.5, 0}:
+		case Arm{0.5, 0}:
 			return [][]float64{wild, wild}
 		}
 		return [][]float64{nil, nil}
 	}
-	arms := overlapArms(2, []float64{0.1, 0.5}, 0.4, samples, rand.New(rand.NewPCG(1, 1)))
-	got := map[arm]bool{}
+	arms := OverlapArms(2, []float64{0.1, 0.5}, 0.4, samples, rand.New(rand.NewPCG(1, 1)))
+	got := map[Arm]bool{}
 	for _, a := range arms {
-		if a.speedup > 0 {
+		if a.Speedup > 0 {
 			got[a] = true
 		}
 	}
-	if diff := cmp.Diff(map[arm]bool{{0.1, 1}: true, {0.5, 1}: true}, got); diff != "" {
+	if diff := cmp.Diff(map[Arm]bool{{0.1, 1}: true, {0.5, 1}: true}, got); diff != "" {
 		t.Errorf("arms differ, -want +got:\n%s", diff)
 	}
-	all := func(arm) [][]float64 { return [][]float64{quiet} }
-	if arms := overlapArms(2, []float64{0.1, 0.5}, 0.4, all, rand.New(rand.NewPCG(1, 1))); arms != nil {
+	all := func(Arm) [][]float64 { return [][]float64{quiet} }
+	if arms := OverlapArms(2, []float64{0.1, 0.5}, 0.4, all, rand.New(rand.NewPCG(1, 1))); arms != nil {
 		t.Errorf("arms when all is settled: %v, want none", arms)
 	}
 }
 
 func TestRefined(t *testing.T) {
 	values := func(v float64) [][]float64 { return [][]float64{slices.Repeat([]float64{v}, stats.LeastSamples)} }
-	samples := map[arm][][]float64{{0.1, 3}: values(0.1), {0.25, 3}: values(0.25), {0.5, 3}: values(0.31)}
-	of := func(a arm) [][]float64 { return samples[a] }
+	samples := map[Arm][][]float64{{0.1, 3}: values(0.1), {0.25, 3}: values(0.25), {0.5, 3}: values(0.31)}
+	of := func(a Arm) [][]float64 { return samples[a] }
 	grid := []float64{0, 0.5, 0.1, 0.25}
 	if diff := cmp.Diff([]float64{0.1, 0.25, 0.31, 0.38, 0.5}, refined(3, grid, of), near); diff != "" {
 		t.Errorf("refined differs, -want +got:\n%s", diff)
 	}
 	// What was begun stays, and is waited for.
-	samples[arm{0.31, 3}] = [][]float64{{0.3}}
+	samples[Arm{0.31, 3}] = [][]float64{{0.3}}
 	if diff := cmp.Diff([]float64{0.1, 0.25, 0.31, 0.5}, refined(3, grid, of), near); diff != "" {
 		t.Errorf("refined differs, -want +got:\n%s", diff)
 	}
@@ -124,7 +124,7 @@ func TestRefined(t *testing.T) {
 
 func TestPickRegions(t *testing.T) {
 	key := func(scope, span string) profile.Region { return profile.Region{Scope: scope, Name: span} }
-	seen := []candidate{
+	seen := []Candidate{
 		{key("http", "GET /"), 9 * time.Second, true},
 		{key("db", "query"), 5 * time.Second, false},
 		{key("db", "commit"), time.Second, false},
@@ -145,18 +145,18 @@ func TestPickRegions(t *testing.T) {
 		{"a root only if it is named", []plan.RegionPattern{{Span: "GET*"}, {Auto: 64}}, []string{"GET /", "query", "price", "commit"}},
 	} {
 		var got []string
-		for _, k := range pickRegions(tt.patterns, seen) {
+		for _, k := range PickRegions(tt.patterns, seen) {
 			got = append(got, k.Name)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: regions differ, -want +got:\n%s", tt.name, diff)
 		}
 	}
-	var many []candidate
+	var many []Candidate
 	for i := range 100 {
-		many = append(many, candidate{key("", string(rune('a'+i))), 1, false})
+		many = append(many, Candidate{key("", string(rune('a'+i))), 1, false})
 	}
-	if got := pickRegions([]plan.RegionPattern{{Span: "*"}}, many); len(got) != design.MaxRegions {
+	if got := PickRegions([]plan.RegionPattern{{Span: "*"}}, many); len(got) != design.MaxRegions {
 		t.Errorf("%d regions of 100, want %d", len(got), design.MaxRegions)
 	}
 }

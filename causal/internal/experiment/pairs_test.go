@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"math"
@@ -13,37 +13,37 @@ import (
 )
 
 var (
-	zero = arm{spared: sparesNone}
-	half = arm{0.5, 0}
-	most = arm{0.75, 1}
+	zero = Arm{Spared: SparesNone}
+	half = Arm{0.5, 0}
+	most = Arm{0.75, 1}
 )
 
 // of is a step in which one visit took so long.
-func of(a arm, time float64) step {
+func of(a Arm, time float64) Step {
 	if time == 0 {
-		return step{arm: a}
+		return Step{Arm: a}
 	}
-	return step{arm: a, time: time, visits: 1}
+	return Step{Arm: a, time: time, visits: 1}
 }
 
 func TestPairs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		steps []step
-		want  map[arm][]float64
+		steps []Step
+		want  map[Arm][]float64
 	}{
-		{"nothing", nil, map[arm][]float64{}},
-		{"both sides", []step{of(zero, 10), of(half, 8), of(zero, 10)}, map[arm][]float64{half: {0.2}}},
-		{"one side", []step{of(half, 8), of(zero, 10), of(most, 5)}, map[arm][]float64{half: {0.2}, most: {0.5}}},
-		{"two arms between baselines", []step{of(zero, 10), of(half, 8), of(most, 5), of(zero, 10)}, map[arm][]float64{half: {0.2}, most: {0.5}}},
-		{"a drift", []step{of(zero, 10), of(half, 8.8), of(zero, 12)}, map[arm][]float64{half: {0.2}}},
-		{"a drift, two arms", []step{of(zero, 10), of(half, 8.8), of(most, 6), of(zero, 13)}, map[arm][]float64{half: {0.2}, most: {0.5}}},
-		{"no baseline near", []step{of(zero, 10), of(most, 0), of(most, 0), of(half, 8)}, map[arm][]float64{}},
-		{"thrown away", []step{of(zero, 0), of(half, 8), of(zero, 10), of(half, 0), of(zero, 10)}, map[arm][]float64{half: {0.2}}},
+		{"nothing", nil, map[Arm][]float64{}},
+		{"both sides", []Step{of(zero, 10), of(half, 8), of(zero, 10)}, map[Arm][]float64{half: {0.2}}},
+		{"one side", []Step{of(half, 8), of(zero, 10), of(most, 5)}, map[Arm][]float64{half: {0.2}, most: {0.5}}},
+		{"two arms between baselines", []Step{of(zero, 10), of(half, 8), of(most, 5), of(zero, 10)}, map[Arm][]float64{half: {0.2}, most: {0.5}}},
+		{"a drift", []Step{of(zero, 10), of(half, 8.8), of(zero, 12)}, map[Arm][]float64{half: {0.2}}},
+		{"a drift, two arms", []Step{of(zero, 10), of(half, 8.8), of(most, 6), of(zero, 13)}, map[Arm][]float64{half: {0.2}, most: {0.5}}},
+		{"no baseline near", []Step{of(zero, 10), of(most, 0), of(most, 0), of(half, 8)}, map[Arm][]float64{}},
+		{"thrown away", []Step{of(zero, 0), of(half, 8), of(zero, 10), of(half, 0), of(zero, 10)}, map[Arm][]float64{half: {0.2}}},
 		// 1 - 19/3 * 4/40: the totals.
-		{"of several rounds", []step{of(zero, 10), {arm: half, time: 8, visits: 1}, of(zero, 10), {arm: half, time: 11, visits: 2}, of(zero, 10)}, map[arm][]float64{half: {2*(1-19./30) - 0.45, 2*(1-19./30) - 0.2}}},
+		{"of several rounds", []Step{of(zero, 10), {Arm: half, time: 8, visits: 1}, of(zero, 10), {Arm: half, time: 11, visits: 2}, of(zero, 10)}, map[Arm][]float64{half: {2*(1-19./30) - 0.45, 2*(1-19./30) - 0.2}}},
 	} {
-		if diff := cmp.Diff(tt.want, pairs(tt.steps), near); diff != "" {
+		if diff := cmp.Diff(tt.want, Pairs(tt.steps), near); diff != "" {
 			t.Errorf("%s: pairs differ, -want +got:\n%s", tt.name, diff)
 		}
 	}
@@ -53,13 +53,13 @@ func TestPairs(t *testing.T) {
 func TestBaselinesArePlacebos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, regions := range []int{1, 2, 7} {
-		arms := overlapArms(regions, []float64{0, 0.1, 0.5}, 0.4, nothing, rng)
+		arms := OverlapArms(regions, []float64{0, 0.1, 0.5}, 0.4, nothing, rng)
 		for i, a := range arms {
 			near := func(j int) bool {
-				return j >= 0 && j < len(arms) && arms[j].speedup > 0 && arms[j].spared == a.spared
+				return j >= 0 && j < len(arms) && arms[j].Speedup > 0 && arms[j].Spared == a.Spared
 			}
-			if a.speedup == 0 && !near(i-1) && !near(i+1) && !near(i+2) && !near(i-2) {
-				t.Errorf("%d regions: arm %d is a placebo of region %d, which is not next to it: %v", regions, i, a.spared, arms)
+			if a.Speedup == 0 && !near(i-1) && !near(i+1) && !near(i+2) && !near(i-2) {
+				t.Errorf("%d regions: arm %d is a placebo of region %d, which is not next to it: %v", regions, i, a.Spared, arms)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func TestBaselinesArePlacebos(t *testing.T) {
 // the experiments is found.
 func TestSelfCheckOfBaselines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
-	steps := func(n int, period func(i int) float64) (steps []step) {
+	steps := func(n int, period func(i int) float64) (steps []Step) {
 		for i := range n {
 			steps = append(steps, of(zero, period(i)), of(half, 5))
 		}
@@ -78,7 +78,7 @@ func TestSelfCheckOfBaselines(t *testing.T) {
 	const runs = 200
 	failed, intervals, missed := 0, 0, 0
 	for range runs {
-		c := checkBaselines(steps(160, func(int) float64 { return 10 * math.Exp(0.1*rng.NormFloat64()) }))
+		c := CheckBaselines(steps(160, func(int) float64 { return 10 * math.Exp(0.1*rng.NormFloat64()) }))
 		intervals, missed = intervals+c.intervals, missed+c.missed
 		if c.withheld().Code != "" {
 			failed++
@@ -88,11 +88,11 @@ func TestSelfCheckOfBaselines(t *testing.T) {
 	if failed > runs/50 || missed > intervals/10 {
 		t.Errorf("%d of %d intervals leave out zero and %d of %d runs fail, where all is well", missed, intervals, failed, runs)
 	}
-	swings := checkBaselines(steps(160, func(i int) float64 { return 10 + float64(i%2) + 0.1*rng.NormFloat64() }))
+	swings := CheckBaselines(steps(160, func(i int) float64 { return 10 + float64(i%2) + 0.1*rng.NormFloat64() }))
 	if want := (profile.Withheld{Code: withheldcode.SelfCheck, Count: 9, Of: 9}); swings.withheld() != want {
 		t.Errorf("a load that swings with the experiments: %+v, want %+v", swings.withheld(), want)
 	}
-	if c := checkBaselines(steps(10, func(i int) float64 { return 10 + float64(i%2) })); c.withheld().Code != "" {
+	if c := CheckBaselines(steps(10, func(i int) float64 { return 10 + float64(i%2) })); c.withheld().Code != "" {
 		t.Errorf("ten baselines: %v, want that they are too few", c.withheld())
 	}
 }
@@ -101,20 +101,20 @@ func TestSelfCheckOfBaselines(t *testing.T) {
 // the intervals hold the truth in at least 90 % of cells, and it comes to an end.
 func TestCampaignCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
-	truth := func(a arm) float64 {
-		if a.spared == 0 {
-			return min(a.speedup, 0.3) // of a pipeline's slow stage
+	truth := func(a Arm) float64 {
+		if a.Spared == 0 {
+			return min(a.Speedup, 0.3) // of a pipeline's slow stage
 		}
 		return 0
 	}
 	cells, hits, rounds, refined, wide := 0, 0, 0, 0, 0
 	const campaigns = 40
 	for range campaigns {
-		var steps []step
+		var steps []Step
 		drift := 0.
 		for {
-			measured := pairs(steps)
-			arms := overlapArms(2, []float64{0, 0.1, 0.25, 0.5}, 0.4, func(a arm) [][]float64 { return [][]float64{measured[a]} }, rng)
+			measured := Pairs(steps)
+			arms := OverlapArms(2, []float64{0, 0.1, 0.25, 0.5}, 0.4, func(a Arm) [][]float64 { return [][]float64{measured[a]} }, rng)
 			if len(arms) == 0 || len(steps) > 5000 {
 				break
 			}
@@ -124,9 +124,9 @@ func TestCampaignCoverage(t *testing.T) {
 				steps = append(steps, of(a, math.Exp(drift+0.02*rng.NormFloat64())*(1-truth(a))))
 			}
 		}
-		measured := pairs(steps)
+		measured := Pairs(steps)
 		for a, samples := range measured {
-			e := profile.NewEffect(a.speedup, samples, nil)
+			e := profile.NewEffect(a.Speedup, samples, nil)
 			if !e.Known() {
 				continue
 			}
@@ -134,7 +134,7 @@ func TestCampaignCoverage(t *testing.T) {
 			if e.Lo <= truth(a) && truth(a) <= e.Hi {
 				hits++
 			}
-			if a.speedup > 0.25 && a.speedup < 0.5 {
+			if a.Speedup > 0.25 && a.Speedup < 0.5 {
 				refined++
 			}
 			if e.Hi-e.Lo > 4*stats.GoodEnough {

@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"math/rand/v2"
@@ -8,16 +8,16 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// slowdownArms returns the arms of one round over all regions that need more: of each region its levels in random order, with
+// SlowdownArms returns the arms of one round over all regions that need more: of each region its levels in random order, with
 // placebos in between such that each arm has one beside it. samples are the elasticities measured so far, one slice for each progress point and
 // metric. No arms mean that all is settled or futile.
-func slowdownArms(regions int, levels []float64, zeroWeight float64, samples func(arm) [][]float64, rng *rand.Rand) []arm {
-	return blocks(regions, zeroWeight, rng, func(region int) (block []arm) {
+func SlowdownArms(regions int, levels []float64, zeroWeight float64, samples func(Arm) [][]float64, rng *rand.Rand) []Arm {
+	return blocks(regions, zeroWeight, rng, func(region int) (block []Arm) {
 		if !needsMore(region, levels, samples) {
 			return nil
 		}
 		for _, level := range levels {
-			block = append(block, arm{level, region})
+			block = append(block, Arm{level, region})
 		}
 		return block
 	})
@@ -26,8 +26,8 @@ func slowdownArms(regions int, levels []float64, zeroWeight float64, samples fun
 // needsMore reports whether a region is worth more time: it is until, for each progress point and metric, it is surely next to nothing even
 // at a half, or known to within half a point at 10 %, or that takes too long. Both are told by confidence sequences, which may be
 // looked at after each experiment.
-func needsMore(region int, levels []float64, samples func(arm) [][]float64) bool {
-	small, large := samples(arm{levels[0], region}), samples(arm{levels[len(levels)-1], region})
+func needsMore(region int, levels []float64, samples func(Arm) [][]float64) bool {
+	small, large := samples(Arm{levels[0], region}), samples(Arm{levels[len(levels)-1], region})
 	if len(small) == 0 {
 		return true
 	}

@@ -1,4 +1,4 @@
-package causal
+package experiment
 
 import (
 	"math"
@@ -38,34 +38,34 @@ func TestBurstsCount(t *testing.T) {
 	// One unit of work takes 1, and in bursts 2, of which the region is 1.
 	hits, medians := 0, 0.
 	rng := rand.New(rand.NewPCG(12, 12))
-	second := func(speedup float64) total { // one second: as many visits as fit
+	second := func(speedup float64) Total { // one second: as many visits as fit
 		period := 1.
 		if rng.IntN(5) == 0 {
 			period = 2 - speedup
 		}
-		return total{1, 1 / period}
+		return Total{1, 1 / period}
 	}
-	many := func(speedup float64) (sum total) {
+	many := func(speedup float64) (sum Total) {
 		for range 200_000 {
-			sum.add(second(speedup), +1)
+			sum.Add(second(speedup), +1)
 		}
 		return sum
 	}
 	base, faster := many(0), many(0.5)
-	truth := 1 - faster.period()/base.period()
+	truth := 1 - faster.Period()/base.Period()
 	for range trials {
-		var steps []step
+		var steps []Step
 		for range rounds {
-			for _, a := range []arm{zero, half, zero} {
-				s := second(a.speedup)
-				steps = append(steps, step{arm: a, time: s.time, visits: s.visits})
+			for _, a := range []Arm{zero, half, zero} {
+				s := second(a.Speedup)
+				steps = append(steps, Step{Arm: a, time: s.Time, visits: s.Visits})
 			}
 		}
-		e := profile.NewEffect(0.5, pairs(steps)[half], nil)
+		e := profile.NewEffect(0.5, Pairs(steps)[half], nil)
 		if e.Lo <= truth && truth <= e.Hi {
 			hits++
 		}
-		medians += stats.Median(pairs(steps)[half]) / trials
+		medians += stats.Median(Pairs(steps)[half]) / trials
 	}
 	t.Logf("the truth is %.2f %%; the interval holds it in %d of %d; the median says %.2f %%", 100*truth, hits, trials, 100*medians)
 	if hits < trials*9/10 {

@@ -1,0 +1,150 @@
+package experiment
+
+import (
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
+)
+
+// A Contrast is an arm and the placebos next to it.
+type Contrast struct {
+	comparison
+	Own, taken float64 // sums of what the region did in an arm, and of what it was held for more than in the placebos
+	Arms       float64
+	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken where that is known.
+	shrunk, held float64
+}
+
+func (c *Contrast) Add(d Contrast, sign float64) {
+	c.comparison.add(d.comparison, sign)
+	c.Own += sign * d.Own
+	c.taken += sign * d.taken
+	c.Arms += sign * d.Arms
+	c.shrunk += sign * d.shrunk
+	c.held += sign * d.held
+}
+
+// absorbed is which part of the delay the region's own spans made up for: they are shorter where they wait in a queue, inside or outside of the
+// program, which is shorter while callers are held. Then it is no hold of what they wait for.
+func (c Contrast) absorbed() float64 {
+	if c.held <= 0 {
+		return 0
+	}
+	return c.shrunk / c.held
+}
+
+// Slower is by which part of its own time the region was held.
+func (c Contrast) Slower() float64 {
+	if c.Own <= 0 {
+		return 0
+	}
+	return c.taken / c.Own
+}
+
+// elasticity is by which part the period grew for each part by which the region was slower, by the totals.
+func (c Contrast) elasticity() float64 {
+	if s := c.Slower(); s > 0 {
+		return -c.reduction() / s
+	}
+	return 0
+}
+
+// Contrasts compares each arm that has a delay with the placebos next to it, in the order of time. All arms must be there.
+func Contrasts(steps []Step) map[Arm][]Contrast {
+	byArm := map[Arm][]Contrast{}
+	for i, s := range steps {
+		if s.Speedup == 0 || s.visits == 0 || s.own <= 0 {
+			continue
+		}
+		before, weight, after, found := baselines(steps, i)
+		if !found {
+			continue
+		}
+		c := Contrast{
+			comparison: between(s, before, weight, after), Own: s.own,
+			taken: s.taken - weight*before.takenOf(s.Spared) - (1-weight)*after.takenOf(s.Spared), Arms: 1,
+		}
+		if lasted, known := lastsOf(s.Spared, before, weight, after); known && s.lasts > 0 {
+			c.shrunk, c.held = (lasted-s.lasts)*s.spans, c.taken
+		}
+		byArm[s.Arm] = append(byArm[s.Arm], c)
+	}
+	return byArm
+}
+
+// lastsOf is what spans of a region take in its placebos beside an arm.
+func lastsOf(region int, before Step, weight float64, after Step) (lasts float64, known bool) {
+	sum := 0.0
+	for _, p := range []struct {
+		Step
+		weight float64
+	}{{before, weight}, {after, 1 - weight}} {
+		if p.Spared == region && p.lasts > 0 && p.weight > 0 {
+			lasts += p.weight * p.lasts
+			sum += p.weight
+		}
+	}
+	if sum == 0 {
+		return 0, false
+	}
+	return lasts / sum, true
+}
+
+const (
+	// queuesFrom is from which part on that is absorbed spans surely queue, and queuesNot up to which part, a standard error included,
+	// spans that wait for what is outside of the program do not.
+	queuesFrom = 0.05
+	queuesNot  = 0.15
+)
+
+// A Waits is how spans of a region wait.
+type Waits struct {
+	Inside  bool // for other goroutines, or whether they do is not known
+	Outside bool // for what is outside of the program
+	// Behind is which part of a short delay their waits for a processor may make up for, in [0, 1].
+	Behind float64
+}
+
+// Queues reports whether a region's spans wait in a queue, as recorded, or as measured by what they absorb.
+func (w Waits) Queues(arms []Contrast) bool {
+	if w.Behind > profile.MostBehind { // so what they absorb is that wait
+		return w.Inside
+	}
+	if w.Inside || len(arms) < stats.LeastSamples {
+		return w.Inside || w.Outside
+	}
+	absorbed := stats.Summarize(stats.PseudoValues(arms, (*Contrast).Add, Contrast.absorbed))
+	return absorbed.Lo > queuesFrom || w.Outside && absorbed.Mean+absorbed.StdErr > queuesNot
+}
+
+// takenOf is what a placebo took from a region, 0 of one that is another's.
+func (s Step) takenOf(region int) float64 {
+	if s.Spared != region {
+		return 0
+	}
+	return s.taken
+}
+
+// Elasticities are the jackknife's pseudo-values.
+func Elasticities(c []Contrast) []float64 {
+	return stats.PseudoValues(c, (*Contrast).Add, Contrast.elasticity)
+}
+
+// Slopes are the elasticities of each arm.
+func Slopes(steps []Step) map[Arm][]float64 {
+	all := map[Arm][]float64{}
+	for a, c := range Contrasts(steps) {
+		all[a] = Elasticities(c)
+	}
+	return all
+}
+
+// Expiring is the part of a region's delays, in [0, 1], that were left out as a deadline was near.
+func Expiring(experiments []Experiment, region int) float64 {
+	var near, all int64
+	for _, e := range experiments {
+		if e.Speedup > 0 && e.Spared == region {
+			near, all = near+e.NearDeadlines, all+e.NearDeadlines+e.Delays
+		}
+	}
+	return float64(near) / float64(max(1, all))
+}
