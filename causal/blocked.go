@@ -20,7 +20,7 @@ func Blocked(ctx context.Context, f func()) {
 		r.BeginWait()
 		defer r.EndWait()
 	}
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		l, at := o.ledger(), clock.Now()
 		o.arrive(l, at)
 		defer func() { o.resume(l, at, clock.Now()) }()

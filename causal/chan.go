@@ -37,9 +37,6 @@ type Item[T any] struct {
 	letter *letter // nil for what comes out of a closed channel
 }
 
-// unstamped is the letter of a sender that is not observed. It is never written.
-var unstamped letter
-
 // NewChan returns a channel with room for capacity elements; 0 is for none.
 func NewChan[T any](capacity int) Chan[T] {
 	return Chan[T]{make(chan Item[T], capacity), &table{places: capacity}}
@@ -171,7 +168,7 @@ func (c Chan[T]) observed() *observation {
 	if c.table == nil {
 		return nil
 	}
-	return live.observation.Load()
+	return current.Load()
 }
 
 // send sends v unless done is closed before. It reports whether it did.

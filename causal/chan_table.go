@@ -27,6 +27,9 @@ type letter struct {
 	next   *letter
 }
 
+// unstamped is the letter of a sender that is not observed. It is never written.
+var unstamped letter
+
 // mostPlaces is how many free places are remembered. A channel with more of them is not full, and
 // no sender waits for a place in it.
 const mostPlaces = 256

@@ -200,10 +200,10 @@ func TestChanPlacesAreCounted(t *testing.T) {
 			time.Sleep(msec)
 			c.Receive() // at 10, 11, 12
 		}
-		live.observation.Store(nil)
+		current.Store(nil)
 		c.Send(0)
 		c.Send(0)
-		live.observation.Store(o)
+		current.Store(o)
 		done.Wait()
 	})
 }
@@ -264,7 +264,7 @@ func TestChanGivesUp(t *testing.T) {
 				if w, f := c.table.waiting.n, c.table.free.n; w != 0 || f > places {
 					t.Errorf("%d who wait and %d places are left of a channel with %d", w, f, places)
 				}
-				if live.observation.Load() != nil {
+				if current.Load() != nil {
 					if _, l := here(); !isIdle(l) {
 						t.Error("the goroutine counts as waiting")
 					}
@@ -344,7 +344,7 @@ func TestChanCloseBeneathASender(t *testing.T) {
 			got := make(chan string)
 			go func() {
 				got <- panicOf(func() { c.Send(1) })
-				if live.observation.Load() != nil {
+				if current.Load() != nil {
 					if _, l := here(); !isIdle(l) {
 						t.Error("the goroutine counts as waiting")
 					}
@@ -403,13 +403,13 @@ func TestChanWhileObservationsChange(t *testing.T) {
 	watch(t)
 	c.Send(1)
 	it := c.Item(2)
-	live.observation.Store(halfTheTime(t))
+	current.Store(halfTheTime(t))
 	c.Sending() <- it
-	live.observation.Store(nil)
+	current.Store(nil)
 	c.Sent(it)
 	c.Send(3)
 	for want := range 4 {
-		live.observation.Store([]*observation{nil, halfTheTime(t)}[want/2])
+		current.Store([]*observation{nil, halfTheTime(t)}[want/2])
 		if got, ok := c.Receive(); got != want || !ok {
 			t.Errorf("Receive() = %d, %v, want %d", got, ok, want)
 		}

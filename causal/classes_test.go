@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -15,13 +16,13 @@ func TestClassOfNamesBeyondTheLimit(t *testing.T) {
 	tr := newProvider(t, newController(t), spans.WithMaxRegions(limit)).Tracer(t.Name())
 	for i := range limit + 3 {
 		ctx, s := tr.Start(context.Background(), fmt.Sprint("name ", i))
-		c := classOf(spans.SpanFromContext(ctx))
+		c := classes.Of(spans.SpanFromContext(ctx))
 		s.End()
-		if i < limit && (c.id == ledger.NoRegion || c.key.Name != fmt.Sprint("name ", i)) {
-			t.Errorf("name %d is of class %d, %v: want one of its own", i, c.id, c.key)
+		if i < limit && (c.ID == ledger.NoRegion || c.Key.Name != fmt.Sprint("name ", i)) {
+			t.Errorf("name %d is of class %d, %v: want one of its own", i, c.ID, c.Key)
 		}
-		if i >= limit && c.id != ledger.NoRegion {
-			t.Errorf("name %d is of class %d, %v: want none", i, c.id, c.key)
+		if i >= limit && c.ID != ledger.NoRegion {
+			t.Errorf("name %d is of class %d, %v: want none", i, c.ID, c.Key)
 		}
 	}
 }

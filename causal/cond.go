@@ -34,7 +34,7 @@ func NewCond(l sync.Locker) *Cond { return &Cond{L: l} }
 // Wait unlocks c.L, waits for Signal or Broadcast and locks c.L again, as [sync.Cond.Wait] does.
 func (c *Cond) Wait() {
 	c.init.Do(func() { c.cond.Init(c.L) })
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		c.wait(o)
 	} else {
 		c.cond.Wait()
@@ -57,7 +57,7 @@ func (c *Cond) wait(o *observation) {
 // experiment that inserts delays, the caller makes up for what it owes first, unless it holds
 // a lock.
 func (c *Cond) Signal() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		c.wake(o, (*traced.Cond).Signal)
 		return
 	}
@@ -67,7 +67,7 @@ func (c *Cond) Signal() {
 // Broadcast wakes all goroutines that wait for c, as [sync.Cond.Broadcast] does, and is otherwise
 // like Signal.
 func (c *Cond) Broadcast() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		c.wake(o, (*traced.Cond).Broadcast)
 		return
 	}

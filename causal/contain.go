@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
@@ -23,36 +22,6 @@ func (run *run) contain() {
 func (run *run) panicked(v any) {
 	run.panics.Do(func() { run.audit.panicked(run.plan, v) })
 	run.endFor(openedError(fmt.Sprintf("panic: %v", v)))
-}
-
-// contain is deferred where an observation is.
-func (o *observation) contain() {
-	if v := recover(); v != nil {
-		o.panicked(v)
-	}
-}
-
-// These wrappers recover from panics in the ledger, so that the application's lock or send always
-// completes.
-
-func (o *observation) arrive(l *ledger.Ledger, at int64) {
-	defer o.contain()
-	l.Arrive(o.setting, at)
-}
-
-func (o *observation) acquire(l *ledger.Ledger, at, got int64, left *ledger.Stamp) {
-	defer o.contain()
-	l.Acquire(o.setting, at, got, left)
-}
-
-func (o *observation) resume(l *ledger.Ledger, at, got int64) {
-	defer o.contain()
-	l.Resume(o.setting, at, got)
-}
-
-func (o *observation) stamp(l *ledger.Ledger, at int64, into *ledger.Stamp) {
-	defer o.contain()
-	l.Stamp(o.setting, at, into)
 }
 
 // panicked books a panic, with the stack as far as it has room in a log.

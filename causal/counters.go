@@ -7,6 +7,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/breaker"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -44,7 +45,7 @@ func (run *run) startCounting(start *armStart, a experiment.Arm, i influence) {
 	if a.Speedup == 0 {
 		run.breaker.Enter(time.Now(), breaker.Still)
 	}
-	start.growth, start.busy, start.calls, start.rooted = i.growthAt(clock.Now()), run.load.mark(), live.answered.Load(), run.rooted.Load()
+	start.growth, start.busy, start.calls, start.rooted = i.growthAt(clock.Now()), run.load.mark(), requests.Answered.Load(), run.rooted.Load()
 	start.latencies, start.ways = i.latencies(), run.ways()
 	start.loaded, start.began = run.loads(), time.Now()
 }
@@ -58,7 +59,7 @@ func (run *run) endCounting(e experiment.Experiment, start *armStart, i influenc
 		e.Spoiled = without.Spoils(e.Delays)
 	}
 	e.Inserted = time.Duration(run.guard.Spent.Load() - start.spent)
-	e.Calls = live.answered.Load() - start.calls
+	e.Calls = requests.Answered.Load() - start.calls
 	e.Busy, e.Machine = run.load.since(start.busy), start.loaded()
 	i.look(&e)
 	e.Paths = run.ways()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -34,7 +35,7 @@ func (c *config) healthCheck(name string) bool {
 
 // exempts reports whether nothing may be delayed in a span: it is a health check, or below one.
 func (run *run) exempts(r *spans.Span) bool {
-	if m := membershipOf(r); m != nil && m.exempt {
+	if m := requests.MembershipOf(r); m != nil && m.Exempt {
 		return true
 	}
 	for ; r != nil; r = r.Parent() {
@@ -43,4 +44,14 @@ func (run *run) exempts(r *spans.Span) bool {
 		}
 	}
 	return false
+}
+
+// exemptsNow reports whether nothing below a span that starts may be delayed. Of those below others, which are many, only the
+// plan in force is asked, which remembers.
+func (c *Controller) exemptsNow(r *spans.Span) bool {
+	if r.Parent() == nil {
+		return c.exempts(r)
+	}
+	run := c.run.Load()
+	return run != nil && run.verdict(r).exempt
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 
 	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 )
 
 // A plan is futile if all of its numbers will be withheld regardless of its experiments. That is known before the first of them where
@@ -26,7 +27,7 @@ func (run *run) ownCalls() (calls, visits uint64) {
 	for _, v := range run.visits() {
 		visits = max(visits, v.Count)
 	}
-	calls = live.answered.Load() - run.answered
+	calls = requests.Answered.Load() - run.answered
 	if visits == 0 || calls < leastCallsOfItself || float64(calls) < surelyTooMany*experiment.MostCallsOfItself*float64(visits) {
 		return 0, 0
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -205,7 +206,7 @@ func TestFewCallsOfItselfEndNoPlan(t *testing.T) {
 		calls, visits uint64
 		ends          bool
 	}{{0, 0, false}, {100, 0, false}, {9, 9, false}, {10, 9, true}, {19, 1000, false}, {20, 1000, true}} {
-		run := &run{plan: &plan.Plan{}, progress: make([]experiment.VisitCounter, 2), answered: live.answered.Load() - tt.calls}
+		run := &run{plan: &plan.Plan{}, progress: make([]experiment.VisitCounter, 2), answered: requests.Answered.Load() - tt.calls}
 		run.progress[1].Last.Count = tt.visits
 		if calls, _ := run.ownCalls(); (calls > 0) != tt.ends {
 			t.Errorf("%d calls for %d visits: surely too many is %t, want %t", tt.calls, tt.visits, calls > 0, tt.ends)

@@ -18,7 +18,7 @@ func hammer(t *testing.T, f func(worker, round int)) {
 	go func() {
 		defer close(stopped)
 		for i := 0; ; i++ {
-			live.observation.Store(observations[i%len(observations)])
+			current.Store(observations[i%len(observations)])
 			select {
 			case <-stop:
 				unwatch()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -17,9 +19,9 @@ var _ spans.AfterEnder = hook{}
 // OnStart implements spans.Hook. While no plan runs it costs a few loads.
 func (h hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 	if h.c.enabled && (scheduling() || h.c.run.Load() != nil) {
-		h.c.startMember(r)
+		requests.Start(r, h.c.exemptsNow)
 	}
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		o.startSpan(r)
 	}
 	if sched.Present {
@@ -42,18 +44,18 @@ func (h hook) OnEnd(r *spans.Span) {
 func (h hook) AfterEnd(r *spans.Span) time.Duration {
 	h.c.recorder.SawSpan()
 	if h.c.enabled {
-		defer endMember(r)
+		defer requests.End(r)
 	}
-	f := live.frame.Get(r)
+	f := frames.Get(r)
 	if f != nil {
-		endSpan(live.observation.Load(), f, r)
+		endSpan(current.Load(), f, r)
 	}
 	if sched.Present {
 		endScheduled(r)
 	}
 	run := h.c.run.Load()
 	if f != nil || run != nil {
-		classOf(r).ended(r)
+		classes.Of(r).Ended(r)
 	}
 	if run == nil {
 		return 0
@@ -67,8 +69,8 @@ func (run *run) endSpan(f *ledger.Frame, r *spans.Span) (delay time.Duration) {
 	v := run.verdict(r)
 	delay = run.inForce().atEnd(f, r, v.region)
 	if r.Parent() == nil {
-		if traces := &run.guard.Traces; traces.Count() > 0 && topOf(r) == r {
-			traces.Ended(traceOf(r))
+		if traces := &run.guard.Traces; traces.Count() > 0 && requests.TopOf(r) == r {
+			traces.Ended(requests.TraceOf(r))
 		}
 		run.breaker.Observe(r.Duration()+delay, r.Failed())
 		run.rooted.Add(int64(r.Duration()))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -51,13 +52,13 @@ func (run *run) put(i influence) { run.influence.Store(&i) }
 func (run *run) begin(a experiment.Arm) influence {
 	if run.plan.Mode == profile.ModeDilation {
 		d := &dilation{run: run, factor: a.Factor(), spared: a.Spared}
-		run.observe(nil)
+		observe(run, nil)
 		run.put(d)
 		return d
 	}
 	if run.plan.Mode == profile.ModeSlowdown {
 		v := run.newSlowdown(a)
-		run.observe(nil)
+		observe(run, nil)
 		run.put(v)
 		return v
 	}
@@ -71,7 +72,7 @@ func (run *run) begin(a experiment.Arm) influence {
 	for i := range run.progress {
 		run.progress[i].Reset()
 	}
-	run.observe(o.observation)
+	observe(run, o.observation)
 	run.put(o)
 	return o
 }
@@ -81,7 +82,7 @@ func (run *run) rest() {
 	if i := run.influence.Swap(nil); i != nil {
 		(*i).rest()
 	}
-	run.unobserve()
+	unobserve(run)
 }
 
 // still is the influence between arms, and of an arm in which nothing happens. A goroutine may still owe what another controller's
@@ -100,23 +101,14 @@ func (still) look(*experiment.Experiment)    {}
 // observes returns the observation of a setting in which the plan's progress points are numbered
 // as in the plan. A span that matches several visits the first.
 func (run *run) observes(s *ledger.Setting) *observation {
-	classes := allClasses()
-	o := &observation{setting: s, pointOf: make([]int8, len(classes)), panicked: run.panicked}
-	for i, c := range classes {
+	known := classes.All()
+	o := &observation{setting: s, pointOf: make([]int8, len(known)), panicked: run.panicked}
+	for i, c := range known {
 		o.pointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p plan.ProgressPoint) bool {
-			return p.Type == plan.TypeLatency && glob.Match(p.Span, c.key.Name)
+			return p.Type == plan.TypeLatency && glob.Match(p.Span, c.Key.Name)
 		}))
 	}
 	return o
-}
-
-// latencies are the distributions of durations by progress point, nil where there are none.
-func (o *observation) latencies() []*otelhdr.Snapshot {
-	all := make([]*otelhdr.Snapshot, o.setting.Points())
-	for point := range all {
-		all[point] = o.setting.Latency(point)
-	}
-	return all
 }
 
 // quantiles returns those that the progress points ask for, of what was recorded in between.

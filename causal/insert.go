@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -29,7 +30,7 @@ func (run *run) insert(r *spans.Span, want, before time.Duration, by wait, valid
 	}
 	spent := by(clock.Now(), want, valid)
 	run.guard.Settle(time.Now(), want, spent)
-	run.guard.Traces.Settle(traceOf(r), want, spent)
+	run.guard.Traces.Settle(requests.TraceOf(r), want, spent)
 	return spent
 }
 
@@ -45,12 +46,12 @@ func (run *run) allows(r *spans.Span, now time.Time, want, before time.Duration)
 	if deadline, ok := r.Deadline(); ok && deadline.Sub(now) < 2*want {
 		return admission.RuleDeadline
 	}
-	if !run.guard.Traces.Reserve(traceOf(r), topOf(r).Ended(), before+delayed(r), want, time.Duration(limits.PerTrace)) {
+	if !run.guard.Traces.Reserve(requests.TraceOf(r), requests.TopOf(r).Ended(), before+requests.Delayed(r), want, time.Duration(limits.PerTrace)) {
 		return admission.RulePerTrace
 	}
 	rule := run.guard.Reserve(now, want)
 	if rule != admission.RuleNone {
-		run.guard.Traces.Settle(traceOf(r), want, 0)
+		run.guard.Traces.Settle(requests.TraceOf(r), want, 0)
 	}
 	return rule
 }

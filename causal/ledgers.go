@@ -25,6 +25,17 @@ const (
 	dropCandidates = 8
 )
 
+const (
+	// forgetAfter is how long a ledger is kept between two experiments if its goroutine gives no sign
+	// of life.
+	forgetAfter = 5 * time.Second
+	// forgetWithin is how long a ledger is kept in one experiment: a goroutine with a new ledger owes
+	// all that the others have paid since the experiment began.
+	forgetWithin = time.Minute
+	// forgetOpen is how long a ledger is kept while a span is open: longer than any experiment.
+	forgetOpen = 11 * time.Minute
+)
+
 type ledgerShard struct {
 	mu sync.Mutex
 	of map[goroutine.ID]*ledger.Ledger
@@ -128,9 +139,9 @@ func (t *ledgers) forget(id goroutine.ID) {
 // them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the time is that of whileOpen.
 // Those that stay release settings that are over.
 func (t *ledgers) sweep(at int64, forIdle, whileOpen time.Duration) {
-	var current *ledger.Setting
-	if o := live.observation.Load(); o != nil {
-		current = o.setting
+	var now *ledger.Setting
+	if o := current.Load(); o != nil {
+		now = o.setting
 	}
 	for i := range t.shards {
 		shard := &t.shards[i]
@@ -140,7 +151,7 @@ func (t *ledgers) sweep(at int64, forIdle, whileOpen time.Duration) {
 				shard.drop(id, l, at)
 				continue
 			}
-			l.Release(current)
+			l.Release(now)
 		}
 		shard.mu.Unlock()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -18,8 +19,8 @@ import (
 )
 
 func knownLedgers() (n int) {
-	for i := range live.ledgers.shards {
-		shard := &live.ledgers.shards[i]
+	for i := range books.shards {
+		shard := &books.shards[i]
 		shard.mu.Lock()
 		n += len(shard.of)
 		shard.mu.Unlock()
@@ -57,7 +58,7 @@ func TestAMillionSpansThatNeverEnd(t *testing.T) {
 	for name, most := range map[string]float64{"idle": 4, "overlap": 64} {
 		t.Run(name, func(t *testing.T) {
 			tr := newProvider(t, newController(t)).Tracer("leak")
-			live.ledgers.clear(clock.Now())
+			books.clear(clock.Now())
 			before := heap()
 			if name == "overlap" {
 				watch(t)
@@ -94,7 +95,7 @@ func TestTenThousandSpansOpenForADay(t *testing.T) {
 		change := func(freed *atomic.Int32) {
 			o := halfTheTime(t)
 			runtime.AddCleanup(o.setting, func(struct{}) { freed.Add(1) }, struct{}{})
-			live.observation.Store(o)
+			current.Store(o)
 		}
 		var freed atomic.Int32
 		change(&freed)
@@ -113,8 +114,8 @@ func TestTenThousandSpansOpenForADay(t *testing.T) {
 		changed := int32(1)
 		for hour := range hours {
 			for part := range perHour {
-				live.observation.Store(nil)
-				live.ledgers.sweep(clock.Now(), forgetAfter, forgetOpen)
+				current.Store(nil)
+				books.sweep(clock.Now(), forgetAfter, forgetOpen)
 				change(&freed)
 				changed++
 				for i := part; i < streams; i += perHour {
@@ -176,7 +177,7 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 		close(leave)
 		ended.Wait()
 		e := experiment.Experiment{}
-		(&overlap{observation: o, region: &class{}}).look(&e)
+		(&overlap{observation: o, region: &classes.Class{}}).look(&e)
 		if e.Spoiled == "" {
 			t.Error("the experiment counts")
 		}
@@ -191,7 +192,7 @@ func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 			if id%ledgerShards == 0 && id%(mostLedgers/2) == 0 {
 				time.Sleep(2 * forgetAfter)
 			}
-			l := live.ledgers.of(goroutine.ID(id), nil, o.setting, clock.Now())
+			l := books.of(goroutine.ID(id), nil, o.setting, clock.Now())
 			if l == nil {
 				t.Fatalf("no room for goroutine %d, though the others have ended", id)
 			}
@@ -207,7 +208,7 @@ func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 func BenchmarkSpanAfterLeak(b *testing.B) {
 	for _, leaked := range []int{0, 100, 100_000} {
 		b.Run("leaked="+map[int]string{0: "0", 100: "100", 100_000: "100000"}[leaked], func(b *testing.B) {
-			live.observation.Store(halfTheTime(b))
+			current.Store(halfTheTime(b))
 			defer unwatch()
 			tr := newProvider(b, newController(b)).Tracer("leak")
 			ctx := context.Background()

@@ -28,7 +28,7 @@ type Mutex struct {
 
 // Lock locks m, as [sync.Mutex.Lock] does.
 func (m *Mutex) Lock() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		m.lock(o)
 		return
 	}
@@ -57,7 +57,7 @@ func (m *Mutex) TryLock() bool {
 	if !m.mu.TryLock() {
 		return false
 	}
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		at := clock.Now()
 		m.take(o, o.ledger(), at, at)
 	}
@@ -68,7 +68,7 @@ func (m *Mutex) TryLock() bool {
 // goroutine makes up for what it owes before: the goroutines that wait are delayed by that, too, and need
 // not pay it again.
 func (m *Mutex) Unlock() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		m.unlock(o)
 		return
 	}

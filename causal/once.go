@@ -22,7 +22,7 @@ type Once struct {
 // Do calls f if it is the first call for o, and otherwise waits until the first has returned, as
 // [sync.Once.Do] does. While f runs, the goroutine counts as one that holds a lock.
 func (o *Once) Do(f func()) {
-	if ob := live.observation.Load(); ob != nil {
+	if ob := current.Load(); ob != nil {
 		o.do(ob, f)
 		return
 	}
@@ -45,7 +45,7 @@ func (o *Once) do(ob *observation, f func()) {
 // first calls f for all.
 func (o *Once) first(l *ledger.Ledger, f func()) {
 	defer func() {
-		if ob := live.observation.Load(); ob != nil {
+		if ob := current.Load(); ob != nil {
 			ob.payNow(l)
 			o.left.leave(ob, l)
 		}

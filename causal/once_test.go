@@ -66,9 +66,9 @@ func TestOnceSurvivesItsLedger(t *testing.T) {
 		calls := 0
 		once.Do(func() { calls++ })
 		elsewhere(func() {
-			live.ledgers.adopt(goroutine.Current(), &ledger.Ledger{}, nil) // one without a setting panics
+			books.adopt(goroutine.Current(), &ledger.Ledger{}, nil) // one without a setting panics
 			once.Do(func() { calls++ })
-			live.ledgers.forget(goroutine.Current())
+			books.forget(goroutine.Current())
 		})
 		synctest.Wait()
 		if s := b.c.Status(); calls != 1 || s.State != StateAborted || !strings.HasPrefix(s.Reason, "panic: ") {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/words"
@@ -20,8 +21,8 @@ import (
 // of it is in package ledger; here is how it is paid.
 type overlap struct {
 	run         *run
-	region      *class
-	before      usage // of the region
+	region      *classes.Class
+	before      classes.Usage // of the region
 	observation *observation
 	payers      atomic.Int32
 	waited      time.Duration // for locks of package sync, before it
@@ -30,12 +31,12 @@ type overlap struct {
 }
 
 func (run *run) newOverlap(a experiment.Arm) (*overlap, error) {
-	region := internClass(run.seen()[a.Spared])
-	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.id, Speedup: a.Speedup}, len(run.plan.Progress))
+	region := classes.Intern(run.seen()[a.Spared])
+	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.ID, Speedup: a.Speedup}, len(run.plan.Progress))
 	if err != nil {
 		return nil, err
 	}
-	v := &overlap{run: run, region: region, before: region.usage(), observation: run.observes(setting), waited: mutexWait()}
+	v := &overlap{run: run, region: region, before: region.Usage(), observation: run.observes(setting), waited: mutexWait()}
 	v.observation.pay = v.pay
 	return v, nil
 }
@@ -111,7 +112,7 @@ func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.latenci
 
 func (v *overlap) look(e *experiment.Experiment) {
 	s := v.observation.setting
-	v.region.ran(e, v.before)
+	v.region.Ran(e, v.before)
 	e.Counts = s.Counts()
 	e.Locks = mutexWait() - v.waited
 	e.Residual = time.Duration(e.Counts.Left / max(1, e.Counts.Pays))

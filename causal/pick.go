@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -26,8 +27,8 @@ func (run *run) pickOnce() {
 		return
 	}
 	var candidates []experiment.Candidate
-	for c, now := range usages() {
-		candidates = append(candidates, experiment.Candidate{Key: c.key, Self: time.Duration(now.self - run.before[c].self), Root: c.root.Load()})
+	for c, now := range classes.Usages() {
+		candidates = append(candidates, experiment.Candidate{Key: c.Key, Self: time.Duration(now.Self - run.before[c].Self), Root: c.Root.Load()})
 	}
 	for _, key := range experiment.PickRegions(run.plan.Regions, candidates) {
 		run.picked = true

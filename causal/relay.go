@@ -46,13 +46,13 @@ func (r *relay) clear() {
 
 // ledger returns the ledger of the calling goroutine.
 func (o *observation) ledger() *ledger.Ledger {
-	return live.ledgers.of(goroutine.Current(), nil, o.setting, 0)
+	return books.of(goroutine.Current(), nil, o.setting, 0)
 }
 
 // fork returns the ledger of a goroutine that the caller is about to start, nil if nothing is
 // observed.
 func fork() *ledger.Ledger {
-	o := live.observation.Load()
+	o := current.Load()
 	if o == nil {
 		return nil
 	}
@@ -62,10 +62,10 @@ func fork() *ledger.Ledger {
 
 // withLedger runs f with l, which may be nil, as the ledger of the goroutine.
 func withLedger(l *ledger.Ledger, f func()) {
-	if o := live.observation.Load(); l != nil && o != nil {
+	if o := current.Load(); l != nil && o != nil {
 		id := goroutine.Current()
-		live.ledgers.adopt(id, l, o.setting)
-		defer live.ledgers.forget(id)
+		books.adopt(id, l, o.setting)
+		defer books.forget(id)
 	}
 	f()
 }

@@ -31,14 +31,14 @@ func halfTheTime(t testing.TB) *observation {
 func watch(t testing.TB) *observation {
 	t.Helper()
 	o := halfTheTime(t)
-	live.observation.Store(o)
+	current.Store(o)
 	t.Cleanup(unwatch)
 	return o
 }
 
 func unwatch() {
-	live.observation.Store(nil)
-	live.ledgers.clear(clock.Now())
+	current.Store(nil)
+	books.clear(clock.Now())
 }
 
 // inRegion sleeps in a span of theRegion.
@@ -71,7 +71,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		var owed []time.Duration
-		live.observation.Store(&observation{setting: s, pay: func(l *ledger.Ledger, _ *spans.Span) int64 {
+		current.Store(&observation{setting: s, pay: func(l *ledger.Ledger, _ *spans.Span) int64 {
 			owed = append(owed, time.Duration(l.Debt(s, clock.Now())).Round(msec))
 			return 0
 		}})

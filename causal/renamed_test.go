@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -82,8 +83,8 @@ func TestOpenSpanIsTakenForWhatItWillBe(t *testing.T) {
 	if got := open(); got != noRegion {
 		t.Errorf("where others end otherwise, it is region %d while it is open, want that this is not known", got)
 	}
-	region := internClass(profile.Region{Scope: "renamed", Name: name + " /a"})
-	if !region.unforeseen.Load() || region.begins(internClass(profile.Region{Scope: "renamed", Name: name})) {
+	region := classes.Intern(profile.Region{Scope: "renamed", Name: name + " /a"})
+	if !region.Unforeseen.Load() || region.Begins(classes.Intern(profile.Region{Scope: "renamed", Name: name})) {
 		t.Error("the region is taken for foreseen")
 	}
 }
@@ -107,7 +108,7 @@ func TestLatencyOfRenamedSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.observe(o.observation)
+	observe(r, o.observation)
 	r.put(o)
 	work()
 	r.rest()
@@ -127,7 +128,7 @@ func TestRenamedRegionSaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.observe(o.observation)
+		observe(r, o.observation)
 		r.put(o)
 		var took time.Duration
 		for range 3 {

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -87,7 +88,7 @@ func TestPerTraceAcrossConnectionsOfTheProcess(t *testing.T) {
 		if sum += time.Since(before); sum > 10*time.Millisecond || sum < 5*time.Millisecond {
 			t.Errorf("a trace was delayed by %v, limits.per_trace is 10ms", sum)
 		}
-		if n := live.calls.known.Load(); n != 0 {
+		if n := requests.Calls.Known.Load(); n != 0 {
 			t.Errorf("%d calls are known when all have ended", n)
 		}
 	})

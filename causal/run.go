@@ -13,8 +13,10 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/breaker"
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -33,9 +35,9 @@ type run struct {
 	guard    *admission.Guard
 	breaker  *breaker.Breaker
 	started  time.Time
-	before   map[*class]usage
-	warm     map[*class]usage // at the end of the warm-up
-	answered uint64           // calls of the process of itself, before it
+	before   map[*classes.Class]classes.Usage
+	warm     map[*classes.Class]classes.Usage // at the end of the warm-up
+	answered uint64                           // calls of the process of itself, before it
 	load     *load
 	pace     admission.Pace
 	spin     wait // as work would
@@ -93,8 +95,8 @@ func newRun(p *plan.Plan, c config, now time.Time) (*run, error) {
 		guard:    admission.NewGuard(p, c.allowed.Expires(p, now), p.Limits.Tighten(c.caps), n, now),
 		breaker:  b,
 		started:  now,
-		before:   usages(),
-		answered: live.answered.Load(),
+		before:   classes.Usages(),
+		answered: requests.Answered.Load(),
 		load:     &load{},
 		spin:     clock.Spin,
 		compute:  clock.Compute,
@@ -158,7 +160,7 @@ func (run *run) loop(ctx context.Context) {
 	if !run.prepare(ctx) {
 		return
 	}
-	run.warm = usages()
+	run.warm = classes.Usages()
 	began := time.Now()
 	for iteration := 0; !run.givesUp(); {
 		arms := run.round(speedups, rng)
@@ -248,7 +250,7 @@ func (run *run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 	defer run.turn.done()
 	run.say(run.describe(a))
 	start := &armStart{at: time.Since(run.started), spent: run.guard.Spent.Load(), arrived: run.visits()}
-	live.ledgers.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
+	books.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
 	influence := run.begin(a)
 	run.breaker.Enter(time.Now(), breaker.Delayed) // also of what the last arm has left behind
 	defer func() { run.breaker.Enter(time.Now(), breaker.Between) }()
@@ -357,21 +359,11 @@ func (run *run) tend() {
 	}
 	if t := clock.Now(); t-run.swept > int64(sweepEvery) {
 		run.swept = t
-		live.ledgers.sweep(t, forgetWithin, forgetOpen)
+		books.sweep(t, forgetWithin, forgetOpen)
 	}
 }
 
-const (
-	sweepEvery = time.Second
-	// forgetAfter is how long a ledger is kept between two experiments if its goroutine gives no sign
-	// of life.
-	forgetAfter = 5 * time.Second
-	// forgetWithin is how long a ledger is kept in one experiment: a goroutine with a new ledger owes
-	// all that the others have paid since the experiment began.
-	forgetWithin = time.Minute
-	// forgetOpen is how long a ledger is kept while a span is open: longer than any experiment.
-	forgetOpen = 11 * time.Minute
-)
+const sweepEvery = time.Second
 
 // visits returns the latest visit of each progress point.
 func (run *run) visits() []experiment.Visit {

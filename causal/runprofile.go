@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -94,8 +95,8 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 		c := profile.Curve{Mode: profile.ModeDilation, Region: region, Progress: name, Metric: profile.MetricThroughput, BasePeriod: time.Duration(none.Period())}
 		for _, s := range run.speedups() {
 			e := profile.NewEffect(s, experiment.Reductions(iterations, i, s), nil)
-			if class := internClass(region); class.unforeseen.Load() { // those below such a span are stretched
-				e = e.Withhold(experiment.Evidence{StartAs: class.from.Load().key.Name}.Withheld())
+			if class := classes.Intern(region); class.Unforeseen.Load() { // those below such a span are stretched
+				e = e.Withhold(experiment.Evidence{StartAs: class.From.Load().Key.Name}.Withheld())
 			}
 			c.Effects = append(c.Effects, experiment.Deprive(e.Withhold(experiment.Overstretched(covered)), all.Most()))
 			due()
@@ -237,14 +238,14 @@ func (run *run) notes(regions []profile.Region) (notes []string) {
 // meant says which of the names of a region's spans is its name, where they have several.
 func meant(regions []profile.Region) (notes []string) {
 	for _, key := range regions {
-		c := live.regions.Get(key)
+		c := classes.Known(key)
 		if c == nil {
 			continue
 		}
-		if from := c.from.Load(); from != nil {
-			notes = append(notes, fmt.Sprintf("region %q: spans that end with this name; they start as %q", key.Name, from.key.Name))
+		if from := c.From.Load(); from != nil {
+			notes = append(notes, fmt.Sprintf("region %q: spans that end with this name; they start as %q", key.Name, from.Key.Name))
 		}
-		if last := c.last.Load(); c.several.Load() || last != nil && last != c {
+		if last := c.Last.Load(); c.Several.Load() || last != nil && last != c {
 			notes = append(notes, fmt.Sprintf("region %q: all spans that start with this name, whatever they are called when they end", key.Name))
 		}
 	}

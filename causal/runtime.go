@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -31,9 +32,9 @@ func handover() profile.Handover {
 // where the region begins and ends.
 type scheduled struct {
 	run     *run
-	region  *class
-	before  usage        // of the region
-	latency *observation // whose setting has the distributions of durations
+	region  *classes.Class
+	before  classes.Usage // of the region
+	latency *observation  // whose setting has the distributions of durations
 
 	mu      sync.Mutex
 	over    bool // what it has spent is booked
@@ -50,9 +51,9 @@ func (run *run) beginScheduled(a experiment.Arm) influence {
 	for i := range run.progress {
 		run.progress[i].Reset()
 	}
-	region := internClass(run.seen()[a.Spared])
-	s := &scheduled{run: run, region: region, before: region.usage(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress))), late: sched.Late()}
-	if !run.observe(nil) {
+	region := classes.Intern(run.seen()[a.Spared])
+	s := &scheduled{run: run, region: region, before: region.Usage(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress))), late: sched.Late()}
+	if !observe(run, nil) {
 		return s // another controller has the scheduler
 	}
 	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
@@ -122,9 +123,9 @@ func (s *scheduled) look(e *experiment.Experiment) {
 	c := sched.Read()
 	paid := int64(c.Paid + c.Slept)
 	e.Counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
-	s.region.ran(e, s.before)
-	if s.region.unforeseen.Load() {
-		e.Unforeseen = s.region.from.Load().key.Name
+	s.region.Ran(e, s.before)
+	if s.region.Unforeseen.Load() {
+		e.Unforeseen = s.region.From.Load().Key.Name
 	}
 	e.Residual = c.Left / time.Duration(max(1, c.Points))
 	e.Busy = 0

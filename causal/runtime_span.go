@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/classes"
+	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
@@ -25,18 +27,18 @@ type scheduledSpan struct {
 // startSpan tells the scheduler of the start of a span.
 func (s *scheduled) startSpan(r *spans.Span) {
 	defer s.run.contain()
-	above, caller := live.scheduledSpan.Get(r.Parent()), live.scheduledSpan.Get(callerOf(r))
+	above, caller := live.scheduledSpan.Get(r.Parent()), live.scheduledSpan.Get(requests.CallerOf(r))
 	if caller != nil {
 		caller.here.Served(true)
 		above = caller
 	}
 	e := &scheduledSpan{in: s, owner: owner(), here: sched.Here(), start: clock.Now()}
 	rule := s.spares(r)
-	if client(r) {
+	if requests.Client(r) {
 		e.here.Served(false) // until a span of this process answers
 	}
 	e.credit, e.spent = sched.Books()
-	e.inside = s.region.begins(classOf(r)) || above != nil && above.in == s && above.inside
+	e.inside = s.region.Begins(classes.Of(r)) || above != nil && above.in == s && above.inside
 	// What the request has waited for is paid before anything is done for it, and is no part of its latency.
 	if rule == admission.RuleNone && sched.Arrive() {
 		e.credit, _ = sched.Books()
@@ -88,14 +90,14 @@ func endScheduled(r *spans.Span) {
 	if e.exempt != nil && e.owner == owner() {
 		e.exempt()
 	}
-	if client(r) {
+	if requests.Client(r) {
 		e.here.Served(false)
 	}
 	if e.in != live.scheduled.Load() {
 		return
 	}
-	c := classOf(r)
-	if point, ok := e.in.latency.pointOfSpan(c, c.lastOf(r)); ok {
+	c := classes.Of(r)
+	if point, ok := e.in.latency.pointOfSpan(c, c.LastOf(r)); ok {
 		credit, _ := sched.Books()
 		e.in.latency.setting.Record(point, clock.Now()-e.start, int64(credit-e.credit))
 	}

@@ -29,7 +29,7 @@ type RWMutex struct {
 
 // Lock locks rw for writing, as [sync.RWMutex.Lock] does.
 func (rw *RWMutex) Lock() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		rw.lock(o)
 		return
 	}
@@ -61,7 +61,7 @@ func (rw *RWMutex) TryLock() bool {
 	if !rw.mu.TryLock() {
 		return false
 	}
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		at := clock.Now()
 		rw.take(o, o.ledger(), at, at)
 	}
@@ -71,7 +71,7 @@ func (rw *RWMutex) TryLock() bool {
 // Unlock unlocks rw for writing, as [sync.RWMutex.Unlock] does. In an experiment that inserts
 // delays, the goroutine makes up for what it owes first.
 func (rw *RWMutex) Unlock() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		rw.unlock(o)
 		return
 	}
@@ -87,7 +87,7 @@ func (rw *RWMutex) unlock(o *observation) {
 
 // RLock locks rw for reading, as [sync.RWMutex.RLock] does.
 func (rw *RWMutex) RLock() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		rw.rlock(o)
 		return
 	}
@@ -116,7 +116,7 @@ func (rw *RWMutex) TryRLock() bool {
 	if !rw.mu.TryRLock() {
 		return false
 	}
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		at := clock.Now()
 		rw.takeRead(o, o.ledger(), at, at)
 	}
@@ -126,7 +126,7 @@ func (rw *RWMutex) TryRLock() bool {
 // RUnlock undoes a single RLock, as [sync.RWMutex.RUnlock] does. In an experiment that inserts
 // delays, the goroutine makes up for what it owes first.
 func (rw *RWMutex) RUnlock() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		rw.runlock(o)
 		return
 	}

@@ -99,7 +99,7 @@ func TestEndIsAtOnce(t *testing.T) {
 			t.Errorf("%s: nothing is in force", mode)
 		}
 		r.end(admission.RuleTotal)
-		if r.influence.Load() != nil || live.observation.Load() != nil {
+		if r.influence.Load() != nil || current.Load() != nil {
 			t.Errorf("%s: it is still in force", mode)
 		}
 	}
@@ -126,7 +126,7 @@ func TestStopEndsSleepsInFlight(t *testing.T) {
 // ledgers go.
 func TestTenThousandGoroutines(t *testing.T) {
 	const n = 10_000
-	live.ledgers.clear(clock.Now())
+	books.clear(clock.Now())
 	before := knownLedgers()
 	b := newLiveBench(t)
 	indebt(t, b, 5*time.Millisecond)
@@ -165,7 +165,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 		t.Errorf("%d delays after StopPlan", got-inserted)
 	}
 	b.c.wait.Wait()
-	live.ledgers.clear(clock.Now())
+	books.clear(clock.Now())
 	if got := knownLedgers(); got > before+100 {
 		t.Errorf("%d ledgers when all goroutines have ended, want them gone: there were %d", got, before)
 	}
@@ -182,7 +182,7 @@ func TestLedgersAreForgottenWhileAPlanRuns(t *testing.T) {
 			tr := newProvider(t, c).Tracer("t")
 			r := force(t, c, mustParse(t, "mode: overlap", "regions: [{span: a}]", "progress: [{span: a, type: throughput}]", timing, wideLimits, calm))
 			r.sleep = sleepily
-			live.ledgers.clear(clock.Now())
+			books.clear(clock.Now())
 			before := knownLedgers()
 			got := 0
 			for range 2500 { // four minutes

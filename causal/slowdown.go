@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
@@ -22,8 +23,8 @@ import (
 type slowdown struct {
 	run    *run
 	region int
-	class  *class
-	before usage // when what is measured began, and what had been taken by then, ns
+	class  *classes.Class
+	before classes.Usage // when what is measured began, and what had been taken by then, ns
 	marked int64
 	still  bool    // a placebo: it sleeps as often, and as shortly as it can
 	self   float64 // of a span in the mean, ns
@@ -57,7 +58,7 @@ func (o *owed) due(times float64) int64 {
 
 func (run *run) newSlowdown(a experiment.Arm) *slowdown {
 	key := run.seen()[a.Spared]
-	v := &slowdown{run: run, region: a.Spared, class: internClass(key), still: a.Speedup == 0}
+	v := &slowdown{run: run, region: a.Spared, class: classes.Intern(key), still: a.Speedup == 0}
 	v.mark()
 	work := run.workOf(key)
 	level := a.Speedup
@@ -80,8 +81,8 @@ func (run *run) newSlowdown(a experiment.Arm) *slowdown {
 func (run *run) affordable(region int, each float64) float64 {
 	limits := &run.guard.Limits
 	each = min(each, design.Affordable*float64(limits.PerSpan))
-	c, elapsed := internClass(run.seen()[region]), time.Since(run.started)
-	spans := float64(c.count.Load() - run.before[c].count)
+	c, elapsed := classes.Intern(run.seen()[region]), time.Since(run.started)
+	spans := float64(c.Count.Load() - run.before[c].Count)
 	if spans <= 0 {
 		return each
 	}
@@ -141,12 +142,12 @@ func asking(began int64, spent time.Duration) int64 {
 }
 
 // mark implements influence.
-func (v *slowdown) mark() { v.before, v.marked = v.class.usage(), v.taken.Load() }
+func (v *slowdown) mark() { v.before, v.marked = v.class.Usage(), v.taken.Load() }
 
 // look implements influence.
 func (v *slowdown) look(e *experiment.Experiment) {
-	v.class.ran(e, v.before)
-	e.Own = time.Duration(float64(e.Ends) * v.run.workOf(v.class.key).own)
+	v.class.Ran(e, v.before)
+	e.Own = time.Duration(float64(e.Ends) * v.run.workOf(v.class.Key).own)
 	e.Taken = time.Duration(v.taken.Load() - v.marked)
 }
 

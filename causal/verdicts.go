@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -49,12 +50,12 @@ func namesOf(r *spans.Span) (n names, final bool) {
 	if n.first != n.last || r.Ended() {
 		return n, true
 	}
-	last := classOf(r).foreseen()
+	last := classes.Of(r).Foreseen()
 	if last == nil {
 		return n, false
 	}
-	if last.id != ledger.NoRegion {
-		n.last = last.key.Name
+	if last.ID != ledger.NoRegion {
+		n.last = last.Key.Name
 	}
 	return n, true
 }

@@ -33,7 +33,7 @@ type WaitGroup struct {
 // [sync.WaitGroup.Add] does.
 func (wg *WaitGroup) Add(delta int) {
 	if delta < 0 {
-		if o := live.observation.Load(); o != nil {
+		if o := current.Load(); o != nil {
 			l := o.ledger()
 			o.payNow(l)
 			wg.leave(o, l)
@@ -63,7 +63,7 @@ func (wg *WaitGroup) leave(o *observation, l *ledger.Ledger) {
 
 // Wait waits until all are done, as [sync.WaitGroup.Wait] does.
 func (wg *WaitGroup) Wait() {
-	if o := live.observation.Load(); o != nil {
+	if o := current.Load(); o != nil {
 		wg.wait(o)
 		return
 	}
@@ -94,7 +94,7 @@ func (wg *WaitGroup) run(l *ledger.Ledger, f func()) {
 			if p := recover(); p != nil {
 				panic(p) // not done, or else Wait might return before the program crashes
 			}
-			if o := live.observation.Load(); o != nil {
+			if o := current.Load(); o != nil {
 				wg.leave(o, o.ledger())
 			}
 			wg.wg.Done()

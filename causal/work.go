@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
@@ -116,12 +117,12 @@ const leastWarm = 5
 // workOf returns what a region does: as in the recording of the warm-up, or its mean self time in that, divided so. Later on, waits for
 // processors that others use may be another part of it. A region that has hardly run then is taken as it is now.
 func (run *run) workOf(key profile.Region) work {
-	c := internClass(key)
+	c := classes.Intern(key)
 	now, before := run.warm[c], run.before[c]
-	n := now.count - before.count
+	n := now.Count - before.Count
 	if n < leastWarm {
-		now = c.usage()
-		n = now.count - before.count
+		now = c.Usage()
+		n = now.Count - before.Count
 	}
 	if n <= 0 {
 		return work{}
@@ -132,7 +133,7 @@ func (run *run) workOf(key profile.Region) work {
 	if !known {
 		s = split{own: 1, queued: 1}
 	}
-	self := float64(now.self-before.self) / float64(n)
+	self := float64(now.Self-before.Self) / float64(n)
 	own := s.own * self
 	if s.each > 0 {
 		own = s.each

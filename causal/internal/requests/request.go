@@ -1,4 +1,5 @@
-package causal
+// Package requests knows which spans work for one request of this process, on any goroutine, also where the process calls itself.
+package requests
 
 import (
 	"sync"
@@ -11,48 +12,63 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A request is what a local root span and everything below it do in this process, on any goroutine. Where the process
+// A Request is what a local root span and everything below it do in this process, on any goroutine. Where the process
 // calls itself, the root that answers is below the span that called, and no request of its own. What a request is delayed by
 // is one sum, and if its root is a health check nothing below is delayed.
-type request struct {
+type Request struct {
 	root   *spans.Span
-	exempt bool
+	Exempt bool
 	sched  sched.Request
 	open   atomic.Int64 // spans
 }
 
-// A membership joins a span to the request that it works for. Spans on the goroutine of the one that began to work there share one.
-type membership struct {
-	*request
+// A Membership joins a span to the request that it works for. Spans on the goroutine of the one that began to work there share one.
+type Membership struct {
+	*Request
 	by     *spans.Span
 	caller *spans.Span // in this process, of a local root that answers it
 	on     sched.Goroutine
 	before sched.Request
 }
 
-// membershipOf returns the membership for which a span works, nil if its root is older than the plan.
-func membershipOf(r *spans.Span) *membership {
+var (
+	// memberships are at hand of spans. A span has few inline slots, so that there are none before the first plan, but in programs of
+	// "otelprof build"; and elsewhere only local roots have one.
+	memberships = sync.OnceValue(spans.NewSlot[Membership])
+	Calls       callTable
+	// Answered is how many calls of itself the process has answered.
+	Answered atomic.Uint64
+)
+
+func init() {
+	if sched.Present {
+		memberships()
+	}
+}
+
+// MembershipOf returns the membership for which a span works, nil if its root is older than the plan.
+func MembershipOf(r *spans.Span) *Membership {
 	for ; r != nil; r = r.Parent() {
-		if m := live.membership().Get(r); m != nil {
+		if m := memberships().Get(r); m != nil {
 			return m
 		}
 	}
 	return nil
 }
 
-// traceOf is what the regions of one trace have in common: its session, or else its local root. Where the process calls
+// TraceOf is what the regions of one trace have in common: its session, or else its local root. Where the process calls
 // itself, that is the first of them.
-func traceOf(r *spans.Span) any {
-	r = topOf(r)
+func TraceOf(r *spans.Span) any {
+	r = TopOf(r)
 	if s := r.Session(); s != nil {
 		return s
 	}
 	return rootOf(r)
 }
 
-// topOf is the first of the local roots that a region is below.
-func topOf(r *spans.Span) *spans.Span {
-	if m := membershipOf(r); m != nil {
+// TopOf is the first of the local roots that a region is below.
+func TopOf(r *spans.Span) *spans.Span {
+	if m := MembershipOf(r); m != nil {
 		return m.root
 	}
 	return rootOf(r)
@@ -65,9 +81,9 @@ func rootOf(r *spans.Span) *spans.Span {
 	return r
 }
 
-// delayed is how much was inserted so far in the trace of r. Where no session adds it up, the
+// Delayed is how much was inserted so far in the trace of r. Where no session adds it up, the
 // spans above know what was inserted below them.
-func delayed(r *spans.Span) (sum time.Duration) {
+func Delayed(r *spans.Span) (sum time.Duration) {
 	if s := r.Session(); s != nil {
 		return s.Delay()
 	}
@@ -77,10 +93,10 @@ func delayed(r *spans.Span) (sum time.Duration) {
 	return sum
 }
 
-// startMember has the span work for its request, which is another one if the span is a health check.
-func (c *Controller) startMember(r *spans.Span) {
-	if client(r) {
-		live.calls.add(r)
+// Start has the span work for its request, which is another one if the span is exempt, as health checks are.
+func Start(r *spans.Span, exempt func(*spans.Span) bool) {
+	if Client(r) {
+		Calls.add(r)
 	}
 	root := r.Parent() == nil
 	if !root && !sched.Present {
@@ -88,17 +104,17 @@ func (c *Controller) startMember(r *spans.Span) {
 	}
 	var caller *spans.Span
 	if root {
-		caller = live.calls.find(r.RemoteParent())
+		caller = Calls.find(r.RemoteParent())
 	}
-	m := membershipOf(r.Parent())
+	m := MembershipOf(r.Parent())
 	if caller != nil {
-		live.answered.Add(1)
-		m = membershipOf(caller)
+		Answered.Add(1)
+		m = MembershipOf(caller)
 	}
 	switch {
 	case m == nil && !root:
 		return // begun before the plan
-	case (m == nil || !m.exempt) && c.exemptsNow(r):
+	case (m == nil || !m.Exempt) && exempt(r):
 		m = newMembership(r, true)
 	case m == nil:
 		m = newMembership(r, false)
@@ -106,34 +122,24 @@ func (c *Controller) startMember(r *spans.Span) {
 	m.open.Add(1)
 	before := m.sched.Join(caller != nil)
 	if root || before != m.sched {
-		m = &membership{request: m.request, by: r, caller: caller, on: sched.Here(), before: before}
+		m = &Membership{Request: m.Request, by: r, caller: caller, on: sched.Here(), before: before}
 	}
-	live.membership().Set(r, m)
+	memberships().Set(r, m)
 }
 
-func newMembership(r *spans.Span, exempt bool) *membership {
-	return &membership{request: &request{root: r, exempt: exempt, sched: sched.Open(exempt)}}
+func newMembership(r *spans.Span, exempt bool) *Membership {
+	return &Membership{Request: &Request{root: r, Exempt: exempt, sched: sched.Open(exempt)}}
 }
 
-// exemptsNow reports whether nothing below a span that starts may be delayed. Of those below others, which are many, only the
-// plan in force is asked, which remembers.
-func (c *Controller) exemptsNow(r *spans.Span) bool {
-	if r.Parent() == nil {
-		return c.exempts(r)
-	}
-	run := c.run.Load()
-	return run != nil && run.verdict(r).exempt
-}
-
-// endMember follows the end of a span.
-func endMember(r *spans.Span) {
-	if live.calls.known.Load() != 0 && client(r) {
-		live.calls.remove(r)
+// End follows the end of a span.
+func End(r *spans.Span) {
+	if Calls.Known.Load() != 0 && Client(r) {
+		Calls.remove(r)
 	}
 	if !sched.Present && r.Parent() != nil {
 		return
 	}
-	m := live.membership().Get(r)
+	m := memberships().Get(r)
 	if m == nil {
 		return
 	}
@@ -145,17 +151,17 @@ func endMember(r *spans.Span) {
 	}
 }
 
-func client(r *spans.Span) bool {
+func Client(r *spans.Span) bool {
 	k := r.Kind()
 	return k == trace.SpanKindClient || k == trace.SpanKindProducer
 }
 
-// callerOf returns the span of this process that a local root answers, nil if there is none.
-func callerOf(r *spans.Span) *spans.Span {
+// CallerOf returns the span of this process that a local root answers, nil if there is none.
+func CallerOf(r *spans.Span) *spans.Span {
 	if r.Parent() != nil {
 		return nil
 	}
-	if m := membershipOf(r); m != nil && m.by == r {
+	if m := MembershipOf(r); m != nil && m.by == r {
 		return m.caller
 	}
 	return nil
@@ -163,7 +169,7 @@ func callerOf(r *spans.Span) *spans.Span {
 
 // callTable is safe for concurrent use. The zero value is ready.
 type callTable struct {
-	known  atomic.Int64 // how many there are
+	Known  atomic.Int64 // how many there are
 	shards [64]callShard
 }
 
@@ -187,7 +193,7 @@ func (t *callTable) add(r *spans.Span) {
 	}
 	if id.IsValid() && len(s.of) < mostCalls && s.of[id] == nil {
 		s.of[id] = r
-		t.known.Add(1)
+		t.Known.Add(1)
 	}
 }
 
@@ -198,7 +204,7 @@ func (t *callTable) remove(r *spans.Span) {
 	defer s.mu.Unlock()
 	if s.of[id] == r {
 		delete(s.of, id)
-		t.known.Add(-1)
+		t.Known.Add(-1)
 	}
 }
 
