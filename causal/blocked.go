@@ -3,6 +3,7 @@ package causal
 import (
 	"context"
 
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -20,10 +21,10 @@ func Blocked(ctx context.Context, f func()) {
 		r.BeginWait()
 		defer r.EndWait()
 	}
-	if o := current.Load(); o != nil {
-		l, at := o.ledger(), clock.Now()
-		o.arrive(l, at)
-		defer func() { o.resume(l, at, clock.Now()) }()
+	if o := virtualtime.Current.Load(); o != nil {
+		l, at := o.Ledger(), clock.Now()
+		o.Arrive(l, at)
+		defer func() { o.Resume(l, at, clock.Now()) }()
 	}
 	f()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -12,14 +13,14 @@ import (
 func TestBlockedIsAWaitForSomebodyUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		o := watch(t)
-		_, l := here()
-		f := l.Begin(o.setting, clock.Now(), theRegion, nil, false)
+		_, l := virtualtime.Here()
+		f := l.Begin(o.Setting, clock.Now(), theRegion, nil, false)
 		time.Sleep(10 * msec)
 		Blocked(context.Background(), func() { time.Sleep(7 * msec) })
 		time.Sleep(10 * msec)
-		f.End(o.setting, clock.Now(), false)
+		f.End(o.Setting, clock.Now(), false)
 		checkSaved(t, "who was blocked", saved(), 10*msec)
-		if got := o.setting.Counts().Unattributed; got != int64(7*msec) {
+		if got := o.Setting.Counts().Unattributed; got != int64(7*msec) {
 			t.Errorf("%v of waiting is not attributed, want 7ms", time.Duration(got))
 		}
 	})
@@ -42,7 +43,7 @@ func TestBlockedAroundAWaitThatIsKnown(t *testing.T) {
 func TestBlockedEndsOnPanic(t *testing.T) {
 	watch(t)
 	panicOf(func() { Blocked(context.Background(), func() { panic("in f") }) })
-	_, l := here()
+	_, l := virtualtime.Here()
 	if _, idle := l.Last(); !idle {
 		t.Error("the goroutine counts as waiting after a panic")
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/traced"
 )
@@ -28,18 +29,18 @@ import (
 // program hand nothing over; see [Mutex] for what that means.
 type Chan[T any] struct {
 	items chan Item[T]
-	table *table // nil for the zero Chan
+	table *virtualtime.Table // nil for the zero Chan
 }
 
 // An Item is an element on its way, for select statements.
 type Item[T any] struct {
 	value  T
-	letter *letter // nil for what comes out of a closed channel
+	letter *virtualtime.Letter // nil for what comes out of a closed channel
 }
 
 // NewChan returns a channel with room for capacity elements; 0 is for none.
 func NewChan[T any](capacity int) Chan[T] {
-	return Chan[T]{make(chan Item[T], capacity), &table{places: capacity}}
+	return Chan[T]{make(chan Item[T], capacity), &virtualtime.Table{Places: capacity}}
 }
 
 // Len returns the number of elements that wait in the channel.
@@ -55,7 +56,7 @@ func (c Chan[T]) Send(v T) {
 		c.send(o, v, nil)
 		return
 	}
-	traced.Send(c.marks(), c.items, Item[T]{v, &unstamped})
+	traced.Send(c.marks(), c.items, Item[T]{v, &virtualtime.Unstamped})
 }
 
 // SendContext sends v like Send, or returns ctx.Err() if that is over before. If both can be, either
@@ -67,7 +68,7 @@ func (c Chan[T]) SendContext(ctx context.Context, v T) error {
 		}
 		return ctx.Err()
 	}
-	if traced.SendOr(c.marks(), c.items, Item[T]{v, &unstamped}, ctx.Done()) {
+	if traced.SendOr(c.marks(), c.items, Item[T]{v, &virtualtime.Unstamped}, ctx.Done()) {
 		return nil
 	}
 	return ctx.Err()
@@ -76,12 +77,12 @@ func (c Chan[T]) SendContext(ctx context.Context, v T) error {
 // TrySend sends v if that can be done without waiting, and reports whether it did.
 func (c Chan[T]) TrySend(v T) bool {
 	if o := c.observed(); o != nil {
-		l := o.ledger()
-		o.payNow(l)
+		l := o.Ledger()
+		o.PayNow(l)
 		_, ok := c.offer(o, l, clock.Now(), v, false)
 		return ok
 	}
-	return traced.TrySend(c.marks(), c.items, Item[T]{v, &unstamped})
+	return traced.TrySend(c.marks(), c.items, Item[T]{v, &virtualtime.Unstamped})
 }
 
 // Receive receives a value, as v, ok := <-c does: ok is false if c is closed and empty.
@@ -116,7 +117,7 @@ func (c Chan[T]) ReceiveContext(ctx context.Context) (v T, ok bool, err error) {
 // and empty, ok is false.
 func (c Chan[T]) TryReceive() (v T, ok bool) {
 	if o := c.observed(); o != nil {
-		it, _, _ := c.take(o, o.ledger(), clock.Now(), false)
+		it, _, _ := c.take(o, o.Ledger(), clock.Now(), false)
 		return it.value, it.letter != nil
 	}
 	it, _, _ := traced.TryReceive(c.marks(), c.items)
@@ -139,19 +140,19 @@ func (c Chan[T]) All() iter.Seq[T] {
 // up for what it owes first.
 func (c Chan[T]) Close() {
 	if o := c.observed(); o != nil {
-		l := o.ledger()
-		o.payNow(l)
+		l := o.Ledger()
+		o.PayNow(l)
 		c.close(o, l)
 		return
 	}
 	traced.Close(c.marks(), c.items)
 }
 
-func (c Chan[T]) close(o *observation, l *ledger.Ledger) {
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
+func (c Chan[T]) close(o *virtualtime.Observation, l *ledger.Ledger) {
+	c.table.Mu.Lock()
+	defer c.table.Mu.Unlock()
 	traced.Close(c.marks(), c.items)
-	c.table.closed.leave(o, l)
+	c.table.Closed.Leave(o, l)
 }
 
 // marks returns what the channel's operations are written as in an execution trace, nil if there is
@@ -160,29 +161,29 @@ func (c Chan[T]) marks() *traced.Chan {
 	if c.table == nil {
 		return nil
 	}
-	return &c.table.marks
+	return &c.table.Marks
 }
 
 // observed returns what is observed, nil if nothing is, or if there is no channel.
-func (c Chan[T]) observed() *observation {
+func (c Chan[T]) observed() *virtualtime.Observation {
 	if c.table == nil {
 		return nil
 	}
-	return current.Load()
+	return virtualtime.Current.Load()
 }
 
 // send sends v unless done is closed before. It reports whether it did.
-func (c Chan[T]) send(o *observation, v T, done <-chan struct{}) (sent bool) {
-	l := o.ledger()
-	o.payNow(l)
+func (c Chan[T]) send(o *virtualtime.Observation, v T, done <-chan struct{}) (sent bool) {
+	l := o.Ledger()
+	o.PayNow(l)
 	at := clock.Now()
 	x, sent := c.offer(o, l, at, v, true)
 	if sent {
 		return true
 	}
-	o.arrive(l, at)
+	o.Arrive(l, at)
 	defer func() { // also if the channel is closed meanwhile
-		c.table.sent(o, l, x, at, sent, len(c.items))
+		c.table.Sent(o, l, x, at, sent, len(c.items))
 	}()
 	sent = traced.SendOr(c.marks(), c.items, Item[T]{v, x}, done)
 	return sent
@@ -190,49 +191,49 @@ func (c Chan[T]) send(o *observation, v T, done <-chan struct{}) (sent bool) {
 
 // offer sends v if that can be done without waiting. Otherwise, if the sender will wait, it
 // returns the letter to do so with.
-func (c Chan[T]) offer(o *observation, l *ledger.Ledger, at int64, v T, wait bool) (*letter, bool) {
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
-	x := c.table.letter()
+func (c Chan[T]) offer(o *virtualtime.Observation, l *ledger.Ledger, at int64, v T, wait bool) (*virtualtime.Letter, bool) {
+	c.table.Mu.Lock()
+	defer c.table.Mu.Unlock()
+	x := c.table.Letter()
 	// The receiver of this element reads the letter with the lock held, so it can still be written.
 	if traced.TrySend(c.marks(), c.items, Item[T]{v, x}) {
-		c.table.offered(o, l, x, at, len(c.items))
+		c.table.Offered(o, l, x, at, len(c.items))
 		return x, true
 	}
 	if !wait {
-		c.table.drop(x)
+		c.table.Drop(x)
 		return nil, false
 	}
-	c.table.expect(o, l, x, at)
+	c.table.Expect(o, l, x, at)
 	return x, false
 }
 
 // receive receives an item unless done is closed before. It reports whether it did.
-func (c Chan[T]) receive(o *observation, done <-chan struct{}) (it Item[T], received bool) {
-	l := o.ledger()
-	o.payNow(l) // for the place that becomes free
+func (c Chan[T]) receive(o *virtualtime.Observation, done <-chan struct{}) (it Item[T], received bool) {
+	l := o.Ledger()
+	o.PayNow(l) // for the place that becomes free
 	at := clock.Now()
 	it, place, received := c.take(o, l, at, true)
 	if received {
 		return it, true
 	}
-	o.arrive(l, at)
+	o.Arrive(l, at)
 	it, _, received = traced.ReceiveOr(c.marks(), c.items, done)
-	c.table.received(o, l, it.letter, place, at, received, len(c.items))
+	c.table.Received(o, l, it.letter, place, at, received, len(c.items))
 	return it, received
 }
 
 // take receives an item if that can be done without waiting. Otherwise, if the receiver will wait, it
 // returns the letter by which senders know of it, nil if they need not.
-func (c Chan[T]) take(o *observation, l *ledger.Ledger, at int64, wait bool) (it Item[T], place *letter, ok bool) {
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
+func (c Chan[T]) take(o *virtualtime.Observation, l *ledger.Ledger, at int64, wait bool) (it Item[T], place *virtualtime.Letter, ok bool) {
+	c.table.Mu.Lock()
+	defer c.table.Mu.Unlock()
 	if it, _, ok = traced.TryReceive(c.marks(), c.items); ok {
-		c.table.taken(o, l, it.letter, at, at, len(c.items))
+		c.table.Taken(o, l, it.letter, at, at, len(c.items))
 		return it, nil, true
 	}
 	if wait {
-		place = c.table.invite(o, l, at)
+		place = c.table.Invite(o, l, at)
 	}
 	return it, place, false
 }

@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -19,7 +20,7 @@ import (
 // statement, a sender that has waited may go on before it is known which goroutine has received.
 func (c Chan[T]) Receiving() <-chan Item[T] {
 	if o := c.observed(); o != nil {
-		c.table.arrive(o, o.ledger(), clock.Now())
+		c.table.Arrive(o, o.Ledger(), clock.Now())
 	}
 	c.marks().Select()
 	return c.items
@@ -30,7 +31,7 @@ func (c Chan[T]) Receiving() <-chan Item[T] {
 func (c Chan[T]) Received(it Item[T]) (v T, ok bool) {
 	c.marks().Received(it.letter != nil, cap(c.items))
 	if o := c.observed(); o != nil {
-		c.table.selected(o, o.ledger(), it.letter, len(c.items))
+		c.table.Selected(o, o.Ledger(), it.letter, len(c.items))
 	}
 	return it.value, it.letter != nil
 }
@@ -40,11 +41,11 @@ func (c Chan[T]) Received(it Item[T]) (v T, ok bool) {
 func (c Chan[T]) Item(v T) Item[T] {
 	o := c.observed()
 	if o == nil {
-		return Item[T]{v, &unstamped}
+		return Item[T]{v, &virtualtime.Unstamped}
 	}
 	// Its fate is unknown, so it is left to the garbage collector.
-	x := &letter{at: clock.Now(), readers: 3}
-	o.stamp(o.ledger(), x.at, &x.sent)
+	x := &virtualtime.Letter{At: clock.Now(), Readers: 3}
+	o.Stamp(o.Ledger(), x.At, &x.Sent)
 	return Item[T]{v, x}
 }
 
@@ -72,10 +73,10 @@ func (c Chan[T]) Sending() chan<- Item[T] {
 func (c Chan[T]) Sent(it Item[T]) {
 	c.marks().Sent(cap(c.items))
 	o := c.observed()
-	if o == nil || it.letter == nil || it.letter == &unstamped {
+	if o == nil || it.letter == nil || it.letter == &virtualtime.Unstamped {
 		return
 	}
-	l := o.ledger()
-	c.table.sentSelected(o, l, it.letter, len(c.items))
-	o.payNow(l)
+	l := o.Ledger()
+	c.table.SentSelected(o, l, it.letter, len(c.items))
+	o.PayNow(l)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 )
 
 // A pipeline of two stages for 10 elements, one stage in the region. What is expected follows from
@@ -121,7 +123,7 @@ func TestChanHandsOver(t *testing.T) {
 								checkSaved(t, "the consumer", saved(), used-vUsed)
 							})
 							done.Wait()
-							if got := o.setting.Counts(); got.Unattributed != 0 {
+							if got := o.Setting.Counts(); got.Unattributed != 0 {
 								t.Errorf("%v of waiting is not attributed, want none", time.Duration(got.Unattributed))
 							}
 						})
@@ -200,10 +202,10 @@ func TestChanPlacesAreCounted(t *testing.T) {
 			time.Sleep(msec)
 			c.Receive() // at 10, 11, 12
 		}
-		current.Store(nil)
+		virtualtime.Current.Store(nil)
 		c.Send(0)
 		c.Send(0)
-		current.Store(o)
+		virtualtime.Current.Store(o)
 		done.Wait()
 	})
 }
@@ -261,11 +263,11 @@ func TestChanGivesUp(t *testing.T) {
 				if _, ok := c.TryReceive(); ok {
 					t.Error("TryReceive() on an empty channel succeeds")
 				}
-				if w, f := c.table.waiting.n, c.table.free.n; w != 0 || f > places {
+				if w, f := c.table.Waiting.N, c.table.Free.N; w != 0 || f > places {
 					t.Errorf("%d who wait and %d places are left of a channel with %d", w, f, places)
 				}
-				if current.Load() != nil {
-					if _, l := here(); !isIdle(l) {
+				if virtualtime.Current.Load() != nil {
+					if _, l := virtualtime.Here(); !isIdle(l) {
 						t.Error("the goroutine counts as waiting")
 					}
 				}
@@ -310,7 +312,7 @@ func TestChanSelectsSomethingElse(t *testing.T) {
 		}
 		checkSaved(t, "who was in no region", saved(), 0)
 		for _, c := range []Chan[int]{a, b} {
-			if n := len(c.table.arrived); n > 1 {
+			if n := len(c.table.Arrived); n > 1 {
 				t.Errorf("%d arrivals of one goroutine are kept, want 1 at most", n)
 			}
 		}
@@ -344,8 +346,8 @@ func TestChanCloseBeneathASender(t *testing.T) {
 			got := make(chan string)
 			go func() {
 				got <- panicOf(func() { c.Send(1) })
-				if current.Load() != nil {
-					if _, l := here(); !isIdle(l) {
+				if virtualtime.Current.Load() != nil {
+					if _, l := virtualtime.Here(); !isIdle(l) {
 						t.Error("the goroutine counts as waiting")
 					}
 				}
@@ -403,13 +405,13 @@ func TestChanWhileObservationsChange(t *testing.T) {
 	watch(t)
 	c.Send(1)
 	it := c.Item(2)
-	current.Store(halfTheTime(t))
+	virtualtime.Current.Store(halfTheTime(t))
 	c.Sending() <- it
-	current.Store(nil)
+	virtualtime.Current.Store(nil)
 	c.Sent(it)
 	c.Send(3)
 	for want := range 4 {
-		current.Store([]*observation{nil, halfTheTime(t)}[want/2])
+		virtualtime.Current.Store([]*virtualtime.Observation{nil, halfTheTime(t)}[want/2])
 		if got, ok := c.Receive(); got != want || !ok {
 			t.Errorf("Receive() = %d, %v, want %d", got, ok, want)
 		}

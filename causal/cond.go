@@ -3,6 +3,7 @@ package causal
 import (
 	"sync"
 
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/traced"
 )
@@ -25,7 +26,7 @@ type Cond struct {
 	init sync.Once
 
 	mu   sync.Mutex
-	left relay // by the last one to signal
+	left virtualtime.Relay // by the last one to signal
 }
 
 // NewCond returns a Cond with the lock l.
@@ -34,7 +35,7 @@ func NewCond(l sync.Locker) *Cond { return &Cond{L: l} }
 // Wait unlocks c.L, waits for Signal or Broadcast and locks c.L again, as [sync.Cond.Wait] does.
 func (c *Cond) Wait() {
 	c.init.Do(func() { c.cond.Init(c.L) })
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		c.wait(o)
 	} else {
 		c.cond.Wait()
@@ -42,22 +43,22 @@ func (c *Cond) Wait() {
 	c.L.Lock()
 }
 
-func (c *Cond) wait(o *observation) {
-	l := o.ledger()
+func (c *Cond) wait(o *virtualtime.Observation) {
+	l := o.Ledger()
 	at := clock.Now()
 	// A goroutine that waits does not pay, so L is released without delay.
-	o.arrive(l, at)
+	o.Arrive(l, at)
 	c.cond.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o.acquire(l, at, clock.Now(), c.left.read())
+	o.Acquire(l, at, clock.Now(), c.left.Read())
 }
 
 // Signal wakes one goroutine that waits for c, if there is any, as [sync.Cond.Signal] does. In an
 // experiment that inserts delays, the caller makes up for what it owes first, unless it holds
 // a lock.
 func (c *Cond) Signal() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		c.wake(o, (*traced.Cond).Signal)
 		return
 	}
@@ -67,18 +68,18 @@ func (c *Cond) Signal() {
 // Broadcast wakes all goroutines that wait for c, as [sync.Cond.Broadcast] does, and is otherwise
 // like Signal.
 func (c *Cond) Broadcast() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		c.wake(o, (*traced.Cond).Broadcast)
 		return
 	}
 	c.cond.Broadcast()
 }
 
-func (c *Cond) wake(o *observation, wake func(*traced.Cond)) {
-	l := o.ledger()
-	o.payNow(l)
+func (c *Cond) wake(o *virtualtime.Observation, wake func(*traced.Cond)) {
+	l := o.Ledger()
+	o.PayNow(l)
 	c.mu.Lock()
-	c.left.leave(o, l)
+	c.left.Leave(o, l)
 	c.mu.Unlock()
 	wake(&c.cond)
 }

@@ -47,7 +47,7 @@ func TestCondHandsOver(t *testing.T) {
 					checkSaved(t, "the consumer", saved(), 32*msec)
 				})
 				done.Wait()
-				if got := o.setting.Counts(); got.Unattributed != 0 {
+				if got := o.Setting.Counts(); got.Unattributed != 0 {
 					t.Errorf("%v of waiting is not attributed, want none", time.Duration(got.Unattributed))
 				}
 			})

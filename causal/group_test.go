@@ -27,7 +27,7 @@ func TestGroupHandsOver(t *testing.T) {
 			t.Error(err)
 		}
 		checkSaved(t, "who has waited", saved(), 10*msec) // 27 ms, which would be 5 + max(5 + 7, 12)
-		if c := o.setting.Counts(); c.Unattributed != 0 {
+		if c := o.Setting.Counts(); c.Unattributed != 0 {
 			t.Errorf("%v of waiting is not attributed, want none", time.Duration(c.Unattributed))
 		}
 	})

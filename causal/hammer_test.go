@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 )
 
 // hammer calls f in many goroutines at a time, several times in each, while observations begin and
@@ -14,11 +16,11 @@ func hammer(t *testing.T, f func(worker, round int)) {
 	t.Helper()
 	const workers, rounds = 8, 200
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	observations := []*observation{nil, halfTheTime(t), halfTheTime(t), nil, halfTheTime(t)}
+	observations := []*virtualtime.Observation{nil, halfTheTime(t), halfTheTime(t), nil, halfTheTime(t)}
 	go func() {
 		defer close(stopped)
 		for i := 0; ; i++ {
-			current.Store(observations[i%len(observations)])
+			virtualtime.Current.Store(observations[i%len(observations)])
 			select {
 			case <-stop:
 				unwatch()
@@ -201,7 +203,7 @@ func TestChanConcurrentSafe(t *testing.T) {
 				t.Errorf("places=%d: the values of sender %d add up to %d, want %d", places, sender, got, 199*200/2)
 			}
 		}
-		if w, f := c.table.waiting.n, c.table.free.n; count.Load() != 800 || c.Len() != 0 || w != 0 || f > max(places, 8) {
+		if w, f := c.table.Waiting.N, c.table.Free.N; count.Load() != 800 || c.Len() != 0 || w != 0 || f > max(places, 8) {
 			t.Errorf("places=%d: %d received, %d left, %d who wait and %d free places on the table", places, count.Load(), c.Len(), w, f)
 		}
 	}

@@ -118,13 +118,13 @@ func TestPanicsHarmNobody(t *testing.T) {
 		}},
 		"the setting at the start of a span": {overlapping, func(b *bench) {
 			indebt(b.T, b, 0)
-			b.run.inForce().(*overlap).observation.setting = nil
+			b.run.inForce().(*overlap).observation.Setting = nil
 			exercise(b.T, b.tr)
 		}},
 		"the setting at the end of a span": {overlapping, func(b *bench) {
 			indebt(b.T, b, 0)
 			ctx, s := b.tr.Start(context.Background(), "other")
-			b.run.inForce().(*overlap).observation.setting = nil
+			b.run.inForce().(*overlap).observation.Setting = nil
 			Blocked(ctx, func() {})
 			Progress(ctx, "root")
 			s.End()

@@ -7,6 +7,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/requests"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -21,8 +22,8 @@ func (h hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 	if h.c.enabled && (scheduling() || h.c.run.Load() != nil) {
 		requests.Start(r, h.c.exemptsNow)
 	}
-	if o := current.Load(); o != nil {
-		o.startSpan(r)
+	if o := virtualtime.Current.Load(); o != nil {
+		o.StartSpan(r)
 	}
 	if sched.Present {
 		if s := live.scheduled.Load(); s != nil {
@@ -46,9 +47,9 @@ func (h hook) AfterEnd(r *spans.Span) time.Duration {
 	if h.c.enabled {
 		defer requests.End(r)
 	}
-	f := frames.Get(r)
+	f := virtualtime.Frames.Get(r)
 	if f != nil {
-		endSpan(current.Load(), f, r)
+		virtualtime.EndSpan(virtualtime.Current.Load(), f, r)
 	}
 	if sched.Present {
 		endScheduled(r)

@@ -7,6 +7,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/glob"
@@ -52,13 +53,13 @@ func (run *run) put(i influence) { run.influence.Store(&i) }
 func (run *run) begin(a experiment.Arm) influence {
 	if run.plan.Mode == profile.ModeDilation {
 		d := &dilation{run: run, factor: a.Factor(), spared: a.Spared}
-		observe(run, nil)
+		virtualtime.Observe(run, nil)
 		run.put(d)
 		return d
 	}
 	if run.plan.Mode == profile.ModeSlowdown {
 		v := run.newSlowdown(a)
-		observe(run, nil)
+		virtualtime.Observe(run, nil)
 		run.put(v)
 		return v
 	}
@@ -72,7 +73,7 @@ func (run *run) begin(a experiment.Arm) influence {
 	for i := range run.progress {
 		run.progress[i].Reset()
 	}
-	observe(run, o.observation)
+	virtualtime.Observe(run, o.observation)
 	run.put(o)
 	return o
 }
@@ -82,7 +83,7 @@ func (run *run) rest() {
 	if i := run.influence.Swap(nil); i != nil {
 		(*i).rest()
 	}
-	unobserve(run)
+	virtualtime.Unobserve(run)
 }
 
 // still is the influence between arms, and of an arm in which nothing happens. A goroutine may still owe what another controller's
@@ -100,11 +101,11 @@ func (still) look(*experiment.Experiment)    {}
 
 // observes returns the observation of a setting in which the plan's progress points are numbered
 // as in the plan. A span that matches several visits the first.
-func (run *run) observes(s *ledger.Setting) *observation {
+func (run *run) observes(s *ledger.Setting) *virtualtime.Observation {
 	known := classes.All()
-	o := &observation{setting: s, pointOf: make([]int8, len(known)), panicked: run.panicked}
+	o := &virtualtime.Observation{Setting: s, PointOf: make([]int8, len(known)), Panicked: run.panicked}
 	for i, c := range known {
-		o.pointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p plan.ProgressPoint) bool {
+		o.PointOf[i] = int8(slices.IndexFunc(run.plan.Progress, func(p plan.ProgressPoint) bool {
 			return p.Type == plan.TypeLatency && glob.Match(p.Span, c.Key.Name)
 		}))
 	}

@@ -13,17 +13,18 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/spans"
 )
 
 func knownLedgers() (n int) {
-	for i := range books.shards {
-		shard := &books.shards[i]
-		shard.mu.Lock()
-		n += len(shard.of)
-		shard.mu.Unlock()
+	for i := range virtualtime.Books.Shards {
+		shard := &virtualtime.Books.Shards[i]
+		shard.Mu.Lock()
+		n += len(shard.Of)
+		shard.Mu.Unlock()
 	}
 	return n
 }
@@ -58,7 +59,7 @@ func TestAMillionSpansThatNeverEnd(t *testing.T) {
 	for name, most := range map[string]float64{"idle": 4, "overlap": 64} {
 		t.Run(name, func(t *testing.T) {
 			tr := newProvider(t, newController(t)).Tracer("leak")
-			books.clear(clock.Now())
+			virtualtime.Books.Clear(clock.Now())
 			before := heap()
 			if name == "overlap" {
 				watch(t)
@@ -69,7 +70,7 @@ func TestAMillionSpansThatNeverEnd(t *testing.T) {
 			if grown > most {
 				t.Errorf("%s: %.1f MiB after a million spans, want at most %.0f", name, grown, most)
 			}
-			if known > mostLedgers || name == "idle" && known != 0 {
+			if known > virtualtime.MostLedgers || name == "idle" && known != 0 {
 				t.Errorf("%s: %d ledgers", name, known)
 			}
 			unwatch()
@@ -94,8 +95,8 @@ func TestTenThousandSpansOpenForADay(t *testing.T) {
 		defer unwatch()
 		change := func(freed *atomic.Int32) {
 			o := halfTheTime(t)
-			runtime.AddCleanup(o.setting, func(struct{}) { freed.Add(1) }, struct{}{})
-			current.Store(o)
+			runtime.AddCleanup(o.Setting, func(struct{}) { freed.Add(1) }, struct{}{})
+			virtualtime.Current.Store(o)
 		}
 		var freed atomic.Int32
 		change(&freed)
@@ -114,8 +115,8 @@ func TestTenThousandSpansOpenForADay(t *testing.T) {
 		changed := int32(1)
 		for hour := range hours {
 			for part := range perHour {
-				current.Store(nil)
-				books.sweep(clock.Now(), forgetAfter, forgetOpen)
+				virtualtime.Current.Store(nil)
+				virtualtime.Books.Sweep(clock.Now(), virtualtime.ForgetAfter, virtualtime.ForgetOpen)
 				change(&freed)
 				changed++
 				for i := part; i < streams; i += perHour {
@@ -155,7 +156,7 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 		tr := newProvider(t, newController(t)).Tracer("crowd")
 		var open, ended sync.WaitGroup
 		leave := make(chan struct{})
-		for range mostLedgers + 5000 {
+		for range virtualtime.MostLedgers + 5000 {
 			open.Add(1)
 			ended.Go(func() {
 				_, s := tr.Start(context.Background(), "crowd")
@@ -168,10 +169,10 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 			})
 		}
 		open.Wait()
-		if got := knownLedgers(); got > mostLedgers {
-			t.Errorf("%d ledgers, want at most %d", got, mostLedgers)
+		if got := knownLedgers(); got > virtualtime.MostLedgers {
+			t.Errorf("%d ledgers, want at most %d", got, virtualtime.MostLedgers)
 		}
-		if got := o.setting.Counts().Lost; got < 5000 {
+		if got := o.Setting.Counts().Lost; got < 5000 {
 			t.Errorf("Lost = %d, want each of the 5000 that have none", got)
 		}
 		close(leave)
@@ -188,18 +189,18 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		o := watch(t)
-		for id := range uint64(thoroughly(6, 3) * mostLedgers / 2) {
-			if id%ledgerShards == 0 && id%(mostLedgers/2) == 0 {
-				time.Sleep(2 * forgetAfter)
+		for id := range uint64(thoroughly(6, 3) * virtualtime.MostLedgers / 2) {
+			if id%virtualtime.Shards == 0 && id%(virtualtime.MostLedgers/2) == 0 {
+				time.Sleep(2 * virtualtime.ForgetAfter)
 			}
-			l := books.of(goroutine.ID(id), nil, o.setting, clock.Now())
+			l := virtualtime.Books.Of(goroutine.ID(id), nil, o.Setting, clock.Now())
 			if l == nil {
 				t.Fatalf("no room for goroutine %d, though the others have ended", id)
 			}
-			l.Begin(o.setting, clock.Now(), ledger.NoRegion, nil, false).End(o.setting, clock.Now(), false)
+			l.Begin(o.Setting, clock.Now(), ledger.NoRegion, nil, false).End(o.Setting, clock.Now(), false)
 		}
-		if got := knownLedgers(); got > mostLedgers {
-			t.Errorf("%d ledgers, want at most %d", got, mostLedgers)
+		if got := knownLedgers(); got > virtualtime.MostLedgers {
+			t.Errorf("%d ledgers, want at most %d", got, virtualtime.MostLedgers)
 		}
 	})
 }
@@ -208,7 +209,7 @@ func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 func BenchmarkSpanAfterLeak(b *testing.B) {
 	for _, leaked := range []int{0, 100, 100_000} {
 		b.Run("leaked="+map[int]string{0: "0", 100: "100", 100_000: "100000"}[leaked], func(b *testing.B) {
-			current.Store(halfTheTime(b))
+			virtualtime.Current.Store(halfTheTime(b))
 			defer unwatch()
 			tr := newProvider(b, newController(b)).Tracer("leak")
 			ctx := context.Background()

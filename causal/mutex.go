@@ -2,6 +2,7 @@ package causal
 
 import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/traced"
 )
@@ -23,24 +24,24 @@ import (
 // answer is the less sure the more goroutines wait for them.
 type Mutex struct {
 	mu   traced.Mutex
-	left relay // by the last holder; guarded by mu
+	left virtualtime.Relay // by the last holder; guarded by mu
 }
 
 // Lock locks m, as [sync.Mutex.Lock] does.
 func (m *Mutex) Lock() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		m.lock(o)
 		return
 	}
 	m.mu.Lock()
 }
 
-func (m *Mutex) lock(o *observation) {
-	l := o.ledger()
+func (m *Mutex) lock(o *virtualtime.Observation) {
+	l := o.Ledger()
 	at := clock.Now()
 	got := at
 	if !m.mu.TryLock() {
-		o.arrive(l, at)
+		o.Arrive(l, at)
 		m.mu.Lock()
 		got = clock.Now()
 	}
@@ -48,8 +49,8 @@ func (m *Mutex) lock(o *observation) {
 }
 
 // take books that the goroutine has got the lock.
-func (m *Mutex) take(o *observation, l *ledger.Ledger, at, got int64) {
-	o.acquire(l, at, got, m.left.read())
+func (m *Mutex) take(o *virtualtime.Observation, l *ledger.Ledger, at, got int64) {
+	o.Acquire(l, at, got, m.left.Read())
 }
 
 // TryLock tries to lock m, as [sync.Mutex.TryLock] does.
@@ -57,9 +58,9 @@ func (m *Mutex) TryLock() bool {
 	if !m.mu.TryLock() {
 		return false
 	}
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		at := clock.Now()
-		m.take(o, o.ledger(), at, at)
+		m.take(o, o.Ledger(), at, at)
 	}
 	return true
 }
@@ -68,16 +69,16 @@ func (m *Mutex) TryLock() bool {
 // goroutine makes up for what it owes before: the goroutines that wait are delayed by that, too, and need
 // not pay it again.
 func (m *Mutex) Unlock() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		m.unlock(o)
 		return
 	}
 	m.mu.Unlock()
 }
 
-func (m *Mutex) unlock(o *observation) {
-	l := o.ledger()
-	o.payNow(l)
-	m.left.leave(o, l)
+func (m *Mutex) unlock(o *virtualtime.Observation) {
+	l := o.Ledger()
+	o.PayNow(l)
+	m.left.Leave(o, l)
 	m.mu.Unlock()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
@@ -43,7 +44,7 @@ func TestMutexHandsOverToWhoWaits(t *testing.T) {
 	begun, gained := make(chan struct{}), make(chan time.Duration)
 	go func() {
 		at := clock.Now()
-		here() // begins its ledger
+		virtualtime.Here() // begins its ledger
 		close(begun)
 		m.Lock()
 		defer m.Unlock()
@@ -56,7 +57,7 @@ func TestMutexHandsOverToWhoWaits(t *testing.T) {
 	if diff := <-gained; diff < -10*msec || diff > 10*msec {
 		t.Errorf("the next one has saved %v more than half of what it waited, want about as much", diff)
 	}
-	if c := o.setting.Counts(); c.Attributed < int64(10*msec) || c.Unattributed > 0 {
+	if c := o.Setting.Counts(); c.Attributed < int64(10*msec) || c.Unattributed > 0 {
 		t.Errorf("counts %+v, want a wait of 30 ms that is attributed", c)
 	}
 }

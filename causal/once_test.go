@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/goroutine"
 )
 
@@ -66,9 +67,9 @@ func TestOnceSurvivesItsLedger(t *testing.T) {
 		calls := 0
 		once.Do(func() { calls++ })
 		elsewhere(func() {
-			books.adopt(goroutine.Current(), &ledger.Ledger{}, nil) // one without a setting panics
+			virtualtime.Books.Adopt(goroutine.Current(), &ledger.Ledger{}, nil) // one without a setting panics
 			once.Do(func() { calls++ })
-			books.forget(goroutine.Current())
+			virtualtime.Books.Forget(goroutine.Current())
 		})
 		synctest.Wait()
 		if s := b.c.Status(); calls != 1 || s.State != StateAborted || !strings.HasPrefix(s.Reason, "panic: ") {

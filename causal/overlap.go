@@ -9,6 +9,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -23,7 +24,7 @@ type overlap struct {
 	run         *run
 	region      *classes.Class
 	before      classes.Usage // of the region
-	observation *observation
+	observation *virtualtime.Observation
 	payers      atomic.Int32
 	waited      time.Duration // for locks of package sync, before it
 	inserted    atomic.Int64  // number of delays
@@ -37,7 +38,7 @@ func (run *run) newOverlap(a experiment.Arm) (*overlap, error) {
 		return nil, err
 	}
 	v := &overlap{run: run, region: region, before: region.Usage(), observation: run.observes(setting), waited: mutexWait()}
-	v.observation.pay = v.pay
+	v.observation.Pay = v.pay
 	return v, nil
 }
 
@@ -50,7 +51,7 @@ const (
 
 // atEnd pays at the end of a span what its goroutine owes.
 func (v *overlap) atEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
-	if f == nil || f.Ledger().Owner != owner() {
+	if f == nil || f.Ledger().Owner != virtualtime.Owner() {
 		return 0
 	}
 	return time.Duration(v.pay(f.Ledger(), r))
@@ -61,7 +62,7 @@ func (v *overlap) atEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
 func (v *overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
 	perSpan := time.Duration(v.run.guard.Limits.PerSpan)
 	paid := time.Duration(0)
-	l.Pay(v.observation.setting, clock.Now, func(debt int64) int64 {
+	l.Pay(v.observation.Setting, clock.Now, func(debt int64) int64 {
 		want := min(time.Duration(debt), perSpan-paid)
 		if want <= 0 {
 			v.run.guard.Withhold(admission.RulePerSpan)
@@ -106,19 +107,19 @@ func (v *overlap) mark() {}
 
 func (v *overlap) delays() int64 { return v.inserted.Load() }
 
-func (v *overlap) growthAt(now int64) int64 { return v.observation.setting.Growth().At(now) }
+func (v *overlap) growthAt(now int64) int64 { return v.observation.Setting.Growth().At(now) }
 
-func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.latencies() }
+func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.Latencies() }
 
 func (v *overlap) look(e *experiment.Experiment) {
-	s := v.observation.setting
+	s := v.observation.Setting
 	v.region.Ran(e, v.before)
 	e.Counts = s.Counts()
 	e.Locks = mutexWait() - v.waited
 	e.Residual = time.Duration(e.Counts.Left / max(1, e.Counts.Pays))
 	delays, unable := v.inserted.Load(), v.unable.Load()
 	if e.Spoiled == "" && e.Counts.Lost > 0 {
-		e.Spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.Counts.Lost), "goroutine"), mostLedgers)
+		e.Spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.Counts.Lost), "goroutine"), virtualtime.MostLedgers)
 	}
 	if e.Spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
 		e.Spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)

@@ -3,6 +3,7 @@ package causal
 import (
 	"context"
 
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/internal/mark"
 )
@@ -14,8 +15,8 @@ func Progress(_ context.Context, name string) {
 	if mark.Enabled() {
 		mark.LogProgress(name)
 	}
-	if o, l := here(); l != nil {
-		o.payNow(l)
+	if o, l := virtualtime.Here(); l != nil {
+		o.PayNow(l)
 	}
 	point()
 	p := live.runs.Load()

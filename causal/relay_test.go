@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -18,41 +19,41 @@ import (
 // theRegion is the one that takes half its time in the hypothesis of watch.
 const theRegion = ledger.RegionID(0)
 
-func halfTheTime(t testing.TB) *observation {
+func halfTheTime(t testing.TB) *virtualtime.Observation {
 	t.Helper()
 	s, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: theRegion, Speedup: 0.5}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &observation{setting: s}
+	return &virtualtime.Observation{Setting: s}
 }
 
 // watch puts a setting in force until the test ends, in which debts are not paid.
-func watch(t testing.TB) *observation {
+func watch(t testing.TB) *virtualtime.Observation {
 	t.Helper()
 	o := halfTheTime(t)
-	current.Store(o)
+	virtualtime.Current.Store(o)
 	t.Cleanup(unwatch)
 	return o
 }
 
 func unwatch() {
-	current.Store(nil)
-	books.clear(clock.Now())
+	virtualtime.Current.Store(nil)
+	virtualtime.Books.Clear(clock.Now())
 }
 
 // inRegion sleeps in a span of theRegion.
 func inRegion(d time.Duration) {
-	o, l := here()
-	f := l.Begin(o.setting, clock.Now(), theRegion, nil, false)
+	o, l := virtualtime.Here()
+	f := l.Begin(o.Setting, clock.Now(), theRegion, nil, false)
 	time.Sleep(d)
-	f.End(o.setting, clock.Now(), false)
+	f.End(o.Setting, clock.Now(), false)
 }
 
 // saved returns what the calling goroutine has saved.
 func saved() time.Duration {
-	o, l := here()
-	return time.Duration(l.Saved(o.setting, clock.Now()))
+	o, l := virtualtime.Here()
+	return time.Duration(l.Saved(o.Setting, clock.Now()))
 }
 
 func checkSaved(t *testing.T, who string, got, want time.Duration) {
@@ -71,7 +72,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		var owed []time.Duration
-		current.Store(&observation{setting: s, pay: func(l *ledger.Ledger, _ *spans.Span) int64 {
+		virtualtime.Current.Store(&virtualtime.Observation{Setting: s, Pay: func(l *ledger.Ledger, _ *spans.Span) int64 {
 			owed = append(owed, time.Duration(l.Debt(s, clock.Now())).Round(msec))
 			return 0
 		}})
@@ -84,7 +85,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 		}()
 		ctx, span := tp.Tracer("relay").Start(context.Background(), "waits")
 		defer span.End()
-		_, l := here()
+		_, l := virtualtime.Here()
 		l.Current.Store(spans.SpanFromContext(ctx))
 		check := func(what string, want ...time.Duration) {
 			t.Helper()
@@ -111,7 +112,7 @@ func TestPayingComesBeforeHandingOver(t *testing.T) {
 
 		go func() {
 			time.Sleep(msec)
-			_, l := here()
+			_, l := virtualtime.Here()
 			l.Current.Store((*spans.Span)(nil)) // this one does not pay
 			c.Broadcast()
 		}()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -108,7 +109,7 @@ func TestLatencyOfRenamedSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observe(r, o.observation)
+	virtualtime.Observe(r, o.observation)
 	r.put(o)
 	work()
 	r.rest()
@@ -128,7 +129,7 @@ func TestRenamedRegionSaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		observe(r, o.observation)
+		virtualtime.Observe(r, o.observation)
 		r.put(o)
 		var took time.Duration
 		for range 3 {

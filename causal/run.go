@@ -17,6 +17,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/internal/requests"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -145,7 +146,7 @@ func (run *run) loop(ctx context.Context) {
 	defer sched.Exempt()() // it measures, and is not measured
 	defer func() {
 		run.rest()
-		unobserved()
+		virtualtime.Unobserved()
 		run.guard.Traces.Clear()
 		run.mu.Lock()
 		run.now, run.ended = "", time.Now()
@@ -250,7 +251,7 @@ func (run *run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 	defer run.turn.done()
 	run.say(run.describe(a))
 	start := &armStart{at: time.Since(run.started), spent: run.guard.Spent.Load(), arrived: run.visits()}
-	books.sweep(clock.Now(), forgetAfter, forgetOpen) // those left begin anew
+	virtualtime.Books.Sweep(clock.Now(), virtualtime.ForgetAfter, virtualtime.ForgetOpen) // those left begin anew
 	influence := run.begin(a)
 	run.breaker.Enter(time.Now(), breaker.Delayed) // also of what the last arm has left behind
 	defer func() { run.breaker.Enter(time.Now(), breaker.Between) }()
@@ -359,7 +360,7 @@ func (run *run) tend() {
 	}
 	if t := clock.Now(); t-run.swept > int64(sweepEvery) {
 		run.swept = t
-		books.sweep(t, forgetWithin, forgetOpen)
+		virtualtime.Books.Sweep(t, virtualtime.ForgetWithin, virtualtime.ForgetOpen)
 	}
 }
 

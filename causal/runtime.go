@@ -10,6 +10,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -33,8 +34,8 @@ func handover() profile.Handover {
 type scheduled struct {
 	run     *run
 	region  *classes.Class
-	before  classes.Usage // of the region
-	latency *observation  // whose setting has the distributions of durations
+	before  classes.Usage            // of the region
+	latency *virtualtime.Observation // whose setting has the distributions of durations
 
 	mu      sync.Mutex
 	over    bool // what it has spent is booked
@@ -53,7 +54,7 @@ func (run *run) beginScheduled(a experiment.Arm) influence {
 	}
 	region := classes.Intern(run.seen()[a.Spared])
 	s := &scheduled{run: run, region: region, before: region.Usage(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress))), late: sched.Late()}
-	if !observe(run, nil) {
+	if !virtualtime.Observe(run, nil) {
 		return s // another controller has the scheduler
 	}
 	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
@@ -114,7 +115,7 @@ func (s *scheduled) growthAt(int64) int64 {
 }
 
 func (s *scheduled) latencies() []*otelhdr.Snapshot {
-	return s.latency.latencies()
+	return s.latency.Latencies()
 }
 
 // look tells what the scheduler has counted. That processors were short does not matter, for it

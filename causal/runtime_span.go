@@ -6,6 +6,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/classes"
 	"github.com/otelprof/otelprof/causal/internal/requests"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
@@ -32,7 +33,7 @@ func (s *scheduled) startSpan(r *spans.Span) {
 		caller.here.Served(true)
 		above = caller
 	}
-	e := &scheduledSpan{in: s, owner: owner(), here: sched.Here(), start: clock.Now()}
+	e := &scheduledSpan{in: s, owner: virtualtime.Owner(), here: sched.Here(), start: clock.Now()}
 	rule := s.spares(r)
 	if requests.Client(r) {
 		e.here.Served(false) // until a span of this process answers
@@ -68,7 +69,7 @@ func (s *scheduled) spares(r *spans.Span) admission.Rule {
 // beforeEndSpan books the delays in a span while it still takes attributes.
 func beforeEndSpan(r *spans.Span) {
 	e := live.scheduledSpan.Get(r)
-	if e == nil || e.in != live.scheduled.Load() || e.owner != owner() {
+	if e == nil || e.in != live.scheduled.Load() || e.owner != virtualtime.Owner() {
 		return
 	}
 	_, spent := sched.Books()
@@ -87,7 +88,7 @@ func endScheduled(r *spans.Span) {
 	if e.inside {
 		e.visit.Leave()
 	}
-	if e.exempt != nil && e.owner == owner() {
+	if e.exempt != nil && e.owner == virtualtime.Owner() {
 		e.exempt()
 	}
 	if requests.Client(r) {
@@ -97,8 +98,8 @@ func endScheduled(r *spans.Span) {
 		return
 	}
 	c := classes.Of(r)
-	if point, ok := e.in.latency.pointOfSpan(c, c.LastOf(r)); ok {
+	if point, ok := e.in.latency.PointOfSpan(c, c.LastOf(r)); ok {
 		credit, _ := sched.Books()
-		e.in.latency.setting.Record(point, clock.Now()-e.start, int64(credit-e.credit))
+		e.in.latency.Setting.Record(point, clock.Now()-e.start, int64(credit-e.credit))
 	}
 }

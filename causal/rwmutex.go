@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/traced"
 )
@@ -20,28 +21,28 @@ import (
 type RWMutex struct {
 	mu traced.RWMutex
 	// The last writer leaves it while it holds mu; its reader holds mu, too.
-	written relay
+	written virtualtime.Relay
 	readers struct {
 		mu   sync.Mutex
-		left relay // by readers, and by writers until then, merged
+		left virtualtime.Relay // by readers, and by writers until then, merged
 	}
 }
 
 // Lock locks rw for writing, as [sync.RWMutex.Lock] does.
 func (rw *RWMutex) Lock() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		rw.lock(o)
 		return
 	}
 	rw.mu.Lock()
 }
 
-func (rw *RWMutex) lock(o *observation) {
-	l := o.ledger()
+func (rw *RWMutex) lock(o *virtualtime.Observation) {
+	l := o.Ledger()
 	at := clock.Now()
 	got := at
 	if !rw.mu.TryLock() {
-		o.arrive(l, at)
+		o.Arrive(l, at)
 		rw.mu.Lock()
 		got = clock.Now()
 	}
@@ -49,10 +50,10 @@ func (rw *RWMutex) lock(o *observation) {
 }
 
 // take books that the goroutine has got the lock for writing.
-func (rw *RWMutex) take(o *observation, l *ledger.Ledger, at, got int64) {
+func (rw *RWMutex) take(o *virtualtime.Observation, l *ledger.Ledger, at, got int64) {
 	rw.readers.mu.Lock()
-	rw.readers.left.merge(rw.written.read())
-	o.acquire(l, at, got, rw.readers.left.read())
+	rw.readers.left.Merge(rw.written.Read())
+	o.Acquire(l, at, got, rw.readers.left.Read())
 	rw.readers.mu.Unlock()
 }
 
@@ -61,9 +62,9 @@ func (rw *RWMutex) TryLock() bool {
 	if !rw.mu.TryLock() {
 		return false
 	}
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		at := clock.Now()
-		rw.take(o, o.ledger(), at, at)
+		rw.take(o, o.Ledger(), at, at)
 	}
 	return true
 }
@@ -71,35 +72,35 @@ func (rw *RWMutex) TryLock() bool {
 // Unlock unlocks rw for writing, as [sync.RWMutex.Unlock] does. In an experiment that inserts
 // delays, the goroutine makes up for what it owes first.
 func (rw *RWMutex) Unlock() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		rw.unlock(o)
 		return
 	}
 	rw.mu.Unlock()
 }
 
-func (rw *RWMutex) unlock(o *observation) {
-	l := o.ledger()
-	o.payNow(l)
-	rw.written.leave(o, l)
+func (rw *RWMutex) unlock(o *virtualtime.Observation) {
+	l := o.Ledger()
+	o.PayNow(l)
+	rw.written.Leave(o, l)
 	rw.mu.Unlock()
 }
 
 // RLock locks rw for reading, as [sync.RWMutex.RLock] does.
 func (rw *RWMutex) RLock() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		rw.rlock(o)
 		return
 	}
 	rw.mu.RLock()
 }
 
-func (rw *RWMutex) rlock(o *observation) {
-	l := o.ledger()
+func (rw *RWMutex) rlock(o *virtualtime.Observation) {
+	l := o.Ledger()
 	at := clock.Now()
 	got := at
 	if !rw.mu.TryRLock() {
-		o.arrive(l, at)
+		o.Arrive(l, at)
 		rw.mu.RLock()
 		got = clock.Now()
 	}
@@ -107,8 +108,8 @@ func (rw *RWMutex) rlock(o *observation) {
 }
 
 // takeRead books that the goroutine has got the lock for reading.
-func (rw *RWMutex) takeRead(o *observation, l *ledger.Ledger, at, got int64) {
-	o.acquire(l, at, got, rw.written.read())
+func (rw *RWMutex) takeRead(o *virtualtime.Observation, l *ledger.Ledger, at, got int64) {
+	o.Acquire(l, at, got, rw.written.Read())
 }
 
 // TryRLock tries to lock rw for reading, as [sync.RWMutex.TryRLock] does.
@@ -116,9 +117,9 @@ func (rw *RWMutex) TryRLock() bool {
 	if !rw.mu.TryRLock() {
 		return false
 	}
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		at := clock.Now()
-		rw.takeRead(o, o.ledger(), at, at)
+		rw.takeRead(o, o.Ledger(), at, at)
 	}
 	return true
 }
@@ -126,20 +127,20 @@ func (rw *RWMutex) TryRLock() bool {
 // RUnlock undoes a single RLock, as [sync.RWMutex.RUnlock] does. In an experiment that inserts
 // delays, the goroutine makes up for what it owes first.
 func (rw *RWMutex) RUnlock() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		rw.runlock(o)
 		return
 	}
 	rw.mu.RUnlock()
 }
 
-func (rw *RWMutex) runlock(o *observation) {
-	l := o.ledger()
-	o.payNow(l)
+func (rw *RWMutex) runlock(o *virtualtime.Observation) {
+	l := o.Ledger()
+	o.PayNow(l)
 	var st ledger.Stamp
-	o.stamp(l, clock.Now(), &st)
+	o.Stamp(l, clock.Now(), &st)
 	rw.readers.mu.Lock()
-	rw.readers.left.merge(&st)
+	rw.readers.left.Merge(&st)
 	rw.readers.mu.Unlock()
 	rw.mu.RUnlock()
 }

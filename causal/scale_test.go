@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -99,7 +100,7 @@ func TestEndIsAtOnce(t *testing.T) {
 			t.Errorf("%s: nothing is in force", mode)
 		}
 		r.end(admission.RuleTotal)
-		if r.influence.Load() != nil || current.Load() != nil {
+		if r.influence.Load() != nil || virtualtime.Current.Load() != nil {
 			t.Errorf("%s: it is still in force", mode)
 		}
 	}
@@ -126,7 +127,7 @@ func TestStopEndsSleepsInFlight(t *testing.T) {
 // ledgers go.
 func TestTenThousandGoroutines(t *testing.T) {
 	const n = 10_000
-	books.clear(clock.Now())
+	virtualtime.Books.Clear(clock.Now())
 	before := knownLedgers()
 	b := newLiveBench(t)
 	indebt(t, b, 5*time.Millisecond)
@@ -165,7 +166,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 		t.Errorf("%d delays after StopPlan", got-inserted)
 	}
 	b.c.wait.Wait()
-	books.clear(clock.Now())
+	virtualtime.Books.Clear(clock.Now())
 	if got := knownLedgers(); got > before+100 {
 		t.Errorf("%d ledgers when all goroutines have ended, want them gone: there were %d", got, before)
 	}
@@ -182,7 +183,7 @@ func TestLedgersAreForgottenWhileAPlanRuns(t *testing.T) {
 			tr := newProvider(t, c).Tracer("t")
 			r := force(t, c, mustParse(t, "mode: overlap", "regions: [{span: a}]", "progress: [{span: a, type: throughput}]", timing, wideLimits, calm))
 			r.sleep = sleepily
-			books.clear(clock.Now())
+			virtualtime.Books.Clear(clock.Now())
 			before := knownLedgers()
 			got := 0
 			for range 2500 { // four minutes

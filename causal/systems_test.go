@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
@@ -53,13 +54,13 @@ func (w *workers) work(ctx context.Context, name string, d time.Duration) {
 // the bubble's clock from going on.
 type bubbleLock struct {
 	place chan struct{}
-	left  relay
+	left  virtualtime.Relay
 }
 
 func newBubbleLock() *bubbleLock { return &bubbleLock{place: make(chan struct{}, 1)} }
 
 func (b *bubbleLock) Lock() {
-	o, l := here()
+	o, l := virtualtime.Here()
 	if l == nil {
 		b.place <- struct{}{}
 		return
@@ -68,20 +69,20 @@ func (b *bubbleLock) Lock() {
 	select {
 	case b.place <- struct{}{}:
 	default:
-		l.Arrive(o.setting, at)
+		l.Arrive(o.Setting, at)
 		b.place <- struct{}{}
 	}
-	l.Acquire(o.setting, at, clock.Now(), b.left.read())
+	l.Acquire(o.Setting, at, clock.Now(), b.left.Read())
 }
 
 func (b *bubbleLock) Unlock() {
-	o, l := here()
+	o, l := virtualtime.Here()
 	if l == nil {
 		<-b.place
 		return
 	}
-	o.payNow(l)
-	b.left.leave(o, l)
+	o.PayNow(l)
+	b.left.Leave(o, l)
 	<-b.place
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/traced"
 )
@@ -23,7 +24,7 @@ type WaitGroup struct {
 	wg traced.WaitGroup
 
 	mu   sync.Mutex
-	left relay // by goroutines that are done
+	left virtualtime.Relay // by goroutines that are done
 	// waited is true once a goroutine has waited for those in left. Package sync wants all waiters
 	// to have returned before the group is used again, so the next Done begins anew.
 	waited bool
@@ -33,9 +34,9 @@ type WaitGroup struct {
 // [sync.WaitGroup.Add] does.
 func (wg *WaitGroup) Add(delta int) {
 	if delta < 0 {
-		if o := current.Load(); o != nil {
-			l := o.ledger()
-			o.payNow(l)
+		if o := virtualtime.Current.Load(); o != nil {
+			l := o.Ledger()
+			o.PayNow(l)
 			wg.leave(o, l)
 			wg.wg.Add(delta)
 			return
@@ -49,35 +50,35 @@ func (wg *WaitGroup) Add(delta int) {
 func (wg *WaitGroup) Done() { wg.Add(-1) }
 
 // leave adds the stamp of the calling goroutine.
-func (wg *WaitGroup) leave(o *observation, l *ledger.Ledger) {
+func (wg *WaitGroup) leave(o *virtualtime.Observation, l *ledger.Ledger) {
 	var st ledger.Stamp
-	o.stamp(l, clock.Now(), &st)
+	o.Stamp(l, clock.Now(), &st)
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
 	if wg.waited {
 		wg.waited = false
-		wg.left.clear()
+		wg.left.Clear()
 	}
-	wg.left.merge(&st)
+	wg.left.Merge(&st)
 }
 
 // Wait waits until all are done, as [sync.WaitGroup.Wait] does.
 func (wg *WaitGroup) Wait() {
-	if o := current.Load(); o != nil {
+	if o := virtualtime.Current.Load(); o != nil {
 		wg.wait(o)
 		return
 	}
 	wg.wg.Wait()
 }
 
-func (wg *WaitGroup) wait(o *observation) {
-	l := o.ledger()
+func (wg *WaitGroup) wait(o *virtualtime.Observation) {
+	l := o.Ledger()
 	at := clock.Now()
-	o.arrive(l, at)
+	o.Arrive(l, at)
 	wg.wg.Wait()
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
-	o.acquire(l, at, clock.Now(), wg.left.read())
+	o.Acquire(l, at, clock.Now(), wg.left.Read())
 	wg.waited = true
 }
 
@@ -85,17 +86,17 @@ func (wg *WaitGroup) wait(o *observation) {
 // [sync.WaitGroup.Go] does.
 func (wg *WaitGroup) Go(f func()) {
 	wg.wg.Add(1)
-	go wg.run(fork(), f)
+	go wg.run(virtualtime.Fork(), f)
 }
 
 func (wg *WaitGroup) run(l *ledger.Ledger, f func()) {
-	withLedger(l, func() {
+	virtualtime.WithLedger(l, func() {
 		defer func() {
 			if p := recover(); p != nil {
 				panic(p) // not done, or else Wait might return before the program crashes
 			}
-			if o := current.Load(); o != nil {
-				wg.leave(o, o.ledger())
+			if o := virtualtime.Current.Load(); o != nil {
+				wg.leave(o, o.Ledger())
 			}
 			wg.wg.Done()
 		}()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 )
 
 func TestWaitGroupHandsOver(t *testing.T) {
@@ -35,7 +37,7 @@ func TestWaitGroupHandsOver(t *testing.T) {
 		checkSaved(t, "after 20 ms", saved(), 8*msec)
 		waiters.Wait()
 
-		if c := o.setting.Counts(); c.Unattributed != 0 {
+		if c := o.Setting.Counts(); c.Unattributed != 0 {
 			t.Errorf("%v of waiting is not attributed, want none", time.Duration(c.Unattributed))
 		}
 	})
@@ -76,12 +78,12 @@ func TestWaitGroupGoForks(t *testing.T) {
 		inRegion(10 * msec)
 		var born, child *int64
 		wg.Go(func() {
-			_, l := here()
-			at := l.Saved(o.setting, 0)
+			_, l := virtualtime.Here()
+			at := l.Saved(o.Setting, 0)
 			born = &at
 			wg.Go(func() {
-				_, l := here()
-				at := l.Saved(o.setting, 0)
+				_, l := virtualtime.Here()
+				at := l.Saved(o.Setting, 0)
 				child = &at
 			})
 		})

@@ -1,0 +1,171 @@
+package virtualtime
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// Ledgers are the ledgers of goroutines, [mostLedgers] at most: 64 MiB if each has as many open spans as one may
+// have, and 21 MiB otherwise. The zero value is ready for use.
+type Ledgers struct{ Shards [Shards]ledgerShard }
+
+const (
+	// Shards is a power of two: goroutines that come one after the other have different ones.
+	Shards = 64
+	// MostLedgers is how many goroutines are observed at once. What others do is not booked, and an experiment
+	// with such goroutines does not count.
+	MostLedgers = 32_768
+	// dropCandidates are looked at where there is no room, to find one to drop. They are chosen at random.
+	dropCandidates = 8
+)
+
+const (
+	// ForgetAfter is how long a ledger is kept between two experiments if its goroutine gives no sign
+	// of life.
+	ForgetAfter = 5 * time.Second
+	// ForgetWithin is how long a ledger is kept in one experiment: a goroutine with a new ledger owes
+	// all that the others have paid since the experiment began.
+	ForgetWithin = time.Minute
+	// ForgetOpen is how long a ledger is kept while a span is open: longer than any experiment.
+	ForgetOpen = 11 * time.Minute
+)
+
+type ledgerShard struct {
+	Mu sync.Mutex
+	Of map[goroutine.ID]*ledger.Ledger
+	_  [64 - 8 - 8]byte // a cache line
+}
+
+func (t *Ledgers) shard(id goroutine.ID) *ledgerShard { return &t.Shards[id%Shards] }
+
+// Of returns the ledger of a goroutine. The first time it is forked at t from the ledger of
+// parent, if there is a parent. It is nil if there is no room for one.
+func (t *Ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, at int64) *ledger.Ledger {
+	shard := t.shard(id)
+	shard.Mu.Lock()
+	defer shard.Mu.Unlock()
+	l := shard.Of[id]
+	if l != nil {
+		return l
+	}
+	if !shard.room(s) {
+		return nil
+	}
+	if parent != nil {
+		l = parent.Ledger().Fork(s, at)
+	} else {
+		l = ledger.New()
+	}
+	shard.put(id, l)
+	return l
+}
+
+// Adopt makes l the ledger of a goroutine that has just begun, if there is room.
+func (t *Ledgers) Adopt(id goroutine.ID, l *ledger.Ledger, s *ledger.Setting) {
+	shard := t.shard(id)
+	shard.Mu.Lock()
+	defer shard.Mu.Unlock()
+	if shard.room(s) {
+		shard.put(id, l)
+	}
+}
+
+func (shard *ledgerShard) put(id goroutine.ID, l *ledger.Ledger) {
+	if shard.Of == nil {
+		shard.Of = map[goroutine.ID]*ledger.Ledger{}
+	}
+	l.Owner = uint64(id)
+	shard.Of[id] = l
+}
+
+// room reports whether there is room for a ledger, and makes some if it can: of some ledgers that
+// which has been inactive for longest is dropped. If that was not long ago, its goroutine may go on, and then
+// it owes what it has paid already: the setting counts that as lost.
+func (shard *ledgerShard) room(s *ledger.Setting) bool {
+	if len(shard.Of) < MostLedgers/Shards {
+		return true
+	}
+	at := clock.Now()
+	recent := at - int64(ForgetAfter)
+	var drop goroutine.ID
+	var found *ledger.Ledger
+	oldest, seen := int64(math.MaxInt64), 0
+	for id, l := range shard.Of {
+		last, idle := l.Last()
+		if (idle || last < recent) && last < oldest {
+			drop, found, oldest = id, l, last
+		}
+		if seen++; seen == dropCandidates {
+			break
+		}
+	}
+	if found == nil {
+		s.Lose()
+		return false
+	}
+	if oldest >= recent {
+		s.Lose()
+	}
+	shard.drop(drop, found, at)
+	return true
+}
+
+func (shard *ledgerShard) drop(id goroutine.ID, l *ledger.Ledger, at int64) {
+	delete(shard.Of, id)
+	l.Abandon(at)
+	l.Current.Store((*spans.Span)(nil))
+}
+
+// Forget removes the ledger of a goroutine that ends. While a span of it is open, which another one may end, it
+// stays for a time, see sweep.
+func (t *Ledgers) Forget(id goroutine.ID) {
+	shard := t.shard(id)
+	shard.Mu.Lock()
+	defer shard.Mu.Unlock()
+	if l := shard.Of[id]; l != nil {
+		if _, idle := l.Last(); idle {
+			delete(shard.Of, id)
+		}
+	}
+}
+
+// Sweep removes the ledgers of goroutines that have been inactive for some time at a moment: most of
+// them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the time is that of whileOpen.
+// Those that stay release settings that are over.
+func (t *Ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
+	var now *ledger.Setting
+	if o := Current.Load(); o != nil {
+		now = o.Setting
+	}
+	for i := range t.Shards {
+		shard := &t.Shards[i]
+		shard.Mu.Lock()
+		for id, l := range shard.Of {
+			if last, idle := l.Last(); last < at-int64(whileOpen) || idle && last < at-int64(forIdle) {
+				shard.drop(id, l, at)
+				continue
+			}
+			l.Release(now)
+		}
+		shard.Mu.Unlock()
+	}
+}
+
+// Clear drops all ledgers: nothing is observed any more.
+func (t *Ledgers) Clear(at int64) {
+	for i := range t.Shards {
+		shard := &t.Shards[i]
+		shard.Mu.Lock()
+		for id, l := range shard.Of {
+			shard.drop(id, l, at)
+		}
+		shard.Of = nil // a map keeps what it once took
+		shard.Mu.Unlock()
+	}
+}
