@@ -32,11 +32,11 @@ func TestAllowedAreCaps(t *testing.T) {
 		}
 		for id, line := range map[string]string{"id: up": "grid: {speedups: [0, 10, 25, 50, 80]}", "id: down": "grid: {speedups: [80, 10, 25, 0]}"} {
 			r := force(t, c, mustParse(t, id, idle, "mode: dilation", line))
-			if diff := cmp.Diff([]float64{0.1, 0.25}, r.speedups()); diff != "" {
+			if diff := cmp.Diff([]float64{0.1, 0.25}, r.Speedups()); diff != "" {
 				t.Errorf("%s: speed-ups differ, -want +got:\n%s", line, diff)
 			}
-			if len(r.grid) != 3 {
-				t.Errorf("%s: the run's grid is %v, want nothing above 25", line, r.grid)
+			if len(r.Grid) != 3 {
+				t.Errorf("%s: the run's grid is %v, want nothing above 25", line, r.Grid)
 			}
 		}
 		time.Sleep(time.Duration(allowed.Life) - time.Millisecond)

@@ -2,7 +2,9 @@ package causal
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/asynclog"
 	"github.com/otelprof/otelprof/internal/naming"
 )
@@ -245,4 +248,12 @@ func (a *audit) followed() []SourceStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.sources)
+}
+
+// panicked books a panic, with the stack as far as it has room in a log.
+func (a *audit) panicked(p *plan.Plan, value any) {
+	stack := make([]byte, 4096)
+	e := about(p, "", AuditPanicked, fmt.Sprint(value))
+	e.stack = string(stack[:runtime.Stack(stack, false)])
+	a.add(e)
 }

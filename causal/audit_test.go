@@ -31,7 +31,7 @@ func TestAuditEvents(t *testing.T) {
 		began := time.Now()
 		first := mustParse(t, idle, wideLimits, "id: a", "generation: 3", "author: ann", "reason: slow?")
 		b.run = force(t, c, first)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.span(context.Background(), "x", 7*ms)
 		c.StopPlan("it is late")
 		synctest.Wait()
@@ -42,7 +42,7 @@ func TestAuditEvents(t *testing.T) {
 		}
 		small := mustParse(t, idle, "id: c", "limits: {per_span: 10ms, per_trace: 10ms, duty: 100%, total: 10ms}")
 		b.run = force(t, c, small)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.span(context.Background(), "x", 9*ms)
 		b.span(context.Background(), "x", 9*ms)
 		synctest.Wait()

@@ -26,7 +26,7 @@ func TestExperimentsTakeWhatBooksSay(t *testing.T) {
 	for range times * n {
 		e := experiment.Experiment{Arm: experiment.Arm{Speedup: 0.5, Spared: 0}, Passages: make([]experiment.Passage, 2), Quantiles: make([][]float64, 2)}
 		e.Quantiles[1] = make([]float64, 3)
-		r.add(e, nil)
+		r.Add(e, nil)
 	}
 	took := (heap() - before) / times
 	t.Logf("%d experiments take %.2f MiB, by the books %.2f", n, took, says/(1<<20))
@@ -44,18 +44,18 @@ func TestSettledRoundsCostNothing(t *testing.T) {
 	s.End()
 	for i := range 200 {
 		for _, a := range []experiment.Arm{{Speedup: 0.5, Spared: 0}, {Speedup: 0, Spared: 0}} {
-			r.add(experiment.Experiment{Arm: a, Passages: []experiment.Passage{{Visits: 100, Effective: time.Second + time.Duration(i%3)}}}, nil)
+			r.Add(experiment.Experiment{Arm: a, Passages: []experiment.Passage{{Visits: 100, Effective: time.Second + time.Duration(i%3)}}}, nil)
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	for len(r.round([]float64{0.5}, rng)) > 0 { // refinements, perhaps
-		for _, a := range r.round([]float64{0.5}, rng) {
+	for len(r.Round([]float64{0.5}, rng)) > 0 { // refinements, perhaps
+		for _, a := range r.Round([]float64{0.5}, rng) {
 			for i := range 200 {
-				r.add(experiment.Experiment{Arm: a, Passages: []experiment.Passage{{Visits: 100, Effective: time.Second + time.Duration(i%3)}}}, nil)
+				r.Add(experiment.Experiment{Arm: a, Passages: []experiment.Passage{{Visits: 100, Effective: time.Second + time.Duration(i%3)}}}, nil)
 			}
 		}
 	}
-	if got := testing.AllocsPerRun(10, func() { r.round([]float64{0.5}, rng) }); got > 20 {
+	if got := testing.AllocsPerRun(10, func() { r.Round([]float64{0.5}, rng) }); got > 20 {
 		t.Errorf("a round in which nothing is new allocates %v times", got)
 	}
 }

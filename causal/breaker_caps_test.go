@@ -27,7 +27,7 @@ func TestBreakerRulesAreCaps(t *testing.T) {
 	} {
 		c := newController(t, WithBreaker(caps))
 		r := force(t, c, mustParse(t, idle, tt.line))
-		if diff := cmp.Diff(tt.want, r.breaker.Rules); diff != "" {
+		if diff := cmp.Diff(tt.want, r.Breaker.Rules); diff != "" {
 			t.Errorf("%s: rules differ, -want +got:\n%s", tt.line, diff)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -26,13 +27,13 @@ import (
 // All methods may be called by any goroutine.
 type Controller struct {
 	config
-	run atomic.Pointer[run] // what the hook reads
+	run atomic.Pointer[engine.Run] // what the hook reads
 
 	mu         sync.Mutex
 	state      State
 	reason     string
 	since      time.Time
-	last       *run // the one running, or the one that ended last
+	last       *engine.Run // the one running, or the one that ended last
 	plan       *plan.Plan
 	source     string
 	file       string // that it was read from, "" if from elsewhere
@@ -48,7 +49,7 @@ type Controller struct {
 
 	study      study
 	recorder   *record.Recorder
-	turn       turn
+	turn       engine.Turn
 	background sync.WaitGroup
 	latest     latest
 	ending     context.Context // until Shutdown
@@ -67,12 +68,12 @@ func NewController(opts ...Option) (*Controller, error) {
 		config: c, state: StateIdle, since: time.Now(), ending: ctx, close: cancel,
 		latched: map[string]bool{}, ended: ended{}, before: ended{}, heard: map[string]bool{}, outlays: outlays{},
 	}
-	controller.study, controller.turn = c.newStudy(controller.slows), newTurn()
+	controller.study, controller.turn = c.newStudy(controller.slows), engine.NewTurn()
 	var keepAway func() string
 	if c.replay {
 		keepAway = controller.keepAway
 	}
-	controller.recorder = record.NewRecorder(controller.study.add, controller.turn.wait, keepAway, controller.study.enough)
+	controller.recorder = record.NewRecorder(controller.study.add, controller.turn.Wait, keepAway, controller.study.enough)
 	if c.replay {
 		controller.background.Go(func() { controller.recorder.Run(ctx) })
 	}
@@ -112,7 +113,7 @@ func (c *Controller) ApplyFrom(a Source, p *plan.Plan) error {
 func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.run.Load(); r != nil && r.plan.Hash() != "" && r.plan.Hash() == p.Hash() && c.source == a.Name {
+	if r := c.run.Load(); r != nil && r.Plan.Hash() != "" && r.Plan.Hash() == p.Hash() && c.source == a.Name {
 		return nil
 	}
 	c.audit.add(about(p, a.Name, AuditReceived, ""))
@@ -131,7 +132,7 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 		return err
 	}
 	c.stop(errReplaced)
-	total := c.allows(c.caps.Tighten(p.Limits).Total, a, p, now)
+	total := c.allows(c.Caps.Tighten(p.Limits).Total, a, p, now)
 	c.hears(a)
 	c.plan, c.source, c.file, c.lastError = p, a.Name, a.File, ""
 	if c.foreign(p) == "" {
@@ -142,14 +143,14 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 		c.enter(StateIdle, why)
 		return nil
 	}
-	r, err := newRun(p, c.config, now)
+	r, err := engine.NewRun(p, c.Settings, now)
 	if err != nil {
 		c.reject(p, err, a.Name)
 		return err
 	}
-	r.guard.Limits.Total, r.turn = total, c.turn
+	r.Guard.Limits.Total, r.Turn = total, c.turn
 	if a.Lease > 0 {
-		r.guard.Renew(now, a.Lease)
+		r.Guard.Renew(now, a.Lease)
 	}
 	c.start(r)
 	return nil
@@ -189,10 +190,10 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 	if err := p.Validate(now); err != nil {
 		return err
 	}
-	if why := c.allowed.Refuses(p); why != "" {
+	if why := c.Allowed.Refuses(p); why != "" {
 		return fmt.Errorf("%w: %s", ErrDisabled, why)
 	}
-	if p.Mode == profile.ModeOverlap && !goroutine.Known() && !scheduling() {
+	if p.Mode == profile.ModeOverlap && !goroutine.Known() && !engine.Scheduling() {
 		return fmt.Errorf("%w: mode %s: goroutines cannot be told apart in this build; mode %s can be used", ErrDisabled, profile.ModeOverlap, profile.ModeDilation)
 	}
 	if p.Generation != 0 && p.Generation <= c.generation && c.foreign(p) == "" {
@@ -201,7 +202,7 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 	if c.latched[p.ID] {
 		return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrEnded, p.ID)
 	}
-	if s := c.outlays[p.ID].spent; s >= time.Duration(c.caps.Tighten(p.Limits).Total) {
+	if s := c.outlays[p.ID].spent; s >= time.Duration(c.Caps.Tighten(p.Limits).Total) {
 		return fmt.Errorf("%w: id %q: it has spent %v, all of limits.total, another try needs another id", ErrEnded, p.ID, s)
 	}
 	return nil
@@ -223,29 +224,29 @@ func (c *Controller) refusesFrom(a Source, p *plan.Plan, now time.Time) error {
 	return c.refusesOlder(a, p)
 }
 
-func (c *Controller) start(r *run) {
+func (c *Controller) start(r *engine.Run) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	r.cancel = cancel
+	r.Cancel = cancel
 	c.last = r
 	c.run.Store(r)
-	addRunning(r)
+	engine.AddRunning(r)
 	state := StateRunning
-	if r.plan.NotBefore.After(r.started) {
+	if r.Plan.NotBefore.After(r.Started) {
 		state = StateWaiting
 	}
 	c.enter(state, "")
-	c.audit.add(about(r.plan, c.source, AuditStarted, ""))
-	if r.plan.Mode == profile.ModeOverlap {
-		c.wait.Go(func() { c.watch(ctx, r.load) })
-		if scheduling() {
-			c.wait.Go(func() { r.supervise(ctx) })
+	c.audit.add(about(r.Plan, c.source, AuditStarted, ""))
+	if r.Plan.Mode == profile.ModeOverlap {
+		c.wait.Go(func() { c.watch(ctx, r.Load) })
+		if engine.Scheduling() {
+			c.wait.Go(func() { r.Supervise(ctx) })
 		}
 	}
 	source := c.source
 	c.wait.Go(func() {
 		func() {
-			defer r.contain()
-			r.loop(ctx)
+			defer r.Contain()
+			r.Loop(ctx)
 		}()
 		cancel(nil)
 		c.finished(r, source, context.Cause(ctx))
@@ -253,18 +254,18 @@ func (c *Controller) start(r *run) {
 }
 
 // finished follows the end of a run's goroutine.
-func (c *Controller) finished(r *run, source string, cause error) {
-	removeRunning(r)
+func (c *Controller) finished(r *engine.Run, source string, cause error) {
+	engine.RemoveRunning(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state, reason := outcome(cause)
-	c.ended.add(r.plan, time.Now())
+	c.ended.add(r.Plan, time.Now())
 	c.outlays.book(r, time.Now())
 	if state == StateAborted {
-		c.latched[r.plan.ID] = true
+		c.latched[r.Plan.ID] = true
 	}
-	e := about(r.plan, source, AuditKind(state), reason)
-	e.Spent = time.Duration(r.guard.Spent.Load())
+	e := about(r.Plan, source, AuditKind(state), reason)
+	e.Spent = time.Duration(r.Guard.Spent.Load())
 	c.audit.add(e)
 	if c.run.CompareAndSwap(r, nil) && c.last == r {
 		c.enter(state, reason)
@@ -274,11 +275,11 @@ func (c *Controller) finished(r *run, source string, cause error) {
 // stop ends the run in force at once.
 func (c *Controller) stop(cause error) {
 	if r := c.run.Swap(nil); r != nil {
-		r.endFor(cause)
-		c.ended.add(r.plan, time.Now()) // before its goroutine records it: the same document may come first
+		r.EndFor(cause)
+		c.ended.add(r.Plan, time.Now()) // before its goroutine records it: the same document may come first
 		c.outlays.book(r, time.Now())
-		if r.opened.Load() { // before: its goroutine will say so, but the next plan may come first
-			c.latched[r.plan.ID] = true
+		if r.Opened.Load() { // before: its goroutine will say so, but the next plan may come first
+			c.latched[r.Plan.ID] = true
 		}
 	}
 }
@@ -321,7 +322,7 @@ func (c *Controller) Renew(a Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.run.Load(); r != nil && c.source == a.Name && a.Lease > 0 {
-		r.guard.Renew(time.Now(), a.Lease)
+		r.Guard.Renew(time.Now(), a.Lease)
 	}
 }
 
@@ -382,7 +383,7 @@ func (c *Controller) Status() Status {
 	defer c.mu.Unlock()
 	s := Status{
 		Enabled:   c.enabled,
-		Handover:  handover(),
+		Handover:  engine.Handover(),
 		State:     c.state,
 		Reason:    c.reason,
 		Since:     c.since,
@@ -390,11 +391,11 @@ func (c *Controller) Status() Status {
 		Source:    c.source,
 		PlanFile:  c.file,
 		LastError: c.lastError,
-		Limits:    c.caps,
-		Caps:      c.caps,
+		Limits:    c.Caps,
+		Caps:      c.Caps,
 
-		BreakerCaps: c.breaker,
-		Allowed:     c.allowed,
+		BreakerCaps: c.Breaker,
+		Allowed:     c.Allowed,
 	}
 	s.Audit, s.AuditDropped = c.audit.latest()
 	s.Recording = c.recording()
@@ -402,19 +403,17 @@ func (c *Controller) Status() Status {
 	if c.plan != nil {
 		s.PlanHash = c.plan.Hash()
 	}
-	if r := c.last; r != nil && r.plan == c.plan {
-		s.Limits = r.guard.Limits
-		s.Spent, s.Late = time.Duration(r.guard.Spent.Load()), time.Duration(r.guard.Late.Load())
-		s.Withheld = r.guard.Counts().ByName()
-		s.Breaker = (*BreakerStatus)(r.breaker.Status())
+	if r := c.last; r != nil && r.Plan == c.plan {
+		s.Limits = r.Guard.Limits
+		s.Spent, s.Late = time.Duration(r.Guard.Spent.Load()), time.Duration(r.Guard.Late.Load())
+		s.Withheld = r.Guard.Counts().ByName()
+		s.Breaker = (*BreakerStatus)(r.Breaker.Status())
 		if c.run.Load() == r {
-			s.LeaseEnds = r.guard.LeaseEnds()
-			s.Duty = r.pace.Now()
+			s.LeaseEnds = r.Guard.LeaseEnds()
+			s.Duty = r.Pace.Now()
 		}
-		r.mu.Lock()
-		s.Experiment = r.now
-		r.mu.Unlock()
-		if s.State == StateWaiting && time.Now().After(r.plan.NotBefore) {
+		s.Experiment = r.Doing()
+		if s.State == StateWaiting && time.Now().After(r.Plan.NotBefore) {
 			s.State = StateRunning
 		}
 	}
@@ -426,10 +425,10 @@ func (c *Controller) slows() (levels []float64, regions []profile.Region) {
 	c.mu.Lock()
 	r := c.last
 	c.mu.Unlock()
-	if r == nil || r.plan.Mode != profile.ModeSlowdown {
+	if r == nil || r.Plan.Mode != profile.ModeSlowdown {
 		return nil, nil
 	}
-	return r.levels(), r.seen()
+	return r.Levels(), r.Seen()
 }
 
 // compute returns what has been measured under the plan in force, or the last one, and what recordings tell.
@@ -440,7 +439,7 @@ func (c *Controller) compute(due func()) profile.Profile {
 	c.mu.Unlock()
 	var p profile.Profile
 	if r != nil {
-		p = r.profile(due)
+		p = r.Profile(due)
 	}
 	due()
 	c.study.addTo(&p)

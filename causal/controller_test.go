@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -146,7 +147,7 @@ func TestTarget(t *testing.T) {
 func TestPlanForOthersReplaces(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("by the first plan", b.span(context.Background(), "a", time.Millisecond), time.Millisecond)
 		if err := b.c.Apply(mustParse(t, "id: other", "target: {service: bank}")); err != nil {
 			t.Fatal(err)
@@ -324,7 +325,7 @@ func TestApplyRefusesWhatHasExpiredSince(t *testing.T) {
 func TestReject(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("before", b.span(context.Background(), "a", time.Millisecond), time.Millisecond)
 		b.c.Reject(Source{Name: "another"}, errors.New("not a plan"))
 		b.want("after", b.span(context.Background(), "a", time.Millisecond), 0)
@@ -380,8 +381,8 @@ func TestLease(t *testing.T) {
 func TestLeaseIsAskedForEachDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
-		b.run.guard.Renew(time.Now(), 10*time.Millisecond)
+		dilate(b.run, 1, experiment.SparesNone)
+		b.run.Guard.Renew(time.Now(), 10*time.Millisecond)
 		b.want("within", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
 		b.want("after", b.span(context.Background(), "a", time.Millisecond), 0)
 		synctest.Wait()
@@ -426,7 +427,7 @@ func TestLifeOfAPlan(t *testing.T) {
 		if got := c.Status().Experiment; got == "" || strings.HasPrefix(got, "waiting") {
 			t.Errorf("Status().Experiment = %q, want an experiment", got)
 		}
-		time.Sleep(time.Until(began.Add(10*time.Minute + tick)))
+		time.Sleep(time.Until(began.Add(10*time.Minute + engine.Tick)))
 		synctest.Wait()
 		state(t, c, StateExpired, "expires_at is over")
 		says("")

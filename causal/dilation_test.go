@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -23,7 +24,7 @@ type bench struct {
 	*testing.T
 	c   *Controller
 	tr  trace.Tracer
-	run *run
+	run *engine.Run
 }
 
 // newBench applies a plan that inserts nothing by itself; see run.dilate.
@@ -63,18 +64,18 @@ func TestDilationStretchesSelfTime(t *testing.T) {
 		b := newBench(t, wide, nil, `regions: [{span: "r*"}]`)
 		ctx := context.Background()
 		b.want("without a dilation", b.span(ctx, "r0", 10*time.Millisecond), 0)
-		b.run.dilate(0, experiment.SparesNone)
+		dilate(b.run, 0, experiment.SparesNone)
 		b.want("by 0", b.span(ctx, "r0", 10*time.Millisecond), 0)
-		b.run.dilate(0.5, experiment.SparesNone)
+		dilate(b.run, 0.5, experiment.SparesNone)
 		b.want("r0", b.span(ctx, "r0", 10*time.Millisecond), 5*time.Millisecond)
 		b.want("r1", b.span(ctx, "r1", 4*time.Millisecond), 2*time.Millisecond)
 		b.want("one that regions does not select", b.span(ctx, "other", 4*time.Millisecond), 2*time.Millisecond)
 		b.want("an empty span", b.span(ctx, "r1", 0), 0)
-		b.run.dilate(0.5, 1)
+		dilate(b.run, 0.5, 1)
 		b.want("r0 with r1 spared", b.span(ctx, "r0", 10*time.Millisecond), 5*time.Millisecond)
 		b.want("r1, spared", b.span(ctx, "r1", 4*time.Millisecond), 0)
 		b.want("another with r1 spared", b.span(ctx, "other", 4*time.Millisecond), 2*time.Millisecond)
-		if got, want := b.run.seen(), []profile.Region{{Scope: "bench", Name: "r0"}, {Scope: "bench", Name: "r1"}}; !cmp.Equal(got, want) {
+		if got, want := b.run.Seen(), []profile.Region{{Scope: "bench", Name: "r0"}, {Scope: "bench", Name: "r1"}}; !cmp.Equal(got, want) {
 			t.Errorf("regions %v, want %v", got, want)
 		}
 		if got := b.c.Status().Spent; got != 16*time.Millisecond {
@@ -88,7 +89,7 @@ func TestDilationStretchesSelfTime(t *testing.T) {
 func TestDilationOfNestedSpans(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		time.Sleep(3 * time.Millisecond)
 		b.want("child", b.span(ctx, "child", 20*time.Millisecond), 20*time.Millisecond)
@@ -136,7 +137,7 @@ func TestDelayPerSpan(t *testing.T) {
 		caps := wide
 		caps.PerSpan = plan.Duration(5 * time.Millisecond)
 		b := newBench(t, caps, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("at the limit", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
 		b.want("above", b.span(context.Background(), "a", 5*time.Millisecond+1), 0)
 		b.withheld(map[string]uint64{"limits.per_span": 1})
@@ -157,7 +158,7 @@ func TestDelayPerTrace(t *testing.T) {
 				c := newController(t, WithExperiments(caps))
 				b := &bench{t, c, newProvider(t, c, opts...).Tracer("bench"), nil}
 				b.run = force(t, c, mustParse(t, idle, wideLimits))
-				b.run.dilate(1, experiment.SparesNone)
+				dilate(b.run, 1, experiment.SparesNone)
 				for range 2 { // each trace has its own
 					ctx, root := b.tr.Start(context.Background(), "root")
 					b.want("first", b.span(ctx, "a", 4*time.Millisecond), 4*time.Millisecond)
@@ -177,8 +178,8 @@ func TestDelayPerTrace(t *testing.T) {
 func TestDelayDuty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.guard.Duty = admission.NewDuty(0.05, 5*time.Millisecond, time.Now())
-		b.run.dilate(1, experiment.SparesNone)
+		b.run.Guard.Duty = admission.NewDuty(0.05, 5*time.Millisecond, time.Now())
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("the first of 100 ms", b.span(context.Background(), "a", 4*time.Millisecond), 4*time.Millisecond)
 		b.want("too much", b.span(context.Background(), "a", 3*time.Millisecond), 0)
 		time.Sleep(120 * time.Millisecond)
@@ -190,7 +191,7 @@ func TestDelayDuty(t *testing.T) {
 func TestDelayDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		for _, tt := range []struct{ timeout, want time.Duration }{
 			{30 * time.Millisecond, 10 * time.Millisecond}, // leaves twice the delay
 			{30*time.Millisecond - 1, 0},
@@ -207,7 +208,7 @@ func TestDelayDeadline(t *testing.T) {
 func TestDelayHealthChecks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, []Option{WithHealthChecks("probe*"), WithHealthChecks("GET /up")}, `regions: [{span: "GET*"}]`)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		exempt := []string{
 			"GET /health", "GET /healthz", "GET /api/health/db", "GET /livez", "GET /readyz?verbose", "HEAD /ready", "GET /live",
 			"GET /ping", "grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch", "probe", "probe 7", "GET /up",
@@ -219,7 +220,7 @@ func TestDelayHealthChecks(t *testing.T) {
 			b.want(name, b.span(context.Background(), name, time.Millisecond), time.Millisecond)
 		}
 		b.withheld(map[string]uint64{"health_check": uint64(len(exempt))})
-		if got := b.run.guard.Counts().Distorting(); got != 0 {
+		if got := b.run.Guard.Counts().Distorting(); got != 0 {
 			t.Errorf("%d delays distort, want 0: health checks are not what is measured", got)
 		}
 	})
@@ -228,7 +229,7 @@ func TestDelayHealthChecks(t *testing.T) {
 func TestDelayConsumers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		for kind, want := range map[trace.SpanKind]time.Duration{
 			trace.SpanKindConsumer: 0,
 			trace.SpanKindInternal: time.Millisecond,
@@ -246,13 +247,13 @@ func TestDelayTotal(t *testing.T) {
 		caps := wide
 		caps.Total = plan.Duration(25 * time.Millisecond)
 		b := newBench(t, caps, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		for range 2 {
 			b.want("within", b.span(context.Background(), "a", 10*time.Millisecond), 10*time.Millisecond)
 		}
 		b.want("beyond", b.span(context.Background(), "a", 10*time.Millisecond), 0)
 		b.want("later, though there is room", b.span(context.Background(), "a", time.Millisecond), 0)
-		<-b.run.done
+		<-b.run.Done
 		time.Sleep(time.Millisecond)
 		s := b.c.Status()
 		if s.State != StateSpent || s.Reason != "limits.total is used up" || s.Spent != 20*time.Millisecond {
@@ -266,8 +267,8 @@ func TestDelayTotal(t *testing.T) {
 func TestSpentIsWhatWasInserted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
-		b.run.spin = func(_ int64, d time.Duration, valid func() bool) time.Duration {
+		dilate(b.run, 1, experiment.SparesNone)
+		b.run.Spin = func(_ int64, d time.Duration, valid func() bool) time.Duration {
 			for spent := time.Duration(0); spent < d; spent += time.Millisecond {
 				if !valid() {
 					return spent
@@ -325,11 +326,11 @@ func TestProgressAllocs(t *testing.T) {
 func TestRegionsAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
-		for i := range mostVerdicts + 10 {
+		dilate(b.run, 1, experiment.SparesNone)
+		for i := range engine.MostVerdicts + 10 {
 			b.want("any", b.span(context.Background(), fmt.Sprint("name", i), time.Microsecond), time.Microsecond)
 		}
-		if got := len(b.run.seen()); got != design.MaxRegions {
+		if got := len(b.run.Seen()); got != design.MaxRegions {
 			t.Errorf("%d regions, want %d", got, design.MaxRegions)
 		}
 		notes := strings.Join(b.c.Profile().Notes, "\n")
@@ -339,8 +340,8 @@ func TestRegionsAreBounded(t *testing.T) {
 	})
 }
 
-func counts(run *run) (n []uint64) {
-	for _, v := range run.visits() {
+func counts(run *engine.Run) (n []uint64) {
+	for _, v := range run.Visits() {
 		n = append(n, v.Count)
 	}
 	return n

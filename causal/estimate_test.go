@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -223,12 +224,12 @@ func TestIterationsOfEachPoint(t *testing.T) {
 func profileOf(t *testing.T, iterations int, m model, lines ...string) profile.Profile {
 	t.Helper()
 	p := mustParse(t, lines...)
-	r, err := newRun(p, config{enabled: true, caps: wide, breaker: deaf, allowed: plan.DefaultAllowed()}, time.Now())
+	r, err := engine.NewRun(p, engine.Settings{Caps: wide, Breaker: deaf, Allowed: plan.DefaultAllowed()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range m.times {
-		r.regions = append(r.regions, profile.Region{Scope: "scope", Name: "r" + string(rune('0'+i))})
+		r.Regions = append(r.Regions, profile.Region{Scope: "scope", Name: "r" + string(rune('0'+i))})
 	}
 	var speedups []float64
 	for _, s := range p.Grid.Speedups {
@@ -237,10 +238,10 @@ func profileOf(t *testing.T, iterations int, m model, lines ...string) profile.P
 		}
 	}
 	for i := range iterations {
-		r.experiments = append(r.experiments, m.experiments(i, speedups)...)
+		r.Experiments = append(r.Experiments, m.experiments(i, speedups)...)
 	}
-	r.iterations = iterations
-	profile := r.profile(func() {})
+	r.Iterations = iterations
+	profile := r.Profile(func() {})
 	profile.Finish()
 	return profile
 }

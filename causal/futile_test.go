@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/internal/requests"
@@ -72,8 +73,8 @@ func TestWaitsThatNothingTellsOfWithhold(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			recorded := make(chan error, 1)
 			c := newController(t, optionFunc(func(c config) config {
-				record := c.waits
-				c.waits = func(ctx context.Context, d time.Duration) (w replaytrace.Waits, err error) {
+				record := c.Waits
+				c.Waits = func(ctx context.Context, d time.Duration) (w replaytrace.Waits, err error) {
 					defer func() { recorded <- err }()
 					if tt.err != nil {
 						return w, tt.err
@@ -159,7 +160,7 @@ func TestCallsOfItselfEndAPlan(t *testing.T) {
 				tr := newSDKTracer(t, c)
 				run := force(t, c, mustParse(t, "mode: overlap", "regions: [{span: call}]", "grid: {speedups: [25, 50]}", "timing: {warmup: 1s, experiment: 500ms, cooloff: 0s}",
 					fmt.Sprintf("force: %t", tt.force), wideLimits, calm))
-				run.sleep = sleepily
+				run.Sleep = sleepily
 				ctx, stop := context.WithCancel(t.Context())
 				var served sync.WaitGroup
 				for i := range 2 {
@@ -206,9 +207,9 @@ func TestFewCallsOfItselfEndNoPlan(t *testing.T) {
 		calls, visits uint64
 		ends          bool
 	}{{0, 0, false}, {100, 0, false}, {9, 9, false}, {10, 9, true}, {19, 1000, false}, {20, 1000, true}} {
-		run := &run{plan: &plan.Plan{}, progress: make([]experiment.VisitCounter, 2), answered: requests.Answered.Load() - tt.calls}
-		run.progress[1].Last.Count = tt.visits
-		if calls, _ := run.ownCalls(); (calls > 0) != tt.ends {
+		run := &engine.Run{Plan: &plan.Plan{}, Progress: make([]experiment.VisitCounter, 2), Answered: requests.Answered.Load() - tt.calls}
+		run.Progress[1].Last.Count = tt.visits
+		if calls, _ := run.OwnCalls(); (calls > 0) != tt.ends {
 			t.Errorf("%d calls for %d visits: surely too many is %t, want %t", tt.calls, tt.visits, calls > 0, tt.ends)
 		}
 	}

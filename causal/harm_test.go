@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/breaker"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 )
 
@@ -85,17 +86,17 @@ func TestPanicsHarmNobody(t *testing.T) {
 		hurt func(b *bench)
 	}{
 		"a delay at the end of a span": {dilating, func(b *bench) {
-			b.run.spin = hurtful
-			b.run.dilate(1, experiment.SparesNone)
+			b.run.Spin = hurtful
+			dilate(b.run, 1, experiment.SparesNone)
 			b.span(context.Background(), "a", ms)
 		}},
 		"a delay in overlap": {overlapping, func(b *bench) {
-			b.run.sleep, b.run.spin = hurtful, hurtful
+			b.run.Sleep, b.run.Spin = hurtful, hurtful
 			indebt(b.T, b, 10*ms)
 			elsewhere(func() { b.span(context.Background(), "other", ms) })
 		}},
 		"a delay where a lock is given back": {overlapping, func(b *bench) {
-			b.run.sleep, b.run.spin = hurtful, hurtful
+			b.run.Sleep, b.run.Spin = hurtful, hurtful
 			indebt(b.T, b, 10*ms)
 			elsewhere(func() {
 				_, s := b.tr.Start(context.Background(), "other")
@@ -108,7 +109,7 @@ func TestPanicsHarmNobody(t *testing.T) {
 			})
 		}},
 		"a delay at a visit": {overlapping, func(b *bench) {
-			b.run.sleep, b.run.spin = hurtful, hurtful
+			b.run.Sleep, b.run.Spin = hurtful, hurtful
 			indebt(b.T, b, 10*ms)
 			elsewhere(func() {
 				ctx, s := b.tr.Start(context.Background(), "other")
@@ -118,32 +119,32 @@ func TestPanicsHarmNobody(t *testing.T) {
 		}},
 		"the setting at the start of a span": {overlapping, func(b *bench) {
 			indebt(b.T, b, 0)
-			b.run.inForce().(*overlap).observation.Setting = nil
+			b.run.InForce().(*engine.Overlap).Observation.Setting = nil
 			exercise(b.T, b.tr)
 		}},
 		"the setting at the end of a span": {overlapping, func(b *bench) {
 			indebt(b.T, b, 0)
 			ctx, s := b.tr.Start(context.Background(), "other")
-			b.run.inForce().(*overlap).observation.Setting = nil
+			b.run.InForce().(*engine.Overlap).Observation.Setting = nil
 			Blocked(ctx, func() {})
 			Progress(ctx, "root")
 			s.End()
 		}},
 		"the breaker at the end of a root": {dilating, func(b *bench) {
-			b.run.breaker = new(breaker.Breaker)
+			b.run.Breaker = new(breaker.Breaker)
 			b.span(context.Background(), "root", ms)
 		}},
 		"a progress point of Progress": {dilating, func(b *bench) {
-			b.run.progress = nil
+			b.run.Progress = nil
 			Progress(context.Background(), "root")
 		}},
 		"what the plan says of a region": {dilating, func(b *bench) {
-			b.run.verdicts.Store(nil)
+			b.run.Verdicts.Store(nil)
 			b.span(context.Background(), "a", ms)
 		}},
 		"the bookkeeping of traces": {dilating, func(b *bench) {
-			b.run.guard.Duty = nil
-			b.run.dilate(1, experiment.SparesNone)
+			b.run.Guard.Duty = nil
+			dilate(b.run, 1, experiment.SparesNone)
 			b.span(context.Background(), "a", ms)
 		}},
 	} {
@@ -179,7 +180,7 @@ func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {
 	c := newController(t)
 	r := force(t, c, mustParse(t, idle, "id: a"))
 	c.mu.Lock() // the goroutine that would record it waits
-	r.endFor(openedError("too slow"))
+	r.EndFor(engine.OpenedError("too slow"))
 	c.stop(errReplaced)
 	latched := c.latched["a"]
 	c.mu.Unlock()
@@ -199,7 +200,7 @@ func kindsOf(events []AuditEvent) (kinds []AuditKind) {
 func TestFirstPanicIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil, calm)
-		b.run.breaker = new(breaker.Breaker)
+		b.run.Breaker = new(breaker.Breaker)
 		var wg sync.WaitGroup
 		for range 300 {
 			wg.Go(func() { b.span(context.Background(), "root", ms) })

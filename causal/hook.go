@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/classes"
-	"github.com/otelprof/otelprof/causal/internal/ledger"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -19,16 +19,14 @@ var _ spans.AfterEnder = hook{}
 
 // OnStart implements spans.Hook. While no plan runs it costs a few loads.
 func (h hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
-	if h.c.enabled && (scheduling() || h.c.run.Load() != nil) {
+	if h.c.enabled && (engine.Scheduling() || h.c.run.Load() != nil) {
 		requests.Start(r, h.c.exemptsNow)
 	}
 	if o := virtualtime.Current.Load(); o != nil {
 		o.StartSpan(r)
 	}
 	if sched.Present {
-		if s := live.scheduled.Load(); s != nil {
-			s.startSpan(r)
-		}
+		engine.StartScheduled(r)
 	}
 	return ctx
 }
@@ -36,7 +34,7 @@ func (h hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 // OnEnd implements spans.Hook.
 func (h hook) OnEnd(r *spans.Span) {
 	if sched.Present {
-		beforeEndSpan(r)
+		engine.BeforeEndSpan(r)
 	}
 }
 
@@ -52,7 +50,7 @@ func (h hook) AfterEnd(r *spans.Span) time.Duration {
 		virtualtime.EndSpan(virtualtime.Current.Load(), f, r)
 	}
 	if sched.Present {
-		endScheduled(r)
+		engine.EndScheduled(r)
 	}
 	run := h.c.run.Load()
 	if f != nil || run != nil {
@@ -61,24 +59,15 @@ func (h hook) AfterEnd(r *spans.Span) time.Duration {
 	if run == nil {
 		return 0
 	}
-	return run.endSpan(f, r)
+	return run.EndSpan(f, r)
 }
 
-// endSpan does a plan's work at the end of a span, whose frame may be nil. It returns the delay.
-func (run *run) endSpan(f *ledger.Frame, r *spans.Span) (delay time.Duration) {
-	defer run.contain()
-	v := run.verdict(r)
-	delay = run.inForce().atEnd(f, r, v.region)
+// exemptsNow reports whether nothing below a span that starts may be delayed. Of those below others, which are many, only the
+// plan in force is asked, which remembers.
+func (c *Controller) exemptsNow(r *spans.Span) bool {
 	if r.Parent() == nil {
-		if traces := &run.guard.Traces; traces.Count() > 0 && requests.TopOf(r) == r {
-			traces.Ended(requests.TraceOf(r))
-		}
-		run.breaker.Observe(r.Duration()+delay, r.Failed())
-		run.rooted.Add(int64(r.Duration()))
+		return engine.IsHealthCheck(c.Exempt, r)
 	}
-	for k, i := range v.progress {
-		run.durations.record(i, r)
-		run.visit(i, v.paths[k])
-	}
-	return delay
+	run := c.run.Load()
+	return run != nil && run.ExemptsBelow(r)
 }

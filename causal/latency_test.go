@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -15,7 +16,7 @@ import (
 // What arms have recorded of latency is added up by cell. Arms without delay are one cell, and one
 // that was thrown away counts for nothing.
 func TestTalliesHaveLatency(t *testing.T) {
-	run, err := newRun(mustParse(t, "mode: overlap", "progress: [{span: root, type: latency}]"), config{caps: wide, allowed: plan.DefaultAllowed()}, time.Now())
+	run, err := engine.NewRun(mustParse(t, "mode: overlap", "progress: [{span: root, type: latency}]"), engine.Settings{Caps: wide, Allowed: plan.DefaultAllowed()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,20 +30,20 @@ func TestTalliesHaveLatency(t *testing.T) {
 		}
 		return []*otelhdr.Snapshot{h.Snapshot(nil)}
 	}
-	run.regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
+	run.Regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
 	add := func(speedup float64, spared int, spoiled string, values ...uint64) {
-		run.add(experiment.Experiment{Arm: experiment.Arm{Speedup: speedup, Spared: spared}, Spoiled: spoiled, Passages: make([]experiment.Passage, 1)}, of(values...))
+		run.Add(experiment.Experiment{Arm: experiment.Arm{Speedup: speedup, Spared: spared}, Spoiled: spoiled, Passages: make([]experiment.Passage, 1)}, of(values...))
 	}
 	add(0, 0, "", 10)
 	add(0, 1, "", 11, 12)
 	add(0.5, 1, "", 5)
-	before := run.profile(func() {}).Tallies
+	before := run.Profile(func() {}).Tallies
 	add(0.5, 1, "", 6, 7)
 	add(0.5, 1, "a test", 1000)
 	add(0.5, 0, "", 8)
 
 	got := map[string]uint64{}
-	for _, tally := range run.profile(func() {}).Tallies {
+	for _, tally := range run.Profile(func() {}).Tallies {
 		got[tally.Region.Name] = tally.Latency.Count()
 		if tally.Latency.Max() > 20 {
 			t.Errorf("%q has a latency of %v", tally.Region.Name, time.Duration(tally.Latency.Max()))

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -29,7 +30,7 @@ type latest struct {
 
 // A profileVersion changes with what a profile says, but for how long delays were.
 type profileVersion struct {
-	run         *run
+	run         *engine.Run
 	state       State
 	reason      string
 	regions     int
@@ -47,10 +48,8 @@ func (c *Controller) version() profileVersion {
 	c.mu.Unlock()
 	v.recordings = c.recorder.Status().Recordings
 	if run := v.run; run != nil {
-		v.withheld = run.guard.Counts()
-		run.mu.Lock()
-		defer run.mu.Unlock()
-		v.regions, v.experiments, v.iterations, v.ended = len(run.regions), run.measured, run.iterations, !run.ended.IsZero()
+		v.withheld = run.Guard.Counts()
+		v.regions, v.experiments, v.iterations, v.ended = run.Progressed()
 	}
 	return v
 }
@@ -91,7 +90,7 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 		c.latest.put(v, p)
 	}
 	if v.run != nil {
-		p.Delay = time.Duration(v.run.guard.Spent.Load())
+		p.Delay = time.Duration(v.run.Guard.Spent.Load())
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/classes"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/virtualtime"
@@ -178,7 +179,7 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 		close(leave)
 		ended.Wait()
 		e := experiment.Experiment{}
-		(&overlap{observation: o, region: &classes.Class{}}).look(&e)
+		(&engine.Overlap{Observation: o, Region: &classes.Class{}}).Look(&e)
 		if e.Spoiled == "" {
 			t.Error("the experiment counts")
 		}

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -179,7 +180,7 @@ func (w *onlooker) request(tr trace.Tracer, lock *bubbleLock) {
 
 // try carries the trial out and returns what it breaks.
 func (w *onlooker) try(t *testing.T) error {
-	c := newController(t, WithExperiments(w.caps), unloaded, optionFunc(func(c config) config { c.wall = w.wall; return c }))
+	c := newController(t, WithExperiments(w.caps), unloaded, optionFunc(func(c config) config { c.Wall = w.wall; return c }))
 	tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return w.recorded }))
 	w.began = time.Now()
 	opens, expires := w.began.Add(w.opens), w.began.Add(w.opens+w.life)
@@ -194,7 +195,7 @@ func (w *onlooker) try(t *testing.T) error {
 		return err
 	}
 	r := c.run.Load()
-	r.spin, r.compute, r.sleep = w.wait, w.wait, w.wait // no span has ended yet
+	r.Spin, r.Compute, r.Sleep = w.wait, w.wait, w.wait // no span has ended yet
 
 	var wg sync.WaitGroup
 	lock := newBubbleLock()
@@ -230,7 +231,7 @@ func (w *onlooker) check(s Status, opens, expires time.Time) {
 		w.that(!i.start.Before(opens) && !w.wall(i.start).Before(opens), "a delay begins after %v, before the window", at(i.start))
 		w.that(i.start.Before(expires) && w.wall(i.start).Before(expires), "a delay begins after %v, behind the window", at(i.start))
 		// The clock is looked at every 100 ms, and valid every millisecond.
-		w.that(!i.end.After(expires.Add(tick+ms)), "a delay ends %v after the window", i.end.Sub(expires))
+		w.that(!i.end.After(expires.Add(engine.Tick+ms)), "a delay ends %v after the window", i.end.Sub(expires))
 		w.that(!i.start.After(w.stopped), "a delay begins after StopPlan")
 		w.that(!i.end.After(w.stopped.Add(ms)) || w.stopped.Before(i.start), "a delay ends %v after StopPlan", i.end.Sub(w.stopped))
 		if w.lease > 0 {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -49,7 +50,7 @@ var deaf = plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(10 * ti
 
 // alone is a machine that takes nothing away.
 var alone = optionFunc(func(c config) config {
-	c.loads = func() func() record.Load { return func() record.Load { return record.Load{} } }
+	c.Loads = func() func() record.Load { return func() record.Load { return record.Load{} } }
 	return c
 })
 
@@ -107,7 +108,7 @@ func sleepily(_ int64, d time.Duration, valid func() bool) time.Duration {
 
 // force applies a plan and gets its run ready for a bubble: delays sleep. No span may end
 // meanwhile.
-func force(t testing.TB, c *Controller, p *plan.Plan) *run {
+func force(t testing.TB, c *Controller, p *plan.Plan) *engine.Run {
 	t.Helper()
 	if err := c.Apply(p); err != nil {
 		t.Fatal(err)
@@ -116,14 +117,14 @@ func force(t testing.TB, c *Controller, p *plan.Plan) *run {
 	if r == nil {
 		t.Fatalf("Apply(%q) leaves no run: %s", p.ID, c.Status().Reason)
 	}
-	r.spin = sleepily
+	r.Spin = sleepily
 	return r
 }
 
 // dilate puts one dilation in force, for tests that have no use for a whole schedule. The
 // plan must be one that does not get to its first experiment.
-func (run *run) dilate(factor float64, spared int) {
-	run.put(&dilation{run: run, factor: factor, spared: spared})
+func dilate(run *engine.Run, factor float64, spared int) {
+	run.Put(&engine.Dilation{Run: run, Factor: factor, Spared: spared})
 }
 
 // idle is the line of a plan that has no experiment before a minute is over.

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/internal/validate"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -30,21 +31,14 @@ type config struct {
 	// replay is set if recordings are made of their own accord, recordable unless they are forbidden.
 	replay, recordable bool
 	newStudy           func(slowed) study
-	watch              func(context.Context, *load)
-	waits              func(context.Context, time.Duration) (trace.Waits, error) // nil for not recorded
-	work               func(context.Context, time.Duration) (workload, error)    // the same
-	loads              func() (end func() record.Load)
-	wall               func(time.Time) time.Time // nil for the real one
-	caps               plan.Limits
-	breaker            plan.Abort   // caps, too
-	allowed            plan.Allowed // and what plans may ask for
-	service            string
-	env                string
-	id                 string
-	log                *slog.Logger
-	tell               []func(AuditEvent)
-	audit              *audit
-	exempt             []string
+	watch              func(context.Context, *engine.Load)
+	engine.Settings
+	service string
+	env     string
+	id      string
+	log     *slog.Logger
+	tell    []func(AuditEvent)
+	audit   *audit
 }
 
 // exemptByDefault are the names of health checks. Orchestrators kill a process that answers
@@ -52,16 +46,18 @@ type config struct {
 var exemptByDefault = []string{"*/health*", "*/healthz*", "*/livez*", "*/readyz*", "*/ready", "*/live", "*/ping", "*grpc.health.v1.Health/*"}
 
 func newConfig(opts []Option) (config, error) {
-	c := config{log: slog.New(slog.DiscardHandler), exempt: exemptByDefault, breaker: plan.DefaultBreaker(), allowed: plan.DefaultAllowed(), watch: watchLoad, waits: recordWaits, work: recordWork, loads: record.LoadSince, recordable: true, newStudy: newReplayed}
+	c := config{log: slog.New(slog.DiscardHandler), watch: engine.WatchLoad, recordable: true, newStudy: newReplayed, Settings: engine.Settings{
+		Exempt: exemptByDefault, Breaker: plan.DefaultBreaker(), Allowed: plan.DefaultAllowed(), Waits: engine.RecordWaits, Work: engine.RecordWork, Loads: record.LoadSince,
+	}}
 	for _, o := range opts {
 		c = o.apply(c)
 	}
 	var errs []error
 	if c.enabled {
 		v := &validate.Errors{}
-		c.caps.Validate(v, "limits: ")
-		c.breaker.Validate(v, "breaker: ")
-		c.allowed.Validate(v, "allowed: ")
+		c.Caps.Validate(v, "limits: ")
+		c.Breaker.Validate(v, "breaker: ")
+		c.Allowed.Validate(v, "allowed: ")
 		errs = append(errs, v.Err(ErrConfig))
 	}
 	if c.switchedOff(naming.EnvExperiments) {
@@ -69,14 +65,15 @@ func newConfig(opts []Option) (config, error) {
 	}
 	if c.switchedOff(naming.EnvReplay) {
 		c.replay, c.recordable = false, false
-		c.waits = func(context.Context, time.Duration) (trace.Waits, error) {
+		c.Waits = func(context.Context, time.Duration) (trace.Waits, error) {
 			return trace.Waits{}, fmt.Errorf("%s is off", naming.EnvReplay)
 		}
-		c.work = func(context.Context, time.Duration) (workload, error) {
+		c.Work = func(context.Context, time.Duration) (engine.Workload, error) {
 			return nil, fmt.Errorf("%s is off", naming.EnvReplay)
 		}
 	}
 	c.audit = newAudit(c.log, c.tell)
+	c.Panicked = c.audit.panicked
 	return c, errors.Join(errs...)
 }
 
@@ -93,18 +90,18 @@ func (c config) switchedOff(name string) bool {
 // cost: plans can tighten caps, never loosen them. The environment variable OTELPROF_EXPERIMENTS forbids them all if it is off,
 // false, 0, no or a value that is not known. Default: every plan is refused.
 func WithExperiments(caps plan.Limits) Option {
-	return optionFunc(func(c config) config { c.enabled, c.caps = true, caps; return c })
+	return optionFunc(func(c config) config { c.enabled, c.Caps = true, caps; return c })
 }
 
 // WithBreaker sets caps on the rules by which the breaker opens: plans can tighten them, never loosen them, so that no plan can
 // switch the breaker off. A cap of P99 of zero is none. Default: [plan.DefaultBreaker].
 func WithBreaker(caps plan.Abort) Option {
-	return optionFunc(func(c config) config { c.breaker = caps; return c })
+	return optionFunc(func(c config) config { c.Breaker = caps; return c })
 }
 
 // WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force. Default: [plan.DefaultAllowed], all.
 func WithAllowed(a plan.Allowed) Option {
-	return optionFunc(func(c config) config { c.allowed = a; return c })
+	return optionFunc(func(c config) config { c.Allowed = a; return c })
 }
 
 // WithResource names this process, for a plan's target. Default: only plans without a target run.
@@ -152,7 +149,7 @@ func WithAudit(tell func(AuditEvent)) Option {
 // in addition to the usual names of health checks.
 func WithHealthChecks(spans ...string) Option {
 	return optionFunc(func(c config) config {
-		c.exempt = append(append([]string{}, c.exempt...), spans...)
+		c.Exempt = append(append([]string{}, c.Exempt...), spans...)
 		return c
 	})
 }

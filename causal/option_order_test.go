@@ -33,7 +33,7 @@ func TestOptionsInAnyOrder(t *testing.T) {
 		testutil.CheckOrder(t, options, func(all []Option) string {
 			c, err := newConfig(all)
 			c.audit.wait(0)
-			return fmt.Sprint(c.enabled, c.caps, c.breaker, c.allowed, c.replay, c.recordable, c.service, c.env, c.id, c.log, len(c.tell), c.exempt, err)
+			return fmt.Sprint(c.enabled, c.Caps, c.Breaker, c.Allowed, c.replay, c.recordable, c.service, c.env, c.id, c.log, len(c.tell), c.Exempt, err)
 		})
 	}
 }

@@ -4,24 +4,15 @@ import (
 	"errors"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 )
-
-// ruleError is why a rule ended a run.
-type ruleError admission.Rule
-
-func (e ruleError) Error() string { return admission.Rule(e).String() }
-
-// openedError is why the breaker ended a run.
-type openedError string
-
-func (e openedError) Error() string { return string(e) }
 
 // outcome tells the state that a cause leaves a controller in, and the reason.
 func outcome(cause error) (State, string) {
 	var (
-		byRule    ruleError
-		byBreaker openedError
-		futile    futileError
+		byRule    engine.RuleError
+		byBreaker engine.OpenedError
+		futile    engine.FutileError
 	)
 	switch {
 	case errors.As(cause, &byBreaker):

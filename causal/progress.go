@@ -3,8 +3,8 @@ package causal
 import (
 	"context"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/virtualtime"
-	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
@@ -18,21 +18,6 @@ func Progress(_ context.Context, name string) {
 	if o, l := virtualtime.Here(); l != nil {
 		o.PayNow(l)
 	}
-	point()
-	p := live.runs.Load()
-	if p == nil {
-		return
-	}
-	for _, r := range *p {
-		r.visitNamed(name)
-	}
-}
-
-func (run *run) visitNamed(name string) {
-	defer run.contain()
-	for i := range run.plan.Progress {
-		if glob.Match(run.plan.Progress[i].Span, name) {
-			run.visit(i, 0)
-		}
-	}
+	engine.Point()
+	engine.Visited(name)
 }

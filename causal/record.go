@@ -70,7 +70,7 @@ func (c *Controller) mayRecord(ctx context.Context, d time.Duration) (_ context.
 	if d < MinWindow || d > MaxWindow {
 		return nil, nil, fmt.Errorf("%w: window %v: must be in [%v, %v]", ErrRecording, d, MinWindow, MaxWindow)
 	}
-	if why := noMemory(); why != "" {
+	if why := record.NoMemory(); why != "" {
 		return nil, nil, fmt.Errorf("%w: %s", ErrRecording, why)
 	}
 	c.mu.Lock()
@@ -103,27 +103,15 @@ type study interface {
 	missed() bool
 }
 
-// mostGoroutines is among how many recordings are made without being asked for: when a trace ends, the
-// runtime looks at each, and a goroutine that runs goes without its processor for 5 ms at most.
-const mostGoroutines = 20_000
-
 // keepAway says why no recording should be made now, "" if one may be.
 func (c *Controller) keepAway() string {
-	if n := runtime.NumGoroutine(); n > mostGoroutines {
-		return fmt.Sprintf("%d goroutines: a recording of its own accord is made among at most %d", n, mostGoroutines)
+	if n := runtime.NumGoroutine(); n > record.MostGoroutines {
+		return fmt.Sprintf("%d goroutines: a recording of its own accord is made among at most %d", n, record.MostGoroutines)
 	}
 	if trace.IsEnabled() && flight.Kept() == nil {
 		return "the program has an execution trace or a flight recorder on (runtime/trace): a recording of its own accord is made without"
 	}
-	return noMemory()
-}
-
-// noMemory says why there is too little memory for a recording, "" if there is enough.
-func noMemory() string {
-	if left := record.Left(); left < record.Least {
-		return fmt.Sprintf("%d MiB of memory are left to the limit: a recording is made with %d at least", left>>20, record.Least>>20)
-	}
-	return ""
+	return record.NoMemory()
 }
 
 // A RecordingStatus is the state of the recordings for replay.

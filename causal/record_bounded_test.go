@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
@@ -83,7 +84,7 @@ func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 			t.Errorf("%s: error %v, want that there is too little memory", name, err)
 		}
 	}
-	if _, err := recordWaits(t.Context(), leastRecorded); err == nil || !strings.Contains(err.Error(), "of memory are left to the limit") {
+	if _, err := engine.RecordWaits(t.Context(), engine.LeastRecorded); err == nil || !strings.Contains(err.Error(), "of memory are left to the limit") {
 		t.Errorf("recordWaits: error %v, want that there is too little memory", err)
 	}
 }

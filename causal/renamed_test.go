@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/classes"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -48,13 +49,13 @@ func TestRenamedSpanIsKnownByBothNames(t *testing.T) {
 		for range 3 {
 			renamed(tr, "RN1", "RN1 /orders/{id}", nil)
 		}
-		if got := r.seen(); len(got) != 1 || got[0].Name != tt.want {
+		if got := r.Seen(); len(got) != 1 || got[0].Name != tt.want {
 			t.Errorf("region %q: selected %v, want %q", tt.region, got, tt.want)
 		}
-		if n := r.progress[0].Latest().Count; n != 3 {
+		if n := r.Progress[0].Latest().Count; n != 3 {
 			t.Errorf("progress %q: %d visits, want 3", tt.progress, n)
 		}
-		notes := strings.Join(r.profile(func() {}).Notes, "\n")
+		notes := strings.Join(r.Profile(func() {}).Notes, "\n")
 		if want := fmt.Sprintf("region %q: ", tt.want); !strings.Contains(notes, want) {
 			t.Errorf("region %q: notes %q, want one that says which is meant", tt.region, notes)
 		}
@@ -71,17 +72,17 @@ func TestOpenSpanIsTakenForWhatItWillBe(t *testing.T) {
 	r := force(t, c, mustParse(t, idle, calm, fmt.Sprintf("regions: [{span: %q}]", name+" /a")))
 	tr := newProvider(t, c).Tracer("renamed")
 	open := func() (region int) {
-		renamed(tr, name, name+" /a", func(_ context.Context, s *spans.Span) { region = r.verdict(s).region })
+		renamed(tr, name, name+" /a", func(_ context.Context, s *spans.Span) { region = r.Verdict(s).Region })
 		return region
 	}
-	if got := open(); got != noRegion {
+	if got := open(); got != engine.NoRegion {
 		t.Errorf("the first is region %d while it is open, want that this is not known", got)
 	}
 	if got := open(); got != 0 {
 		t.Errorf("the second is region %d while it is open, want 0", got)
 	}
 	renamed(tr, name, name+" /b", nil)
-	if got := open(); got != noRegion {
+	if got := open(); got != engine.NoRegion {
 		t.Errorf("where others end otherwise, it is region %d while it is open, want that this is not known", got)
 	}
 	region := classes.Intern(profile.Region{Scope: "renamed", Name: name + " /a"})
@@ -105,15 +106,15 @@ func TestLatencyOfRenamedSpans(t *testing.T) {
 		}
 	}
 	work()
-	o, err := r.newOverlap(experiment.Arm{Speedup: 0, Spared: 0})
+	o, err := r.NewOverlap(experiment.Arm{Speedup: 0, Spared: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
-	virtualtime.Observe(r, o.observation)
-	r.put(o)
+	virtualtime.Observe(r, o.Observation)
+	r.Put(o)
 	work()
-	r.rest()
-	if s := o.latencies()[0]; s == nil || s.Count() != 2 {
+	r.Rest()
+	if s := o.Latencies()[0]; s == nil || s.Count() != 2 {
 		t.Errorf("latency of %v spans, want 2", s)
 	}
 }
@@ -125,23 +126,23 @@ func TestRenamedRegionSaves(t *testing.T) {
 		r := force(t, c, mustParse(t, idle, calm, wideLimits, "mode: overlap", `regions: [{span: "RN4 /a"}]`))
 		tr := newProvider(t, c).Tracer("renamed")
 		renamed(tr, names[0], names[1], nil)
-		o, err := r.newOverlap(experiment.Arm{Speedup: 0.5, Spared: 0})
+		o, err := r.NewOverlap(experiment.Arm{Speedup: 0.5, Spared: 0})
 		if err != nil {
 			t.Fatal(err)
 		}
-		virtualtime.Observe(r, o.observation)
-		r.put(o)
+		virtualtime.Observe(r, o.Observation)
+		r.Put(o)
 		var took time.Duration
 		for range 3 {
 			took += renamed(tr, names[0], names[1], func(context.Context, *spans.Span) { time.Sleep(10 * time.Millisecond) }).Duration()
 		}
-		growth := time.Duration(o.growthAt(clock.Now()))
-		r.rest()
+		growth := time.Duration(o.GrowthAt(clock.Now()))
+		r.Rest()
 		if off := (growth - took/2).Abs(); off > took/20 {
 			t.Errorf("started as %q: growth %v in %v, want half of it", names[0], growth, took)
 		}
 		e := experiment.Experiment{}
-		o.look(&e)
+		o.Look(&e)
 		if e.Ends != 3 || e.Took < took*9/10 {
 			t.Errorf("started as %q: %d ends, %v, want 3 of %v", names[0], e.Ends, e.Took, took)
 		}
@@ -182,7 +183,7 @@ func TestProgressPointOnAnotherPath(t *testing.T) {
 		renamed(tr, "RN5", []string{"RN5 /a", "RN5 /b"}[min(i/7, 1)], nil)
 	}
 	Progress(t.Context(), "RN5 done")
-	if diff := cmp.Diff([experiment.MostPaths]uint32{1, 7, 3}, r.ways()[0]); diff != "" {
+	if diff := cmp.Diff([experiment.MostPaths]uint32{1, 7, 3}, r.Ways()[0]); diff != "" {
 		t.Errorf("visits by path differ, -want +got:\n%s", diff)
 	}
 	sum := func(visits ...uint32) (s experiment.PathSum) {

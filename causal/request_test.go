@@ -34,7 +34,7 @@ func TestBelowHealthChecksNothingIsDelayed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.tr = newSDKTracer(t, b.c)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		ctx := context.Background()
 		below := func(ctx context.Context, name string, opts ...trace.SpanStartOption) time.Duration {
 			ctx, root := b.tr.Start(ctx, name, opts...)
@@ -72,8 +72,8 @@ func TestPerTraceAcrossConnectionsOfTheProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
 		b.tr = newSDKTracer(t, b.c)
-		b.run.guard.Limits.PerTrace = plan.Duration(10 * time.Millisecond)
-		b.run.dilate(1, experiment.SparesNone)
+		b.run.Guard.Limits.PerTrace = plan.Duration(10 * time.Millisecond)
+		dilate(b.run, 1, experiment.SparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		sum := time.Duration(0)
 		for range 4 {
@@ -100,11 +100,11 @@ func TestCallOfItselfIsPaidOnce(t *testing.T) {
 		c := newController(t, unloaded)
 		tr := newSDKTracer(t, c)
 		run := force(t, c, mustParse(t, idle, wideLimits, "mode: overlap", "regions: [{span: region}]"))
-		run.spin, run.sleep = sleepily, sleepily
+		run.Spin, run.Sleep = sleepily, sleepily
 		ctx := context.Background()
 		_, s := tr.Start(ctx, "region")
 		s.End()
-		run.begin(experiment.Arm{Speedup: 0.5, Spared: 0})
+		run.Begin(experiment.Arm{Speedup: 0.5, Spared: 0})
 
 		requests, answers := make(chan trace.Span), make(chan time.Duration)
 		go func() { // the server's connection, which others have used before
@@ -118,7 +118,7 @@ func TestCallOfItselfIsPaidOnce(t *testing.T) {
 		}()
 		defer close(requests)
 		go func() { // always in the region
-			for run.influence.Load() != nil {
+			for run.Influence.Load() != nil {
 				_, s := tr.Start(ctx, "region")
 				time.Sleep(time.Millisecond)
 				s.End()

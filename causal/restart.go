@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
@@ -44,23 +45,23 @@ type outlay struct {
 type outlays map[string]outlay
 
 // book remembers what a run has spent.
-func (s outlays) book(r *run, now time.Time) {
+func (s outlays) book(r *engine.Run, now time.Time) {
 	for id, e := range s {
 		if !e.until.After(now) {
 			delete(s, id)
 		}
 	}
-	e, known := s[r.plan.ID]
+	e, known := s[r.Plan.ID]
 	if !known && len(s) >= maxEnded {
 		return
 	}
-	spent := time.Duration(r.guard.Spent.Load())
-	e.spent += spent - r.booked
-	r.booked = spent
-	if r.plan.ExpiresAt.After(e.until) {
-		e.until = r.plan.ExpiresAt
+	spent := time.Duration(r.Guard.Spent.Load())
+	e.spent += spent - r.Booked
+	r.Booked = spent
+	if r.Plan.ExpiresAt.After(e.until) {
+		e.until = r.Plan.ExpiresAt
 	}
-	s[r.plan.ID] = e
+	s[r.Plan.ID] = e
 }
 
 // allows returns what of a total is left to a plan: less what was spent under its ID in this process and, where it is from before the

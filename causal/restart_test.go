@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/causal/internal/engine"
 )
 
 // polled is a source that is asked again and again.
@@ -97,7 +99,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 		if err := c.ApplyFrom(source, mustParse(t, idle, limits, "seed: "+string(rune('1'+i)))); err != nil {
 			t.Fatal(err)
 		}
-		c.run.Load().guard.Spent.Add(int64(spent))
+		c.run.Load().Guard.Spent.Add(int64(spent))
 		if i%2 == 1 {
 			c.StopPlanFrom(source, "there is none")
 		}
@@ -117,7 +119,7 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 	if got := time.Duration(c.Status().Limits.Total); got != 3*time.Second {
 		t.Errorf("total %v after 7 s were spent, want 3s", got)
 	}
-	c.run.Load().guard.Spent.Add(int64(3 * time.Second))
+	c.run.Load().Guard.Spent.Add(int64(3 * time.Second))
 	c.StopPlan("enough")
 	err := c.Apply(mustParse(t, idle, limits, "seed: 9"))
 	if want := `causal: plan that has ended: id "plan-1": it has spent 10s, all of limits.total, another try needs another id`; !errors.Is(err, ErrEnded) || err.Error() != want {
@@ -131,7 +133,7 @@ func TestLatchOutlivesTheSource(t *testing.T) {
 	if err := c.ApplyFrom(Source{Name: "one"}, mustParse(t, idle)); err != nil {
 		t.Fatal(err)
 	}
-	c.run.Load().endFor(openedError("too slow"))
+	c.run.Load().EndFor(engine.OpenedError("too slow"))
 	c.StopPlanFrom(Source{Name: "one"}, "there is none")
 	for _, source := range []string{"one", "two"} {
 		if err := c.ApplyFrom(Source{Name: source}, mustParse(t, idle, "seed: 5")); !errors.Is(err, ErrEnded) {

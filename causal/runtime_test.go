@@ -20,6 +20,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
+	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
@@ -27,13 +29,13 @@ import (
 )
 
 // All other tests are about wrappers, and most are in bubbles, which the scheduler's time does not belong to.
-func init() { live.wrappersOnly = true }
+func init() { engine.Live.WrappersOnly = true }
 
 // inRuntime runs f on goroutines until the test is over, under a controller that experiments on "critical".
 func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.Tracer)) *Controller {
 	t.Helper()
-	live.wrappersOnly = false
-	t.Cleanup(func() { live.wrappersOnly = true })
+	engine.Live.WrappersOnly = false
+	t.Cleanup(func() { engine.Live.WrappersOnly = true })
 	c, err := NewController(WithExperiments(limits), WithBreaker(deaf))
 	if err != nil {
 		t.Fatal(err)
@@ -144,8 +146,8 @@ func TestRuntimeBelow(t *testing.T) {
 		wg.Go(func() {
 			_, below := tracer.Start(inner, "below")
 			defer below.End()
-			if e := live.scheduledSpan.Get(spans.SpanFromContext(trace.ContextWithSpan(inner, below))); e != nil {
-				most.Store(e.inside, true)
+			if e := engine.Live.ScheduledSpan.Get(spans.SpanFromContext(trace.ContextWithSpan(inner, below))); e != nil {
+				most.Store(e.Inside, true)
 			}
 		})
 		wg.Wait()
@@ -309,7 +311,7 @@ func TestRuntimeArrivals(t *testing.T) {
 			case 1:
 				answer(ctx, tr, "critical")
 			case 2:
-				soon, cancel := context.WithTimeout(ctx, longestPayment)
+				soon, cancel := context.WithTimeout(ctx, engine.LongestPayment)
 				answer(soon, tr, "urgent")
 				cancel()
 			}
@@ -329,7 +331,7 @@ func TestRuntimeOpenSessionKeepsNoExperiment(t *testing.T) {
 		root  trace.Span
 		under context.Context
 		mu    sync.Mutex
-		known = map[weak.Pointer[scheduled]]bool{}
+		known = map[weak.Pointer[engine.Scheduled]]bool{}
 	)
 	c := inRuntime(t, generous, func(ctx context.Context, tr trace.Tracer) {
 		open.Do(func() { under, root = tr.Start(context.Background(), "stream") })
@@ -337,7 +339,7 @@ func TestRuntimeOpenSessionKeepsNoExperiment(t *testing.T) {
 		request.End()
 		for _, name := range []string{"critical", "done"} {
 			_, s := tr.Start(under, name)
-			if e := live.scheduled.Load(); e != nil {
+			if e := engine.Live.Scheduled.Load(); e != nil {
 				mu.Lock()
 				known[weak.Make(e)] = true
 				mu.Unlock()
@@ -371,23 +373,23 @@ func TestRuntimeOpenSessionKeepsNoExperiment(t *testing.T) {
 
 // A stop while an arm is being put in force leaves no experiment behind that no run would end.
 func TestRuntimeStopWhileAnArmBegins(t *testing.T) {
-	live.wrappersOnly = false
-	t.Cleanup(func() { live.wrappersOnly = true })
+	engine.Live.WrappersOnly = false
+	t.Cleanup(func() { engine.Live.WrappersOnly = true })
 	c := newController(t)
 	r := force(t, c, mustParse(t, idle, wideLimits, "mode: overlap", "regions: [{span: critical}]"))
-	r.number(profile.Region{Name: "critical"})
+	r.Number(profile.Region{Name: "critical"})
 	for i := range 2000 {
 		var begun sync.WaitGroup
-		begun.Go(func() { r.begin(arm{speedup: 0.5}) })
+		begun.Go(func() { r.Begin(experiment.Arm{Speedup: 0.5}) })
 		for range i % 50 {
 			runtime.Gosched()
 		}
-		r.rest() // as endFor does
+		r.Rest() // as endFor does
 		begun.Wait()
-		if _, running := sched.Growth(); running && r.influence.Load() == nil {
+		if _, running := sched.Growth(); running && r.Influence.Load() == nil {
 			t.Fatalf("round %d: an experiment goes on that no run has", i)
 		}
-		r.rest()
+		r.Rest()
 		if _, running := sched.Growth(); running {
 			t.Fatalf("round %d: an experiment goes on when its run has ended it", i)
 		}

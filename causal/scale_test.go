@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/plan"
@@ -24,7 +25,7 @@ func TestDutyWhileGOMAXPROCSChanges(t *testing.T) {
 		caps := wide
 		caps.Duty, caps.PerSpan = 0.05, plan.Duration(20*time.Millisecond) // of four processors: 20 ms in each 100
 		b := newBench(t, caps, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("of four processors", b.span(context.Background(), "a", 19*time.Millisecond), 19*time.Millisecond)
 		runtime.GOMAXPROCS(1)
 		time.Sleep(10 * time.Second)
@@ -42,7 +43,7 @@ func indebt(t *testing.T, b *bench, d time.Duration) {
 	t.Helper()
 	_, s := b.tr.Start(context.Background(), "region")
 	s.End()
-	b.run.begin(experiment.Arm{Speedup: 0.8, Spared: 0})
+	b.run.Begin(experiment.Arm{Speedup: 0.8, Spared: 0})
 	_, s = b.tr.Start(context.Background(), "region")
 	time.Sleep(d)
 	s.End()
@@ -60,7 +61,7 @@ func newLiveBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.run = c.run.Load()
-	b.run.guard.Duty = admission.NewDuty(1e6, time.Second, time.Now())
+	b.run.Guard.Duty = admission.NewDuty(1e6, time.Second, time.Now())
 	return b
 }
 
@@ -70,7 +71,7 @@ func TestOverlapPaysUpToTheLimit(t *testing.T) {
 		caps := wide
 		caps.PerSpan = plan.Duration(5 * ms)
 		b := newBench(t, caps, []Option{unloaded}, "mode: overlap", "regions: [{span: region}]")
-		b.run.sleep = sleepily
+		b.run.Sleep = sleepily
 		indebt(t, b, 50*ms) // all others owe 40 ms
 		elsewhere(func() {
 			b.want("the first span", b.span(context.Background(), "other", ms), 5*ms)
@@ -89,18 +90,18 @@ func TestOverlapPaysUpToTheLimit(t *testing.T) {
 // What is inserted ends with the call, and not when the run's own goroutine gets to know.
 func TestEndIsAtOnce(t *testing.T) {
 	for _, mode := range []string{"dilation", "overlap"} {
-		r, err := newRun(mustParse(t, "mode: "+mode), config{caps: wide, allowed: plan.DefaultAllowed()}, time.Now())
+		r, err := engine.NewRun(mustParse(t, "mode: "+mode), engine.Settings{Caps: wide, Allowed: plan.DefaultAllowed()}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.cancel = func(error) {}
-		r.regions = []profile.Region{{Name: "region"}}
-		r.begin(experiment.Arm{Speedup: 0.5})
-		if r.influence.Load() == nil {
+		r.Cancel = func(error) {}
+		r.Regions = []profile.Region{{Name: "region"}}
+		r.Begin(experiment.Arm{Speedup: 0.5})
+		if r.Influence.Load() == nil {
 			t.Errorf("%s: nothing is in force", mode)
 		}
-		r.end(admission.RuleTotal)
-		if r.influence.Load() != nil || virtualtime.Current.Load() != nil {
+		r.End(admission.RuleTotal)
+		if r.Influence.Load() != nil || virtualtime.Current.Load() != nil {
 			t.Errorf("%s: it is still in force", mode)
 		}
 	}
@@ -111,7 +112,7 @@ func TestStopEndsSleepsInFlight(t *testing.T) {
 	const sleepers = 8
 	b := newLiveBench(t)
 	s := newStopping(sleepers)
-	b.run.sleep = s.waiting(clock.Sleep)
+	b.run.Sleep = s.waiting(clock.Sleep)
 	indebt(t, b, 700*time.Millisecond)
 	var ended sync.WaitGroup
 	for range sleepers {
@@ -147,13 +148,13 @@ func TestTenThousandGoroutines(t *testing.T) {
 		t.Errorf("%d ledgers with %d spans open, want one for each goroutine", got, n)
 	}
 	close(leave)
-	v := b.run.inForce().(*overlap)
-	for v.payers.Load() == 0 && v.inserted.Load() == 0 {
+	v := b.run.InForce().(*engine.Overlap)
+	for v.Payers.Load() == 0 && v.Inserted.Load() == 0 {
 		time.Sleep(100 * time.Microsecond)
 	}
 	b.c.StopPlan("enough")
 	ended.Wait()
-	inserted := v.inserted.Load()
+	inserted := v.Inserted.Load()
 	t.Logf("%d of %d had paid when the plan was stopped", inserted, n)
 	for range n {
 		ended.Go(func() {
@@ -162,7 +163,7 @@ func TestTenThousandGoroutines(t *testing.T) {
 		})
 	}
 	ended.Wait()
-	if got := v.inserted.Load(); got != inserted {
+	if got := v.Inserted.Load(); got != inserted {
 		t.Errorf("%d delays after StopPlan", got-inserted)
 	}
 	b.c.wait.Wait()
@@ -182,7 +183,7 @@ func TestLedgersAreForgottenWhileAPlanRuns(t *testing.T) {
 			c := newController(t, unloaded)
 			tr := newProvider(t, c).Tracer("t")
 			r := force(t, c, mustParse(t, "mode: overlap", "regions: [{span: a}]", "progress: [{span: a, type: throughput}]", timing, wideLimits, calm))
-			r.sleep = sleepily
+			r.Sleep = sleepily
 			virtualtime.Books.Clear(clock.Now())
 			before := knownLedgers()
 			got := 0

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -97,11 +98,11 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := c.run.Load()
-	run.guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
-	run.dilate(1, experiment.SparesNone)
+	run.Guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
+	dilate(run, 1, experiment.SparesNone)
 
 	s := newStopping(spinners)
-	run.spin = s.waiting(clock.Spin)
+	run.Spin = s.waiting(clock.Spin)
 	var ended sync.WaitGroup
 	for range spinners {
 		ended.Go(func() {
@@ -113,7 +114,7 @@ func TestStopEndsDelaysInFlight(t *testing.T) {
 	state(t, c, StateStopped, "kill switch")
 
 	var later atomic.Int64
-	run.spin = func(int64, time.Duration, func() bool) time.Duration { later.Add(1); return 0 }
+	run.Spin = func(int64, time.Duration, func() bool) time.Duration { later.Add(1); return 0 }
 	for range 1000 {
 		_, s := tr.Start(context.Background(), "slow", startedAgo(100*time.Millisecond))
 		s.End()
@@ -159,7 +160,7 @@ func TestStopIsFinalConcurrentSafe(t *testing.T) {
 		if err := c.Shutdown(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if left := run.influence.Load(); left != nil {
+		if left := run.Influence.Load(); left != nil {
 			t.Fatalf("round %d: %T is left in force after StopPlan", i, *left)
 		}
 		// A goroutine that is not scheduled for that long looks like a delay, but not so often.
@@ -239,7 +240,7 @@ func TestShutdownLeavesNoGoroutine(t *testing.T) {
 		}
 	}
 	state(t, c, StateStopped, "the program ends")
-	if p := live.runs.Load(); len(*p) != 0 {
+	if p := engine.Live.Runs.Load(); len(*p) != 0 {
 		t.Errorf("%d runs still count progress", len(*p))
 	}
 	// The goroutines have done their work; that they are gone can take a moment.
@@ -253,8 +254,8 @@ func TestExpiresWithinADelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ends := time.Now().Add(10 * time.Second)
 		b := newBench(t, wide, nil, "expires_at: "+ends.UTC().Format(time.RFC3339Nano))
-		b.run.spin = pollingly
-		b.run.dilate(1, experiment.SparesNone)
+		b.run.Spin = pollingly
+		dilate(b.run, 1, experiment.SparesNone)
 		time.Sleep(time.Until(ends.Add(-1100 * time.Millisecond)))
 		b.span(context.Background(), "a", 990*time.Millisecond) // its delay would last till 0.88 s after the end
 		if late := time.Since(ends); late < 0 || late > stopWithin+time.Millisecond {
@@ -280,7 +281,7 @@ func TestExpiredIsAskedForEachDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ends := time.Now().Add(time.Second + 50*time.Millisecond)
 		b := newBench(t, wide, nil, "expires_at: "+ends.UTC().Format(time.RFC3339Nano))
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		time.Sleep(time.Until(ends) - 10*time.Millisecond)
 		b.want("at the end", b.span(context.Background(), "a", 10*time.Millisecond), 0)
 		b.withheld(map[string]uint64{"expired": 1})
@@ -323,7 +324,7 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 		if !strings.HasSuffix(s.Reason, "points more than without delays: must be at most abort.err_delta 5%") {
 			t.Errorf("Status().Reason = %q", s.Reason)
 		}
-		if r.influence.Load() != nil {
+		if r.Influence.Load() != nil {
 			t.Error("a dilation is left in force")
 		}
 		if err := c.Apply(plan("a")); !errors.Is(err, ErrEnded) || err.Error() != `causal: plan that has ended: id "a": it was aborted, another try needs another id` {
@@ -363,20 +364,20 @@ func TestNoAbortBeforeAnythingIsDelayed(t *testing.T) {
 func TestPanicLatches(t *testing.T) {
 	for name, hurt := range map[string]func(b *bench){
 		"in the hook": func(b *bench) {
-			b.run.dilate(1, experiment.SparesNone)
-			b.run.spin = func(int64, time.Duration, func() bool) time.Duration { panic("oh no") }
+			dilate(b.run, 1, experiment.SparesNone)
+			b.run.Spin = func(int64, time.Duration, func() bool) time.Duration { panic("oh no") }
 			b.want("the span that panics", b.span(context.Background(), "a", time.Millisecond), 0)
 		},
 		// The goroutine that runs the experiments is the controller's own: no caller can recover.
 		"in the schedule": func(b *bench) {
-			r, err := newRun(mustParse(b.T), b.c.config, time.Now())
+			r, err := engine.NewRun(mustParse(b.T), b.c.Settings, time.Now())
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.guard.Wall = func(time.Time) time.Time { panic("oh no") }
+			r.Guard.Wall = func(time.Time) time.Time { panic("oh no") }
 			b.c.mu.Lock()
 			defer b.c.mu.Unlock()
-			b.c.plan = r.plan
+			b.c.plan = r.Plan
 			b.c.start(r)
 		},
 	} {
@@ -422,7 +423,7 @@ func TestAudit(t *testing.T) {
 		about := "id=a generation=3 hash=" + first.Hash() + " author=ann plan_reason=who is slow? source=api"
 		logged("INFO causal: plan received "+about, "INFO causal: plan started "+about)
 
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.span(context.Background(), "x", 7*time.Millisecond)
 		c.StopPlan("it is late")
 		logged("INFO causal: plan ended " + about + " state=stopped reason=it is late spent=7ms")
@@ -466,8 +467,8 @@ func TestEveryAbortedPlanStaysLatched(t *testing.T) {
 	c := newController(t)
 	for _, id := range []string{"a", "b"} {
 		r := force(t, c, mustParse(t, "id: "+id))
-		r.endFor(openedError("too slow"))
-		<-r.done
+		r.EndFor(engine.OpenedError("too slow"))
+		<-r.Done
 		c.wait.Wait()
 		if got := c.Status().State; got != StateAborted {
 			t.Fatalf("plan %s: %s, want %s", id, got, StateAborted)

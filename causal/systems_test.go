@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -240,8 +241,8 @@ func knownSystems() []system {
 
 // unloaded is for bubbles, where all that happens at one moment is runnable at once.
 var unloaded = optionFunc(func(c config) config {
-	c.watch = func(context.Context, *load) {}
-	c.waits, c.work = nil, nil // a bubble's clock stands while it is traced
+	c.watch = func(context.Context, *engine.Load) {}
+	c.Waits, c.Work = nil, nil // a bubble's clock stands while it is traced
 	return c
 })
 
@@ -269,8 +270,8 @@ func testSystem(t *testing.T, sys system, mode profile.Mode) {
 		"progress: [{span: done, type: throughput}]",
 		wideLimits, calm,
 	))
-	r.guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
-	r.sleep = sleepily
+	r.Guard.Duty = admission.NewDuty(1000, time.Second, time.Now())
+	r.Sleep = sleepily
 
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &workers{tr: tp.Tracer("t"), done: make(chan struct{})}

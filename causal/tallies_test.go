@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -24,13 +25,13 @@ func TestTalliesOfSlowdowns(t *testing.T) {
 			{Region: profile.Region{Name: "a"}, Speedup: 0.1, Visits: 10, Effective: 210, Delay: 4, Delays: 1, Own: 40},
 		},
 	} {
-		run, err := newRun(mustParse(t, "mode: "+mode, "progress: [{span: root, type: throughput}]"), config{caps: wide, allowed: plan.DefaultAllowed()}, time.Now())
+		run, err := engine.NewRun(mustParse(t, "mode: "+mode, "progress: [{span: root, type: throughput}]"), engine.Settings{Caps: wide, Allowed: plan.DefaultAllowed()}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		run.regions = []profile.Region{{Name: "a"}, {Name: "b"}}
+		run.Regions = []profile.Region{{Name: "a"}, {Name: "b"}}
 		add := func(a experiment.Arm, spoiled string, effective, taken time.Duration) {
-			run.add(experiment.Experiment{Arm: a, Spoiled: spoiled, Passages: []experiment.Passage{{Visits: 10, Effective: effective}}, Delays: 1, Own: 40, Taken: taken}, nil)
+			run.Add(experiment.Experiment{Arm: a, Spoiled: spoiled, Passages: []experiment.Passage{{Visits: 10, Effective: effective}}, Delays: 1, Own: 40, Taken: taken}, nil)
 		}
 		add(experiment.Arm{Speedup: 0, Spared: 0}, "", 200, 1)
 		add(experiment.Arm{Speedup: 0.1, Spared: 0}, "", 210, 4)
@@ -41,7 +42,7 @@ func TestTalliesOfSlowdowns(t *testing.T) {
 		for i := range want {
 			want[i].Mode, want[i].Progress = profile.Mode(mode), "root"
 		}
-		if diff := cmp.Diff(want, run.profile(func() {}).Tallies); diff != "" {
+		if diff := cmp.Diff(want, run.Profile(func() {}).Tallies); diff != "" {
 			t.Errorf("%s: tallies (-want +got):\n%s", mode, diff)
 		}
 	}

@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
@@ -61,29 +62,25 @@ func (c *Controller) Timeline() Timeline {
 	if r == nil {
 		return Timeline{Regions: []profile.Region{}, Progress: []plan.ProgressPoint{}, Experiments: []Experiment{}}
 	}
-	return r.timeline()
+	return timelineOf(r)
 }
 
-func (run *run) timeline() Timeline {
-	run.mu.Lock()
-	// Both only ever grow, so that the slices can be read without the lock.
-	regions, experiments, ended := run.regions, run.experiments, run.ended
-	run.mu.Unlock()
-
+func timelineOf(run *engine.Run) Timeline {
+	regions, experiments, ended := run.Measurements()
 	t := Timeline{
-		PlanID: run.plan.ID, PlanHash: run.plan.Hash(), Mode: run.plan.Mode, Started: run.started, Ended: ended,
-		Regions: append([]profile.Region{}, regions...), Progress: run.plan.Progress,
+		PlanID: run.Plan.ID, PlanHash: run.Plan.Hash(), Mode: run.Plan.Mode, Started: run.Started, Ended: ended,
+		Regions: append([]profile.Region{}, regions...), Progress: run.Plan.Progress,
 		Experiments: []Experiment{}, Earlier: max(0, len(experiments)-maxTimeline),
 	}
 	values := make([][]experiment.Step, len(t.Progress))
 	for point := range t.Progress {
-		values[point] = run.stepsOf(experiments, point, 0)
+		values[point] = run.StepsOf(experiments, point, 0)
 	}
 	for i := t.Earlier; i < len(experiments); i++ {
 		e := experiments[i]
 		x := Experiment{At: e.At, Settled: e.Settled, Took: e.Duration, Speedup: e.Speedup, Region: e.Spared, Delay: e.Inserted, Rejected: e.Spoiled}
 		if e.Speedup == 0 || e.Spared < 0 {
-			x.Region = noRegion
+			x.Region = engine.NoRegion
 		}
 		for point := range values {
 			x.Values = append(x.Values, values[point][i].Value())

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -21,11 +22,11 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("the timeline of no plan is %s, %v: want empty lists", got, err)
 	}
 	plan := mustParse(t, "mode: overlap", "regions: [{span: a}, {span: b}]")
-	run, err := newRun(plan, c.config, time.Now())
+	run, err := engine.NewRun(plan, c.Settings, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
+	run.Regions = []profile.Region{{Scope: "s", Name: "a"}, {Scope: "s", Name: "b"}}
 	at := time.Duration(0)
 	add := func(speedup float64, spared int, period time.Duration, spoiled string) {
 		e := experiment.Experiment{
@@ -33,7 +34,7 @@ func TestTimeline(t *testing.T) {
 			Passages: make([]experiment.Passage, len(plan.Progress)),
 		}
 		e.Passages[0] = experiment.Passage{Visits: 10, Effective: 10 * period}
-		run.add(e, nil)
+		run.Add(e, nil)
 		at += 2 * time.Second
 	}
 	const ms = time.Millisecond
@@ -44,7 +45,7 @@ func TestTimeline(t *testing.T) {
 	add(0, experiment.SparesNone, 10*ms, "")
 	add(0.25, 0, 9*ms, "")
 	add(0, experiment.SparesNone, 30*ms, "") // something else happens
-	got := run.timeline()
+	got := timelineOf(run)
 	type row struct {
 		at, value time.Duration
 		speedup   float64
@@ -76,7 +77,7 @@ func TestTimeline(t *testing.T) {
 	for range maxTimeline {
 		add(0, experiment.SparesNone, 10*ms, "")
 	}
-	if got := run.timeline(); len(got.Experiments) != maxTimeline || got.Earlier != 7 || got.Experiments[0].At != 14*time.Second {
+	if got := timelineOf(run); len(got.Experiments) != maxTimeline || got.Earlier != 7 || got.Experiments[0].At != 14*time.Second {
 		t.Errorf("%d experiments, %d earlier, the first at %v: want the last %d", len(got.Experiments), got.Earlier, got.Experiments[0].At, maxTimeline)
 	}
 }
@@ -90,7 +91,7 @@ func TestTimelineOfController(t *testing.T) {
 			b.span(context.Background(), "a", time.Millisecond)
 		}
 		got := b.c.Timeline()
-		if len(got.Experiments) == 0 || got.PlanHash != b.run.plan.Hash() || !got.Started.Equal(b.run.started) || !got.Ended.IsZero() {
+		if len(got.Experiments) == 0 || got.PlanHash != b.run.Plan.Hash() || !got.Started.Equal(b.run.Started) || !got.Ended.IsZero() {
 			t.Errorf("timeline %+v", got)
 		}
 		for i := 1; i < len(got.Experiments); i++ {

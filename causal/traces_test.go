@@ -25,7 +25,7 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 				tp := newProvider(t, c, spans.WithSessionFilter(func(context.Context, string) bool { return recorded }))
 				b := &bench{t, c, tp.Tracer("bench"), nil}
 				b.run = force(t, c, mustParse(t, idle, wideLimits))
-				b.run.dilate(1, experiment.SparesNone)
+				dilate(b.run, 1, experiment.SparesNone)
 				for range 3 { // each trace has its own
 					ctx, root := b.tr.Start(context.Background(), "root")
 					var mu sync.Mutex
@@ -43,7 +43,7 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 					b.want("two of ten", total, 8*time.Millisecond)
 					root.End()
 				}
-				if n := b.run.guard.Traces.Count(); n != 0 {
+				if n := b.run.Guard.Traces.Count(); n != 0 {
 					t.Errorf("%d traces are known when all have ended, want 0", n)
 				}
 			})
@@ -55,12 +55,12 @@ func TestDelayPerTraceSideBySide(t *testing.T) {
 func TestTracesOfLateChildren(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		ctx, root := b.tr.Start(context.Background(), "root")
 		time.Sleep(time.Millisecond)
 		root.End()
 		b.want("a late child", b.span(ctx, "child", time.Millisecond), time.Millisecond)
-		if n := b.run.guard.Traces.Count(); n != 0 {
+		if n := b.run.Guard.Traces.Count(); n != 0 {
 			t.Errorf("%d traces are known when all have ended, want 0", n)
 		}
 	})
@@ -70,12 +70,12 @@ func TestTracesOfLateChildren(t *testing.T) {
 func TestTracesAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		for i := range admission.MaxTraces + 10 {
 			ctx, _ := b.tr.Start(context.Background(), fmt.Sprint("root", i%8))
 			b.span(ctx, "child", time.Microsecond)
 		}
-		if n := b.run.guard.Traces.Count(); n != admission.MaxTraces {
+		if n := b.run.Guard.Traces.Count(); n != admission.MaxTraces {
 			t.Errorf("%d traces are known, want %d", n, admission.MaxTraces)
 		}
 	})

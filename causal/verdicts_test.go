@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -15,24 +16,24 @@ func TestVerdictsOfManyNames(t *testing.T) {
 	c := newController(t, unloaded)
 	r := force(t, c, mustParse(t, idle, `regions: [{span: "query *"}]`, `progress: [{span: "GET *", type: throughput}, {span: "* 7", type: throughput}]`, calm))
 	tr := newProvider(t, c, spans.WithMaxRegions(10)).Tracer("many")
-	check := func(name string, want verdict) {
+	check := func(name string, want engine.Verdict) {
 		t.Helper()
 		ctx, s := tr.Start(context.Background(), name)
 		s.End()
-		got := r.verdict(spans.SpanFromContext(ctx))
-		if got.region != want.region || fmt.Sprint(got.progress) != fmt.Sprint(want.progress) || got.exempt != want.exempt {
+		got := r.Verdict(spans.SpanFromContext(ctx))
+		if got.Region != want.Region || fmt.Sprint(got.Progress) != fmt.Sprint(want.Progress) || got.Exempt != want.Exempt {
 			t.Errorf("verdict of %q = %+v, want %+v", name, got, want)
 		}
 	}
 	for range 2 {
 		for i := range thoroughly(20_000, 8_000) {
-			check(fmt.Sprint("GET /users/", i), verdict{region: noRegion, progress: []int{0}})
+			check(fmt.Sprint("GET /users/", i), engine.Verdict{Region: engine.NoRegion, Progress: []int{0}})
 		}
 		for i := range 2 * design.MaxRegions {
-			check(fmt.Sprint("query q", i), verdict{region: map[bool]int{true: i, false: noRegion}[i < design.MaxRegions]})
+			check(fmt.Sprint("query q", i), engine.Verdict{Region: map[bool]int{true: i, false: engine.NoRegion}[i < design.MaxRegions]})
 		}
-		check("GET /users/0/ 7", verdict{region: noRegion, progress: []int{0, 1}})
-		check("GET /healthz", verdict{region: noRegion, progress: []int{0}, exempt: true})
+		check("GET /users/0/ 7", engine.Verdict{Region: engine.NoRegion, Progress: []int{0, 1}})
+		check("GET /healthz", engine.Verdict{Region: engine.NoRegion, Progress: []int{0}, Exempt: true})
 	}
 }
 
@@ -47,7 +48,7 @@ func TestVerdictsConcurrentSafe(t *testing.T) {
 			for i := range 100 {
 				ctx, s := tr.Start(context.Background(), fmt.Sprint("name ", i))
 				s.End()
-				numbers[g][i] = r.verdict(spans.SpanFromContext(ctx)).region
+				numbers[g][i] = r.Verdict(spans.SpanFromContext(ctx)).Region
 			}
 		})
 	}
@@ -65,7 +66,7 @@ func TestVerdictAllocs(t *testing.T) {
 	ctx, s := newProvider(t, c).Tracer("known").Start(context.Background(), "known")
 	defer s.End()
 	region := spans.SpanFromContext(ctx)
-	if n := testing.AllocsPerRun(100, func() { r.verdict(region) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { r.Verdict(region) }); n != 0 {
 		t.Errorf("verdict allocates %v times, want 0", n)
 	}
 }
@@ -89,7 +90,7 @@ func BenchmarkVerdict(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				r.verdict(regions[i])
+				r.Verdict(regions[i])
 				if i++; i == names {
 					i = 0
 				}

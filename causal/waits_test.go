@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/experiment"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/internal/clock"
@@ -203,7 +204,7 @@ func TestUnattributedWaits(t *testing.T) {
 
 func recordedWaits(t *testing.T) replaytrace.Waits {
 	t.Helper()
-	w, err := recordWaits(t.Context(), 80*ms)
+	w, err := engine.RecordWaits(t.Context(), 80*ms)
 	if errors.Is(err, record.ErrTraced) {
 		testutil.Lacks(t, "TRACE", err.Error())
 	}

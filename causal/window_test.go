@@ -15,7 +15,7 @@ type wallSet struct{ by atomic.Int64 }
 
 func (w *wallSet) option() Option {
 	return optionFunc(func(c config) config {
-		c.wall = func(t time.Time) time.Time { return t.Add(time.Duration(w.by.Load())).Round(0) }
+		c.Wall = func(t time.Time) time.Time { return t.Add(time.Duration(w.by.Load())).Round(0) }
 		return c
 	})
 }
@@ -38,9 +38,9 @@ func TestWallClockIsSet(t *testing.T) {
 				began := time.Now()
 				wall := &wallSet{}
 				b := newBench(t, wide, []Option{wall.option()}, "expires_at: "+began.Add(10*time.Minute).UTC().Format(time.RFC3339Nano), calm)
-				b.run.dilate(1, experiment.SparesNone)
+				dilate(b.run, 1, experiment.SparesNone)
 				time.Sleep(time.Minute)
-				b.run.dilate(1, experiment.SparesNone) // its first experiment may have begun
+				dilate(b.run, 1, experiment.SparesNone) // its first experiment may have begun
 				wall.set(tt.by)
 				set := time.Now()
 				want := time.Millisecond
@@ -48,7 +48,7 @@ func TestWallClockIsSet(t *testing.T) {
 					want = 0
 				}
 				b.want("as it is set", b.span(context.Background(), "a", time.Millisecond), want)
-				<-b.run.done
+				<-b.run.Done
 				if went := time.Since(set); went < tt.after-time.Second || went > tt.after+time.Second {
 					t.Errorf("the plan ended %v after the clock was set, want %v", went, tt.after)
 				}
@@ -69,10 +69,10 @@ func TestWallClockIsSetToBeforeTheWindow(t *testing.T) {
 		b := &bench{t, c, newProvider(t, c).Tracer("bench"), nil}
 		b.run = force(t, c, mustParse(t, "not_before: "+opens.UTC().Format(time.RFC3339Nano), wideLimits, calm))
 		wall.set(20 * time.Second) // forwards, while it waits: the monotonic clock does not agree
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("by the monotonic clock", b.span(context.Background(), "a", time.Millisecond), 0)
 		time.Sleep(15 * time.Second)
-		b.run.dilate(1, experiment.SparesNone)
+		dilate(b.run, 1, experiment.SparesNone)
 		b.want("in the window", b.span(context.Background(), "a", time.Millisecond), time.Millisecond)
 		wall.set(-20 * time.Second)
 		b.want("by the wall clock", b.span(context.Background(), "a", time.Millisecond), 0)

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// levels are those at which regions are slowed down.
-func (run *run) levels() []float64 {
-	most := slices.Max(run.grid) / 100
+// Levels are those at which regions are slowed down.
+func (run *Run) Levels() []float64 {
+	most := slices.Max(run.Grid) / 100
 	levels := slices.Clone(design.SlowdownLevels)
 	for i := range levels {
 		levels[i] = min(levels[i], most)
@@ -23,19 +23,19 @@ func (run *run) levels() []float64 {
 	return slices.Compact(levels)
 }
 
-func (run *run) slowdownCurves(experiments []experiment.Experiment, regions []profile.Region, point int, due func()) (curves []profile.Curve) {
-	metrics, _ := run.plan.Progress[point].Metrics()
+func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []profile.Region, point int, due func()) (curves []profile.Curve) {
+	metrics, _ := run.Plan.Progress[point].Metrics()
 	for which, metric := range metrics {
-		steps := run.stepsOf(experiments, point, which)
+		steps := run.StepsOf(experiments, point, which)
 		byArm := experiment.Contrasts(steps)
 		for i, region := range regions {
-			if metric != profile.MetricThroughput && region.Name == run.plan.Progress[point].Span {
+			if metric != profile.MetricThroughput && region.Name == run.Plan.Progress[point].Span {
 				continue // a delay after its end is in no duration
 			}
-			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
+			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.Plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
 			var sum experiment.Contrast
 			var all []experiment.Contrast
-			for _, level := range run.levels() {
+			for _, level := range run.Levels() {
 				of := byArm[experiment.Arm{Speedup: level, Spared: i}]
 				all = append(all, of...)
 				var total experiment.Contrast
@@ -51,8 +51,8 @@ func (run *run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			}
 			w := run.workOf(region)
 			c.Inside, c.Awaited, c.Behind, c.Expiring = w.Queues(all), w.awaited, w.Behind, experiment.Expiring(experiments, i)
-			c.AnswerFromSlopes(run.speedups())
-			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.levels()[0], Spared: i}, point)
+			c.AnswerFromSlopes(run.Speedups())
+			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			for k, e := range c.Effects {
 				c.Effects[k] = v.Widen(e)
 			}

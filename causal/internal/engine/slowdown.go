@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"sync/atomic"
@@ -21,7 +21,7 @@ import (
 // a region that computes costs others a processor. What is too short to be slept or to be computed is owed, until it is long enough;
 // what was taken too long is taken off the next. So the sum is what it should be, and few goroutines wake up.
 type slowdown struct {
-	run    *run
+	run    *Run
 	region int
 	class  *classes.Class
 	before classes.Usage // when what is measured began, and what had been taken by then, ns
@@ -56,17 +56,17 @@ func (o *owed) due(times float64) int64 {
 	return 0
 }
 
-func (run *run) newSlowdown(a experiment.Arm) *slowdown {
-	key := run.seen()[a.Spared]
+func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
+	key := run.Seen()[a.Spared]
 	v := &slowdown{run: run, region: a.Spared, class: classes.Intern(key), still: a.Speedup == 0}
-	v.mark()
+	v.Mark()
 	work := run.workOf(key)
 	level := a.Speedup
 	if v.still {
 		level = design.SlowdownLevels[0]
 	}
 	each := run.affordable(a.Spared, level*work.own)
-	most := int64(run.guard.Limits.PerSpan)
+	most := int64(run.Guard.Limits.PerSpan)
 	v.self = work.self
 	v.compute = owed{each: each * work.computing, least: design.LeastComputed, most: most}
 	v.sleep = owed{each: each * (1 - work.computing), least: min(design.LeastSlept, most), most: most}
@@ -78,21 +78,21 @@ func (run *run) newSlowdown(a experiment.Arm) *slowdown {
 
 // affordable is what each span of a region may be held for, ns, so that the plan's limits do not end the delays of a window before its
 // end, and local roots become longer by half of what opens the breaker at most.
-func (run *run) affordable(region int, each float64) float64 {
-	limits := &run.guard.Limits
+func (run *Run) affordable(region int, each float64) float64 {
+	limits := &run.Guard.Limits
 	each = min(each, design.Affordable*float64(limits.PerSpan))
-	c, elapsed := classes.Intern(run.seen()[region]), time.Since(run.started)
+	c, elapsed := classes.Intern(run.Seen()[region]), time.Since(run.Started)
 	spans := float64(c.Count.Load() - run.before[c].Count)
 	if spans <= 0 {
 		return each
 	}
 	duty := admission.DutyRate(limits.Duty, run.processors) * float64(elapsed)
-	longer := (run.breaker.Rules.P99Ratio - 1) / 2 * float64(run.rooted.Load())
+	longer := (run.Breaker.Rules.P99Ratio - 1) / 2 * float64(run.rooted.Load())
 	return min(each, design.Affordable*duty/spans, longer/spans)
 }
 
-// atEnd implements influence.
-func (v *slowdown) atEnd(_ *ledger.Frame, r *spans.Span, region int) time.Duration {
+// AtEnd implements Influence.
+func (v *slowdown) AtEnd(_ *ledger.Frame, r *spans.Span, region int) time.Duration {
 	if region != v.region {
 		return 0
 	}
@@ -101,13 +101,13 @@ func (v *slowdown) atEnd(_ *ledger.Frame, r *spans.Span, region int) time.Durati
 		times = float64(r.SelfTime()) / v.self
 	}
 	if want := v.compute.due(times); want > 0 {
-		spent = v.hold(r, &v.compute, want, 0, v.run.compute)
+		spent = v.hold(r, &v.compute, want, 0, v.run.Compute)
 	}
 	if want := v.sleep.due(times); want > 0 {
 		if v.still {
 			want = 1
 		}
-		spent += v.hold(r, &v.sleep, want, spent, v.run.sleep)
+		spent += v.hold(r, &v.sleep, want, spent, v.run.Sleep)
 	}
 	return spent
 }
@@ -127,11 +127,11 @@ func (v *slowdown) hold(r *spans.Span, o *owed, want int64, before time.Duration
 	return spent
 }
 
-func (v *slowdown) rest()                {}
-func (v *slowdown) growthAt(int64) int64 { return 0 }
-func (v *slowdown) delays() int64        { return v.inserted.Load() }
+func (v *slowdown) Rest()                {}
+func (v *slowdown) GrowthAt(int64) int64 { return 0 }
+func (v *slowdown) Delays() int64        { return v.inserted.Load() }
 
-func (v *slowdown) latencies() []*otelhdr.Snapshot { return v.run.durations.snapshots() }
+func (v *slowdown) Latencies() []*otelhdr.Snapshot { return v.run.durations.snapshots() }
 
 // asking is what it took to ask all rules for a delay, which the caller is held for as well; 0 if others had the processor meanwhile.
 func asking(began int64, spent time.Duration) int64 {
@@ -141,11 +141,11 @@ func asking(began int64, spent time.Duration) int64 {
 	return 0
 }
 
-// mark implements influence.
-func (v *slowdown) mark() { v.before, v.marked = v.class.Usage(), v.taken.Load() }
+// Mark implements Influence.
+func (v *slowdown) Mark() { v.before, v.marked = v.class.Usage(), v.taken.Load() }
 
-// look implements influence.
-func (v *slowdown) look(e *experiment.Experiment) {
+// Look implements Influence.
+func (v *slowdown) Look(e *experiment.Experiment) {
 	v.class.Ran(e, v.before)
 	e.Own = time.Duration(float64(e.Ends) * v.run.workOf(v.class.Key).own)
 	e.Taken = time.Duration(v.taken.Load() - v.marked)

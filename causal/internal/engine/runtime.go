@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"context"
@@ -17,22 +17,22 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// scheduling reports whether the scheduler carries out overlaps.
-func scheduling() bool { return sched.Present && !live.wrappersOnly }
+// Scheduling reports whether the scheduler carries out overlaps.
+func Scheduling() bool { return sched.Present && !Live.WrappersOnly }
 
-// handover is the [profile.Handover] of this program.
-func handover() profile.Handover {
-	if scheduling() {
+// Handover is the [profile.Handover] of this program.
+func Handover() profile.Handover {
+	if Scheduling() {
 		return profile.HandoverRuntime
 	}
 	return profile.HandoverWrappers
 }
 
-// A scheduled is an overlap of which the scheduler keeps the ledgers: the experiment of runtime mode, whose other parts are
+// A Scheduled is an overlap of which the scheduler keeps the ledgers: the experiment of runtime mode, whose other parts are
 // listed in internal/runtimemode. The run tells the scheduler the limits and where to pay, spans (runtime_span.go) tell it
 // where the region begins and ends.
-type scheduled struct {
-	run     *run
+type Scheduled struct {
+	run     *Run
 	region  *classes.Class
 	before  classes.Usage            // of the region
 	latency *virtualtime.Observation // whose setting has the distributions of durations
@@ -44,34 +44,34 @@ type scheduled struct {
 	refused sched.Refusals
 }
 
-// longestPayment bounds one payment, for which a processor is held.
-const longestPayment = 10 * time.Millisecond
+// LongestPayment bounds one payment, for which a processor is held.
+const LongestPayment = 10 * time.Millisecond
 
 // beginScheduled puts an arm in force that inserts delays.
-func (run *run) beginScheduled(a experiment.Arm) influence {
-	for i := range run.progress {
-		run.progress[i].Reset()
+func (run *Run) beginScheduled(a experiment.Arm) Influence {
+	for i := range run.Progress {
+		run.Progress[i].Reset()
 	}
-	region := classes.Intern(run.seen()[a.Spared])
-	s := &scheduled{run: run, region: region, before: region.Usage(), latency: run.observes(ledger.NewSetting(len(run.plan.Progress))), late: sched.Late()}
+	region := classes.Intern(run.Seen()[a.Spared])
+	s := &Scheduled{run: run, region: region, before: region.Usage(), latency: run.observes(ledger.NewSetting(len(run.Plan.Progress))), late: sched.Late()}
 	if !virtualtime.Observe(run, nil) {
 		return s // another controller has the scheduler
 	}
 	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
-	live.scheduled.Store(s)
-	run.put(s)
-	sched.Start(a.Speedup, run.guard.Scheduled(run.processors, longestPayment))
-	if live.scheduled.Load() != s {
+	Live.Scheduled.Store(s)
+	run.Put(s)
+	sched.Start(a.Speedup, run.Guard.Scheduled(run.processors, LongestPayment))
+	if Live.Scheduled.Load() != s {
 		sched.Stop()
 	}
 	return s
 }
 
 // rest ends what the scheduler does.
-func (s *scheduled) mark() {}
+func (s *Scheduled) Mark() {}
 
-func (s *scheduled) rest() {
-	if live.scheduled.CompareAndSwap(s, nil) {
+func (s *Scheduled) Rest() {
+	if Live.Scheduled.CompareAndSwap(s, nil) {
 		sched.Stop()
 		s.book(true)
 	}
@@ -79,15 +79,15 @@ func (s *scheduled) rest() {
 
 // book adds what the scheduler has spent and refused since the last time to the books of the guard; for
 // good if it is over, for then the counters are the next one's.
-func (s *scheduled) book(over bool) {
+func (s *Scheduled) book(over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || !over && live.scheduled.Load() != s {
+	if s.over || !over && Live.Scheduled.Load() != s {
 		return
 	}
 	s.over = over
 	spent, late, refused := sched.Read().Spent, sched.Late(), sched.Refused()
-	g := s.run.guard
+	g := s.run.Guard
 	g.Late.Add(int64(late - s.late))
 	g.Spent.Add(int64(spent - s.booked))
 	for r, n := range map[admission.Rule]int64{
@@ -102,25 +102,25 @@ func (s *scheduled) book(over bool) {
 	s.booked, s.late, s.refused = spent, late, refused
 }
 
-func (s *scheduled) delays() int64 {
+func (s *Scheduled) Delays() int64 {
 	s.book(false)
 	return sched.Read().Delays
 }
 
-func (s *scheduled) atEnd(*ledger.Frame, *spans.Span, int) time.Duration { return point() }
+func (s *Scheduled) AtEnd(*ledger.Frame, *spans.Span, int) time.Duration { return Point() }
 
-func (s *scheduled) growthAt(int64) int64 {
+func (s *Scheduled) GrowthAt(int64) int64 {
 	growth, _ := sched.Growth()
 	return int64(growth)
 }
 
-func (s *scheduled) latencies() []*otelhdr.Snapshot {
+func (s *Scheduled) Latencies() []*otelhdr.Snapshot {
 	return s.latency.Latencies()
 }
 
 // look tells what the scheduler has counted. That processors were short does not matter, for it
 // knows which goroutine waited for one; nor do locks of package sync.
-func (s *scheduled) look(e *experiment.Experiment) {
+func (s *Scheduled) Look(e *experiment.Experiment) {
 	c := sched.Read()
 	paid := int64(c.Paid + c.Slept)
 	e.Counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
@@ -135,7 +135,7 @@ func (s *scheduled) look(e *experiment.Experiment) {
 	if e.Spoiled == "" && float64(r.Idle) > admission.MaxWithheld*float64(r.Arrivals) {
 		e.Spoiled = fmt.Sprintf("%d of %d requests came on a connection that was idle, and idle connections are not delayed", r.Idle, r.Arrivals)
 	}
-	if _, running := sched.Growth(); !running || live.scheduled.Load() != s {
+	if _, running := sched.Growth(); !running || Live.Scheduled.Load() != s {
 		e.Spoiled = "a limit has ended its delays, or another controller has the scheduler"
 	}
 }
@@ -144,8 +144,8 @@ func (s *scheduled) look(e *experiment.Experiment) {
 // delay; the plan's time and its source are looked at here.
 const superviseEvery = 5 * time.Millisecond
 
-// supervise books the scheduler's delays and ends them when a limit is reached, until ctx ends.
-func (run *run) supervise(ctx context.Context) {
+// Supervise books the scheduler's delays and ends them when a limit is reached, until ctx ends.
+func (run *Run) Supervise(ctx context.Context) {
 	defer sched.Exempt()()
 	ticker := time.NewTicker(superviseEvery)
 	defer ticker.Stop()
@@ -155,26 +155,26 @@ func (run *run) supervise(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		s, at := run.inForce().(*scheduled)
+		s, at := run.InForce().(*Scheduled)
 		if !at {
 			continue
 		}
 		s.book(false)
 		switch _, running := sched.Growth(); {
-		case !running && run.guard.Withheld[admission.RuleTotal].Load() > 0:
-			run.end(admission.RuleTotal)
+		case !running && run.Guard.Withheld[admission.RuleTotal].Load() > 0:
+			run.End(admission.RuleTotal)
 		default:
-			if rule := run.guard.Expired(time.Now()); rule != admission.RuleNone {
-				run.end(rule)
+			if rule := run.Guard.Expired(time.Now()); rule != admission.RuleNone {
+				run.End(rule)
 			}
 		}
 	}
 }
 
-// point has the calling goroutine pay, if it is the scheduler that keeps its ledger, and returns the
+// Point has the calling goroutine pay, if it is the scheduler that keeps its ledger, and returns the
 // delay.
-func point() time.Duration {
-	if !sched.Present || live.scheduled.Load() == nil {
+func Point() time.Duration {
+	if !sched.Present || Live.Scheduled.Load() == nil {
 		return 0
 	}
 	return sched.Point()

@@ -1,10 +1,11 @@
-package causal
+package engine
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -16,12 +17,12 @@ import (
 const (
 	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
 	mostRecorded  = time.Second
-	leastRecorded = 100 * time.Millisecond
+	LeastRecorded = 100 * time.Millisecond
 )
 
-// recordWaits records for so long, and returns the waits.
-func recordWaits(ctx context.Context, d time.Duration) (trace.Waits, error) {
-	w, err := takeWindow(ctx, d)
+// RecordWaits records for so long, and returns the waits.
+func RecordWaits(ctx context.Context, d time.Duration) (trace.Waits, error) {
+	w, err := record.TakeOwn(ctx, d)
 	if err != nil {
 		return trace.Waits{}, err
 	}
@@ -37,17 +38,17 @@ func recordWaits(ctx context.Context, d time.Duration) (trace.Waits, error) {
 // A warmUp is what a recording of the warm-up has found.
 type warmUp struct {
 	waits trace.Waits // of a plan of overlap
-	work  workload    // of one of slow-downs
+	work  Workload    // of one of slow-downs
 	err   error       // why there was none, nil too if none is needed
 }
 
 // warmUp waits until the plan's warm-up is over, and records the program meanwhile if that is needed.
-func (run *run) warmUp(ctx context.Context) bool {
-	warmup := time.Duration(run.plan.Timing.Warmup)
+func (run *Run) warmUp(ctx context.Context) bool {
+	warmup := time.Duration(run.Plan.Timing.Warmup)
 	if !run.recordsWarmUp() {
 		return run.pause(ctx, warmup)
 	}
-	length := min(max(warmup/2, leastRecorded), mostRecorded)
+	length := min(max(warmup/2, LeastRecorded), mostRecorded)
 	if !run.pause(ctx, warmup-length) {
 		return false
 	}
@@ -55,15 +56,15 @@ func (run *run) warmUp(ctx context.Context) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer run.contain()
-		if run.plan.Mode == profile.ModeSlowdown {
+		defer run.Contain()
+		if run.Plan.Mode == profile.ModeSlowdown {
 			found.work, found.err = run.work(ctx, length)
 		} else {
 			found.waits, found.err = run.waits(ctx, length)
 		}
 	}()
 	for waiting := true; waiting; {
-		if !run.pause(ctx, tick) { // and watch over the limits
+		if !run.pause(ctx, Tick) { // and watch over the limits
 			<-done
 			return false
 		}
@@ -73,7 +74,7 @@ func (run *run) warmUp(ctx context.Context) bool {
 		default:
 		}
 	}
-	run.breaker.Forget() // those that were recorded were slower
+	run.Breaker.Forget() // those that were recorded were slower
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.warmed = found
@@ -81,12 +82,12 @@ func (run *run) warmUp(ctx context.Context) bool {
 }
 
 // recordsWarmUp reports whether experiments of the plan's mode need to know what a recording shows.
-func (run *run) recordsWarmUp() bool {
-	switch run.plan.Mode {
+func (run *Run) recordsWarmUp() bool {
+	switch run.Plan.Mode {
 	case profile.ModeSlowdown:
 		return run.work != nil
 	case profile.ModeOverlap:
-		return run.waits != nil && !scheduling()
+		return run.waits != nil && !Scheduling()
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"runtime/metrics"

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"time"
@@ -12,12 +12,12 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A scheduledSpan is what is known of a span while the scheduler carries out an experiment, see [scheduled].
+// A scheduledSpan is what is known of a span while the scheduler carries out an experiment, see [Scheduled].
 type scheduledSpan struct {
-	in     *scheduled
+	in     *Scheduled
 	owner  uint64
 	here   sched.Goroutine
-	inside bool // it is of the region, or below
+	Inside bool // it is of the region, or below
 	visit  sched.Visit
 	exempt func() // nil if it pays
 	spent  time.Duration
@@ -25,10 +25,16 @@ type scheduledSpan struct {
 	start  int64
 }
 
-// startSpan tells the scheduler of the start of a span.
-func (s *scheduled) startSpan(r *spans.Span) {
-	defer s.run.contain()
-	above, caller := live.scheduledSpan.Get(r.Parent()), live.scheduledSpan.Get(requests.CallerOf(r))
+// StartScheduled tells the scheduler of the start of a span, if it carries out an experiment.
+func StartScheduled(r *spans.Span) {
+	if s := Live.Scheduled.Load(); s != nil {
+		s.startSpan(r)
+	}
+}
+
+func (s *Scheduled) startSpan(r *spans.Span) {
+	defer s.run.Contain()
+	above, caller := Live.ScheduledSpan.Get(r.Parent()), Live.ScheduledSpan.Get(requests.CallerOf(r))
 	if caller != nil {
 		caller.here.Served(true)
 		above = caller
@@ -39,53 +45,53 @@ func (s *scheduled) startSpan(r *spans.Span) {
 		e.here.Served(false) // until a span of this process answers
 	}
 	e.credit, e.spent = sched.Books()
-	e.inside = s.region.Begins(classes.Of(r)) || above != nil && above.in == s && above.inside
+	e.Inside = s.region.Begins(classes.Of(r)) || above != nil && above.in == s && above.Inside
 	// What the request has waited for is paid before anything is done for it, and is no part of its latency.
 	if rule == admission.RuleNone && sched.Arrive() {
 		e.credit, _ = sched.Books()
 		e.start = clock.Now()
 	}
-	if e.inside {
+	if e.Inside {
 		e.visit = sched.Enter()
 	} else if rule != admission.RuleNone {
-		s.run.guard.Withhold(rule)
+		s.run.Guard.Withhold(rule)
 		e.exempt = sched.Exempt()
 	}
-	live.scheduledSpan.Set(r, e)
+	Live.ScheduledSpan.Set(r, e)
 }
 
 // spares returns the rule that forbids delays in a span and what its goroutine does meanwhile,
 // ruleNone if there is none. The scheduler knows of goroutines only, so it is asked at starts.
-func (s *scheduled) spares(r *spans.Span) admission.Rule {
+func (s *Scheduled) spares(r *spans.Span) admission.Rule {
 	if s.run.exempts(r) {
 		return admission.RuleHealth
 	}
-	if deadline, ok := r.Deadline(); ok && time.Until(deadline) < 2*longestPayment {
+	if deadline, ok := r.Deadline(); ok && time.Until(deadline) < 2*LongestPayment {
 		return admission.RuleDeadline
 	}
 	return admission.RuleNone
 }
 
-// beforeEndSpan books the delays in a span while it still takes attributes.
-func beforeEndSpan(r *spans.Span) {
-	e := live.scheduledSpan.Get(r)
-	if e == nil || e.in != live.scheduled.Load() || e.owner != virtualtime.Owner() {
+// BeforeEndSpan books the delays in a span while it still takes attributes.
+func BeforeEndSpan(r *spans.Span) {
+	e := Live.ScheduledSpan.Get(r)
+	if e == nil || e.in != Live.Scheduled.Load() || e.owner != virtualtime.Owner() {
 		return
 	}
 	_, spent := sched.Books()
 	r.AddDelay(spent - e.spent - r.Delay()) // those below have booked theirs
 }
 
-// endScheduled tells the scheduler of the end of a span. What is in force may have changed since the
+// EndScheduled tells the scheduler of the end of a span. What is in force may have changed since the
 // start.
-func endScheduled(r *spans.Span) {
-	e := live.scheduledSpan.Get(r)
+func EndScheduled(r *spans.Span) {
+	e := Live.ScheduledSpan.Get(r)
 	if e == nil {
 		return
 	}
-	live.scheduledSpan.Set(r, nil) // a session keeps its spans while it is open, and they would keep all runs
-	defer e.in.run.contain()
-	if e.inside {
+	Live.ScheduledSpan.Set(r, nil) // a session keeps its spans while it is open, and they would keep all runs
+	defer e.in.run.Contain()
+	if e.Inside {
 		e.visit.Leave()
 	}
 	if e.exempt != nil && e.owner == virtualtime.Owner() {
@@ -94,7 +100,7 @@ func endScheduled(r *spans.Span) {
 	if requests.Client(r) {
 		e.here.Served(false)
 	}
-	if e.in != live.scheduled.Load() {
+	if e.in != Live.Scheduled.Load() {
 		return
 	}
 	c := classes.Of(r)

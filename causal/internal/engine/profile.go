@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"fmt"
@@ -15,43 +15,43 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// profile estimates all curves from what the run has measured so far.
+// Profile estimates all curves from what the run has measured so far.
 // Due is called after each number, to rest.
-func (run *run) profile(due func()) profile.Profile {
+func (run *Run) Profile(due func()) profile.Profile {
 	run.mu.Lock()
 	p := profile.Profile{
-		Mode:        run.plan.Mode,
-		PlanID:      run.plan.ID,
-		PlanHash:    run.plan.Hash(),
-		Generation:  run.plan.Generation,
-		Started:     run.started,
+		Mode:        run.Plan.Mode,
+		PlanID:      run.Plan.ID,
+		PlanHash:    run.Plan.Hash(),
+		Generation:  run.Plan.Generation,
+		Started:     run.Started,
 		Ended:       run.ended,
-		Iterations:  run.iterations,
+		Iterations:  run.Iterations,
 		Experiments: run.measured,
 		Rejected:    run.rejected,
-		Delay:       time.Duration(run.guard.Spent.Load()),
+		Delay:       time.Duration(run.Guard.Spent.Load()),
 	}
 	// Both only ever grow, so that the slices can be read without the lock.
-	regions, experiments := run.regions, run.experiments
+	regions, experiments := run.Regions, run.Experiments
 	latency := maps.Clone(run.latency)
 	warmed, futile := run.warmed, run.futile
 	run.mu.Unlock()
 
-	if run.plan.Mode == profile.ModeOverlap {
-		p.Handover = handover()
+	if run.Plan.Mode == profile.ModeOverlap {
+		p.Handover = Handover()
 		p.Waiting = experiment.WaitingOf(experiments)
 	}
 	p.Tallies = run.tallies(regions, experiments, latency)
 	p.Notes = append(run.notes(regions), meant(regions)...)
-	if note := warmed.note(run.plan.Mode); note != "" {
+	if note := warmed.note(run.Plan.Mode); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
-	for point, progress := range run.plan.Progress {
+	for point, progress := range run.Plan.Progress {
 		if futile.Code == "" && !slices.ContainsFunc(experiments, func(e experiment.Experiment) bool { return e.Passages[point].Visits > 0 }) {
 			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
 			continue
 		}
-		switch run.plan.Mode {
+		switch run.Plan.Mode {
 		case profile.ModeSlowdown:
 			curves := run.slowdownCurves(experiments, regions, point, due)
 			p.Curves, p.Notes = append(p.Curves, curves...), append(p.Notes, short(curves)...)
@@ -66,9 +66,31 @@ func (run *run) profile(due func()) profile.Profile {
 	return p
 }
 
-// speedups are those of the grid that ask something, in [0, 1), ordered.
-func (run *run) speedups() (speedups []float64) {
-	for _, percent := range slices.Sorted(slices.Values(run.grid)) {
+// Measurements are what has been measured so far, and when the run ended. What is returned must not be changed: both only ever grow, so that they can be
+// read without a lock.
+func (run *Run) Measurements() (regions []profile.Region, experiments []experiment.Experiment, ended time.Time) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.Regions, run.Experiments, run.ended
+}
+
+// Progressed is how far the run has come, which changes with what its profile says.
+func (run *Run) Progressed() (regions, experiments, iterations int, ended bool) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return len(run.Regions), run.measured, run.Iterations, !run.ended.IsZero()
+}
+
+// Doing is the experiment that is being measured, "" between two.
+func (run *Run) Doing() string {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.now
+}
+
+// Speedups are those of the grid that ask something, in [0, 1), ordered.
+func (run *Run) Speedups() (speedups []float64) {
+	for _, percent := range slices.Sorted(slices.Values(run.Grid)) {
 		if percent > 0 {
 			speedups = append(speedups, percent/100)
 		}
@@ -76,8 +98,8 @@ func (run *run) speedups() (speedups []float64) {
 	return speedups
 }
 
-func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment.Experiment, point int, due func()) (curves []profile.Curve) {
-	name := run.plan.Progress[point].Span
+func (run *Run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment.Experiment, point int, due func()) (curves []profile.Curve) {
+	name := run.Plan.Progress[point].Span
 	iterations := experiment.IterationsOf(experiments, point)
 	var none experiment.Total
 	for _, i := range iterations {
@@ -93,7 +115,7 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 	}
 	for i, region := range regions {
 		c := profile.Curve{Mode: profile.ModeDilation, Region: region, Progress: name, Metric: profile.MetricThroughput, BasePeriod: time.Duration(none.Period())}
-		for _, s := range run.speedups() {
+		for _, s := range run.Speedups() {
 			e := profile.NewEffect(s, experiment.Reductions(iterations, i, s), nil)
 			if class := classes.Intern(region); class.Unforeseen.Load() { // those below such a span are stretched
 				e = e.Withhold(experiment.Evidence{StartAs: class.From.Load().Key.Name}.Withheld())
@@ -106,14 +128,14 @@ func (run *run) dilationCurves(p *profile.Profile, regions []profile.Region, exp
 	return curves
 }
 
-func (run *run) overlapCurves(regions []profile.Region, experiments []experiment.Experiment, recorded trace.Waits, point int, due func()) (curves []profile.Curve) {
-	metrics, _ := run.plan.Progress[point].Metrics()
+func (run *Run) overlapCurves(regions []profile.Region, experiments []experiment.Experiment, recorded trace.Waits, point int, due func()) (curves []profile.Curve) {
+	metrics, _ := run.Plan.Progress[point].Metrics()
 	for which, metric := range metrics {
-		steps := run.stepsOf(experiments, point, which)
+		steps := run.StepsOf(experiments, point, which)
 		samples := experiment.Pairs(steps)
 		check := experiment.CheckBaselines(steps)
 		for i, region := range regions {
-			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
+			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.Plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
 			for _, s := range run.asked(steps, i) {
 				a := experiment.Arm{Speedup: s, Spared: i}
 				v := experiment.EvidenceOf(experiments, a, point)
@@ -137,8 +159,8 @@ func withholdAll(curves []profile.Curve, why profile.Withheld) {
 }
 
 // asked returns the speed-ups of a region, ordered: the grid's and those near its knees.
-func (run *run) asked(steps []experiment.Step, region int) []float64 {
-	all := run.speedups()
+func (run *Run) asked(steps []experiment.Step, region int) []float64 {
+	all := run.Speedups()
 	for _, s := range steps {
 		if s.Speedup > 0 && s.Spared == region {
 			all = append(all, s.Speedup)
@@ -148,21 +170,21 @@ func (run *run) asked(steps []experiment.Step, region int) []float64 {
 	return slices.Compact(all)
 }
 
-func (run *run) stepsOf(experiments []experiment.Experiment, point, which int) []experiment.Step {
-	return experiment.StepsOf(experiments, run.plan.Progress[point].Type == plan.TypeLatency, point, which)
+func (run *Run) StepsOf(experiments []experiment.Experiment, point, which int) []experiment.Step {
+	return experiment.StepsOf(experiments, run.Plan.Progress[point].Type == plan.TypeLatency, point, which)
 }
 
 // samples returns a function that gives what has been measured in a cell so far, as estimate has it, one slice for
 // each progress point and metric.
-func (run *run) samples(estimate func([]experiment.Step) map[experiment.Arm][]float64) func(experiment.Arm) [][]float64 {
+func (run *Run) samples(estimate func([]experiment.Step) map[experiment.Arm][]float64) func(experiment.Arm) [][]float64 {
 	run.mu.Lock()
-	experiments := run.experiments
+	experiments := run.Experiments
 	run.mu.Unlock()
 	var all []map[experiment.Arm][]float64
-	for point, p := range run.plan.Progress {
+	for point, p := range run.Plan.Progress {
 		metrics, _ := p.Metrics()
 		for which := range metrics {
-			all = append(all, estimate(run.stepsOf(experiments, point, which)))
+			all = append(all, estimate(run.StepsOf(experiments, point, which)))
 		}
 	}
 	return func(a experiment.Arm) [][]float64 {
@@ -175,19 +197,19 @@ func (run *run) samples(estimate func([]experiment.Step) map[experiment.Arm][]fl
 }
 
 // tallies add up what the experiments have counted.
-func (run *run) tallies(regions []profile.Region, experiments []experiment.Experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
+func (run *Run) tallies(regions []profile.Region, experiments []experiment.Experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
 	places := map[cell]int{}
 	for _, e := range experiments {
 		if e.Spoiled != "" || e.Spared == experiment.SparesNone && e.Speedup > 0 {
 			continue
 		}
-		for point, p := range run.plan.Progress {
+		for point, p := range run.Plan.Progress {
 			of := run.cellOf(e.Arm, point)
 			at, ok := places[of]
 			if !ok {
 				at = len(tallies)
 				places[of] = at
-				t := profile.Tally{Mode: run.plan.Mode, Speedup: e.Speedup, Progress: p.Span, Latency: latency[of]}
+				t := profile.Tally{Mode: run.Plan.Mode, Speedup: e.Speedup, Progress: p.Span, Latency: latency[of]}
 				if of.Spared != experiment.SparesNone {
 					t.Region = regions[of.Spared]
 				}
@@ -211,16 +233,16 @@ type cell struct {
 }
 
 // cellOf returns the cell of an arm. Those without delay are all alike, but in mode slowdown, where each is the placebo of a region.
-func (run *run) cellOf(a experiment.Arm, point int) cell {
-	if a.Speedup == 0 && run.plan.Mode != profile.ModeSlowdown {
+func (run *Run) cellOf(a experiment.Arm, point int) cell {
+	if a.Speedup == 0 && run.Plan.Mode != profile.ModeSlowdown {
 		a.Spared = experiment.SparesNone
 	}
 	return cell{a, point}
 }
 
 // notes say what is missing.
-func (run *run) notes(regions []profile.Region) (notes []string) {
-	for _, pattern := range run.plan.Regions {
+func (run *Run) notes(regions []profile.Region) (notes []string) {
+	for _, pattern := range run.Plan.Regions {
 		if pattern.Auto == 0 && !slices.ContainsFunc(regions, func(k profile.Region) bool { return pattern.Match(k.Scope, k.Name) }) {
 			notes = append(notes, fmt.Sprintf("no span seen that matches region %q", pattern))
 		}
@@ -228,7 +250,7 @@ func (run *run) notes(regions []profile.Region) (notes []string) {
 	if len(regions) == design.MaxRegions {
 		notes = append(notes, fmt.Sprintf("only the first %d regions that match are examined", design.MaxRegions))
 	}
-	for name, n := range run.guard.Counts().ByName() {
+	for name, n := range run.Guard.Counts().ByName() {
 		notes = append(notes, fmt.Sprintf("%d delays withheld by %s", n, name))
 	}
 	slices.Sort(notes)

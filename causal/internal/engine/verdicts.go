@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"maps"
@@ -15,25 +15,25 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A verdict is what the plan says of a region.
-type verdict struct {
-	region   int   // index in run.regions, or noRegion
-	progress []int // progress points that an end of it visits
+// A Verdict is what the plan says of a region.
+type Verdict struct {
+	Region   int   // index in run.regions, or noRegion
+	Progress []int // progress points that an end of it visits
 	paths    []int // the number of its path to each of them
-	exempt   bool
+	Exempt   bool
 }
 
 // verdicts remember what the plan says of regions, mostVerdicts at most, so that patterns are not matched at each end. Each
 // region has two places, which it may share with others: where both are taken, it takes the second one over. So any
 // number of names takes 1 MiB, no lock, and at most what matching the patterns takes.
-type verdicts [mostVerdicts]atomic.Pointer[judged]
+type verdicts [MostVerdicts]atomic.Pointer[judged]
 
-// mostVerdicts is a power of two.
-const mostVerdicts = 8192
+// MostVerdicts is a power of two.
+const MostVerdicts = 8192
 
 type judged struct {
 	names names
-	verdict
+	Verdict
 }
 
 // names are those that a span is known by: the one that it was started with, and the last one. They are the same for most.
@@ -60,52 +60,52 @@ func namesOf(r *spans.Span) (n names, final bool) {
 	return n, true
 }
 
-// verdict looks up what the plan says of a region, or thinks it over. It is known by both of its names.
-func (run *run) verdict(r *spans.Span) verdict {
+// Verdict looks up what the plan says of a region, or thinks it over. It is known by both of its names.
+func (run *Run) Verdict(r *spans.Span) Verdict {
 	key, final := namesOf(r)
 	if !final {
 		return run.judge(key, false)
 	}
-	all := run.verdicts.Load() // before the regions are looked at, see pickOnce
+	all := run.Verdicts.Load() // before the regions are looked at, see pickOnce
 	hash := key.hash()
-	first, second := &all[hash%mostVerdicts], &all[(hash>>32)%mostVerdicts]
+	first, second := &all[hash%MostVerdicts], &all[(hash>>32)%MostVerdicts]
 	place := first
 	if j := first.Load(); j != nil {
 		if j.names == key {
-			return j.verdict
+			return j.Verdict
 		}
 		if j = second.Load(); j != nil && j.names == key {
-			return j.verdict
+			return j.Verdict
 		}
 		place = second
 	}
 	j := &judged{key, run.judge(key, true)}
 	place.Store(j)
-	return j.verdict
+	return j.Verdict
 }
 
 // judge says what the plan says of a region, which gets a number if it is to be examined, unless it may yet turn out to be another one.
 // Where a pattern matches both of its names, it is meant by the last.
-func (run *run) judge(n names, final bool) verdict {
-	v := verdict{region: noRegion}
+func (run *Run) judge(n names, final bool) Verdict {
+	v := Verdict{Region: NoRegion}
 	matches := func(pattern string) bool {
 		return glob.Match(pattern, n.last) || n.first != n.last && glob.Match(pattern, n.first)
 	}
-	for i := range run.plan.Progress {
-		if matches(run.plan.Progress[i].Span) {
-			v.progress = append(v.progress, i)
+	for i := range run.Plan.Progress {
+		if matches(run.Plan.Progress[i].Span) {
+			v.Progress = append(v.Progress, i)
 			v.paths = append(v.paths, run.pathTo(i, n, final))
 		}
 	}
-	v.exempt = slices.ContainsFunc(run.exempt, matches)
+	v.Exempt = slices.ContainsFunc(run.exempt, matches)
 	for _, key := range []profile.Region{{Scope: n.scope, Name: n.last}, {Scope: n.scope, Name: n.first}} {
-		selected := slices.ContainsFunc(run.plan.Regions, func(p plan.RegionPattern) bool { return p.Match(key.Scope, key.Name) })
+		selected := slices.ContainsFunc(run.Plan.Regions, func(p plan.RegionPattern) bool { return p.Match(key.Scope, key.Name) })
 		if i, ok := (*run.numbers.Load())[key]; ok { // also if it was picked
-			v.region = i
+			v.Region = i
 		} else if selected && final {
-			v.region = run.number(key)
+			v.Region = run.Number(key)
 		}
-		if v.region != noRegion {
+		if v.Region != NoRegion {
 			break
 		}
 	}
@@ -113,7 +113,7 @@ func (run *run) judge(n names, final bool) verdict {
 }
 
 // pathTo returns the number of the path on which ends of spans with these names come to a progress point.
-func (run *run) pathTo(point int, n names, final bool) int {
+func (run *Run) pathTo(point int, n names, final bool) int {
 	if !final {
 		return 0 // it does not end
 	}
@@ -122,14 +122,14 @@ func (run *run) pathTo(point int, n names, final bool) int {
 	return run.paths[point].Number(n.scope + "\x00" + n.first + "\x00" + n.last)
 }
 
-// number returns the number of a region that a pattern selects, noRegion if there are too many.
-func (run *run) number(key profile.Region) int {
+// Number returns the number of a region that a pattern selects, noRegion if there are too many.
+func (run *Run) Number(key profile.Region) int {
 	known := *run.numbers.Load()
 	if i, ok := known[key]; ok {
 		return i
 	}
 	if len(known) == design.MaxRegions { // for good: no lock for every further name
-		return noRegion
+		return NoRegion
 	}
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -137,17 +137,17 @@ func (run *run) number(key profile.Region) int {
 }
 
 // enroll gives a region the next number, if it has none and there is one. The lock is held.
-func (run *run) enroll(key profile.Region) int {
+func (run *Run) enroll(key profile.Region) int {
 	known := *run.numbers.Load()
 	if i, ok := known[key]; ok {
 		return i
 	}
 	if len(known) == design.MaxRegions {
-		return noRegion
+		return NoRegion
 	}
 	grown := maps.Clone(known)
-	grown[key] = len(run.regions)
-	run.regions = append(run.regions, key)
+	grown[key] = len(run.Regions)
+	run.Regions = append(run.Regions, key)
 	run.numbers.Store(&grown)
 	return grown[key]
 }

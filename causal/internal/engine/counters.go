@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"time"
@@ -33,48 +33,48 @@ type armStart struct {
 }
 
 // startCounting reads the counters at which the measurement of an arm begins.
-func (run *run) startCounting(start *armStart, a experiment.Arm, i influence) {
-	i.mark()
-	start.delays, start.visits, start.withheld = i.delays(), run.visits(), run.guard.Counts()
+func (run *Run) startCounting(start *armStart, a experiment.Arm, i Influence) {
+	i.Mark()
+	start.delays, start.visits, start.withheld = i.Delays(), run.Visits(), run.Guard.Counts()
 	for point := range start.visits {
 		if start.visits[point].Count == start.arrived[point].Count { // it is visited rarely
 			now := clock.Now()
-			start.visits[point].At, start.visits[point].Growth = now, i.growthAt(now)
+			start.visits[point].At, start.visits[point].Growth = now, i.GrowthAt(now)
 		}
 	}
 	if a.Speedup == 0 {
-		run.breaker.Enter(time.Now(), breaker.Still)
+		run.Breaker.Enter(time.Now(), breaker.Still)
 	}
-	start.growth, start.busy, start.calls, start.rooted = i.growthAt(clock.Now()), run.load.mark(), requests.Answered.Load(), run.rooted.Load()
-	start.latencies, start.ways = i.latencies(), run.ways()
+	start.growth, start.busy, start.calls, start.rooted = i.GrowthAt(clock.Now()), run.Load.Mark(), requests.Answered.Load(), run.rooted.Load()
+	start.latencies, start.ways = i.Latencies(), run.Ways()
 	start.loaded, start.began = run.loads(), time.Now()
 }
 
 // endCounting adds to an experiment what the counters show since the start, and keeps the experiment.
-func (run *run) endCounting(e experiment.Experiment, start *armStart, i influence) {
-	e.Delays = i.delays() - start.delays
-	without := run.guard.Counts().Since(start.withheld)
+func (run *Run) endCounting(e experiment.Experiment, start *armStart, i Influence) {
+	e.Delays = i.Delays() - start.delays
+	without := run.Guard.Counts().Since(start.withheld)
 	e.NearDeadlines = int64(without[admission.RuleDeadline])
-	if run.plan.Mode != profile.ModeSlowdown { // there what was really taken counts
+	if run.Plan.Mode != profile.ModeSlowdown { // there what was really taken counts
 		e.Spoiled = without.Spoils(e.Delays)
 	}
-	e.Inserted = time.Duration(run.guard.Spent.Load() - start.spent)
+	e.Inserted = time.Duration(run.Guard.Spent.Load() - start.spent)
 	e.Calls = requests.Answered.Load() - start.calls
-	e.Busy, e.Machine = run.load.since(start.busy), start.loaded()
-	i.look(&e)
-	e.Paths = run.ways()
+	e.Busy, e.Machine = run.Load.since(start.busy), start.loaded()
+	i.Look(&e)
+	e.Paths = run.Ways()
 	for point := range e.Paths {
 		for path := range e.Paths[point] {
 			e.Paths[point][path] -= start.ways[point][path]
 		}
 	}
-	recorded := run.recorded(start.latencies, i.latencies())
+	recorded := run.recorded(start.latencies, i.Latencies())
 	e.Quantiles = run.quantiles(recorded)
-	run.add(e, recorded)
+	run.Add(e, recorded)
 }
 
-// ways are the visits of each progress point by path.
-func (run *run) ways() (all [][experiment.MostPaths]uint32) {
+// Ways are the visits of each progress point by path.
+func (run *Run) Ways() (all [][experiment.MostPaths]uint32) {
 	for i := range run.paths {
 		all = append(all, run.paths[i].Counts())
 	}

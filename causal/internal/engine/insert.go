@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"time"
@@ -16,27 +16,27 @@ type wait func(start int64, d time.Duration, valid func() bool) time.Duration
 // insert holds the goroutine up for want at the end of the region, if all rules allow it and
 // as long as valid. Before is what has been inserted in the same call already. It returns
 // the delay.
-func (run *run) insert(r *spans.Span, want, before time.Duration, by wait, valid func() bool) time.Duration {
+func (run *Run) insert(r *spans.Span, want, before time.Duration, by wait, valid func() bool) time.Duration {
 	if !valid() {
 		return 0
 	}
 	now := time.Now()
 	if rule := run.allows(r, now, want, before); rule != admission.RuleNone {
-		run.guard.Withhold(rule)
+		run.Guard.Withhold(rule)
 		if rule.Fatal() {
-			run.end(rule)
+			run.End(rule)
 		}
 		return 0
 	}
 	spent := by(clock.Now(), want, valid)
-	run.guard.Settle(time.Now(), want, spent)
-	run.guard.Traces.Settle(requests.TraceOf(r), want, spent)
+	run.Guard.Settle(time.Now(), want, spent)
+	run.Guard.Traces.Settle(requests.TraceOf(r), want, spent)
 	return spent
 }
 
 // allows checks every condition for inserting want now, and reserves it.
-func (run *run) allows(r *spans.Span, now time.Time, want, before time.Duration) admission.Rule {
-	limits := &run.guard.Limits
+func (run *Run) allows(r *spans.Span, now time.Time, want, before time.Duration) admission.Rule {
+	limits := &run.Guard.Limits
 	if run.exempts(r) {
 		return admission.RuleHealth
 	}
@@ -46,12 +46,12 @@ func (run *run) allows(r *spans.Span, now time.Time, want, before time.Duration)
 	if deadline, ok := r.Deadline(); ok && deadline.Sub(now) < 2*want {
 		return admission.RuleDeadline
 	}
-	if !run.guard.Traces.Reserve(requests.TraceOf(r), requests.TopOf(r).Ended(), before+requests.Delayed(r), want, time.Duration(limits.PerTrace)) {
+	if !run.Guard.Traces.Reserve(requests.TraceOf(r), requests.TopOf(r).Ended(), before+requests.Delayed(r), want, time.Duration(limits.PerTrace)) {
 		return admission.RulePerTrace
 	}
-	rule := run.guard.Reserve(now, want)
+	rule := run.Guard.Reserve(now, want)
 	if rule != admission.RuleNone {
-		run.guard.Traces.Settle(requests.TraceOf(r), want, 0)
+		run.Guard.Traces.Settle(requests.TraceOf(r), want, 0)
 	}
 	return rule
 }

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A load watches how busy the processors are. Where goroutines wait for one, they wait for each
+// A Load watches how busy the processors are. Where goroutines wait for one, they wait for each
 // other in a way that no span shows: delays mean nothing then.
-type load struct {
+type Load struct {
 	short     atomic.Bool // processors are short, not just for a moment
 	looks     atomic.Int64
 	saturated atomic.Int64 // looks at which processors were short
@@ -19,8 +19,8 @@ type load struct {
 // lookEvery is how often a load looks; a look takes about 5 µs.
 const lookEvery = 10 * time.Millisecond
 
-// watchLoad keeps l up to date until ctx ends.
-func watchLoad(ctx context.Context, l *load) {
+// WatchLoad keeps l up to date until ctx ends.
+func WatchLoad(ctx context.Context, l *Load) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	share := 0.0 // of the latest looks at which goroutines were queued
@@ -66,16 +66,16 @@ func goroutines(v metrics.Value) uint64 {
 const saturation = 0.5
 
 // idle reports whether goroutines get a processor when they want one, as a rule.
-func (l *load) idle() bool { return !l.short.Load() }
+func (l *Load) idle() bool { return !l.short.Load() }
 
 // A loadMark is the state of a load at a moment.
 type loadMark struct{ looks, saturated int64 }
 
-func (l *load) mark() loadMark { return loadMark{l.looks.Load(), l.saturated.Load()} }
+func (l *Load) Mark() loadMark { return loadMark{l.looks.Load(), l.saturated.Load()} }
 
 // since returns the share of looks since m at which processors were short, in [0, 1].
-func (l *load) since(m loadMark) float64 {
-	now := l.mark()
+func (l *Load) since(m loadMark) float64 {
+	now := l.Mark()
 	if now.looks == m.looks {
 		return 0
 	}

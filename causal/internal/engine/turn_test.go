@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 // A recording that waits has its turn before the next experiment, and waits no longer than it wants to.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn := newTurn()
+		turn := NewTurn()
 		if !turn.try() || turn.try() {
 			t.Fatal("a free turn is had once")
 		}
 		recorded := make(chan func())
 		go func() {
-			done, err := turn.wait(context.Background())
+			done, err := turn.Wait(context.Background())
 			if err != nil {
 				t.Error(err)
 			}
@@ -25,7 +25,7 @@ func TestTurn(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		late := make(chan error)
 		go func() {
-			_, err := turn.wait(ctx)
+			_, err := turn.Wait(ctx)
 			late <- err
 		}()
 		synctest.Wait()
@@ -44,7 +44,7 @@ func TestTurn(t *testing.T) {
 		}
 	})
 	for range 2 {
-		if !turn(nil).try() {
+		if !Turn(nil).try() {
 			t.Error("a nil turn is not free")
 		}
 	}

@@ -1,11 +1,8 @@
-package causal
+package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"runtime"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/classes"
@@ -27,17 +24,17 @@ type work struct {
 	awaited float64
 }
 
-// A workload is what regions do, from a recording of the warm-up.
-type workload map[profile.Region]split
+// A Workload is what regions do, from a recording of the warm-up.
+type Workload map[profile.Region]Split
 
-// A split is how the self time of a region divides.
-type split struct {
-	own, computing float64 // part of self time; and of own
+// A Split is how the self time of a region divides.
+type Split struct {
+	Own, Computing float64 // part of self time; and of own
 	queued, asking float64 // part of self time in which they wait for other goroutines, and for what is outside
 	awaited        float64 // what others waited for a span before its end, ns
-	// each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
+	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
 	// often than others, so that the part is too large where many wait.
-	each float64
+	Each float64
 	// busy is the part of the time in which no processor is idle, and processor the wait for one, ns.
 	busy, processor float64
 }
@@ -45,9 +42,9 @@ type split struct {
 // enough spans in a recording have a mean.
 const enough = 100
 
-// recordWork records the program for so long, and returns what its regions do.
-func recordWork(ctx context.Context, d time.Duration) (workload, error) {
-	w, err := takeWindow(ctx, d)
+// RecordWork records the program for so long, and returns what its regions do.
+func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
+	w, err := record.TakeOwn(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +52,7 @@ func recordWork(ctx context.Context, d time.Duration) (workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := workload{}
+	all := Workload{}
 	for _, r := range report.Regions {
 		s := splitOf(r.Self, r.Count)
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
@@ -98,15 +95,15 @@ func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
 
 // splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits by select for what a server
 // takes, and a timer may be waited for at a channel.
-func splitOf(self schedule.Split, spans uint64) split {
+func splitOf(self schedule.Split, spans uint64) Split {
 	sum := float64(self.Sum())
 	own := sum - float64(self.Runnable) - blockedBy(self, lockReasons)
 	if sum <= 0 || own <= 0 {
-		return split{own: 1, queued: 1}
+		return Split{Own: 1, queued: 1}
 	}
-	s := split{own: own / sum, computing: float64(self.Running) / own, queued: blockedBy(self, queueReasons) / sum, asking: blockedBy(self, askReasons) / sum}
+	s := Split{Own: own / sum, Computing: float64(self.Running) / own, queued: blockedBy(self, queueReasons) / sum, asking: blockedBy(self, askReasons) / sum}
 	if spans >= enough {
-		s.each = own / float64(spans)
+		s.Each = own / float64(spans)
 	}
 	return s
 }
@@ -116,7 +113,7 @@ const leastWarm = 5
 
 // workOf returns what a region does: as in the recording of the warm-up, or its mean self time in that, divided so. Later on, waits for
 // processors that others use may be another part of it. A region that has hardly run then is taken as it is now.
-func (run *run) workOf(key profile.Region) work {
+func (run *Run) workOf(key profile.Region) work {
 	c := classes.Intern(key)
 	now, before := run.warm[c], run.before[c]
 	n := now.Count - before.Count
@@ -131,14 +128,14 @@ func (run *run) workOf(key profile.Region) work {
 	s, known := run.warmed.work[key]
 	run.mu.Unlock()
 	if !known {
-		s = split{own: 1, queued: 1}
+		s = Split{Own: 1, queued: 1}
 	}
 	self := float64(now.Self-before.Self) / float64(n)
-	own := s.own * self
-	if s.each > 0 {
-		own = s.each
+	own := s.Own * self
+	if s.Each > 0 {
+		own = s.Each
 	}
-	w := work{own: own, self: self, computing: s.computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
+	w := work{own: own, self: self, computing: s.Computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited = min(1, s.awaited/own)
@@ -147,21 +144,10 @@ func (run *run) workOf(key profile.Region) work {
 }
 
 // settling is how long a program takes to forget what the last arm has done: several times as long as its longest requests.
-func (run *run) settling() time.Duration {
-	cooloff := time.Duration(run.plan.Timing.Cooloff)
-	if run.plan.Mode != profile.ModeSlowdown {
+func (run *Run) settling() time.Duration {
+	cooloff := time.Duration(run.Plan.Timing.Cooloff)
+	if run.Plan.Mode != profile.ModeSlowdown {
 		return cooloff
 	}
-	return max(cooloff, min(design.SettlingRequests*run.breaker.Normal(), time.Duration(run.plan.Timing.Experiment)))
-}
-
-// takeWindow records for so long, as far as a recording of our own accord may be made.
-func takeWindow(ctx context.Context, d time.Duration) (*record.Window, error) {
-	if n := runtime.NumGoroutine(); n > mostGoroutines {
-		return nil, fmt.Errorf("%d goroutines: must be at most %d", n, mostGoroutines)
-	}
-	if why := noMemory(); why != "" {
-		return nil, errors.New(why)
-	}
-	return record.Take(ctx, d, record.OwnBytes)
+	return max(cooloff, min(design.SettlingRequests*run.Breaker.Normal(), time.Duration(run.Plan.Timing.Experiment)))
 }

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"slices"
@@ -13,14 +13,14 @@ import (
 // pick returns the regions to examine: those seen so far that a pattern selects and, where the
 // plan leaves the choice open, those with the most self time since it began. That choice is
 // made once, so that the numbers of the regions stay what they are.
-func (run *run) pick() []profile.Region {
-	if slices.ContainsFunc(run.plan.Regions, func(p plan.RegionPattern) bool { return p.Auto > 0 }) {
+func (run *Run) pick() []profile.Region {
+	if slices.ContainsFunc(run.Plan.Regions, func(p plan.RegionPattern) bool { return p.Auto > 0 }) {
 		run.pickOnce()
 	}
-	return run.seen()
+	return run.Seen()
 }
 
-func (run *run) pickOnce() {
+func (run *Run) pickOnce() {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if run.picked {
@@ -30,9 +30,9 @@ func (run *run) pickOnce() {
 	for c, now := range classes.Usages() {
 		candidates = append(candidates, experiment.Candidate{Key: c.Key, Self: time.Duration(now.Self - run.before[c].Self), Root: c.Root.Load()})
 	}
-	for _, key := range experiment.PickRegions(run.plan.Regions, candidates) {
+	for _, key := range experiment.PickRegions(run.Plan.Regions, candidates) {
 		run.picked = true
 		run.enroll(key)
 	}
-	run.verdicts.Store(new(verdicts)) // what was thought of these regions before
+	run.Verdicts.Store(new(verdicts)) // what was thought of these regions before
 }

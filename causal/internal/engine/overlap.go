@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"fmt"
@@ -16,29 +16,29 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// An overlap is the experiment that Coz calls virtual speedup: all other goroutines are delayed by
+// An Overlap is the experiment that Coz calls virtual speedup: all other goroutines are delayed by
 // what a region would save if it were faster. In the time that is left after the delays, the program
 // behaves as with the faster region. What goroutines owe and what a wait for another goroutine pays
 // of it is in package ledger; here is how it is paid.
-type overlap struct {
-	run         *run
-	region      *classes.Class
+type Overlap struct {
+	run         *Run
+	Region      *classes.Class
 	before      classes.Usage // of the region
-	observation *virtualtime.Observation
-	payers      atomic.Int32
+	Observation *virtualtime.Observation
+	Payers      atomic.Int32
 	waited      time.Duration // for locks of package sync, before it
-	inserted    atomic.Int64  // number of delays
+	Inserted    atomic.Int64  // number of delays
 	unable      atomic.Int64  // times that a delay could not be inserted in the way it must be
 }
 
-func (run *run) newOverlap(a experiment.Arm) (*overlap, error) {
-	region := classes.Intern(run.seen()[a.Spared])
-	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.ID, Speedup: a.Speedup}, len(run.plan.Progress))
+func (run *Run) NewOverlap(a experiment.Arm) (*Overlap, error) {
+	region := classes.Intern(run.Seen()[a.Spared])
+	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.ID, Speedup: a.Speedup}, len(run.Plan.Progress))
 	if err != nil {
 		return nil, err
 	}
-	v := &overlap{run: run, region: region, before: region.Usage(), observation: run.observes(setting), waited: mutexWait()}
-	v.observation.Pay = v.pay
+	v := &Overlap{run: run, Region: region, before: region.Usage(), Observation: run.observes(setting), waited: mutexWait()}
+	v.Observation.Pay = v.pay
 	return v, nil
 }
 
@@ -49,8 +49,8 @@ const (
 	shortestSleep = 100 * time.Microsecond
 )
 
-// atEnd pays at the end of a span what its goroutine owes.
-func (v *overlap) atEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
+// AtEnd pays at the end of a span what its goroutine owes.
+func (v *Overlap) AtEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
 	if f == nil || f.Ledger().Owner != virtualtime.Owner() {
 		return 0
 	}
@@ -59,13 +59,13 @@ func (v *overlap) atEnd(f *ledger.Frame, r *spans.Span, _ int) time.Duration {
 
 // pay makes the calling goroutine, whose ledger l is, pay what it owes, in the region. It
 // returns the delay, in ns.
-func (v *overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
-	perSpan := time.Duration(v.run.guard.Limits.PerSpan)
+func (v *Overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
+	perSpan := time.Duration(v.run.Guard.Limits.PerSpan)
 	paid := time.Duration(0)
-	l.Pay(v.observation.Setting, clock.Now, func(debt int64) int64 {
+	l.Pay(v.Observation.Setting, clock.Now, func(debt int64) int64 {
 		want := min(time.Duration(debt), perSpan-paid)
 		if want <= 0 {
-			v.run.guard.Withhold(admission.RulePerSpan)
+			v.run.Guard.Withhold(admission.RulePerSpan)
 			return 0
 		}
 		by := v.way(want)
@@ -73,11 +73,11 @@ func (v *overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
 			v.unable.Add(1)
 			return 0
 		}
-		v.payers.Add(1)
+		v.Payers.Add(1)
 		took := v.run.insert(r, want, paid, by, func() bool { return v.run.has(v) })
-		v.payers.Add(-1)
+		v.Payers.Add(-1)
 		if took > 0 {
-			v.inserted.Add(1)
+			v.Inserted.Add(1)
 		}
 		paid += took
 		return int64(took)
@@ -89,35 +89,35 @@ func (v *overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
 // only because of it. Spinning takes a processor from goroutines that work, so it is for delays too
 // short to sleep, and for as many as there are processors. Where goroutines wait for a processor
 // neither is right.
-func (v *overlap) way(want time.Duration) wait {
+func (v *Overlap) way(want time.Duration) wait {
 	switch {
-	case !v.run.load.idle():
+	case !v.run.Load.idle():
 		return nil
 	case want >= shortestSleep && clock.Precise, want >= longestSpin:
-		return v.run.sleep
-	case int(v.payers.Load()) < processors():
-		return v.run.spin
+		return v.run.Sleep
+	case int(v.Payers.Load()) < processors():
+		return v.run.Spin
 	}
 	return nil
 }
 
-func (v *overlap) rest() {}
+func (v *Overlap) Rest() {}
 
-func (v *overlap) mark() {}
+func (v *Overlap) Mark() {}
 
-func (v *overlap) delays() int64 { return v.inserted.Load() }
+func (v *Overlap) Delays() int64 { return v.Inserted.Load() }
 
-func (v *overlap) growthAt(now int64) int64 { return v.observation.Setting.Growth().At(now) }
+func (v *Overlap) GrowthAt(now int64) int64 { return v.Observation.Setting.Growth().At(now) }
 
-func (v *overlap) latencies() []*otelhdr.Snapshot { return v.observation.Latencies() }
+func (v *Overlap) Latencies() []*otelhdr.Snapshot { return v.Observation.Latencies() }
 
-func (v *overlap) look(e *experiment.Experiment) {
-	s := v.observation.Setting
-	v.region.Ran(e, v.before)
+func (v *Overlap) Look(e *experiment.Experiment) {
+	s := v.Observation.Setting
+	v.Region.Ran(e, v.before)
 	e.Counts = s.Counts()
 	e.Locks = mutexWait() - v.waited
 	e.Residual = time.Duration(e.Counts.Left / max(1, e.Counts.Pays))
-	delays, unable := v.inserted.Load(), v.unable.Load()
+	delays, unable := v.Inserted.Load(), v.unable.Load()
 	if e.Spoiled == "" && e.Counts.Lost > 0 {
 		e.Spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.Counts.Lost), "goroutine"), virtualtime.MostLedgers)
 	}

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"context"
@@ -35,13 +35,13 @@ func lost(experiments []experiment.Experiment) time.Duration {
 
 // repose leaves the program alone, after a round of slow-downs, until what they have lost is a small part of the time since they began. It
 // reports whether the run goes on.
-func (run *run) repose(ctx context.Context, began time.Time) bool {
-	if run.plan.Mode != profile.ModeSlowdown {
+func (run *Run) repose(ctx context.Context, began time.Time) bool {
+	if run.Plan.Mode != profile.ModeSlowdown {
 		return true
 	}
-	most := design.LossOfDuty * float64(run.guard.Limits.Duty)
+	most := design.LossOfDuty * float64(run.Guard.Limits.Duty)
 	run.mu.Lock()
-	due := time.Duration(float64(lost(run.experiments)) / most)
+	due := time.Duration(float64(lost(run.Experiments)) / most)
 	run.mu.Unlock()
 	left := due - time.Since(began)
 	if left <= 0 {

@@ -1,4 +1,4 @@
-package causal
+package engine
 
 import (
 	"github.com/otelprof/otelprof/causal/profile"
@@ -11,10 +11,10 @@ import (
 // the warm-up has shown waits of unknown cause, or calls of the process to itself. Such a plan ends before it delays anything, unless
 // it sets force.
 
-// futileError is why a run ended that could not have come to a number.
-type futileError struct{ why profile.Withheld }
+// FutileError is why a run ended that could not have come to a number.
+type FutileError struct{ why profile.Withheld }
 
-func (e futileError) Error() string { return e.why.String() }
+func (e FutileError) Error() string { return e.why.String() }
 
 const (
 	// leastCallsOfItself, and twice the share that is too much, are no chance.
@@ -22,12 +22,12 @@ const (
 	surelyTooMany      = 2
 )
 
-// ownCalls are the calls that the process has answered itself since the run began, if those are surely too many for its visits.
-func (run *run) ownCalls() (calls, visits uint64) {
-	for _, v := range run.visits() {
+// OwnCalls are the calls that the process has answered itself since the run began, if those are surely too many for its visits.
+func (run *Run) OwnCalls() (calls, visits uint64) {
+	for _, v := range run.Visits() {
 		visits = max(visits, v.Count)
 	}
-	calls = requests.Answered.Load() - run.answered
+	calls = requests.Answered.Load() - run.Answered
 	if visits == 0 || calls < leastCallsOfItself || float64(calls) < surelyTooMany*experiment.MostCallsOfItself*float64(visits) {
 		return 0, 0
 	}
@@ -35,14 +35,14 @@ func (run *run) ownCalls() (calls, visits uint64) {
 }
 
 // givesUp ends the run if it is futile, and reports whether it did.
-func (run *run) givesUp() bool {
-	if run.plan.Mode != profile.ModeOverlap || run.plan.Force {
+func (run *Run) givesUp() bool {
+	if run.Plan.Mode != profile.ModeOverlap || run.Plan.Force {
 		return false
 	}
 	run.mu.Lock()
 	known := experiment.Evidence{Recorded: run.warmed.waits}
 	run.mu.Unlock()
-	known.Calls, known.Visits = run.ownCalls()
+	known.Calls, known.Visits = run.OwnCalls()
 	why := known.Withheld()
 	if why.Code == "" {
 		return false
@@ -51,6 +51,6 @@ func (run *run) givesUp() bool {
 	run.mu.Lock()
 	run.futile = why
 	run.mu.Unlock()
-	run.endFor(futileError{why})
+	run.EndFor(FutileError{why})
 	return true
 }

@@ -1,0 +1,13 @@
+package engine
+
+import "github.com/otelprof/otelprof/causal/internal/admission"
+
+// RuleError is why a rule ended a run.
+type RuleError admission.Rule
+
+func (e RuleError) Error() string { return admission.Rule(e).String() }
+
+// OpenedError is why the breaker ended a run.
+type OpenedError string
+
+func (e OpenedError) Error() string { return string(e) }

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/spans/schedule"
+)
+
+// What is owed is paid in delays that are long enough, none of which is too long, and adds up.
+func TestOwed(t *testing.T) {
+	o := owed{each: 30, least: 100, most: 150}
+	var paid []int64
+	for range 40 {
+		if d := o.due(1); d > 0 {
+			paid = append(paid, d)
+			o.sum.Add(-20) // it took longer than it should
+		}
+	}
+	sum := int64(0)
+	for _, d := range paid {
+		sum += d + 20
+		if d < 100 || d > 150 {
+			t.Errorf("a delay of %d: must be in [100, 150]", d)
+		}
+	}
+	if sum > 40*30+20 || sum < 40*30-150 {
+		t.Errorf("%d were paid of %d", sum, 40*30)
+	}
+	if long := (&owed{each: 30, least: 100, most: 150}); long.due(3) != 0 || long.due(3) != 150 || long.sum.Load() != 30 {
+		t.Error("a span that takes three times as long owes three times as much")
+	}
+	if none := (&owed{least: 1, most: 10}); none.due(1) != 0 {
+		t.Error("a delay although nothing is owed")
+	}
+}
+
+func TestOwedConcurrentSafe(t *testing.T) {
+	o := owed{each: 7, least: 100, most: 1000}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	sum := int64(0)
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				if d := o.due(1); d > 0 {
+					mu.Lock()
+					sum += d
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if left := o.sum.Load(); sum+left != 7*8*1000 || left >= 100 {
+		t.Errorf("%d paid and %d left of %d", sum, left, 7*8*1000)
+	}
+}
+
+func TestSplitOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		self  schedule.Split
+		spans uint64
+		want  Split
+	}{
+		"nothing":  {schedule.Split{}, 0, Split{Own: 1, queued: 1}},
+		"computes": {schedule.Split{Running: 9, Runnable: 3}, 1, Split{Own: 0.75, Computing: 1}},
+		"waits":    {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, 200, Split{Own: 0.5, Computing: 0.25, queued: 0.5, asking: 0.25, Each: 0.02}},
+		"queues":   {schedule.Split{Running: 2, Blocked: map[schedule.Reason]time.Duration{"sleep": 4, "cond": 2, "chan receive": 2}}, 1, Split{Own: 0.8, Computing: 0.25, queued: 0.4}},
+	} {
+		if got := splitOf(tt.self, tt.spans); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
