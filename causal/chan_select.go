@@ -1,7 +1,7 @@
 package causal
 
 import (
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/otelprof/otelprof/causal/internal/classes"
+	"github.com/otelprof/otelprof/causal/internal/engine/classes"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/spans"
 )

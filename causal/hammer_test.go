@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 )
 
 // hammer calls f in many goroutines at a time, several times in each, while observations begin and

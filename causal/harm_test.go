@@ -13,9 +13,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/causal/internal/breaker"
 	"github.com/otelprof/otelprof/causal/internal/engine"
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/breaker"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 )
 
 // hurtful is a wait that panics.

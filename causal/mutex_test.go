@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 )
 

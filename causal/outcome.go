@@ -3,8 +3,8 @@ package causal
 import (
 	"errors"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/engine"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
 )
 
 // outcome tells the state that a cause leaves a controller in, and the reason.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/otelprof/otelprof/causal/internal/engine"
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/internal/mark"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
 	"github.com/otelprof/otelprof/causal/internal/engine"
-	"github.com/otelprof/otelprof/causal/internal/experiment"
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"

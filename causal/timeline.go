@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine"
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/spans"
 )

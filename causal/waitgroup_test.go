@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 )
 
 func TestWaitGroupHandsOver(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 )
 
 // A wallSet is how far the wall clock of the controllers that it is an option of has been set.

@@ -7,7 +7,7 @@
 //     functions do nothing, see sched.Present.
 //
 // Outside are the callers of the two: the commands build, run, test and install (cmd/otelprof/build.go); experiments of mode
-// overlap (causal/runtime.go for the run, causal/runtime_span.go for spans); times of spans (spans/schedule/schedtimes); the
+// overlap (causal/internal/engine/runtime.go for the run, runtime_span.go beside it for spans); times of spans (spans/schedule/schedtimes); the
 // slots that spans reserve for those (spans/slot_runtime.go, spans/slot_other.go).
 //
 // docs/runtime.md describes what a user sees, docs/design/0006-runtime-mode.md what is changed in Go's runtime and why.

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/otelprof/otelprof/causal/internal/admission"
+import "github.com/otelprof/otelprof/causal/internal/engine/admission"
 
 // RuleError is why a rule ended a run.
 type RuleError admission.Rule

@@ -3,11 +3,11 @@ package engine
 import (
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
-	"github.com/otelprof/otelprof/causal/internal/breaker"
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine/breaker"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 	"github.com/otelprof/otelprof/causal/internal/record"
-	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/otelhdr"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelprof/otelprof/causal/internal/requests"
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/spans"
 )

@@ -3,8 +3,8 @@ package engine
 import (
 	"github.com/otelprof/otelprof/causal/profile"
 
-	"github.com/otelprof/otelprof/causal/internal/experiment"
-	"github.com/otelprof/otelprof/causal/internal/requests"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 )
 
 // A plan is futile if all of its numbers will be withheld regardless of its experiments. That is known before the first of them where

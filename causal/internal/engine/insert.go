@@ -3,8 +3,8 @@ package engine
 import (
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
-	"github.com/otelprof/otelprof/causal/internal/requests"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )

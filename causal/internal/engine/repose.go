@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/profile"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/experiment"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 )
 
 // Of three arms of a second each, one does a fifth less than without delay.

@@ -3,10 +3,10 @@ package engine
 import (
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
-	"github.com/otelprof/otelprof/causal/internal/classes"
-	"github.com/otelprof/otelprof/causal/internal/requests"
-	"github.com/otelprof/otelprof/causal/internal/virtualtime"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine/classes"
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
+	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"

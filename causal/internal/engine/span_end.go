@@ -3,8 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/spans"
 )

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/classes"
+	"github.com/otelprof/otelprof/causal/internal/engine/classes"
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/requests"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/goroutine"
 	"github.com/otelprof/otelprof/otelhdr"

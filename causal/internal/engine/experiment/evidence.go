@@ -3,7 +3,7 @@ package experiment
 import (
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/admission"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
 	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
