@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/internal/runtimemode/overlay"
 )
 
@@ -20,20 +21,20 @@ var (
 )
 
 // goCommand returns the command that stands for one of the go command's.
-func goCommand(verb, short string) *command {
-	return &command{
-		name:  verb,
-		args:  "ARGS…",
-		short: short,
-		long:  fmt.Sprintf(buildLong, verb),
-		run: func(c *call) error {
-			if len(c.args) > 0 {
-				switch c.args[0] {
+func goCommand(verb, short string) *command.Command {
+	return &command.Command{
+		Name:  verb,
+		Args:  "ARGS…",
+		Short: short,
+		Long:  fmt.Sprintf(buildLong, verb),
+		Run: func(c *command.Call) error {
+			if len(c.Words) > 0 {
+				switch c.Words[0] {
 				case "-h", "-help", "--help":
-					return c.parse(0, -1)
+					return c.ParseArgs(0, -1)
 				}
 			}
-			cmd, err := overlay.Command(verb, c.args)
+			cmd, err := overlay.Command(verb, c.Words)
 			if err != nil {
 				return err
 			}
@@ -41,9 +42,3 @@ func goCommand(verb, short string) *command {
 		},
 	}
 }
-
-// exitStatus is the status of a command that was run in place of this one. It has printed what there
-// is to say.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 )
 
 // replaceBy runs a command in place of this process, as far as this system can.
@@ -18,7 +20,7 @@ func replaceBy(cmd *exec.Cmd) error {
 	defer signal.Stop(interrupts)
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exitStatus(max(1, exit.ExitCode()))
+		return command.ExitStatus(max(1, exit.ExitCode()))
 	}
 	return err
 }

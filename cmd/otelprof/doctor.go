@@ -4,19 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/doctor"
 )
 
-var doctorCommand = &command{
-	name:  "doctor",
-	short: "Tell what can be measured on this machine, and what grants the rest",
-	long: `
+var doctorCommand = &command.Command{
+	Name:  "doctor",
+	Short: "Tell what can be measured on this machine, and what grants the rest",
+	Long: `
 The exit status is 0 if spans can have counters of any source and, with -require, if all
 checks named there are ok or limited; it is 1 otherwise. docs/doctor.md explains the checks.
 
@@ -25,11 +24,11 @@ wait for each other, branches at random, and a walk through memory. It prints wh
 counted beside what was expected, and the exit status is 1 if that is off, or if there are
 no counters. That takes up to some seconds of one processor, and up to 256 MiB.
 `,
-	run: func(c *call) error {
+	Run: func(c *command.Call) error {
 		asJSON := c.Bool("json", false, "print JSON")
 		check := c.Bool("check", false, "run known work and hold the counters against it")
 		require := c.String("require", "", "comma-separated `checks` that have to work, such as hw or rusage,samples")
-		if err := c.parse(0, 0); err != nil {
+		if err := c.ParseArgs(0, 0); err != nil {
 			return err
 		}
 		report := doctor.Probe()
@@ -37,12 +36,12 @@ no counters. That takes up to some seconds of one processor, and up to 256 MiB.
 		if *check {
 			report.Counts, errCheck = doctor.CheckCounters()
 		}
-		return errors.Join(c.doctor(report, *asJSON, *require), errCheck)
+		return errors.Join(checked(c, report, *asJSON, *require), errCheck)
 	},
 }
 
-// doctor prints the report and returns an error if what is required does not work.
-func (c *call) doctor(r doctor.Report, asJSON bool, require string) error {
+// checked prints the report and returns an error if what is required does not work.
+func checked(c *command.Call, r doctor.Report, asJSON bool, require string) error {
 	var missing []string
 	for name := range strings.SplitSeq(require, ",") {
 		if name == "" {
@@ -50,13 +49,13 @@ func (c *call) doctor(r doctor.Report, asJSON bool, require string) error {
 		}
 		check, ok := r.Check(name)
 		if !ok && !slices.Contains(doctorChecks, name) {
-			return usagef("check %q: must be one of %v", name, doctorChecks)
+			return command.Usagef("check %q: must be one of %v", name, doctorChecks)
 		}
 		if !check.Status.Works() {
 			missing = append(missing, name)
 		}
 	}
-	if err := c.printReport(r, asJSON); err != nil {
+	if err := printReport(c, r, asJSON); err != nil {
 		return err
 	}
 	var off []string
@@ -82,23 +81,12 @@ var doctorChecks = []string{
 	"pmu", "perf_event_open", "perf_event_paranoid", "open_files", "locked_memory", "timerfd", "cpu_quota",
 }
 
-func (c *call) printReport(r doctor.Report, asJSON bool) error {
+func printReport(c *command.Call, r doctor.Report, asJSON bool) error {
 	if !asJSON {
-		return r.WriteTable(c.stdout, wantsColour(c.stdout, os.Getenv))
+		return r.WriteTable(c.Stdout, command.WantsColour(c.Stdout, os.Getenv))
 	}
-	e := json.NewEncoder(c.stdout)
+	e := json.NewEncoder(c.Stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(r)
-}
-
-// wantsColour reports whether w is a terminal that shows colours, and its user has nothing against them: see
-// no-color.org.
-func wantsColour(w io.Writer, env func(string) string) bool {
-	f, ok := w.(*os.File)
-	if !ok || env("NO_COLOR") != "" || env("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }

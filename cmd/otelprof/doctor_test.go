@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/doctor"
 	"github.com/otelprof/otelprof/pmuattrs"
 )
@@ -45,10 +46,10 @@ func TestDoctorRequire(t *testing.T) {
 		{report: other, require: "timerfd", want: "doctor: timerfd: required, but missing here"},
 	} {
 		var out bytes.Buffer
-		err := (&call{stdout: &out}).doctor(test.report, false, test.require)
+		err := checked(&command.Call{Stdout: &out}, test.report, false, test.require)
 		switch {
 		case test.usage:
-			if !errors.Is(err, errUsage) || out.Len() > 0 {
+			if !errors.Is(err, command.ErrUsage) || out.Len() > 0 {
 				t.Errorf("require %q: %v, output %q; want a usage error", test.require, err, &out)
 			}
 		case err == nil && test.want != "", err != nil && err.Error() != test.want:
@@ -62,7 +63,7 @@ func TestDoctorRequire(t *testing.T) {
 // TestDoctorChecks checks that all that can be required is there.
 func TestDoctorChecks(t *testing.T) {
 	var out bytes.Buffer
-	if err := (&call{stdout: &out}).printReport(doctor.Probe(), true); err != nil {
+	if err := printReport(&command.Call{Stdout: &out}, doctor.Probe(), true); err != nil {
 		t.Fatal(err)
 	}
 	var r doctor.Report
@@ -97,12 +98,12 @@ func TestWantsColour(t *testing.T) {
 		got  bool
 		want bool
 	}{
-		{"terminal", wantsColour(terminal, environment(nil)), true},
-		{"NO_COLOR", wantsColour(terminal, environment(map[string]string{"NO_COLOR": "1"})), false},
-		{"empty NO_COLOR", wantsColour(terminal, environment(map[string]string{"NO_COLOR": ""})), true},
-		{"dumb", wantsColour(terminal, environment(map[string]string{"TERM": "dumb"})), false},
-		{"file", wantsColour(file, environment(nil)), false},
-		{"buffer", wantsColour(new(bytes.Buffer), environment(nil)), false},
+		{"terminal", command.WantsColour(terminal, environment(nil)), true},
+		{"NO_COLOR", command.WantsColour(terminal, environment(map[string]string{"NO_COLOR": "1"})), false},
+		{"empty NO_COLOR", command.WantsColour(terminal, environment(map[string]string{"NO_COLOR": ""})), true},
+		{"dumb", command.WantsColour(terminal, environment(map[string]string{"TERM": "dumb"})), false},
+		{"file", command.WantsColour(file, environment(nil)), false},
+		{"buffer", command.WantsColour(new(bytes.Buffer), environment(nil)), false},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: wantsColour = %t, want %t", test.name, test.got, test.want)

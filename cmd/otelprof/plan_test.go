@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
 	"github.com/otelprof/otelprof/viewer"
 )
 
@@ -55,14 +56,14 @@ func TestBumped(t *testing.T) {
 		"JSON on one line":     {strings.ReplaceAll(asJSON, "\n", ""), 0, 0},
 		"none, after a marker": {"---\napi: causal/v1\n" + rest, 0, 0},
 	} {
-		document, plan, err := bumped([]byte(tt.document), tt.last, now)
+		document, plan, err := plans.Bumped([]byte(tt.document), tt.last, now)
 		if tt.want == 0 {
 			if err == nil || !strings.Contains(err.Error(), "must be on a line of its own") {
 				t.Errorf("%s: bumped = %s, %v; want an error", name, document, err)
 			}
 			continue
 		}
-		if err != nil || plan.Generation != tt.want || generationOf(document) != tt.want {
+		if err != nil || plan.Generation != tt.want || plans.GenerationOf(document) != tt.want {
 			t.Errorf("%s: bumped = %s, %v; want generation %d", name, document, err, tt.want)
 		}
 		if strings.Contains(tt.document, "# seven") && !strings.Contains(string(document), "# seven") {
@@ -106,7 +107,7 @@ func shop() {
 	if url := os.Getenv("OTELPROF_PLAN_URL"); url != "" {
 		opts = append(opts, otelprof.WithPlanURL(url, remote.WithInterval(2*time.Second)))
 	}
-	if token := os.Getenv(envToken); token != "" {
+	if token := os.Getenv(plans.EnvToken); token != "" {
 		opts = append(opts, otelprof.WithViewer(os.Getenv("OTELPROF_VIEWER"), viewer.WithToken(token)))
 	}
 	p, err := otelprof.Setup(ctx, opts...)

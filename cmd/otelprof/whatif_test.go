@@ -16,6 +16,9 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/whatif"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/viewer"
@@ -105,13 +108,13 @@ func TestWhatifLive(t *testing.T) {
 	})
 	whatif := func(args ...string) (string, error) {
 		var out, errs bytes.Buffer
-		err := whatifCommand.execute([]string{"otelprof"}, append(args, s.URL), nil, &out, &errs)
+		err := whatif.Command.Execute([]string{"otelprof"}, append(args, s.URL), nil, &out, &errs)
 		return out.String() + errs.String(), err
 	}
 	if out, err := whatif("-procs", "8"); err == nil || !strings.Contains(err.Error(), "refused, 401") {
 		t.Errorf("without the token: %v, %s", err, out)
 	}
-	t.Setenv(envToken, token)
+	t.Setenv(plans.EnvToken, token)
 	for _, args := range [][]string{
 		{"-procs", "8", "-free", "*shareLock*", "-slower", "own", "-speedup", "50", "-json"},
 		{"-function", "*shareLock*", "-json", "-progress", "request"},
@@ -148,12 +151,12 @@ func TestWhatifLive(t *testing.T) {
 }
 
 func TestReadSpeedups(t *testing.T) {
-	var w whatif
-	if err := w.readSpeedups("50, 10%,50"); err != nil || fmt.Sprint(w.speedups) != "[0.1 0.5]" {
-		t.Errorf("readSpeedups = %v, %v, want 0.1 and 0.5", w.speedups, err)
+	var w whatif.Whatif
+	if err := w.ReadSpeedups("50, 10%,50"); err != nil || fmt.Sprint(w.Speedups) != "[0.1 0.5]" {
+		t.Errorf("readSpeedups = %v, %v, want 0.1 and 0.5", w.Speedups, err)
 	}
 	for _, bad := range []string{"", "0", "100", "-5", "x", "10,,20", "NaN"} {
-		if err := new(whatif).readSpeedups(bad); err == nil {
+		if err := new(whatif.Whatif).ReadSpeedups(bad); err == nil {
 			t.Errorf("readSpeedups(%q) succeeded, want an error", bad)
 		}
 	}
@@ -169,8 +172,8 @@ func TestWhatifWrites(t *testing.T) {
 	}
 	p := profile.Profile{Curves: []profile.Curve{curve("own"), curve("locked")}}
 	var out strings.Builder
-	w := whatif{call: &call{stdout: &out}, region: "l*", speedups: []float64{0.5}}
-	if err := w.write(p); err != nil {
+	w := whatif.Whatif{Call: &command.Call{Stdout: &out}, Region: "l*", Speedups: []float64{0.5}}
+	if err := w.Write(p); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.Contains(got, "locked") || strings.Contains(got, "own") || strings.Contains(got, "25 %") {

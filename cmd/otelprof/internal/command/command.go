@@ -1,0 +1,187 @@
+// Package command is what commands of the command line are made of.
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+)
+
+// A Command is a word of the command line. It has either a run or commands of its own.
+type Command struct {
+	Name  string
+	Args  string // after the flags, as in "FILE…"
+	Short string // one line, without a period
+	Long  string // more about it, in whole lines; may be empty
+	Run   func(c *Call) error
+	Sub   []*Command
+}
+
+// A Call is one execution of a command.
+type Call struct {
+	*flag.FlagSet
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Words          []string // what the command line has for the command
+}
+
+// ErrUsage is wrapped by errors that are the command line's fault.
+var ErrUsage = errors.New("usage")
+
+// Usagef returns an error about the command line.
+func Usagef(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
+}
+
+// Main executes the command line of a program, c, and returns the exit status.
+func (c *Command) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	err := c.Execute(nil, args, stdin, stdout, stderr)
+	status, passed := errors.AsType[ExitStatus](err)
+	switch {
+	case err == nil:
+		return 0
+	case passed:
+		return int(status)
+	case errors.Is(err, ErrUsage):
+		fmt.Fprintln(stderr, strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "))
+		return 2
+	default:
+		fmt.Fprintln(stderr, "otelprof:", err)
+		return 1
+	}
+}
+
+// Execute finds the command that args name, below the commands in path, and runs it.
+func (c *Command) Execute(path, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	path = append(path, c.Name)
+	full := strings.Join(path, " ")
+	if c.Run != nil {
+		set := flag.NewFlagSet(full, flag.ContinueOnError)
+		set.SetOutput(io.Discard)
+		at := &Call{FlagSet: set, Stdin: stdin, Stdout: stdout, Stderr: stderr, Words: args}
+		set.Usage = func() {}
+		err := c.Run(at)
+		if errors.Is(err, flag.ErrHelp) {
+			c.usage(set, stdout)
+			return nil
+		}
+		if errors.Is(err, ErrUsage) {
+			return Usagef("%s: %s; see %s -h", full, strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), full)
+		}
+		return err
+	}
+	if len(args) == 0 {
+		c.list(full, stderr)
+		return Usagef("%s: a command is missing", full)
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		c.list(full, stdout)
+		return nil
+	}
+	for _, s := range c.Sub {
+		if s.Name == args[0] {
+			return s.Execute(path, args[1:], stdin, stdout, stderr)
+		}
+	}
+	return Usagef("%s: unknown command %q; see %s help", full, args[0], full)
+}
+
+// list writes what commands there are.
+func (c *Command) list(full string, w io.Writer) {
+	fmt.Fprintf(w, "usage: %s <command> [arguments]\n\n", full)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, s := range c.Sub {
+		fmt.Fprintf(t, "  %s\t%s\n", s.Name, s.Short)
+	}
+	_ = t.Flush() // an error of w has no recipient
+}
+
+// usage writes what there is to know about a command.
+func (c *Command) usage(set *flag.FlagSet, w io.Writer) {
+	fmt.Fprintf(w, "usage: %s [flags] %s\n\n%s.\n%s", set.Name(), c.Args, c.Short, c.Long)
+	hasFlags := false
+	set.VisitAll(func(*flag.Flag) { hasFlags = true })
+	if hasFlags {
+		fmt.Fprint(w, "\nFlags:\n")
+		set.SetOutput(w)
+		set.PrintDefaults()
+		set.SetOutput(io.Discard)
+	}
+}
+
+// ParseArgs reads the flags, which must have been defined, and checks the number of arguments that follow them. A negative
+// atMost means any number.
+func (c *Call) ParseArgs(atLeast, atMost int) error {
+	if err := c.Parse(c.Words); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return Usagef("%v", err)
+	}
+	switch n := c.NArg(); {
+	case n < atLeast:
+		return Usagef("%d arguments: must be at least %d", n, atLeast)
+	case atMost >= 0 && n > atMost:
+		return Usagef("%d arguments: must be at most %d", n, atMost)
+	}
+	return nil
+}
+
+// OutputTo calls write with the file, or with standard output for "-" and "". A file that could not be written whole is
+// removed.
+func (c *Call) OutputTo(file string, write func(io.Writer) error) (err error) {
+	if file == "" || file == "-" {
+		return write(c.Stdout)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}()
+	return write(f)
+}
+
+// ExitStatus is the status of a command that was run in place of this one. It has printed what there
+// is to say.
+type ExitStatus int
+
+func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// WantsColour reports whether w is a terminal that shows colours, and its user has nothing against them: see
+// no-color.org.
+func WantsColour(w io.Writer, env func(string) string) bool {
+	f, ok := w.(*os.File)
+	if !ok || env("NO_COLOR") != "" || env("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}
+
+// IsTerminal reports whether standard output is a terminal.
+func IsTerminal(c *Call) bool {
+	f, ok := c.Stdout.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// A List is a flag that may be given several times.
+type List []string
+
+func (l *List) String() string { return fmt.Sprint([]string(*l)) }
+
+func (l *List) Set(s string) error {
+	*l = append(*l, s)
+	return nil
+}

@@ -1,0 +1,164 @@
+// Package hdr is the command hdr: histogram files printed, merged, compared, plotted and converted.
+package hdr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrlog"
+)
+
+var Command = &command.Command{
+	Name:  "hdr",
+	Short: "Print, compare, merge, convert and plot histograms",
+	Sub:   []*command.Command{hdrPrintCommand, hdrDiffCommand, hdrMergeCommand, hdrConvertCommand, hdrPlotCommand},
+}
+
+const hdrFiles = `
+A FILE is an HdrHistogram log (.hlog), a percentile distribution (.hgrm), an encoded
+histogram (base64), or CSV or JSON as convert writes them; - is standard input.
+`
+
+// A histogramFile is what a file holds.
+type histogramFile struct {
+	name      string
+	intervals []hdrlog.Interval
+}
+
+// title is what tables call the file.
+func (f histogramFile) title() string { return filepath.Base(f.name) }
+
+// readHistograms reads files, and of those with tags only the intervals of one tag unless that is "*".
+func readHistograms(c *command.Call, files []string, tag string, scale float64) ([]histogramFile, error) {
+	var all []histogramFile
+	for _, name := range files {
+		intervals, err := readFile(c, name, scale)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if tag != "*" {
+			intervals = slices.DeleteFunc(intervals, func(i hdrlog.Interval) bool { return i.Tag != tag })
+		}
+		if len(intervals) == 0 {
+			return nil, fmt.Errorf("%s: no histograms", name)
+		}
+		all = append(all, histogramFile{name: name, intervals: intervals})
+	}
+	return all, nil
+}
+
+func readFile(c *command.Call, name string, scale float64) ([]hdrlog.Interval, error) {
+	if name == "-" {
+		return decode(c, name, c.Stdin, scale)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		// The error has the name once.
+		if path, ok := errors.AsType[*os.PathError](err); ok {
+			err = path.Err
+		}
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	return decode(c, name, f, scale)
+}
+
+// decode reads histograms in any format. Lines of a log that are corrupt are reported and left out.
+func decode(c *command.Call, name string, r io.Reader, scale float64) ([]hdrlog.Interval, error) {
+	in, format, err := detect(r)
+	if err != nil {
+		return nil, err
+	}
+	if format != formatHlog {
+		s, err := readSnapshot(in, format, scale)
+		return []hdrlog.Interval{{Snapshot: s}}, err
+	}
+	var all []hdrlog.Interval
+	for i, err := range hdrlog.NewReader(in).All() {
+		var line *hdrlog.LineError
+		switch {
+		case err == nil:
+			all = append(all, i)
+		case errors.As(err, &line):
+			fmt.Fprintf(c.Stderr, "otelprof: %s: %v; left out\n", name, err)
+		default:
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// merge adds up all intervals. Where their layouts differ, the finest one is kept and the others' buckets count where
+// their middles fall.
+func merge(files []histogramFile) (*otelhdr.Snapshot, error) {
+	finest := new(otelhdr.Snapshot)
+	for _, f := range files {
+		for _, i := range f.intervals {
+			if e := i.Snapshot.Resolution(); finest.Resolution() == 0 || e < finest.Resolution() {
+				finest = i.Snapshot
+			}
+		}
+	}
+	sum := new(otelhdr.Snapshot)
+	if err := sum.Merge(finest); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		for _, i := range f.intervals {
+			if i.Snapshot == finest {
+				continue
+			}
+			if err := sum.MergeMidpoints(i.Snapshot); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.name, err)
+			}
+		}
+	}
+	return sum, nil
+}
+
+// mergeInterval is merge with the span of time that the intervals cover.
+func mergeInterval(files []histogramFile) (hdrlog.Interval, error) {
+	s, err := merge(files)
+	if err != nil {
+		return hdrlog.Interval{}, err
+	}
+	first := files[0].intervals[0]
+	sum := hdrlog.Interval{Tag: first.Tag, Start: first.Start, Snapshot: s}
+	end := sum.Start
+	for _, f := range files {
+		for _, i := range f.intervals {
+			if i.Start.Before(sum.Start) {
+				sum.Start = i.Start
+			}
+			if e := i.Start.Add(i.Length); e.After(end) {
+				end = e
+			}
+			if i.Tag != sum.Tag {
+				sum.Tag = ""
+			}
+		}
+	}
+	if !sum.Start.IsZero() {
+		sum.Length = end.Sub(sum.Start)
+	} else {
+		sum.Start = time.Unix(0, 0)
+	}
+	return sum, nil
+}
+
+// tagFlag defines the flag that chooses intervals.
+func tagFlag(c *command.Call) *string {
+	return c.String("tag", "*", "use only intervals of this `tag`; an empty one means those without, * means all")
+}
+
+// scaleFlag defines the flag for the unit of .hgrm files.
+func scaleFlag(c *command.Call) *float64 {
+	return c.Float64("scale", 1, "`number` that values of .hgrm files are multiplied by when read and divided by when written")
+}

@@ -1,0 +1,91 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
+)
+
+// A fileTarget is a file that programs read, with the signature beside it.
+type fileTarget string
+
+func (t fileTarget) String() string { return "file " + string(t) }
+
+func (t fileTarget) generation(context.Context) (uint64, error) {
+	document, err := client.ReadLimited(string(t), plan.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return GenerationOf(document), err
+}
+
+// push replaces the signature first: a reader between the two finds one that does not fit, and
+// looks again.
+func (t fileTarget) Push(_ context.Context, document, signature []byte, _ bool) error {
+	if signature == nil {
+		if err := remove(string(t) + ".sig"); err != nil {
+			return err
+		}
+	} else if err := replaceFile(string(t)+".sig", signature); err != nil {
+		return err
+	}
+	return replaceFile(string(t), document)
+}
+
+func (t fileTarget) Stop(context.Context) error {
+	return errors.Join(remove(string(t)), remove(string(t)+".sig"))
+}
+
+func (t fileTarget) status(context.Context) (status, error) {
+	document, err := client.ReadLimited(string(t), plan.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fileStatus{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, err := plan.Parse(document)
+	if err != nil {
+		return fileStatus{Error: err.Error()}, nil
+	}
+	return fileStatus{Plan: plan, Hash: plan.Hash()}, nil
+}
+
+func remove(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
+	}
+	return nil
+}
+
+// replaceFile puts a file in the place of another as a whole: a reader meanwhile gets the one or
+// the other. Other users may read it, unless they could not before.
+func replaceFile(name string, content []byte) (err error) {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(name); err == nil {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: must be a regular file", name)
+		}
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", name, client.WithoutPath(err)), os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

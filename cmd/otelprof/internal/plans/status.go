@@ -1,0 +1,121 @@
+package plans
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
+)
+
+var planStatusCommand = &command.Command{
+	Name:  "status",
+	Short: "Tell which plan a file, a program or a fleet has, and what became of it",
+	Long:  targetHelp,
+	Run: func(c *command.Call) error {
+		flags := NewTargetFlags(c)
+		asJSON := c.Bool("json", false, "print JSON")
+		if err := c.ParseArgs(0, 0); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
+		defer cancel()
+		t, err := flags.find(ctx)
+		if err != nil {
+			return err
+		}
+		s, err := t.status(ctx)
+		if err != nil {
+			return err
+		}
+		if !*asJSON {
+			return s.write(c)
+		}
+		j := json.NewEncoder(c.Stdout)
+		j.SetEscapeHTML(false)
+		j.SetIndent("", "  ")
+		return j.Encode(s)
+	},
+}
+
+// fileStatus is what is known of a file, without the processes that read it.
+type fileStatus struct {
+	Plan  *plan.Plan `json:"plan"`
+	Hash  string     `json:"hash,omitempty"`
+	Error string     `json:"error,omitempty"`
+}
+
+func (s fileStatus) write(c *command.Call) error {
+	switch {
+	case s.Error != "":
+		fmt.Fprintf(c.Stdout, "no valid plan: %s\n", s.Error)
+	case s.Plan == nil:
+		fmt.Fprintln(c.Stdout, "no plan")
+	default:
+		fmt.Fprintln(c.Stdout, planLine(s.Plan.ID, s.Plan.Generation, s.Plan.ExpiresAt))
+	}
+	return nil
+}
+
+func planLine(id string, generation uint64, expires time.Time) string {
+	return fmt.Sprintf("plan %s, generation %d, until %s", id, generation, expires.UTC().Format(time.RFC3339))
+}
+
+func (s viewerStatus) write(c *command.Call) error {
+	status := s.Status
+	fmt.Fprintf(c.Stdout, "%s%s\n", status.State, said(": ", status.Reason))
+	if plan := new(plan.Plan); json.Unmarshal(s.Plan, plan) == nil && plan.ID != "" {
+		fmt.Fprintf(c.Stdout, "%s, from %s\n", planLine(plan.ID, plan.Generation, plan.ExpiresAt), status.Source)
+		fmt.Fprintf(c.Stdout, "spent %v of %v\n", status.Spent, status.Limits.Total)
+	}
+	if status.Experiment != "" {
+		fmt.Fprintf(c.Stdout, "experiment %s\n", status.Experiment)
+	}
+	if status.LastError != "" {
+		fmt.Fprintf(c.Stdout, "the last plan was refused: %s\n", status.LastError)
+	}
+	for _, source := range status.Sources {
+		if source.Missed > 0 {
+			fmt.Fprintf(c.Stdout, "%s: no answer for %v, %d in a row: %s\n", source.Name, round(time.Since(source.Since)), source.Missed, source.Error)
+		}
+	}
+	if !status.Enabled {
+		fmt.Fprintln(c.Stdout, "the program has not opted in to experiments")
+	}
+	return nil
+}
+
+type fleetStatus planserver.Fleet
+
+func (s fleetStatus) write(c *command.Call) error {
+	switch p := s.Plan; {
+	case p == nil && s.Withdrawn != nil:
+		w := s.Withdrawn
+		fmt.Fprintf(c.Stdout, "no plan: %s, generation %d, was withdrawn %s ago, since %s %s has %s\n", w.ID, w.Generation, round(time.Since(w.At)), w.Service, w.InstanceID, w.State)
+	case p == nil:
+		fmt.Fprintln(c.Stdout, "no plan")
+	case p.ID == "":
+		fmt.Fprintf(c.Stdout, "a document that is not a valid plan, SHA-256 %s\n", p.Hash)
+	default:
+		fmt.Fprintln(c.Stdout, planLine(p.ID, p.Generation, p.ExpiresAt))
+	}
+	t := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVICE\tINSTANCE\tHOW\tSEEN\tPLAN\tSTATE\tERROR")
+	for _, i := range s.Instances {
+		has := string(i.Status)
+		switch {
+		case !i.Current:
+			has = "another"
+		case i.Hash == "":
+			has = "none"
+		case i.Status == planserver.StatusUnset:
+			has = "given" // it polls, and does not report that
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s ago\t%s\t%s\t%s\n", i.Service, i.InstanceID, i.How, round(time.Since(i.LastSeen)), has, i.State, i.Error)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,123 @@
+// Package report is the command report: profiles as tables, JSON, Coz files and pictures, from files, viewers and Prometheus.
+package report
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+)
+
+var Command = &command.Command{
+	Name:  "report",
+	Args:  "[FILE|URL…]",
+	Short: "Render causal profiles: what speeding up a region would bring",
+	Long: `
+A FILE is a profile as JSON; - is standard input. A URL is that of a viewer, or of its
+/api/v1/causal/profile. Several profiles are merged: their samples are pooled. docs/causal.md
+tells how to read what comes out.
+
+With -prometheus the profile is put together from the metrics that programs have exported: the
+effects of one instance are its own, those of several their mean, weighted by the inverse
+squares of their intervals.
+`,
+	Run: func(c *command.Call) error {
+		name := c.String("format", "", "`format`: table, json, svg or coz; by default that of the file's extension, or table")
+		out := c.String("o", "-", "`file` to write, - for standard output")
+		timeout := c.Duration("timeout", 10*time.Second, "`time` that each URL may take")
+		prometheus := c.String("prometheus", "", "`URL` of a Prometheus, in place of files")
+		match := c.String("match", "", "`matchers` of its series, as in job=\"shop\"")
+		at := c.String("at", "", "`time` of which Prometheus is asked, as in 2026-01-02T15:04:05Z; by default now")
+		if err := c.ParseArgs(0, -1); err != nil {
+			return err
+		}
+		switch n := c.NArg(); {
+		case *prometheus == "" && n == 0:
+			return command.Usagef("0 arguments: must be at least 1")
+		case *prometheus != "" && n > 0:
+			return command.Usagef("argument %q: must not be beside -prometheus", c.Arg(0))
+		case *prometheus == "" && (*match != "" || *at != ""):
+			return command.Usagef("match, at: must be beside -prometheus")
+		}
+		if *timeout <= 0 {
+			return command.Usagef("timeout %v: must be above 0", *timeout)
+		}
+		write, err := profileFormat(*name, *out)
+		if err != nil {
+			return err
+		}
+		var p profile.Profile
+		if *prometheus != "" {
+			p, err = promServer{url: *prometheus, match: *match, at: *at, timeout: *timeout}.profile()
+		} else {
+			p, err = readProfiles(c, c.Args(), *timeout)
+		}
+		if err != nil {
+			return err
+		}
+		return c.OutputTo(*out, func(w io.Writer) error { return write(p, w) })
+	},
+}
+
+// profileFormats are the renderings, by name.
+var profileFormats = map[string]func(profile.Profile, io.Writer) error{
+	"table": profile.Profile.WriteTable,
+	"json":  profile.Profile.WriteJSON,
+	"svg":   profile.Profile.WriteSVG,
+	"coz":   profile.Profile.WriteCoz,
+}
+
+// profileFormat returns the rendering that is asked for by name or, without one, by the
+// extension of a file.
+func profileFormat(name, file string) (func(profile.Profile, io.Writer) error, error) {
+	if name == "" {
+		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	}
+	switch name {
+	case "", "txt":
+		name = "table"
+	}
+	if write := profileFormats[name]; write != nil {
+		return write, nil
+	}
+	return nil, command.Usagef("format %q: must be one of %v", name, []string{"table", "json", "svg", "coz"})
+}
+
+// readProfiles reads and merges profiles.
+func readProfiles(c *command.Call, names []string, timeout time.Duration) (profile.Profile, error) {
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		return profile.Profile{}, command.Usagef("-: must be given once")
+	}
+	profiles := make([]profile.Profile, len(names))
+	for i, name := range names {
+		p, err := readProfile(c, name, timeout)
+		if err != nil {
+			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
+		}
+		profiles[i] = p
+	}
+	return profile.Merge(profiles...), nil
+}
+
+func readProfile(c *command.Call, name string, timeout time.Duration) (profile.Profile, error) {
+	switch {
+	case name == "-":
+		return profile.Read(c.Stdin)
+	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+		return client.FetchProfile(name, timeout)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return profile.Profile{}, client.WithoutPath(err)
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	p, err := profile.Read(f)
+	return p, client.WithoutPath(err)
+}

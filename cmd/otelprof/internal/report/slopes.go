@@ -1,0 +1,247 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
+)
+
+// counts are what was counted for one region at one level, or in its placebos: visits, and times in s.
+type counts struct{ visits, effective, delay, own float64 }
+
+func (c *counts) add(d counts, sign float64) {
+	c.visits += sign * d.visits
+	c.effective += sign * d.effective
+	c.delay += sign * d.delay
+	c.own += sign * d.own
+}
+
+// set takes the value of a counter, by its name in Prometheus.
+func (c *counts) set(name string, v float64) {
+	switch name {
+	case promProgress:
+		c.visits = v
+	case promEffective:
+		c.effective = v
+	case promDelay:
+		c.delay = v
+	case promOwn:
+		c.own = v
+	}
+}
+
+// A stretch is what one instance counted in a stretch of time: with a region slower by a level, and in the placebos of that region.
+type stretch struct {
+	at             float64
+	slowed, placed counts
+}
+
+func (s *stretch) add(d stretch, sign float64) {
+	s.slowed.add(d.slowed, sign)
+	s.placed.add(d.placed, sign)
+}
+
+// whole reports whether there is something to compare.
+func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 0 && s.slowed.own > 0 }
+
+// strata are the sums of stretches, by instance: each is compared with its own placebos, since one may have more to do than others.
+type strata []stretch
+
+// add never changes what others have a copy of.
+func (s *strata) add(d strata, sign float64) {
+	sum := make(strata, max(len(*s), len(d)))
+	copy(sum, *s)
+	for i := range d {
+		sum[i].add(d[i], sign)
+	}
+	*s = sum
+}
+
+// contrast adds the instances up: the time of visits, what it would have been with the regions as they are, and the delay and own time.
+func (s strata) contrast() (time, base, taken, own float64) {
+	for _, one := range s {
+		if one.whole() {
+			visits := one.slowed.visits / one.placed.visits
+			time += one.slowed.effective
+			base += one.placed.effective * visits
+			taken += one.slowed.delay - one.placed.delay*visits
+			own += one.slowed.own
+		}
+	}
+	return time, base, taken, own
+}
+
+// taken is by which part of its own time the region was held for more than in its placebos.
+func (s strata) taken() float64 {
+	_, _, taken, own := s.contrast()
+	if own <= 0 {
+		return 0
+	}
+	return max(0, taken/own)
+}
+
+// elasticity is by which part the time for each visit grew for each part by which the region was slower.
+func (s strata) elasticity() float64 {
+	time, base, _, _ := s.contrast()
+	if taken := s.taken(); taken > 0 && base > 0 {
+		return (time/base - 1) / taken
+	}
+	return 0
+}
+
+// A history is how the counters of one cell rose in one instance, by time in s since 1970.
+type history map[float64]*counts
+
+// rises are what was added between two moments, by the later one. A counter that falls has begun anew.
+func (h history) rises() map[float64]counts {
+	rises, last := map[float64]counts{}, counts{}
+	for _, at := range slices.Sorted(maps.Keys(h)) {
+		now := h[at]
+		rise := *now
+		if now.visits >= last.visits && now.effective >= last.effective {
+			rise.add(last, -1)
+		}
+		rises[at], last = rise, *now
+	}
+	return rises
+}
+
+// slopes are how a progress point answers to one region that is slower, from the sums of all instances. How sure that is follows from how
+// stretches of time, of each instance, differ.
+type slopes struct {
+	all   counts // with the region slower, at any level
+	found []profile.Slope
+}
+
+// slopesOf estimates from the histories of a region's cells, by instance and level; level 0 is that of the placebos.
+func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
+	type block struct {
+		at float64
+		strata
+	}
+	byLevel := map[float64][]block{}
+	for i, instance := range slices.Sorted(maps.Keys(byInstance)) {
+		histories := byInstance[instance]
+		placed := histories[0].rises()
+		for level, h := range histories {
+			if level == 0 {
+				continue
+			}
+			for _, one := range wholeOnes(h.rises(), placed) {
+				s.all.add(one.slowed, +1)
+				byLevel[level] = append(byLevel[level], block{one.at, append(make(strata, i), one)})
+			}
+		}
+	}
+	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
+		blocks := byLevel[level]
+		slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(a.at, b.at) })
+		var all []strata
+		var sum strata
+		for _, b := range blocks {
+			all = append(all, b.strata)
+			sum.add(b.strata, +1)
+		}
+		slope := profile.NewSlope(level, sum.taken(), stats.PseudoValues(all, (*strata).add, strata.elasticity))
+		if most := max(math.Abs(slope.Lo), math.Abs(slope.Hi)); most < mostElasticity {
+			s.found = append(s.found, slope)
+		}
+	}
+	return s
+}
+
+// mostElasticity is beyond all that a region can do to a progress point: what is more is of delays that hardly were.
+const mostElasticity = 1000
+
+// setOn gives a curve the slopes. Effects are what the instances have computed; where none has one, they follow from the slopes.
+func (s slopes) setOn(c *profile.Curve) {
+	c.Slopes = s.found
+	if s.all.visits > 0 {
+		c.Own = seconds(s.all.own / s.all.visits)
+	}
+	if len(c.Effects) == 0 {
+		c.AnswerFromSlopes([]float64{profile.Near, 0.25, 0.5})
+	}
+}
+
+// wholeOnes puts what rose in both cells together, as long as it takes to have something to compare. What is left over at the end
+// goes to the last.
+func wholeOnes(slowed, placed map[float64]counts) (all []stretch) {
+	times := slices.AppendSeq(slices.Collect(maps.Keys(slowed)), maps.Keys(placed))
+	slices.Sort(times)
+	var open stretch
+	for _, at := range slices.Compact(times) {
+		open.at = at
+		open.add(stretch{slowed: slowed[at], placed: placed[at]}, +1)
+		if open.whole() {
+			all = append(all, open)
+			open = stretch{}
+		}
+	}
+	if len(all) > 0 {
+		all[len(all)-1].add(open, +1)
+	}
+	return all
+}
+
+// histories asks how the counters of slow-downs rose: for as long as a plan lasts at most, in steps of the time between two exports. What
+// they have come to is among all.
+func (s promServer) histories(ctx context.Context, b *profileBuilder, all []promSeries) error {
+	names := []string{promProgress, promEffective, promDelay, promOwn}
+	var last []promSeries
+	for _, one := range all {
+		if one.labels[promMode] == string(profile.ModeSlowdown) && slices.Contains(names, one.labels["__name__"]) {
+			last = append(last, promSeries{labels: one.labels, values: []promValue{{math.Inf(1), one.value}}})
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	before, err := s.query(ctx, s.selector(`__name__=~"`+strings.Join(names, "|")+`",`+promMode+`="`+string(profile.ModeSlowdown)+`"`)+"[1h:10s]", "matrix")
+	if err != nil {
+		return err
+	}
+	for _, one := range append(before, last...) {
+		if err := b.rose(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rose adds how a counter rose in one instance.
+func (b *profileBuilder) rose(s promSeries) error {
+	if !b.ofPlan(s) {
+		return nil
+	}
+	c, err := s.cell()
+	if err != nil {
+		return err
+	}
+	level := c.speedup
+	c.speedup, c.metric = 0, profile.MetricThroughput
+	if b.histories[c] == nil {
+		b.histories[c] = map[string]map[float64]history{}
+	}
+	byLevel := b.histories[c][s.instance()]
+	if byLevel == nil {
+		byLevel = map[float64]history{}
+		b.histories[c][s.instance()] = byLevel
+	}
+	if byLevel[level] == nil {
+		byLevel[level] = history{}
+	}
+	for _, v := range s.values {
+		if byLevel[level][v.at] == nil {
+			byLevel[level][v.at] = &counts{}
+		}
+		byLevel[level][v.at].set(s.labels["__name__"], v.value)
+	}
+	return nil
+}

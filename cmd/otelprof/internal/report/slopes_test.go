@@ -1,0 +1,143 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// promMatrix writes how series rose as Prometheus does.
+func promMatrix(list []promSeries) string {
+	type line struct {
+		Metric map[string]string `json:"metric"`
+		Values [][2]any          `json:"values"`
+	}
+	lines := make([]line, len(list))
+	for i, s := range list {
+		lines[i].Metric = s.labels
+		for _, v := range s.values {
+			lines[i].Values = append(lines[i].Values, [2]any{v.at, fmt.Sprint(v.value)})
+		}
+	}
+	text, err := json.Marshal(map[string]any{"status": "success", "data": map[string]any{"resultType": "matrix", "result": lines}})
+	if err != nil {
+		panic(err) // plain values
+	}
+	return string(text)
+}
+
+// slowed are the counters of one instance in which each ms taken from price costs leverage, by steps of 10 s; anew is the step before
+// which the instance has started again. A checkout takes base, of which price is 5 ms.
+func slowed(rng *rand.Rand, name string, base, leverage float64, steps, anew int) (rising []promSeries) {
+	const visits, own = 100, 0.005
+	for _, level := range []float64{0, 0.1, 0.3} {
+		cell := []string{"job", "shop", promInstance, name, promMode, "slowdown", promPlan, "p", promPoint, "checkout", promSpeedup, fmt.Sprint(level), promRegion, "price", promScope, "shop"}
+		all := []promSeries{promLine(promProgress, 0, cell...), promLine(promEffective, 0, cell...), promLine(promDelay, 0, cell...), promLine(promOwn, 0, cell...)}
+		for step := range steps {
+			if step == anew {
+				for i := range all {
+					all[i].value = 0
+				}
+			}
+			held := 0.0001 + level*own // a placebo sleeps, too
+			period := base*(1+0.005*rng.NormFloat64()) + leverage*held
+			for i, rise := range []float64{visits, visits * period, visits * held, visits * own} {
+				all[i].value += rise
+				all[i].values = append(all[i].values, promValue{float64(1000 + 10*step), all[i].value})
+			}
+		}
+		rising = append(rising, all...)
+	}
+	return rising
+}
+
+// What each ms is worth follows from the counters of a fleet, whatever its instances have computed.
+func TestPrometheusSlopes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, tt := range []struct {
+		instances, steps, anew int
+		known                  bool
+	}{
+		{2, 20, -1, true},
+		{1, 20, 12, true},
+		{3, 3, -1, true},
+		{1, 3, -1, false},
+	} {
+		const leverage = 2.5
+		f := &fakePrometheus{times: []promSeries{promLine("", 1, promPlan, "p")}}
+		for i := range tt.instances {
+			f.rising = append(f.rising, slowed(rng, fmt.Sprint(i), 0.020*float64(i+1), leverage, tt.steps, tt.anew)...)
+		}
+		f.series = f.rising
+		p, errout := profileFrom(t, f)
+		if errout != "" {
+			t.Fatal(errout)
+		}
+		if len(p.Curves) != 1 {
+			t.Fatalf("%+v: %d curves", tt, len(p.Curves))
+		}
+		got, stdErr, known := p.Curves[0].Leverage()
+		if known != tt.known {
+			t.Fatalf("%+v: known %v", tt, known)
+		}
+		if known && (math.Abs(got-leverage) > 4*stdErr || stdErr > leverage/4 || stdErr == 0) {
+			t.Errorf("%+v: leverage %.2f ±%.2f, want %g", tt, got, stdErr, leverage)
+		}
+		if own := p.Curves[0].Own; own != 5*time.Millisecond {
+			t.Errorf("%+v: own time %v, want 5ms", tt, own)
+		}
+	}
+}
+
+func TestPrometheusSlopesArePrinted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	f := &fakePrometheus{rising: slowed(rng, "a", 0.020, 2, 20, -1), times: []promSeries{promLine("", 1, promPlan, "p")}}
+	f.series = f.rising
+	server := httptest.NewServer(f)
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	var out, errout bytes.Buffer
+	if status := run([]string{"report", "-prometheus", server.URL}, strings.NewReader(""), &out, &errout); status != 0 {
+		t.Fatal(&errout)
+	}
+	if text := out.String(); !strings.Contains(text, "each ms taken from price takes 2 ms (±0.") {
+		t.Errorf("want what each ms is worth:\n%s", text)
+	}
+}
+
+// A region that hardly ran has no slope, and one that no placebo is of has none either.
+func TestSlopesOfLittle(t *testing.T) {
+	rising := func(visits ...float64) history {
+		h := history{}
+		for i, v := range visits {
+			h[float64(i)] = &counts{visits: v, effective: v, delay: v / 1e9, own: v}
+		}
+		return h
+	}
+	for name, histories := range map[string]map[float64]history{
+		"no placebo": {0.1: rising(10, 20, 30)},
+		"no visit":   {0: rising(0, 0, 0), 0.1: rising(10, 20, 30)},
+		"no arm":     {0: rising(10, 20, 30)},
+	} {
+		var c profile.Curve
+		slopesOf(map[string]map[float64]history{"a": histories}).setOn(&c)
+		if len(c.Slopes) != 0 || len(c.Effects) == 0 || c.Effects[0].Known() {
+			t.Errorf("%s: slopes %+v, effects %+v", name, c.Slopes, c.Effects)
+		}
+	}
+	held := func(delay float64) history {
+		return history{1: {visits: 10, effective: 1, delay: delay, own: 1}, 2: {visits: 20, effective: 2 + delay, delay: delay, own: 2}}
+	}
+	if s := slopesOf(map[string]map[float64]history{"a": {0: held(0), 0.1: held(0)}}); len(s.found) != 1 || s.found[0].Taken != 0 || s.found[0].Elasticity != 0 {
+		t.Errorf("nothing taken: %+v", s.found)
+	}
+}

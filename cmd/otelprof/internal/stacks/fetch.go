@@ -1,0 +1,91 @@
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/spans/stacks"
+)
+
+// stacksPath is where a viewer has its recording.
+const stacksPath = "api/v1/stacks"
+
+// patience is how much longer than it is asked to an answer may take.
+const patience = 10 * time.Second
+
+func secondsFlag(c *command.Call) *int {
+	return c.Int("seconds", 30, "`number` of seconds that a URL is asked for, in [1, 3600]")
+}
+
+// readRecording reads a file, standard input or a URL.
+func readRecording(c *command.Call, name string, seconds int) (*stacks.Recording, error) {
+	switch {
+	case seconds < 1 || seconds > 3600:
+		return nil, command.Usagef("seconds %d: must be in [1, 3600]", seconds)
+	case name == "-":
+		return stacks.Read(c.Stdin)
+	case client.IsURL(name):
+		return fetchRecording(name, seconds)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, client.WithoutPath(err)
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	r, err := stacks.Read(f)
+	return r, client.WithoutPath(err)
+}
+
+// highRatePath is where a viewer takes samples while we wait.
+const highRatePath = stacksPath + "/highrate"
+
+// fetchRecording asks a viewer, or waits for a profile.
+func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, client.WithoutPath(err)
+	}
+	query := u.Query()
+	if !strings.HasSuffix(u.Path, "/profile") {
+		if !strings.HasSuffix(u.Path, "/"+stacksPath) && !strings.HasSuffix(u.Path, "/"+highRatePath) {
+			u = u.JoinPath(stacksPath)
+		}
+		query.Set("format", "pprof")
+	}
+	if !query.Has("seconds") {
+		query.Set("seconds", strconv.Itoa(seconds))
+	}
+	u.RawQuery = query.Encode()
+
+	timeout := time.Duration(seconds)*time.Second + patience
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	method := http.MethodGet
+	if strings.HasSuffix(u.Path, "/"+highRatePath) {
+		method = http.MethodPost // it has the program sample itself
+	}
+	request, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
+	if err != nil {
+		return nil, client.WithoutPath(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, client.TooSlow(err, timeout)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // the status says enough
+		return nil, fmt.Errorf("answer %s: must be 200: %s", response.Status, strings.TrimSpace(string(said)))
+	}
+	r, err := stacks.Read(response.Body)
+	return r, client.TooSlow(err, timeout)
+}

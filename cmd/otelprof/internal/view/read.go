@@ -1,0 +1,162 @@
+package view
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
+	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/schedule"
+)
+
+// savedData is what files hold: what the reader makes of them, and what an execution trace says.
+type savedData struct {
+	*saved.Data
+	schedule *schedule.Report
+}
+
+func (d savedData) empty() bool {
+	return d.Sessions+len(d.Regions) == 0 && d.Profile == nil && d.Stacks == nil && d.schedule == nil
+}
+
+// A savedReader takes files of all kinds.
+type savedReader struct {
+	*saved.Reader
+	schedule     *schedule.Report
+	scheduleFile string
+}
+
+// readSaved reads all files, those of one run if it has a name. Unreadable input is reported on
+// stderr; it is an error only if nothing could be read.
+func readSaved(c *command.Call, ctx context.Context, reader *saved.Reader, run string, args []string) (savedData, error) {
+	began := time.Now()
+	r := &savedReader{Reader: reader}
+	var names []string
+	for _, name := range args {
+		if name != "-" {
+			names = append(names, name)
+		}
+	}
+	files, err := saved.Files(names...)
+	failed := []error{err}
+	for _, file := range files {
+		failed = append(failed, r.readFile(ctx, file))
+	}
+	if len(names) < len(args) {
+		failed = append(failed, r.read(ctx, "standard input", c.Stdin))
+	}
+	if ctx.Err() != nil {
+		return savedData{}, errors.New("interrupted while reading")
+	}
+	d := savedData{r.Data(), r.schedule}
+	err = errors.Join(failed...)
+	if d.empty() && err != nil {
+		return d, err
+	}
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "otelprof: left out: %s\n", strings.ReplaceAll(err.Error(), "\n", "\notelprof: left out: "))
+	}
+	if len(d.Regions) == 0 {
+		d.Regions = regionsOf(d.schedule)
+	}
+	writeSaved(c.Stderr, d, run, r.scheduleFile, time.Since(began))
+	if d.empty() {
+		return d, fmt.Errorf("%s: nothing to show: no spans, regions, profiles or execution traces", strings.Join(args, ", "))
+	}
+	return d, nil
+}
+
+func (r *savedReader) readFile(ctx context.Context, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	return r.read(ctx, name, f)
+}
+
+// traceStart and traceMark are in the first 16 bytes of an execution trace, around Go's version.
+var traceStart, traceMark = []byte("go 1."), []byte(" trace\x00")
+
+// read takes an execution trace; all else is the reader's.
+func (r *savedReader) read(ctx context.Context, name string, from io.Reader) error {
+	in := bufio.NewReaderSize(from, 1<<16)
+	start, err := in.Peek(16)
+	if err != nil || !bytes.HasPrefix(start, traceStart) || !bytes.Contains(start, traceMark) {
+		return r.Read(ctx, name, in) // an error comes again
+	}
+	if r.schedule != nil {
+		return fmt.Errorf("%s: must be the only execution trace; %s is shown", name, r.scheduleFile)
+	}
+	report, err := schedule.Analyze(ctx, in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if len(report.Regions) == 0 {
+		return fmt.Errorf("%s: %d events without a region: must be recorded while a schedule.Recorder is on", name, report.Events)
+	}
+	r.schedule, r.scheduleFile = report, name
+	return nil
+}
+
+// regionsOf makes regions of an execution trace alone: it has how often and how long in all, and
+// no percentiles.
+func regionsOf(report *schedule.Report) []spans.RegionStats {
+	if report == nil {
+		return nil
+	}
+	var out []spans.RegionStats
+	for _, r := range report.Regions {
+		s := spans.RegionStats{Name: r.Name, Count: r.Count, Total: r.Total.Sum(), Self: r.Self.Sum()}
+		s.Scope.Name = r.Scope
+		out = append(out, s)
+	}
+	return out
+}
+
+// writeSaved says what was read, and what could not be.
+func writeSaved(w io.Writer, d savedData, run, scheduleFile string, took time.Duration) {
+	files := len(d.Files)
+	for _, f := range d.Files {
+		for _, p := range f.Problems {
+			note := ""
+			if saved.Torn(p) {
+				note = " (the file was being written, or its writer was killed)"
+			}
+			fmt.Fprintf(w, "otelprof: %v; left out%s\n", p, note)
+		}
+		if more := f.Damaged - len(f.Problems); more > 0 {
+			fmt.Fprintf(w, "otelprof: %s: %d more\n", f.File, more)
+		}
+		if f.SeriesDropped > 0 {
+			fmt.Fprintf(w, "otelprof: %s: %d points left out: too many regions\n", f.File, f.SeriesDropped)
+		}
+	}
+	if n := d.Dropped.SessionFull; n > 0 {
+		fmt.Fprintf(w, "otelprof: %d spans left out of sessions that are too long; they are counted in the regions\n", n)
+	}
+	if d.schedule != nil {
+		files++
+		fmt.Fprintf(w, "%s: an execution trace of %v, %d events\n", scheduleFile, d.schedule.Window.Round(time.Millisecond), d.schedule.Events)
+	}
+	var nSpans, points int
+	for _, f := range d.Files {
+		nSpans += f.Spans
+		points += f.Points
+	}
+	what := fmt.Sprintf("%d sessions of", d.Sessions)
+	if run != "" { // it may be one that keeps no sessions
+		what = "run " + run + ":"
+	}
+	fmt.Fprintf(w, "%s %d spans, %d regions, %d metric points from %d files in %v\n",
+		what, nSpans, len(d.Regions), points, files, took.Round(time.Millisecond))
+}

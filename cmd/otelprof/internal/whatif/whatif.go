@@ -1,0 +1,146 @@
+// Package whatif is the command whatif: questions about execution traces.
+package whatif
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
+	"github.com/otelprof/otelprof/internal/glob"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+var Command = &command.Command{
+	Name:  "whatif",
+	Args:  "URL | TRACE…",
+	Short: "Tell what would help, from execution traces or a running program",
+	Long: `
+A TRACE is an execution trace of a Go program: of go test -trace, of /debug/pprof/trace, of runtime/trace; - is
+standard input. What was recorded is simulated, with one region after the other made faster. Regions
+are the spans of otelprof, and the regions of runtime/trace. Each trace is a window; few traces are cut into
+several, since the interval of a number comes from how windows differ.
+
+Functions are regions by -function: what they compute is known where a CPU profile was on during the trace, as by
+go test -trace trace.out -cpuprofile cpu.out, and what they wait for from the stacks of waits.
+
+A URL is that of a program's viewer. A program that has no answer yet is asked to record at once, which takes the
+viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records on its own, since the page is being read.
+Questions that the program does not ask itself, by -function or about other builds, have it record and hand out the trace,
+up to three times, with the token; the trace is simulated here.
+
+With -confirm a running program is asked for slow-downs of the regions that seem to matter most, three at most: their callers
+are held for a tenth and a third of what they take themselves, in some windows and not in others, until that confirms the answer,
+contradicts it, or -wait is over. It takes the token, and a program that has opted in to experiments. What it costs at most is printed before
+it begins.
+
+Three lines say what helps most, by how much, and what that rests on; a table has all regions. A number that may be
+wrong has an interval as wide as that, and the reason is printed. docs/causal.md has more.
+
+The progress point is what should happen more often: one that the program counts, or a span without a
+parent. -progress takes any region too, the function that goroutines begin with, or a function that waits:
+its ends, or waits, are then the visits.
+` + questionHelp,
+	Run: func(c *command.Call) error {
+		w := Whatif{Call: c}
+		c.StringVar(&w.progress, "progress", "", "`name` of the progress point; by default the one with the most visits")
+		c.StringVar(&w.Region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
+		c.StringVar(&w.function, "function", "", "`pattern` of functions to ask about, calls included, in place of regions, as in 'math/rand.(*Rand).*'")
+		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.ReadSpeedups)
+		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
+		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program is asked to record, in [100ms, 10s]")
+		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
+		c.BoolVar(&w.confirm, "confirm", false, "have a running program confirm the answer by slow-downs, which delay it a little")
+		w.questionFlags()
+		w.target = plans.NewTargetFlags(c)
+		if err := c.ParseArgs(1, -1); err != nil {
+			return err
+		}
+		return w.answer(context.Background())
+	},
+}
+
+// A Whatif is one execution of the command.
+type Whatif struct {
+	*command.Call
+	progress, Region, function string
+	Speedups                   []float64
+	json, confirm              bool
+	record, wait               time.Duration
+	target                     plans.TargetFlags
+	asked                      asked
+}
+
+// ReadSpeedups reads percentages.
+func (w *Whatif) ReadSpeedups(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(part), "%"), 64)
+		if err != nil || !(percent > 0 && percent < 100) {
+			return fmt.Errorf("%q: must be numbers in (0, 100)", part)
+		}
+		w.Speedups = append(w.Speedups, percent/100)
+	}
+	slices.Sort(w.Speedups)
+	w.Speedups = slices.Compact(w.Speedups)
+	return nil
+}
+
+func (w *Whatif) answer(ctx context.Context) error {
+	var p profile.Profile
+	var err error
+	if w.function != "" && w.Region != "" {
+		return command.Usagef("function: must not be beside -region")
+	}
+	switch live, own := client.IsURL(w.Arg(0)), w.function != "" || w.asked.any(); {
+	case live && w.NArg() > 1:
+		return command.Usagef("argument %q: must not be beside a URL", w.Arg(1))
+	case w.confirm && (!live || own):
+		return command.Usagef("confirm: must be with the URL of a running program, without -function and questions about other builds")
+	case !live:
+		p, err = w.replay(ctx, w.Args())
+	case own:
+		p, err = w.replayLive(ctx, w.Arg(0))
+	default:
+		p, err = w.ask(ctx, w.Arg(0))
+	}
+	if err == nil && w.confirm {
+		p, err = w.confirmed(ctx, w.Arg(0), p)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Write(p)
+}
+
+func (w *Whatif) Write(p profile.Profile) error {
+	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c profile.Curve) bool {
+		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(trace.Region(c.Region))
+	})
+	if len(w.Speedups) > 0 {
+		for i := range p.Curves {
+			p.Curves[i].Effects = slices.DeleteFunc(slices.Clone(p.Curves[i].Effects), func(e profile.Effect) bool {
+				return !slices.Contains(w.Speedups, e.Speedup)
+			})
+		}
+	}
+	return w.OutputTo("-", func(out io.Writer) error {
+		if w.json {
+			return p.WriteJSON(out)
+		}
+		return p.WriteAnswer(out, w.progress)
+	})
+}
+
+func (w *Whatif) asksAbout(r trace.Region) bool {
+	if w.function != "" {
+		return r.Scope == trace.FunctionScope
+	}
+	return w.Region == "" || glob.Match(w.Region, r.Name)
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os"
-
-// notifyResize does nothing on this system: the next poll finds the new size.
-func notifyResize(chan<- os.Signal) {}
