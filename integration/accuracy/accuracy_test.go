@@ -16,11 +16,12 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/spans"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && (os.Args[1] == "-"+peerFlag || os.Args[1] == "-"+webPeerFlag) { // of TestServe and TestWorkloads
+	if len(os.Args) == 3 && (os.Args[1] == "-"+workloads.PeerFlag || os.Args[1] == "-"+workloads.WebPeerFlag) { // of TestServe and TestWorkloads
 		main()
 		return
 	}
@@ -57,22 +58,22 @@ func TestSummarizeNothing(t *testing.T) {
 
 // TestModes has each mode claim what it is right for, and each class of programs summed up.
 func TestModes(t *testing.T) {
-	for _, w := range append(workloads(), plainWorkloads()...) {
+	for _, w := range append(workloads.Designed(), plainWorkloads()...) {
 		l := newLab(w, thorough())
-		if l.unclaimed(profile.ModeDilation) || l.unclaimed(profile.ModeReplay) || l.unclaimed(modeRuntime) || l.unclaimed(profile.ModeOverlap) != w.withholds {
-			t.Errorf("%s: only overlap may leave a program out", w.name)
+		if l.unclaimed(profile.ModeDilation) || l.unclaimed(profile.ModeReplay) || l.unclaimed(modeRuntime) || l.unclaimed(profile.ModeOverlap) != w.Withholds {
+			t.Errorf("%s: only overlap may leave a program out", w.Name)
 		}
-		if !slices.Contains(classes, w.class) {
-			t.Errorf("%s: class %q: must be one of %q", w.name, w.class, classes)
+		if !slices.Contains(classes, w.Class) {
+			t.Errorf("%s: class %q: must be one of %q", w.Name, w.Class, classes)
 		}
 	}
 	var out strings.Builder
 	o := options{settings: settings{modes: []profile.Mode{profile.ModeDilation}}}
 	o.sumUp(&out, []cell{
-		{Mode: profile.ModeDilation, Class: outside, Predicted: 10, Lo: 9, Hi: 11, Actual: span{12, 11, 13}},
-		{Mode: profile.ModeDilation, Class: crowded, Predicted: 20, Lo: 19, Hi: 21, Actual: span{20, 19, 21}},
-		{Mode: profile.ModeDilation, Class: crowded, Withheld: "too little"},
-		{Mode: profile.ModeDilation, Class: contended, Predicted: 90, Unclaimed: true},
+		{Mode: profile.ModeDilation, Class: workloads.Outside, Predicted: 10, Lo: 9, Hi: 11, Actual: span{12, 11, 13}},
+		{Mode: profile.ModeDilation, Class: workloads.Crowded, Predicted: 20, Lo: 19, Hi: 21, Actual: span{20, 19, 21}},
+		{Mode: profile.ModeDilation, Class: workloads.Crowded, Withheld: "too little"},
+		{Mode: profile.ModeDilation, Class: workloads.Contended, Predicted: 90, Unclaimed: true},
 	})
 	want := []string{
 		"accuracy SUMMARY mode=dilation cells=3 mean_abs_error=1.00 worst=2.00 coverage=0.50 withheld=1",
@@ -123,9 +124,9 @@ func TestSpanOf(t *testing.T) {
 }
 
 func TestBurnScales(t *testing.T) {
-	calibrate()
-	if perSecond < 1e6 {
-		t.Errorf("%g steps a second, want more than a million", perSecond)
+	workloads.Calibrate()
+	if workloads.PerSecond < 1e6 {
+		t.Errorf("%g steps a second, want more than a million", workloads.PerSecond)
 	}
 }
 
@@ -135,12 +136,12 @@ func TestMeasure(t *testing.T) {
 	s := thorough()
 	s.modes = []profile.Mode{profile.ModeOverlap}
 	s.speedups, s.rounds, s.overlap, s.pairs, s.window, s.patience = []float64{0.5}, 1, 1, 1, 50*ms, 0
-	w := workloads()[0]
+	w := workloads.Designed()[0]
 	r, err := newLab(w, s).measure()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(w.regions); len(r.Cells) != want {
+	if want := len(w.Regions); len(r.Cells) != want {
 		t.Errorf("%d cells, want %d", len(r.Cells), want)
 	}
 	for _, c := range r.Cells {
@@ -172,11 +173,11 @@ func TestFlags(t *testing.T) {
 
 // TestServe has another process as the clients. It ends when the server does.
 func TestServe(t *testing.T) {
-	p := start(workload{run: serve}, idle(t))
-	if got := p.visits.next(p.visits.latest()); got.count == 0 {
+	p := workloads.Start(workloads.Workload{Run: workloads.Serve}, idle(t))
+	if got := p.Visits.Next(p.Visits.Latest()); got.Count == 0 {
 		t.Error("no request was answered")
 	}
-	if err := p.end(); err != nil {
+	if err := p.End(); err != nil {
 		t.Error(err)
 	}
 }
@@ -199,30 +200,30 @@ func idle(t *testing.T) spans.Hook {
 // TestFail has a workload that cannot work: the error reaches the end of the program.
 func TestFail(t *testing.T) {
 	want := errors.New("no")
-	p := start(workload{run: func(_ context.Context, p *program) { p.fail(want) }}, idle(t))
-	if err := p.end(); !errors.Is(err, want) {
+	p := workloads.Start(workloads.Workload{Run: func(_ context.Context, p *workloads.Program) { p.Fail(want) }}, idle(t))
+	if err := p.End(); !errors.Is(err, want) {
 		t.Errorf("end = %v, want %v", err, want)
 	}
 }
 
 // TestWorkloads runs each program for some units of work.
 func TestWorkloads(t *testing.T) {
-	calibrate()
-	for name, all := range map[string][]workload{
-		"runtime": plainWorkloads(), "causal": replayedWorkloads(causalTypes), "plain": replayedWorkloads(plainTypes),
+	workloads.Calibrate()
+	for name, all := range map[string][]workloads.Workload{
+		"runtime": plainWorkloads(), "causal": workloads.ReplayedWorkloads(workloads.CausalTypes), "plain": workloads.ReplayedWorkloads(workloads.PlainTypes),
 	} {
 		for _, w := range all {
-			t.Run(name+"/"+w.name, func(t *testing.T) {
-				p := start(w, idle(t))
-				for last := (visit{}); last.count < 3; {
-					next := p.visits.next(last)
-					if next.count == last.count {
+			t.Run(name+"/"+w.Name, func(t *testing.T) {
+				p := workloads.Start(w, idle(t))
+				for last := (workloads.Visit{}); last.Count < 3; {
+					next := p.Visits.Next(last)
+					if next.Count == last.Count {
 						t.Error("no unit of work is done")
 						break
 					}
 					last = next
 				}
-				if err := p.end(); err != nil {
+				if err := p.End(); err != nil {
 					t.Error(err)
 				}
 			})

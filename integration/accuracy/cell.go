@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 // A cell is one question, and what the real thing answered. All numbers but the speed-up are in
@@ -19,7 +20,7 @@ type cell struct {
 	Question string         // about how the program is built, in place of a region: "capacity to=8"
 
 	Program string // how the program was made, for mode replay: "build=go types=plain"
-	Class   class
+	Class   workloads.Class
 
 	Predicted, Lo, Hi float64
 	Bounded           bool   // Lo and Hi are the prediction

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
@@ -22,7 +23,7 @@ const warmUp = 500 * time.Millisecond
 // folder is the name of the one that the workload's traces stand in: pool-plain, or built by otelprof
 // pool-plain-otelprof.
 func (l *lab) folder() string {
-	name := l.name + "-" + string(l.types)
+	name := l.Name + "-" + string(l.Types)
 	if sched.Present {
 		name += "-otelprof"
 	}
@@ -32,7 +33,7 @@ func (l *lab) folder() string {
 // record writes execution traces of the workload into a folder, w1.trace and so on, and into truth.txt what
 // faster regions bring.
 func (l *lab) record(dir string) error {
-	calibrate()
+	workloads.Calibrate()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -40,20 +41,20 @@ func (l *lab) record(dir string) error {
 	if err != nil {
 		return err
 	}
-	p := start(l.workload, c.Hook())
+	p := workloads.Start(l.Workload, c.Hook())
 	time.Sleep(warmUp)
 	var loud []float64
 	for i := range l.recordings {
 		noise := listen()
 		if err := traceInto(filepath.Join(dir, fmt.Sprintf("w%d.trace", i+1)), l.recording); err != nil {
-			return errors.Join(err, p.end())
+			return errors.Join(err, p.End())
 		}
 		foreign, _ := noise.foreign()
 		loud = append(loud, foreign)
 	}
 	var t tally
 	l.makeFaster(&t, p)
-	if err := errors.Join(p.end(), c.Shutdown(context.Background())); err != nil {
+	if err := errors.Join(p.End(), c.Shutdown(context.Background())); err != nil {
 		return err
 	}
 	return l.writeTruth(filepath.Join(dir, "truth.txt"), &t, loud)
@@ -90,18 +91,18 @@ func (l *lab) writeTruth(name string, t *tally, loud []float64) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	out := &failing{w: f}
-	out.printf("# %s (%s types): %s\n", l.name, l.types, l.about)
-	out.printf("P %d\nprogress %s\nclass %s\n", runtime.GOMAXPROCS(0), done, l.class)
-	if l.request != "" {
-		out.printf("latency %s\n", l.request)
+	out.printf("# %s (%s types): %s\n", l.Name, l.Types, l.About)
+	out.printf("P %d\nprogress %s\nclass %s\n", runtime.GOMAXPROCS(0), workloads.Done, l.Class)
+	if l.Request != "" {
+		out.printf("latency %s\n", l.Request)
 	}
 	out.printf("# while recording, other processes took of a processor: %.2f\n# windows: %s\n", loud, t)
-	for _, m := range l.metrics(profile.ModeReplay) {
+	for _, m := range metricsOf(l.Workload, profile.ModeReplay) {
 		same := l.real(question{}, m)
 		out.printf("# a/a %s %.2f %.2f %.2f, %d pairs of %v\n", m, same.Value, same.Lo, same.Hi, len(l.null), l.window)
 	}
-	for _, m := range l.metrics(profile.ModeReplay) {
-		for _, region := range l.regions {
+	for _, m := range metricsOf(l.Workload, profile.ModeReplay) {
+		for _, region := range l.Regions {
 			for _, s := range l.speedups {
 				v := l.real(question{region, s}, m)
 				out.printf("%s %.2f %.2f %.2f %.2f", region, s, v.Value, v.Lo, v.Hi)

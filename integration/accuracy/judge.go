@@ -12,8 +12,8 @@ import (
 // judge holds the predictions of a mode against what was measured.
 func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 	withheld, asked := 0, 0
-	for _, metric := range l.metrics(mode) {
-		for _, region := range l.regions {
+	for _, metric := range metricsOf(l.Workload, mode) {
+		for _, region := range l.Regions {
 			for _, s := range l.speedups {
 				c := l.cell(mode, metric, question{region, s}, p)
 				l.result.Cells = append(l.result.Cells, c)
@@ -25,12 +25,12 @@ func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 		}
 	}
 	if l.unclaimed(mode) {
-		l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=withholds workload=%s mode=%s withheld=%d of=%d holds=%s", l.name, mode, withheld, asked, yes(withheld == asked)))
+		l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=withholds workload=%s mode=%s withheld=%d of=%d holds=%s", l.Name, mode, withheld, asked, yes(withheld == asked)))
 	}
-	if l.control != "" {
+	if l.Control != "" {
 		s := l.speedups[len(l.speedups)-1]
-		e := l.effect(p, mode, profile.MetricThroughput, question{l.control, s})
-		head := fmt.Sprintf("accuracy CONTROL name=%s workload=%s mode=%s region=%s speedup=%.2f ", l.kind, l.name, mode, l.control, s)
+		e := l.effect(p, mode, profile.MetricThroughput, question{l.Control, s})
+		head := fmt.Sprintf("accuracy CONTROL name=%s workload=%s mode=%s region=%s speedup=%.2f ", l.Kind, l.Name, mode, l.Control, s)
 		if !e.Known() {
 			l.result.Controls = append(l.result.Controls, head+fmt.Sprintf("withheld=%q", e.Withheld))
 		} else {
@@ -47,7 +47,7 @@ func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 
 // aa is the control of the measurement itself: two arms that are alike.
 func (l *lab) aa() {
-	l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=a/a workload=%s ", l.name)+nullLine("actual", spanOf(l.null)))
+	l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=a/a workload=%s ", l.Name)+nullLine("actual", spanOf(l.null)))
 }
 
 // null is what an effect that is none may seem to be, in percentage points.
@@ -74,7 +74,7 @@ func yes(ok bool) string {
 
 // cell is the answer to a question, with what is true.
 func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profile.Profile) cell {
-	c := cell{Workload: l.name, Mode: mode, Region: q.region, Speedup: q.speedup, Class: l.class, Unclaimed: l.unclaimed(mode), Unsteady: l.unsteady(), Actual: l.real(q, metric)}
+	c := cell{Workload: l.Name, Mode: mode, Region: q.region, Speedup: q.speedup, Class: l.Class, Unclaimed: l.unclaimed(mode), Unsteady: l.unsteady(), Actual: l.real(q, metric)}
 	if metric != profile.MetricThroughput {
 		c.Metric = metric
 	}
@@ -98,7 +98,7 @@ func (l *lab) effect(p profile.Profile, mode profile.Mode, metric profile.Metric
 		mode = profile.ModeSlowdown
 	}
 	for _, c := range p.Curves {
-		if c.Mode != planned(mode) || c.Region.Name != q.region || c.Progress != l.progressOf(metric) || c.Metric != metric {
+		if c.Mode != planned(mode) || c.Region.Name != q.region || c.Progress != progressOf(l.Workload, metric) || c.Metric != metric {
 			continue
 		}
 		if i := slices.IndexFunc(c.Effects, func(e profile.Effect) bool { return math.Abs(e.Speedup-q.speedup) < 1e-9 }); i >= 0 {

@@ -7,24 +7,25 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
-// metrics are what is asked about a program: throughput, and in mode replay, where it has requests, their
+// metricsOf are what is asked about a program: throughput, and in mode replay, where it has requests, their
 // latency.
-func (w workload) metrics(mode profile.Mode) []profile.Metric {
+func metricsOf(w workloads.Workload, mode profile.Mode) []profile.Metric {
 	all := []profile.Metric{profile.MetricThroughput}
-	if w.request != "" && mode == profile.ModeReplay {
+	if w.Request != "" && mode == profile.ModeReplay {
 		all = append(all, profile.MetricLatencyP50, profile.MetricLatencyP90, profile.MetricLatencyP99)
 	}
 	return all
 }
 
 // progressOf is the progress point that a metric is of.
-func (w workload) progressOf(m profile.Metric) string {
+func progressOf(w workloads.Workload, m profile.Metric) string {
 	if m == profile.MetricThroughput {
-		return done
+		return workloads.Done
 	}
-	return w.request
+	return w.Request
 }
 
 // quantiles are those of the metrics of latency.

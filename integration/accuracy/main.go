@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 func main() {
@@ -38,7 +39,7 @@ type options struct {
 	lab   string // the workload to measure in this process
 	peer  string // the address of a server, to be the clients of
 	web   string // the address of an HTTP server, the same
-	types types
+	types workloads.Types
 	// corpus is the folder that execution traces and what is true of them are written to, "" for none.
 	corpus string
 }
@@ -50,9 +51,9 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
 	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
-	flags.StringVar(&o.peer, peerFlag, "", "be the clients of the server at this `address`, for the command itself")
-	flags.StringVar(&o.web, webPeerFlag, "", "be the clients of the HTTP server at this `address`, for the command itself")
-	flags.StringVar((*string)(&o.types), "types", string(causalTypes), "make the programs of replay from these `types`: causal or plain")
+	flags.StringVar(&o.peer, workloads.PeerFlag, "", "be the clients of the server at this `address`, for the command itself")
+	flags.StringVar(&o.web, workloads.WebPeerFlag, "", "be the clients of the HTTP server at this `address`, for the command itself")
+	flags.StringVar((*string)(&o.types), "types", string(workloads.CausalTypes), "make the programs of replay from these `types`: causal or plain")
 	flags.StringVar(&o.corpus, "corpus", "", "record programs of replay into this `folder`, and what faster regions bring in truth, and predict nothing")
 	structure := flags.Bool("structure", false, "with -mode replay: ask only what other builds would be: channels with more room, larger pools, split locks, other numbers of processors")
 	if err := flags.Parse(args); err != nil {
@@ -101,29 +102,29 @@ func (o *options) settle(mode profile.Mode) error {
 	default:
 		return fmt.Errorf("-mode %q: must be slowdown, overlap, dilation, runtime or replay", mode)
 	}
-	if o.types != causalTypes && o.types != plainTypes {
+	if o.types != workloads.CausalTypes && o.types != workloads.PlainTypes {
 		return fmt.Errorf("-types %q: must be causal or plain", o.types)
 	}
 	if mode == profile.ModeSlowdown {
-		o.types = plainTypes
-	} else if mode != profile.ModeReplay && (o.corpus != "" || o.types != causalTypes) {
+		o.types = workloads.PlainTypes
+	} else if mode != profile.ModeReplay && (o.corpus != "" || o.types != workloads.CausalTypes) {
 		return errors.New("-types and -corpus: must be with -mode replay")
 	}
 	return nil
 }
 
 // workloads returns the workloads that the mode is asked about.
-func (o *options) workloads() []workload {
+func (o *options) workloads() []workloads.Workload {
 	if len(o.modes) != 1 {
-		return workloads()
+		return workloads.Designed()
 	}
 	switch o.modes[0] {
 	case modeRuntime:
 		return plainWorkloads()
 	case profile.ModeReplay, profile.ModeSlowdown:
-		return replayedWorkloads(o.types)
+		return workloads.ReplayedWorkloads(o.types)
 	}
-	return workloads()
+	return workloads.Designed()
 }
 
 // run measures all workloads, each in a process of its own, and sums them up.
@@ -133,10 +134,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.peer != "" {
-		return beClients(ctx, o.peer)
+		return workloads.BeClients(ctx, o.peer)
 	}
 	if o.web != "" {
-		return beVisitors(ctx, o.web)
+		return workloads.BeVisitors(ctx, o.web)
 	}
 	if o.lab != "" {
 		return measureHere(o, stdout)
@@ -145,10 +146,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "# %s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	var cells, rebuilt []cell
 	for _, w := range o.workloads() {
-		if !o.only.MatchString(w.name) || o.structure && len(rebuilds[w.name]) == 0 || o.quick && !w.short && o.only.String() == "" {
+		if !o.only.MatchString(w.Name) || o.structure && len(rebuilds[w.Name]) == 0 || o.quick && !w.Short && o.only.String() == "" {
 			continue
 		}
-		r, err := measureElsewhere(ctx, w.name, args, stderr)
+		r, err := measureElsewhere(ctx, w.Name, args, stderr)
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func (o *options) sumUp(out io.Writer, all []cell) {
 // measureHere measures one workload and writes the result as JSON.
 func measureHere(o options, w io.Writer) error {
 	all := o.workloads()
-	i := slices.IndexFunc(all, func(w workload) bool { return w.name == o.lab })
+	i := slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == o.lab })
 	if i < 0 {
 		return fmt.Errorf("workload %q: unknown", o.lab)
 	}
@@ -225,10 +226,10 @@ func measureElsewhere(ctx context.Context, name string, args []string, stderr io
 	return r, json.Unmarshal(out, &r)
 }
 
-func (r result) print(out io.Writer, w workload) {
-	fmt.Fprintf(out, "\n# %s\n", w.about)
+func (r result) print(out io.Writer, w workloads.Workload) {
+	fmt.Fprintf(out, "\n# %s\n", w.About)
 	slices.SortStableFunc(r.Cells, func(a, b cell) int { // modes side by side
-		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(slices.Index(w.regions, a.Region), slices.Index(w.regions, b.Region)), cmp.Compare(a.Speedup, b.Speedup))
+		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(slices.Index(w.Regions, a.Region), slices.Index(w.Regions, b.Region)), cmp.Compare(a.Speedup, b.Speedup))
 	})
 	for _, c := range slices.Concat(r.Cells, r.Rebuilt) {
 		fmt.Fprintln(out, c.line())
@@ -237,7 +238,7 @@ func (r result) print(out io.Writer, w workload) {
 		fmt.Fprintln(out, line)
 	}
 	for _, line := range r.Comments {
-		fmt.Fprintf(out, "# %s: %s\n", w.name, line)
+		fmt.Fprintf(out, "# %s: %s\n", w.Name, line)
 	}
 }
 

@@ -12,6 +12,12 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+)
+
+const (
+	us = time.Microsecond
+	ms = time.Millisecond
 )
 
 // settings say how much is measured.
@@ -51,7 +57,7 @@ func quick() settings {
 
 // A lab measures one workload in this process.
 type lab struct {
-	workload
+	workloads.Workload
 	settings
 	rng    *rand.Rand
 	wasted time.Duration // by what was measured again
@@ -79,27 +85,27 @@ type result struct {
 	Controls []string
 }
 
-func newLab(w workload, s settings) *lab {
-	if w.computes {
+func newLab(w workloads.Workload, s settings) *lab {
+	if w.Computes {
 		s.window, s.settle = s.window*2/5, s.settle/5
 		s.overlap, s.pairs = 2*s.overlap, 5*s.pairs/2
 	}
-	if w.long {
+	if w.Long {
 		s.window *= 5
 	}
-	if w.varies {
+	if w.Varies {
 		s.window *= 2
 	}
-	if w.request != "" { // of which a window must have some hundreds
+	if w.Request != "" { // of which a window must have some hundreds
 		s.window *= 2
 		s.pairs++
 	}
-	return &lab{workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}, told: map[string]time.Duration{}}
+	return &lab{Workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}, told: map[string]time.Duration{}}
 }
 
 // unclaimed reports whether modes do not claim to be right about the program.
 func (l *lab) unclaimed(modes ...profile.Mode) bool {
-	return l.withholds && !slices.ContainsFunc(modes, func(m profile.Mode) bool { return m != profile.ModeOverlap })
+	return l.Withholds && !slices.ContainsFunc(modes, func(m profile.Mode) bool { return m != profile.ModeOverlap })
 }
 
 // again reports whether what has taken since began may be measured again.
@@ -114,7 +120,7 @@ func (l *lab) again(t *tally, began time.Time) bool {
 
 // measure runs all rounds.
 func (l *lab) measure() (result, error) {
-	calibrate()
+	workloads.Calibrate()
 	profiles := map[profile.Mode][]profile.Profile{}
 	blocks := map[string]*tally{"predictions": {}, "windows": {}}
 	if l.unclaimed(l.modes...) {
@@ -127,12 +133,12 @@ func (l *lab) measure() (result, error) {
 		for _, mode := range l.modes {
 			p, err := l.undisturbed(blocks["predictions"], func() (profile.Profile, error) { return l.predict(mode) })
 			if err != nil {
-				return result{}, fmt.Errorf("%s: %s: %w", l.name, mode, err)
+				return result{}, fmt.Errorf("%s: %s: %w", l.Name, mode, err)
 			}
 			profiles[mode] = append(profiles[mode], p)
 		}
 		if err := l.realize(blocks["windows"]); err != nil {
-			return result{}, fmt.Errorf("%s: %w", l.name, err)
+			return result{}, fmt.Errorf("%s: %w", l.Name, err)
 		}
 	}
 	for mode, of := range profiles {
@@ -146,7 +152,7 @@ func (l *lab) measure() (result, error) {
 	}
 	if slices.Contains(l.modes, profile.ModeReplay) {
 		if err := l.rebuild(blocks["windows"]); err != nil {
-			return result{}, fmt.Errorf("%s: built in another way: %w", l.name, err)
+			return result{}, fmt.Errorf("%s: built in another way: %w", l.Name, err)
 		}
 	}
 	for _, what := range []string{"predictions", "windows"} {
@@ -199,10 +205,10 @@ func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	p := start(l.workload, c.Hook())
+	p := workloads.Start(l.Workload, c.Hook())
 	by := l
 	if mode == profile.ModeSlowdown && len(l.modes) > 1 { // it has windows of its own
-		by = newLab(l.workload, l.slowed())
+		by = newLab(l.Workload, l.slowed())
 		by.speedups = l.speedups
 	}
 	if err := by.experiment(c, mode); err != nil {
@@ -214,7 +220,7 @@ func (l *lab) predict(mode profile.Mode) (profile.Profile, error) {
 		c.StopPlan("all is measured")
 		found, err = l.recorded(c)
 	}
-	return found, errors.Join(err, p.end(), c.Shutdown(context.Background()))
+	return found, errors.Join(err, p.End(), c.Shutdown(context.Background()))
 }
 
 // caps are the limits of experiments, wide, since this is no service.
@@ -254,20 +260,20 @@ const settled = 5 * time.Second
 // plan asks about the workload's regions, and its control.
 func (l *lab) plan(mode profile.Mode) (*plan.Plan, error) {
 	regions := []map[string]string{}
-	for _, r := range l.regions {
+	for _, r := range l.Regions {
 		regions = append(regions, map[string]string{"span": r})
 	}
-	if l.control != "" {
-		regions = append(regions, map[string]string{"span": l.control})
+	if l.Control != "" {
+		regions = append(regions, map[string]string{"span": l.Control})
 	}
 	var percents []float64
 	for _, s := range l.speedups {
 		percents = append(percents, 100*s)
 	}
 	document, err := json.Marshal(map[string]any{
-		"api": plan.API, "id": "accuracy-" + l.name, "expires_at": time.Now().Add(30 * time.Minute), "mode": planned(mode),
+		"api": plan.API, "id": "accuracy-" + l.Name, "expires_at": time.Now().Add(30 * time.Minute), "mode": planned(mode),
 		"regions":  regions,
-		"progress": []map[string]string{{"span": done, "type": plan.TypeThroughput}},
+		"progress": []map[string]string{{"span": workloads.Done, "type": plan.TypeThroughput}},
 		"grid":     map[string]any{"speedups": percents},
 		"timing":   map[string]string{"warmup": "300ms", "experiment": l.window.String(), "cooloff": l.settle.String(), "max_experiment": max(2*time.Second, 2*l.window).String()},
 		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},

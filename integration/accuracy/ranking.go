@@ -7,10 +7,11 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 // classes are all of them, in the order of the summary.
-var classes = []class{outside, contended, computing, crowded}
+var classes = []workloads.Class{workloads.Outside, workloads.Contended, workloads.Computing, workloads.Crowded}
 
 // sumUpReplay prints what replay's cells amount to: all together, and those of each class.
 func sumUpReplay(out io.Writer, cells []cell) {
@@ -35,7 +36,7 @@ func ofMode(mode profile.Mode, cells []cell) []cell {
 }
 
 // ofClass returns the cells of the programs of a class.
-func ofClass(of class, cells []cell) []cell {
+func ofClass(of workloads.Class, cells []cell) []cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Class != of })
 }
 

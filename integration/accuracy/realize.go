@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 // realize makes the regions faster, one after the other, and measures by how much the period
@@ -16,25 +17,25 @@ func (l *lab) realize(t *tally) error {
 	if err != nil {
 		return err
 	}
-	p := start(l.workload, c.Hook())
+	p := workloads.Start(l.Workload, c.Hook())
 	l.makeFaster(t, p)
-	if err := p.end(); err != nil {
+	if err := p.End(); err != nil {
 		return err
 	}
 	return c.Shutdown(context.Background())
 }
 
 // makeFaster does what realize says in a program that runs.
-func (l *lab) makeFaster(t *tally, p *program) {
+func (l *lab) makeFaster(t *tally, p *workloads.Program) {
 	questions := []question{{}}
-	for _, region := range l.regions {
+	for _, region := range l.Regions {
 		for _, s := range l.speedups {
 			questions = append(questions, question{region, s})
 		}
 	}
 	before := l.look(p, question{})
 	for range l.pairs {
-		if l.varies {
+		if l.Varies {
 			l.seed++
 			before = l.look(p, question{})
 		}
@@ -64,10 +65,10 @@ type requests struct{ before, faster []time.Duration }
 
 // pair measures one window and the baseline after it, again if something disturbs them, and
 // returns that baseline.
-func (l *lab) pair(t *tally, p *program, q question, before window) window {
+func (l *lab) pair(t *tally, p *workloads.Program, q question, before window) window {
 	t.taken++
 	most := drift
-	if l.varies { // although each window has the same random numbers
+	if l.Varies { // although each window has the same random numbers
 		most = driftVaries
 	}
 	for try := 1; ; try++ {
@@ -96,20 +97,20 @@ func (l *lab) note(q question, before, faster, after window) {
 	} else {
 		l.actual[q] = append(l.actual[q], reduction)
 	}
-	if l.request != "" {
+	if l.Request != "" {
 		l.requests[q] = append(l.requests[q], requests{slices.Concat(before.latencies, after.latencies), faster.latencies})
 	}
 }
 
 // look measures one window, with one region faster, or none.
-func (l *lab) look(p *program, q question) window {
-	if f := p.left[q.region]; f != nil {
-		f.set(1 - q.speedup)
-		defer f.set(1)
+func (l *lab) look(p *workloads.Program, q question) window {
+	if f := p.Left[q.region]; f != nil {
+		f.Set(1 - q.speedup)
+		defer f.Set(1)
 	}
-	p.rewind(l.seed)
+	p.Rewind(l.seed)
 	time.Sleep(l.settle)
-	p.latencies.take()
-	period := p.visits.period(l.window)
-	return window{period, p.latencies.take()}
+	p.Latencies.Take()
+	period := p.Visits.Period(l.window)
+	return window{period, p.Latencies.Take()}
 }

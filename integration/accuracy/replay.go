@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
@@ -38,7 +39,7 @@ func (l *lab) made() string {
 	if sched.Present {
 		build = "otelprof"
 	}
-	return fmt.Sprintf("build=%s types=%s", build, l.types)
+	return fmt.Sprintf("build=%s types=%s", build, l.Types)
 }
 
 // predictReplay records the program while it runs, and returns the profile.
@@ -47,10 +48,10 @@ func (l *lab) predictReplay() (profile.Profile, error) {
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	p := start(l.workload, c.Hook())
+	p := workloads.Start(l.Workload, c.Hook())
 	time.Sleep(warmUp)
 	found, err := l.recorded(c)
-	return found, errors.Join(err, p.end(), c.Shutdown(context.Background()))
+	return found, errors.Join(err, p.End(), c.Shutdown(context.Background()))
 }
 
 // recorded records the program, and returns what is known then.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/exp/trace"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 func TestReplayFlags(t *testing.T) {
@@ -28,10 +29,10 @@ func TestReplayFlags(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, w := range o.workloads() {
-		if w.types != plainTypes || !slices.Contains(classes, w.class) || len(w.regions) == 0 || names[w.name] {
-			t.Errorf("%s: types %q, class %q, regions %q: must be plain, known, some, and once", w.name, w.types, w.class, w.regions)
+		if w.Types != workloads.PlainTypes || !slices.Contains(classes, w.Class) || len(w.Regions) == 0 || names[w.Name] {
+			t.Errorf("%s: types %q, class %q, regions %q: must be plain, known, some, and once", w.Name, w.Types, w.Class, w.Regions)
 		}
-		names[w.name] = true
+		names[w.Name] = true
 	}
 	for _, name := range []string{
 		"join", "mutex_io", "mutex_cpu", "pipeline", "fanout", "serial", "randmutex", "fasta", "netpoll", "saturated",
@@ -45,20 +46,20 @@ func TestReplayFlags(t *testing.T) {
 
 func TestReplayLines(t *testing.T) {
 	const program = "build=go types=plain"
-	ask := func(class class, workload, region string, predicted, lo, hi, actual float64) cell {
+	ask := func(class workloads.Class, workload, region string, predicted, lo, hi, actual float64) cell {
 		return cell{
 			Workload: workload, Mode: profile.ModeReplay, Program: program, Class: class, Region: region, Speedup: 0.5,
 			Predicted: predicted, Lo: lo, Hi: hi, Actual: span{actual, actual - 1, actual + 1},
 		}
 	}
-	latency := ask(outside, "a", "x", 8, 6, 12, 10)
+	latency := ask(workloads.Outside, "a", "x", 8, 6, 12, 10)
 	latency.Metric = profile.MetricLatencyP90
-	unknown := ask(contended, "b", "y", 0, 0, 0, 40)
+	unknown := ask(workloads.Contended, "b", "y", 0, 0, 0, 40)
 	unknown.Withheld = "too few"
 	cells := []cell{
-		ask(outside, "a", "x", 10, 8, 12, 11), ask(outside, "a", "y", 1, 0, 2, 0), latency,
-		ask(contended, "b", "x", 10, 9, 11, 20), unknown,
-		ask(crowded, "c", "x", 30, 29, 31, 30), // nothing to rank
+		ask(workloads.Outside, "a", "x", 10, 8, 12, 11), ask(workloads.Outside, "a", "y", 1, 0, 2, 0), latency,
+		ask(workloads.Contended, "b", "x", 10, 9, 11, 20), unknown,
+		ask(workloads.Crowded, "c", "x", 30, 29, 31, 30), // nothing to rank
 	}
 	var out strings.Builder
 	sumUpReplay(&out, cells)
@@ -119,22 +120,22 @@ func TestShrunk(t *testing.T) {
 
 // TestRewind: after that, the same random numbers come again.
 func TestRewind(t *testing.T) {
-	p := &program{}
+	p := &workloads.Program{}
 	draw := func(seed uint64) (all []time.Duration) {
-		p.rewind(seed)
+		p.Rewind(seed)
 		for range 5 {
-			all = append(all, p.lengths(1, 0.5).of(ms))
+			all = append(all, p.Lengths(1, 0.5).Of(ms))
 		}
 		return all
 	}
-	first := p.lengths(1, 0.5)
-	first.of(ms)
+	first := p.Lengths(1, 0.5)
+	first.Of(ms)
 	one, other := draw(1), draw(2)
 	if again := draw(1); !slices.Equal(one, again) || slices.Equal(one, other) {
 		t.Errorf("seeds 1, 2, 1 give %v, %v, %v; want the third as the first only", one, other, again)
 	}
-	p.rewind(1)
-	if got := first.of(ms); got != one[0] {
+	p.Rewind(1)
+	if got := first.Of(ms); got != one[0] {
 		t.Errorf("after rewind: %v, want %v", got, one[0])
 	}
 	for _, d := range one {
@@ -148,8 +149,8 @@ func TestRewind(t *testing.T) {
 func TestMeasureReplay(t *testing.T) {
 	s := settings{modes: []profile.Mode{profile.ModeReplay}}.replayed(true)
 	s.speedups, s.pairs, s.window, s.settle, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 100*ms
-	i := slices.IndexFunc(replayedWorkloads(causalTypes), func(w workload) bool { return w.request != "" })
-	r, err := newLab(replayedWorkloads(causalTypes)[i], s).measure()
+	i := slices.IndexFunc(workloads.ReplayedWorkloads(workloads.CausalTypes), func(w workloads.Workload) bool { return w.Request != "" })
+	r, err := newLab(workloads.ReplayedWorkloads(workloads.CausalTypes)[i], s).measure()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestMeasureReplay(t *testing.T) {
 func TestRecord(t *testing.T) {
 	s := settings{}.replayed(true)
 	s.speedups, s.pairs, s.window, s.settle, s.recordings, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 1, 100*ms
-	l := newLab(replayedWorkloads(plainTypes)[0], s)
+	l := newLab(workloads.ReplayedWorkloads(workloads.PlainTypes)[0], s)
 	dir := filepath.Join(t.TempDir(), l.folder())
 	if err := l.record(dir); err != nil {
 		t.Fatal(err)

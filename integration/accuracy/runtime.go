@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
@@ -39,59 +40,59 @@ func (s settings) shorter() settings {
 // plainWorkloads are the workloads with plain mutexes, channels and goroutines, and ones that only the scheduler
 // can see through. What waits does so once, for 5 ms at most, see clock.Sleep: a wait in several parts
 // would make up for what is paid between them.
-func plainWorkloads() []workload {
-	return of(plainTypes, []workload{
+func plainWorkloads() []workloads.Workload {
+	return workloads.Of(workloads.PlainTypes, []workloads.Workload{
 		{
-			name: "join", about: "1: 5 ms and 3 ms side by side, and a sync.WaitGroup", class: outside,
-			regions: []string{"a", "b"}, run: join(5*ms, 3*ms), short: true,
+			Name: "join", About: "1: 5 ms and 3 ms side by side, and a sync.WaitGroup", Class: workloads.Outside,
+			Regions: []string{"a", "b"}, Run: workloads.Join(5*ms, 3*ms), Short: true,
 		},
 		{
-			name: "mutex_io", about: "2: 8 goroutines, 5 ms each and 1 ms under a sync.Mutex", class: contended,
-			regions: []string{"critical"}, run: mutexes(8, (*program).io, 5*ms, ms), short: true, control: "nothing", kind: "noop",
+			Name: "mutex_io", About: "2: 8 goroutines, 5 ms each and 1 ms under a sync.Mutex", Class: workloads.Contended,
+			Regions: []string{"critical"}, Run: workloads.Mutexes(8, (*workloads.Program).IO, 5*ms, ms), Short: true, Control: "nothing", Kind: "noop",
 		},
 		{
-			name: "mutex_cpu", about: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing", class: computing,
-			regions: []string{"critical"}, run: mutexes(2, (*program).cpu, 200*us, 100*us), computes: true, control: "nothing", kind: "noop",
+			Name: "mutex_cpu", About: "2: 2 goroutines, 200 µs each and 100 µs under a sync.Mutex, all computing", Class: workloads.Computing,
+			Regions: []string{"critical"}, Run: workloads.Mutexes(2, (*workloads.Program).CPU, 200*us, 100*us), Computes: true, Control: "nothing", Kind: "noop",
 		},
 		{
-			name: "pipeline", about: "3: 5 ms, a chan of 2, 3.5 ms", class: outside,
-			regions: []string{"produce", "consume"}, run: pipeline(5*ms, 3500*us, 0),
+			Name: "pipeline", About: "3: 5 ms, a chan of 2, 3.5 ms", Class: workloads.Outside,
+			Regions: []string{"produce", "consume"}, Run: workloads.Pipeline(5*ms, 3500*us, 0),
 		},
 		{
-			name: "fanout", about: "4: 1 ms, then 5 ms and 3.5 ms side by side, then 1 ms", class: outside,
-			regions: []string{"b1", "b2"}, run: fanOut(ms, 5*ms, 3500*us),
+			Name: "fanout", About: "4: 1 ms, then 5 ms and 3.5 ms side by side, then 1 ms", Class: workloads.Outside,
+			Regions: []string{"b1", "b2"}, Run: workloads.FanOut(ms, 5*ms, 3500*us),
 		},
 		{
-			name: "serial", about: "one goroutine, 200 µs and 300 µs, computing, and one aside", class: computing,
-			regions: []string{"c"}, run: serialAndAside, computes: true, short: true, control: "aside", kind: "aside",
+			Name: "serial", About: "one goroutine, 200 µs and 300 µs, computing, and one aside", Class: workloads.Computing,
+			Regions: []string{"c"}, Run: workloads.SerialAndAside, Computes: true, Short: true, Control: "aside", Kind: "aside",
 		},
 		{
-			name: "randmutex", about: "7: 8 clients who wait and compute, and draw from a slow source under a sync.Mutex", class: contended,
-			regions: []string{"draw"}, run: randMutex, control: "fetch", kind: "slack",
+			Name: "randmutex", About: "7: 8 clients who wait and compute, and draw from a slow source under a sync.Mutex", Class: workloads.Contended,
+			Regions: []string{"draw"}, Run: workloads.RandMutex, Control: "fetch", Kind: "slack",
 		},
 		{
-			name: "fasta", about: "8: 2 workers; random numbers under a sync.Mutex, looked up side by side, written in order", class: computing,
-			regions: []string{"random", "select"}, run: fasta, computes: true,
+			Name: "fasta", About: "8: 2 workers; random numbers under a sync.Mutex, looked up side by side, written in order", Class: workloads.Computing,
+			Regions: []string{"random", "select"}, Run: workloads.Fasta, Computes: true,
 		},
 		{
-			name: "errgroup", about: "an errgroup of two at a time: 5 ms, and twice 2 ms", class: outside,
-			regions: []string{"long", "short"}, run: grouped,
+			Name: "errgroup", About: "an errgroup of two at a time: 5 ms, and twice 2 ms", Class: workloads.Outside,
+			Regions: []string{"long", "short"}, Run: workloads.Grouped,
 		},
 		{
-			name: "netpoll", about: "2: 8 connections of another process, which thinks for 5 ms, and 1 ms under a sync.Mutex", class: contended,
-			regions: []string{"critical"}, run: serve, short: true, control: "nothing", kind: "noop",
+			Name: "netpoll", About: "2: 8 connections of another process, which thinks for 5 ms, and 1 ms under a sync.Mutex", Class: workloads.Contended,
+			Regions: []string{"critical"}, Run: workloads.Serve, Short: true, Control: "nothing", Kind: "noop",
 		},
 		{
-			name: "saturated", about: "5: 8 goroutines that compute on all processors", class: crowded,
-			regions: []string{"c"}, run: saturated(8), computes: true, short: true,
+			Name: "saturated", About: "5: 8 goroutines that compute on all processors", Class: workloads.Crowded,
+			Regions: []string{"c"}, Run: workloads.Saturated(8), Computes: true, Short: true,
 		},
 		{
-			name: "saturated_64", about: "5: 64 goroutines that compute on all processors", class: crowded,
-			regions: []string{"c"}, run: crowd(64),
+			Name: "saturated_64", About: "5: 64 goroutines that compute on all processors", Class: workloads.Crowded,
+			Regions: []string{"c"}, Run: workloads.Crowd(64),
 		},
 		{
-			name: "background", about: "5: 8 goroutines that compute, and 2 that compute without spans", class: crowded,
-			regions: []string{"c"}, run: background, long: true,
+			Name: "background", About: "5: 8 goroutines that compute, and 2 that compute without spans", Class: workloads.Crowded,
+			Regions: []string{"c"}, Run: workloads.Background, Long: true,
 		},
 	})
 }

@@ -33,8 +33,8 @@ const (
 
 // asked is how many regions share a plan's time.
 func (l *lab) asked() int {
-	n := len(l.regions)
-	if l.control != "" {
+	n := len(l.Regions)
+	if l.Control != "" {
 		n++
 	}
 	return n

@@ -6,55 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A shape is how a program is built, where other builds are asked about. The zero value is the usual way.
-type shape struct {
-	capacity int // of the channel, or of the pool; 0 for the usual
-	parts    int // into which the lock is split; 0 for one
-	procs    int // GOMAXPROCS; 0 for as many as there are
-}
-
-// room is the capacity of the channel.
-func (s shape) room(usual int) int {
-	if s.capacity > 0 {
-		return s.capacity
-	}
-	return usual
-}
-
-// locks are the parts of the program's lock.
-func (s shape) locks(t types) parts {
-	all := make(parts, max(1, s.parts))
-	for i := range all {
-		all[i] = t.mutex()
-	}
-	return all
-}
-
-// parts are what a lock is split into.
-type parts []sync.Locker
-
-// any returns a part, as a hash of what is asked for would.
-func (p parts) any() sync.Locker { return p[rand.IntN(len(p))] }
-
 // A rebuilt is a question about another build, and that build.
 type rebuilt struct {
 	name     string
-	usual    shape // of the program that is recorded
-	shape    shape
+	usual    workloads.Shape // of the program that is recorded
+	shape    workloads.Shape
 	question replay.Question
 }
 
@@ -65,36 +34,36 @@ var rebuilds = map[string][]rebuilt{
 	"fanin":          {roomier(32)},
 	"pool":           {largerPool(2), largerPool(4), largerPool(6)},
 	"heterogeneous":  {largerPool(2), largerPool(5)},
-	"mutex_io":       {splitLock("main.*mutexes*", 2), splitLock("main.*mutexes*", 4)},
-	"some_lock":      {splitLock("main.someLock*", 4)},
+	"mutex_io":       {splitLock(inPrograms+"mutexes*", 2), splitLock(inPrograms+"mutexes*", 4)},
+	"some_lock":      {splitLock(inPrograms+"someLock*", 4)},
 	"mutex_cpu":      {moreProcs(1, 2), moreProcs(2, 1)},
 	"saturated":      {moreProcs(1, 2), moreProcs(2, 1)},
 	"oversubscribed": {moreProcs(1, 2), moreProcs(2, 1)},
 }
 
-// inProgram is where the programs wait for their channels.
-const inProgram = "main.*"
+// inPrograms is where the programs wait.
+const inPrograms = "*/workloads.*"
 
 func roomier(n int) rebuilt {
-	return rebuilt{fmt.Sprintf("capacity to=%d", n), shape{}, shape{capacity: n}, replay.Question{Capacity: inProgram, Room: n}}
+	return rebuilt{fmt.Sprintf("capacity to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Room: n}}
 }
 
 func largerPool(n int) rebuilt {
-	return rebuilt{fmt.Sprintf("pool to=%d", n), shape{}, shape{capacity: n}, replay.Question{Capacity: inProgram, Room: n}}
+	return rebuilt{fmt.Sprintf("pool to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Room: n}}
 }
 
 func splitLock(at string, n int) rebuilt {
-	return rebuilt{fmt.Sprintf("split to=%d", n), shape{}, shape{parts: n}, replay.Question{Split: at, Into: n}}
+	return rebuilt{fmt.Sprintf("split to=%d", n), workloads.Shape{}, workloads.Shape{Parts: n}, replay.Question{Split: at, Into: n}}
 }
 
 func moreProcs(from, to int) rebuilt {
-	return rebuilt{fmt.Sprintf("procs from=%d to=%d", from, to), shape{procs: from}, shape{procs: to}, replay.Question{Procs: to}}
+	return rebuilt{fmt.Sprintf("procs from=%d to=%d", from, to), workloads.Shape{Procs: from}, workloads.Shape{Procs: to}, replay.Question{Procs: to}}
 }
 
 // rebuild asks what other builds of the program would bring, and builds them.
 func (l *lab) rebuild(t *tally) error {
-	for _, r := range rebuilds[l.name] {
-		if max(r.usual.procs, r.shape.procs) > runtime.NumCPU() {
+	for _, r := range rebuilds[l.Name] {
+		if max(r.usual.Procs, r.shape.Procs) > runtime.NumCPU() {
 			l.comment("%s: needs as many processors", r.name)
 			continue
 		}
@@ -106,7 +75,7 @@ func (l *lab) rebuild(t *tally) error {
 		if err != nil {
 			return err
 		}
-		c := cell{Workload: l.name, Mode: profile.ModeReplay, Question: r.name, Program: l.made(), Class: l.class, Actual: actual}
+		c := cell{Workload: l.Name, Mode: profile.ModeReplay, Question: r.name, Program: l.made(), Class: l.Class, Actual: actual}
 		c.Predicted, c.Lo, c.Hi, c.Withheld = 100*answer.Reduction, 100*answer.Lo, 100*answer.Hi, answer.Withheld.String()
 		l.result.Rebuilt = append(l.result.Rebuilt, c)
 	}
@@ -114,19 +83,19 @@ func (l *lab) rebuild(t *tally) error {
 }
 
 // in runs f while the program has this shape.
-func (l *lab) in(s shape, f func(*program, *causal.Controller) error) error {
-	if s.procs > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(s.procs))
+func (l *lab) in(s workloads.Shape, f func(*workloads.Program, *causal.Controller) error) error {
+	if s.Procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(s.Procs))
 	}
 	c, err := causal.NewController()
 	if err != nil {
 		return err
 	}
-	w := l.workload
-	w.shape = s
-	p := start(w, c.Hook())
+	w := l.Workload
+	w.Shape = s
+	p := workloads.Start(w, c.Hook())
 	time.Sleep(warmUp)
-	return errors.Join(f(p, c), p.end(), c.Shutdown(context.Background()))
+	return errors.Join(f(p, c), p.End(), c.Shutdown(context.Background()))
 }
 
 // ask records the usual program and asks about the other one, as otelprof whatif does of a program that runs.
@@ -135,7 +104,7 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 	if err != nil {
 		return profile.Effect{}, err
 	}
-	err = l.in(r.usual, func(_ *program, c *causal.Controller) error {
+	err = l.in(r.usual, func(_ *workloads.Program, c *causal.Controller) error {
 		for i := range 2 * l.recordings {
 			enough := !slices.ContainsFunc(study.Result().Answers, func(a replay.Answer) bool { return a.Withheld == replay.WithheldWindows })
 			if i >= l.recordings && enough {
@@ -162,7 +131,7 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 	})
 	p := replayprofile.Of(study.Result())
 	i := slices.IndexFunc(p.Changes, func(c profile.Change) bool {
-		return c.Change == r.question.String() && c.Progress == done && c.Metric == profile.MetricThroughput
+		return c.Change == r.question.String() && c.Progress == workloads.Done && c.Metric == profile.MetricThroughput
 	})
 	if i < 0 {
 		return profile.Effect{Withheld: profile.Withheld{Code: withheldcode.Other, Text: "there is no such thing in what was recorded"}}, err
@@ -172,11 +141,11 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 
 // builtSo runs the usual build and the other one in turns, and returns by how many percent the time between visits is shorter.
 func (l *lab) builtSo(r rebuilt, t *tally) (span, error) {
-	look := func(s shape) (period float64, err error) {
-		err = l.in(s, func(p *program, _ *causal.Controller) error {
-			p.rewind(l.seed)
+	look := func(s workloads.Shape) (period float64, err error) {
+		err = l.in(s, func(p *workloads.Program, _ *causal.Controller) error {
+			p.Rewind(l.seed)
 			time.Sleep(l.settle)
-			period = p.visits.period(l.built)
+			period = p.Visits.Period(l.built)
 			return nil
 		})
 		return period, err

@@ -4,25 +4,27 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 // TestRebuilds runs each program as it is built in each way that is asked about.
 func TestRebuilds(t *testing.T) {
-	calibrate()
+	workloads.Calibrate()
 	known := map[string]bool{}
-	for _, w := range replayedWorkloads(plainTypes) {
-		known[w.name] = true
-		for _, r := range rebuilds[w.name] {
-			t.Run(w.name+"/"+r.name, func(t *testing.T) {
+	for _, w := range workloads.ReplayedWorkloads(workloads.PlainTypes) {
+		known[w.Name] = true
+		for _, r := range rebuilds[w.Name] {
+			t.Run(w.Name+"/"+r.name, func(t *testing.T) {
 				if r.shape == r.usual {
 					t.Errorf("%+v is not another shape", r.shape)
 				}
-				w.shape = r.shape
-				p := start(w, idle(t))
-				if got := p.visits.next(p.visits.latest()); got.count == 0 {
+				w.Shape = r.shape
+				p := workloads.Start(w, idle(t))
+				if got := p.Visits.Next(p.Visits.Latest()); got.Count == 0 {
 					t.Error("no unit of work is done")
 				}
-				if err := p.end(); err != nil {
+				if err := p.End(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -41,8 +43,8 @@ func TestRebuild(t *testing.T) {
 	s = s.replayed(true)
 	s.recording, s.settle, s.structure = 300*time.Millisecond, 0, true
 	s.builds, s.built = 1, 100*time.Millisecond
-	for _, w := range replayedWorkloads(plainTypes) {
-		if w.name != "pipeline" {
+	for _, w := range workloads.ReplayedWorkloads(workloads.PlainTypes) {
+		if w.Name != "pipeline" {
 			continue
 		}
 		l := newLab(w, s)
@@ -55,7 +57,7 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("%s: not measured", c.line())
 			}
 		}
-		if n := len(rebuilds[w.name]); len(l.result.Rebuilt) != n {
+		if n := len(rebuilds[w.Name]); len(l.result.Rebuilt) != n {
 			t.Errorf("%d answers, want %d", len(l.result.Rebuilt), n)
 		}
 	}

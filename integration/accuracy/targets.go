@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 // Targets of a whole run, in percentage points but for the coverage, which is in [0, 1].
@@ -59,7 +60,7 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 		return nil
 	}
 	hold("coverage", s.coverage, leastCoverage, s.coverage >= leastCoverage)
-	if mode == profile.ModeReplay && o.types == plainTypes {
+	if mode == profile.ModeReplay && o.types == workloads.PlainTypes {
 		width := medianWidth(cells)
 		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
 		first, of := ranked(cells)

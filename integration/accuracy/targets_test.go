@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
 func TestHoldTargets(t *testing.T) {
 	at := func(predicted float64) cell {
 		return cell{Mode: profile.ModeOverlap, Predicted: predicted, Lo: predicted - 1, Hi: predicted + 1, Actual: span{20, 19, 21}}
 	}
-	o := &options{types: causalTypes}
+	o := &options{types: workloads.CausalTypes}
 	o.modes = []profile.Mode{profile.ModeOverlap}
 	if err := o.holdTargets(io.Discard, []cell{at(20), at(20.5)}); err != nil {
 		t.Errorf("holdTargets = %v with errors of 0 and 0.5 points", err)

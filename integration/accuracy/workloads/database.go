@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -16,18 +16,18 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// webPeerFlag has this command be the clients of an HTTP server.
-const webPeerFlag = "visitors"
+// WebPeerFlag has this command be the clients of an HTTP server.
+const WebPeerFlag = "visitors"
 
 // serveWeb is an HTTP server for clients that are another process. Each request renders, and has a query of a pool of 3 connections to a
 // database.
-func serveWeb(ctx context.Context, p *program) {
+func serveWeb(ctx context.Context, p *Program) {
 	if err := serveVisitors(ctx, p); err != nil && ctx.Err() == nil {
-		p.fail(fmt.Errorf("database: %w", err))
+		p.Fail(fmt.Errorf("database: %w", err))
 	}
 }
 
-func serveVisitors(ctx context.Context, p *program) (err error) {
+func serveVisitors(ctx context.Context, p *Program) (err error) {
 	db := sql.OpenDB(store{p})
 	db.SetMaxOpenConns(3)
 	db.SetMaxIdleConns(3)
@@ -45,7 +45,7 @@ func serveVisitors(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	peer := exec.CommandContext(ctx, command, "-"+webPeerFlag, listener.Addr().String())
+	peer := exec.CommandContext(ctx, command, "-"+WebPeerFlag, listener.Addr().String())
 	peer.Stderr = os.Stderr
 	if err := peer.Start(); err != nil {
 		return err
@@ -53,12 +53,12 @@ func serveVisitors(ctx context.Context, p *program) (err error) {
 	return peer.Wait() // it is killed when ctx ends
 }
 
-func handler(p *program, db *sql.DB) http.Handler {
+func handler(p *Program, db *sql.DB) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in, request := p.tracer.Start(r.Context(), "request")
-		p.io(in, "render", 3*ms)
+		p.IO(in, "render", 3*ms)
 		if _, err := db.ExecContext(in, "query"); err != nil && in.Err() == nil {
-			p.fail(err)
+			p.Fail(err)
 		}
 		request.End()
 		p.progress(in)
@@ -67,7 +67,7 @@ func handler(p *program, db *sql.DB) http.Handler {
 }
 
 // A store is a database whose queries take a while.
-type store struct{ p *program }
+type store struct{ p *Program }
 
 func (s store) Connect(context.Context) (driver.Conn, error) { return connection{s}, nil }
 func (s store) Driver() driver.Driver                        { return nil }
@@ -82,12 +82,12 @@ func (c connection) Close() error                        { return nil }
 
 // ExecContext is a query.
 func (c connection) ExecContext(ctx context.Context, _ string, _ []driver.NamedValue) (driver.Result, error) {
-	c.p.io(ctx, "query", 4*ms)
+	c.p.IO(ctx, "query", 4*ms)
 	return driver.ResultNoRows, nil
 }
 
-// beVisitors sends requests to an HTTP server until it closes the connections. Between two requests each client thinks.
-func beVisitors(ctx context.Context, address string) error {
+// BeVisitors sends requests to an HTTP server until it closes the connections. Between two requests each client thinks.
+func BeVisitors(ctx context.Context, address string) error {
 	visitor := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	var wg sync.WaitGroup
 	for range clients {

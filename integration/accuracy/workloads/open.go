@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 const between = 2 * ms
 
 // openLoop is requests that come at random times, whether those before are answered or not. They share a lock.
-func openLoop(ctx context.Context, p *program) {
+func openLoop(ctx context.Context, p *Program) {
 	var wg sync.WaitGroup
 	lock := p.mutex()
 	for times := p.arrivals(); ctx.Err() == nil; {
@@ -21,12 +21,12 @@ func openLoop(ctx context.Context, p *program) {
 		wg.Go(func() {
 			began := clock.Now()
 			in, request := p.tracer.Start(ctx, "request")
-			p.io(in, "fetch", 3*ms)
+			p.IO(in, "fetch", 3*ms)
 			lock.Lock()
-			p.io(in, "critical", ms)
+			p.IO(in, "critical", ms)
 			lock.Unlock()
 			request.End()
-			p.latencies.add(time.Duration(clock.Now() - began))
+			p.Latencies.add(time.Duration(clock.Now() - began))
 			p.progress(ctx)
 		})
 	}
@@ -36,12 +36,12 @@ func openLoop(ctx context.Context, p *program) {
 // arrivals are the random times at which requests come.
 type arrivals struct {
 	*rand.Rand
-	p    *program
+	p    *Program
 	seen sequence
 	due  time.Time
 }
 
-func (p *program) arrivals() *arrivals {
+func (p *Program) arrivals() *arrivals {
 	a := &arrivals{p: p}
 	a.begin(p.now())
 	return a
@@ -73,7 +73,7 @@ func (l *latencies) add(d time.Duration) {
 	l.all = append(l.all, d)
 }
 
-func (l *latencies) take() []time.Duration {
+func (l *latencies) Take() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := l.all

@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 )
 
 // tinyLock is two kinds of work that share a lock for 5 µs. Only one of them counts.
-func tinyLock(ctx context.Context, p *program) {
+func tinyLock(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	total := 0
 	count := func() {
@@ -21,12 +21,12 @@ func tinyLock(ctx context.Context, p *program) {
 	var other sync.WaitGroup
 	other.Go(func() {
 		for ctx.Err() == nil {
-			p.io(ctx, "other", 3*ms)
+			p.IO(ctx, "other", 3*ms)
 			count()
 		}
 	})
 	for ctx.Err() == nil {
-		p.io(ctx, "work", 5*ms)
+		p.IO(ctx, "work", 5*ms)
 		count()
 		p.progress(ctx)
 	}
@@ -34,14 +34,14 @@ func tinyLock(ctx context.Context, p *program) {
 }
 
 // transfers is 6 clients that hold two of four locks at a time.
-func transfers(ctx context.Context, p *program) {
+func transfers(ctx context.Context, p *Program) {
 	var accounts [4]sync.Locker
 	for i := range accounts {
 		accounts[i] = p.mutex()
 	}
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
-			p.io(ctx, "outside", length.of(4*ms))
+		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
+			p.IO(ctx, "outside", length.Of(4*ms))
 			from, to := length.IntN(4), length.IntN(3)
 			if to >= from {
 				to++
@@ -49,7 +49,7 @@ func transfers(ctx context.Context, p *program) {
 			first, second := accounts[min(from, to)], accounts[max(from, to)]
 			first.Lock()
 			second.Lock()
-			p.io(ctx, "inside", length.of(3*ms))
+			p.IO(ctx, "inside", length.Of(3*ms))
 			second.Unlock()
 			first.Unlock()
 			p.progress(ctx)
@@ -58,18 +58,18 @@ func transfers(ctx context.Context, p *program) {
 }
 
 // lru is 8 clients of a cache under an RWMutex. What they do not find, each third time, they load and write.
-func lru(ctx context.Context, p *program) {
+func lru(ctx context.Context, p *Program) {
 	cache := p.rwMutex()
 	each(8, func(i int) {
-		length := p.lengths(i, 0.3)
+		length := p.Lengths(i, 0.3)
 		for n := i; ctx.Err() == nil; n++ {
 			cache.RLock()
-			p.io(ctx, "read", length.of(3*ms))
+			p.IO(ctx, "read", length.Of(3*ms))
 			cache.RUnlock()
 			if n%3 == 1 {
-				p.io(ctx, "load", length.of(5*ms))
+				p.IO(ctx, "load", length.Of(5*ms))
 				cache.Lock()
-				p.io(ctx, "write", length.of(2*ms))
+				p.IO(ctx, "write", length.Of(2*ms))
 				cache.Unlock()
 			}
 			p.progress(ctx)
@@ -79,7 +79,7 @@ func lru(ctx context.Context, p *program) {
 
 // singleFlight is 5 clients of a value that is good for 8 uses: one client that finds it used up loads it, and
 // the others wait for that one.
-func singleFlight(ctx context.Context, p *program) {
+func singleFlight(ctx context.Context, p *Program) {
 	var (
 		lock    = p.mutex()
 		loaded  = p.cond(lock)
@@ -96,7 +96,7 @@ func singleFlight(ctx context.Context, p *program) {
 			}
 			loading = true
 			lock.Unlock()
-			p.io(ctx, "load", d)
+			p.IO(ctx, "load", d)
 			lock.Lock()
 			loading, uses = false, 8
 			loaded.Broadcast()
@@ -104,27 +104,27 @@ func singleFlight(ctx context.Context, p *program) {
 		uses--
 	}
 	each(5, func(i int) {
-		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
-			use(length.of(6 * ms))
-			p.io(ctx, "use", length.of(4*ms))
+		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
+			use(length.Of(6 * ms))
+			p.IO(ctx, "use", length.Of(4*ms))
 			p.progress(ctx)
 		}
 	})
 }
 
 // onceEach is rounds of four goroutines that all need something which the first of them makes.
-func onceEach(ctx context.Context, p *program) {
-	length := p.lengths(0, 0.3)
+func onceEach(ctx context.Context, p *Program) {
+	length := p.Lengths(0, 0.3)
 	for ctx.Err() == nil {
-		d := length.of(4 * ms)
-		made := p.once(func() { p.io(ctx, "make", d) })
+		d := length.Of(4 * ms)
+		made := p.once(func() { p.IO(ctx, "make", d) })
 		all := p.waitGroup()
 		for range 4 {
-			before, after := length.of(2*ms), length.of(4*ms)
+			before, after := length.Of(2*ms), length.Of(4*ms)
 			all.Go(func() {
-				p.io(ctx, "before", before)
+				p.IO(ctx, "before", before)
 				made()
-				p.io(ctx, "after", after)
+				p.IO(ctx, "after", after)
 			})
 		}
 		all.Wait()
@@ -133,35 +133,35 @@ func onceEach(ctx context.Context, p *program) {
 }
 
 // oversubscribed is 6 goroutines that compute most of the time.
-func oversubscribed(ctx context.Context, p *program) {
+func oversubscribed(ctx context.Context, p *Program) {
 	each(6, func(int) {
 		for ctx.Err() == nil {
-			p.cpu(ctx, "c", 1200*us)
-			p.cpu(ctx, "w", 800*us)
-			p.io(ctx, "rest", 3*ms)
+			p.CPU(ctx, "c", 1200*us)
+			p.CPU(ctx, "w", 800*us)
+			p.IO(ctx, "rest", 3*ms)
 			p.progress(ctx)
 		}
 	})
 }
 
 // reload is six readers of what a goroutine replaces each 12 ms, under an RWMutex.
-func reload(ctx context.Context, p *program) {
+func reload(ctx context.Context, p *Program) {
 	config := p.rwMutex()
 	var reloader sync.WaitGroup
 	reloader.Go(func() {
-		for length := p.lengths(6, 0.3); ctx.Err() == nil; {
-			time.Sleep(length.of(12 * ms))
+		for length := p.Lengths(6, 0.3); ctx.Err() == nil; {
+			time.Sleep(length.Of(12 * ms))
 			config.Lock()
-			p.io(ctx, "reload", length.of(3*ms))
+			p.IO(ctx, "reload", length.Of(3*ms))
 			config.Unlock()
 		}
 	})
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
+		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
 			config.RLock()
-			p.io(ctx, "read", length.of(2*ms))
+			p.IO(ctx, "read", length.Of(2*ms))
 			config.RUnlock()
-			p.io(ctx, "answer", length.of(3*ms))
+			p.IO(ctx, "answer", length.Of(3*ms))
 			p.progress(ctx)
 		}
 	})
@@ -169,27 +169,27 @@ func reload(ctx context.Context, p *program) {
 }
 
 // sharded is six clients of a cache in four shards, and a goroutine that goes through all of them, again and again.
-func sharded(ctx context.Context, p *program) {
+func sharded(ctx context.Context, p *Program) {
 	var shards [4]sync.Locker
 	for i := range shards {
 		shards[i] = p.mutex()
 	}
 	var refresher sync.WaitGroup
 	refresher.Go(func() {
-		for length := p.lengths(6, 0.3); ctx.Err() == nil; time.Sleep(length.of(8 * ms)) {
+		for length := p.Lengths(6, 0.3); ctx.Err() == nil; time.Sleep(length.Of(8 * ms)) {
 			for _, shard := range shards {
 				shard.Lock()
-				p.io(ctx, "refresh", length.of(2*ms))
+				p.IO(ctx, "refresh", length.Of(2*ms))
 				shard.Unlock()
 			}
 		}
 	})
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
-			p.io(ctx, "outside", length.of(3*ms))
+		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
+			p.IO(ctx, "outside", length.Of(3*ms))
 			shard := shards[length.IntN(4)]
 			shard.Lock()
-			p.io(ctx, "look up", length.of(ms))
+			p.IO(ctx, "look up", length.Of(ms))
 			shard.Unlock()
 			p.progress(ctx)
 		}
@@ -198,19 +198,19 @@ func sharded(ctx context.Context, p *program) {
 }
 
 // someLock is eight clients, a third of whose requests need a lock.
-func someLock(ctx context.Context, p *program) {
-	locks := p.locks(p.types)
+func someLock(ctx context.Context, p *Program) {
+	locks := p.locks(p.Types)
 	each(8, func(i int) {
-		length := p.lengths(i, 0.4)
+		length := p.Lengths(i, 0.4)
 		for n := i; ctx.Err() == nil; n++ {
-			p.io(ctx, "common", length.of(5*ms))
+			p.IO(ctx, "common", length.Of(5*ms))
 			if n%3 == 0 {
 				lock := locks.any()
 				lock.Lock()
-				p.io(ctx, "locked", length.of(3*ms))
+				p.IO(ctx, "locked", length.Of(3*ms))
 				lock.Unlock()
 			} else {
-				p.io(ctx, "free", length.of(2*ms))
+				p.IO(ctx, "free", length.Of(2*ms))
 			}
 			p.progress(ctx)
 		}
@@ -218,16 +218,16 @@ func someLock(ctx context.Context, p *program) {
 }
 
 // enclosed is clients whose spans begin before the lock that they wait for, and end behind it.
-func enclosed(ctx context.Context, p *program) {
-	locks := p.locks(p.types)
+func enclosed(ctx context.Context, p *Program) {
+	locks := p.locks(p.Types)
 	each(6, func(i int) {
-		length := p.lengths(i, 0.4)
+		length := p.Lengths(i, 0.4)
 		for ctx.Err() == nil {
-			p.io(ctx, "think", length.of(5*ms))
+			p.IO(ctx, "think", length.Of(5*ms))
 			_, span := p.tracer.Start(ctx, "enclosing")
 			lock := locks.any()
 			lock.Lock()
-			p.outside("enclosing", length.of(2*ms))
+			p.outside("enclosing", length.Of(2*ms))
 			lock.Unlock()
 			span.End()
 			p.progress(ctx)

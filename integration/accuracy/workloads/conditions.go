@@ -1,18 +1,18 @@
-package main
+package workloads
 
 import (
 	"context"
 )
 
 // bounded is two producers and two consumers of a queue of three places, by a lock and two condition variables.
-func bounded(ctx context.Context, p *program) {
+func bounded(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	notFull, notEmpty := p.cond(lock), p.cond(lock)
 	items, closed := 0, false
 	consumers := p.waitGroup()
 	for i := range 2 {
 		consumers.Go(func() {
-			for length := p.lengths(i, 0.4); ; {
+			for length := p.Lengths(i, 0.4); ; {
 				lock.Lock()
 				for items == 0 && !closed {
 					notEmpty.Wait()
@@ -24,14 +24,14 @@ func bounded(ctx context.Context, p *program) {
 				items--
 				notFull.Signal()
 				lock.Unlock()
-				p.io(ctx, "consume", length.of(7*ms))
+				p.IO(ctx, "consume", length.Of(7*ms))
 				p.progress(ctx)
 			}
 		})
 	}
 	each(2, func(i int) {
-		for length := p.lengths(2+i, 0.4); ctx.Err() == nil; {
-			p.io(ctx, "produce", length.of(5*ms))
+		for length := p.Lengths(2+i, 0.4); ctx.Err() == nil; {
+			p.IO(ctx, "produce", length.Of(5*ms))
 			lock.Lock()
 			for items == 3 {
 				notFull.Wait()
@@ -50,14 +50,14 @@ func bounded(ctx context.Context, p *program) {
 
 // pubSub is a publisher and four subscribers that are notified of each issue, and take the latest one when they are done
 // with another.
-func pubSub(ctx context.Context, p *program) {
+func pubSub(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	published := p.cond(lock)
 	issue, closed := 0, false
 	subscribers := p.waitGroup()
 	for i := range 4 {
 		subscribers.Go(func() {
-			length, read := p.lengths(i, 0.5), 0
+			length, read := p.Lengths(i, 0.5), 0
 			for {
 				lock.Lock()
 				for issue == read && !closed {
@@ -69,13 +69,13 @@ func pubSub(ctx context.Context, p *program) {
 				if over {
 					return
 				}
-				p.io(ctx, "read", length.of(5*ms))
+				p.IO(ctx, "read", length.Of(5*ms))
 				p.progress(ctx)
 			}
 		})
 	}
-	for length := p.lengths(4, 0.3); ctx.Err() == nil; {
-		p.io(ctx, "publish", length.of(4*ms))
+	for length := p.Lengths(4, 0.3); ctx.Err() == nil; {
+		p.IO(ctx, "publish", length.Of(4*ms))
 		lock.Lock()
 		issue++
 		published.Broadcast()
@@ -89,7 +89,7 @@ func pubSub(ctx context.Context, p *program) {
 }
 
 // barrier is four goroutines that do a piece of work each, and wait for each other. One of them has more to do.
-func barrier(ctx context.Context, p *program) {
+func barrier(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	all := p.cond(lock)
 	came, round, over := 0, 0, false
@@ -113,8 +113,8 @@ func barrier(ctx context.Context, p *program) {
 		if i == 0 {
 			region, d = "longer", 5*ms
 		}
-		for length := p.lengths(i, 0.6); ; {
-			p.io(ctx, region, length.of(d))
+		for length := p.Lengths(i, 0.6); ; {
+			p.IO(ctx, region, length.Of(d))
 			if !meet() {
 				return
 			}

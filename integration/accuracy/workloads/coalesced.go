@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 )
 
 // coalesced is 6 clients whose requests are gathered for 3 ms by a timer, which the first of them sets, and then answered together.
-func coalesced(ctx context.Context, p *program) {
+func coalesced(ctx context.Context, p *Program) {
 	var (
 		lock     = p.mutex()
 		gathered channel[int]
 		flushes  sync.WaitGroup
-		length   = p.lengths(6, 0.3)
+		length   = p.Lengths(6, 0.3)
 	)
 	join := func() channel[int] {
 		lock.Lock()
 		defer lock.Unlock()
 		if gathered == nil {
-			all, d := newChannel[int](p.types, 0), length.of(4*ms)
+			all, d := newChannel[int](p.Types, 0), length.Of(4*ms)
 			gathered = all
 			flushes.Add(1)
 			time.AfterFunc(3*ms, func() {
@@ -26,15 +26,15 @@ func coalesced(ctx context.Context, p *program) {
 				lock.Lock()
 				gathered = nil
 				lock.Unlock()
-				p.io(ctx, "flush", d)
+				p.IO(ctx, "flush", d)
 				all.Close()
 			})
 		}
 		return gathered
 	}
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
-			p.io(ctx, "prepare", length.of(5*ms))
+		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
+			p.IO(ctx, "prepare", length.Of(5*ms))
 			join().Receive()
 			p.progress(ctx)
 		}

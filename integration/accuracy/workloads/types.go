@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"github.com/otelprof/otelprof/causal"
 )
 
-// types are whose locks, channels and groups a program is made of.
-type types string
+// Types are whose locks, channels and groups a program is made of.
+type Types string
 
 const (
-	causalTypes types = "causal" // causal.Mutex, causal.Chan and their kin
-	plainTypes  types = "plain"  // sync.Mutex, chan and their kin
+	CausalTypes Types = "causal" // causal.Mutex, causal.Chan and their kin
+	PlainTypes  Types = "plain"  // sync.Mutex, chan and their kin
 )
 
 // A rwLocker is what a sync.RWMutex and a causal.RWMutex have in common.
@@ -47,44 +47,44 @@ type group interface {
 	Wait() error
 }
 
-func (t types) mutex() sync.Locker {
-	if t == plainTypes {
+func (t Types) mutex() sync.Locker {
+	if t == PlainTypes {
 		return &sync.Mutex{}
 	}
 	return &causal.Mutex{}
 }
 
-func (t types) rwMutex() rwLocker {
-	if t == plainTypes {
+func (t Types) rwMutex() rwLocker {
+	if t == PlainTypes {
 		return &sync.RWMutex{}
 	}
 	return &causal.RWMutex{}
 }
 
-func (t types) waitGroup() waitGroup {
-	if t == plainTypes {
+func (t Types) waitGroup() waitGroup {
+	if t == PlainTypes {
 		return &sync.WaitGroup{}
 	}
 	return &causal.WaitGroup{}
 }
 
-func (t types) cond(l sync.Locker) condition {
-	if t == plainTypes {
+func (t Types) cond(l sync.Locker) condition {
+	if t == PlainTypes {
 		return sync.NewCond(l)
 	}
 	return causal.NewCond(l)
 }
 
 // once returns a function that calls f when it is called for the first time.
-func (t types) once(f func()) func() {
-	if t == plainTypes {
+func (t Types) once(f func()) func() {
+	if t == PlainTypes {
 		return sync.OnceFunc(f)
 	}
 	return causal.OnceFunc(f)
 }
 
-func (t types) group(ctx context.Context) (group, context.Context) {
-	if t == plainTypes {
+func (t Types) group(ctx context.Context) (group, context.Context) {
+	if t == PlainTypes {
 		return errgroup.WithContext(ctx)
 	}
 	return causal.GroupWithContext(ctx)
@@ -103,8 +103,8 @@ type channel[T any] interface {
 }
 
 // newChannel returns a channel with room for capacity elements.
-func newChannel[T any](t types, capacity int) channel[T] {
-	if t == plainTypes {
+func newChannel[T any](t Types, capacity int) channel[T] {
+	if t == PlainTypes {
 		return plainChannel[T](make(chan T, capacity))
 	}
 	return causalChannel[T]{causal.NewChan[T](capacity)}
@@ -149,8 +149,8 @@ func (c causalChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
 }
 
 // receiveEither receives from one of two channels, and returns which. Ok is false if that one is closed and empty.
-func receiveEither[T any](t types, a, b channel[T]) (v T, first, ok bool) {
-	if t == plainTypes {
+func receiveEither[T any](t Types, a, b channel[T]) (v T, first, ok bool) {
+	if t == PlainTypes {
 		select {
 		case v, ok = <-a.(plainChannel[T]):
 			return v, true, ok

@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -58,9 +58,9 @@ func look(text []byte, numbers, below []uint32) {
 	}
 }
 
-// fasta makes a random sequence: each number depends on the one before, so one worker at
+// Fasta makes a random sequence: each number depends on the one before, so one worker at
 // a time draws a block of them; each finds the letters for its block; and they are written in order.
-func fasta(ctx context.Context, p *program) {
+func Fasta(ctx context.Context, p *Program) {
 	var (
 		wg       sync.WaitGroup
 		generate = p.mutex()

@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"math/rand/v2"
@@ -9,14 +9,14 @@ import (
 // [program.rewind] the order begins anew, so that two windows have the same one.
 type lengths struct {
 	*rand.Rand
-	p         *program
+	p         *Program
 	goroutine int
 	vary      float64 // of a duration, up or down at most, in [0, 1]
 	seen      sequence
 }
 
-// lengths returns those of a goroutine, of which each has its own number.
-func (p *program) lengths(goroutine int, vary float64) *lengths {
+// Lengths returns those of a goroutine, of which each has its own number.
+func (p *Program) Lengths(goroutine int, vary float64) *lengths {
 	l := &lengths{p: p, goroutine: goroutine, vary: vary}
 	l.begin(p.now())
 	return l
@@ -26,7 +26,7 @@ func (l *lengths) begin(s sequence) {
 	l.seen, l.Rand = s, rand.New(rand.NewPCG(uint64(l.goroutine), s.seed))
 }
 
-func (l *lengths) of(d time.Duration) time.Duration {
+func (l *lengths) Of(d time.Duration) time.Duration {
 	if now := l.p.now(); now != l.seen {
 		l.begin(now)
 	}
@@ -37,12 +37,12 @@ func (l *lengths) of(d time.Duration) time.Duration {
 type sequence struct{ seed, time uint64 }
 
 // now is the sequence to take random numbers from.
-func (p *program) now() sequence {
+func (p *Program) now() sequence {
 	if s := p.sequence.Load(); s != nil {
 		return *s
 	}
 	return sequence{}
 }
 
-// rewind begins the sequence of that seed.
-func (p *program) rewind(seed uint64) { p.sequence.Store(&sequence{seed, p.now().time + 1}) }
+// Rewind begins the sequence of that seed.
+func (p *Program) Rewind(seed uint64) { p.sequence.Store(&sequence{seed, p.now().time + 1}) }

@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -7,22 +7,22 @@ import (
 )
 
 // compacted is 6 clients that write under a lock, which a goroutine has for 4 ms each time that it has slept for 10 ms.
-func compacted(ctx context.Context, p *program) {
+func compacted(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	var compactor sync.WaitGroup
 	compactor.Go(func() {
-		for length := p.lengths(6, 0.3); ctx.Err() == nil; {
+		for length := p.Lengths(6, 0.3); ctx.Err() == nil; {
 			time.Sleep(10 * ms)
 			lock.Lock()
-			p.io(ctx, "compact", length.of(4*ms))
+			p.IO(ctx, "compact", length.Of(4*ms))
 			lock.Unlock()
 		}
 	})
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
-			p.io(ctx, "prepare", length.of(5*ms))
+		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
+			p.IO(ctx, "prepare", length.Of(5*ms))
 			lock.Lock()
-			p.io(ctx, "write", length.of(800*us))
+			p.IO(ctx, "write", length.Of(800*us))
 			lock.Unlock()
 			p.progress(ctx)
 		}

@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -13,33 +13,33 @@ import (
 )
 
 // helpers are programs in which goroutines without spans have a part.
-func helpers() []workload {
-	return []workload{
+func helpers() []Workload {
+	return []Workload{
 		{
-			name: "pooled", about: "6 clients, 3 ms each, and a query of 3 ms by one of two workers that have no spans", class: contended,
-			regions: []string{"query", "think"}, run: pooled, varies: true,
+			Name: "pooled", About: "6 clients, 3 ms each, and a query of 3 ms by one of two workers that have no spans", Class: Contended,
+			Regions: []string{"query", "think"}, Run: pooled, Varies: true,
 		},
 		{
-			name: "started", about: "6 clients, 3 ms each, and a goroutine for each query: 1.5 ms under a lock", class: contended,
-			regions: []string{"query", "think"}, run: startedQueries, varies: true,
+			Name: "started", About: "6 clients, 3 ms each, and a goroutine for each query: 1.5 ms under a lock", Class: Contended,
+			Regions: []string{"query", "think"}, Run: startedQueries, Varies: true,
 		},
 		{
-			name: "loopback", about: "6 clients of an HTTP server in the process, a connection for each request: 4 ms, and 2 ms under a lock", class: contended,
-			regions: []string{"load", "shared"}, run: loopback, varies: true, long: true,
+			Name: "loopback", About: "6 clients of an HTTP server in the process, a connection for each request: 4 ms, and 2 ms under a lock", Class: Contended,
+			Regions: []string{"load", "shared"}, Run: loopback, Varies: true, Long: true,
 		},
 		{
-			name: "backend", about: "6 clients, 3 ms each, and a query by HTTP of a server in the process without spans: 1.5 ms under a lock", class: contended,
-			regions: []string{"query", "think"}, run: backend, varies: true, long: true,
+			Name: "backend", About: "6 clients, 3 ms each, and a query by HTTP of a server in the process without spans: 1.5 ms under a lock", Class: Contended,
+			Regions: []string{"query", "think"}, Run: backend, Varies: true, Long: true,
 		},
 		{
-			name: "parts", about: "4 clients, 3 ms each, and a query of four parts of 1 ms by three workers that have no spans", class: contended,
-			regions: []string{"query", "think"}, run: queryParts, varies: true,
+			Name: "parts", About: "4 clients, 3 ms each, and a query of four parts of 1 ms by three workers that have no spans", Class: Contended,
+			Regions: []string{"query", "think"}, Run: queryParts, Varies: true,
 		},
 	}
 }
 
 // wait waits for d, unless that region is made faster, without a span.
-func (p *program) wait(region string, d time.Duration) {
+func (p *Program) wait(region string, d time.Duration) {
 	took, always := time.Duration(p.share(region, float64(d))), func() bool { return true }
 	began := clock.Now()
 	clock.Sleep(began, took-late, always)
@@ -47,12 +47,12 @@ func (p *program) wait(region string, d time.Duration) {
 }
 
 // pooled has two workers answer the queries of 6 clients.
-func pooled(ctx context.Context, p *program) {
+func pooled(ctx context.Context, p *Program) {
 	type job struct {
 		d      time.Duration
 		answer channel[int]
 	}
-	jobs := newChannel[job](p.types, 8)
+	jobs := newChannel[job](p.Types, 8)
 	var workers sync.WaitGroup
 	for i := range 2 {
 		workers.Go(func() {
@@ -63,10 +63,10 @@ func pooled(ctx context.Context, p *program) {
 		})
 	}
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
-			p.io(ctx, "think", length.of(3*ms))
+		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
+			p.IO(ctx, "think", length.Of(3*ms))
 			_, query := p.tracer.Start(ctx, "query")
-			j := job{length.of(3 * ms), newChannel[int](p.types, 1)}
+			j := job{length.Of(3 * ms), newChannel[int](p.Types, 1)}
 			jobs.Send(j)
 			j.answer.Receive()
 			query.End()
@@ -78,12 +78,12 @@ func pooled(ctx context.Context, p *program) {
 }
 
 // queryParts has three workers do parts of the queries of 4 clients.
-func queryParts(ctx context.Context, p *program) {
+func queryParts(ctx context.Context, p *Program) {
 	type part struct {
 		d   time.Duration
 		all waitGroup
 	}
-	parts := newChannel[part](p.types, 64)
+	parts := newChannel[part](p.Types, 64)
 	var workers sync.WaitGroup
 	for range 3 {
 		workers.Go(func() {
@@ -94,13 +94,13 @@ func queryParts(ctx context.Context, p *program) {
 		})
 	}
 	each(4, func(i int) {
-		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
-			p.io(ctx, "think", length.of(3*ms))
+		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
+			p.IO(ctx, "think", length.Of(3*ms))
 			_, query := p.tracer.Start(ctx, "query")
 			all := p.waitGroup()
 			for range 4 {
 				all.Add(1)
-				parts.Send(part{length.of(ms), all})
+				parts.Send(part{length.Of(ms), all})
 			}
 			all.Wait()
 			query.End()
@@ -112,13 +112,13 @@ func queryParts(ctx context.Context, p *program) {
 }
 
 // startedQueries has each query be done by a goroutine of its own, one at a time.
-func startedQueries(ctx context.Context, p *program) {
+func startedQueries(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
-			p.io(ctx, "think", length.of(3*ms))
+		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
+			p.IO(ctx, "think", length.Of(3*ms))
 			_, query := p.tracer.Start(ctx, "query")
-			d, all := length.of(1500*us), p.waitGroup()
+			d, all := length.Of(1500*us), p.waitGroup()
 			all.Go(func() {
 				lock.Lock()
 				p.wait("query", d)
@@ -132,13 +132,13 @@ func startedQueries(ctx context.Context, p *program) {
 }
 
 // loopback has clients open a connection to a server in the same process for each request, without spans.
-func loopback(ctx context.Context, p *program) {
+func loopback(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in, request := p.tracer.Start(r.Context(), "GET /")
-		p.io(in, "load", 4*ms)
+		p.IO(in, "load", 4*ms)
 		lock.Lock()
-		p.io(in, "shared", 2*ms)
+		p.IO(in, "shared", 2*ms)
 		lock.Unlock()
 		request.End()
 		w.WriteHeader(http.StatusNoContent)
@@ -147,21 +147,21 @@ func loopback(ctx context.Context, p *program) {
 	client := server.Client()
 	client.Transport.(*http.Transport).DisableKeepAlives = true
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
+		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
 			if err := get(ctx, client, server.URL); err != nil {
 				if ctx.Err() == nil {
-					p.fail(err)
+					p.Fail(err)
 				}
 				return
 			}
 			p.progress(ctx)
-			time.Sleep(length.of(3 * ms))
+			time.Sleep(length.Of(3 * ms))
 		}
 	})
 }
 
 // backend has clients query a server in the same process that has no spans, over connections that are kept.
-func backend(ctx context.Context, p *program) {
+func backend(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		lock.Lock()
@@ -173,14 +173,14 @@ func backend(ctx context.Context, p *program) {
 	client := server.Client()
 	client.Transport.(*http.Transport).MaxIdleConnsPerHost = 6
 	each(6, func(i int) {
-		for length := p.lengths(i, 0.5); ctx.Err() == nil; {
-			p.io(ctx, "think", length.of(3*ms))
+		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
+			p.IO(ctx, "think", length.Of(3*ms))
 			_, query := p.tracer.Start(ctx, "query")
 			err := get(ctx, client, server.URL)
 			query.End()
 			if err != nil {
 				if ctx.Err() == nil {
-					p.fail(err)
+					p.Fail(err)
 				}
 				return
 			}

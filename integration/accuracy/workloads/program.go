@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// done is the progress point of all programs.
-const done = "done"
+// Done is the progress point of all programs.
+const Done = "done"
 
-// A program is a workload that runs.
-type program struct {
-	types
-	shape
+// A Program is a workload that runs.
+type Program struct {
+	Types
+	Shape
 	tracer    trace.Tracer
-	left      map[string]*factor // by region
-	visits    visits
-	latencies latencies
+	Left      map[string]*factor // by region
+	Visits    visits
+	Latencies latencies
 	sequence  atomic.Pointer[sequence] // of random numbers
 	stop      context.CancelFunc
 	ended     sync.WaitGroup
@@ -35,28 +35,28 @@ type program struct {
 	err error
 }
 
-// start lets a workload run under a hook.
-func start(w workload, hook spans.Hook) *program {
+// Start lets a workload run under a hook.
+func Start(w Workload, hook spans.Hook) *Program {
 	tp := spans.WrapTracerProvider(nil, spans.WithHook(hook), spans.WithMarks())
 	ctx, stop := context.WithCancel(context.Background())
-	p := &program{types: w.types, shape: w.shape, tracer: tp.Tracer("accuracy"), left: map[string]*factor{}, stop: stop, tp: tp}
-	for _, region := range w.regions {
-		p.left[region] = &factor{}
-		p.left[region].set(1)
+	p := &Program{Types: w.Types, Shape: w.Shape, tracer: tp.Tracer("accuracy"), Left: map[string]*factor{}, stop: stop, tp: tp}
+	for _, region := range w.Regions {
+		p.Left[region] = &factor{}
+		p.Left[region].Set(1)
 	}
-	p.ended.Go(func() { w.run(ctx, p) })
+	p.ended.Go(func() { w.Run(ctx, p) })
 	return p
 }
 
-// end stops the workload and waits for its goroutines.
-func (p *program) end() error {
+// End stops the workload and waits for its goroutines.
+func (p *Program) End() error {
 	p.stop()
 	p.ended.Wait()
 	return errors.Join(p.err, p.tp.Shutdown(context.Background()))
 }
 
-// fail notes what keeps the workload from working.
-func (p *program) fail(err error) {
+// Fail notes what keeps the workload from working.
+func (p *Program) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = errors.Join(p.err, err)
@@ -65,11 +65,11 @@ func (p *program) fail(err error) {
 // A factor is which part of a region's time is left. The program reads it at each iteration.
 type factor struct{ bits atomic.Uint64 }
 
-func (f *factor) set(v float64) { f.bits.Store(math.Float64bits(v)) }
+func (f *factor) Set(v float64) { f.bits.Store(math.Float64bits(v)) }
 
 // share returns what is left of n units of a region's work.
-func (p *program) share(region string, n float64) float64 {
-	if f := p.left[region]; f != nil {
+func (p *Program) share(region string, n float64) float64 {
+	if f := p.Left[region]; f != nil {
 		return n * math.Float64frombits(f.bits.Load())
 	}
 	return n
@@ -78,14 +78,14 @@ func (p *program) share(region string, n float64) float64 {
 // late is how much longer than asked a sleep may be.
 const late = 60 * us
 
-// io is a span that waits for something outside, for d unless it is made faster. It looks at the
+// IO is a span that waits for something outside, for d unless it is made faster. It looks at the
 // clock for the last bit: what a sleep takes longer than asked would not get shorter with d.
-func (p *program) io(ctx context.Context, region string, d time.Duration) {
+func (p *Program) IO(ctx context.Context, region string, d time.Duration) {
 	p.ioAs(ctx, region, region, d)
 }
 
 // ioAs is io by a span that is started with another name.
-func (p *program) ioAs(ctx context.Context, first, region string, d time.Duration) {
+func (p *Program) ioAs(ctx context.Context, first, region string, d time.Duration) {
 	_, span := p.tracer.Start(ctx, first)
 	p.outside(region, d)
 	if first != region {
@@ -95,65 +95,65 @@ func (p *program) ioAs(ctx context.Context, first, region string, d time.Duratio
 }
 
 // outside waits for something outside, within a region's span.
-func (p *program) outside(region string, d time.Duration) {
+func (p *Program) outside(region string, d time.Duration) {
 	began, took := clock.Now(), time.Duration(p.share(region, float64(d)))
 	always := func() bool { return true }
 	clock.Sleep(began, took-late, always)
 	clock.Spin(began, took, always)
 }
 
-// cpu is a span that computes, for d of processor time unless it is made faster.
-func (p *program) cpu(ctx context.Context, region string, d time.Duration) {
+// CPU is a span that computes, for d of processor time unless it is made faster.
+func (p *Program) CPU(ctx context.Context, region string, d time.Duration) {
 	_, span := p.tracer.Start(ctx, region)
 	burn(p.share(region, d.Seconds()))
 	span.End()
 }
 
 // progress counts a unit of work.
-func (p *program) progress(ctx context.Context) {
-	p.visits.add()
-	causal.Progress(ctx, done)
+func (p *Program) progress(ctx context.Context) {
+	p.Visits.add()
+	causal.Progress(ctx, Done)
 }
 
 // visits counts units of work, and when the last of them was done.
 type visits struct {
 	mu   sync.Mutex
-	last visit
+	last Visit
 }
 
-type visit struct {
-	count, at int64
+type Visit struct {
+	Count, at int64
 }
 
 func (v *visits) add() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.last.count++
+	v.last.Count++
 	v.last.at = clock.Now()
 }
 
-func (v *visits) latest() visit {
+func (v *visits) Latest() Visit {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.last
 }
 
-// period measures the time between visits in a window of about d, from one visit to another, in
+// Period measures the time between visits in a window of about d, from one visit to another, in
 // ns. It is NaN if there is no second one within a minute.
-func (v *visits) period(d time.Duration) float64 {
-	first := v.next(v.latest())
+func (v *visits) Period(d time.Duration) float64 {
+	first := v.Next(v.Latest())
 	time.Sleep(d)
-	last := v.next(v.latest())
-	if last.count == first.count {
+	last := v.Next(v.Latest())
+	if last.Count == first.Count {
 		return math.NaN()
 	}
-	return float64(last.at-first.at) / float64(last.count-first.count)
+	return float64(last.at-first.at) / float64(last.Count-first.Count)
 }
 
-// next waits for the next visit, for a minute at most.
-func (v *visits) next(last visit) visit {
+// Next waits for the next visit, for a minute at most.
+func (v *visits) Next(last Visit) Visit {
 	for range 60_000 {
-		if now := v.latest(); now.count > last.count {
+		if now := v.Latest(); now.Count > last.Count {
 			return now
 		}
 		time.Sleep(time.Millisecond)

@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 )
 
 // collecting is three workers, and one goroutine that takes their results, each 25 ms what there is of a report as well.
-func collecting(ctx context.Context, p *program) {
-	jobs, results, reports := newChannel[int](p.types, 3), newChannel[int](p.types, 0), newChannel[int](p.types, 0)
+func collecting(ctx context.Context, p *Program) {
+	jobs, results, reports := newChannel[int](p.Types, 3), newChannel[int](p.Types, 0), newChannel[int](p.Types, 0)
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer jobs.Close()
@@ -19,38 +19,38 @@ func collecting(ctx context.Context, p *program) {
 	workers := p.waitGroup()
 	for i := range 3 {
 		workers.Go(func() {
-			length := p.lengths(i, 0.5)
+			length := p.Lengths(i, 0.5)
 			for job, ok := jobs.Receive(); ok; job, ok = jobs.Receive() {
-				p.io(ctx, "work", length.of(6*ms))
+				p.IO(ctx, "work", length.Of(6*ms))
 				results.Send(job)
 			}
 		})
 	}
 	stop := make(chan struct{})
 	all.Go(func() {
-		length := p.lengths(3, 0.3)
+		length := p.Lengths(3, 0.3)
 		defer reports.Close()
 		for i := 0; ; i++ {
 			select {
 			case <-stop:
 				return
-			case <-time.After(length.of(25 * ms)):
+			case <-time.After(length.Of(25 * ms)):
 			}
 			reports.Send(i)
 		}
 	})
 	all.Go(func() {
-		length := p.lengths(4, 0.5)
+		length := p.Lengths(4, 0.5)
 		for {
-			_, result, ok := receiveEither(p.types, results, reports)
+			_, result, ok := receiveEither(p.Types, results, reports)
 			switch {
 			case !ok:
 				return
 			case result:
-				p.io(ctx, "collect", length.of(2*ms))
+				p.IO(ctx, "collect", length.Of(2*ms))
 				p.progress(ctx)
 			default:
-				p.io(ctx, "report", length.of(4*ms))
+				p.IO(ctx, "report", length.Of(4*ms))
 			}
 		}
 	})
@@ -62,28 +62,28 @@ func collecting(ctx context.Context, p *program) {
 
 // retried is four clients that ask two servers, and ask again if there is no answer within 10 ms. Each sixth answer
 // takes longer.
-func retried(ctx context.Context, p *program) {
+func retried(ctx context.Context, p *Program) {
 	type ask struct{ answer channel[int] }
-	asks := newChannel[ask](p.types, 4)
+	asks := newChannel[ask](p.Types, 4)
 	var servers sync.WaitGroup
 	for i := range 2 {
 		servers.Go(func() {
-			length, n := p.lengths(i, 0.4), i
+			length, n := p.Lengths(i, 0.4), i
 			for a, ok := asks.Receive(); ok; a, ok = asks.Receive() {
 				d := 3 * ms
 				if n++; n%6 == 0 {
 					d = 14 * ms
 				}
-				p.io(ctx, "serve", length.of(d))
+				p.IO(ctx, "serve", length.Of(d))
 				a.answer.Send(n)
 			}
 		})
 	}
 	each(4, func(i int) {
-		for length := p.lengths(2+i, 0.4); ctx.Err() == nil; {
-			p.io(ctx, "think", length.of(8*ms))
+		for length := p.Lengths(2+i, 0.4); ctx.Err() == nil; {
+			p.IO(ctx, "think", length.Of(8*ms))
 			for late := true; late; {
-				a := ask{newChannel[int](p.types, 1)}
+				a := ask{newChannel[int](p.Types, 1)}
 				asks.Send(a)
 				_, _, late = a.answer.ReceiveWithin(10 * ms)
 			}
@@ -95,19 +95,19 @@ func retried(ctx context.Context, p *program) {
 }
 
 // backoff is four clients that look whether a place is free, and look again after a sleep that doubles.
-func backoff(ctx context.Context, p *program) {
-	place := newChannel[int](p.types, 1)
+func backoff(ctx context.Context, p *Program) {
+	place := newChannel[int](p.Types, 1)
 	place.Send(1)
 	each(4, func(i int) {
-		for length := p.lengths(i, 0.4); ctx.Err() == nil; {
-			p.io(ctx, "outside", length.of(7*ms))
+		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
+			p.IO(ctx, "outside", length.Of(7*ms))
 			for pause := ms; ; pause = min(2*pause, 8*ms) {
 				if _, free := place.TryReceive(); free {
 					break
 				}
-				time.Sleep(length.of(pause))
+				time.Sleep(length.Of(pause))
 			}
-			p.io(ctx, "inside", length.of(2500*us))
+			p.IO(ctx, "inside", length.Of(2500*us))
 			place.Send(1)
 			p.progress(ctx)
 		}
@@ -115,13 +115,13 @@ func backoff(ctx context.Context, p *program) {
 }
 
 // deadlines is five clients that give up a call after 8 ms, and try again. One in three takes longer.
-func deadlines(ctx context.Context, p *program) {
+func deadlines(ctx context.Context, p *Program) {
 	each(5, func(i int) {
-		for length := p.lengths(i, 0.9); ctx.Err() == nil; {
-			p.io(ctx, "think", length.of(5*ms))
+		for length := p.Lengths(i, 0.9); ctx.Err() == nil; {
+			p.IO(ctx, "think", length.Of(5*ms))
 			for late := true; late; {
 				within, cancel := context.WithTimeout(ctx, 8*ms)
-				late = !p.called(within, "call", length.of(6*ms))
+				late = !p.called(within, "call", length.Of(6*ms))
 				cancel()
 				if late && ctx.Err() == nil {
 					time.Sleep(2 * ms)
@@ -134,7 +134,7 @@ func deadlines(ctx context.Context, p *program) {
 }
 
 // called is a span that waits for d, unless that is made faster, or until ctx ends; it reports whether d was over first.
-func (p *program) called(ctx context.Context, region string, d time.Duration) bool {
+func (p *Program) called(ctx context.Context, region string, d time.Duration) bool {
 	_, span := p.tracer.Start(ctx, region)
 	defer span.End()
 	answer := time.NewTimer(time.Duration(p.share(region, float64(d))))
@@ -149,20 +149,20 @@ func (p *program) called(ctx context.Context, region string, d time.Duration) bo
 
 // hedged (hedged requests) is four clients that ask one replica, and, if it has not answered within 5 ms, another one. The first answer
 // counts.
-func hedged(ctx context.Context, p *program) {
+func hedged(ctx context.Context, p *Program) {
 	var started sync.WaitGroup
 	each(4, func(i int) {
-		length := p.lengths(i, 0.9)
+		length := p.Lengths(i, 0.9)
 		for ctx.Err() == nil {
 			in, request := p.tracer.Start(ctx, "request")
-			answers := newChannel[int](p.types, 2)
+			answers := newChannel[int](p.Types, 2)
 			ask := func(d time.Duration) {
 				started.Go(func() {
-					p.io(in, "replica", d)
+					p.IO(in, "replica", d)
 					answers.Send(i)
 				})
 			}
-			first, second := length.of(6*ms), length.of(6*ms)
+			first, second := length.Of(6*ms), length.Of(6*ms)
 			ask(first)
 			if _, _, late := answers.ReceiveWithin(5 * ms); late {
 				ask(second)
@@ -170,31 +170,31 @@ func hedged(ctx context.Context, p *program) {
 			}
 			request.End()
 			p.progress(ctx)
-			p.io(ctx, "use", length.of(3*ms))
+			p.IO(ctx, "use", length.Of(3*ms))
 		}
 	})
 	started.Wait()
 }
 
 // priority is two workers that take urgent jobs first, of three clients, and others, of four, when there are none.
-func priority(ctx context.Context, p *program) {
+func priority(ctx context.Context, p *Program) {
 	type job struct {
 		region string
 		d      time.Duration
 		done   channel[int]
 	}
-	urgent, others := newChannel[job](p.types, 8), newChannel[job](p.types, 8)
+	urgent, others := newChannel[job](p.Types, 8), newChannel[job](p.Types, 8)
 	var workers sync.WaitGroup
 	for range 2 {
 		workers.Go(func() {
 			for {
 				j, ok := urgent.TryReceive()
 				if !ok {
-					if j, _, ok = receiveEither(p.types, urgent, others); !ok {
+					if j, _, ok = receiveEither(p.Types, urgent, others); !ok {
 						return
 					}
 				}
-				p.io(ctx, j.region, j.d)
+				p.IO(ctx, j.region, j.d)
 				j.done.Send(1)
 			}
 		})
@@ -204,10 +204,10 @@ func priority(ctx context.Context, p *program) {
 		if i > 2 {
 			queue, region, d = others, "other", 3*ms
 		}
-		length, done := p.lengths(i, 0.4), newChannel[int](p.types, 1)
+		length, done := p.Lengths(i, 0.4), newChannel[int](p.Types, 1)
 		for ctx.Err() == nil {
-			p.io(ctx, "think", length.of(6*ms))
-			queue.Send(job{region, length.of(d), done})
+			p.IO(ctx, "think", length.Of(6*ms))
+			queue.Send(job{region, length.Of(d), done})
 			done.Receive()
 			if i > 2 {
 				p.progress(ctx)

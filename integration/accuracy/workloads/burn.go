@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"math"
@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// perSecond is how many steps a processor makes in a second, by calibrate.
-var perSecond float64
+// PerSecond is how many steps a processor makes in a second, by calibrate.
+var PerSecond float64
 
 // sink keeps the compiler from leaving the work out.
 var sink atomic.Uint64
 
 // burn computes for as long as an undisturbed processor takes for that many seconds. While
 // another thread has the processor, nothing is done.
-func burn(seconds float64) { steps(int(seconds * perSecond)) }
+func burn(seconds float64) { steps(int(seconds * PerSecond)) }
 
 func steps(n int) {
 	x := uint64(n) | 1
@@ -26,8 +26,8 @@ func steps(n int) {
 	sink.Store(x)
 }
 
-// calibrate measures how fast the processor is, the best of several tries.
-func calibrate() {
+// Calibrate measures how fast the processor is, the best of several tries.
+func Calibrate() {
 	const n = 1 << 20
 	best := math.Inf(1)
 	for range 40 {
@@ -35,5 +35,5 @@ func calibrate() {
 		steps(n)
 		best = min(best, time.Since(began).Seconds())
 	}
-	perSecond = n / best
+	PerSecond = n / best
 }

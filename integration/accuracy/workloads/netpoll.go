@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 const (
 	clients = 8
 	think   = 5 * ms
-	// peerFlag has this command be the clients of a server.
-	peerFlag = "clients"
+	// PeerFlag has this command be the clients of a server.
+	PeerFlag = "clients"
 )
 
-// serve answers clients that are another process, so to wait for them is to wait for the world. Each
+// Serve answers clients that are another process, so to wait for them is to wait for the world. Each
 // connection has a goroutine, and all of them a lock.
-func serve(ctx context.Context, p *program) {
+func Serve(ctx context.Context, p *Program) {
 	if err := serveClients(ctx, p); err != nil && ctx.Err() == nil {
-		p.fail(fmt.Errorf("netpoll: %w", err))
+		p.Fail(fmt.Errorf("netpoll: %w", err))
 	}
 }
 
-func serveClients(ctx context.Context, p *program) error {
+func serveClients(ctx context.Context, p *Program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func serveClients(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	peer := exec.CommandContext(ctx, command, "-"+peerFlag, listener.Addr().String())
+	peer := exec.CommandContext(ctx, command, "-"+PeerFlag, listener.Addr().String())
 	peer.Stderr = os.Stderr
 	if err := peer.Start(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func serveClients(ctx context.Context, p *program) error {
 		wg.Go(func() {
 			defer hangUp(connection)
 			if err := answer(ctx, p, connection, lock); err != nil && ctx.Err() == nil {
-				p.fail(fmt.Errorf("netpoll: %w", err))
+				p.Fail(fmt.Errorf("netpoll: %w", err))
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func accept(ctx context.Context, listener net.Listener) (net.Conn, error) {
 }
 
 // answer answers the requests of a connection: a byte each.
-func answer(ctx context.Context, p *program, connection net.Conn, lock sync.Locker) error {
+func answer(ctx context.Context, p *Program, connection net.Conn, lock sync.Locker) error {
 	request := make([]byte, 1)
 	for ctx.Err() == nil {
 		if _, err := connection.Read(request); err != nil {
@@ -93,7 +93,7 @@ func answer(ctx context.Context, p *program, connection net.Conn, lock sync.Lock
 		_, span := p.tracer.Start(ctx, "nothing")
 		span.End()
 		lock.Lock()
-		p.io(ctx, "critical", ms)
+		p.IO(ctx, "critical", ms)
 		lock.Unlock()
 		p.progress(ctx)
 		if _, err := connection.Write(request); err != nil {
@@ -103,8 +103,8 @@ func answer(ctx context.Context, p *program, connection net.Conn, lock sync.Lock
 	return nil
 }
 
-// beClients sends requests to a server until it closes the connections. Between two requests each client thinks.
-func beClients(ctx context.Context, address string) error {
+// BeClients sends requests to a server until it closes the connections. Between two requests each client thinks.
+func BeClients(ctx context.Context, address string) error {
 	var wg sync.WaitGroup
 	errs := make([]error, clients)
 	for i := range clients {

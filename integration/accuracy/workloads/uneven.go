@@ -1,4 +1,4 @@
-package main
+package workloads
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 )
 
 // routes is two servers side by side of which each answers two routes in turn. A span is started before its route is known.
-func routes(orders, carts time.Duration) func(context.Context, *program) {
-	return func(ctx context.Context, p *program) {
+func routes(orders, carts time.Duration) func(context.Context, *Program) {
+	return func(ctx context.Context, p *Program) {
 		each(2, func(int) {
 			for ctx.Err() == nil {
 				p.ioAs(ctx, "GET", "GET /orders/{id}", orders)
@@ -22,13 +22,13 @@ func routes(orders, carts time.Duration) func(context.Context, *program) {
 const burstEvery = time.Second
 
 // bursts is a loop that takes so long, and in bursts so much more.
-func bursts(always, more time.Duration) func(context.Context, *program) {
-	return func(ctx context.Context, p *program) {
+func bursts(always, more time.Duration) func(context.Context, *Program) {
+	return func(ctx context.Context, p *Program) {
 		began := time.Now()
 		for ctx.Err() == nil {
-			p.io(ctx, "always", always)
+			p.IO(ctx, "always", always)
 			if time.Since(began)%burstEvery < burstEvery/5 {
-				p.io(ctx, "burst", more)
+				p.IO(ctx, "burst", more)
 			}
 			p.progress(ctx)
 		}
