@@ -94,27 +94,10 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	}
 	refused := t.enter(parent, session, start)
 
-	// The wrapper, the Span and, for a local root, the session are one allocation.
-	var (
-		wrapped wrapper
-		r       *Span
-	)
 	root := session == nil && parent == nil && t.provider.keeps(ctx, name)
-	switch {
-	case recording != nil && root:
-		s := &recordingRoot{recordingSpan: recordingSpan{ReadWriteSpan: recording}}
-		session = &s.session
-		wrapped, r = &s.recordingSpan, &s.live
-	case recording != nil:
-		s := &recordingSpan{ReadWriteSpan: recording}
-		wrapped, r = s, &s.live
-	case root:
-		s := &plainRoot{plainSpan: plainSpan{Span: span}}
-		session = &s.session
-		wrapped, r = &s.plainSpan, &s.live
-	default:
-		s := &plainSpan{Span: span}
-		wrapped, r = s, &s.live
+	wrapped, r, own := newLive(span, recording, root)
+	if root {
+		session = own
 	}
 	r.parent, r.session, r.start, r.refused = parent, session, start, refused
 	r.recorded = recording != nil
@@ -128,6 +111,23 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		session.begin(ctx, t.provider, r)
 	}
 	return t.begin(ctx, next, name, opts, wrapped, r)
+}
+
+// newLive returns the wrapper and the Span and, for a local root, the session: they are one allocation.
+func newLive(span trace.Span, recording sdktrace.ReadWriteSpan, root bool) (wrapper, *Span, *Session) {
+	switch {
+	case recording != nil && root:
+		s := &recordingRoot{recordingSpan: recordingSpan{ReadWriteSpan: recording}}
+		return &s.recordingSpan, &s.live, &s.session
+	case recording != nil:
+		s := &recordingSpan{ReadWriteSpan: recording}
+		return s, &s.live, nil
+	case root:
+		s := &plainRoot{plainSpan: plainSpan{Span: span}}
+		return &s.plainSpan, &s.live, &s.session
+	}
+	s := &plainSpan{Span: span}
+	return s, &s.live, nil
 }
 
 // enter counts a span that starts, in its parent and in the session that it comes into, and reports whether that has no room for it.
