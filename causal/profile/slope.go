@@ -185,7 +185,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if !c.convex(small, large) {
 		e.Bounded = true
 		e.Lo, e.Hi = min(0, small.Lo*speedup)-stats.ModelError, min(1, max(1, small.Hi, large.Hi)*speedup+stats.ModelError)
-		e.Reduction = clamp(small.Elasticity*speedup, e.Lo, e.Hi)
+		e.Reduction = clamp(min(small.Elasticity, 1)*speedup, e.Lo, e.Hi) // what takes no time saves no more than that
 		e.Warnings = []string{fmt.Sprintf("not clear: slower by %.0f %% costs %.2f of that, by %.0f %% %.2f: what a program chooses by its state depends on the region",
 			100*small.Taken, small.Elasticity, 100*large.Taken, large.Elasticity)}
 		return e
