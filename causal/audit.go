@@ -17,8 +17,8 @@ import (
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// An AuditKind is what happened to a plan: one of the constants or, of a plan that was started and has ended, the [State] that it
-// leaves, as in AuditKind(StateStopped).
+// An AuditKind is what happened to a plan: one of the constants or, of a plan that was started and
+// has ended, the [State] that it leaves, as in AuditKind(StateStopped).
 type AuditKind string
 
 // What happens to a plan before it ends.
@@ -30,8 +30,9 @@ const (
 	AuditPanicked AuditKind = "panicked" // otelprof's own code did; the application goes on
 )
 
-// An AuditEvent is one thing that happened to a plan, and where the plan came from. What is not known
-// is empty: a document that is not a plan has no id. As a log record or a span's event it has the name otelprof.causal.plan.
+// An AuditEvent is one thing that happened to a plan, and where the plan came from. What is not
+// known is empty: a document that is not a plan has no id. As a log record or a span's event it has
+// the name otelprof.causal.plan.
 type AuditEvent struct {
 	Time time.Time `json:"time"`
 	Kind AuditKind `json:"kind"`
@@ -124,8 +125,8 @@ const (
 	queuedEvents = 256
 )
 
-// An audit keeps the latest events and logs them, see [asynclog.Queue]: neither a controller nor the application ever waits
-// for a log.
+// An audit keeps the latest events and logs them, see [asynclog.Queue]: neither a controller nor
+// the application ever waits for a log.
 type audit struct {
 	tell  []func(AuditEvent)
 	queue *asynclog.Queue[AuditEvent]

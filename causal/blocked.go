@@ -14,8 +14,8 @@ import (
 //
 //	causal.Blocked(ctx, mu.Lock)
 //
-// Which goroutine f waits for is not known, so no virtual time is handed over. A [Mutex], a [Chan] and
-// the other types of this package report it, also within f.
+// Which goroutine f waits for is not known, so no virtual time is handed over. A [Mutex], a [Chan]
+// and the other types of this package report it, also within f.
 func Blocked(ctx context.Context, f func()) {
 	if r := spans.SpanFromContext(ctx); r != nil {
 		r.BeginWait()

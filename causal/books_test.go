@@ -60,7 +60,8 @@ func TestSettledRoundsCostNothing(t *testing.T) {
 	}
 }
 
-// What recordings say takes no more after an hour in which the program's names change than after some minutes.
+// What recordings say takes no more after an hour in which the program's names change than after
+// some minutes.
 func TestChangingNamesDoNotAddUp(t *testing.T) {
 	study, err := replay.NewStudy(replay.StudyConfig{})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// TestBreakerRulesAreCaps: no plan can loosen the rules of the program, and so none can switch the breaker off.
+// TestBreakerRulesAreCaps: no plan can loosen the rules of the program, and so none can switch the
+// breaker off.
 func TestBreakerRulesAreCaps(t *testing.T) {
 	caps := plan.Abort{P99Ratio: 1.5, P99: plan.Duration(time.Second), ErrDelta: 0.02, Window: plan.Duration(20 * time.Second), MinSamples: 500}
 	for _, tt := range []struct {

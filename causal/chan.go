@@ -10,10 +10,11 @@ import (
 	"github.com/otelprof/otelprof/internal/traced"
 )
 
-// A Chan is a drop-in for a channel of T that hands virtual time over in experiments of [profile.ModeOverlap].
-// An element carries the virtual time of its sender, a free place in the buffer that of the receiver which
-// emptied it. On an unbuffered channel, sender and receiver go on at the later of the two. A receive from a
-// closed and empty channel takes over the virtual time of the goroutine that closed it.
+// A Chan is a drop-in for a channel of T that hands virtual time over in experiments of
+// [profile.ModeOverlap]. An element carries the virtual time of its sender, a free place in the
+// buffer that of the receiver which emptied it. On an unbuffered channel, sender and receiver go on
+// at the later of the two. A receive from a closed and empty channel takes over the virtual time of
+// the goroutine that closed it.
 //
 // Like a channel, a Chan is a small value that is copied freely. Make one with [NewChan]; the
 // zero Chan is a nil channel, which blocks forever. Sending on a closed one, closing it twice and
@@ -59,8 +60,8 @@ func (c Chan[T]) Send(v T) {
 	traced.Send(c.marks(), c.items, Item[T]{v, &virtualtime.Unstamped})
 }
 
-// SendContext sends v like Send, or returns ctx.Err() if that is over before. If both can be, either
-// may happen.
+// SendContext sends v like Send, or returns ctx.Err() if that is over before. If both can be,
+// either may happen.
 func (c Chan[T]) SendContext(ctx context.Context, v T) error {
 	if o := c.observed(); o != nil {
 		if c.send(o, v, ctx.Done()) {
@@ -96,8 +97,8 @@ func (c Chan[T]) Receive() (v T, ok bool) {
 	return it.value, it.letter != nil
 }
 
-// ReceiveContext receives a value like Receive, or returns ctx.Err() if that is over before. If both can
-// be, either may happen.
+// ReceiveContext receives a value like Receive, or returns ctx.Err() if that is over before. If
+// both can be, either may happen.
 func (c Chan[T]) ReceiveContext(ctx context.Context) (v T, ok bool, err error) {
 	if o := c.observed(); o != nil {
 		it, received := c.receive(o, ctx.Done())
@@ -223,8 +224,8 @@ func (c Chan[T]) receive(o *virtualtime.Observation, done <-chan struct{}) (it I
 	return it, received
 }
 
-// take receives an item if that can be done without waiting. Otherwise, if the receiver will wait, it
-// returns the letter by which senders know of it, nil if they need not.
+// take receives an item if that can be done without waiting. Otherwise, if the receiver will wait,
+// it returns the letter by which senders know of it, nil if they need not.
 func (c Chan[T]) take(o *virtualtime.Observation, l *ledger.Ledger, at int64, wait bool) (it Item[T], place *virtualtime.Letter, ok bool) {
 	c.table.Mu.Lock()
 	defer c.table.Mu.Unlock()

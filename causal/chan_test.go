@@ -134,7 +134,8 @@ func TestChanHandsOver(t *testing.T) {
 	}
 }
 
-// Of several senders, each has its own time, and one that waits for a place gets it from the receiver that has emptied it.
+// Of several senders, each has its own time, and one that waits for a place gets it from the
+// receiver that has emptied it.
 func TestChanHandsOverToEachSender(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		watch(t)

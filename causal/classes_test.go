@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Names that package spans does not tell apart are no region of an experiment: not that of the name which came first.
+// Names that package spans does not tell apart are no region of an experiment: not that of the name
+// which came first.
 func TestClassOfNamesBeyondTheLimit(t *testing.T) {
 	const limit = 3
 	tr := newProvider(t, newController(t), spans.WithMaxRegions(limit)).Tracer(t.Name())

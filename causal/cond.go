@@ -8,9 +8,10 @@ import (
 	"github.com/otelprof/otelprof/internal/traced"
 )
 
-// A Cond is a drop-in for [sync.Cond] that hands virtual time over in experiments of [profile.ModeOverlap],
-// from the goroutine that signals to those that are woken. L can be any lock; a [Mutex] or an [RWMutex] hands over its own time as
-// well, as it should. A Cond must not be copied after first use.
+// A Cond is a drop-in for [sync.Cond] that hands virtual time over in experiments of
+// [profile.ModeOverlap], from the goroutine that signals to those that are woken. L can be any
+// lock; a [Mutex] or an [RWMutex] hands over its own time as well, as it should. A Cond must not be
+// copied after first use.
 //
 // While no experiment runs, Signal and Broadcast cost one atomic load more than those of
 // package sync, 1 to 2 ns, and Wait two. In one each takes about 0.1 µs more. Nothing

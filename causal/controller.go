@@ -56,8 +56,8 @@ type Controller struct {
 	close      context.CancelFunc
 }
 
-// NewController returns a controller without a plan. Give its Hook to spans.WithHook, and shut it down in the
-// end. An option out of its range is an error that wraps [ErrConfig].
+// NewController returns a controller without a plan. Give its Hook to spans.WithHook, and shut it
+// down in the end. An option out of its range is an error that wraps [ErrConfig].
 func NewController(opts ...Option) (*Controller, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -89,11 +89,13 @@ type Source struct {
 	Name string
 	// File is the path of the file that the source reads, "" for other sources.
 	File string
-	// Lease ends a plan when [Controller.Renew] is not called for that long; zero never. A source with a lease is asked again and
-	// again, so that what it says first may be older than this process.
+	// Lease ends a plan when [Controller.Renew] is not called for that long; zero never. A source
+	// with a lease is asked again and again, so that what it says first may be older than this
+	// process.
 	Lease time.Duration
-	// Signed tells that the source has checked a signature. Then a plan must name its audience, and must
-	// not be an old one: target.service, target.env where this process has an environment, and generation.
+	// Signed tells that the source has checked a signature. Then a plan must name its audience, and
+	// must not be an old one: target.service, target.env where this process has an environment, and
+	// generation.
 	Signed bool
 }
 
@@ -102,10 +104,10 @@ type Source struct {
 // [ErrDisabled], [plan.ErrInvalid], [ErrGeneration] or [ErrEnded].
 func (c *Controller) Apply(p *plan.Plan) error { return c.apply(Source{Name: "api"}, p, c.refuses) }
 
-// ApplyFrom is Apply for a source of plans outside of the program. A document whose plan has ended is refused
-// until it expires, [ErrEnded]: the sender of a repeated document need not be its author (a replay attack). So
-// is a plan of a signed source without an audience, [ErrAudience], and one that the source had before this process
-// began, [ErrRestart], unless it asks for restart.
+// ApplyFrom is Apply for a source of plans outside of the program. A document whose plan has ended
+// is refused until it expires, [ErrEnded]: the sender of a repeated document need not be its author
+// (a replay attack). So is a plan of a signed source without an audience, [ErrAudience], and one
+// that the source had before this process began, [ErrRestart], unless it asks for restart.
 func (c *Controller) ApplyFrom(a Source, p *plan.Plan) error {
 	return c.apply(a, p, func(p *plan.Plan, now time.Time) error { return c.refusesFrom(a, p, now) })
 }
@@ -159,7 +161,8 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 var errReplaced = errors.New("replaced by another plan")
 
 // Check returns why [Controller.Apply] would not start a plan here now, nil if it would: the error
-// of Apply, or, wrapping [plan.ErrInvalid], that the plan is for other processes. It changes nothing.
+// of Apply, or, wrapping [plan.ErrInvalid], that the plan is for other processes. It changes
+// nothing.
 func (c *Controller) Check(p *plan.Plan) error { return c.check(p, c.refuses) }
 
 // CheckFrom is Check for [Controller.ApplyFrom].
@@ -342,8 +345,9 @@ const programEnds = "the program ends"
 // toldWithin is how long Shutdown waits for audit listeners.
 const toldWithin = time.Second
 
-// Shutdown stops and waits until nothing of the controller runs any more, and a second at most for the
-// listeners of [WithAudit] and [WithLogger]. If a part of it hangs, Shutdown returns soon after ctx has ended. Later plans are refused.
+// Shutdown stops and waits until nothing of the controller runs any more, and a second at most for
+// the listeners of [WithAudit] and [WithLogger]. If a part of it hangs, Shutdown returns soon after
+// ctx has ended. Later plans are refused.
 func (c *Controller) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -431,8 +435,8 @@ func (c *Controller) slows() (levels []float64, regions []profile.Region) {
 	return r.Levels(), r.Seen()
 }
 
-// compute returns what has been measured under the plan in force, or the last one, and what recordings tell.
-// compute calls due now and then, to rest.
+// compute returns what has been measured under the plan in force, or the last one, and what
+// recordings tell. compute calls due now and then, to rest.
 func (c *Controller) compute(due func()) profile.Profile {
 	c.mu.Lock()
 	r, state, reason := c.last, c.state, c.reason

@@ -224,7 +224,8 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// The highest generation of one moment is below that of the next, so no plan has all after it refused.
+// The highest generation of one moment is below that of the next, so no plan has all after it
+// refused.
 func TestThereIsAHigherGeneration(t *testing.T) {
 	c := newController(t)
 	for _, id := range []string{"a", "b", "c"} {
@@ -236,7 +237,8 @@ func TestThereIsAHigherGeneration(t *testing.T) {
 	}
 }
 
-// Generations are counted for this service and environment: of a plan for other instances, but not of one for others.
+// Generations are counted for this service and environment: of a plan for other instances, but not
+// of one for others.
 func TestGenerationOfPlansForOthers(t *testing.T) {
 	for target, want := range map[string]error{
 		"target: {service: bank}":                                           nil,
@@ -256,7 +258,8 @@ func TestGenerationOfPlansForOthers(t *testing.T) {
 	}
 }
 
-// A plan for another environment ends the plan of its own source, in whose place it is, and no other.
+// A plan for another environment ends the plan of its own source, in whose place it is, and no
+// other.
 func TestPlanOfAnotherEnvironmentLeavesOthersRunning(t *testing.T) {
 	c := newController(t, process("shop", "production", "1"))
 	if err := c.ApplyFrom(Source{Name: "server"}, mustParse(t, idle, "id: ours", "generation: 7")); err != nil {

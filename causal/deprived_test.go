@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
-// Experiments in which a quota or the host took processors give no numbers, be it in the arms with delay or in those without.
+// Experiments in which a quota or the host took processors give no numbers, be it in the arms with
+// delay or in those without.
 func TestDeprivedExperiments(t *testing.T) {
 	throttled := record.Load{CPU: 800 * time.Millisecond, Throttled: 200 * time.Millisecond}
 	asked := experiment.Arm{Speedup: 0.5}
@@ -47,7 +48,8 @@ func TestDeprivedExperiments(t *testing.T) {
 	}
 }
 
-// What is taken makes the interval as much wider, and is said where it is more than the model may be wrong by.
+// What is taken makes the interval as much wider, and is said where it is more than the model may
+// be wrong by.
 func TestDeprivedALittle(t *testing.T) {
 	number := profile.NewEffect(0.5, []float64{.1, .1, .1, .1, .1, .1}, nil)
 	for _, tt := range []struct {
@@ -77,7 +79,8 @@ func TestDeprivedALittle(t *testing.T) {
 	}
 }
 
-// Slow-downs always have bounds, and a program that hardly computes loses little by what is taken of that.
+// Slow-downs always have bounds, and a program that hardly computes loses little by what is taken
+// of that.
 func TestDeprivedSlowDowns(t *testing.T) {
 	number := profile.NewEffect(0.1, []float64{.1, .1, .1, .1, .1, .1}, nil)
 	for name, tt := range map[string]struct {

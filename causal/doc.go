@@ -2,12 +2,14 @@
 // time, by experiments in the running program, and by recordings of it.
 //
 // A [plan.Plan] says which regions to examine, what counts as progress, when, and what it may cost
-// at most. A [Controller] carries out one plan at a time, by its hook, given to spans.WithHook. What the plan's mode does
-// to the program changes from window to window, in random order, and the times between visits of a progress point, or the
-// durations of its spans, tell the effect: a [profile.Profile].
+// at most. A [Controller] carries out one plan at a time, by its hook, given to spans.WithHook.
+// What the plan's mode does to the program changes from window to window, in random order, and the
+// times between visits of a progress point, or the durations of its spans, tell the effect: a
+// [profile.Profile].
 //
-//   - Slow-down, the default, holds callers of the region's spans for a part of its own time. What that costs is what it
-//     would bring to take as much away, where that is little, and bounds it from above where it is much.
+//   - Slow-down, the default, holds callers of the region's spans for a part of its own time. What
+//     that costs is what it would bring to take as much away, where that is little, and bounds it
+//     from above where it is much.
 //   - Overlap is Coz's virtual speedup: all others are delayed by what the region would save.
 //   - Dilation stretches all regions but one.
 //

@@ -6,12 +6,12 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// maxEnded bounds the documents that are remembered; within an hour a source that is polled each second
-// brings fewer.
+// maxEnded bounds the documents that are remembered; within an hour a source that is polled each
+// second brings fewer.
 const maxEnded = 4096
 
-// ended are the documents, by hash, whose plan was in force and has ended, each until the plan would have
-// expired: after that it is refused for its age.
+// ended are the documents, by hash, whose plan was in force and has ended, each until the plan
+// would have expired: after that it is refused for its age.
 type ended map[string]time.Time
 
 // add remembers a plan that came as a document.

@@ -160,7 +160,8 @@ func TestCoverageNote(t *testing.T) {
 	}
 }
 
-// A period that grows by more than the spans were stretched tells of waits that were stretched, too: there is no number then.
+// A period that grows by more than the spans were stretched tells of waits that were stretched,
+// too: there is no number then.
 func TestOverstretched(t *testing.T) {
 	for _, tt := range []struct {
 		coverages []float64

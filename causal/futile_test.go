@@ -25,7 +25,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// checkFutile checks that a plan has ended for a reason, by which all numbers are withheld, without any delay.
+// checkFutile checks that a plan has ended for a reason, by which all numbers are withheld, without
+// any delay.
 func checkFutile(t *testing.T, c *Controller, why profile.WithheldCode) {
 	t.Helper()
 	s := c.Status()
@@ -52,8 +53,9 @@ func checkFutile(t *testing.T, c *Controller, why profile.WithheldCode) {
 	}
 }
 
-// A plan whose warm-up shows waits of unknown cause ends before it delays anything, unless it sets force: then its numbers are
-// withheld. One whose warm-up could not be recorded goes on, and says so.
+// A plan whose warm-up shows waits of unknown cause ends before it delays anything, unless it sets
+// force: then its numbers are withheld. One whose warm-up could not be recorded goes on, and says
+// so.
 func TestWaitsThatNothingTellsOfWithhold(t *testing.T) {
 	if sched.Present {
 		t.Skip("the scheduler tells of all waits in a program of otelprof build")
@@ -118,8 +120,8 @@ func TestWaitsThatNothingTellsOfWithhold(t *testing.T) {
 	}
 }
 
-// serveRequests serves requests, one after the other, of which each calls the process itself, or some other one, so many times, and takes
-// some time besides.
+// serveRequests serves requests, one after the other, of which each calls the process itself, or
+// some other one, so many times, and takes some time besides.
 func serveRequests(ctx context.Context, tr trace.Tracer, calls int, itself bool, besides time.Duration) {
 	for ctx.Err() == nil {
 		ctx, root := tr.Start(ctx, "root", trace.WithNewRoot())
@@ -139,7 +141,8 @@ func serveRequests(ctx context.Context, tr trace.Tracer, calls int, itself bool,
 	}
 }
 
-// A plan for a process that calls itself ends when the warm-up has shown it, or the first experiments where that begins later.
+// A plan for a process that calls itself ends when the warm-up has shown it, or the first
+// experiments where that begins later.
 func TestCallsOfItselfEndAPlan(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -7,9 +7,10 @@ import (
 )
 
 // A Group runs functions that belong to one task, each in a goroutine, and collects the first
-// error. It is a drop-in for Group of golang.org/x/sync/errgroup that hands virtual time over in experiments
-// of [profile.ModeOverlap]: from the caller of Go to the function, from all functions to the caller of Wait, and, where their
-// number is limited, from a function that ends to the Go that has waited for that.
+// error. It is a drop-in for Group of golang.org/x/sync/errgroup that hands virtual time over in
+// experiments of [profile.ModeOverlap]: from the caller of Go to the function, from all functions
+// to the caller of Wait, and, where their number is limited, from a function that ends to the Go
+// that has waited for that.
 //
 // The zero Group has no limit and cancels nothing. It must not be copied after first use, nor used
 // again after Wait.

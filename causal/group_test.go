@@ -14,7 +14,8 @@ func TestGroupHandsOver(t *testing.T) {
 		inRegion(10 * msec)
 		var g Group
 		g.SetLimit(2)
-		// Side by side: 10 ms in the region, which would be 5, and 12 ms. Then 7 ms more after the first.
+		// Side by side: 10 ms in the region, which would be 5, and 12 ms. Then 7 ms more after the
+		// first.
 		g.Go(func() error { inRegion(10 * msec); return nil })
 		g.Go(func() error { time.Sleep(12 * msec); return nil })
 		g.Go(func() error {

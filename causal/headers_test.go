@@ -49,8 +49,8 @@ func (h headers) traceID() (string, bool) {
 	return m[2], true
 }
 
-// A receiver is a server's instrumentation in front of two providers, one that trusts its callers and
-// one that does not, in a program that has opted in to experiments.
+// A receiver is a server's instrumentation in front of two providers, one that trusts its callers
+// and one that does not, in a program that has opted in to experiments.
 type receiver struct {
 	propagator propagation.TextMapPropagator
 	controller *Controller

@@ -62,8 +62,8 @@ func (h hook) AfterEnd(r *spans.Span) time.Duration {
 	return run.EndSpan(f, r)
 }
 
-// exemptsNow reports whether nothing below a span that starts may be delayed. Of those below others, which are many, only the
-// plan in force is asked, which remembers.
+// exemptsNow reports whether nothing below a span that starts may be delayed. Of those below
+// others, which are many, only the plan in force is asked, which remembers.
 func (c *Controller) exemptsNow(r *spans.Span) bool {
 	if r.Parent() == nil {
 		return engine.IsHealthCheck(c.Exempt, r)

@@ -15,8 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// latest is the profile as it was computed last. To compute one takes up to seconds of a processor: a tenth of a millisecond
-// for each number with an interval.
+// latest is the profile as it was computed last. To compute one takes up to seconds of a processor:
+// a tenth of a millisecond for each number with an interval.
 type latest struct {
 	mu      sync.Mutex
 	known   bool
@@ -68,7 +68,8 @@ func (l *latest) put(v profileVersion, p profile.Profile) {
 }
 
 // Profile returns what has been measured under the plan in force, or the last one, and what
-// recordings tell. It takes up to seconds of a processor if something has been measured since the last call.
+// recordings tell. It takes up to seconds of a processor if something has been measured since the
+// last call.
 func (c *Controller) Profile() profile.Profile {
 	c.recorder.SawLook()
 	p := c.current(rest.NewWorker(c.ending))
@@ -81,7 +82,8 @@ func (c *Controller) Profile() profile.Profile {
 	return p
 }
 
-// current returns the profile, which must not be changed. What it computes rests as the worker does.
+// current returns the profile, which must not be changed. What it computes rests as the worker
+// does.
 func (c *Controller) current(w *rest.Worker) profile.Profile {
 	v := c.version()
 	p, ok := c.latest.get(v)
@@ -95,9 +97,10 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 	return p
 }
 
-// Latest returns a profile that may be older than that of [Controller.Profile], so that it takes 5 ms at most however much
-// there is to compute: that is done on a goroutine of its own, with 5 % of one core on average. After [Controller.Shutdown] it
-// is not older. Metric readers use it. The profile must not be changed.
+// Latest returns a profile that may be older than that of [Controller.Profile], so that it takes 5
+// ms at most however much there is to compute: that is done on a goroutine of its own, with 5 % of
+// one core on average. After [Controller.Shutdown] it is not older. Metric readers use it. The
+// profile must not be changed.
 func (c *Controller) Latest() profile.Profile {
 	c.recorder.SawExport()
 	p, current := c.latest.get(c.version())
@@ -125,7 +128,8 @@ const latestCore = 0.05
 // latestWithin is how long Latest waits for what is being computed.
 const latestWithin = 5 * time.Millisecond
 
-// begin has the profile computed, unless that would be too often. It returns a channel that is closed when it is, or nil.
+// begin has the profile computed, unless that would be too often. It returns a channel that is
+// closed when it is, or nil.
 func (c *Controller) begin() (done chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +162,8 @@ func (c *Controller) renew() {
 	c.current(w)
 }
 
-// end computes the profile for the last time, for readers that collect it when the controller has been closed.
+// end computes the profile for the last time, for readers that collect it when the controller has
+// been closed.
 func (l *latest) end(c *Controller) {
 	l.mu.Lock()
 	asked := l.asked

@@ -42,7 +42,8 @@ func withAnswers(cells int) Option {
 	})
 }
 
-// Metric readers get what was computed last, and what is newer once it has been computed; it is computed once.
+// Metric readers get what was computed last, and what is newer once it has been computed; it is
+// computed once.
 func TestLatest(t *testing.T) {
 	c := newController(t, withAnswers(200))
 	if !testutil.Eventually(func() bool { return len(c.Latest().Curves) > 0 }) {
@@ -73,7 +74,8 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// Nobody waits for the first numbers where metric readers collect, so their recordings are a minute apart.
+// Nobody waits for the first numbers where metric readers collect, so their recordings are a minute
+// apart.
 func TestRecordingsForExports(t *testing.T) {
 	c, _ := recording(t, WithReplay())
 	if err := c.Record(t.Context(), MinWindow); err != nil {
@@ -98,7 +100,8 @@ func TestRecordingsForExports(t *testing.T) {
 	}
 }
 
-// A profile of thousands of numbers takes tens of milliseconds, in which the processor is offered to others.
+// A profile of thousands of numbers takes tens of milliseconds, in which the processor is offered
+// to others.
 func TestComputingRests(t *testing.T) {
 	c := newController(t, withAnswers(2048))
 	rests := 0

@@ -39,7 +39,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / (1 << 20)
 }
 
-// forgetToEnd starts spans that are never ended, with -long a million: most on one goroutine, fifty thousand on one each.
+// forgetToEnd starts spans that are never ended, with -long a million: most on one goroutine, fifty
+// thousand on one each.
 func forgetToEnd(tr trace.Tracer) {
 	ctx := context.Background()
 	for range thoroughly(950_000, 100_000) {
@@ -54,8 +55,8 @@ func forgetToEnd(tr trace.Tracer) {
 	}
 }
 
-// A million spans that are never ended take no memory while nothing is observed, and a fixed amount while an overlap
-// is; the experiment knows of them only where they could matter.
+// A million spans that are never ended take no memory while nothing is observed, and a fixed amount
+// while an overlap is; the experiment knows of them only where they could matter.
 func TestAMillionSpansThatNeverEnd(t *testing.T) {
 	for name, most := range map[string]float64{"idle": 4, "overlap": 64} {
 		t.Run(name, func(t *testing.T) {
@@ -82,8 +83,8 @@ func TestAMillionSpansThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Ten thousand streams, each with a span that is open for a day in which experiments come and go, and with a short span
-// now and then: neither ledgers nor settings add up.
+// Ten thousand streams, each with a span that is open for a day in which experiments come and go,
+// and with a short span now and then: neither ledgers nor settings add up.
 func TestTenThousandSpansOpenForADay(t *testing.T) {
 	const streams, perHour = 10_000, 5
 	hours := thoroughly(24, 3)
@@ -150,7 +151,8 @@ func TestTenThousandSpansOpenForADay(t *testing.T) {
 	})
 }
 
-// More goroutines than there is room for: the rest books nothing, and the experiment does not count.
+// More goroutines than there is room for: the rest books nothing, and the experiment does not
+// count.
 func TestMoreGoroutinesThanLedgers(t *testing.T) {
 	inBubble(t, func(t *testing.T) { // where no ledger grows old, however slow the machine is
 		o := watch(t)
@@ -186,7 +188,8 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 	})
 }
 
-// Short goroutines make room for each other, and those that have ended long ago cost no experiment its place.
+// Short goroutines make room for each other, and those that have ended long ago cost no experiment
+// its place.
 func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		o := watch(t)

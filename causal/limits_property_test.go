@@ -245,7 +245,8 @@ func (w *onlooker) check(s Status, opens, expires time.Time) {
 	w.checkDuty()
 }
 
-// checkDuty takes 100 ms from the beginning of each delay on: they have no more than limits.duty of it.
+// checkDuty takes 100 ms from the beginning of each delay on: they have no more than limits.duty of
+// it.
 func (w *onlooker) checkDuty() {
 	slices.SortFunc(w.inserted, func(a, b insertion) int { return a.start.Compare(b.start) })
 	most := admission.PerWindow(admission.DutyRate(min(w.limits.Duty, w.caps.Duty), runtime.GOMAXPROCS(0)))

@@ -17,9 +17,10 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A program in real time, on a machine that does other things too: one goroutine, two spans
-// that compute for 1 and 0.5 ms, far longer than a span costs under -race, and one around both. Others that take the processor,
-// or a host that does, make a number vague, have it withheld, or now and then wrong: one of five measurements has to be right.
+// A program in real time, on a machine that does other things too: one goroutine, two spans that
+// compute for 1 and 0.5 ms, far longer than a span costs under -race, and one around both. Others
+// that take the processor, or a host that does, make a number vague, have it withheld, or now and
+// then wrong: one of five measurements has to be right.
 func TestLive(t *testing.T) {
 	const attempts = 5
 	least := 1.
@@ -37,8 +38,8 @@ func TestLive(t *testing.T) {
 	t.Error("no measurement is right")
 }
 
-// measureLive measures the program, and returns what is wrong with the effects, and for which part of the time others had its
-// processor.
+// measureLive measures the program, and returns what is wrong with the effects, and for which part
+// of the time others had its processor.
 func measureLive(t *testing.T) (wrong []string, others float64) {
 	t.Helper()
 	c := newController(t)
@@ -128,8 +129,9 @@ func measureLive(t *testing.T) (wrong []string, others float64) {
 	return wrong, away.Seconds() / (worked + away).Seconds()
 }
 
-// checkDurations fails the test if the durations of job, which took wall by the program's own clock, hold the delays below them.
-// Between a reading of that clock and the span's own is next to nothing, so a slow machine does not matter.
+// checkDurations fails the test if the durations of job, which took wall by the program's own
+// clock, hold the delays below them. Between a reading of that clock and the span's own is next to
+// nothing, so a slow machine does not matter.
 func checkDurations(t *testing.T, tp *spans.TracerProvider, wall, below time.Duration) {
 	t.Helper()
 	for _, r := range tp.Regions() {

@@ -20,7 +20,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// long has tests take as long, and as many rounds, as they should in the night; without it this package's tests take 20 s at most.
+// long has tests take as long, and as many rounds, as they should in the night; without it this
+// package's tests take 20 s at most.
 var long = flag.Bool("long", false, "take the time, and the rounds, that are thorough")
 
 // thoroughly is much with -long, else little.

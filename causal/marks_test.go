@@ -9,8 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// marksOf returns the letters of the operations, and the names of the progress points, that stand in an
-// execution trace of f.
+// marksOf returns the letters of the operations, and the names of the progress points, that stand
+// in an execution trace of f.
 func marksOf(t *testing.T, f func()) string {
 	t.Helper()
 	var all []string

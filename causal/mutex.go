@@ -7,9 +7,10 @@ import (
 	"github.com/otelprof/otelprof/internal/traced"
 )
 
-// A Mutex is a drop-in for [sync.Mutex] that hands virtual time over in experiments of [profile.ModeOverlap]:
-// the goroutine that gets the lock goes on no earlier than the one that released it would have, had the region
-// that is examined taken less time. The zero value is an unlocked mutex. It must not be copied after first use.
+// A Mutex is a drop-in for [sync.Mutex] that hands virtual time over in experiments of
+// [profile.ModeOverlap]: the goroutine that gets the lock goes on no earlier than the one that
+// released it would have, had the region that is examined taken less time. The zero value is an
+// unlocked mutex. It must not be copied after first use.
 //
 // While no experiment runs, Lock and Unlock cost one atomic load more than those of package
 // sync: 6.1 ns for both, where those take 4.6 (AMD EPYC, Go 1.26). In one they take
@@ -66,8 +67,8 @@ func (m *Mutex) TryLock() bool {
 }
 
 // Unlock unlocks m, as [sync.Mutex.Unlock] does. In an experiment that inserts delays, the
-// goroutine makes up for what it owes before: the goroutines that wait are delayed by that, too, and need
-// not pay it again.
+// goroutine makes up for what it owes before: the goroutines that wait are delayed by that, too,
+// and need not pay it again.
 func (m *Mutex) Unlock() {
 	if o := virtualtime.Current.Load(); o != nil {
 		m.unlock(o)

@@ -35,8 +35,8 @@ func TestMutexHandsOver(t *testing.T) {
 	}
 }
 
-// The holder of the lock is in the region, so a goroutine that waits for it gains as much. In real time, since
-// a lock does not stop the time of a bubble.
+// The holder of the lock is in the region, so a goroutine that waits for it gains as much. In real
+// time, since a lock does not stop the time of a bubble.
 func TestMutexHandsOverToWhoWaits(t *testing.T) {
 	o := watch(t)
 	var m Mutex

@@ -9,9 +9,9 @@ import (
 	"github.com/otelprof/otelprof/internal/traced"
 )
 
-// A Once is a drop-in for [sync.Once] that hands virtual time over in experiments of [profile.ModeOverlap],
-// from the goroutine that runs the function to all others that ask. The zero value is ready for use. It
-// must not be copied after first use.
+// A Once is a drop-in for [sync.Once] that hands virtual time over in experiments of
+// [profile.ModeOverlap], from the goroutine that runs the function to all others that ask. The zero
+// value is ready for use. It must not be copied after first use.
 //
 // While no experiment runs, Do costs one atomic load more than that of package sync, 1 to
 // 2 ns. In one it takes 0.1 µs. It allocates nothing but for the first time.

@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/goroutine"
 )
 
-// The function takes 10 ms. A caller that asks after 12 ms in the region, which would be 6, goes on at 10.
+// The function takes 10 ms. A caller that asks after 12 ms in the region, which would be 6, goes on
+// at 10.
 func TestOnceHandsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		watch(t)
@@ -57,7 +58,8 @@ func TestOncePanics(t *testing.T) {
 	}
 }
 
-// A panic in the ledger of a caller that comes when the function has returned ends the plan, and not the program.
+// A panic in the ledger of a caller that comes when the function has returned ends the plan, and
+// not the program.
 func TestOnceSurvivesItsLedger(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, []Option{unloaded}, "mode: overlap", "regions: [{span: region}]", calm)

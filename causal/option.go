@@ -28,7 +28,8 @@ func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
 	enabled bool
-	// replay is set if recordings are made of their own accord, recordable unless they are forbidden.
+	// replay is set if recordings are made of their own accord, recordable unless they are
+	// forbidden.
 	replay, recordable bool
 	newStudy           func(slowed) study
 	watch              func(context.Context, *engine.Load)
@@ -77,7 +78,8 @@ func newConfig(opts []Option) (config, error) {
 	return c, errors.Join(errs...)
 }
 
-// switchedOff reads a kill switch. A value that cannot be parsed means off and is logged: the service starts.
+// switchedOff reads a kill switch. A value that cannot be parsed means off and is logged: the
+// service starts.
 func (c config) switchedOff(name string) bool {
 	state, warning := naming.SwitchFromEnv(name)
 	if warning != nil {
@@ -86,20 +88,22 @@ func (c config) switchedOff(name string) bool {
 	return state == naming.SwitchOff
 }
 
-// WithExperiments opts in to experiments, which delay the application, and bounds their
-// cost: plans can tighten caps, never loosen them. The environment variable OTELPROF_EXPERIMENTS forbids them all if it is off,
-// false, 0, no or a value that is not known. Default: every plan is refused.
+// WithExperiments opts in to experiments, which delay the application, and bounds their cost: plans
+// can tighten caps, never loosen them. The environment variable OTELPROF_EXPERIMENTS forbids them
+// all if it is off, false, 0, no or a value that is not known. Default: every plan is refused.
 func WithExperiments(caps plan.Limits) Option {
 	return optionFunc(func(c config) config { c.enabled, c.Caps = true, caps; return c })
 }
 
-// WithBreaker sets caps on the rules by which the breaker opens: plans can tighten them, never loosen them, so that no plan can
-// switch the breaker off. A cap of P99 of zero is none. Default: [plan.DefaultBreaker].
+// WithBreaker sets caps on the rules by which the breaker opens: plans can tighten them, never
+// loosen them, so that no plan can switch the breaker off. A cap of P99 of zero is none. Default:
+// [plan.DefaultBreaker].
 func WithBreaker(caps plan.Abort) Option {
 	return optionFunc(func(c config) config { c.Breaker = caps; return c })
 }
 
-// WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force. Default: [plan.DefaultAllowed], all.
+// WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force.
+// Default: [plan.DefaultAllowed], all.
 func WithAllowed(a plan.Allowed) Option {
 	return optionFunc(func(c config) config { c.Allowed = a; return c })
 }
@@ -132,10 +136,10 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithAudit adds a listener for the audit events of plans, besides the logger; it can be used several
-// times. Events are delivered one after the other, in order, on a goroutine of their own that delays no
-// plan: while 256 events wait for tell, further ones are dropped and counted in [Status.AuditDropped].
-// Default: events are in [Status.Audit] and in the log only.
+// WithAudit adds a listener for the audit events of plans, besides the logger; it can be used
+// several times. Events are delivered one after the other, in order, on a goroutine of their own
+// that delays no plan: while 256 events wait for tell, further ones are dropped and counted in
+// [Status.AuditDropped]. Default: events are in [Status.Audit] and in the log only.
 func WithAudit(tell func(AuditEvent)) Option {
 	return optionFunc(func(c config) config {
 		if tell != nil {

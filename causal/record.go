@@ -20,35 +20,42 @@ const (
 	MaxWindow = 30 * time.Second
 )
 
-// WithReplay switches recordings on: a few seconds of the Go scheduler's events, spans and operations on
-// this package's types now and then, from which it is computed what would be if regions were faster.
-// Nothing is delayed, and between recordings it costs one atomic load for each span.
+// WithReplay switches recordings on: a few seconds of the Go scheduler's events, spans and
+// operations on this package's types now and then, from which it is computed what would be if
+// regions were faster. Nothing is delayed, and between recordings it costs one atomic load for each
+// span.
 //
 // The first begins 2 s after the first span has ended, the next a minute after the last began while
-// there is interest, that is within 5 minutes of a call of [Controller.Profile] or [Controller.Latest], and else 5 minutes after. A
-// recording takes 3 s, or less where that would be more than 1 MiB. The first five
-// take 1 s and come one after the other within 5 minutes of a call of Profile, and up to five more while the interval of the region that
-// matters most is wider than 4 points and still shrinks, or while the simulation of nothing changed meets fewer than five windows within
-// 3 %. Analyses take at most 5 % of one core on average, or recordings are rarer. Experiments of a plan wait for a recording to end. There is none without spans, among
-// more than 20,000 goroutines, within an hour of two in a row that stopped the world for more than 5 ms, with less than 128 MiB of
-// memory left to GOMEMLIMIT, to the limit of any of the process's control groups or on the machine, or
-// while the program has an execution trace or a flight recorder of its own on (runtime/trace), or if the environment variable
-// OTELPROF_REPLAY is off; [Status] has the reason. The program's trace.Start never fails for a recording; for its flight recorder see
+// there is interest, that is within 5 minutes of a call of [Controller.Profile] or
+// [Controller.Latest], and else 5 minutes after. A recording takes 3 s, or less where that would be
+// more than 1 MiB. The first five take 1 s and come one after the other within 5 minutes of a call
+// of Profile, and up to five more while the interval of the region that matters most is wider than
+// 4 points and still shrinks, or while the simulation of nothing changed meets fewer than five
+// windows within 3 %. Analyses take at most 5 % of one core on average, or recordings are rarer.
+// Experiments of a plan wait for a recording to end. There is none without spans, among more than
+// 20,000 goroutines, within an hour of two in a row that stopped the world for more than 5 ms, with
+// less than 128 MiB of memory left to GOMEMLIMIT, to the limit of any of the process's control
+// groups or on the machine, or while the program has an execution trace or a flight recorder of its
+// own on (runtime/trace), or if the environment variable OTELPROF_REPLAY is off; [Status] has the
+// reason. The program's trace.Start never fails for a recording; for its flight recorder see
 // [StartFlightRecorder]. Default: there are none but those of [Controller.Record].
 func WithReplay() Option {
 	return optionFunc(func(c config) config { c.replay = true; return c })
 }
 
-// Record records the program for d, in [MinWindow, MaxWindow], or until there are as many bytes as half of the memory that is left
-// suffices to analyse, 64 MiB at most and 8 MiB where it is not known how much is left; with less than 128 MiB left it is an error. It analyses
-// that, which takes about as long again for each 10 MiB. What was found is in the [Controller.Profile]
-// afterwards, as curves of [profile.ModeReplay], together with that of all other recordings. It waits while
+// Record records the program for d, in [MinWindow, MaxWindow], or until there are as many bytes as
+// half of the memory that is left suffices to analyse, 64 MiB at most and 8 MiB where it is not
+// known how much is left; with less than 128 MiB left it is an error. It analyses that, which takes
+// about as long again for each 10 MiB. What was found is in the [Controller.Profile] afterwards, as
+// curves of [profile.ModeReplay], together with that of all other recordings. It waits while
 // another recording goes on, and ends with ctx.
 //
-// A recording that the simulation of nothing changed does not meet within 3 % has no part in the numbers. Then Record
-// takes one more, so that five calls give numbers if two of three recordings can be simulated; it does not take a third.
+// A recording that the simulation of nothing changed does not meet within 3 % has no part in the
+// numbers. Then Record takes one more, so that five calls give numbers if two of three recordings
+// can be simulated; it does not take a third.
 //
-// Errors wrap [ErrRecording], and [ErrTraced] while the program has a flight recorder of its own on.
+// Errors wrap [ErrRecording], and [ErrTraced] while the program has a flight recorder of its own
+// on.
 func (c *Controller) Record(ctx context.Context, d time.Duration) error {
 	ctx, done, err := c.mayRecord(ctx, d)
 	if err != nil {
@@ -65,7 +72,8 @@ func (c *Controller) Record(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// mayRecord checks whether a recording of this length may be made. The context that it returns ends with the program, too, which waits for done.
+// mayRecord checks whether a recording of this length may be made. The context that it returns ends
+// with the program, too, which waits for done.
 func (c *Controller) mayRecord(ctx context.Context, d time.Duration) (_ context.Context, done func(), err error) {
 	if d < MinWindow || d > MaxWindow {
 		return nil, nil, fmt.Errorf("%w: window %v: must be in [%v, %v]", ErrRecording, d, MinWindow, MaxWindow)
@@ -97,8 +105,9 @@ type study interface {
 	add(ctx context.Context, w *record.Window) error
 	// addTo adds what is known by now to a profile. It may be called while add is.
 	addTo(p *profile.Profile)
-	// enough reports whether further recordings would hardly make the numbers better, and missed whether the last recording has no part in any, since the
-	// simulation of nothing changed did not meet it.
+	// enough reports whether further recordings would hardly make the numbers better, and missed
+	// whether the last recording has no part in any, since the simulation of nothing changed did
+	// not meet it.
 	enough() bool
 	missed() bool
 }
@@ -142,12 +151,14 @@ type RecordingInfo struct {
 	Shared     bool `json:"shared,omitempty"`
 	Goroutines int  `json:"goroutines"`
 	// Starting and Stopping are how long it took to switch the trace on and off, Analysis how long
-	// it took to read and simulate it, on one goroutine, with rests about half of the time, and CPU the processor time of that.
+	// it took to read and simulate it, on one goroutine, with rests about half of the time, and CPU
+	// the processor time of that.
 	Starting time.Duration `json:"starting_ns"`
 	Stopping time.Duration `json:"stopping_ns"`
 	Analysis time.Duration `json:"analysis_ns"`
 	CPU      time.Duration `json:"analysis_cpu_ns"`
-	// Stopped is the longest time for which all goroutines were stopped to switch the trace on or off, or a little longer.
+	// Stopped is the longest time for which all goroutines were stopped to switch the trace on or
+	// off, or a little longer.
 	Stopped time.Duration `json:"stopped_ns"`
 }
 

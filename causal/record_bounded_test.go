@@ -18,7 +18,8 @@ import (
 
 func nothingSlowed() ([]float64, []profile.Region) { return nil, nil }
 
-// The analysis of a service that answers ten thousand requests a second takes no more memory than is kept free for it.
+// The analysis of a service that answers ten thousand requests a second takes no more memory than
+// is kept free for it.
 func TestAnalysisIsBounded(t *testing.T) {
 	tr := newProvider(t, newController(t)).Tracer("service")
 	var stop atomic.Bool
@@ -65,7 +66,8 @@ func TestAnalysisIsBounded(t *testing.T) {
 	}
 }
 
-// Near the memory limit nothing is recorded, neither of its own accord nor on demand, and the reason is said.
+// Near the memory limit nothing is recorded, neither of its own accord nor on demand, and the
+// reason is said.
 func TestNoRecordingNearTheMemoryLimit(t *testing.T) {
 	c := newController(t)
 	if why := c.keepAway(); why != "" {

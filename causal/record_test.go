@@ -177,8 +177,8 @@ func TestRecordRefused(t *testing.T) {
 	}
 }
 
-// TestRecordsByItself waits until a window is due, and with -long takes the time that it really takes: 2 s from the first span, and 3 s of
-// window. When windows come is tested in package record.
+// TestRecordsByItself waits until a window is due, and with -long takes the time that it really
+// takes: 2 s from the first span, and 3 s of window. When windows come is tested in package record.
 func TestRecordsByItself(t *testing.T) {
 	c, s := recording(t, WithReplay())
 	began := time.Now()

@@ -64,7 +64,8 @@ func checkSaved(t *testing.T, who string, got, want time.Duration) {
 	}
 }
 
-// A goroutine that owes a delay pays before it hands over, so that those that wait need not pay it again.
+// A goroutine that owes a delay pays before it hands over, so that those that wait need not pay it
+// again.
 func TestPayingComesBeforeHandingOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: theRegion, Speedup: 0.5}, 0)

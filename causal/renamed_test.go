@@ -64,7 +64,8 @@ func TestRenamedSpanIsKnownByBothNames(t *testing.T) {
 
 var runsOfOpenSpan atomic.Int64
 
-// TestOpenSpanIsTakenForWhatItWillBe: as long as all that are started alike end alike, an open one is known by that name.
+// TestOpenSpanIsTakenForWhatItWillBe: as long as all that are started alike end alike, an open one
+// is known by that name.
 func TestOpenSpanIsTakenForWhatItWillBe(t *testing.T) {
 	// What is known of a name stays so until the process ends.
 	name := fmt.Sprintf("RN2 of run %d", runsOfOpenSpan.Add(1))
@@ -119,7 +120,8 @@ func TestLatencyOfRenamedSpans(t *testing.T) {
 	}
 }
 
-// TestRenamedRegionSaves: what turns out to be of the region at its end saves the program what it would have all along.
+// TestRenamedRegionSaves: what turns out to be of the region at its end saves the program what it
+// would have all along.
 func TestRenamedRegionSaves(t *testing.T) {
 	for _, names := range [][2]string{{"RN4 /a", "RN4 /a"}, {"RN4", "RN4 /a"}} {
 		c := newController(t, unloaded)
@@ -149,7 +151,8 @@ func TestRenamedRegionSaves(t *testing.T) {
 	}
 }
 
-// TestRegionThatDidNotRunHasNoNumber, nor one that did not save anything, nor where other work was counted.
+// TestRegionThatDidNotRunHasNoNumber, nor one that did not save anything, nor where other work was
+// counted.
 func TestRegionThatDidNotRunHasNoNumber(t *testing.T) {
 	good := experiment.Evidence{Arms: 10, Ends: 50, Took: 10 * time.Second, Elapsed: 20 * time.Second, Growth: 4 * time.Second, Speedup: 0.5, Visits: 100}
 	for _, tt := range []struct {
@@ -174,7 +177,8 @@ func TestRegionThatDidNotRunHasNoNumber(t *testing.T) {
 	}
 }
 
-// TestProgressPointOnAnotherPath: what comes on each path is counted, and other shares than without delay are found.
+// TestProgressPointOnAnotherPath: what comes on each path is counted, and other shares than without
+// delay are found.
 func TestProgressPointOnAnotherPath(t *testing.T) {
 	c := newController(t, unloaded)
 	r := force(t, c, mustParse(t, idle, calm, `progress: [{span: "RN5*", type: throughput}]`))

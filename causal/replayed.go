@@ -76,8 +76,9 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 }
 
 const (
-	// mostWindows is into how many windows a recording is cut at most, so that there are numbers soon, and one window that
-	// cannot be simulated leaves others; leastIn is how many visits each should have.
+	// mostWindows is into how many windows a recording is cut at most, so that there are numbers
+	// soon, and one window that cannot be simulated leaves others; leastIn is how many visits each
+	// should have.
 	mostWindows = 3
 	leastIn     = 100
 )
@@ -85,8 +86,8 @@ const (
 func windowsIn(rec *trace.Recording) int { return max(1, min(replay.Visits(rec)/leastIn, mostWindows)) }
 
 const (
-	// narrow is how wide an interval is that more recordings are not needed for, and shrinks by which factor one more makes it narrower, or
-	// it is not worth that.
+	// narrow is how wide an interval is that more recordings are not needed for, and shrinks by
+	// which factor one more makes it narrower, or it is not worth that.
 	narrow  = 0.04
 	shrinks = 0.9
 )

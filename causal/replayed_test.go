@@ -72,7 +72,8 @@ func TestReplayOfAProgram(t *testing.T) {
 	t.Errorf("no curve of pay and order: %+v", c.Profile().Curves)
 }
 
-// Recordings of a program that is slowed down simulate just that, to be held against what it has cost.
+// Recordings of a program that is slowed down simulate just that, to be held against what it has
+// cost.
 func TestSlowDownsAreSimulated(t *testing.T) {
 	c := newController(t)
 	tr := newProvider(t, c).Tracer("shop")

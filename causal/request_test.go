@@ -94,7 +94,8 @@ func TestPerTraceAcrossConnectionsOfTheProcess(t *testing.T) {
 	})
 }
 
-// What a call of the process to itself owes is paid where it is answered: the caller, which waits for that, owes nothing more.
+// What a call of the process to itself owes is paid where it is answered: the caller, which waits
+// for that, owes nothing more.
 func TestCallOfItselfIsPaidOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newController(t, unloaded)

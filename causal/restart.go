@@ -11,8 +11,9 @@ import (
 // began is when this process did, in whole seconds, as documents have it.
 var began = time.Now().Truncate(time.Second)
 
-// older reports whether a plan from outside was written before this process began. Where the plan does not say when it was written, it
-// is taken for older if it is the first from its source. A source without a lease pushes its plan once, so that is never older.
+// older reports whether a plan from outside was written before this process began. Where the plan
+// does not say when it was written, it is taken for older if it is the first from its source. A
+// source without a lease pushes its plan once, so that is never older.
 func (c *Controller) older(a Source, p *plan.Plan) bool {
 	switch {
 	case a.Lease == 0:
@@ -23,8 +24,8 @@ func (c *Controller) older(a Source, p *plan.Plan) bool {
 	return !c.heard[a.Name] || c.before.has(p)
 }
 
-// refusesOlder refuses a plan from before this process: what ended the process before may have been its delays. It is refused
-// until it expires, also if the source begins anew.
+// refusesOlder refuses a plan from before this process: what ended the process before may have been
+// its delays. It is refused until it expires, also if the source begins anew.
 func (c *Controller) refusesOlder(a Source, p *plan.Plan) error {
 	if p.Restart || !c.older(a, p) {
 		return nil
@@ -64,8 +65,8 @@ func (s outlays) book(r *engine.Run, now time.Time) {
 	s[r.Plan.ID] = e
 }
 
-// allows returns what of a total is left to a plan: less what was spent under its ID in this process and, where it is from before the
-// process, no more than the part of its life that is left.
+// allows returns what of a total is left to a plan: less what was spent under its ID in this
+// process and, where it is from before the process, no more than the part of its life that is left.
 func (c *Controller) allows(total plan.Duration, a Source, p *plan.Plan, now time.Time) plan.Duration {
 	if p.Restart && c.older(a, p) {
 		life := plan.MaxLife

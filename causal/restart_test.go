@@ -48,7 +48,8 @@ func TestPlanOlderThanTheProcess(t *testing.T) {
 	}
 }
 
-// TestRefusedPlanStaysRefused: a source that begins anew within the process sends the plan that it sent before.
+// TestRefusedPlanStaysRefused: a source that begins anew within the process sends the plan that it
+// sent before.
 func TestRefusedPlanStaysRefused(t *testing.T) {
 	c := newController(t)
 	p := mustParse(t, idle)
@@ -62,7 +63,8 @@ func TestRefusedPlanStaysRefused(t *testing.T) {
 	}
 }
 
-// TestRestartHasNoFreshTotal: of a plan from before the process the part of limits.total is left that is left of its life.
+// TestRestartHasNoFreshTotal: of a plan from before the process the part of limits.total is left
+// that is left of its life.
 func TestRestartHasNoFreshTotal(t *testing.T) {
 	for _, tt := range []struct {
 		lines []string
@@ -90,7 +92,8 @@ func TestRestartHasNoFreshTotal(t *testing.T) {
 	}
 }
 
-// TestSpentBudgetOutlivesThePlan: a plan that is touched, or that flaps, goes on with what is left of its total.
+// TestSpentBudgetOutlivesThePlan: a plan that is touched, or that flaps, goes on with what is left
+// of its total.
 func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 	c := newController(t)
 	const limits = "limits: {total: 10s}"

@@ -28,10 +28,12 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// All other tests are about wrappers, and most are in bubbles, which the scheduler's time does not belong to.
+// All other tests are about wrappers, and most are in bubbles, which the scheduler's time does not
+// belong to.
 func init() { engine.Live.WrappersOnly = true }
 
-// inRuntime runs f on goroutines until the test is over, under a controller that experiments on "critical".
+// inRuntime runs f on goroutines until the test is over, under a controller that experiments on
+// "critical".
 func inRuntime(t *testing.T, limits plan.Limits, f func(context.Context, trace.Tracer)) *Controller {
 	t.Helper()
 	engine.Live.WrappersOnly = false
@@ -183,7 +185,8 @@ func TestRuntimeHealthChecks(t *testing.T) {
 		<-done
 	})
 	eventually(t, "delays withheld for health checks", func() bool { return c.Status().Withheld["health_check"] > 10 })
-	// An experiment may have ended in the middle of one and the next begun; then it is not known there.
+	// An experiment may have ended in the middle of one and the next begun; then it is not known
+	// there.
 	n := 0
 	spent.Range(func(any, any) bool { n++; return true })
 	if n > 3 {
@@ -191,8 +194,8 @@ func TestRuntimeHealthChecks(t *testing.T) {
 	}
 }
 
-// A call over a connection of the process with itself is delayed where it is answered, and nowhere else, also by a connection
-// that is made for it.
+// A call over a connection of the process with itself is delayed where it is answered, and nowhere
+// else, also by a connection that is made for it.
 func TestRuntimeCallOfItself(t *testing.T) {
 	for name, keepAlive := range map[string]bool{"connections that are kept": true, "new connections": false} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +245,8 @@ func TestRuntimeCallOfItself(t *testing.T) {
 				}
 				call.End()
 				root.End()
-				// At half the time saved, an experiment that has been there all the time makes it twice as long.
+				// At half the time saved, an experiment that has been there all the time makes it
+				// twice as long.
 				passed := time.Since(began)
 				if after, _ := sched.Growth(); before > 0 && after-before > passed*9/20 {
 					took.Add(int64(passed))
@@ -259,8 +263,8 @@ func TestRuntimeCallOfItself(t *testing.T) {
 	}
 }
 
-// A request from another process is delayed before anything is done for it, also if it is of the region, by what has been saved while
-// its connection waited. Not if its deadline is near.
+// A request from another process is delayed before anything is done for it, also if it is of the
+// region, by what has been saved while its connection waited. Not if its deadline is near.
 func TestRuntimeArrivals(t *testing.T) {
 	var (
 		first   atomic.Bool

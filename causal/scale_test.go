@@ -37,8 +37,8 @@ func TestDutyWhileGOMAXPROCSChanges(t *testing.T) {
 	})
 }
 
-// indebt puts an overlap in force and a region that has taken d of four fifths less, which every goroutine
-// else owes. The plan must be one that does not get to its first experiment.
+// indebt puts an overlap in force and a region that has taken d of four fifths less, which every
+// goroutine else owes. The plan must be one that does not get to its first experiment.
 func indebt(t *testing.T, b *bench, d time.Duration) {
 	t.Helper()
 	_, s := b.tr.Start(context.Background(), "region")

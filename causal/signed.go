@@ -6,9 +6,9 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// audience returns why a signed plan may not be put in force here: a signature only proves the author, so
-// the plan itself must have a target and a generation. Else one that was signed for staging would run in
-// production, and an old one could be replayed.
+// audience returns why a signed plan may not be put in force here: a signature only proves the
+// author, so the plan itself must have a target and a generation. Else one that was signed for
+// staging would run in production, and an old one could be replayed.
 func (c *Controller) audience(p *plan.Plan) error {
 	switch {
 	case p.Generation == 0:

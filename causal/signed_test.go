@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// A signed plan that could be put in force elsewhere, or again, is refused; the same plan from a source that
-// checks no signature is not.
+// A signed plan that could be put in force elsewhere, or again, is refused; the same plan from a
+// source that checks no signature is not.
 func TestSignedPlanNamesItsAudience(t *testing.T) {
 	const production = "generation: 1\ntarget: {service: shop, env: production}"
 	for _, tt := range []struct {

@@ -19,7 +19,8 @@ const (
 	StateExpired State = "expired" // the plan's time is over
 	StateSpent   State = "spent"   // limits.total is used up
 	StateAborted State = "aborted" // the breaker opened; latched until a new plan id
-	// StateWithheld: all numbers would be withheld, for what the reason says, so nothing more is delayed.
+	// StateWithheld: all numbers would be withheld, for what the reason says, so nothing more is
+	// delayed.
 	StateWithheld State = "withheld"
 )
 
@@ -55,11 +56,11 @@ type Status struct {
 	Allowed plan.Allowed `json:"allowed"`
 	// Spent is the sum of the delays inserted under this plan.
 	Spent time.Duration `json:"spent_ns"`
-	// Late is the part of it by which delays took longer than the limits had granted: about 25 µs for each sleep, and what
-	// the operating system let their threads wait.
+	// Late is the part of it by which delays took longer than the limits had granted: about 25 µs
+	// for each sleep, and what the operating system let their threads wait.
 	Late time.Duration `json:"late_ns"`
-	// Duty is the delay per second of wall time and processor over the last 10 s, to be held against
-	// Limits.Duty; 0 when no plan is in force.
+	// Duty is the delay per second of wall time and processor over the last 10 s, to be held
+	// against Limits.Duty; 0 when no plan is in force.
 	Duty float64 `json:"duty"`
 	// Breaker is what the breaker saw at its last look; nil before a plan was in force.
 	Breaker *BreakerStatus `json:"breaker,omitempty"`
@@ -73,29 +74,29 @@ type Status struct {
 	LastError string `json:"last_error,omitempty"`
 	// Audit is what happened last, at most 32 events, the oldest first.
 	Audit []AuditEvent `json:"audit,omitempty"`
-	// AuditDropped counts events that were not delivered to the logger or to a listener of [WithAudit],
-	// since it was too slow, or panicked.
+	// AuditDropped counts events that were not delivered to the logger or to a listener of
+	// [WithAudit], since it was too slow, or panicked.
 	AuditDropped uint64 `json:"audit_dropped,omitempty"`
 }
 
-// A BreakerStatus is what the breaker sees of the local roots, and what opens it. The percentiles are
-// exact to 1 %.
+// A BreakerStatus is what the breaker sees of the local roots, and what opens it. The percentiles
+// are exact to 1 %.
 type BreakerStatus struct {
 	// BaseRoots is how many roots ended before anything was delayed, BaseP99 and BaseFailed what is
 	// normal since; zero until there are MinRoots of them, and until then nothing is delayed.
 	BaseRoots  uint64        `json:"base_roots"`
 	BaseP99    time.Duration `json:"base_p99_ns"`
 	BaseFailed float64       `json:"base_failed"`
-	// Roots is how many ended within Window, P99 and Failed what they look like. With less than MinRoots
-	// there is no verdict.
+	// Roots is how many ended within Window, P99 and Failed what they look like. With less than
+	// MinRoots there is no verdict.
 	Roots  uint64        `json:"roots"`
 	P99    time.Duration `json:"p99_ns"`
 	Failed float64       `json:"failed"`
 	// MinRoots and Window are the plan's.
 	MinRoots uint64        `json:"min_roots"`
 	Window   plan.Duration `json:"window"`
-	// MostP99 and MostFailed are what opens the breaker when it is exceeded, and not by chance; zero as long as it is not
-	// known.
+	// MostP99 and MostFailed are what opens the breaker when it is exceeded, and not by chance;
+	// zero as long as it is not known.
 	MostP99    time.Duration `json:"most_p99_ns"`
 	MostFailed float64       `json:"most_failed"`
 }

@@ -29,8 +29,9 @@ import (
 // stopWithin is what is promised for delays in flight.
 const stopWithin = 100 * time.Millisecond
 
-// A stopping is delays that Stop, and nothing else, ends. How soon they end after it depends on when a busy machine lets them run, so what
-// is held against the promise is what they are told at their next look.
+// A stopping is delays that Stop, and nothing else, ends. How soon they end after it depends on
+// when a busy machine lets them run, so what is held against the promise is what they are told at
+// their next look.
 type stopping struct {
 	began    time.Time
 	inFlight chan time.Duration // as long as each was to be
@@ -43,7 +44,8 @@ func newStopping(delays int) *stopping {
 	return &stopping{began: time.Now(), inFlight: make(chan time.Duration, delays), released: make(chan struct{})}
 }
 
-// waiting is wait for as long as it is told to. The first one ends only after Stop has returned, which does not wait for it.
+// waiting is wait for as long as it is told to. The first one ends only after Stop has returned,
+// which does not wait for it.
 func (s *stopping) waiting(wait func(int64, time.Duration, func() bool) time.Duration) func(int64, time.Duration, func() bool) time.Duration {
 	var first atomic.Bool
 	return func(start int64, d time.Duration, valid func() bool) time.Duration {
@@ -62,7 +64,8 @@ func (s *stopping) waiting(wait func(int64, time.Duration, func() bool) time.Dur
 	}
 }
 
-// stops has a controller stop when so many delays are in flight, each of least or more, and waits until they have ended.
+// stops has a controller stop when so many delays are in flight, each of least or more, and waits
+// until they have ended.
 func (s *stopping) stops(t *testing.T, c *Controller, delays int, least time.Duration, ended *sync.WaitGroup) {
 	t.Helper()
 	for range delays {
@@ -342,7 +345,8 @@ func TestBreakerAbortsAndLatches(t *testing.T) {
 	})
 }
 
-// A process without load has no baseline yet. When load sets in at once, that is not a reason to abort.
+// A process without load has no baseline yet. When load sets in at once, that is not a reason to
+// abort.
 func TestNoAbortBeforeAnythingIsDelayed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newController(t)

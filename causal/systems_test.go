@@ -51,8 +51,8 @@ func (w *workers) work(ctx context.Context, name string, d time.Duration) {
 	s.End()
 }
 
-// A bubbleLock is a Mutex for synctest bubbles: a goroutine that waits for one of package sync keeps
-// the bubble's clock from going on.
+// A bubbleLock is a Mutex for synctest bubbles: a goroutine that waits for one of package sync
+// keeps the bubble's clock from going on.
 type bubbleLock struct {
 	place chan struct{}
 	left  virtualtime.Relay

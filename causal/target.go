@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// foreign returns why a plan is for other services or environments, whose generations are counted there; "" if it is for this one.
+// foreign returns why a plan is for other services or environments, whose generations are counted
+// there; "" if it is for this one.
 func (c *Controller) foreign(p *plan.Plan) string {
 	t := p.Target
 	switch {

@@ -41,8 +41,8 @@ type Experiment struct {
 	Took    time.Duration `json:"took_ns"`
 	// Speedup is in [0, 1); with 0 nothing is delayed.
 	Speedup float64 `json:"speedup"`
-	// Region is an index in Regions; -1 for none, which in mode dilation with a speed-up means that all
-	// regions are made longer.
+	// Region is an index in Regions; -1 for none, which in mode dilation with a speed-up means that
+	// all regions are made longer.
 	Region int `json:"region"`
 	// Delay is the sum of the delays inserted.
 	Delay time.Duration `json:"delay_ns"`

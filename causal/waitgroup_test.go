@@ -19,7 +19,8 @@ func TestWaitGroupHandsOver(t *testing.T) {
 		wg.Wait()
 		checkSaved(t, "after 10 ms", saved(), 3*msec)
 
-		// The goroutines that began the work have waited for it, so it is over: 2 ms more are saved.
+		// The goroutines that began the work have waited for it, so it is over: 2 ms more are
+		// saved.
 		wg.Go(func() { inRegion(4 * msec) })
 		wg.Wait()
 		checkSaved(t, "after 14 ms", saved(), 5*msec)

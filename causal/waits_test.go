@@ -92,8 +92,9 @@ func toldPipeline(_ *testing.T, c *crowd) {
 	c.pipeline(func() { ch.Send(1) }, func() bool { _, ok := ch.Receive(); return ok }, ch.Close)
 }
 
-// Waits that no type of this package reports are seen, and only those. A machine that is busy with something else wakes goroutines late,
-// and more waits seem to be so: one recording of several without them will do.
+// Waits that no type of this package reports are seen, and only those. A machine that is busy with
+// something else wakes goroutines late, and more waits seem to be so: one recording of several
+// without them will do.
 func TestUnattributedWaits(t *testing.T) {
 	if sched.Present {
 		t.Skip("the scheduler tells of all waits in a program of otelprof build")
@@ -247,7 +248,8 @@ func overTheNetwork(t *testing.T, c *crowd) {
 	})
 }
 
-// overHTTP asks a server that thinks for two milliseconds; its client waits for goroutines of net/http, and those for the network.
+// overHTTP asks a server that thinks for two milliseconds; its client waits for goroutines of
+// net/http, and those for the network.
 func overHTTP(t *testing.T, c *crowd) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(2 * ms) }))
 	t.Cleanup(func() {

@@ -6,9 +6,9 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/validate"
 )
 
-// Abort says when the breaker opens and ends the plan for good: when more roots than can be by chance are slower than the 99th
-// percentile without delays, or fail, and when the change is as large as this. Of the chances of a false alarm all together are at most 1 %
-// in an hour.
+// Abort says when the breaker opens and ends the plan for good: when more roots than can be by
+// chance are slower than the 99th percentile without delays, or fail, and when the change is as
+// large as this. Of the chances of a false alarm all together are at most 1 % in an hour.
 type Abort struct {
 	// P99Ratio opens it when the 99th percentile of the duration of local root spans is
 	// that many times the one without delays. By default 1.2.
@@ -27,8 +27,8 @@ func defaultAbort() Abort {
 	return Abort{P99Ratio: 1.2, ErrDelta: 0.005, Window: Duration(10 * time.Second), MinSamples: 200}
 }
 
-// DefaultBreaker are the caps on a plan's rules for the breaker where the program names none: twice the 99th percentile, 5 points of
-// failures, over a minute, by 1000 roots.
+// DefaultBreaker are the caps on a plan's rules for the breaker where the program names none: twice
+// the 99th percentile, 5 points of failures, over a minute, by 1000 roots.
 func DefaultBreaker() Abort {
 	return Abort{P99Ratio: 2, ErrDelta: 0.05, Window: Duration(time.Minute), MinSamples: 1000}
 }

@@ -10,13 +10,16 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// Allowed bounds what plans may ask for, beside what they may cost, [Limits], and when they are aborted, [Abort].
+// Allowed bounds what plans may ask for, beside what they may cost, [Limits], and when they are
+// aborted, [Abort].
 type Allowed struct {
 	// Modes are those that a plan may have; a plan of another one is refused.
 	Modes []profile.Mode `json:"modes"`
-	// Speedup is the largest speed-up in percent, in (0, 80]. A plan's larger ones are left out; one that has no other is refused.
+	// Speedup is the largest speed-up in percent, in (0, 80]. A plan's larger ones are left out;
+	// one that has no other is refused.
 	Speedup float64 `json:"speedup"`
-	// Life is the longest time for which a plan is in force in a process, in [1s, MaxLife]; not_before does not count.
+	// Life is the longest time for which a plan is in force in a process, in [1s, MaxLife];
+	// not_before does not count.
 	Life Duration `json:"life"`
 }
 

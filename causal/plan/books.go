@@ -10,24 +10,27 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// What a plan keeps and computes in the process, besides the delays that its limits bound, is bounded as well: a plan
-// that would take more is refused, with the figure.
+// What a plan keeps and computes in the process, besides the delays that its limits bound, is
+// bounded as well: a plan that would take more is refused, with the figure.
 const (
 	mostBooks     = 64 << 20 // bytes
 	mostBooksCore = 0.05     // of one core
 )
 
 const (
-	// experimentBytes is what one experiment takes, pointBytes what it keeps of each progress point besides quantiles.
+	// experimentBytes is what one experiment takes, pointBytes what it keeps of each progress point
+	// besides quantiles.
 	experimentBytes = 304
 	pointBytes      = 64
-	// distributionBytes is what the durations at a progress point take, for one region and speed-up.
+	// distributionBytes is what the durations at a progress point take, for one region and
+	// speed-up.
 	distributionBytes = 16 << 10
 	// judging is the processor time that it takes to judge one number after an experiment.
 	judging = 200 * time.Microsecond
 )
 
-// Books returns how many bytes a plan's experiments take in the end, and the share of one core that it takes to judge them.
+// Books returns how many bytes a plan's experiments take in the end, and the share of one core that
+// it takes to judge them.
 func (p *Plan) Books(now time.Time) (bytes, core float64) {
 	begin := now
 	if p.NotBefore.After(now) {

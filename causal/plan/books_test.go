@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 )
 
-// Plans that would take more than their books may are refused, with the figure; those that people write are not.
+// Plans that would take more than their books may are refused, with the figure; those that people
+// write are not.
 func TestPlanBooks(t *testing.T) {
 	quantiles := "quantiles: [1, 10, 25, 50, 75, 90, 99, 99.9]"
 	var points []string

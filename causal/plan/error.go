@@ -17,7 +17,8 @@ var ErrInvalid = errors.New("causal: plan")
 
 // An Error is one reason why a document is not a plan.
 type Error struct {
-	// Line is the line of the document, from 1 on; 0 where that is not known, as for a key that is missing.
+	// Line is the line of the document, from 1 on; 0 where that is not known, as for a key that is
+	// missing.
 	Line int `json:"line"`
 	// Field is the key, as in "limits.duty" or "regions[0].span"; "" for the whole document.
 	Field string `json:"field"`
@@ -36,8 +37,8 @@ func (e Error) Error() string {
 // Unwrap returns [ErrInvalid].
 func (e Error) Unwrap() error { return ErrInvalid }
 
-// Errors are all reasons why a document is not a plan, in the order of its keys. errors.As finds them in the error of [Parse] and of
-// [Plan.Validate], and in what wraps those.
+// Errors are all reasons why a document is not a plan, in the order of its keys. errors.As finds
+// them in the error of [Parse] and of [Plan.Validate], and in what wraps those.
 type Errors []Error
 
 // Error returns one line for each error.
@@ -76,7 +77,8 @@ func (e Errors) on(root *yaml.Node) Errors {
 
 func isDelimiter(r rune) bool { return strings.ContainsRune(".[]", r) }
 
-// lineOf returns the line of a field, or of the innermost key around it that the document has, 0 for none.
+// lineOf returns the line of a field, or of the innermost key around it that the document has, 0
+// for none.
 func lineOf(n *yaml.Node, field string) (line int) {
 	for part := range strings.FieldsFuncSeq(field, isDelimiter) {
 		var found *yaml.Node

@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 )
 
-// Each error has its line and its field as facts, and a text that names the field, the value and the constraint.
+// Each error has its line and its field as facts, and a text that names the field, the value and
+// the constraint.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		document []byte

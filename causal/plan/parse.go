@@ -19,9 +19,9 @@ const (
 	MaxLife = time.Hour
 )
 
-// Parse reads a plan document, YAML or JSON, of at most [MaxBytes]. It is strict:
-// what it does not understand is an error, as is a plan that has expired. All errors are
-// reported together, as [Errors], each with its line, key, value and constraint; they wrap [ErrInvalid].
+// Parse reads a plan document, YAML or JSON, of at most [MaxBytes]. It is strict: what it does not
+// understand is an error, as is a plan that has expired. All errors are reported together, as
+// [Errors], each with its line, key, value and constraint; they wrap [ErrInvalid].
 func Parse(document []byte) (*Plan, error) {
 	if len(document) > MaxBytes {
 		return nil, Errors{{Text: fmt.Sprintf("document of %d bytes: must be at most %d", len(document), MaxBytes)}}
@@ -74,8 +74,8 @@ func longer() Timing {
 	}
 }
 
-// Validate checks every value, as Parse has done; a plan may have expired since. It does not change the plan. Its errors are
-// [Errors] without lines.
+// Validate checks every value, as Parse has done; a plan may have expired since. It does not change
+// the plan. Its errors are [Errors] without lines.
 func (p *Plan) Validate(now time.Time) error {
 	if errs := p.validate(now); len(errs) > 0 {
 		return errs
@@ -87,7 +87,8 @@ func (p *Plan) validate(now time.Time) Errors {
 	v := &validate.Errors{}
 	v.That(p.API == API, "api", p.API, "must be %q", API)
 	v.That(p.ID != "" && len(p.ID) <= 128, "id", p.ID, "must have 1 to 128 characters")
-	// One that no other can exceed would have all plans after it refused. The highest of this moment is exceeded by that of the next.
+	// One that no other can exceed would have all plans after it refused. The highest of this
+	// moment is exceeded by that of the next.
 	highest := now.Add(MaxLife).UnixNano()
 	v.That(p.Generation <= uint64(highest), "generation", p.Generation, "must be at most %d, the nanoseconds from 1970 to %v ahead", highest, MaxLife)
 	v.That(len(p.Author) <= 256, "author", nil, "must have at most 256 characters")

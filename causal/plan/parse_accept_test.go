@@ -182,7 +182,8 @@ func TestParseAcceptsEdges(t *testing.T) {
 	}
 }
 
-// TestSpeedupsTakeThePercentSign: 25% and 25 are alike for speed-ups, and for all other numbers in percent.
+// TestSpeedupsTakeThePercentSign: 25% and 25 are alike for speed-ups, and for all other numbers in
+// percent.
 func TestSpeedupsTakeThePercentSign(t *testing.T) {
 	want := mustParse(t, "grid: {speedups: [0, 10, 25]}", "target: {instances: {percent: 5}}", "mode: overlap",
 		"progress: [{span: root, type: latency, quantiles: [50, 99.9]}]")

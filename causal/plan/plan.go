@@ -16,20 +16,22 @@ type Plan struct {
 	API string `json:"api" yaml:"api"`
 	// ID names the plan. After an abort only a plan with another ID runs.
 	ID string `json:"id" yaml:"id"`
-	// Generation must rise from one plan to the next. Zero: the source counts changes. It is at most the nanoseconds from 1970 to
-	// [MaxLife] ahead: there is always a higher one for the next plan.
+	// Generation must rise from one plan to the next. Zero: the source counts changes. It is at
+	// most the nanoseconds from 1970 to [MaxLife] ahead: there is always a higher one for the next
+	// plan.
 	Generation uint64 `json:"generation,omitempty" yaml:"generation"`
 	Author     string `json:"author,omitempty" yaml:"author"`
 	Reason     string `json:"reason,omitempty" yaml:"reason"`
-	// IssuedAt is when the plan was written, zero if that is not known. It must not be after ExpiresAt, nor more than
-	// [MaxLife] before.
+	// IssuedAt is when the plan was written, zero if that is not known. It must not be after
+	// ExpiresAt, nor more than [MaxLife] before.
 	IssuedAt time.Time `json:"issued_at,omitzero" yaml:"issued_at"`
-	// Restart lets the plan begin in a process that is younger than it is. Without it, a plan that a source had before the
-	// process began is refused with [ErrRestart]: it may be what ended the process before. With it, Limits.Total is cut to the
-	// part of the plan's life that is left.
+	// Restart lets the plan begin in a process that is younger than it is. Without it, a plan that
+	// a source had before the process began is refused with [ErrRestart]: it may be what ended the
+	// process before. With it, Limits.Total is cut to the part of the plan's life that is left.
 	Restart bool `json:"restart,omitempty" yaml:"restart"`
-	// Force runs experiments of [profile.ModeOverlap] although the warm-up has shown that they cannot come to a number, which otherwise ends
-	// such a plan before anything is delayed: to try out limits and the breaker. The numbers are withheld all the same.
+	// Force runs experiments of [profile.ModeOverlap] although the warm-up has shown that they
+	// cannot come to a number, which otherwise ends such a plan before anything is delayed: to try
+	// out limits and the breaker. The numbers are withheld all the same.
 	Force bool `json:"force,omitempty" yaml:"force"`
 	// NotBefore is when experiments may begin, zero for at once.
 	NotBefore time.Time `json:"not_before,omitzero" yaml:"not_before"`
@@ -115,7 +117,8 @@ func (r ProgressPoint) Metrics() (metrics []profile.Metric, at []float64) {
 
 // Grid is the set of speed-ups to try.
 type Grid struct {
-	// Speedups in percent, in [0, 80], in documents with or without a percent sign. By default 0, 10, 25, 50.
+	// Speedups in percent, in [0, 80], in documents with or without a percent sign. By default 0,
+	// 10, 25, 50.
 	Speedups []float64 `json:"speedups" yaml:"speedups" unit:"percent"`
 	// ZeroWeight is the part of the experiments in which nothing is delayed, in
 	// [0.1, 0.9]. By default 0.4.
@@ -126,10 +129,12 @@ type Grid struct {
 type Timing struct {
 	// Warmup is the wait before the first experiment. By default 2 s.
 	Warmup Duration `json:"warmup" yaml:"warmup"`
-	// Experiment is the least time an experiment is measured. By default 400 ms in mode slowdown, else 2 s.
+	// Experiment is the least time an experiment is measured. By default 400 ms in mode slowdown,
+	// else 2 s.
 	Experiment Duration `json:"experiment" yaml:"experiment"`
-	// Cooloff is the wait between changing the delays and measuring. By default 50 ms in mode slowdown, where it
-	// is three times the 99th percentile of the local roots at least, up to Experiment; else 200 ms.
+	// Cooloff is the wait between changing the delays and measuring. By default 50 ms in mode
+	// slowdown, where it is three times the 99th percentile of the local roots at least, up to
+	// Experiment; else 200 ms.
 	Cooloff Duration `json:"cooloff" yaml:"cooloff"`
 	// MinProgress is the least number of visits of each progress point: an experiment
 	// is made longer until it has them. By default 20 in mode slowdown, else 5.

@@ -5,7 +5,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// Round returns how many experiments try so many regions once at each speed-up of the grid, those without delay included.
+// Round returns how many experiments try so many regions once at each speed-up of the grid, those
+// without delay included.
 func (p *Plan) Round(regions int) int {
 	each := regions
 	if p.Mode == profile.ModeDilation {

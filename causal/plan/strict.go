@@ -144,7 +144,8 @@ func (s *strict) mapping(key string, n *yaml.Node, out reflect.Value) {
 	}
 }
 
-// withoutSigns returns a number in percent, or a list of such numbers, without the percent signs that it may have: 25% is 25.
+// withoutSigns returns a number in percent, or a list of such numbers, without the percent signs
+// that it may have: 25% is 25.
 func withoutSigns(n *yaml.Node) *yaml.Node {
 	plain := *n
 	switch {

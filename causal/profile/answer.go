@@ -13,15 +13,17 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// likelySpeedup is what work on a region may reach: regions are compared there, if it was asked about.
+// likelySpeedup is what work on a region may reach: regions are compared there, if it was asked
+// about.
 const likelySpeedup = 0.25
 
-// WriteAnswer writes what the profile says of one progress point as text: in three lines what helps most, by how much with its
-// interval, and what that rests on, in recordings also how work comes, and then one table of the time between visits and one of
-// latencies, of three regions that change one, the best region first. In an open loop, in which throughput cannot change, the lines are about the median latency. With
-// progress "" it takes the progress point with the most visits in recordings, else the first one; a name
-// without curves is an error that wraps [ErrInvalid]. Percentages have standard errors behind ± and 95 % intervals in
-// parentheses.
+// WriteAnswer writes what the profile says of one progress point as text: in three lines what helps
+// most, by how much with its interval, and what that rests on, in recordings also how work comes,
+// and then one table of the time between visits and one of latencies, of three regions that change
+// one, the best region first. In an open loop, in which throughput cannot change, the lines are
+// about the median latency. With progress "" it takes the progress point with the most visits in
+// recordings, else the first one; a name without curves is an error that wraps [ErrInvalid].
+// Percentages have standard errors behind ± and 95 % intervals in parentheses.
 func (p Profile) WriteAnswer(w io.Writer, progress string) error {
 	a, err := p.answerAt(progress)
 	if err != nil {
@@ -106,8 +108,8 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	return a, nil
 }
 
-// tells orders the modes' answers to one question: an experiment that has decided nothing so far does not hide what recordings tell, and
-// bounds not the number within them that both allow.
+// tells orders the modes' answers to one question: an experiment that has decided nothing so far
+// does not hide what recordings tell, and bounds not the number within them that both allow.
 func (c Curve) tells() int {
 	switch c.Verdict {
 	case VerdictWithheld:
@@ -121,8 +123,9 @@ func (c Curve) tells() int {
 	return 2
 }
 
-// busiestProgress returns the progress point to tell about where none is named: one with numbers before others, in an open loop one
-// with latencies, one that the program counts itself before spans, and then that with the most visits in recordings.
+// busiestProgress returns the progress point to tell about where none is named: one with numbers
+// before others, in an open loop one with latencies, one that the program counts itself before
+// spans, and then that with the most visits in recordings.
 func (p *Profile) busiestProgress(points []string) string {
 	spans, known := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Curves {
@@ -159,8 +162,8 @@ func (p *Profile) hasLatency(progress string) bool {
 	})
 }
 
-// likely returns the effect to compare regions by: at 25 %, or else at the largest speed-up of at most a half, or at the
-// smallest.
+// likely returns the effect to compare regions by: at 25 %, or else at the largest speed-up of at
+// most a half, or at the smallest.
 func (c Curve) likely() (best Effect, ok bool) {
 	for i, e := range c.measured() {
 		if e.Speedup == likelySpeedup {
@@ -173,7 +176,8 @@ func (c Curve) likely() (best Effect, ok bool) {
 	return best, ok
 }
 
-// first returns the effect to rank regions by: of slow-downs and recordings near, where a slope is an answer and no bound, else the likely one.
+// first returns the effect to rank regions by: of slow-downs and recordings near, where a slope is
+// an answer and no bound, else the likely one.
 func (c Curve) first() (best Effect, ok bool) {
 	if c.Mode == ModeSlowdown || c.Mode == ModeReplay {
 		for _, e := range c.measured() {
@@ -226,7 +230,8 @@ func (a answerAt) most() string {
 	return text
 }
 
-// howMuch describes the best region at the speed-up by which regions are compared, and where its effect ends.
+// howMuch describes the best region at the speed-up by which regions are compared, and where its
+// effect ends.
 func (a answerAt) howMuch() string {
 	all := a.candidates()
 	if len(all) == 0 {
@@ -282,8 +287,8 @@ func (a answerAt) bounded(c Curve) string {
 	return strings.Join(parts, "; ")
 }
 
-// worth says what each millisecond taken from the best region is worth, and what part of the time the regions do not explain, if its
-// experiments were slow-downs.
+// worth says what each millisecond taken from the best region is worth, and what part of the time
+// the regions do not explain, if its experiments were slow-downs.
 func (a answerAt) worth() string {
 	all := a.candidates()
 	if len(all) == 0 {
@@ -390,8 +395,8 @@ func (a answerAt) table(out *strings.Builder) {
 // mostLatencies is how many regions a table of latencies has at most.
 const mostLatencies = 3
 
-// latencies writes what the quantiles of the progress point's latency would be, of the regions that change one of them, in the order of
-// the other table.
+// latencies writes what the quantiles of the progress point's latency would be, of the regions that
+// change one of them, in the order of the other table.
 func (a answerAt) latencies(out *strings.Builder) {
 	var rows []Curve
 	regions := 0
@@ -462,7 +467,8 @@ func (c Curve) samples() (n int) {
 // metric is the curve's; profiles of old have none where it is throughput.
 func (c Curve) metric() Metric { return cmp.Or(c.Metric, MetricThroughput) }
 
-// notes are those that are about this progress point: doubts, disagreement, and why regions have no number.
+// notes are those that are about this progress point: doubts, disagreement, and why regions have no
+// number.
 func (a answerAt) notes() []string {
 	if len(a.curves) == 0 {
 		return nil // the first line says it

@@ -109,7 +109,8 @@ what it rests on  nothing
 	}
 }
 
-// TestAnswerPrefersDecided: an experiment that has decided nothing so far does not hide what recordings tell.
+// TestAnswerPrefersDecided: an experiment that has decided nothing so far does not hide what
+// recordings tell.
 func TestAnswerPrefersDecided(t *testing.T) {
 	vague := replayedCurve("reserve", "order", map[float64]float64{0.25: 0.3})
 	vague.Mode = ModeOverlap

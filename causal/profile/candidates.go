@@ -9,12 +9,14 @@ import (
 // A Candidate is a region that an experiment is worth most for.
 type Candidate struct {
 	Region Region
-	// Elasticity is that of the progress point to the region at most, by recordings: 0.3 is 3 % for 10 %.
+	// Elasticity is that of the progress point to the region at most, by recordings: 0.3 is 3 % for
+	// 10 %.
 	Elasticity float64
 }
 
-// Candidates are the regions that seem to bring something and that no slow-down has confirmed, the best first, at most n; of the progress point
-// that [Profile.WriteAnswer] takes, which is returned as well, with the metric that counts there.
+// Candidates are the regions that seem to bring something and that no slow-down has confirmed, the
+// best first, at most n; of the progress point that [Profile.WriteAnswer] takes, which is returned
+// as well, with the metric that counts there.
 func (p Profile) Candidates(progress string, n int) (point string, metric Metric, all []Candidate, err error) {
 	a, err := p.answerAt(progress)
 	if err != nil {
@@ -31,8 +33,9 @@ func (p Profile) Candidates(progress string, n int) (point string, metric Metric
 	return a.progress, a.metric, all, nil
 }
 
-// leadsAlone reports whether a curve surely brings more than each of the others, and more than nothing, as far as they were measured or
-// simulated at the same time. How much that is may be open: what the model is wrong by is the same for all.
+// leadsAlone reports whether a curve surely brings more than each of the others, and more than
+// nothing, as far as they were measured or simulated at the same time. How much that is may be
+// open: what the model is wrong by is the same for all.
 func (c Curve) leadsAlone(others []Curve) bool {
 	best, known := c.first()
 	if !known || best.Reduction <= 0 || !ahead(best.Reductions, nil) {
@@ -49,7 +52,8 @@ func (c Curve) leadsAlone(others []Curve) bool {
 // leastAhead is how many samples a rank takes.
 const leastAhead = 3
 
-// ahead reports whether samples are surely above those of another region, of the same windows, or above zero.
+// ahead reports whether samples are surely above those of another region, of the same windows, or
+// above zero.
 func ahead(samples, others []float64) bool {
 	samples = slices.Clone(samples)
 	if len(samples) < leastAhead || others != nil && len(others) != len(samples) {

@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/validate"
 )
 
-// A Change is what would be if the program were built in another way: with more processors, a lock in parts, a channel with more
-// room, or several regions faster at once. Only recordings tell.
+// A Change is what would be if the program were built in another way: with more processors, a lock
+// in parts, a channel with more room, or several regions faster at once. Only recordings tell.
 type Change struct {
 	// Change says in words what is otherwise: "4 processors".
 	Change   string `json:"change"`

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// worthSaying is the part of the processor time, or of recordings, from which on a condition is reported.
+// worthSaying is the part of the processor time, or of recordings, from which on a condition is
+// reported.
 const worthSaying = 0.02
 
-// conditions says in sentences what the machine did to the program while it was recorded, none where that was little.
+// conditions says in sentences what the machine did to the program while it was recorded, none
+// where that was little.
 func (r *Recorded) conditions() (notes []string) {
 	if r.Starved >= worthSaying {
 		note := fmt.Sprintf("goroutines had no processor for %.0f %% of the time that they ran", 100*r.Starved)

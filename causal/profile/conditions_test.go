@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// openProfile is of a program to which requests come at times of their own: their latency has numbers, and a counted point beside it.
+// openProfile is of a program to which requests come at times of their own: their latency has
+// numbers, and a counted point beside it.
 func openProfile() Profile {
 	p := Profile{Recorded: &Recorded{
 		Windows: 5, Length: 10 * time.Second, CPU: 8 * time.Second, Others: 5 * time.Second, Stolen: 40 * time.Millisecond, Starved: 0.25, Stalled: 400 * time.Millisecond,
@@ -27,7 +28,8 @@ func openProfile() Profile {
 	return p
 }
 
-// TestOpenLoop answers with latency where throughput cannot change, and says what the machine did meanwhile.
+// TestOpenLoop answers with latency where throughput cannot change, and says what the machine did
+// meanwhile.
 func TestOpenLoop(t *testing.T) {
 	var out strings.Builder
 	if err := openProfile().WriteAnswer(&out, ""); err != nil {

@@ -8,9 +8,11 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// confirm holds what recordings say against slow-downs, which are measured in the program itself: the very slow-downs, where replay has
-// simulated them, or else the answers. Where both have intervals that lie apart, replay is contradicted: it is withheld for that region
-// and progress point, and the measured bounds stay. Else the answer is what both allow: replay's number within the intersection, confirmed.
+// confirm holds what recordings say against slow-downs, which are measured in the program itself:
+// the very slow-downs, where replay has simulated them, or else the answers. Where both have
+// intervals that lie apart, replay is contradicted: it is withheld for that region and progress
+// point, and the measured bounds stay. Else the answer is what both allow: replay's number within
+// the intersection, confirmed.
 func (p *Profile) confirm() {
 	measured := map[question]Curve{}
 	for _, c := range p.Curves {
@@ -49,9 +51,10 @@ func (p *Profile) confirm() {
 	}
 }
 
-// heldAgainst holds simulated slow-downs against measured ones, or the answers to one question against each other where there are none.
-// The slow-downs are met if both agree, at a level where the measured interval is narrow enough to have noticed much else, and are alike if the
-// simulated one is, too.
+// heldAgainst holds simulated slow-downs against measured ones, or the answers to one question
+// against each other where there are none. The slow-downs are met if both agree, at a level where
+// the measured interval is narrow enough to have noticed much else, and are alike if the simulated
+// one is, too.
 func (c Curve) heldAgainst(by Curve) (contradicted, met, alike bool) {
 	compared := false
 	for _, simulated := range c.Slopes {
@@ -86,23 +89,27 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 	return Effect{}, false
 }
 
-// vaguer reports whether the number of a simulation is outside of what was measured, and less precise: near, that has the better number.
+// vaguer reports whether the number of a simulation is outside of what was measured, and less
+// precise: near, that has the better number.
 func (e Effect) vaguer(measured Effect) bool {
 	return e.Hi-e.Lo > measured.Hi-measured.Lo && (e.Reduction < measured.Lo || e.Reduction > measured.Hi)
 }
 
-// holds reports whether the interval of a simulation leaves out nothing of what was measured, so that it adds nothing.
+// holds reports whether the interval of a simulation leaves out nothing of what was measured, so
+// that it adds nothing.
 func (e Effect) holds(measured Effect) bool {
 	wider := e.Hi-e.Lo > measured.Hi-measured.Lo-stats.ModelError
 	return wider && e.Lo <= measured.Lo+stats.ModelError && e.Hi >= measured.Hi-stats.ModelError
 }
 
-// within returns the effect with what its own interval and that of a slow-down have in common; where they only nearly meet, that is the
-// end of its own which is nearer. Two that only just meet are not as sure together as what they have in common is narrow: that is
-// half as wide as the narrower at least. It is confirmed if the slow-down would have noticed much else.
+// within returns the effect with what its own interval and that of a slow-down have in common;
+// where they only nearly meet, that is the end of its own which is nearer. Two that only just meet
+// are not as sure together as what they have in common is narrow: that is half as wide as the
+// narrower at least. It is confirmed if the slow-down would have noticed much else.
 //
-// Where the simulation chooses by its state as the program does, since the slow-downs themselves are alike, its number stays though it is above what
-// theorems bound: the slowest of three replicas of which two must answer costs nothing if it is slower, and brings something if it is faster.
+// Where the simulation chooses by its state as the program does, since the slow-downs themselves
+// are alike, its number stays though it is above what theorems bound: the slowest of three replicas
+// of which two must answer costs nothing if it is slower, and brings something if it is faster.
 func (e Effect) within(bound Effect, chooses bool) Effect {
 	e.Confirmed = notices(bound.Hi-bound.Lo, e.Hi-e.Lo, e.Reduction)
 	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 2
@@ -118,8 +125,8 @@ func (e Effect) within(bound Effect, chooses bool) Effect {
 	return e.possible()
 }
 
-// notices reports whether a measured interval is so narrow that it would have noticed much else than what is simulated: it is twice as wide
-// at most, or not wider than the effect is large.
+// notices reports whether a measured interval is so narrow that it would have noticed much else
+// than what is simulated: it is twice as wide at most, or not wider than the effect is large.
 func notices(measured, simulated, effect float64) bool { return measured <= max(2*simulated, effect) }
 
 // Evidence is what an answer rests on.

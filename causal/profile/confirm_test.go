@@ -91,7 +91,8 @@ func TestContradicted(t *testing.T) {
 	}
 }
 
-// Slow-downs that are simulated are held against measured ones, not what faster regions bring against the bounds of that.
+// Slow-downs that are simulated are held against measured ones, not what faster regions bring
+// against the bounds of that.
 func TestSlowDownsAreMet(t *testing.T) {
 	slope := func(elasticity float64) []profile.Slope {
 		return []profile.Slope{{Level: 0.1, Taken: 0.1, Samples: 5, Elasticity: elasticity, Lo: elasticity - 0.1, Hi: elasticity + 0.1}, {Level: 0.3, Taken: 0.3, Samples: 5, Elasticity: elasticity, Lo: elasticity - 0.03, Hi: elasticity + 0.03}}
@@ -126,7 +127,8 @@ func TestSlowDownsAreMet(t *testing.T) {
 	}
 }
 
-// The simulation meets the slow-downs, and a faster region brings more than they bound: so it does where the program chooses.
+// The simulation meets the slow-downs, and a faster region brings more than they bound: so it does
+// where the program chooses.
 func TestSimulationThatChooses(t *testing.T) {
 	c := slowed(rand.New(rand.NewPCG(1, 2)), 0.06, 0.06)
 	p := profile.Profile{Curves: []profile.Curve{c, {
@@ -164,7 +166,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// Near, the number is that of the more precise of both, where the simulated one is not within what was measured.
+// Near, the number is that of the more precise of both, where the simulated one is not within what
+// was measured.
 func TestVagueSimulation(t *testing.T) {
 	near := func(reduction, lo, hi float64) profile.Effect {
 		e := replayed(t, both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: reduction, Lo: lo, Hi: hi})).Effects[0]

@@ -10,8 +10,8 @@ import (
 // fewSamples are too few to see that a distribution is not a normal one.
 const fewSamples = 6
 
-// NewEffect turns samples, pseudo-values of the reduction in the order of time, into one number, or says why there
-// is none. Doubts are warnings about it.
+// NewEffect turns samples, pseudo-values of the reduction in the order of time, into one number, or
+// says why there is none. Doubts are warnings about it.
 func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	e := Effect{Speedup: speedup, Samples: len(samples), Reductions: stats.Thinned(samples)}
 	if len(samples) < stats.LeastSamples {
@@ -42,7 +42,8 @@ func (e Effect) possible() Effect {
 	return e
 }
 
-// Wider returns the effect with an interval that reaches further by a margin to both sides, or as it is if it has a wider one already.
+// Wider returns the effect with an interval that reaches further by a margin to both sides, or as
+// it is if it has a wider one already.
 func (e Effect) Wider(margin float64) Effect {
 	if more := margin - e.Margin; more > 0 && e.Known() {
 		e.Margin, e.Lo, e.Hi = margin, e.Lo-more, e.Hi+more

@@ -6,8 +6,8 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// falseDiscoveries is the false discovery rate (Benjamini-Hochberg) that is accepted: the share of regions
-// without effect among those that are reported to have one.
+// falseDiscoveries is the false discovery rate (Benjamini-Hochberg) that is accepted: the share of
+// regions without effect among those that are reported to have one.
 const falseDiscoveries = 0.05
 
 // pValue is the probability of an effect at least this far from zero if there is none, by
@@ -23,9 +23,10 @@ func (e Effect) pValue() float64 {
 	return stats.PValueOfInterval(e.Reduction, e.Lo, e.Hi)
 }
 
-// pValue is the probability of effects at least this large at any of the speed-ups if there are none:
-// the least of all, times as many as there are, by its rank. Simes, An improved Bonferroni procedure for
-// multiple tests of significance, 1986; it holds for estimates that share their baselines.
+// pValue is the probability of effects at least this large at any of the speed-ups if there are
+// none: the least of all, times as many as there are, by its rank. Simes, An improved Bonferroni
+// procedure for multiple tests of significance, 1986; it holds for estimates that share their
+// baselines.
 func (c Curve) pValue() float64 {
 	var values []float64
 	for _, e := range c.measured() {

@@ -12,8 +12,8 @@ import (
 // of them are significant, where modes disagree, the verdicts and the order.
 func (p *Profile) Finish() { p.FinishResting(func() {}) }
 
-// FinishResting is Finish within a program that serves others: it calls due for each curve, some µs apart, on the same goroutine,
-// so that it can leave the processor to them.
+// FinishResting is Finish within a program that serves others: it calls due for each curve, some µs
+// apart, on the same goroutine, so that it can leave the processor to them.
 func (p *Profile) FinishResting(due func()) {
 	for i := range p.Curves {
 		due()
@@ -90,7 +90,8 @@ func (p *Profile) testRegions(due func()) {
 	}
 }
 
-// rank finds the curve that leads among some, without those of progress points' own spans, by which all work is done.
+// rank finds the curve that leads among some, without those of progress points' own spans, by which
+// all work is done.
 func (p *Profile) rank(members []int) {
 	var of []Curve
 	var at []int

@@ -66,8 +66,9 @@ func bendOf(effects []Effect) bend {
 // narrowBracket is how closely a knee is looked for.
 const narrowBracket = 0.1
 
-// Refinements returns the speed-ups, in whole percent, that would tell more about the knee of
-// the curve: where it seems to be, and the middle of the gap that it lies in. Effects without a number do not count.
+// Refinements returns the speed-ups, in whole percent, that would tell more about the knee of the
+// curve: where it seems to be, and the middle of the gap that it lies in. Effects without a number
+// do not count.
 func (c Curve) Refinements() (speedups []float64) {
 	k := bendOf(c.measured())
 	if k.at == 0 || k.between[1]-k.between[0] <= narrowBracket+1e-9 {

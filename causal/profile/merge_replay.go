@@ -8,9 +8,9 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// mergeReplayed pools what recordings of several runs found at one speed-up. Their intervals hold what the model may be wrong
-// by, which more windows do not make less: they are averaged by their samples, and grow no narrower. Where they lie apart, the
-// whole range is taken.
+// mergeReplayed pools what recordings of several runs found at one speed-up. Their intervals hold
+// what the model may be wrong by, which more windows do not make less: they are averaged by their
+// samples, and grow no narrower. Where they lie apart, the whole range is taken.
 func mergeReplayed(speedup float64, effects []Effect) Effect {
 	known := Curve{Effects: effects}.measured()
 	switch len(known) {

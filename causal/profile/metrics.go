@@ -49,9 +49,10 @@ type producer struct {
 	metrics []metricdata.Metrics
 }
 
-// NewProducer returns what gives metric readers, by sdkmetric.WithProducer, the results of experiments and of recordings: what
-// profile returns, such as that of causal.Controller.Latest. Sums are cumulative, since the profile was started, also for
-// readers that prefer delta temporality. Any number of readers can share it. A collection costs what the profile does, and a
+// NewProducer returns what gives metric readers, by sdkmetric.WithProducer, the results of
+// experiments and of recordings: what profile returns, such as that of causal.Controller.Latest.
+// Sums are cumulative, since the profile was started, also for readers that prefer delta
+// temporality. Any number of readers can share it. A collection costs what the profile does, and a
 // millisecond for the most points that there are if the profile is the one before.
 func NewProducer(profile func() Profile) sdkmetric.Producer { return &producer{profile: profile} }
 
@@ -82,7 +83,8 @@ func sameSlice[T any](a, b []T) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] || len(a) == 0 && len(b) == 0
 }
 
-// at returns the metrics as of a time. Those given are not changed: they are kept, since to make their attributes takes long.
+// at returns the metrics as of a time. Those given are not changed: they are kept, since to make
+// their attributes takes long.
 func at(end time.Time, metrics []metricdata.Metrics) []metricdata.Metrics {
 	all := slices.Clone(metrics)
 	for i := range all {

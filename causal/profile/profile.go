@@ -8,7 +8,8 @@ import (
 // api is the value of a saved profile's key "api" that this version reads and writes.
 const api = "causal-profile/v1"
 
-// A Region is what a curve is about: the spans of one scope and name, a region of runtime/trace, or a function.
+// A Region is what a curve is about: the spans of one scope and name, a region of runtime/trace, or
+// a function.
 type Region struct {
 	Scope string `json:"scope"`
 	Name  string `json:"span"`
@@ -77,22 +78,26 @@ type Curve struct {
 	// BasePeriod is the mean time between visits of the progress point, or the quantile of
 	// latency, with nothing changed.
 	BasePeriod time.Duration `json:"base_period_ns"`
-	// Own is what the region takes itself for each visit, without waits for locks and processors where that is known, and Slopes are
-	// what was measured, by level, in mode [ModeSlowdown]; the effects follow from these. In mode [ModeReplay] they are what such experiments
-	// come to in the simulation.
+	// Own is what the region takes itself for each visit, without waits for locks and processors
+	// where that is known, and Slopes are what was measured, by level, in mode [ModeSlowdown]; the
+	// effects follow from these. In mode [ModeReplay] they are what such experiments come to in the
+	// simulation.
 	Own    time.Duration `json:"own_ns,omitempty"`
 	Slopes []Slope       `json:"slopes,omitempty"`
-	// Inside is true if spans of the region wait for other goroutines, for a lock or a place in a queue, or if that is not known: their callers
-	// are held when that has been given back, so that a slope bounds what a faster region brings from below alone.
+	// Inside is true if spans of the region wait for other goroutines, for a lock or a place in a
+	// queue, or if that is not known: their callers are held when that has been given back, so that
+	// a slope bounds what a faster region brings from below alone.
 	Inside bool `json:"waits_inside,omitempty"`
-	// Awaited is the part of Own, in [0, 1], that other goroutines wait for, as spans of the region give them something before their ends: a lock, a
-	// place, an answer. A hold at an end comes too late for these: by so much a slope may be too small.
+	// Awaited is the part of Own, in [0, 1], that other goroutines wait for, as spans of the region
+	// give them something before their ends: a lock, a place, an answer. A hold at an end comes too
+	// late for these: by so much a slope may be too small.
 	Awaited float64 `json:"awaited,omitempty"`
-	// Behind is the part of a short delay, in [0, 1], that the region's spans may make up for by a shorter wait for a processor, which comes
-	// before their ends: a hold after it may cost so much more than a longer span.
+	// Behind is the part of a short delay, in [0, 1], that the region's spans may make up for by a
+	// shorter wait for a processor, which comes before their ends: a hold after it may cost so much
+	// more than a longer span.
 	Behind float64 `json:"waits_for_processor,omitempty"`
-	// Expiring is the part of the region's delays, in [0, 1], that were left out since a deadline was near. As many calls may fail, and may
-	// succeed where something is faster.
+	// Expiring is the part of the region's delays, in [0, 1], that were left out since a deadline
+	// was near. As many calls may fail, and may succeed where something is faster.
 	Expiring float64 `json:"near_deadlines,omitempty"`
 	// Effects are ordered by speed-up.
 	Effects []Effect `json:"effects"`
@@ -102,15 +107,16 @@ type Curve struct {
 	// Knee is the speed-up in (0, 1) from which on something else is the bottleneck, zero if
 	// none was found.
 	Knee float64 `json:"knee,omitempty"`
-	// PValue is the probability of effects this large, at all speed-ups that have a number together, if
-	// there were none, adjusted by Benjamini and Hochberg for the number of regions that are
-	// compared; 1 without a number. Significant means that it is at most 0.05, and that an interval
-	// leaves out zero.
+	// PValue is the probability of effects this large, at all speed-ups that have a number
+	// together, if there were none, adjusted by Benjamini and Hochberg for the number of regions
+	// that are compared; 1 without a number. Significant means that it is at most 0.05, and that an
+	// interval leaves out zero.
 	PValue      float64 `json:"p_value"`
 	Significant bool    `json:"significant"`
 	// Disagrees names the other modes whose intervals lie apart from those of this curve.
 	Disagrees []Mode `json:"disagrees,omitempty"`
-	// Leads is true if the region surely brings more than any other of its mode at this progress point, though how much may not be clear.
+	// Leads is true if the region surely brings more than any other of its mode at this progress
+	// point, though how much may not be clear.
 	Leads bool `json:"leads,omitempty"`
 	// Verdict is what kind of answer this is, and Evidence what it rests on.
 	Verdict  Verdict  `json:"verdict"`
@@ -122,58 +128,66 @@ type Effect struct {
 	// Speedup is the part of the region's time that is taken away, in [0, 1).
 	Speedup float64 `json:"speedup"`
 	// Reduction is the part by which the period of the progress point, or its latency, would
-	// shrink: 1 - period(speedup)/period(0). Of experiments it is the ratio of the totals of time and visits, so that what
-	// comes in bursts counts, and the mean of the samples.
+	// shrink: 1 - period(speedup)/period(0). Of experiments it is the ratio of the totals of time
+	// and visits, so that what comes in bursts counts, and the mean of the samples.
 	Reduction float64 `json:"reduction"`
-	// StdErr is the standard error of Reduction: of experiments the jackknife's, with rounds as blocks.
+	// StdErr is the standard error of Reduction: of experiments the jackknife's, with rounds as
+	// blocks.
 	StdErr float64 `json:"std_err"`
 	// Lo and Hi bound Reduction: with 95 % confidence as far as the samples scatter, and by one
 	// point more to both sides for what the model leaves out, and Margin.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// Margin is by how much the conditions of the experiments may have changed Reduction: a quota that took processor time, say.
+	// Margin is by how much the conditions of the experiments may have changed Reduction: a quota
+	// that took processor time, say.
 	Margin float64 `json:"margin,omitempty"`
-	// Bounded tells that Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown] beyond [Near]; of recordings since the program writes no operations on locks and channels
-	// into its traces and not all of them can be told: that of a program built by otelprof is narrower.
+	// Bounded tells that Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown]
+	// beyond [Near]; of recordings since the program writes no operations on locks and channels
+	// into its traces and not all of them can be told: that of a program built by otelprof is
+	// narrower.
 	Bounded bool `json:"bounded,omitempty"`
-	// Confirmed means that the number is of recordings, and that slow-downs in the program agree with it: then Lo and Hi are what both allow.
+	// Confirmed means that the number is of recordings, and that slow-downs in the program agree
+	// with it: then Lo and Hi are what both allow.
 	Confirmed bool `json:"confirmed,omitempty"`
 	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it
 	// is zero.
 	ThroughputGain float64 `json:"throughput_gain"`
-	// Samples is the number of measurements, Outliers how many lie more than 3 median absolute deviations from their median,
-	// which is a diagnostic only.
+	// Samples is the number of measurements, Outliers how many lie more than 3 median absolute
+	// deviations from their median, which is a diagnostic only.
 	Samples  int `json:"samples"`
 	Outliers int `json:"outliers"`
-	// Verdict is what kind of answer this is by itself, Loose that Lo and Hi are bounds too far apart for a single number: to be shown
-	// as "between 18 and 31 %".
+	// Verdict is what kind of answer this is by itself, Loose that Lo and Hi are bounds too far
+	// apart for a single number: to be shown as "between 18 and 31 %".
 	Verdict Verdict `json:"verdict,omitempty"`
 	Loose   bool    `json:"loose,omitempty"`
 	// Withheld is why there is no number, zero if there is one; then the numbers above are zero.
 	Withheld Withheld `json:"withheld,omitzero"`
 	// Warnings are doubts about the number.
 	Warnings []string `json:"warnings,omitempty"`
-	// Reductions are the samples in the order of time, of experiments the jackknife's pseudo-values, in steps of 1e-6, so that profiles can
-	// be merged. Of more than 300 they are as many, evenly chosen.
+	// Reductions are the samples in the order of time, of experiments the jackknife's
+	// pseudo-values, in steps of 1e-6, so that profiles can be merged. Of more than 300 they are as
+	// many, evenly chosen.
 	Reductions []float64 `json:"reductions,omitempty"`
 }
 
 // Recorded is what the curves of [ModeReplay] rest on.
 type Recorded struct {
-	// Windows is the number of recordings, or parts of recordings, and Length how long they are together.
+	// Windows is the number of recordings, or parts of recordings, and Length how long they are
+	// together.
 	Windows int           `json:"windows"`
 	Length  time.Duration `json:"length_ns"`
 	// Inferred tells that locks and channels were inferred from which goroutine woke which.
 	Inferred bool `json:"inferred,omitempty"`
-	// CPU is the processor time that the program had in recordings of which that is known. Others is what other programs
-	// had of it, Stolen what the host of a virtual machine took, on all processors together, and Throttled for how long
-	// threads of the program waited since the quota of their cgroup was used up. Zero where the system does not tell.
+	// CPU is the processor time that the program had in recordings of which that is known. Others
+	// is what other programs had of it, Stolen what the host of a virtual machine took, on all
+	// processors together, and Throttled for how long threads of the program waited since the quota
+	// of their cgroup was used up. Zero where the system does not tell.
 	CPU       time.Duration `json:"cpu_ns,omitempty"`
 	Others    time.Duration `json:"others_ns,omitempty"`
 	Stolen    time.Duration `json:"stolen_ns,omitempty"`
 	Throttled time.Duration `json:"throttled_ns,omitempty"`
-	// Starved is which part of the time that goroutines ran they had no processor, in [0, 1). Intervals are wider by it, and
-	// there are bounds alone above a tenth.
+	// Starved is which part of the time that goroutines ran they had no processor, in [0, 1).
+	// Intervals are wider by it, and there are bounds alone above a tenth.
 	Starved float64 `json:"starved,omitempty"`
 	// Stalled is for how long the whole program stood still, and which is left out.
 	Stalled time.Duration `json:"stalled_ns,omitempty"`
@@ -190,15 +204,17 @@ const (
 // RecordedProgress is what the curves of one progress point rest on.
 type RecordedProgress struct {
 	Progress string `json:"progress"`
-	// Visits are those in all windows, and Windows those in which the simulation of nothing changed met
-	// what was recorded within 3 %.
+	// Visits are those in all windows, and Windows those in which the simulation of nothing changed
+	// met what was recorded within 3 %.
 	Visits  int `json:"visits"`
 	Windows int `json:"windows"`
-	// Deviation is by which part of the time between visits it missed that, in the median of all windows.
+	// Deviation is by which part of the time between visits it missed that, in the median of all
+	// windows.
 	Deviation float64 `json:"deviation"`
-	// Loop is how work comes there, "" where that is not known. In an "open" loop it comes at times that do not depend on how fast
-	// the program is: what is faster shows in latencies, and throughput stays. In a "closed" one a client sends its next request
-	// some time after the answer.
+	// Loop is how work comes there, "" where that is not known. In an "open" loop it comes at times
+	// that do not depend on how fast the program is: what is faster shows in latencies, and
+	// throughput stays. In a "closed" one a client sends its next request some time after the
+	// answer.
 	Loop string `json:"loop,omitempty"`
 }
 

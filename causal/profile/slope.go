@@ -10,29 +10,35 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// A Slope is what experiments of [ModeSlowdown] at one level measured: how a progress point answers to a region that is slower.
+// A Slope is what experiments of [ModeSlowdown] at one level measured: how a progress point answers
+// to a region that is slower.
 //
-// Where nothing is chosen by state, the period of a program is a convex, non-decreasing function of its durations ((max,+) algebra:
-// Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992). So a millisecond more costs at least what a millisecond less
-// brings: a slope bounds the gain of any speed-up from above. For small changes both are the same where durations
-// scatter (perturbation analysis: Ho and Cao, 1991).
+// Where nothing is chosen by state, the period of a program is a convex, non-decreasing function of
+// its durations ((max,+) algebra: Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity,
+// 1992). So a millisecond more costs at least what a millisecond less brings: a slope bounds the
+// gain of any speed-up from above. For small changes both are the same where durations scatter
+// (perturbation analysis: Ho and Cao, 1991).
 type Slope struct {
-	// Level is which part of its own time the region was to be held for at the ends of its spans, Taken what was really taken.
+	// Level is which part of its own time the region was to be held for at the ends of its spans,
+	// Taken what was really taken.
 	Level float64 `json:"level"`
 	Taken float64 `json:"taken"`
-	// Elasticity is by which part the period grew, or the latency, for each part by which the region became slower: 0.3 is 3 %
-	// for 10 %. Those of all that takes time add up to 1, as the period is homogeneous in the durations (Euler).
+	// Elasticity is by which part the period grew, or the latency, for each part by which the
+	// region became slower: 0.3 is 3 % for 10 %. Those of all that takes time add up to 1, as the
+	// period is homogeneous in the durations (Euler).
 	Elasticity float64 `json:"elasticity"`
 	// StdErr is the jackknife's standard error of it, Lo and Hi its 95 % interval.
 	StdErr float64 `json:"std_err"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	// Samples is the number of experiments, Elasticities the jackknife's pseudo-values, at most 300, so that profiles can be merged.
+	// Samples is the number of experiments, Elasticities the jackknife's pseudo-values, at most
+	// 300, so that profiles can be merged.
 	Samples      int       `json:"samples"`
 	Elasticities []float64 `json:"elasticities,omitempty"`
 }
 
-// NewSlope sums up pseudo-values of the elasticity in the order of time. Below [stats.LeastSamples] there is no interval.
+// NewSlope sums up pseudo-values of the elasticity in the order of time. Below [stats.LeastSamples]
+// there is no interval.
 func NewSlope(level, taken float64, elasticities []float64) Slope {
 	s := Slope{Level: level, Taken: taken, Samples: len(elasticities), Elasticities: stats.Thinned(elasticities)}
 	if len(elasticities) >= stats.LeastSamples {
@@ -42,7 +48,8 @@ func NewSlope(level, taken float64, elasticities []float64) Slope {
 	return s
 }
 
-// falls is by which part the period fell although the region was slower, if that is more than chance and what models leave out.
+// falls is by which part the period fell although the region was slower, if that is more than
+// chance and what models leave out.
 func (s Slope) falls() float64 {
 	const surely = 1.5 // times as far as the 95 % interval, which is about three standard errors
 	fallen := -s.Elasticity * s.Taken
@@ -54,8 +61,9 @@ func (s Slope) falls() float64 {
 
 func (s Slope) known() bool { return s.Samples >= stats.LeastSamples }
 
-// Leverage is by how much the period of the progress point shrinks, or its latency, for each millisecond taken from the region per visit, in
-// ms, with its standard error: the slope at the smallest level. It is not known before there is a slope.
+// Leverage is by how much the period of the progress point shrinks, or its latency, for each
+// millisecond taken from the region per visit, in ms, with its standard error: the slope at the
+// smallest level. It is not known before there is a slope.
 func (c Curve) Leverage() (leverage, stdErr float64, known bool) {
 	small, _, known := c.levels()
 	if !known || c.Own <= 0 || c.BasePeriod <= 0 {
@@ -65,8 +73,8 @@ func (c Curve) Leverage() (leverage, stdErr float64, known bool) {
 	return small.Elasticity * unit, small.StdErr * unit, true
 }
 
-// levels returns the slopes at the smallest and at the largest level. Where the large one is the smaller by chance, both are their
-// weighted mean: convexity says that it is not.
+// levels returns the slopes at the smallest and at the largest level. Where the large one is the
+// smaller by chance, both are their weighted mean: convexity says that it is not.
 func (c Curve) levels() (small, large Slope, known bool) {
 	all := slices.DeleteFunc(slices.Clone(c.Slopes), func(s Slope) bool { return !s.known() })
 	if len(all) == 0 {
@@ -84,14 +92,16 @@ func (c Curve) levels() (small, large Slope, known bool) {
 	return small, large, true
 }
 
-// chooses reports whether a period grew by a larger part than the region, by more than chance: by what the program chose otherwise.
+// chooses reports whether a period grew by a larger part than the region, by more than chance: by
+// what the program chose otherwise.
 func (c Curve) chooses(measured ...Slope) bool {
 	return c.metric() == MetricThroughput && slices.ContainsFunc(measured, func(s Slope) bool { return s.known() && s.Lo > 1+delaysOff })
 }
 
-// possible returns the slope of a period as far as it can be: what takes a part of the time longer makes the whole at most that part longer,
-// as the period is homogeneous in the durations and falls with none. What lies above was measured wrong, by so much to either side: delays took
-// longer than was seen, as on a machine that others use.
+// possible returns the slope of a period as far as it can be: what takes a part of the time longer
+// makes the whole at most that part longer, as the period is homogeneous in the durations and falls
+// with none. What lies above was measured wrong, by so much to either side: delays took longer than
+// was seen, as on a machine that others use.
 func (s Slope) possible() Slope {
 	s.Elasticity = clamp(s.Elasticity, 0, 1)
 	if s.Hi > 1 {
@@ -119,12 +129,12 @@ func relative(s Slope) float64 {
 	return (s.Hi - s.Elasticity) / s.StdErr
 }
 
-// delaysOff is by which part of itself a slope may be off since delays took longer or shorter than was seen: of regions that take all of the
-// time, measured slopes are .94 to 1.03 (make accuracy).
+// delaysOff is by which part of itself a slope may be off since delays took longer or shorter than
+// was seen: of regions that take all of the time, measured slopes are .94 to 1.03 (make accuracy).
 const delaysOff = 0.05
 
-// eitherOf is how many times as far as an interval two upper bounds reach of which the lower is taken, to hold as often as one (Bonferroni, by
-// Student's t of eight samples).
+// eitherOf is how many times as far as an interval two upper bounds reach of which the lower is
+// taken, to hold as often as one (Bonferroni, by Student's t of eight samples).
 const eitherOf = 1.2
 
 func (s Slope) surely() float64 { return s.Elasticity + eitherOf*(s.Hi-s.Elasticity) }
@@ -132,9 +142,10 @@ func (s Slope) surely() float64 { return s.Elasticity + eitherOf*(s.Hi-s.Elastic
 // sure is how many standard errors apart two slopes are by more than chance.
 const sure = 3
 
-// convex reports whether slopes at two levels may be those of a convex function that does not fall and is smooth at its start: none is
-// below zero nor the large one the smaller by more than chance, nor may the small one be nothing where the large one is surely much; nor is one of a
-// period steep.
+// convex reports whether slopes at two levels may be those of a convex function that does not fall
+// and is smooth at its start: none is below zero nor the large one the smaller by more than chance,
+// nor may the small one be nothing where the large one is surely much; nor is one of a period
+// steep.
 func (c Curve) convex(small, large Slope) bool {
 	if small.falls() > 0 || large.falls() > 0 {
 		return false
@@ -158,9 +169,10 @@ const Near = 0.10
 
 // AnswerFromSlopes sets the effects at some speed-ups, in (0, 1), from the slopes.
 //
-// Up to [Near] an effect is the slope at the smallest level, less what the slopes bend by for its lower bound. Beyond, it is bounded:
-// from above by the slopes, from below by the effect at Near, as a program does not become slower by what becomes faster. So a slope below
-// zero is chance, and bounds nothing from above, but where it is a resonance, see [WidenByOthers].
+// Up to [Near] an effect is the slope at the smallest level, less what the slopes bend by for its
+// lower bound. Beyond, it is bounded: from above by the slopes, from below by the effect at Near,
+// as a program does not become slower by what becomes faster. So a slope below zero is chance, and
+// bounds nothing from above, but where it is a resonance, see [WidenByOthers].
 func (c *Curve) AnswerFromSlopes(speedups []float64) {
 	c.Effects = nil
 	for _, s := range speedups {
@@ -224,8 +236,9 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	return e
 }
 
-// missing is by how much an elasticity may be larger than measured, since callers were held when the region had given what others wait
-// for: each millisecond by which such a wait is shorter brings at most itself, to one visit.
+// missing is by how much an elasticity may be larger than measured, since callers were held when
+// the region had given what others wait for: each millisecond by which such a wait is shorter
+// brings at most itself, to one visit.
 func (c Curve) missing(measured float64) float64 {
 	most := max(0, 1-measured)
 	switch {
@@ -246,9 +259,10 @@ func (c Curve) why() string {
 
 func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 
-// Explained is the sum of the elasticities of a progress point's throughput to all regions that were slowed down, but for the
-// progress point's own spans, with its standard error: what is missing to 1 is time that these regions do not explain, such as a
-// limiter's or that of work without spans. It is not known without a slope.
+// Explained is the sum of the elasticities of a progress point's throughput to all regions that
+// were slowed down, but for the progress point's own spans, with its standard error: what is
+// missing to 1 is time that these regions do not explain, such as a limiter's or that of work
+// without spans. It is not known without a slope.
 func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 	for _, c := range p.Curves {
 		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.Region.Name == progress {
@@ -261,12 +275,12 @@ func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 	return sum, stdErr, known
 }
 
-// WidenByOthers makes the intervals of slow-downs wider where one region shows that a progress point's time is no monotone function of durations,
-// as that holds for the other regions, too:
-//   - the time falls although a region is slower. No slope bounds what any region brings but that this is at most all of the time saved, and
-//     as much as the time has fallen.
-//   - a part of a region's delays was left out since a deadline was near: as many calls may fail, are no visits, and may
-//     succeed where any region is faster.
+// WidenByOthers makes the intervals of slow-downs wider where one region shows that a progress
+// point's time is no monotone function of durations, as that holds for the other regions, too:
+//   - the time falls although a region is slower. No slope bounds what any region brings but that
+//     this is at most all of the time saved, and as much as the time has fallen.
+//   - a part of a region's delays was left out since a deadline was near: as many calls may fail,
+//     are no visits, and may succeed where any region is faster.
 func WidenByOthers(curves []Curve) {
 	type point struct {
 		progress string
@@ -302,7 +316,8 @@ func (e Effect) fallen(by float64, progress string) Effect {
 	return e
 }
 
-// expiring returns an effect where these parts of the delays were left out near deadlines: of its own region and of that with the most.
+// expiring returns an effect where these parts of the delays were left out near deadlines: of its
+// own region and of that with the most.
 func (e Effect) expiring(own, most float64) Effect {
 	if most == 0 {
 		return e
@@ -316,13 +331,14 @@ func (e Effect) expiring(own, most float64) Effect {
 	return e
 }
 
-// savedWithoutSamples reports whether a curve has numbers of slow-downs without the samples behind them.
+// savedWithoutSamples reports whether a curve has numbers of slow-downs without the samples behind
+// them.
 func (c Curve) savedWithoutSamples() bool {
 	return len(c.measured()) > 0 && !slices.ContainsFunc(c.Slopes, func(s Slope) bool { return len(s.Elasticities) > 0 })
 }
 
-// mergeSlopes pools the samples of several runs at each level, and answers anew at all of their speed-ups. Where one was saved without its
-// samples, the latest run answers alone.
+// mergeSlopes pools the samples of several runs at each level, and answers anew at all of their
+// speed-ups. Where one was saved without its samples, the latest run answers alone.
 func mergeSlopes(c *Curve, same []Curve) {
 	if slices.ContainsFunc(same, Curve.savedWithoutSamples) { // there is nothing to pool
 		*c = same[len(same)-1]

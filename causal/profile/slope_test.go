@@ -36,7 +36,8 @@ func slowed(rng *rand.Rand, small, large float64) profile.Curve {
 	return c
 }
 
-// A program's time is max(a, b) with some scatter, or a sum: what a slow-down shows of these holds what is true of the faster region.
+// A program's time is max(a, b) with some scatter, or a sum: what a slow-down shows of these holds
+// what is true of the faster region.
 func TestSlopesHoldTheTruth(t *testing.T) {
 	for name, tt := range map[string]struct {
 		small, large float64    // elasticities
@@ -123,7 +124,8 @@ func TestSlopeBelowZeroByChance(t *testing.T) {
 	}
 }
 
-// No region takes more than all of the time: a slope above 1 by chance is as far off to the other side.
+// No region takes more than all of the time: a slope above 1 by chance is as far off to the other
+// side.
 func TestSlopeAboveOne(t *testing.T) {
 	for i, e := range slowed(rand.New(rand.NewPCG(3, 4)), 1.06, 1.06).Effects {
 		if s := e.Speedup; e.Hi > s+0.011 || e.Lo > 0.096 || e.Reduction > s || len(e.Warnings) != 0 {
@@ -132,7 +134,8 @@ func TestSlopeAboveOne(t *testing.T) {
 	}
 }
 
-// A slope above 1 by more than chance is of a program that chooses by its state: what a faster region brings has no such bound.
+// A slope above 1 by more than chance is of a program that chooses by its state: what a faster
+// region brings has no such bound.
 func TestSteepSlope(t *testing.T) {
 	for i, e := range slowed(rand.New(rand.NewPCG(3, 4)), 1.4, 3).Effects {
 		if s := e.Speedup; e.Hi < min(1, 3*s) || e.Lo > 0 || !e.Bounded || len(e.Warnings) != 1 || !strings.HasPrefix(e.Warnings[0], "not clear: ") {
@@ -141,7 +144,8 @@ func TestSteepSlope(t *testing.T) {
 	}
 }
 
-// Where a half of a region's delays were left out as a deadline was near, as many calls may fail that need not.
+// Where a half of a region's delays were left out as a deadline was near, as many calls may fail
+// that need not.
 func TestSlopeNearDeadlines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	curves := []profile.Curve{slowed(rng, 0.4, 0.4), slowed(rng, 0.4, 0.4)}
@@ -164,7 +168,8 @@ func TestSlopeNearDeadlines(t *testing.T) {
 	}
 }
 
-// Callers of spans that give back what they have waited for before they end are held too late: a slope bounds nothing from above.
+// Callers of spans that give back what they have waited for before they end are held too late: a
+// slope bounds nothing from above.
 func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
 	c.Inside = true
@@ -176,7 +181,8 @@ func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	}
 }
 
-// What others wait for before a region's spans end is missing in a slope: all of what the region takes itself at most.
+// What others wait for before a region's spans end is missing in a slope: all of what the region
+// takes itself at most.
 func TestSlopeOfWhatOthersWaitFor(t *testing.T) {
 	of := func(metric profile.Metric, awaited float64) profile.Effect {
 		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
@@ -195,7 +201,8 @@ func TestSlopeOfWhatOthersWaitFor(t *testing.T) {
 	}
 }
 
-// Where no processor is idle, spans that wait may make up for what they are longer: a slope bounds nothing from below.
+// Where no processor is idle, spans that wait may make up for what they are longer: a slope bounds
+// nothing from below.
 func TestSlopeOfWhatWaitsForProcessors(t *testing.T) {
 	of := func(behind float64) profile.Effect {
 		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.6, 0.6)

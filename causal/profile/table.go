@@ -118,7 +118,8 @@ func (c Curve) cell(speedup float64) string {
 	return "-"
 }
 
-// withError writes the reduction in percent with its standard error, if that is known, and its bounds.
+// withError writes the reduction in percent with its standard error, if that is known, and its
+// bounds.
 func (e Effect) withError() string {
 	if e.StdErr <= 0 {
 		return e.interval()

@@ -6,11 +6,12 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A Tally is what was counted while one region was faster by one speed-up, or in mode [ModeSlowdown] slower by one level, or, if Speedup is
-// zero, while nothing was changed. Then Region is empty, but in mode [ModeSlowdown]: there it is the one that the placebos are of.
+// A Tally is what was counted while one region was faster by one speed-up, or in mode
+// [ModeSlowdown] slower by one level, or, if Speedup is zero, while nothing was changed. Then
+// Region is empty, but in mode [ModeSlowdown]: there it is the one that the placebos are of.
 //
-// Tallies of several instances add up. All that they count for each visit, and so by how much its time grew for each millisecond of
-// delay, follows from the sums.
+// Tallies of several instances add up. All that they count for each visit, and so by how much its
+// time grew for each millisecond of delay, follows from the sums.
 type Tally struct {
 	Mode     Mode    `json:"mode"`
 	Region   Region  `json:"region"`

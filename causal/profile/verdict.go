@@ -5,8 +5,9 @@ import "slices"
 // A Verdict is what kind of answer the numbers are.
 type Verdict string
 
-// The verdicts, of an [Effect] by its interval, of a [Curve] by all of its effects: whether there is one is the question of
-// [Curve.Significant], and which that of the intervals that leave out zero.
+// The verdicts, of an [Effect] by its interval, of a [Curve] by all of its effects: whether there
+// is one is the question of [Curve.Significant], and which that of the intervals that leave out
+// zero.
 const (
 	VerdictHelps    Verdict = "helps"    // to speed the region up helps, if [Curve.Knee] is above zero up to there
 	VerdictHurts    Verdict = "hurts"    // to speed it up hurts
@@ -81,5 +82,6 @@ func (c Curve) certain() []Effect {
 	return slices.DeleteFunc(c.measured(), func(e Effect) bool { return !e.certain() })
 }
 
-// loose reports whether the effect is between bounds that lie so far apart that a number alone would promise too much.
+// loose reports whether the effect is between bounds that lie so far apart that a number alone
+// would promise too much.
 func (e Effect) loose() bool { return e.Bounded && e.Hi-e.Lo > 0.05 }

@@ -7,8 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
-// A WithheldCode names a reason why there is no number. Later versions may have further ones. Each has parameters, which are
-// fields of [Withheld]:
+// A WithheldCode names a reason why there is no number. Later versions may have further ones. Each
+// has parameters, which are fields of [Withheld]:
 //
 //	few_iterations   Count were measured, Need are needed; Measured
 //	started_as       spans of the region start as Name, and get their name later
@@ -43,11 +43,12 @@ import (
 //	other            Text has it: a reason that has no code, or had none when it was saved
 type WithheldCode string
 
-// A Withheld is a reason why there is no number, with the parameters that its code names; the others are zero. The zero Withheld is none.
-// In JSON it also has "text", a sentence for people.
+// A Withheld is a reason why there is no number, with the parameters that its code names; the
+// others are zero. The zero Withheld is none. In JSON it also has "text", a sentence for people.
 type Withheld struct {
 	Code WithheldCode `json:"code"`
-	// Count, Of and Need are numbers of things, Part is a share in [0, 1], or of "stretched" a factor.
+	// Count, Of and Need are numbers of things, Part is a share in [0, 1], or of "stretched" a
+	// factor.
 	Count int64   `json:"count,omitempty"`
 	Of    int64   `json:"of,omitempty"`
 	Need  int64   `json:"need,omitempty"`
@@ -65,7 +66,8 @@ type Withheld struct {
 
 // Measured is what was measured where that is too little for a number.
 type Measured struct {
-	// Visits are those of the progress point in Elapsed, Spans the region's; negative if that is not known.
+	// Visits are those of the progress point in Elapsed, Spans the region's; negative if that is
+	// not known.
 	Visits  uint64        `json:"visits,omitempty"`
 	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
 	Spans   int64         `json:"spans,omitempty"`

@@ -14,7 +14,8 @@ import (
 // exampleSpeedup is the speed-up that sentences about a curve quote, or the next above it.
 const exampleSpeedup = 0.1
 
-// narrower is how bounds that recordings give come nearer to each other: in a program built by go build, also by the other build.
+// narrower is how bounds that recordings give come nearer to each other: in a program built by go
+// build, also by the other build.
 func (p *Profile) narrower() string {
 	if p.Recorded != nil && p.Recorded.Inferred {
 		return "a slow-down (otelprof whatif -confirm) or a build by otelprof narrows this"
@@ -34,7 +35,8 @@ func (c Curve) sentence(narrower string) string {
 	return strings.Join(parts, "; ")
 }
 
-// worth says what a millisecond of the region is worth to the time from which it is taken, "" where no slow-down has measured it.
+// worth says what a millisecond of the region is worth to the time from which it is taken, "" where
+// no slow-down has measured it.
 func (c Curve) worth(from string) string {
 	leverage, stdErr, known := c.Leverage()
 	if !known {

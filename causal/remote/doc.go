@@ -6,20 +6,22 @@
 //	...
 //	go remote.Follow(ctx, controller, source, remote.WithPublicKeys(key))
 //
-// A plan is in force while its source stands by it. It ends when the source has no plan any more, and
-// when the source has not answered for three polls in a row. It ends too when what comes, from this
-// source or another one, is not a plan, is not signed as it must be, or is refused by the controller:
-// such a document asks for something else than what runs. Nothing is applied in part, and a plan that has ended is
-// not begun again by the same document, from any source: that takes a change of it.
+// A plan is in force while its source stands by it. It ends when the source has no plan any more,
+// and when the source has not answered for three polls in a row. It ends too when what comes, from
+// this source or another one, is not a plan, is not signed as it must be, or is refused by the
+// controller: such a document asks for something else than what runs. Nothing is applied in part,
+// and a plan that has ended is not begun again by the same document, from any source: that takes a
+// change of it.
 //
 // # Signatures
 //
-// With [WithPublicKeys] only documents with a detached Ed25519 signature are applied, see
-// [Sign]. It is in the file PATH.sig, in the header Otelprof-Plan-Signature, or in an OpAMP
-// configuration's part of its own. A signature proves the author of a plan; its audience, and that it is not an old one,
-// the plan itself must say. So a signed one must have target.service and generation, and target.env if
-// this process has an environment. A document whose plan has ended in this process is refused until it
-// expires. What a new process can be given again is bounded by expires_at, an hour.
+// With [WithPublicKeys] only documents with a detached Ed25519 signature are applied, see [Sign].
+// It is in the file PATH.sig, in the header Otelprof-Plan-Signature, or in an OpAMP configuration's
+// part of its own. A signature proves the author of a plan; its audience, and that it is not an old
+// one, the plan itself must say. So a signed one must have target.service and generation, and
+// target.env if this process has an environment. A document whose plan has ended in this process is
+// refused until it expires. What a new process can be given again is bounded by expires_at, an
+// hour.
 //
 // # Cost
 //

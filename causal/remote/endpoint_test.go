@@ -185,7 +185,8 @@ func TestHTTPMemory(t *testing.T) {
 				}
 				written <- remotetest.Flood(w, size)
 			}))
-			// The server's part is what the kernel takes off its hands, megabytes on a busy machine.
+			// The server's part is what the kernel takes off its hands, megabytes on a busy
+			// machine.
 			server.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 				if t, ok := conn.(*tls.Conn); ok {
 					conn = t.NetConn()

@@ -12,18 +12,19 @@ import (
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// An HTTP is a source of plans that polls a server with GET. Headers of at most 256 bytes name the process
-// (Otelprof-Service-Name, Otelprof-Service-Instance-Id) and tell what became of the last plan (Otelprof-State;
-// Otelprof-Plan-Status: applied, applying or failed; Otelprof-Plan-Error); a server may ignore them. A plan's signature, see
-// [Sign], is in the answer's header Otelprof-Plan-Signature. What the server answers means:
+// An HTTP is a source of plans that polls a server with GET. Headers of at most 256 bytes name the
+// process (Otelprof-Service-Name, Otelprof-Service-Instance-Id) and tell what became of the last
+// plan (Otelprof-State; Otelprof-Plan-Status: applied, applying or failed; Otelprof-Plan-Error); a
+// server may ignore them. A plan's signature, see [Sign], is in the answer's header
+// Otelprof-Plan-Signature. What the server answers means:
 //
 //	200          a plan; it is applied if it differs from the last one, as a whole
 //	304          the plan is as it was; the question had If-None-Match if the plan had an ETag
 //	204, 404     there is no plan; experiments end
 //	all others   no answer; experiments end when three in a row were missed
 //
-// A body that is not a valid plan, or has more than [plan.MaxBytes], ends experiments. A
-// request takes no longer than [WithTimeout], follows redirects within the server only, and takes no
+// A body that is not a valid plan, or has more than [plan.MaxBytes], ends experiments. A request
+// takes no longer than [WithTimeout], follows redirects within the server only, and takes no
 // compressed answer.
 type HTTP struct {
 	server  *planhttp.Endpoint

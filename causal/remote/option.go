@@ -24,8 +24,8 @@ type PollOption interface {
 
 type intervalOption time.Duration
 
-// WithInterval sets the time between two polls, in [100ms, 10m]. Default: 2 s for a file and 5 s for
-// a server.
+// WithInterval sets the time between two polls, in [100ms, 10m]. Default: 2 s for a file and 5 s
+// for a server.
 func WithInterval(d time.Duration) PollOption { return intervalOption(d) }
 
 func (o intervalOption) applyFile(f *File) error { return o.set(&f.interval) }
@@ -42,7 +42,8 @@ func (o intervalOption) set(to *time.Duration) error {
 	return nil
 }
 
-// WithTimeout sets how long one request may take, in [10ms, 1m]. Default: the interval, and at most 10s.
+// WithTimeout sets how long one request may take, in [10ms, 1m]. Default: the interval, and at most
+// 10s.
 func WithTimeout(d time.Duration) EndpointOption {
 	return planhttp.OptionFunc(func(c *planhttp.Config) error {
 		if d < 10*time.Millisecond || d > time.Minute {
@@ -79,8 +80,8 @@ func WithTokenFile(path string) EndpointOption {
 }
 
 // WithTLS sets how servers are trusted and, with Certificates or GetClientCertificate, the client
-// certificate (mutual TLS). The configuration is copied. Default: the system's roots are trusted and
-// no certificate is shown.
+// certificate (mutual TLS). The configuration is copied. Default: the system's roots are trusted
+// and no certificate is shown.
 func WithTLS(t *tls.Config) EndpointOption {
 	return planhttp.OptionFunc(func(c *planhttp.Config) error {
 		if t == nil {
@@ -108,8 +109,8 @@ func WithResource(r *resource.Resource) EndpointOption {
 	})
 }
 
-// WithDial sets how connections are made, to reach a server over a Unix socket for example. Default:
-// a [net.Dialer].
+// WithDial sets how connections are made, to reach a server over a Unix socket for example.
+// Default: a [net.Dialer].
 func WithDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) EndpointOption {
 	return planhttp.OptionFunc(func(c *planhttp.Config) error {
 		if dial == nil {

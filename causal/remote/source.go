@@ -34,14 +34,14 @@ type optionFunc func(*Sink)
 
 func (f optionFunc) apply(s *Sink) { f(s) }
 
-// WithPublicKeys refuses documents that none of these keys has signed, all if there are no
-// keys, and signed plans without an audience, see [causal.Source]. Default: signatures are not checked.
+// WithPublicKeys refuses documents that none of these keys has signed, all if there are no keys,
+// and signed plans without an audience, see [causal.Source]. Default: signatures are not checked.
 func WithPublicKeys(keys ...ed25519.PublicKey) Option {
 	return optionFunc(func(s *Sink) { s.source.Signed, s.keys = true, keys })
 }
 
-// WithLogger sets where it is logged, once per cause, that a source does not answer, and that it does
-// again. What becomes of plans is in the controller's audit. Default: otel.Handle.
+// WithLogger sets where it is logged, once per cause, that a source does not answer, and that it
+// does again. What becomes of plans is in the controller's audit. Default: otel.Handle.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(s *Sink) { s.log = l })
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
-// The status tells why a source does not answer, since when and how often, without what may be secret.
+// The status tells why a source does not answer, since when and how often, without what may be
+// secret.
 func TestStatusOfSources(t *testing.T) {
 	withServer(t, func(s *planServer) {
 		source := func() causal.SourceStatus {

@@ -1,5 +1,5 @@
-// Package design has the rules by which a plan becomes experiments (the design of experiments): package causal draws them up by
-// these, and package plan counts beforehand what they cost.
+// Package design has the rules by which a plan becomes experiments (the design of experiments):
+// package causal draws them up by these, and package plan counts beforehand what they cost.
 package design
 
 import "math"
@@ -14,18 +14,20 @@ const (
 	MaxRefinements = 4
 )
 
-// SlowdownLevels are the parts of a region's own time that its callers are held for in mode slowdown: a small one for the answer, and
-// a large one for the bound.
+// SlowdownLevels are the parts of a region's own time that its callers are held for in mode
+// slowdown: a small one for the answer, and a large one for the bound.
 var SlowdownLevels = []float64{0.10, 0.30}
 
 // The delays of mode slowdown.
 const (
-	// LeastComputed and LeastSlept are the shortest delays, ns, by computing and by sleeping, which is exact to some 25 µs.
+	// LeastComputed and LeastSlept are the shortest delays, ns, by computing and by sleeping, which
+	// is exact to some 25 µs.
 	LeastComputed = 1_000
 	LeastSlept    = 100_000
 	// Affordable is the part of the limits that delays are planned to take at most.
 	Affordable = 0.8
-	// LossOfDuty is how much of the throughput slow-downs take at most in the mean, as a part of limits.duty: 3 % where that is 5 %.
+	// LossOfDuty is how much of the throughput slow-downs take at most in the mean, as a part of
+	// limits.duty: 3 % where that is 5 %.
 	LossOfDuty = 0.6
 	// SettlingRequests is how many times the 99th percentile of requests an arm settles for.
 	SettlingRequests = 3
@@ -33,8 +35,8 @@ const (
 	NothingElasticity = 0.04
 )
 
-// OverlapZeros returns how many experiments without delay stand beside so many with delay in mode overlap: as many as have that
-// weight in [0.1, 0.9], and at least one for two.
+// OverlapZeros returns how many experiments without delay stand beside so many with delay in mode
+// overlap: as many as have that weight in [0.1, 0.9], and at least one for two.
 func OverlapZeros(delayed int, weight float64) int { return max((delayed+1)/2, zeros(delayed, weight)) }
 
 // DilationZeros is OverlapZeros of mode dilation, where there is at least one.

@@ -13,7 +13,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// An armStart is what the counters showed when an arm was put in force, and then when it began to be measured.
+// An armStart is what the counters showed when an arm was put in force, and then when it began to
+// be measured.
 type armStart struct {
 	at      time.Duration      // since the run began
 	spent   int64              // ns of delay
@@ -50,7 +51,8 @@ func (run *Run) startCounting(start *armStart, a experiment.Arm, i Influence) {
 	start.loaded, start.began = run.loads(), time.Now()
 }
 
-// endCounting adds to an experiment what the counters show since the start, and keeps the experiment.
+// endCounting adds to an experiment what the counters show since the start, and keeps the
+// experiment.
 func (run *Run) endCounting(e experiment.Experiment, start *armStart, i Influence) {
 	e.Delays = i.Delays() - start.delays
 	without := run.Guard.Counts().Since(start.withheld)

@@ -9,11 +9,12 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// pathAttributes say what a request is for, where the span's name does not: otelhttp around a mux starts "GET".
+// pathAttributes say what a request is for, where the span's name does not: otelhttp around a mux
+// starts "GET".
 var pathAttributes = []string{"url.path", "http.route", "http.target"}
 
-// IsHealthCheck reports whether a span is a health check by its name, by patterns. If that has no path in it, its attributes tell, which spans
-// that are not recording do not have.
+// IsHealthCheck reports whether a span is a health check by its name, by patterns. If that has no
+// path in it, its attributes tell, which spans that are not recording do not have.
 func IsHealthCheck(patterns []string, r *spans.Span) bool {
 	matches := func(name string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Match(pattern, name) })

@@ -7,9 +7,9 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 )
 
-// A plan is futile if all of its numbers will be withheld regardless of its experiments. That is known before the first of them where
-// the warm-up has shown waits of unknown cause, or calls of the process to itself. Such a plan ends before it delays anything, unless
-// it sets force.
+// A plan is futile if all of its numbers will be withheld regardless of its experiments. That is
+// known before the first of them where the warm-up has shown waits of unknown cause, or calls of
+// the process to itself. Such a plan ends before it delays anything, unless it sets force.
 
 // FutileError is why a run ended that could not have come to a number.
 type FutileError struct{ why profile.Withheld }
@@ -22,7 +22,8 @@ const (
 	surelyTooMany      = 2
 )
 
-// OwnCalls are the calls that the process has answered itself since the run began, if those are surely too many for its visits.
+// OwnCalls are the calls that the process has answered itself since the run began, if those are
+// surely too many for its visits.
 func (run *Run) OwnCalls() (calls, visits uint64) {
 	for _, v := range run.Visits() {
 		visits = max(visits, v.Count)

@@ -15,9 +15,11 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// An Influence is what one arm does to the program while it is at work. Goroutines of the application call AtEnd and GrowthAt.
+// An Influence is what one arm does to the program while it is at work. Goroutines of the
+// application call AtEnd and GrowthAt.
 type Influence interface {
-	// AtEnd does what is due at the end of a span of a region of the run, and returns the delay. The frame may be nil.
+	// AtEnd does what is due at the end of a span of a region of the run, and returns the delay.
+	// The frame may be nil.
 	AtEnd(f *ledger.Frame, r *spans.Span, region int) time.Duration
 	// GrowthAt is by how much time, ns, the program would be ahead at a moment of the clock.
 	GrowthAt(now int64) int64
@@ -48,8 +50,8 @@ func (run *Run) has(i Influence) bool { return run.InForce() == i }
 // Put puts an influence in force.
 func (run *Run) Put(i Influence) { run.Influence.Store(&i) }
 
-// Begin puts an arm in force. One without delay is a placebo: all is done that is done in others, and what it costs the program is
-// in both.
+// Begin puts an arm in force. One without delay is a placebo: all is done that is done in others,
+// and what it costs the program is in both.
 func (run *Run) Begin(a experiment.Arm) Influence {
 	if run.Plan.Mode == profile.ModeDilation {
 		d := &Dilation{Run: run, Factor: a.Factor(), Spared: a.Spared}
@@ -86,8 +88,8 @@ func (run *Run) Rest() {
 	virtualtime.Unobserve(run)
 }
 
-// still is the influence between arms, and of an arm in which nothing happens. A goroutine may still owe what another controller's
-// experiment has it pay.
+// still is the influence between arms, and of an arm in which nothing happens. A goroutine may
+// still owe what another controller's experiment has it pay.
 type still struct{}
 
 func (still) AtEnd(*ledger.Frame, *spans.Span, int) time.Duration { return Point() }

@@ -46,9 +46,9 @@ func WatchLoad(ctx context.Context, l *Load) {
 // memory is how many looks it takes, about, to notice that something has changed.
 const memory = 8
 
-// crowded reports whether goroutines that could run are too many beside those that do. By Little's law their ratio is that of
-// the time which goroutines wait for a processor to the time which they run: many processors have some goroutines that are just being
-// woken up at each moment.
+// crowded reports whether goroutines that could run are too many beside those that do. By Little's
+// law their ratio is that of the time which goroutines wait for a processor to the time which they
+// run: many processors have some goroutines that are just being woken up at each moment.
 func crowded(runnable, running uint64) bool { return runnable > displaced+running/10 }
 
 // displaced is the one runnable goroutine that the sampler itself keeps off its processor.
@@ -83,8 +83,8 @@ func (l *Load) since(m loadMark) float64 {
 }
 
 // mutexWait is how long goroutines have waited for locks of package sync so far, those in our own
-// types too. The runtime estimates it from a few of the waits: over a second it can be twice as long
-// as it was, or half.
+// types too. The runtime estimates it from a few of the waits: over a second it can be twice as
+// long as it was, or half.
 func mutexWait() time.Duration {
 	sample := []metrics.Sample{{Name: "/sync/mutex/wait/total:seconds"}}
 	metrics.Read(sample)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCrowded: one goroutine that waits for a processor is the sampler's doing, and on many processors a few are on their way to one at
-// each moment, which is no want of processors.
+// TestCrowded: one goroutine that waits for a processor is the sampler's doing, and on many
+// processors a few are on their way to one at each moment, which is no want of processors.
 func TestCrowded(t *testing.T) {
 	for _, one := range []struct {
 		runnable, running uint64

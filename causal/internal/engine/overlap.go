@@ -17,9 +17,9 @@ import (
 )
 
 // An Overlap is the experiment that Coz calls virtual speedup: all other goroutines are delayed by
-// what a region would save if it were faster. In the time that is left after the delays, the program
-// behaves as with the faster region. What goroutines owe and what a wait for another goroutine pays
-// of it is in package ledger; here is how it is paid.
+// what a region would save if it were faster. In the time that is left after the delays, the
+// program behaves as with the faster region. What goroutines owe and what a wait for another
+// goroutine pays of it is in package ledger; here is how it is paid.
 type Overlap struct {
 	run         *Run
 	Region      *classes.Class
@@ -85,10 +85,10 @@ func (v *Overlap) pay(l *ledger.Ledger, r *spans.Span) int64 {
 	return int64(paid)
 }
 
-// way chooses how to let want pass, nil for not at all. Sleeping is right as long as no goroutine runs
-// only because of it. Spinning takes a processor from goroutines that work, so it is for delays too
-// short to sleep, and for as many as there are processors. Where goroutines wait for a processor
-// neither is right.
+// way chooses how to let want pass, nil for not at all. Sleeping is right as long as no goroutine
+// runs only because of it. Spinning takes a processor from goroutines that work, so it is for
+// delays too short to sleep, and for as many as there are processors. Where goroutines wait for a
+// processor neither is right.
 func (v *Overlap) way(want time.Duration) wait {
 	switch {
 	case !v.run.Load.idle():

@@ -18,7 +18,8 @@ type shared struct {
 	Runs      atomic.Pointer[[]*Run]    // that Progress counts for; replaced, never changed
 	mu        sync.Mutex
 
-	// ScheduledSpan is what spans have at hand. It takes an inline slot, of which a span has few, in programs of "otelprof build" only.
+	// ScheduledSpan is what spans have at hand. It takes an inline slot, of which a span has few,
+	// in programs of "otelprof build" only.
 	ScheduledSpan spans.Slot[scheduledSpan]
 
 	WrappersOnly bool // for tests of what the wrappers do, in programs where the scheduler would do it

@@ -66,8 +66,8 @@ func (run *Run) Profile(due func()) profile.Profile {
 	return p
 }
 
-// Measurements are what has been measured so far, and when the run ended. What is returned must not be changed: both only ever grow, so that they can be
-// read without a lock.
+// Measurements are what has been measured so far, and when the run ended. What is returned must not
+// be changed: both only ever grow, so that they can be read without a lock.
 func (run *Run) Measurements() (regions []profile.Region, experiments []experiment.Experiment, ended time.Time) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -174,8 +174,8 @@ func (run *Run) StepsOf(experiments []experiment.Experiment, point, which int) [
 	return experiment.StepsOf(experiments, run.Plan.Progress[point].Type == plan.TypeLatency, point, which)
 }
 
-// samples returns a function that gives what has been measured in a cell so far, as estimate has it, one slice for
-// each progress point and metric.
+// samples returns a function that gives what has been measured in a cell so far, as estimate has
+// it, one slice for each progress point and metric.
 func (run *Run) samples(estimate func([]experiment.Step) map[experiment.Arm][]float64) func(experiment.Arm) [][]float64 {
 	run.mu.Lock()
 	experiments := run.Experiments
@@ -232,7 +232,8 @@ type cell struct {
 	point int
 }
 
-// cellOf returns the cell of an arm. Those without delay are all alike, but in mode slowdown, where each is the placebo of a region.
+// cellOf returns the cell of an arm. Those without delay are all alike, but in mode slowdown, where
+// each is the placebo of a region.
 func (run *Run) cellOf(a experiment.Arm, point int) cell {
 	if a.Speedup == 0 && run.Plan.Mode != profile.ModeSlowdown {
 		a.Spared = experiment.SparesNone

@@ -10,8 +10,9 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// lost is how much of its work the program has not done in these experiments, as the time that it would have taken for it: what was
-// visited less often than without delay, by the first progress point.
+// lost is how much of its work the program has not done in these experiments, as the time that it
+// would have taken for it: what was visited less often than without delay, by the first progress
+// point.
 func lost(experiments []experiment.Experiment) time.Duration {
 	var still, took float64
 	for _, e := range experiments {
@@ -33,8 +34,8 @@ func lost(experiments []experiment.Experiment) time.Duration {
 	return time.Duration(max(0, sum))
 }
 
-// repose leaves the program alone, after a round of slow-downs, until what they have lost is a small part of the time since they began. It
-// reports whether the run goes on.
+// repose leaves the program alone, after a round of slow-downs, until what they have lost is a
+// small part of the time since they began. It reports whether the run goes on.
 func (run *Run) repose(ctx context.Context, began time.Time) bool {
 	if run.Plan.Mode != profile.ModeSlowdown {
 		return true

@@ -28,9 +28,9 @@ func Handover() profile.Handover {
 	return profile.HandoverWrappers
 }
 
-// A Scheduled is an overlap of which the scheduler keeps the ledgers: the experiment of runtime mode, whose other parts are
-// listed in internal/runtimemode. The run tells the scheduler the limits and where to pay, spans (runtime_span.go) tell it
-// where the region begins and ends.
+// A Scheduled is an overlap of which the scheduler keeps the ledgers: the experiment of runtime
+// mode, whose other parts are listed in internal/runtimemode. The run tells the scheduler the
+// limits and where to pay, spans (runtime_span.go) tell it where the region begins and ends.
 type Scheduled struct {
 	run     *Run
 	region  *classes.Class
@@ -57,7 +57,8 @@ func (run *Run) beginScheduled(a experiment.Arm) Influence {
 	if !virtualtime.Observe(run, nil) {
 		return s // another controller has the scheduler
 	}
-	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so before the look below.
+	// A goroutine that stops the run either finds it in force, and stops the scheduler, or did so
+	// before the look below.
 	Live.Scheduled.Store(s)
 	run.Put(s)
 	sched.Start(a.Speedup, run.Guard.Scheduled(run.processors, LongestPayment))
@@ -77,8 +78,8 @@ func (s *Scheduled) Rest() {
 	}
 }
 
-// book adds what the scheduler has spent and refused since the last time to the books of the guard; for
-// good if it is over, for then the counters are the next one's.
+// book adds what the scheduler has spent and refused since the last time to the books of the guard;
+// for good if it is over, for then the counters are the next one's.
 func (s *Scheduled) book(over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +141,8 @@ func (s *Scheduled) Look(e *experiment.Experiment) {
 	}
 }
 
-// superviseEvery is how often what the scheduler spends is booked. It asks for duty and the budgets itself, before each
-// delay; the plan's time and its source are looked at here.
+// superviseEvery is how often what the scheduler spends is booked. It asks for duty and the budgets
+// itself, before each delay; the plan's time and its source are looked at here.
 const superviseEvery = 5 * time.Millisecond
 
 // Supervise books the scheduler's delays and ends them when a limit is reached, until ctx ends.
@@ -171,8 +172,8 @@ func (run *Run) Supervise(ctx context.Context) {
 	}
 }
 
-// Point has the calling goroutine pay, if it is the scheduler that keeps its ledger, and returns the
-// delay.
+// Point has the calling goroutine pay, if it is the scheduler that keeps its ledger, and returns
+// the delay.
 func Point() time.Duration {
 	if !sched.Present || Live.Scheduled.Load() == nil {
 		return 0

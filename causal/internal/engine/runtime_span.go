@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A scheduledSpan is what is known of a span while the scheduler carries out an experiment, see [Scheduled].
+// A scheduledSpan is what is known of a span while the scheduler carries out an experiment, see
+// [Scheduled].
 type scheduledSpan struct {
 	in     *Scheduled
 	owner  uint64
@@ -46,7 +47,8 @@ func (s *Scheduled) startSpan(r *spans.Span) {
 	}
 	e.credit, e.spent = sched.Books()
 	e.Inside = s.region.Begins(classes.Of(r)) || above != nil && above.in == s && above.Inside
-	// What the request has waited for is paid before anything is done for it, and is no part of its latency.
+	// What the request has waited for is paid before anything is done for it, and is no part of its
+	// latency.
 	if rule == admission.RuleNone && sched.Arrive() {
 		e.credit, _ = sched.Books()
 		e.start = clock.Now()
@@ -82,8 +84,8 @@ func BeforeEndSpan(r *spans.Span) {
 	r.AddDelay(spent - e.spent - r.Delay()) // those below have booked theirs
 }
 
-// EndScheduled tells the scheduler of the end of a span. What is in force may have changed since the
-// start.
+// EndScheduled tells the scheduler of the end of a span. What is in force may have changed since
+// the start.
 func EndScheduled(r *spans.Span) {
 	e := Live.ScheduledSpan.Get(r)
 	if e == nil {

@@ -14,12 +14,14 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A slowdown holds each goroutine that ends a span of one region for a part of the span's own time. Nothing need be known of locks, channels,
-// processors or other processes: what the delay costs is measured, at the progress points.
+// A slowdown holds each goroutine that ends a span of one region for a part of the span's own time.
+// Nothing need be known of locks, channels, processors or other processes: what the delay costs is
+// measured, at the progress points.
 //
-// The time is taken by computing and by sleeping in the proportion in which the region itself computes and waits:
-// a region that computes costs others a processor. What is too short to be slept or to be computed is owed, until it is long enough;
-// what was taken too long is taken off the next. So the sum is what it should be, and few goroutines wake up.
+// The time is taken by computing and by sleeping in the proportion in which the region itself
+// computes and waits: a region that computes costs others a processor. What is too short to be
+// slept or to be computed is owed, until it is long enough; what was taken too long is taken off
+// the next. So the sum is what it should be, and few goroutines wake up.
 type slowdown struct {
 	run    *Run
 	region int
@@ -42,7 +44,8 @@ type owed struct {
 	sum   atomic.Int64
 }
 
-// due adds what a span owes that takes so many times as long as the mean, and returns how long to hold it.
+// due adds what a span owes that takes so many times as long as the mean, and returns how long to
+// hold it.
 func (o *owed) due(times float64) int64 {
 	if o.each <= 0 {
 		return 0
@@ -76,8 +79,9 @@ func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
 	return v
 }
 
-// affordable is what each span of a region may be held for, ns, so that the plan's limits do not end the delays of a window before its
-// end, and local roots become longer by half of what opens the breaker at most.
+// affordable is what each span of a region may be held for, ns, so that the plan's limits do not
+// end the delays of a window before its end, and local roots become longer by half of what opens
+// the breaker at most.
 func (run *Run) affordable(region int, each float64) float64 {
 	limits := &run.Guard.Limits
 	each = min(each, design.Affordable*float64(limits.PerSpan))
@@ -122,7 +126,8 @@ func (v *slowdown) hold(r *spans.Span, o *owed, want int64, before time.Duration
 		o.sum.Add(want - int64(spent))
 	}
 	v.inserted.Add(1)
-	// Who comes back late, for want of a processor, was held for that long: a region that took longer would have waited for one once, not twice.
+	// Who comes back late, for want of a processor, was held for that long: a region that took
+	// longer would have waited for one once, not twice.
 	v.taken.Add(int64(spent) + asking(began, spent))
 	return spent
 }
@@ -133,7 +138,8 @@ func (v *slowdown) Delays() int64        { return v.inserted.Load() }
 
 func (v *slowdown) Latencies() []*otelhdr.Snapshot { return v.run.durations.snapshots() }
 
-// asking is what it took to ask all rules for a delay, which the caller is held for as well; 0 if others had the processor meanwhile.
+// asking is what it took to ask all rules for a delay, which the caller is held for as well; 0 if
+// others had the processor meanwhile.
 func asking(began int64, spent time.Duration) int64 {
 	if took := clock.Now() - began - int64(spent); took < clock.Gap {
 		return took
@@ -151,7 +157,8 @@ func (v *slowdown) Look(e *experiment.Experiment) {
 	e.Taken = time.Duration(v.taken.Load() - v.marked)
 }
 
-// durations are those of the spans at progress points of type latency, delays below them included; nil where there are none.
+// durations are those of the spans at progress points of type latency, delays below them included;
+// nil where there are none.
 type durations []*otelhdr.Concurrent
 
 func (d durations) record(point int, r *spans.Span) {

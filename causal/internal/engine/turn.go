@@ -2,8 +2,8 @@ package engine
 
 import "context"
 
-// A Turn is had by an experiment or a recording, one at a time: what is recorded is a program that nothing delays. A recording that waits
-// has it next. A nil turn is free at any time.
+// A Turn is had by an experiment or a recording, one at a time: what is recorded is a program that
+// nothing delays. A recording that waits has it next. A nil turn is free at any time.
 type Turn chan struct{}
 
 func NewTurn() Turn { return make(Turn, 1) }

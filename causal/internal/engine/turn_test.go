@@ -7,7 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// A recording that waits has its turn before the next experiment, and waits no longer than it wants to.
+// A recording that waits has its turn before the next experiment, and waits no longer than it wants
+// to.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := NewTurn()

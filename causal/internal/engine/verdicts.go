@@ -23,9 +23,10 @@ type Verdict struct {
 	Exempt   bool
 }
 
-// verdicts remember what the plan says of regions, mostVerdicts at most, so that patterns are not matched at each end. Each
-// region has two places, which it may share with others: where both are taken, it takes the second one over. So any
-// number of names takes 1 MiB, no lock, and at most what matching the patterns takes.
+// verdicts remember what the plan says of regions, mostVerdicts at most, so that patterns are not
+// matched at each end. Each region has two places, which it may share with others: where both are
+// taken, it takes the second one over. So any number of names takes 1 MiB, no lock, and at most
+// what matching the patterns takes.
 type verdicts [MostVerdicts]atomic.Pointer[judged]
 
 // MostVerdicts is a power of two.
@@ -36,15 +37,16 @@ type judged struct {
 	Verdict
 }
 
-// names are those that a span is known by: the one that it was started with, and the last one. They are the same for most.
+// names are those that a span is known by: the one that it was started with, and the last one. They
+// are the same for most.
 type names struct{ scope, first, last string }
 
 func (n names) hash() uint64 {
 	return registry.Mix(registry.String(n.last), registry.Mix(registry.String(n.first), registry.String(n.scope)))
 }
 
-// namesOf returns the names of a span. Of one that is open, the last is the one that all have ended with so far which were started alike; if
-// that is not known, final is false.
+// namesOf returns the names of a span. Of one that is open, the last is the one that all have ended
+// with so far which were started alike; if that is not known, final is false.
 func namesOf(r *spans.Span) (n names, final bool) {
 	n = names{r.Scope().Name, r.StartName(), r.Name()}
 	if n.first != n.last || r.Ended() {
@@ -60,7 +62,8 @@ func namesOf(r *spans.Span) (n names, final bool) {
 	return n, true
 }
 
-// Verdict looks up what the plan says of a region, or thinks it over. It is known by both of its names.
+// Verdict looks up what the plan says of a region, or thinks it over. It is known by both of its
+// names.
 func (run *Run) Verdict(r *spans.Span) Verdict {
 	key, final := namesOf(r)
 	if !final {
@@ -84,8 +87,9 @@ func (run *Run) Verdict(r *spans.Span) Verdict {
 	return j.Verdict
 }
 
-// judge says what the plan says of a region, which gets a number if it is to be examined, unless it may yet turn out to be another one.
-// Where a pattern matches both of its names, it is meant by the last.
+// judge says what the plan says of a region, which gets a number if it is to be examined, unless it
+// may yet turn out to be another one. Where a pattern matches both of its names, it is meant by the
+// last.
 func (run *Run) judge(n names, final bool) Verdict {
 	v := Verdict{Region: NoRegion}
 	matches := func(pattern string) bool {
@@ -112,7 +116,8 @@ func (run *Run) judge(n names, final bool) Verdict {
 	return v
 }
 
-// pathTo returns the number of the path on which ends of spans with these names come to a progress point.
+// pathTo returns the number of the path on which ends of spans with these names come to a progress
+// point.
 func (run *Run) pathTo(point int, n names, final bool) int {
 	if !final {
 		return 0 // it does not end

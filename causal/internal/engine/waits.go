@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// In the warm-up of an overlap without the scheduler of "otelprof build", the program is recorded for a short time: that shows waits that
-// none of this package's types has reported.
+// In the warm-up of an overlap without the scheduler of "otelprof build", the program is recorded
+// for a short time: that shows waits that none of this package's types has reported.
 
 const (
 	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
@@ -42,7 +42,8 @@ type warmUp struct {
 	err   error       // why there was none, nil too if none is needed
 }
 
-// warmUp waits until the plan's warm-up is over, and records the program meanwhile if that is needed.
+// warmUp waits until the plan's warm-up is over, and records the program meanwhile if that is
+// needed.
 func (run *Run) warmUp(ctx context.Context) bool {
 	warmup := time.Duration(run.Plan.Timing.Warmup)
 	if !run.recordsWarmUp() {

@@ -14,13 +14,15 @@ import (
 	"github.com/otelprof/otelprof/spans/schedule"
 )
 
-// A work is what a region does in its own time: the self time of its spans, without waits for locks and for processors.
+// A work is what a region does in its own time: the self time of its spans, without waits for locks
+// and for processors.
 type work struct {
 	own       float64 // ns for each span
 	self      float64 // the same with waits for locks and for processors
 	computing float64 // part of that in which it computes, in [0, 1]
 	experiment.Waits
-	// awaited is which part of its own time others wait for, in [0, 1], since its spans give them something before their ends.
+	// awaited is which part of its own time others wait for, in [0, 1], since its spans give them
+	// something before their ends.
 	awaited float64
 }
 
@@ -32,10 +34,12 @@ type Split struct {
 	Own, Computing float64 // part of self time; and of own
 	queued, asking float64 // part of self time in which they wait for other goroutines, and for what is outside
 	awaited        float64 // what others waited for a span before its end, ns
-	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by the ends of a recording more
-	// often than others, so that the part is too large where many wait.
+	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
+	// the ends of a recording more often than others, so that the part is too large where many
+	// wait.
 	Each float64
-	// busy is the part of the time in which no processor is idle, and processor the wait for one, ns.
+	// busy is the part of the time in which no processor is idle, and processor the wait for one,
+	// ns.
 	busy, processor float64
 }
 
@@ -62,7 +66,8 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 	return all, nil
 }
 
-// A restingReader leaves the processor to others now and then: what reads it computes for milliseconds.
+// A restingReader leaves the processor to others now and then: what reads it computes for
+// milliseconds.
 type restingReader struct {
 	io.Reader
 	due func() error // the error where no more is wanted
@@ -75,15 +80,17 @@ func (r restingReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// lockReasons are the reasons of waits for those of package sync, wait groups and condition variables included, and queueReasons those and channels; askReasons are those of waits for other processes, which may queue there.
+// lockReasons are the reasons of waits for those of package sync, wait groups and condition
+// variables included, and queueReasons those and channels; askReasons are those of waits for other
+// processes, which may queue there.
 var (
 	lockReasons  = []schedule.Reason{"sync", "cond"}
 	queueReasons = append([]schedule.Reason{"chan send", "chan receive"}, lockReasons...)
 	askReasons   = []schedule.Reason{"network", "select"}
 )
 
-// mostQueued is for which part of its self time a region may wait for other goroutines, until a hold at the ends of its spans may be
-// no hold of what they wait for.
+// mostQueued is for which part of its self time a region may wait for other goroutines, until a
+// hold at the ends of its spans may be no hold of what they wait for.
 const mostQueued = 0.02
 
 func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
@@ -93,8 +100,8 @@ func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
 	return sum
 }
 
-// splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits by select for what a server
-// takes, and a timer may be waited for at a channel.
+// splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits
+// by select for what a server takes, and a timer may be waited for at a channel.
 func splitOf(self schedule.Split, spans uint64) Split {
 	sum := float64(self.Sum())
 	own := sum - float64(self.Runnable) - blockedBy(self, lockReasons)
@@ -111,8 +118,9 @@ func splitOf(self schedule.Split, spans uint64) Split {
 // leastWarm is how many spans of a region the warm-up must have for what it does.
 const leastWarm = 5
 
-// workOf returns what a region does: as in the recording of the warm-up, or its mean self time in that, divided so. Later on, waits for
-// processors that others use may be another part of it. A region that has hardly run then is taken as it is now.
+// workOf returns what a region does: as in the recording of the warm-up, or its mean self time in
+// that, divided so. Later on, waits for processors that others use may be another part of it. A
+// region that has hardly run then is taken as it is now.
 func (run *Run) workOf(key profile.Region) work {
 	c := classes.Intern(key)
 	now, before := run.warm[c], run.before[c]
@@ -143,7 +151,8 @@ func (run *Run) workOf(key profile.Region) work {
 	return w
 }
 
-// settling is how long a program takes to forget what the last arm has done: several times as long as its longest requests.
+// settling is how long a program takes to forget what the last arm has done: several times as long
+// as its longest requests.
 func (run *Run) settling() time.Duration {
 	cooloff := time.Duration(run.Plan.Timing.Cooloff)
 	if run.Plan.Mode != profile.ModeSlowdown {

@@ -7,8 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// A program that never ends its spans has a fixed number of them on a ledger, and the ones that it does end are
-// booked as ever.
+// A program that never ends its spans has a fixed number of them on a ledger, and the ones that it
+// does end are booked as ever.
 func TestSpansThatNeverEndAreGivenUp(t *testing.T) {
 	s := half(t)
 	l := New()

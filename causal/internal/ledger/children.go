@@ -26,8 +26,9 @@ func (f *Frame) adopt(s *Setting, t int64) (inside bool, turn uint32) {
 	return l.depth > 0, f.turn
 }
 
-// TakeOver tells that the goroutine has waited, since its last event, for what the goroutine of a span has sent it: a
-// request to a server in the same process. It goes on, at t, at the virtual time of that one.
+// TakeOver tells that the goroutine has waited, since its last event, for what the goroutine of a
+// span has sent it: a request to a server in the same process. It goes on, at t, at the virtual
+// time of that one.
 func (l *Ledger) TakeOver(s *Setting, t int64, from *Frame) {
 	if l == nil || l.gone.Load() || l == from.ledger {
 		return

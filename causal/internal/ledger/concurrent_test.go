@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLedgerConcurrentSafe has goroutines that use each other's ledgers and frames, by a clock that all
-// of them push, while settings come and go.
+// TestLedgerConcurrentSafe has goroutines that use each other's ledgers and frames, by a clock that
+// all of them push, while settings come and go.
 func TestLedgerConcurrentSafe(t *testing.T) {
 	const workers, steps = 8, 2000
 	var (

@@ -1,5 +1,5 @@
-// Package ledger keeps the virtual time of goroutines in an experiment that delays them: the time it
-// would be for each of them if a region of the program took less time than it does.
+// Package ledger keeps the virtual time of goroutines in an experiment that delays them: the time
+// it would be for each of them if a region of the program took less time than it does.
 //
 // A [Ledger] belongs to one goroutine and holds, for the [Hypothesis] of the [Setting] in force, a
 // credit L: what the goroutine would have saved by now, and what delay it has paid. Its

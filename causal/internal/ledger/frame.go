@@ -100,11 +100,12 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {
 	return d
 }
 
-// mostSpare is how many spans are open on one ledger at most, beside those in line. There are more only where
-// spans are never ended, or where they are nested as deep.
+// mostSpare is how many spans are open on one ledger at most, beside those in line. There are more
+// only where spans are never ended, or where they are nested as deep.
 const mostSpare = 18
 
-// frame returns one that is free. If all are in use, the span that has been open longest is given up.
+// frame returns one that is free. If all are in use, the span that has been open longest is given
+// up.
 func (l *Ledger) frame() *Frame {
 	for i := range l.frames {
 		if f := &l.frames[i]; !f.used {

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Growth is how much time the region would have saved the program so far: a ledger with less credit owes the difference. It is the largest credit of
-// all ledgers, but for what a goroutine has paid in advance by sleeping too long: that is no other
-// ledger's debt.
+// Growth is how much time the region would have saved the program so far: a ledger with less credit
+// owes the difference. It is the largest credit of all ledgers, but for what a goroutine has paid
+// in advance by sleeping too long: that is no other ledger's debt.
 //
 // A ledger in which the region is open grows all the time, at the rate of the speed-up. So its
 // place in slots holds what its credit would have been at time 0, and a reader adds the
@@ -102,8 +102,8 @@ func (l *Ledger) grow(t int64) {
 	}
 }
 
-// keep makes what the slot has shown until t stay, even if the ledger turns out to have less: others
-// have paid for it.
+// keep makes what the slot has shown until t stay, even if the ledger turns out to have less:
+// others have paid for it.
 func (l *Ledger) keep(t int64) {
 	g := l.setting.growth
 	if key := g.slots[l.slot].key.Load(); key != silent {

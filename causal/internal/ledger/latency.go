@@ -11,8 +11,8 @@ import (
 // latencyError is the relative error of virtual durations.
 const latencyError = 0.005
 
-// place is where a setting keeps the distribution of a progress point's virtual durations, nil until
-// there are any.
+// place is where a setting keeps the distribution of a progress point's virtual durations, nil
+// until there are any.
 type place = atomic.Pointer[otelhdr.Concurrent]
 
 // RecordAt counts a span that ends at a progress point of the setting. It does nothing for a
@@ -23,8 +23,8 @@ func (d Duration) RecordAt(s *Setting, point int) {
 	}
 }
 
-// Record counts a span that ends at a progress point, and what its goroutine has saved meanwhile, both
-// in ns.
+// Record counts a span that ends at a progress point, and what its goroutine has saved meanwhile,
+// both in ns.
 func (s *Setting) Record(point int, duration, saved int64) {
 	place := &s.latencies[point]
 	h := place.Load()
@@ -38,8 +38,8 @@ func (s *Setting) Record(point int, duration, saved int64) {
 	h.Record(uint64(max(0, duration-saved)))
 }
 
-// Latency returns the distribution of virtual durations at a progress point, in ns, nil if no span has
-// ended there.
+// Latency returns the distribution of virtual durations at a progress point, in ns, nil if no span
+// has ended there.
 func (s *Setting) Latency(point int) *otelhdr.Snapshot {
 	h := s.latencies[point].Load()
 	if h == nil {

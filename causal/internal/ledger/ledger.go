@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// A Ledger is the account of one goroutine. Make one with [New] or [Ledger.Fork]. It takes 704 bytes, and
-// 1.5 KiB at most with many spans open. A nil Ledger books nothing: it stands for a goroutine for which
-// there was no room.
+// A Ledger is the account of one goroutine. Make one with [New] or [Ledger.Fork]. It takes 704
+// bytes, and 1.5 KiB at most with many spans open. A nil Ledger books nothing: it stands for a
+// goroutine for which there was no room.
 type Ledger struct {
-	// Owner and Current are for the ledger's creator; the package does not look at them. Owner does not
-	// change once other goroutines have the ledger.
+	// Owner and Current are for the ledger's creator; the package does not look at them. Owner does
+	// not change once other goroutines have the ledger.
 	Owner   uint64
 	Current atomic.Value
 
@@ -115,8 +115,8 @@ func (l *Ledger) settle(t int64) {
 // earned is the credit for d ns in the region, to the nearest: there may be many that are short.
 func earned(speedup float64, d int64) int64 { return int64(speedup*float64(d) + .5) }
 
-// creditAt is what the credit would be if it were settled at t. Others ask for it; the goroutine's own
-// events alone settle, since only they tell what it does.
+// creditAt is what the credit would be if it were settled at t. Others ask for it; the goroutine's
+// own events alone settle, since only they tell what it does.
 func (l *Ledger) creditAt(t int64) int64 {
 	if l.waiting || l.depth == 0 {
 		return l.credit
@@ -140,8 +140,8 @@ func (l *Ledger) exit(inside bool) {
 	}
 }
 
-// Saved returns what the goroutine has saved and paid at t since the setting began: its virtual time
-// is t less that.
+// Saved returns what the goroutine has saved and paid at t since the setting began: its virtual
+// time is t less that.
 func (l *Ledger) Saved(s *Setting, t int64) int64 {
 	if l == nil {
 		return 0
@@ -165,9 +165,10 @@ func (l *Ledger) Last() (t int64, idle bool) {
 	return l.last, !l.waiting
 }
 
-// Abandon gives the ledger up: its goroutine has ended, most likely, with spans that it has not ended. What is
-// reported to it from now on is not booked, and it keeps nothing in memory. The spans may still be ended, and may
-// have children. Should the region be open, that is counted as lost.
+// Abandon gives the ledger up: its goroutine has ended, most likely, with spans that it has not
+// ended. What is reported to it from now on is not booked, and it keeps nothing in memory. The
+// spans may still be ended, and may have children. Should the region be open, that is counted as
+// lost.
 func (l *Ledger) Abandon(t int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +188,8 @@ func (l *Ledger) Abandon(t int64) {
 	}
 }
 
-// Release lets go of a setting other than s, which is over. The ledger is as one that comes to its next setting.
+// Release lets go of a setting other than s, which is over. The ledger is as one that comes to its
+// next setting.
 func (l *Ledger) Release(s *Setting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

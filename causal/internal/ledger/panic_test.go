@@ -2,8 +2,8 @@ package ledger
 
 import "testing"
 
-// A panic in this package, which the caller recovers, leaves no ledger locked: the application's goroutine
-// would wait for it in its next span.
+// A panic in this package, which the caller recovers, leaves no ledger locked: the application's
+// goroutine would wait for it in its next span.
 func TestPanicReleasesTheLock(t *testing.T) {
 	s := half(t)
 	for name, breaks := range map[string]func(l *Ledger, f, below *Frame){

@@ -38,8 +38,8 @@ type Setting struct {
 // nothing is the setting of a ledger that has seen none, or has been given up.
 var nothing = &Setting{region: NoRegion}
 
-// NewSetting returns a setting without a hypothesis, in which no ledger saves or owes anything. It has
-// so many progress points.
+// NewSetting returns a setting without a hypothesis, in which no ledger saves or owes anything. It
+// has so many progress points.
 func NewSetting(points int) *Setting {
 	return &Setting{serial: serials.Add(1), region: NoRegion, latencies: make([]place, points)}
 }
@@ -89,9 +89,9 @@ type Counts struct {
 	// Lost is how often something was not booked since there was no room for it, or no longer: a
 	// goroutine without a ledger, or a span of the region that was given up.
 	Lost int64
-	// Owed is what was paid for, and Paid the delays that were inserted, which are a little longer, ns. Carried is how often a
-	// debt was left for later. Left is the sum of the debts that goroutines still had when they
-	// had paid what they could, Pays how often that was.
+	// Owed is what was paid for, and Paid the delays that were inserted, which are a little longer,
+	// ns. Carried is how often a debt was left for later. Left is the sum of the debts that
+	// goroutines still had when they had paid what they could, Pays how often that was.
 	Owed, Paid, Carried int64
 	Left, Pays          int64
 }

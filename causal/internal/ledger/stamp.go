@@ -1,8 +1,9 @@
 package ledger
 
 // A Stamp is the sending side of a happens-before edge: what one goroutine leaves for the next at a
-// released lock, a sent value, a closed channel. It holds the real time and the virtual one. The zero
-// Stamp has neither. It is a plain value; its holder guards it, with the very lock for example.
+// released lock, a sent value, a closed channel. It holds the real time and the virtual one. The
+// zero Stamp has neither. It is a plain value; its holder guards it, with the very lock for
+// example.
 type Stamp struct {
 	serial uint64 // of the setting, 0 for none: a stamp keeps no setting in memory
 	t      int64
@@ -123,8 +124,9 @@ func (l *Ledger) resume(t int64) {
 //
 //	v = max(ta - L, u) + (t - max(ta, tu)),  L = t - v
 //
-// u and tu are the stamp's times. Before it could go on, both had to be there: the goroutine itself, at
-// ta, and what it waited for. The last term is the time from then until it really went on.
+// u and tu are the stamp's times. Before it could go on, both had to be there: the goroutine
+// itself, at ta, and what it waited for. The last term is the time from then until it really went
+// on.
 func (l *Ledger) join(ta, t int64, st *Stamp) {
 	if l.setting.growth == nil {
 		return // what saves nothing has nothing to hand over

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Document returns a valid plan document of mode dilation that expires in half an hour, with these lines in place of those for
-// the same keys. A line "-key" takes the key out.
+// Document returns a valid plan document of mode dilation that expires in half an hour, with these
+// lines in place of those for the same keys. A line "-key" takes the key out.
 func Document(lines ...string) []byte {
 	doc := []string{
 		"api: causal/v1",

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// After two recordings in a row that stopped the world for too long there is none for an hour, even while a reader waits for one. One
-// alone does not count.
+// After two recordings in a row that stopped the world for too long there is none for an hour, even
+// while a reader waits for one. One alone does not count.
 func TestRecordingsKeepAwayFromLongPauses(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
 		f.set(func() { f.stopped = MaxPause + time.Millisecond })
@@ -73,7 +73,8 @@ func TestMostFollowsMemoryLeft(t *testing.T) {
 	}
 }
 
-// A window takes as much memory as it may, among very many goroutines too. GOROUTINES says among how many.
+// A window takes as much memory as it may, among very many goroutines too. GOROUTINES says among
+// how many.
 func TestWindowIsBoundedAmongManyGoroutines(t *testing.T) {
 	n := 20_000 // of more none is taken unasked
 	if text := os.Getenv("GOROUTINES"); text != "" {

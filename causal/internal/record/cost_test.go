@@ -13,9 +13,9 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// BenchmarkTake switches a trace on and off among so many goroutines that wait. It says how long each
-// takes, for how long at most the world was stopped for it, and how long a goroutine that never
-// waits went without its processor, beside 10 ms without a trace; medians.
+// BenchmarkTake switches a trace on and off among so many goroutines that wait. It says how long
+// each takes, for how long at most the world was stopped for it, and how long a goroutine that
+// never waits went without its processor, beside 10 ms without a trace; medians.
 func BenchmarkTake(b *testing.B) {
 	for _, n := range []int{10, 1e3, 1e4, 1e5} {
 		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {

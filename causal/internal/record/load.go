@@ -11,7 +11,8 @@ import (
 // root is where the system says what processors do.
 var root = os.DirFS("/")
 
-// LoadSince begins to measure what becomes of processor time until end is called, which may be again.
+// LoadSince begins to measure what becomes of processor time until end is called, which may be
+// again.
 func LoadSince() (end func() Load) { return loadSince(root) }
 
 // loadSince begins to measure what becomes of processor time. It takes some 0.1 ms, as end does.

@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// OwnBytes is how many bytes a window of a Recorder's own accord has at most, until its end is noticed.
+	// OwnBytes is how many bytes a window of a Recorder's own accord has at most, until its end is
+	// noticed.
 	OwnBytes = 1 << 20
-	// Room is how many bytes of memory a recording of a Recorder's own accord takes with its analysis, at most, what the garbage
-	// collector lets lie included.
+	// Room is how many bytes of memory a recording of a Recorder's own accord takes with its
+	// analysis, at most, what the garbage collector lets lie included.
 	Room = PerByte * OwnBytes * 2 // a trace that ends may become twice as large
 	// Least is how many bytes the process must have left to its limits for any recording.
 	Least = 2 * Room
@@ -23,8 +24,9 @@ const (
 	unlimited = 8 << 20
 )
 
-// Left returns how many bytes the process has left until the limit that GOMEMLIMIT sets, until that of any of its groups of
-// processes, and until the machine has no more, whichever is least; math.MaxInt64 where none of these is known.
+// Left returns how many bytes the process has left until the limit that GOMEMLIMIT sets, until that
+// of any of its groups of processes, and until the machine has no more, whichever is least;
+// math.MaxInt64 where none of these is known.
 func Left() int64 { return left(root) }
 
 func left(root fs.FS) int64 {
@@ -35,7 +37,8 @@ func left(root fs.FS) int64 {
 	return rest
 }
 
-// most is how many bytes a window on demand may have with so much memory left: half of that is for it and its analysis.
+// most is how many bytes a window on demand may have with so much memory left: half of that is for
+// it and its analysis.
 func most(left int64) int {
 	if left == math.MaxInt64 {
 		return unlimited

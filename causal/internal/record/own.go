@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MostGoroutines is among how many recordings are made without being asked for: when a trace ends, the
-// runtime looks at each, and a goroutine that runs goes without its processor for 5 ms at most.
+// MostGoroutines is among how many recordings are made without being asked for: when a trace ends,
+// the runtime looks at each, and a goroutine that runs goes without its processor for 5 ms at most.
 const MostGoroutines = 20_000
 
 // NoMemory says why there is too little memory for a recording, "" if there is enough.

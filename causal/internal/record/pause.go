@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Where a trace begins the world is stopped, for 1 to 2 ms as a rule. It is not where that takes longer.
+// Where a trace begins the world is stopped, for 1 to 2 ms as a rule. It is not where that takes
+// longer.
 const (
 	// MaxPause is for how long recordings of a Recorder's own accord may stop the world.
 	MaxPause = 5 * time.Millisecond
@@ -15,12 +16,13 @@ const (
 	avoid = time.Hour
 )
 
-// pauseMetric is the metric of stop-the-world pauses for other reasons than garbage collection, which are rare.
+// pauseMetric is the metric of stop-the-world pauses for other reasons than garbage collection,
+// which are rare.
 const pauseMetric = "/sched/pauses/total/other:seconds"
 
-// pausesSince begins to measure for how long the world is stopped once until shortest is called, rounded up to the end of the
-// metric's bucket. Where others stop it as well, the shortest of these times counts: which is whose is not known. Zero is for none, and
-// where the runtime does not tell.
+// pausesSince begins to measure for how long the world is stopped once until shortest is called,
+// rounded up to the end of the metric's bucket. Where others stop it as well, the shortest of these
+// times counts: which is whose is not known. Zero is for none, and where the runtime does not tell.
 func pausesSince() (shortest func() time.Duration) {
 	before := readPauses()
 	return func() time.Duration {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// When windows are recorded of a Recorder's own accord. The comments of causal.WithReplay say the same.
+// When windows are recorded of a Recorder's own accord. The comments of causal.WithReplay say the
+// same.
 const (
 	settle   = 2 * time.Second // after the first span, so that the program has started
 	longest  = 3 * time.Second
@@ -92,9 +93,10 @@ type Info struct {
 	Analysis, CPU      time.Duration
 }
 
-// NewRecorder returns a recorder that gives its windows to add, one after the other. It calls wait before each, and done after it. KeepAway says why no
-// window should be recorded now of the recorder's own accord, "" if one may be; it is nil if none are. Enough
-// reports whether the windows so far give numbers that further ones would hardly make better.
+// NewRecorder returns a recorder that gives its windows to add, one after the other. It calls wait
+// before each, and done after it. KeepAway says why no window should be recorded now of the
+// recorder's own accord, "" if one may be; it is nil if none are. Enough reports whether the
+// windows so far give numbers that further ones would hardly make better.
 func NewRecorder(add func(ctx context.Context, w *Window) error, wait func(ctx context.Context) (done func(), err error), keepAway func() string, enough func() bool) *Recorder {
 	r := &Recorder{
 		add: add, wait: wait, keepAway: keepAway, enough: enough, take: Take, meter: threadTime,
@@ -216,8 +218,8 @@ func (r *Recorder) length() time.Duration {
 	return min(max(fits, shortest), usual)
 }
 
-// Record records a window of this length, even where periodic recording would not, and has it analysed. It waits while
-// another one is, and ends with ctx.
+// Record records a window of this length, even where periodic recording would not, and has it
+// analysed. It waits while another one is, and ends with ctx.
 func (r *Recorder) Record(ctx context.Context, d time.Duration) error {
 	return r.record(ctx, d, most(Left()))
 }
@@ -246,7 +248,8 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 	return r.add(ctx, w)
 }
 
-// Window records a window of this length, as [Recorder.Record] does, and returns it in place of an analysis. It counts as no recording.
+// Window records a window of this length, as [Recorder.Record] does, and returns it in place of an
+// analysis. It counts as no recording.
 func (r *Recorder) Window(ctx context.Context, d time.Duration) (*Window, error) {
 	select {
 	case r.turn <- struct{}{}:

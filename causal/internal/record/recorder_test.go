@@ -90,7 +90,8 @@ func run(t *testing.T, test func(t *testing.T, f *fake)) {
 	})
 }
 
-// pass lets so much time pass, with a span each second and, if looks is true, a look each half minute.
+// pass lets so much time pass, with a span each second and, if looks is true, a look each half
+// minute.
 func (f *fake) pass(d time.Duration, looks bool) {
 	for i := range int(d / time.Second) {
 		f.SawSpan()
@@ -150,7 +151,8 @@ func TestWindowsWhileSomebodyLooks(t *testing.T) {
 	})
 }
 
-// TestFirstNumbers reads the profile from the beginning: five windows within 10 s of the first span.
+// TestFirstNumbers reads the profile from the beginning: five windows within 10 s of the first
+// span.
 func TestFirstNumbers(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
 		f.set(func() { f.analysis = 500 * time.Millisecond })
@@ -170,7 +172,8 @@ func TestFirstNumbers(t *testing.T) {
 	})
 }
 
-// TestFurtherWindows has windows of which too few give numbers: there are up to ten, and then one a minute.
+// TestFurtherWindows has windows of which too few give numbers: there are up to ten, and then one a
+// minute.
 func TestFurtherWindows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after int // windows there are numbers

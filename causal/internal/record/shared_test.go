@@ -36,7 +36,8 @@ func taking(t *testing.T, d time.Duration) (ended func() (*Window, error)) {
 	return func() (*Window, error) { <-over; return w, err }
 }
 
-// read returns how many marks and events a trace has, which must be whole, and its last message of another's.
+// read returns how many marks and events a trace has, which must be whole, and its last message of
+// another's.
 func read(t *testing.T, from io.Reader) (marks, events int, last string) {
 	t.Helper()
 	r, err := xtrace.NewReader(from)
@@ -62,7 +63,8 @@ func read(t *testing.T, from io.Reader) (marks, events int, last string) {
 	}
 }
 
-// TestTracesOfTheProgram has the program trace itself before, within, and after a window: no call fails, and its traces are whole.
+// TestTracesOfTheProgram has the program trace itself before, within, and after a window: no call
+// fails, and its traces are whole.
 func TestTracesOfTheProgram(t *testing.T) {
 	defer work(time.Millisecond)()
 	ended := taking(t, time.Second)
@@ -103,7 +105,8 @@ func TestTracesOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestStopWithoutStart has the program end a trace that it has not started, which Go takes for the window's, and begin one.
+// TestStopWithoutStart has the program end a trace that it has not started, which Go takes for the
+// window's, and begin one.
 func TestStopWithoutStart(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		ended := taking(t, 200*time.Millisecond)
@@ -180,7 +183,8 @@ func TestFlightRecorderOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestTakeBesideSchedule reads a window from the flight recorder that is kept for the schedule, without what was before.
+// TestTakeBesideSchedule reads a window from the flight recorder that is kept for the schedule,
+// without what was before.
 func TestTakeBesideSchedule(t *testing.T) {
 	kept, err := flight.Start(10*time.Second, 8<<20)
 	if err != nil {

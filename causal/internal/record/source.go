@@ -45,8 +45,8 @@ func (s *source) writeTo(w io.Writer) error {
 	return err
 }
 
-// wait waits until the window is over or, if cut, full. A flight recorder says how much it has when it is read, which ends a generation of
-// events: [untilLook] has that be seldom.
+// wait waits until the window is over or, if cut, full. A flight recorder says how much it has when
+// it is read, which ends a generation of events: [untilLook] has that be seldom.
 func (s *source) wait(ctx context.Context, d time.Duration, limit int) (cut bool, err error) {
 	begin := time.Now()
 	over, look := time.NewTimer(d), time.NewTimer(firstLook)
@@ -77,7 +77,8 @@ const (
 	mostLook  = 500 * time.Millisecond
 )
 
-// untilLook returns when to look again how full a window is, of which there are so many bytes: when it is full at the rate so far.
+// untilLook returns when to look again how full a window is, of which there are so many bytes: when
+// it is full at the rate so far.
 func untilLook(elapsed time.Duration, size, limit int) time.Duration {
 	full := float64(elapsed) * float64(limit-size) / float64(max(size, 1))
 	return max(leastLook, time.Duration(min(full, float64(elapsed), float64(mostLook))))

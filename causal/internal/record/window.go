@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// ErrTraced is returned while the program has a flight recorder of its own on: the process can have one.
+// ErrTraced is returned while the program has a flight recorder of its own on: the process can have
+// one.
 var ErrTraced = errors.New("the program has a flight recorder of its own on: switch it off, or use WithSchedule in its place")
 
 const (
 	// MaxBytes bounds a window.
 	MaxBytes = 64 << 20
-	// maxReserve is for what the runtime writes until the end of a window that is full is noticed: as much again as the window may have, but
-	// not more than this.
+	// maxReserve is for what the runtime writes until the end of a window that is full is noticed:
+	// as much again as the window may have, but not more than this.
 	maxReserve = 16 << 20
 )
 
@@ -36,7 +37,8 @@ type Window struct {
 	// Starting and Stopping are how long it took to switch the trace on and off. The rest of the
 	// program runs on for most of it.
 	Starting, Stopping time.Duration
-	// Stopped is for how long the world was stopped where the trace began, or a little longer; 0 for not at all.
+	// Stopped is for how long the world was stopped where the trace began, or a little longer; 0
+	// for not at all.
 	Stopped time.Duration
 
 	// Load is what became of processor time meanwhile.
@@ -58,9 +60,9 @@ func (w *Window) Reader() io.Reader { return w.recorded.reader() }
 var turn = make(chan struct{}, 1)
 
 // Take records for so long, or until there are as many bytes, at most [MaxBytes]. It waits while
-// another call records. It records by a flight recorder, so that the program can take an execution trace meanwhile; while the program
-// has a flight recorder on, Take returns [ErrTraced]. When ctx ends before, nothing is
-// recorded, and Take returns its cause.
+// another call records. It records by a flight recorder, so that the program can take an execution
+// trace meanwhile; while the program has a flight recorder on, Take returns [ErrTraced]. When ctx
+// ends before, nothing is recorded, and Take returns its cause.
 func Take(ctx context.Context, d time.Duration, limit int) (w *Window, err error) {
 	err = Between(ctx, func() error {
 		w, err = take(ctx, d, limit)
@@ -110,7 +112,8 @@ func take(ctx context.Context, d time.Duration, limit int) (*Window, error) {
 // flightReserve is for how much longer than the window a flight recorder keeps what it has seen.
 const flightReserve = 5 * time.Second
 
-// A buffer takes what a window is written of, up to a limit: a trace that ends in the middle cannot be read.
+// A buffer takes what a window is written of, up to a limit: a trace that ends in the middle cannot
+// be read.
 type buffer struct {
 	limit  int
 	chunks [][]byte
@@ -150,7 +153,8 @@ type reader struct {
 	at     int // in the first
 }
 
-// Len returns how many bytes there are to read, so that who reads them knows how much there will be.
+// Len returns how many bytes there are to read, so that who reads them knows how much there will
+// be.
 func (r *reader) Len() int {
 	n := -r.at
 	for _, c := range r.chunks {

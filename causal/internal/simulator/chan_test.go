@@ -169,7 +169,8 @@ func choose[T any](g *Goroutine, chans ...*Chan[T]) {
 	g.chooses = false
 }
 
-// TryReceive takes a value if that need not wait. Otherwise, and if the channel is closed and empty, it returns false.
+// TryReceive takes a value if that need not wait. Otherwise, and if the channel is closed and
+// empty, it returns false.
 func (c *Chan[T]) TryReceive(g *Goroutine) (value T, ok bool) {
 	if len(c.buffer) == 0 && len(c.senders) == 0 {
 		return value, false
@@ -177,7 +178,8 @@ func (c *Chan[T]) TryReceive(g *Goroutine) (value T, ok bool) {
 	return c.Receive(g)
 }
 
-// ReceiveWithin takes a value unless none comes for so long; late tells that. The channel must never be closed.
+// ReceiveWithin takes a value unless none comes for so long; late tells that. The channel must
+// never be closed.
 func (c *Chan[T]) ReceiveWithin(g *Goroutine, ns int64) (value T, late bool) {
 	if value, ok := c.TryReceive(g); ok {
 		return value, false

@@ -109,7 +109,8 @@ func (w *World) runnable(g *Goroutine) {
 	w.dispatch()
 }
 
-// enqueue has a goroutine run next on the current one's CPU, or at the end of the run queue, and wakes an idle CPU.
+// enqueue has a goroutine run next on the current one's CPU, or at the end of the run queue, and
+// wakes an idle CPU.
 func (w *World) enqueue(g *Goroutine) {
 	if by := w.current; by != nil {
 		c := &w.cpus.all[by.cpu]
@@ -133,8 +134,8 @@ func (w *World) enqueue(g *Goroutine) {
 	}
 }
 
-// proceed has a CPU go on with a goroutine that is ready: its own next one, which gets no more than a slice, the first in
-// the queue, or another CPU's next one. That takes a time.
+// proceed has a CPU go on with a goroutine that is ready: its own next one, which gets no more than
+// a slice, the first in the queue, or another CPU's next one. That takes a time.
 func (w *World) proceed(n, left, after int64) {
 	c := &w.cpus.all[n]
 	c.busy = false

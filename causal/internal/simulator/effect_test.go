@@ -9,8 +9,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 )
 
-// compare returns how far experiments with delays are off at worst, signed, in points. Truth is nil if the
-// formula is to be taken from runs in which the region is shorter.
+// compare returns how far experiments with delays are off at worst, signed, in points. Truth is nil
+// if the formula is to be taken from runs in which the region is shorter.
 func compare(t *testing.T, x *Experiment, truth func(s float64) float64) (worst float64) {
 	t.Helper()
 	for _, s := range speedups {

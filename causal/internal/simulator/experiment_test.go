@@ -46,8 +46,9 @@ func (x *Experiment) Shortened(h ledger.Hypothesis) float64 {
 	return x.effect(c)
 }
 
-// ShortenedMidway is the truth of a program that is recorded and then becomes faster: the region takes 1-Speedup of its time from Warm on.
-// It differs from Shortened where a program stays in the order that it is in, of several that it could keep (hysteresis).
+// ShortenedMidway is the truth of a program that is recorded and then becomes faster: the region
+// takes 1-Speedup of its time from Warm on. It differs from Shortened where a program stays in the
+// order that it is in, of several that it could keep (hysteresis).
 func (x *Experiment) ShortenedMidway(h ledger.Hypothesis) float64 {
 	return 1 - period(x.runMidway(x.Config, func(w *World) { w.config.Shorter = h }))/x.basePeriod()
 }
@@ -88,7 +89,8 @@ func period(arrivals []Arrival) float64 {
 	return float64(last.Time-last.Growth-first.Time+first.Growth) / float64(len(arrivals)-1)
 }
 
-// Recorded records the program from Warm to End, see [World.Record], and returns what was measured meanwhile, too.
+// Recorded records the program from Warm to End, see [World.Record], and returns what was measured
+// meanwhile, too.
 func (x *Experiment) Recorded(stock bool) (*replaytrace.Recording, []Arrival, error) {
 	w := x.world(x.Config)
 	defer w.Stop()

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// limits are programs that experiments with delays are wrong about, and by how much at most, or that one
-// might expect them to be wrong about. If an error gets less than low, the documents are to be changed.
+// limits are programs that experiments with delays are wrong about, and by how much at most, or
+// that one might expect them to be wrong about. If an error gets less than low, the documents are
+// to be changed.
 var limits = []struct {
 	name    string
 	run     func(w *World)

@@ -9,8 +9,8 @@ import (
 
 // A Mutex is a lock for one.
 type Mutex struct {
-	// Barging is true if a goroutine that comes when the lock is free gets it, before those that are
-	// still waking up; otherwise the lock is handed over to the first that waits.
+	// Barging is true if a goroutine that comes when the lock is free gets it, before those that
+	// are still waking up; otherwise the lock is handed over to the first that waits.
 	Barging bool
 
 	starved bool // the lock is handed over
@@ -55,7 +55,8 @@ func (m *Mutex) wait(g *Goroutine) {
 	}
 }
 
-// spin looks at a lock that another goroutine has a few times, as in Go. A goroutine that comes, and has not been woken up, keeps others from that.
+// spin looks at a lock that another goroutine has a few times, as in Go. A goroutine that comes,
+// and has not been woken up, keeps others from that.
 func (m *Mutex) spin(g *Goroutine, comes bool) {
 	kept := false
 	for n := 0; n < spins && m.owner != nil && !m.starved && g.world.canSpin(g); n++ {
@@ -100,8 +101,8 @@ func (m *Mutex) unlock(g *Goroutine) {
 	g.world.ready(next.g)
 }
 
-// An RWMutex is a lock for one writer or many readers. As in Go a writer that waits keeps new readers out, and one that is
-// done lets all readers in that wait by then.
+// An RWMutex is a lock for one writer or many readers. As in Go a writer that waits keeps new
+// readers out, and one that is done lets all readers in that wait by then.
 type RWMutex struct {
 	writing bool
 	reading int

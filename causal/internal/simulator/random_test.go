@@ -15,9 +15,10 @@ type Shape struct {
 	Requests bool // a goroutine for some steps
 }
 
-// Random returns a made-up program, the same for the same seed: loops that compute, wait for something outside, hold locks, send
-// to and receive from each other through channels, and start goroutines that they wait for. One loop visits the progress point,
-// and Region is the name of some of the steps. It also returns about how long one round takes.
+// Random returns a made-up program, the same for the same seed: loops that compute, wait for
+// something outside, hold locks, send to and receive from each other through channels, and start
+// goroutines that they wait for. One loop visits the progress point, and Region is the name of some
+// of the steps. It also returns about how long one round takes.
 func Random(seed uint64, shape Shape) (program func(w *World), round int64) {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, 7)), shape: shape}
 	loops := make([][]step, 2+m.IntN(max(1, shape.Loops-1)))

@@ -20,7 +20,8 @@ var choicePrograms = []struct {
 	{"urgent ones first, the others", urgentFirst(Other, Region)},
 }
 
-// TestReplayChoices holds replay against the truth of programs with timeouts and with workers of several channels.
+// TestReplayChoices holds replay against the truth of programs with timeouts and with workers of
+// several channels.
 func TestReplayChoices(t *testing.T) {
 	var all []replayed
 	for _, p := range choicePrograms {
@@ -33,7 +34,8 @@ func TestReplayChoices(t *testing.T) {
 	t.Log("\n" + table(all))
 }
 
-// askedAgain is four clients of two servers, which ask again if there is no answer in time. Some answers take long.
+// askedAgain is four clients of two servers, which ask again if there is no answer in time. Some
+// answers take long.
 func askedAgain(serve, think ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		asks := NewChan[*Chan[int]](4)
@@ -66,7 +68,8 @@ func askedAgain(serve, think ledger.RegionID) func(w *World) {
 	}
 }
 
-// askedTwice (hedged requests) is four clients that ask another replica as well if the first one takes long, and take the first answer.
+// askedTwice (hedged requests) is four clients that ask another replica as well if the first one
+// takes long, and take the first answer.
 func askedTwice(replica, use ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		for range 4 {
@@ -92,7 +95,8 @@ func askedTwice(replica, use ledger.RegionID) func(w *World) {
 	}
 }
 
-// batched is six clients that wait until a batch with their item is written: four items, or what comes in 4 ms.
+// batched is six clients that wait until a batch with their item is written: four items, or what
+// comes in 4 ms.
 func batched(write, prepare ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		items := NewChan[*Chan[int]](6)
@@ -125,7 +129,8 @@ func batched(write, prepare ledger.RegionID) func(w *World) {
 	}
 }
 
-// urgentFirst is two workers that take the urgent jobs of three clients before those of four others.
+// urgentFirst is two workers that take the urgent jobs of three clients before those of four
+// others.
 func urgentFirst(first, second ledger.RegionID) func(w *World) {
 	type job struct {
 		region ledger.RegionID

@@ -39,7 +39,8 @@ func TestReplayConditions(t *testing.T) {
 	t.Log("\n" + table(all))
 }
 
-// queueByConditions has two producers, three places and two consumers, whose pieces of work are the progress.
+// queueByConditions has two producers, three places and two consumers, whose pieces of work are the
+// progress.
 func queueByConditions(produce int64, producing ledger.RegionID, consume int64, consuming ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		var lock Mutex
@@ -133,7 +134,8 @@ func newsByCondition(write int64, writing ledger.RegionID, read int64, reading l
 	}
 }
 
-// barrierByCondition has three goroutines wait for each other after each piece of work, one of which is longer.
+// barrierByCondition has three goroutines wait for each other after each piece of work, one of
+// which is longer.
 func barrierByCondition(longer, others ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		var lock Mutex
@@ -164,7 +166,8 @@ func barrierByCondition(longer, others ledger.RegionID) func(w *World) {
 	}
 }
 
-// inOrder has three goroutines take numbers with a lock, work, and go on in the order of their numbers.
+// inOrder has three goroutines take numbers with a lock, work, and go on in the order of their
+// numbers.
 func inOrder(number, work ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		var numbers, output Mutex
@@ -193,7 +196,8 @@ func inOrder(number, work ledger.RegionID) func(w *World) {
 	}
 }
 
-// loadedForAll has five goroutines use what one of them loads, once it has been used so often or is so old.
+// loadedForAll has five goroutines use what one of them loads, once it has been used so often or is
+// so old.
 func loadedForAll(uses int, lasts int64, loading, using ledger.RegionID) func(w *World) {
 	return func(w *World) {
 		var lock Mutex

@@ -8,8 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay"
 )
 
-// convoys are programs in which goroutines come to a lock faster than it can be handed over, once the region is faster: each then waits for a
-// processor that has to be woken up, each time.
+// convoys are programs in which goroutines come to a lock faster than it can be handed over, once
+// the region is faster: each then waits for a processor that has to be woken up, each time.
 var convoys = []struct {
 	name   string
 	run    func(w *World)
@@ -61,7 +61,8 @@ func briefWriters(outside, inside ledger.RegionID, before, with int64) func(w *W
 	}
 }
 
-// TestReplayConvoy has intervals hold the truth where locks come to be handed over by waking up processors.
+// TestReplayConvoy has intervals hold the truth where locks come to be handed over by waking up
+// processors.
 func TestReplayConvoy(t *testing.T) {
 	for _, p := range convoys {
 		t.Run(p.name, func(t *testing.T) {

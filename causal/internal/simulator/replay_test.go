@@ -45,8 +45,8 @@ func replayOf(t testing.TB, name string, x *Experiment, stock bool) replayed {
 	return out
 }
 
-// predict asks a recording about the region. It returns by how many points the replay of nothing changed is off, and the
-// effects of the speed-ups.
+// predict asks a recording about the region. It returns by how many points the replay of nothing
+// changed is off, and the effects of the speed-ups.
 func predict(t testing.TB, rec *replaytrace.Recording) (base float64, effects []float64) {
 	t.Helper()
 	study, err := replay.NewStudy(replay.StudyConfig{Speedups: replayedSpeedups})
@@ -164,8 +164,9 @@ func randomSeeds() uint64 {
 	return perKind
 }
 
-// inWorlds replays a program in worlds that differ in their noise, and returns the worst mean error of a speed-up, points. Periods of a program with several orders
-// that it could keep differ from world to world by points, recorded or not: an error of replay is what stays in the mean.
+// inWorlds replays a program in worlds that differ in their noise, and returns the worst mean error
+// of a speed-up, points. Periods of a program with several orders that it could keep differ from
+// world to world by points, recorded or not: an error of replay is what stays in the mean.
 func inWorlds(t testing.TB, name string, x *Experiment, worlds int) float64 {
 	t.Helper()
 	sum, n := make([]float64, len(replayedSpeedups)), 0.
@@ -203,7 +204,8 @@ var randomKinds = []struct {
 	{"brief", Shape{Loops: 6, Work: true, Sharing: true, Requests: true, Brief: true}, Config{CPUs: 3, Wake: 20 * us}, 5},
 }
 
-// randomExperiment returns a random program in its world, nil if that does not visit the progress point often enough.
+// randomExperiment returns a random program in its world, nil if that does not visit the progress
+// point often enough.
 func randomExperiment(kind int, seed uint64) *Experiment {
 	k := randomKinds[kind]
 	run, round := Random(seed, k.shape)
@@ -224,7 +226,8 @@ func TestReplayRandom(t *testing.T) {
 			for seed := range randomSeeds() {
 				if x := randomExperiment(kind, seed); x != nil {
 					r := replayOf(t, fmt.Sprint(k.name, " ", seed), x, false)
-					// On few processors a region that is faster may take them from others: such numbers are withheld.
+					// On few processors a region that is faster may take them from others: such
+					// numbers are withheld.
 					w := r.worst()
 					if math.Abs(w) > k.worst {
 						w = inWorlds(t, r.name, x, 4)
@@ -240,7 +243,8 @@ func TestReplayRandom(t *testing.T) {
 	}
 }
 
-// TestReplayAlone has programs in which goroutines share nothing: a faster region never makes such a program slower.
+// TestReplayAlone has programs in which goroutines share nothing: a faster region never makes such
+// a program slower.
 func TestReplayAlone(t *testing.T) {
 	for seed := range randomSeeds() {
 		x := randomExperiment(0, seed)

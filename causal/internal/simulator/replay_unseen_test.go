@@ -19,7 +19,8 @@ type bounded struct {
 	question bool
 }
 
-// boundsOf has five recordings of a program asked about its region and, if procs is not 0, about as many processors.
+// boundsOf has five recordings of a program asked about its region and, if procs is not 0, about as
+// many processors.
 func boundsOf(t *testing.T, x Experiment, stock bool, speedups []float64, procs int) []bounded {
 	t.Helper()
 	c := replay.StudyConfig{Speedups: speedups}
@@ -186,7 +187,8 @@ func TestReplayMoreProcessors(t *testing.T) {
 	}
 }
 
-// apart has n workers that hold a lock for a part of each turn, and begin apart, so that they never meet at it.
+// apart has n workers that hold a lock for a part of each turn, and begin apart, so that they never
+// meet at it.
 func apart(n int, inside, outside ledger.RegionID, with, without int64) func(w *World) {
 	return func(w *World) {
 		var m Mutex

@@ -236,7 +236,8 @@ func TestSameAgain(t *testing.T) {
 	}
 }
 
-// TestObserved runs the programs with ledgers and without: it must be the same, unless debts are paid.
+// TestObserved runs the programs with ledgers and without: it must be the same, unless debts are
+// paid.
 func TestObserved(t *testing.T) {
 	for _, p := range programs {
 		x := p.experiment(.5)

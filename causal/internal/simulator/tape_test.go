@@ -8,7 +8,8 @@ import (
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Scope and Progress are names in recordings: of the regions' instrumentation scope, and of the progress point.
+// Scope and Progress are names in recordings: of the regions' instrumentation scope, and of the
+// progress point.
 const (
 	Scope    = "simulator"
 	Progress = "progress"
@@ -44,8 +45,9 @@ type place struct {
 	at    int
 }
 
-// Record begins to record the world: what each goroutine does and, unless it is stock, each operation on an object.
-// Goroutines, locks and channels are as they are by then, and spans that are open remain unknown.
+// Record begins to record the world: what each goroutine does and, unless it is stock, each
+// operation on an object. Goroutines, locks and channels are as they are by then, and spans that
+// are open remain unknown.
 func (w *World) Record(to *replaytrace.Recorder, stock bool) {
 	w.tape = &tape{w: w, to: to, stock: stock, places: map[place]int64{}}
 	for _, g := range w.goroutines {
@@ -61,7 +63,8 @@ func (w *World) Record(to *replaytrace.Recorder, stock bool) {
 	}
 }
 
-// Recorded returns what was recorded. Where each goroutine has a CPU, there are twice as many as were ever used.
+// Recorded returns what was recorded. Where each goroutine has a CPU, there are twice as many as
+// were ever used.
 func (w *World) Recorded() (*replaytrace.Recording, error) {
 	rec, err := w.tape.to.Recording(w.now)
 	if err == nil && w.config.CPUs == 0 {

@@ -2,8 +2,8 @@ package simulator
 
 import "github.com/otelprof/otelprof/causal/internal/ledger"
 
-// wakeUps are programs whose steps are not much longer than it takes to wake up. With a faster region
-// other goroutines wait than without, and each of these waits ends that much later.
+// wakeUps are programs whose steps are not much longer than it takes to wake up. With a faster
+// region other goroutines wait than without, and each of these waits ends that much later.
 var wakeUps = []struct {
 	name   string
 	run    func(w *World)

@@ -20,9 +20,9 @@ type Config struct {
 	Seed   uint64
 	Jitter float64 // in [0, 1]; work takes 1±Jitter of its time, evenly distributed
 	CPUs   int     // one for each goroutine if 0
-	// Go has goroutines run, and locks passed on, as Go does. One that is woken goes on next where the one that woke it runs, unless
-	// a CPU that is idle, which takes Wake, is awake before that. Locks are barging ones until one goroutine has waited for
-	// above 1 ms. It needs CPUs.
+	// Go has goroutines run, and locks passed on, as Go does. One that is woken goes on next where
+	// the one that woke it runs, unless a CPU that is idle, which takes Wake, is awake before that.
+	// Locks are barging ones until one goroutine has waited for above 1 ms. It needs CPUs.
 	Go bool
 	// Wake is the mean time from when a goroutine may go on until it does, Oversleep by how
 	// much timers are late on average, ns. Both are evenly distributed between 0 and twice that.

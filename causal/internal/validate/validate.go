@@ -1,4 +1,5 @@
-// Package validate collects what is wrong with a document: each error names the key, the value and the constraint.
+// Package validate collects what is wrong with a document: each error names the key, the value and
+// the constraint.
 package validate
 
 import (

@@ -5,13 +5,13 @@
 //	go remote.Follow(ctx, controller, client)
 //
 // The plan is the body of the remote configuration's entry "causal-plan", and its signature, if
-// there is one, of "causal-plan.sig". A configuration without a plan ends experiments. The server is
-// sent the outcome (RemoteConfigStatus, with its hash), the plan in force with the
-// limits of this process (EffectiveConfig), what the controller does (ComponentHealth), and the
-// identity of this process, from the resource.
+// there is one, of "causal-plan.sig". A configuration without a plan ends experiments. The server
+// is sent the outcome (RemoteConfigStatus, with its hash), the plan in force with the limits of
+// this process (EffectiveConfig), what the controller does (ComponentHealth), and the identity of
+// this process, from the resource.
 //
-// Offers of packages, of connection settings and of commands are declined by the client's capabilities,
-// and ignored.
+// Offers of packages, of connection settings and of commands are declined by the client's
+// capabilities, and ignored.
 //
 // This package speaks the protocol itself, on opamp-go's messages: opamp-go's client reads bodies
 // and messages of any size, and a panic in a callback ends the process.
@@ -28,11 +28,12 @@ import (
 // maxMessageBytes bounds a message: a plan has 64 KiB at most.
 const maxMessageBytes = 128 << 10
 
-// A Client is a source of plans. Over HTTP it asks once in an interval; over WebSocket the
-// server may send at any time, and once in an interval there is a heartbeat, with a ping. A message
-// from it waits while one of ours is written, [remote.WithTimeout] at most. Servers need not answer heartbeats. One that has
-// answered three in a row on a connection has to go on, and is given up when it has not for three. For one that has not, the answer to a
-// ping keeps a plan in force: a proxy that answers pings itself can keep that of such a server, which is gone, until it expires.
+// A Client is a source of plans. Over HTTP it asks once in an interval; over WebSocket the server
+// may send at any time, and once in an interval there is a heartbeat, with a ping. A message from
+// it waits while one of ours is written, [remote.WithTimeout] at most. Servers need not answer
+// heartbeats. One that has answered three in a row on a connection has to go on, and is given up
+// when it has not for three. For one that has not, the answer to a ping keeps a plan in force: a
+// proxy that answers pings itself can keep that of such a server, which is gone, until it expires.
 type Client struct{ server *planhttp.Endpoint }
 
 var _ remote.Source = (*Client)(nil)

@@ -150,8 +150,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A server that has answered heartbeats is given up when it does so no more, though a proxy answers pings; one that never has is not. It
-// may come back.
+// A server that has answered heartbeats is given up when it does so no more, though a proxy answers
+// pings; one that never has is not. It may come back.
 func TestProxyThatAnswersPings(t *testing.T) {
 	const answers = 5 * time.Minute
 	for _, tt := range []struct {
@@ -287,8 +287,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// What is not for us, or is not a message, is no answer; a plan that is in force outlives it only by
-// its lease.
+// What is not for us, or is not a message, is no answer; a plan that is in force outlives it only
+// by its lease.
 func TestNotAnAnswer(t *testing.T) {
 	say := func(kind int, body []byte) func(conn *websocket.Conn) {
 		return func(conn *websocket.Conn) { _ = conn.WriteMessage(kind, body); drain(conn) }

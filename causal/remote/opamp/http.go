@@ -28,8 +28,8 @@ func (c *Client) poll(ctx context.Context, a *agent) {
 		began := time.Now()
 		err := c.ask(ctx, a)
 		if err == nil && a.changed() {
-			// The outcome of a plan is reported at once; after that, the next message has to wait, regardless
-			// of the server's answer.
+			// The outcome of a plan is reported at once; after that, the next message has to wait,
+			// regardless of the server's answer.
 			err = c.ask(ctx, a)
 		}
 		if err != nil {

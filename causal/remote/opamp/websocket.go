@@ -155,8 +155,9 @@ func (s *session) take(h heard) error {
 	return err
 }
 
-// beats are the heartbeats of one connection. Servers need not answer them: then answers to pings, which can be a proxy's, tell that the
-// server is there. One that has answered some in a row is expected to go on.
+// beats are the heartbeats of one connection. Servers need not answer them: then answers to pings,
+// which can be a proxy's, tell that the server is there. One that has answered some in a row is
+// expected to go on.
 type beats struct {
 	due      bool // one has no answer yet
 	row      int  // so many had

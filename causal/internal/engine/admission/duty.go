@@ -9,9 +9,10 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// A duty is a sliding-window limit: it bounds the sum of the delays in each [sched.DutyWindow], wherever that begins. Delays are
-// summed up in slots by when they begin; those that have a part in a window began in it, or before it by one delay at most. So the sum
-// over all of these slots is bounded. Any goroutine may call its methods.
+// A duty is a sliding-window limit: it bounds the sum of the delays in each [sched.DutyWindow],
+// wherever that begins. Delays are summed up in slots by when they begin; those that have a part in
+// a window began in it, or before it by one delay at most. So the sum over all of these slots is
+// bounded. Any goroutine may call its methods.
 type duty struct {
 	began time.Time
 	count int64 // of slots that have a part in a window
@@ -24,7 +25,8 @@ type duty struct {
 
 const dutySlot = 10 * time.Millisecond
 
-// NewDuty returns one for a rate, in ns per ns, and delays that take longest at most. A rate of infinity is no bound.
+// NewDuty returns one for a rate, in ns per ns, and delays that take longest at most. A rate of
+// infinity is no bound.
 func NewDuty(rate float64, longest time.Duration, now time.Time) *duty {
 	count := int64((sched.DutyWindow+longest+dutySlot-1)/dutySlot) + 1
 	if math.IsInf(rate, 1) {
@@ -35,8 +37,8 @@ func NewDuty(rate float64, longest time.Duration, now time.Time) *duty {
 	return d
 }
 
-// DutyRate is what a limit means for a number of processors. A limit of 100 % is none: more goroutines than
-// processors can be delayed at once.
+// DutyRate is what a limit means for a number of processors. A limit of 100 % is none: more
+// goroutines than processors can be delayed at once.
 func DutyRate(limit plan.Percent, processors int) float64 {
 	if limit >= 1 {
 		return math.Inf(1)

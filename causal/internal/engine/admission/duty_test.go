@@ -79,7 +79,8 @@ func TestDutyRefills(t *testing.T) {
 	}
 }
 
-// A limit of 100 % is none, a plan may ask for a very low one, and that must not come out as a high one.
+// A limit of 100 % is none, a plan may ask for a very low one, and that must not come out as a high
+// one.
 func TestDutyExtremes(t *testing.T) {
 	now := time.Now()
 	unlimited := NewDuty(DutyRate(1, 2), time.Minute, now)

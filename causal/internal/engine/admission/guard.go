@@ -104,7 +104,8 @@ func (g *Guard) Reserve(now time.Time, d time.Duration) Rule {
 	if !g.Duty.take(later(now, time.Now()), d) {
 		return RuleDuty
 	}
-	// Add first, then look: two goroutines cannot both take the last of the budget. It comes last, so that what is refused is not seen as spent.
+	// Add first, then look: two goroutines cannot both take the last of the budget. It comes last,
+	// so that what is refused is not seen as spent.
 	if g.Spent.Add(int64(d)) > int64(g.Limits.Total) {
 		g.Spent.Add(-int64(d))
 		return RuleTotal
@@ -112,8 +113,8 @@ func (g *Guard) Reserve(now time.Time, d time.Duration) Rule {
 	return RuleNone
 }
 
-// later is the later of two times. A goroutine that is preempted behind a look at the clock must not book its delay as an older one: that would be
-// forgotten too soon.
+// later is the later of two times. A goroutine that is preempted behind a look at the clock must
+// not book its delay as an older one: that would be forgotten too soon.
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

@@ -202,7 +202,8 @@ func TestRuleNames(t *testing.T) {
 	}
 }
 
-// A delay whose goroutine was preempted behind its look at the clock counts from when it was granted.
+// A delay whose goroutine was preempted behind its look at the clock counts from when it was
+// granted.
 func TestDutyOfPreemptedGoroutine(t *testing.T) {
 	now := time.Now()
 	limits := wide

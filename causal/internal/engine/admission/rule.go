@@ -29,6 +29,6 @@ func (r Rule) Fatal() bool {
 	return r == ruleExpired || r == RuleLife || r == RuleLease || r == RuleTotal
 }
 
-// distorts reports whether the rule makes what is being measured wrong, if it is often applied. Idle connections are
-// held against the requests that came, not against delays.
+// distorts reports whether the rule makes what is being measured wrong, if it is often applied.
+// Idle connections are held against the requests that came, not against delays.
 func (r Rule) distorts() bool { return r != RuleNone && r != RuleHealth && r != RuleIdle }

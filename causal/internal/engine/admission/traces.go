@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// traces are the delays of each trace, those in flight included. What spans add up has only
-// those that are over: ten goroutines of one trace could each take the last of its limit. The zero value is
-// ready for use.
+// traces are the delays of each trace, those in flight included. What spans add up has only those
+// that are over: ten goroutines of one trace could each take the last of its limit. The zero value
+// is ready for use.
 type traces struct {
 	mu    sync.Mutex
 	of    map[any]traceDelay // by what the spans of one have in common
@@ -29,8 +29,8 @@ const candidates = 8
 // have added up.
 const MaxTraces = 4096
 
-// Reserve books want and reports whether the limit allows it. Before is what was inserted in the trace already, as far as its
-// spans know; ended is whether its root has. Settle follows.
+// Reserve books want and reports whether the limit allows it. Before is what was inserted in the
+// trace already, as far as its spans know; ended is whether its root has. Settle follows.
 func (t *traces) Reserve(key any, ended bool, before, want, limit time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,8 +49,9 @@ func (t *traces) Reserve(key any, ended bool, before, want, limit time.Duration)
 	return true
 }
 
-// room reports whether there is room for a trace, and makes some if it can: of some traces, one of which nothing is in
-// flight is dropped, since the spans know its sum. Most likely its root never ends.
+// room reports whether there is room for a trace, and makes some if it can: of some traces, one of
+// which nothing is in flight is dropped, since the spans know its sum. Most likely its root never
+// ends.
 func (t *traces) room() bool {
 	if len(t.of) < MaxTraces {
 		return true
@@ -87,7 +88,8 @@ func (t *traces) Settle(key any, reserved, inserted time.Duration) {
 	}
 }
 
-// Count is the number of traces that are known. Where it is 0, as mostly, an end of a root needs no key.
+// Count is the number of traces that are known. Where it is 0, as mostly, an end of a root needs no
+// key.
 func (t *traces) Count() int { return int(t.known.Load()) }
 
 // Ended follows the end of a trace's root. What it has been delayed by is in its session when this

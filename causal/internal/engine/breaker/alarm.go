@@ -2,11 +2,12 @@ package breaker
 
 import "math"
 
-// An alarm tells, looked at all the time, when events of a kind come more often than they should: more than a share p of all. It
-// is an e-detector, Shin, Ramdas and Rinaldo, E-detectors: a nonparametric framework for sequential change detection, 2024, of
-// the Shiryaev-Roberts kind: each second bets anew on a change that begins with it, and the stakes of all bets are added up. As long as the
-// share is right, the sum grows by one a second in the mean, independently of the past, so that the chance that it
-// reaches alarmAt within an hour is at most seconds by alarmAt.
+// An alarm tells, looked at all the time, when events of a kind come more often than they should:
+// more than a share p of all. It is an e-detector, Shin, Ramdas and Rinaldo, E-detectors: a
+// nonparametric framework for sequential change detection, 2024, of the Shiryaev-Roberts kind: each
+// second bets anew on a change that begins with it, and the stakes of all bets are added up. As
+// long as the share is right, the sum grows by one a second in the mean, independently of the past,
+// so that the chance that it reaches alarmAt within an hour is at most seconds by alarmAt.
 type alarm struct {
 	stakes     [len(rises)]float64 // at the beginning of the second
 	events, of float64             // in this second, in effective numbers
@@ -16,14 +17,16 @@ type alarm struct {
 var rises = [...]float64{1.5, 2, 4, 8, 16}
 
 const (
-	// alarmAt is the sum at which there is an alarm: one in a hundred hours of 3600 s, for all three alarms of a breaker together.
+	// alarmAt is the sum at which there is an alarm: one in a hundred hours of 3600 s, for all
+	// three alarms of a breaker together.
 	alarmAt = 3 * 3600 / 0.01
-	// mostInSecond bounds by how much one second can raise a stake, as a logarithm: it takes three at least, so that one bad moment is no
-	// alarm. What is cut off only makes an alarm rarer.
+	// mostInSecond bounds by how much one second can raise a stake, as a logarithm: it takes three
+	// at least, so that one bad moment is no alarm. What is cut off only makes an alarm rarer.
 	mostInSecond = 4.7
 )
 
-// add books events of so many roots, in the second that goes on, of a share that should be p at most.
+// add books events of so many roots, in the second that goes on, of a share that should be p at
+// most.
 func (a *alarm) add(events, of float64) { a.events, a.of = a.events+events, a.of+of }
 
 // raised reports whether there is an alarm now.
@@ -51,8 +54,8 @@ func (a *alarm) grown(i int, p float64) float64 {
 	return min(1e300, (1+a.stakes[i])*math.Exp(min(won, mostInSecond)))
 }
 
-// atMost is the largest share that events of so many are likely to come from: Wilson's bound, one-sided, at 99.9 %. Wilson, Probable
-// inference, 1927.
+// atMost is the largest share that events of so many are likely to come from: Wilson's bound,
+// one-sided, at 99.9 %. Wilson, Probable inference, 1927.
 func atMost(events, of float64) float64 {
 	const z = 3.09
 	if of <= 0 {

@@ -7,8 +7,9 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A base is what is normal for local roots: what was seen before anything was delayed and since, in the arms without delay, in two
-// generations, of which the older is forgotten when the younger is grown.
+// A base is what is normal for local roots: what was seen before anything was delayed and since, in
+// the arms without delay, in two generations, of which the older is forgotten when the younger is
+// grown.
 type base struct {
 	older, younger reading
 	all            reading   // both together
@@ -23,10 +24,11 @@ const (
 	// generation is how long one is at least, grown of how many roots.
 	generation = 5 * time.Minute
 	grown      = 2000
-	// mostDrift is by how much the base may rise above the first: the delays themselves could be what makes the program slower, also
-	// in the arms without.
+	// mostDrift is by how much the base may rise above the first: the delays themselves could be
+	// what makes the program slower, also in the arms without.
 	mostDrift = 2
-	// trusted is for how many seconds roots are taken for independent before it shows whether they are.
+	// trusted is for how many seconds roots are taken for independent before it shows whether they
+	// are.
 	trusted = 5
 )
 

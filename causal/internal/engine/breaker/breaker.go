@@ -11,9 +11,10 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A Breaker is a circuit breaker for plans: it watches the local roots, which is what callers of this process see, and opens
-// when they become slower or fail more often than they do without delays. That is a sequential test, [alarm], which may be
-// looked at all the time; and what it finds must also be large enough to matter, by the plan's rules.
+// A Breaker is a circuit breaker for plans: it watches the local roots, which is what callers of
+// this process see, and opens when they become slower or fail more often than they do without
+// delays. That is a sequential test, [alarm], which may be looked at all the time; and what it
+// finds must also be large enough to matter, by the plan's rules.
 type Breaker struct {
 	Rules plan.Abort
 

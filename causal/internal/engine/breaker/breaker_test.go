@@ -54,7 +54,8 @@ func (b *breakerTest) closed(when string) {
 
 func (b *breakerTest) pass(d time.Duration) { b.now = b.now.Add(d) }
 
-// goOn lets seconds pass, each with so many roots alike, and returns why the breaker opens, and in which second.
+// goOn lets seconds pass, each with so many roots alike, and returns why the breaker opens, and in
+// which second.
 func (b *breakerTest) goOn(seconds, n int, d time.Duration, failed int) (why string, second int) {
 	for i := range seconds {
 		b.roots(n, d, failed)
@@ -128,7 +129,8 @@ func TestBreakerMinSamples(t *testing.T) {
 	}
 }
 
-// TestBreakerLearnsInPlacebos: what slowly becomes normal in the arms without delay is the new base, up to twice the first.
+// TestBreakerLearnsInPlacebos: what slowly becomes normal in the arms without delay is the new
+// base, up to twice the first.
 func TestBreakerLearnsInPlacebos(t *testing.T) {
 	b := newBreakerTest(t, rules())
 	rush := func(d time.Duration, minutes int) (why string) {

@@ -1,2 +1,3 @@
-// Package breaker is the circuit breaker of plans: a sequential test of local roots, which is looked at all the time.
+// Package breaker is the circuit breaker of plans: a sequential test of local roots, which is
+// looked at all the time.
 package breaker

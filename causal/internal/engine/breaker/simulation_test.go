@@ -26,8 +26,9 @@ func (s service) duration(second int, slower float64) time.Duration {
 	return time.Duration(slower * math.Exp(0.5*s.rng.NormFloat64()) * float64(10*time.Millisecond))
 }
 
-// simulate runs a plan of arms of 2 s, every other a placebo, with the default rules, and returns when the breaker opens, -1
-// if it does not. From the second rises on, what is delayed takes that much longer.
+// simulate runs a plan of arms of 2 s, every other a placebo, with the default rules, and returns
+// when the breaker opens, -1 if it does not. From the second rises on, what is delayed takes that
+// much longer.
 func (s service) simulate(t *testing.T, seconds, rises int, slower float64) int {
 	t.Helper()
 	b, err := New(byDefault)
@@ -61,7 +62,8 @@ func (s service) simulate(t *testing.T, seconds, rises int, slower float64) int 
 	return -1
 }
 
-// TestBreakerHasNoFalseAlarms: with the default rules and no effect of delays, at most one plan of an hour in a hundred ends.
+// TestBreakerHasNoFalseAlarms: with the default rules and no effect of delays, at most one plan of
+// an hour in a hundred ends.
 func TestBreakerHasNoFalseAlarms(t *testing.T) {
 	const hour = 3600
 	for _, s := range []service{{20, 0, nil}, {100, 0, nil}, {100, 1.5, nil}} {
@@ -112,7 +114,8 @@ func poisson(rng *rand.Rand, mean float64) (n float64) {
 	return n
 }
 
-// TestBreakerFindsARise: with a 99th percentile that rises by a half in what is delayed, the breaker opens within 10 s.
+// TestBreakerFindsARise: with a 99th percentile that rises by a half in what is delayed, the
+// breaker opens within 10 s.
 func TestBreakerFindsARise(t *testing.T) {
 	for _, perSecond := range []int{500, 1000} {
 		s := service{perSecond, 0, rand.New(rand.NewPCG(3, uint64(perSecond)))}

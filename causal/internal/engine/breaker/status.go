@@ -6,7 +6,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// A Status is what the breaker sees of the local roots, and what opens it: see causal.BreakerStatus, which has the same fields.
+// A Status is what the breaker sees of the local roots, and what opens it: see
+// causal.BreakerStatus, which has the same fields.
 type Status struct {
 	BaseRoots  uint64
 	BaseP99    time.Duration

@@ -12,8 +12,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A Class is what all spans of one region, one scope and name, have in common. A span that is renamed is of two: the class of the name
-// that it was started with, and the class of its last one, which is known when it ends.
+// A Class is what all spans of one region, one scope and name, have in common. A span that is
+// renamed is of two: the class of the name that it was started with, and the class of its last one,
+// which is known when it ends.
 type Class struct {
 	ID    ledger.RegionID // ledger.NoRegion once there are too many
 	Key   profile.Region
@@ -22,10 +23,12 @@ type Class struct {
 	Count atomic.Int64
 	Root  atomic.Bool // it has been a local root
 
-	// Last is the class that a span ended as which was started as this one, the latest; several is set once there are two.
+	// Last is the class that a span ended as which was started as this one, the latest; several is
+	// set once there are two.
 	Last    atomic.Pointer[Class]
 	Several atomic.Bool
-	// From is a class that spans were started as which ended as this one, if another; unforeseen is set if such spans may end as others.
+	// From is a class that spans were started as which ended as this one, if another; unforeseen is
+	// set if such spans may end as others.
 	From       atomic.Pointer[Class]
 	Unforeseen atomic.Bool
 }
@@ -70,7 +73,8 @@ func (c *Class) LastOf(r *spans.Span) *Class {
 	return Intern(profile.Region{Scope: c.Key.Scope, Name: name})
 }
 
-// Foreseen returns the class that spans end as which are started as this one, nil if that is not known.
+// Foreseen returns the class that spans end as which are started as this one, nil if that is not
+// known.
 func (c *Class) Foreseen() *Class {
 	if c.Several.Load() {
 		return nil
@@ -81,8 +85,8 @@ func (c *Class) Foreseen() *Class {
 // MayBeRenamed reports whether spans that are started as this class may end as another.
 func (c *Class) MayBeRenamed() bool { return c.Foreseen() != c }
 
-// Begins reports whether spans of this region are begun as first, as far as that is known then: by the name that they have, or by the one
-// that all such spans have ended with so far.
+// Begins reports whether spans of this region are begun as first, as far as that is known then: by
+// the name that they have, or by the one that all such spans have ended with so far.
 func (c *Class) Begins(first *Class) bool {
 	return c.ID == first.ID || !c.Unforeseen.Load() && first.Foreseen() == c
 }
@@ -115,8 +119,8 @@ const maxClasses = 4096
 var (
 	// slot is where spans' names have their class at hand.
 	slot = spans.NewNameSlot[Class]()
-	// regions are the classes of the program, by ID. They are never removed. One stands for all regions that are not told apart,
-	// here or by package spans: no hypothesis is about it.
+	// regions are the classes of the program, by ID. They are never removed. One stands for all
+	// regions that are not told apart, here or by package spans: no hypothesis is about it.
 	regions = registry.New(maxClasses, hashOf, func(int) *Class {
 		return &Class{ID: ledger.NoRegion, Key: profile.Region{Name: "other"}}
 	})

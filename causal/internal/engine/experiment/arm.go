@@ -10,7 +10,8 @@ import (
 type Arm struct {
 	// Speedup is the one that sparing a region stands for, in [0, 1); 0 delays nothing.
 	Speedup float64
-	// Spared is the index of the target region, which is not delayed, or would not be in an arm with delays, or sparesNone.
+	// Spared is the index of the target region, which is not delayed, or would not be in an arm
+	// with delays, or sparesNone.
 	Spared int
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// TestPseudoValuesOfARatio: their mean is the ratio of totals but for its bias, and their interval holds the truth.
+// TestPseudoValuesOfARatio: their mean is the ratio of totals but for its bias, and their interval
+// holds the truth.
 func TestPseudoValuesOfARatio(t *testing.T) {
 	equal := []comparison{{8, 1, 10, 1}, {16, 2, 20, 2}, {4, 1, 10, 2}}
 	for _, v := range stats.PseudoValues(equal[:2], (*comparison).add, comparison.reduction) {
@@ -17,7 +18,8 @@ func TestPseudoValuesOfARatio(t *testing.T) {
 			t.Errorf("pseudo-value %g of equal ratios, want 0.2", v)
 		}
 	}
-	// All: 1 - 28/4 * 5/40 = 0.125. Without one each: 1 - 20/3*4/30 = 1/9, 1 - 12/2*3/20 = 0.1, 0.2.
+	// All: 1 - 28/4 * 5/40 = 0.125. Without one each: 1 - 20/3*4/30 = 1/9, 1 - 12/2*3/20 = 0.1,
+	// 0.2.
 	want := []float64{3*.125 - 2./9, 3*.125 - .2, 3*.125 - .4}
 	for i, v := range stats.PseudoValues(equal, (*comparison).add, comparison.reduction) {
 		if math.Abs(v-want[i]) > 1e-12 {
@@ -32,7 +34,8 @@ func TestPseudoValuesOfARatio(t *testing.T) {
 	}
 }
 
-// TestBurstsCount: each fifth second the region is half of the work, and else it does not run. The truth at 50 % is the mean.
+// TestBurstsCount: each fifth second the region is half of the work, and else it does not run. The
+// truth at 50 % is the mean.
 func TestBurstsCount(t *testing.T) {
 	const trials, rounds = 300, 60
 	// One unit of work takes 1, and in bursts 2, of which the region is 1.

@@ -10,7 +10,8 @@ type Contrast struct {
 	comparison
 	Own, taken float64 // sums of what the region did in an arm, and of what it was held for more than in the placebos
 	Arms       float64
-	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken where that is known.
+	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken
+	// where that is known.
 	shrunk, held float64
 }
 
@@ -23,8 +24,9 @@ func (c *Contrast) Add(d Contrast, sign float64) {
 	c.held += sign * d.held
 }
 
-// absorbed is which part of the delay the region's own spans made up for: they are shorter where they wait in a queue, inside or outside of the
-// program, which is shorter while callers are held. Then it is no hold of what they wait for.
+// absorbed is which part of the delay the region's own spans made up for: they are shorter where
+// they wait in a queue, inside or outside of the program, which is shorter while callers are held.
+// Then it is no hold of what they wait for.
 func (c Contrast) absorbed() float64 {
 	if c.held <= 0 {
 		return 0
@@ -40,7 +42,8 @@ func (c Contrast) Slower() float64 {
 	return c.taken / c.Own
 }
 
-// elasticity is by which part the period grew for each part by which the region was slower, by the totals.
+// elasticity is by which part the period grew for each part by which the region was slower, by the
+// totals.
 func (c Contrast) elasticity() float64 {
 	if s := c.Slower(); s > 0 {
 		return -c.reduction() / s
@@ -48,7 +51,8 @@ func (c Contrast) elasticity() float64 {
 	return 0
 }
 
-// Contrasts compares each arm that has a delay with the placebos next to it, in the order of time. All arms must be there.
+// Contrasts compares each arm that has a delay with the placebos next to it, in the order of time.
+// All arms must be there.
 func Contrasts(steps []Step) map[Arm][]Contrast {
 	byArm := map[Arm][]Contrast{}
 	for i, s := range steps {
@@ -90,8 +94,9 @@ func lastsOf(region int, before Step, weight float64, after Step) (lasts float64
 }
 
 const (
-	// queuesFrom is from which part on that is absorbed spans surely queue, and queuesNot up to which part, a standard error included,
-	// spans that wait for what is outside of the program do not.
+	// queuesFrom is from which part on that is absorbed spans surely queue, and queuesNot up to
+	// which part, a standard error included, spans that wait for what is outside of the program do
+	// not.
 	queuesFrom = 0.05
 	queuesNot  = 0.15
 )
@@ -104,7 +109,8 @@ type Waits struct {
 	Behind float64
 }
 
-// Queues reports whether a region's spans wait in a queue, as recorded, or as measured by what they absorb.
+// Queues reports whether a region's spans wait in a queue, as recorded, or as measured by what they
+// absorb.
 func (w Waits) Queues(arms []Contrast) bool {
 	if w.Behind > profile.MostBehind { // so what they absorb is that wait
 		return w.Inside

@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// simulated returns arms of a program whose period is base, and longer by elasticity for what its region takes longer; windows scatter.
+// simulated returns arms of a program whose period is base, and longer by elasticity for what its
+// region takes longer; windows scatter.
 func simulated(rng *rand.Rand, rounds int, elasticity, scatter, drift float64) []Step {
 	const base, own, visits = 10e6, 4e6, 40
 	var all []Step
@@ -92,7 +93,8 @@ func TestSlowdownArmsEnd(t *testing.T) {
 	}
 }
 
-// Spans that wait in a queue outside of the program are shorter while their callers are held; others are not.
+// Spans that wait in a queue outside of the program are shorter while their callers are held;
+// others are not.
 func TestQueues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	arms := func(absorbed float64) []Contrast {

@@ -9,9 +9,11 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// Where a quota stops the process, or the host of a virtual machine has others on its processors, time passes that is no span's work. A delay
-// leaves processor time unused, of which a quota then gives more, and the arms differ by that: a number is off by as many points as
-// the part of the processor time that was taken, at most. So its interval is as much wider, and above mostDeprived there is none.
+// Where a quota stops the process, or the host of a virtual machine has others on its processors,
+// time passes that is no span's work. A delay leaves processor time unused, of which a quota then
+// gives more, and the arms differ by that: a number is off by as many points as the part of the
+// processor time that was taken, at most. So its interval is as much wider, and above mostDeprived
+// there is none.
 
 const (
 	mostDeprived = 0.1
@@ -29,8 +31,9 @@ func (d *Deprived) Add(l record.Load) {
 	d.Throttled += l.Throttled
 }
 
-// Most returns what took the larger part of the processor time, as the reason why there would be no number. What a quota took is held against
-// what the process had, and what the host took against what all programs had: it does not ask whose processor it takes.
+// Most returns what took the larger part of the processor time, as the reason why there would be no
+// number. What a quota took is held against what the process had, and what the host took against
+// what all programs had: it does not ask whose processor it takes.
 func (d Deprived) Most() profile.Withheld {
 	part := func(taken, had time.Duration) float64 {
 		if taken <= littleDeprived {
@@ -54,8 +57,8 @@ func Deprive(e profile.Effect, most profile.Withheld) profile.Effect {
 	return lessSure(e, most, most.Part)
 }
 
-// Widen returns an effect of slow-downs in which processor time was taken. It is off by the part of the time in which any was at most, too:
-// a program that mostly waits loses little by that.
+// Widen returns an effect of slow-downs in which processor time was taken. It is off by the part of
+// the time in which any was at most, too: a program that mostly waits loses little by that.
 func (v Evidence) Widen(e profile.Effect) profile.Effect {
 	most := v.Deprived.Most()
 	part := most.Part

@@ -17,20 +17,24 @@ type Evidence struct {
 	Visits uint64
 	// Ends is the number of ends of the region's spans; negative if it is not known.
 	Ends int64
-	// Arms is the number of experiments, took the sum of the durations of those spans, speedup the one asked about.
+	// Arms is the number of experiments, took the sum of the durations of those spans, speedup the
+	// one asked about.
 	Arms    int
 	Took    time.Duration
 	Speedup float64
-	// StartAs is what spans of the region are started as, if it is not known then that they are of the region.
+	// StartAs is what spans of the region are started as, if it is not known then that they are of
+	// the region.
 	StartAs string
 	// Strays is the share of visits that came on another path than without delay.
 	Strays float64
 	// Calls is how many calls of itself the process has answered meanwhile.
 	Calls uint64
-	// arrivals is how many requests came from the network, unpaid how many of them waited for others before their first spans.
+	// arrivals is how many requests came from the network, unpaid how many of them waited for
+	// others before their first spans.
 	arrivals, unpaid int64
-	// Elapsed is the time measured, growth by how much of it the region's saving grew, rooted the sum of the durations of local
-	// roots that ended meanwhile: of requests side by side each counts.
+	// Elapsed is the time measured, growth by how much of it the region's saving grew, rooted the
+	// sum of the durations of local roots that ended meanwhile: of requests side by side each
+	// counts.
 	Elapsed, Growth, rooted time.Duration
 	// owed, paid and residual are the delays asked for, those inserted and those still
 	// missing at the ends of the arms.
@@ -61,7 +65,8 @@ const (
 	leastEnds        = 5     // of the region, in an experiment
 	leastGrowth      = 0.01  // of what the region's share of the time promises
 	leastChance      = 0.01  // of what the self-check has found, if all is well
-	// More calls of the process of itself for each visit: HotROD in one process came out up to 34 points too low.
+	// More calls of the process of itself for each visit: HotROD in one process came out up to 34
+	// points too low.
 	MostCallsOfItself = 0.01
 )
 
@@ -108,7 +113,8 @@ func (v Evidence) mostDeprived() profile.Withheld {
 	return arms
 }
 
-// UntoldIn reports whether more of the waiting in a recording is for unknown goroutines than may be.
+// UntoldIn reports whether more of the waiting in a recording is for unknown goroutines than may
+// be.
 func UntoldIn(w trace.Waits) bool {
 	return w.All > 0 && partOf(w.Untold, w.All) > mostUnattributed && w.Length > 0 && partOf(w.Untold, w.Length) > littleWaiting
 }
@@ -218,9 +224,10 @@ func WaitingOf(experiments []Experiment) []profile.Waiting {
 	return []profile.Waiting{w}
 }
 
-// untold is the part of the waits for locks that no drop-in has reported, if it is too large to be the runtime's error: more than
-// half of them, a tenth of the time that has elapsed, and a hundredth of what requests, which run side by side, took in it. All reported
-// waits are subtracted, also those that were not for locks.
+// untold is the part of the waits for locks that no drop-in has reported, if it is too large to be
+// the runtime's error: more than half of them, a tenth of the time that has elapsed, and a
+// hundredth of what requests, which run side by side, took in it. All reported waits are
+// subtracted, also those that were not for locks.
 func untold(locks, attributed, elapsed, rooted time.Duration) time.Duration {
 	if rest := locks - attributed; rest > locks/2 && rest > max(elapsed/10, rooted/100) {
 		return rest

@@ -75,7 +75,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Unreported waits for locks are compared with what requests took, which run side by side, and not with the clock alone.
+// Unreported waits for locks are compared with what requests took, which run side by side, and not
+// with the clock alone.
 func TestWaitsAreHeldAgainstTheTimeOfRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name                                  string

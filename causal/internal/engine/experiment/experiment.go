@@ -35,9 +35,11 @@ type Experiment struct {
 	Counts   ledger.Counts
 	Locks    time.Duration // waits for those of package sync
 	Calls    uint64        // of the process of itself
-	// Arrivals are the requests that came from the network, unpaid those of them that waited for others before their first spans.
+	// Arrivals are the requests that came from the network, unpaid those of them that waited for
+	// others before their first spans.
 	Arrivals, Unpaid int64
-	// Unforeseen is what spans of the region are started as, if it is not known then that they are of the region.
+	// Unforeseen is what spans of the region are started as, if it is not known then that they are
+	// of the region.
 	Unforeseen string
 	// Paths are the visits of each progress point, by path.
 	Paths [][MostPaths]uint32

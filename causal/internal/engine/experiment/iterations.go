@@ -38,8 +38,8 @@ type spareKey struct {
 	region  int
 }
 
-// IterationsOf sorts the experiments of one progress point by iteration. Those that were thrown away
-// are left out, and those without a visit, which have no period.
+// IterationsOf sorts the experiments of one progress point by iteration. Those that were thrown
+// away are left out, and those without a visit, which have no period.
 func IterationsOf(experiments []Experiment, point int) []*iteration {
 	byNumber := map[int]*iteration{}
 	for _, e := range experiments {
@@ -78,8 +78,8 @@ func (s *stretched) add(t stretched, sign float64) {
 	s.spared.Add(t.spared, sign)
 }
 
-// Reductions returns the pseudo-values, one for each iteration that has all three arms, of the part by which the period
-// would shrink if the region were faster by speedup:
+// Reductions returns the pseudo-values, one for each iteration that has all three arms, of the part
+// by which the period would shrink if the region were faster by speedup:
 //
 //	(1 - speedup) * (period(all) - period(all but region)) / period(none)
 //
@@ -141,11 +141,12 @@ func CoverageNote(progress string, coverages []float64) string {
 	return ""
 }
 
-// Overstretched says why there is no number where the period grows by more than the spans were stretched. Waits of
-// spans are stretched then that would grow by themselves: for other goroutines, or for a processor. A short span that has lost its processor
-// for a turn of the others is stretched by a part of that turn, which is more than all that it computes; and
-// waits outside of the program are stretched by computing, which takes processors from the rest. Differences between arms
-// are too large by as much.
+// Overstretched says why there is no number where the period grows by more than the spans were
+// stretched. Waits of spans are stretched then that would grow by themselves: for other goroutines,
+// or for a processor. A short span that has lost its processor for a turn of the others is
+// stretched by a part of that turn, which is more than all that it computes; and waits outside of
+// the program are stretched by computing, which takes processors from the rest. Differences between
+// arms are too large by as much.
 func Overstretched(coverages []float64) profile.Withheld {
 	if len(coverages) < leastCoverages {
 		return profile.Withheld{}

@@ -8,9 +8,10 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// SlowdownArms returns the arms of one round over all regions that need more: of each region its levels in random order, with
-// placebos in between such that each arm has one beside it. samples are the elasticities measured so far, one slice for each progress point and
-// metric. No arms mean that all is settled or futile.
+// SlowdownArms returns the arms of one round over all regions that need more: of each region its
+// levels in random order, with placebos in between such that each arm has one beside it. samples
+// are the elasticities measured so far, one slice for each progress point and metric. No arms mean
+// that all is settled or futile.
 func SlowdownArms(regions int, levels []float64, zeroWeight float64, samples func(Arm) [][]float64, rng *rand.Rand) []Arm {
 	return blocks(regions, zeroWeight, rng, func(region int) (block []Arm) {
 		if !needsMore(region, levels, samples) {
@@ -23,9 +24,10 @@ func SlowdownArms(regions int, levels []float64, zeroWeight float64, samples fun
 	})
 }
 
-// needsMore reports whether a region is worth more time: it is until, for each progress point and metric, it is surely next to nothing even
-// at a half, or known to within half a point at 10 %, or that takes too long. Both are told by confidence sequences, which may be
-// looked at after each experiment.
+// needsMore reports whether a region is worth more time: it is until, for each progress point and
+// metric, it is surely next to nothing even at a half, or known to within half a point at 10 %, or
+// that takes too long. Both are told by confidence sequences, which may be looked at after each
+// experiment.
 func needsMore(region int, levels []float64, samples func(Arm) [][]float64) bool {
 	small, large := samples(Arm{levels[0], region}), samples(Arm{levels[len(levels)-1], region})
 	if len(small) == 0 {

@@ -6,9 +6,10 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// A Step is one arm of a series of experiments and what was added up in it for one progress point and metric: visits, and the
-// time that they took, less the delays. Of a quantile of latency it is that and one. Both are 0 if there is nothing, or if the
-// arm was thrown away. Of a slow-down there is also what its region took itself and was held for, ns for each visit.
+// A Step is one arm of a series of experiments and what was added up in it for one progress point
+// and metric: visits, and the time that they took, less the delays. Of a quantile of latency it is
+// that and one. Both are 0 if there is nothing, or if the arm was thrown away. Of a slow-down there
+// is also what its region took itself and was held for, ns for each visit.
 type Step struct {
 	Arm
 	time, visits float64
@@ -19,7 +20,8 @@ type Step struct {
 // Value is what one visit took, or the quantile; 0 if there is nothing.
 func (s Step) Value() time.Duration { return time.Duration(s.time / max(1, s.visits)) }
 
-// StepsOf returns the visits of one progress point and their effective time, or of latency the quantile that comes at this place in the plan.
+// StepsOf returns the visits of one progress point and their effective time, or of latency the
+// quantile that comes at this place in the plan.
 func StepsOf(experiments []Experiment, latency bool, point, which int) []Step {
 	steps := make([]Step, len(experiments))
 	for i, e := range experiments {
@@ -65,7 +67,8 @@ func (c *comparison) add(d comparison, sign float64) {
 	c.baseVisits += sign * d.baseVisits
 }
 
-// reduction is by which part the time for each visit is less in the arm than in the baselines, by the totals.
+// reduction is by which part the time for each visit is less in the arm than in the baselines, by
+// the totals.
 func (c comparison) reduction() float64 {
 	if c.visits <= 0 || c.baseTime <= 0 {
 		return 0
@@ -73,12 +76,14 @@ func (c comparison) reduction() float64 {
 	return 1 - c.time/c.visits*c.baseVisits/c.baseTime
 }
 
-// Pairs compares each arm that has a delay with the baselines next to it, in the order of time, and returns for each arm the
-// pseudo-values of its reduction: the ratio of totals, with rounds as blocks, since an arm is there once in a round. All steps
-// must be there, in the order of time, so that no others become neighbours.
+// Pairs compares each arm that has a delay with the baselines next to it, in the order of time, and
+// returns for each arm the pseudo-values of its reduction: the ratio of totals, with rounds as
+// blocks, since an arm is there once in a round. All steps must be there, in the order of time, so
+// that no others become neighbours.
 //
-// The baseline is read off the line between the two, so that what grows steadily cancels. No arm is left out for what came out:
-// where the load comes in bursts, some arms have one and some have not, and only all of them together have the mean.
+// The baseline is read off the line between the two, so that what grows steadily cancels. No arm is
+// left out for what came out: where the load comes in bursts, some arms have one and some have not,
+// and only all of them together have the mean.
 func Pairs(steps []Step) map[Arm][]float64 {
 	comparisons := map[Arm][]comparison{}
 	for i, s := range steps {
@@ -96,8 +101,8 @@ func Pairs(steps []Step) map[Arm][]float64 {
 	return reductions
 }
 
-// baselines returns the baselines next to a step, in proportion to how near they are, and the weight of the one before; of one that is
-// missing it is 0.
+// baselines returns the baselines next to a step, in proportion to how near they are, and the
+// weight of the one before; of one that is missing it is 0.
 func baselines(steps []Step, i int) (before Step, weight float64, after Step, found bool) {
 	before, back := baseline(steps, i, -1)
 	after, ahead := baseline(steps, i, +1)
@@ -110,7 +115,8 @@ func baselines(steps []Step, i int) (before Step, weight float64, after Step, fo
 	return before, float64(ahead) / float64(back+ahead), after, true
 }
 
-// between compares a step with two baselines, of which the first has a weight and the second the rest.
+// between compares a step with two baselines, of which the first has a weight and the second the
+// rest.
 func between(s, before Step, weight float64, after Step) comparison {
 	return comparison{
 		time: s.time, visits: s.visits,
@@ -133,12 +139,12 @@ func baseline(steps []Step, from, direction int) (b Step, distance int) {
 	return Step{}, 0
 }
 
-// A SelfCheck is how many intervals were made from arms without any delay, and how many of them leave out zero, which is the
-// truth.
+// A SelfCheck is how many intervals were made from arms without any delay, and how many of them
+// leave out zero, which is the truth.
 type SelfCheck struct{ intervals, missed int }
 
-// CheckBaselines takes each second baseline for an experiment, with those next to it as its baselines, and makes of each
-// stats.LeastToJudge of them the interval that would be given.
+// CheckBaselines takes each second baseline for an experiment, with those next to it as its
+// baselines, and makes of each stats.LeastToJudge of them the interval that would be given.
 func CheckBaselines(steps []Step) (c SelfCheck) {
 	var baselines []Step
 	for _, s := range steps {

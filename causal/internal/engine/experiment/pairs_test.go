@@ -49,7 +49,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestBaselinesArePlacebos: each arm without delay is one of a region, so that all is done that an arm does.
+// TestBaselinesArePlacebos: each arm without delay is one of a region, so that all is done that an
+// arm does.
 func TestBaselinesArePlacebos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, regions := range []int{1, 2, 7} {
@@ -65,8 +66,8 @@ func TestBaselinesArePlacebos(t *testing.T) {
 	}
 }
 
-// TestSelfCheckOfBaselines: intervals made from baselines alone hold zero where the load is steady, and a load that changes with
-// the experiments is found.
+// TestSelfCheckOfBaselines: intervals made from baselines alone hold zero where the load is steady,
+// and a load that changes with the experiments is found.
 func TestSelfCheckOfBaselines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
 	steps := func(n int, period func(i int) float64) (steps []Step) {

@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// MostPaths is how many paths to one progress point are distinguished. The last stands for all further ones.
+// MostPaths is how many paths to one progress point are distinguished. The last stands for all
+// further ones.
 const MostPaths = 6
 
-// A path is how a progress point is visited: by [Progress], number 0, or by the ends of spans of one scope and one pair of names. What
-// comes on different paths may be different work, and then the time for one visit means something else where the paths have
-// other shares.
+// A path is how a progress point is visited: by [Progress], number 0, or by the ends of spans of
+// one scope and one pair of names. What comes on different paths may be different work, and then
+// the time for one visit means something else where the paths have other shares.
 type Paths struct {
 	Known  []string // by number
 	Visits [MostPaths]atomic.Uint32
@@ -56,7 +57,8 @@ func (s PathSum) visits() (n float64) {
 // mostOnOtherPath is the share of visits that may come on another path than without delay.
 const mostOnOtherPath = 0.05
 
-// Strays returns the share of visits that came on another path than without delay, 0 if that may be chance.
+// Strays returns the share of visits that came on another path than without delay, 0 if that may be
+// chance.
 func (s PathSum) Strays(base PathSum) float64 {
 	n, m := s.visits(), base.visits()
 	if n == 0 || m == 0 {

@@ -27,7 +27,8 @@ func OverlapArms(regions int, speedups []float64, zeroWeight float64, samples fu
 	})
 }
 
-// blocks returns the arms of one round: of each region a block in random order, with placebos in between.
+// blocks returns the arms of one round: of each region a block in random order, with placebos in
+// between.
 func blocks(regions int, zeroWeight float64, rng *rand.Rand, of func(region int) []Arm) []Arm {
 	var delayed []Arm
 	for _, region := range rng.Perm(regions) {
@@ -43,8 +44,8 @@ func blocks(regions int, zeroWeight float64, rng *rand.Rand, of func(region int)
 	return arms
 }
 
-// placebos makes each arm without delay a placebo of the region that comes next, or last: it does all that an arm does, but
-// inserts no delay.
+// placebos makes each arm without delay a placebo of the region that comes next, or last: it does
+// all that an arm does, but inserts no delay.
 func placebos(arms []Arm) {
 	region := SparesNone
 	place := func(a *Arm) {

@@ -1,4 +1,5 @@
-// Package requests knows which spans work for one request of this process, on any goroutine, also where the process calls itself.
+// Package requests knows which spans work for one request of this process, on any goroutine, also
+// where the process calls itself.
 package requests
 
 import (
@@ -12,9 +13,10 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A Request is what a local root span and everything below it do in this process, on any goroutine. Where the process
-// calls itself, the root that answers is below the span that called, and no request of its own. What a request is delayed by
-// is one sum, and if its root is a health check nothing below is delayed.
+// A Request is what a local root span and everything below it do in this process, on any goroutine.
+// Where the process calls itself, the root that answers is below the span that called, and no
+// request of its own. What a request is delayed by is one sum, and if its root is a health check
+// nothing below is delayed.
 type Request struct {
 	root   *spans.Span
 	Exempt bool
@@ -22,7 +24,8 @@ type Request struct {
 	open   atomic.Int64 // spans
 }
 
-// A Membership joins a span to the request that it works for. Spans on the goroutine of the one that began to work there share one.
+// A Membership joins a span to the request that it works for. Spans on the goroutine of the one
+// that began to work there share one.
 type Membership struct {
 	*Request
 	by     *spans.Span
@@ -32,8 +35,8 @@ type Membership struct {
 }
 
 var (
-	// memberships are at hand of spans. A span has few inline slots, so that there are none before the first plan, but in programs of
-	// "otelprof build"; and elsewhere only local roots have one.
+	// memberships are at hand of spans. A span has few inline slots, so that there are none before
+	// the first plan, but in programs of "otelprof build"; and elsewhere only local roots have one.
 	memberships = sync.OnceValue(spans.NewSlot[Membership])
 	Calls       callTable
 	// Answered is how many calls of itself the process has answered.
@@ -46,7 +49,8 @@ func init() {
 	}
 }
 
-// MembershipOf returns the membership for which a span works, nil if its root is older than the plan.
+// MembershipOf returns the membership for which a span works, nil if its root is older than the
+// plan.
 func MembershipOf(r *spans.Span) *Membership {
 	for ; r != nil; r = r.Parent() {
 		if m := memberships().Get(r); m != nil {
@@ -56,8 +60,8 @@ func MembershipOf(r *spans.Span) *Membership {
 	return nil
 }
 
-// TraceOf is what the regions of one trace have in common: its session, or else its local root. Where the process calls
-// itself, that is the first of them.
+// TraceOf is what the regions of one trace have in common: its session, or else its local root.
+// Where the process calls itself, that is the first of them.
 func TraceOf(r *spans.Span) any {
 	r = TopOf(r)
 	if s := r.Session(); s != nil {
@@ -93,7 +97,8 @@ func Delayed(r *spans.Span) (sum time.Duration) {
 	return sum
 }
 
-// Start has the span work for its request, which is another one if the span is exempt, as health checks are.
+// Start has the span work for its request, which is another one if the span is exempt, as health
+// checks are.
 func Start(r *spans.Span, exempt func(*spans.Span) bool) {
 	if Client(r) {
 		Calls.add(r)

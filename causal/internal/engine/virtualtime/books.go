@@ -11,26 +11,27 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Ledgers are the ledgers of goroutines, [mostLedgers] at most: 64 MiB if each has as many open spans as one may
-// have, and 21 MiB otherwise. The zero value is ready for use.
+// Ledgers are the ledgers of goroutines, [mostLedgers] at most: 64 MiB if each has as many open
+// spans as one may have, and 21 MiB otherwise. The zero value is ready for use.
 type Ledgers struct{ Shards [Shards]ledgerShard }
 
 const (
 	// Shards is a power of two: goroutines that come one after the other have different ones.
 	Shards = 64
-	// MostLedgers is how many goroutines are observed at once. What others do is not booked, and an experiment
-	// with such goroutines does not count.
+	// MostLedgers is how many goroutines are observed at once. What others do is not booked, and an
+	// experiment with such goroutines does not count.
 	MostLedgers = 32_768
-	// dropCandidates are looked at where there is no room, to find one to drop. They are chosen at random.
+	// dropCandidates are looked at where there is no room, to find one to drop. They are chosen at
+	// random.
 	dropCandidates = 8
 )
 
 const (
-	// ForgetAfter is how long a ledger is kept between two experiments if its goroutine gives no sign
-	// of life.
+	// ForgetAfter is how long a ledger is kept between two experiments if its goroutine gives no
+	// sign of life.
 	ForgetAfter = 5 * time.Second
-	// ForgetWithin is how long a ledger is kept in one experiment: a goroutine with a new ledger owes
-	// all that the others have paid since the experiment began.
+	// ForgetWithin is how long a ledger is kept in one experiment: a goroutine with a new ledger
+	// owes all that the others have paid since the experiment began.
 	ForgetWithin = time.Minute
 	// ForgetOpen is how long a ledger is kept while a span is open: longer than any experiment.
 	ForgetOpen = 11 * time.Minute
@@ -85,8 +86,8 @@ func (shard *ledgerShard) put(id goroutine.ID, l *ledger.Ledger) {
 }
 
 // room reports whether there is room for a ledger, and makes some if it can: of some ledgers that
-// which has been inactive for longest is dropped. If that was not long ago, its goroutine may go on, and then
-// it owes what it has paid already: the setting counts that as lost.
+// which has been inactive for longest is dropped. If that was not long ago, its goroutine may go
+// on, and then it owes what it has paid already: the setting counts that as lost.
 func (shard *ledgerShard) room(s *ledger.Setting) bool {
 	if len(shard.Of) < MostLedgers/Shards {
 		return true
@@ -122,8 +123,8 @@ func (shard *ledgerShard) drop(id goroutine.ID, l *ledger.Ledger, at int64) {
 	l.Current.Store((*spans.Span)(nil))
 }
 
-// Forget removes the ledger of a goroutine that ends. While a span of it is open, which another one may end, it
-// stays for a time, see sweep.
+// Forget removes the ledger of a goroutine that ends. While a span of it is open, which another one
+// may end, it stays for a time, see sweep.
 func (t *Ledgers) Forget(id goroutine.ID) {
 	shard := t.shard(id)
 	shard.Mu.Lock()
@@ -135,9 +136,9 @@ func (t *Ledgers) Forget(id goroutine.ID) {
 	}
 }
 
-// Sweep removes the ledgers of goroutines that have been inactive for some time at a moment: most of
-// them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the time is that of whileOpen.
-// Those that stay release settings that are over.
+// Sweep removes the ledgers of goroutines that have been inactive for some time at a moment: most
+// of them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the
+// time is that of whileOpen. Those that stay release settings that are over.
 func (t *Ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
 	var now *ledger.Setting
 	if o := Current.Load(); o != nil {

@@ -17,7 +17,8 @@ import (
 // An Observation is a setting of the ledgers, and what it means to spans.
 type Observation struct {
 	Setting *ledger.Setting
-	// PointOf are the progress points of latency by the class whose durations they have, -1 for none.
+	// PointOf are the progress points of latency by the class whose durations they have, -1 for
+	// none.
 	PointOf []int8
 	// Pay makes the goroutine make up for its debt, in the region, nil if debts are not paid. It
 	// returns the delay.
@@ -26,9 +27,10 @@ type Observation struct {
 	Panicked func(value any)
 }
 
-// What the controllers of a process share, and what outlives them. It is the process's because a lock does not know which
-// provider's spans its users are in: so there is one setting of the ledgers in force, that of an experiment, or none. What is written often stands
-// apart from what each lock, channel and span of the application reads.
+// What the controllers of a process share, and what outlives them. It is the process's because a
+// lock does not know which provider's spans its users are in: so there is one setting of the
+// ledgers in force, that of an experiment, or none. What is written often stands apart from what
+// each lock, channel and span of the application reads.
 var (
 	Current atomic.Pointer[Observation]     // what is observed now, nil for nothing
 	Frames  = spans.NewSlot[ledger.Frame]() // what spans have at hand
@@ -38,7 +40,8 @@ var (
 	watcher  any        // whose observation is in force
 )
 
-// Observe puts an observation of a run in force, which may be nil, if no other run has one. It reports whether it did.
+// Observe puts an observation of a run in force, which may be nil, if no other run has one. It
+// reports whether it did.
 func Observe(run any, o *Observation) bool {
 	watching.Lock()
 	defer watching.Unlock()
@@ -77,7 +80,8 @@ func (o *Observation) point(id ledger.RegionID) (int, bool) {
 	return int(o.PointOf[id]), true
 }
 
-// PointOfSpan returns the progress point that has the durations of spans that end as one class and were started as another.
+// PointOfSpan returns the progress point that has the durations of spans that end as one class and
+// were started as another.
 func (o *Observation) PointOfSpan(first, last *classes.Class) (int, bool) {
 	if point, ok := o.point(last.ID); ok {
 		return point, true
@@ -88,8 +92,8 @@ func (o *Observation) PointOfSpan(first, last *classes.Class) (int, bool) {
 // Owner is the calling goroutine, as ledgers have it.
 func Owner() uint64 { return uint64(goroutine.Current()) }
 
-// Here returns what is observed and the ledger of the calling goroutine, nil if nothing is, or if there is no room for
-// one.
+// Here returns what is observed and the ledger of the calling goroutine, nil if nothing is, or if
+// there is no room for one.
 func Here() (*Observation, *ledger.Ledger) {
 	o := Current.Load()
 	if o == nil {
@@ -142,8 +146,8 @@ func (o *Observation) StartSpan(r *spans.Span) {
 	l.Current.Store(r)
 }
 
-// EndSpan books the end of a span and, at a progress point of latency, its duration. What is observed
-// may have changed since the start, and o be nil.
+// EndSpan books the end of a span and, at a progress point of latency, its duration. What is
+// observed may have changed since the start, and o be nil.
 func EndSpan(o *Observation, f *ledger.Frame, r *spans.Span) {
 	t := clock.Now()
 	l := f.Ledger()

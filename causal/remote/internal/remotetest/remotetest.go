@@ -37,7 +37,8 @@ func Document(id, region string, lines ...string) string {
 	return strings.Join(append(append(doc, lines...), "restart: true"), "\n") + "\n"
 }
 
-// Signable returns a plan as it must be to be signed: for the service of [Controller], with a generation.
+// Signable returns a plan as it must be to be signed: for the service of [Controller], with a
+// generation.
 func Signable(id, region string, generation int) string {
 	return Document(id, region, "target: {service: "+service+"}", fmt.Sprint("generation: ", generation))
 }
