@@ -11,8 +11,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A gatherer is a program: clients prepare, and are gathered for 3 ms by a timer, which the first of them sets, and whose goroutine
-// then flushes for all of them. What is true of its regions is what it does if they take so much of their time.
+// A gatherer is a program: clients prepare, and are gathered for 3 ms by a timer, which the first
+// of them sets, and whose goroutine then flushes for all of them. What is true of its regions is
+// what it does if they take so much of their time.
 type gatherer struct {
 	clients        int64
 	prepare, flush float64
@@ -21,8 +22,9 @@ type gatherer struct {
 	wanders bool
 }
 
-// TestCalledLater: the goroutine of a timer begins a fixed time after the first goroutine waits for it, and does its work for all that have come
-// until then. Where that is not so there is no answer for the waiting goroutines.
+// TestCalledLater: the goroutine of a timer begins a fixed time after the first goroutine waits for
+// it, and does its work for all that have come until then. Where that is not so there is no answer
+// for the waiting goroutines.
 func TestCalledLater(t *testing.T) {
 	const end = 1500 * ms
 	for name, program := range map[string]gatherer{"few": {clients: 2}, "many": {clients: 7}, "the longer the more": {clients: 7, each: ms}} {

@@ -20,14 +20,15 @@ type Result struct {
 	Checks []doubt.Check
 	// Answers are ordered by progress point, metric, region and speed-up.
 	Answers []Answer
-	// Stalled is how long the program stood still, all goroutines together, which is left out where else nothing changed would
-	// not have met the recording.
+	// Stalled is how long the program stood still, all goroutines together, which is left out where
+	// else nothing changed would not have met the recording.
 	Stalled time.Duration
-	// Machine sums up what became of processor time in the windows of which that is known, and Starved is which part of the time
-	// that goroutines ran they had none.
+	// Machine sums up what became of processor time in the windows of which that is known, and
+	// Starved is which part of the time that goroutines ran they had none.
 	Machine trace.Machine
 	Starved float64
-	// Inferred reports that locks and channels were inferred from which goroutine woke which: the program is not built by otelprof.
+	// Inferred reports that locks and channels were inferred from which goroutine woke which: the
+	// program is not built by otelprof.
 	Inferred bool
 }
 
@@ -35,7 +36,8 @@ type Result struct {
 type Answer struct {
 	Region  trace.Region
 	Speedup float64
-	// Held is true if goroutines are held behind each span of the region, for minus Speedup of its own time, see [Study.Hold].
+	// Held is true if goroutines are held behind each span of the region, for minus Speedup of its
+	// own time, see [Study.Hold].
 	Held   bool
 	Point  string
 	Metric Metric
@@ -45,15 +47,17 @@ type Answer struct {
 	Base float64
 	// Reduction is by which part that would shrink, with its standard error and 95 % interval.
 	Reduction, StdErr, Lo, Hi float64
-	// Bounded reports that Lo and Hi are bounds from both sides, beyond what windows differ by: for some locks and channels it is not
-	// known which goroutine used them when.
+	// Bounded reports that Lo and Hi are bounds from both sides, beyond what windows differ by: for
+	// some locks and channels it is not known which goroutine used them when.
 	Bounded bool
 	// Samples are the windows' own reductions, in order.
 	Samples []float64
-	// Withheld is why there is no number; WithheldNone if there is one. Doubt is why there are bounds alone.
+	// Withheld is why there is no number; WithheldNone if there is one. Doubt is why there are
+	// bounds alone.
 	Withheld, Doubt Withheld
-	// Deviation is the relative error of the replay with nothing changed, at the median window. That includes the windows that are left
-	// out since their error is above MaxDeviation; Missed is the number of these.
+	// Deviation is the relative error of the replay with nothing changed, at the median window.
+	// That includes the windows that are left out since their error is above MaxDeviation; Missed
+	// is the number of these.
 	Deviation float64
 	Missed    int
 }
@@ -61,7 +65,8 @@ type Answer struct {
 // Withheld is a reason why there is no number, or why there are bounds alone.
 type Withheld int
 
-// The reasons. Those from WithheldDeviation on leave bounds, of a region and where windows were simulated.
+// The reasons. Those from WithheldDeviation on leave bounds, of a region and where windows were
+// simulated.
 const (
 	WithheldNone       Withheld = iota
 	WithheldWindows             // fewer than LeastWindows were simulated with the change
@@ -77,16 +82,17 @@ const (
 	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
 )
 
-// orderError is how far off an answer may be, in parts of itself, where goroutines wait for each other in an order that the
-// replay keeps: in the faster program others would overtake.
+// orderError is how far off an answer may be, in parts of itself, where goroutines wait for each
+// other in an order that the replay keeps: in the faster program others would overtake.
 const orderError = 0.15
 
-// mostHarm is by which part of the period a program may become slower in the replay when a region is faster, where it is not known what all
-// waits are for. Where it is, that is true of the program: a faster region can have goroutines meet at a lock.
+// mostHarm is by which part of the period a program may become slower in the replay when a region
+// is faster, where it is not known what all waits are for. Where it is, that is true of the
+// program: a faster region can have goroutines meet at a lock.
 const mostHarm = 0.1
 
-// maxUnruled is which part of the time goroutines may wait for condition variables without a rule for when they have to. Where that is
-// more, an answer may be wrong by anything.
+// maxUnruled is which part of the time goroutines may wait for condition variables without a rule
+// for when they have to. Where that is more, an answer may be wrong by anything.
 const maxUnruled = 0.1
 
 // Result sums up the windows so far.

@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// usualSteps is how many steps the simulations of one window may take together, some 0.7 s of a processor.
+// usualSteps is how many steps the simulations of one window may take together, some 0.7 s of a
+// processor.
 const usualSteps = 64_000_000
 
 // An ask is one change that a window is simulated with.
@@ -22,9 +23,10 @@ type ask struct {
 	held    bool
 }
 
-// asks returns what to simulate a window with, in order. What has been asked of some windows and not of enough comes first, so
-// that answers come soon, then what has not been asked yet, then what has been asked least. Of these, speed-ups by a half come
-// before smaller and larger ones, and regions in the order given.
+// asks returns what to simulate a window with, in order. What has been asked of some windows and
+// not of enough comes first, so that answers come soon, then what has not been asked yet, then what
+// has been asked least. Of these, speed-ups by a half come before smaller and larger ones, and
+// regions in the order given.
 func (s *Study) asks(regions []trace.Region) []ask {
 	windows := map[ask]int{}
 	for _, w := range s.windows {
@@ -51,8 +53,8 @@ func (s *Study) asks(regions []trace.Region) []ask {
 	return all
 }
 
-// simulate simulates a window with one change after the other, until that has taken enough steps. What is left is asked of other
-// windows. It returns how many steps there were.
+// simulate simulates a window with one change after the other, until that has taken enough steps.
+// What is left is asked of other windows. It returns how many steps there were.
 func (s *Study) simulate(ctx context.Context, w *window, p *model.Program, base *sim.Outcome, others []doubt.Alternative) (steps int, err error) {
 	rec := p.Rec
 	d := rec.End - rec.Start

@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestSteps bounds what is asked of a window: what matters most has its answers first, and all have them in the end.
+// TestSteps bounds what is asked of a window: what matters most has its answers first, and all have
+// them in the end.
 func TestSteps(t *testing.T) {
 	rec := loops(t, 400)
 	speedups := []float64{0.1, 0.5, 0.95}
@@ -80,7 +81,8 @@ func TestSimulationsAlike(t *testing.T) {
 	}
 }
 
-// TestMissedWindows asks nothing of windows that the replay of nothing changed misses: here it has one processor for what two did.
+// TestMissedWindows asks nothing of windows that the replay of nothing changed misses: here it has
+// one processor for what two did.
 func TestMissedWindows(t *testing.T) {
 	b := trace.NewRecorder(0, 1)
 	for g := int64(1); g <= 2; g++ {

@@ -7,8 +7,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestErrands has spans whose work goroutines without spans do. Two clients, 1 ms each, have a query of 2 ms done by a worker or by
-// a goroutine that they start, and lines written by a goroutine that takes 2 ms for each, which they do not wait for.
+// TestErrands has spans whose work goroutines without spans do. Two clients, 1 ms each, have a
+// query of 2 ms done by a worker or by a goroutine that they start, and lines written by a
+// goroutine that takes 2 ms for each, which they do not wait for.
 func TestErrands(t *testing.T) {
 	const (
 		siteJob = iota + 1
@@ -99,7 +100,8 @@ func TestErrands(t *testing.T) {
 	}
 }
 
-// TestParts has two clients, 2 ms each, and workers without spans that have always something to do: four parts of 1 ms of each query.
+// TestParts has two clients, 2 ms each, and workers without spans that have always something to do:
+// four parts of 1 ms of each query.
 func TestParts(t *testing.T) {
 	const (
 		jobs   = 1

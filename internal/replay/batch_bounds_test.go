@@ -11,8 +11,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/infer"
 )
 
-// TestBatched: a writer that takes whatever has come, and takes longer where that is an odd number, has batches whose size time decides, and no
-// rule for how long they take; one that waits for three has not, nor have those who are let go on one by one.
+// TestBatched: a writer that takes whatever has come, and takes longer where that is an odd number,
+// has batches whose size time decides, and no rule for how long they take; one that waits for three
+// has not, nor have those who are let go on one by one.
 func TestBatched(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more func(jobs <-chan chan int, batch, clients int) bool

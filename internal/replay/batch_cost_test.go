@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestResized: where all batches of the recording are as large as they may be, it does not show how long smaller ones take; what may be bounds the truth.
+// TestResized: where all batches of the recording are as large as they may be, it does not show how
+// long smaller ones take; what may be bounds the truth.
 func TestResized(t *testing.T) {
 	const end = 1500 * ms
 	for name, really := range map[string]committer{

@@ -10,16 +10,19 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A committer is a program: what is recorded of it, and what is true if its regions take so much of their time.
+// A committer is a program: what is recorded of it, and what is true if its regions take so much of
+// their time.
 type committer struct {
 	writers, limit  int
 	prepare, commit float64
-	// fixed and each are how long a commit takes in the mean for any batch, and for each write in it, ns.
+	// fixed and each are how long a commit takes in the mean for any batch, and for each write in
+	// it, ns.
 	fixed, each int64
 	sends       bool // requests and answers go by channels whose operations are recorded
 }
 
-// TestBatches has writers prepare, and wait for one goroutine that commits whatever has come: the sooner that is done, the fewer have.
+// TestBatches has writers prepare, and wait for one goroutine that commits whatever has come: the
+// sooner that is done, the fewer have.
 func TestBatches(t *testing.T) {
 	const end = 1500 * ms
 	for name, tc := range map[string]committer{

@@ -15,8 +15,9 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
 )
 
-// benchTraces are the execution traces to analyse: the file that REPLAY_TRACE names, or else those of a service, see
-// [busyService], which has marked its operations on locks and channels, and which has not: some million events each.
+// benchTraces are the execution traces to analyse: the file that REPLAY_TRACE names, or else those
+// of a service, see [busyService], which has marked its operations on locks and channels, and which
+// has not: some million events each.
 func benchTraces(b *testing.B, f func(b *testing.B, text []byte)) {
 	b.Helper()
 	if name := os.Getenv("REPLAY_TRACE"); name != "" {
@@ -58,8 +59,8 @@ func read(b *testing.B, text []byte) *trace.Recording {
 	return rec
 }
 
-// loop does f as often as b asks, and returns the processor time of that for each of the events of a trace: other processes
-// take time on the wall.
+// loop does f as often as b asks, and returns the processor time of that for each of the events of
+// a trace: other processes take time on the wall.
 func loop(b *testing.B, events int, f func()) (each time.Duration) {
 	b.Helper()
 	began := processorTime(b)
@@ -111,9 +112,9 @@ func BenchmarkSimulate(b *testing.B) {
 	})
 }
 
-// BenchmarkAnalysis is all that is done with one trace, as in package causal: it is read, cut into three windows, and each is
-// simulated with up to 64 changes. MiB is what the heap holds at most, less what it held before, while it is kept as small as
-// can be.
+// BenchmarkAnalysis is all that is done with one trace, as in package causal: it is read, cut into
+// three windows, and each is simulated with up to 64 changes. MiB is what the heap holds at most,
+// less what it held before, while it is kept as small as can be.
 func BenchmarkAnalysis(b *testing.B) {
 	benchTraces(b, func(b *testing.B, text []byte) {
 		events := read(b, text).Traced

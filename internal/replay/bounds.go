@@ -11,8 +11,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// disturbed is from which part of the time without a processor on the program that other programs leave alone bounds the answer, too: what
-// they took in the recording is in the lengths of what was computed, as if it took a processor.
+// disturbed is from which part of the time without a processor on the program that other programs
+// leave alone bounds the answer, too: what they took in the recording is in the lengths of what was
+// computed, as if it took a processor.
 const disturbed = 0.02
 
 // undisturbed is the program with its processors to itself, none where it had them.
@@ -24,7 +25,8 @@ func undisturbed(p *model.Program, w *window, d int64) []doubt.Alternative {
 	return []doubt.Alternative{{P: p, Pace: pace, Base: sim.Simulate(p, sim.Change{Pace: pace}, d)}}
 }
 
-// alternatives returns the translations that bound what p says, which meet the recording within this part.
+// alternatives returns the translations that bound what p says, which meet the recording within
+// this part.
 func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *model.Program, w *window, within float64) []doubt.Alternative {
 	if rec.Operated() {
 		return nil
@@ -84,7 +86,8 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 	return all
 }
 
-// alternativeOf replays another translation for so long, and reports whether it meets the recording within this part.
+// alternativeOf replays another translation for so long, and reports whether it meets the recording
+// within this part.
 func alternativeOf(other *model.Program, d int64, most bool, within float64) (a doubt.Alternative, ok bool) {
 	if known, _ := doubt.ShareConnections(other); known != nil {
 		other = known
@@ -94,9 +97,10 @@ func alternativeOf(other *model.Program, d int64, most bool, within float64) (a 
 	return doubt.Alternative{P: other, Base: base, Most: most}, ok
 }
 
-// unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine held them. In the faster program they would wait
-// for longer, since more of them are there at a time, but where the lock's holder is faster. It returns which part of the window
-// that takes, at most 1.
+// unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine
+// held them. In the faster program they would wait for longer, since more of them are there at a
+// time, but where the lock's holder is faster. It returns which part of the window that takes, at
+// most 1.
 func unlock(p *model.Program) float64 {
 	var total int64
 	given := make([]bool, p.Tokens)
@@ -128,7 +132,8 @@ func unlock(p *model.Program) float64 {
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
-// orderedIn returns which part of the window the goroutines of spans spent in waits whose order is kept, at most 1.
+// orderedIn returns which part of the window the goroutines of spans spent in waits whose order is
+// kept, at most 1.
 func orderedIn(p *model.Program) float64 {
 	var total int64
 	answered := answeredIn(p)
@@ -142,8 +147,9 @@ func orderedIn(p *model.Program) float64 {
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
-// answeredIn returns which tokens are given by goroutines that serve, in a recording that has each operation: what they do for a request is done when
-// it comes to them in the replay, in any order, and a wait for that is for the request's own answer.
+// answeredIn returns which tokens are given by goroutines that serve, in a recording that has each
+// operation: what they do for a request is done when it comes to them in the replay, in any order,
+// and a wait for that is for the request's own answer.
 func answeredIn(p *model.Program) []bool {
 	answered := make([]bool, p.Tokens)
 	if p.Rec.Told || !p.Rec.Operated() {

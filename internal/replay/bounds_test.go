@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// refreshed is a client that takes 3 ms, then waits 2 ms for a lock that another goroutine, which comes each 6 ms or so, has, and then
-// takes 1 ms. The trace is one of stock Go.
+// refreshed is a client that takes 3 ms, then waits 2 ms for a lock that another goroutine, which
+// comes each 6 ms or so, has, and then takes 1 ms. The trace is one of stock Go.
 func refreshed(t *testing.T) *trace.Recording {
 	t.Helper()
 	const client, refresher, atLock, atTimer = 1, 2, 1, 2
@@ -53,8 +53,9 @@ func refreshed(t *testing.T) *trace.Recording {
 	return rec
 }
 
-// TestBounds bounds an answer from both sides where it is not known which lock a goroutine waits for: with the recorded order kept
-// the client would wait for the refresher just the same; for as long as it did, it would have 1.5 of 6 ms less.
+// TestBounds bounds an answer from both sides where it is not known which lock a goroutine waits
+// for: with the recorded order kept the client would wait for the refresher just the same; for as
+// long as it did, it would have 1.5 of 6 ms less.
 func TestBounds(t *testing.T) {
 	study, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
 	if err != nil {
@@ -80,7 +81,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestBoundsOfContradiction leaves out what an order says that was kept only since waits were given up.
+// TestBoundsOfContradiction leaves out what an order says that was kept only since waits were given
+// up.
 func TestBoundsOfContradiction(t *testing.T) {
 	q := question{point: "done", metric: Throughput}
 	w := &window{effects: map[question]sample{q: {before: 10, after: 5, least: math.NaN(), most: math.NaN(), visits: 20}}}
@@ -104,7 +106,8 @@ func TestBoundsOfContradiction(t *testing.T) {
 	}
 }
 
-// TestAnswersHaveNoOrder counts no wait for what a goroutine that serves does for the request, where each operation is recorded.
+// TestAnswersHaveNoOrder counts no wait for what a goroutine that serves does for the request,
+// where each operation is recorded.
 func TestAnswersHaveNoOrder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		operated, serves bool

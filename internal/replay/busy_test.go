@@ -13,9 +13,10 @@ import (
 	"github.com/otelprof/otelprof/internal/traced"
 )
 
-// busyService returns the trace of a service that answers requests of about 100 µs of computing each: eight clients that
-// ask again at once, a queue and four workers, a lock, a cache under an RWMutex, goroutines that a request starts and waits for,
-// and one that writes a batch each millisecond. There are 16 regions. With known, operations on locks and channels are marked.
+// busyService returns the trace of a service that answers requests of about 100 µs of computing
+// each: eight clients that ask again at once, a queue and four workers, a lock, a cache under an
+// RWMutex, goroutines that a request starts and waits for, and one that writes a batch each
+// millisecond. There are 16 regions. With known, operations on locks and channels are marked.
 func busyService(tb testing.TB, known bool, requests int) []byte {
 	tb.Helper()
 	var text bytes.Buffer

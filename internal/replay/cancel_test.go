@@ -11,7 +11,8 @@ import (
 
 var errOver = errors.New("over")
 
-// over returns a rest that ends the work when it is called for the n-th time, and how often it has been called.
+// over returns a rest that ends the work when it is called for the n-th time, and how often it has
+// been called.
 func over(n int) (rest func() error, calls *int) {
 	calls = new(int)
 	return func() error {

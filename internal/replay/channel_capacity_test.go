@@ -9,8 +9,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestConfine has a dispatcher hand what comes to two subscribers. One takes 4 ms, so that the dispatcher waits for it, the other one takes 3 ms and
-// waits for the dispatcher. If the first one takes 1 ms the dispatcher comes to wait for the other one, whose channel was never full.
+// TestConfine has a dispatcher hand what comes to two subscribers. One takes 4 ms, so that the
+// dispatcher waits for it, the other one takes 3 ms and waits for the dispatcher. If the first one
+// takes 1 ms the dispatcher comes to wait for the other one, whose channel was never full.
 func TestConfine(t *testing.T) {
 	const dispatcher, first, second = 1, 2, 3
 	const atSend, atReceive, sends, takes, works = 1, 2, 3, 4, 5

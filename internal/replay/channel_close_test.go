@@ -6,8 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestLateForAClose has a goroutine close a channel after 5 ms, and another one receive from it after 6 ms, when it need not wait, and go on for
-// 1 ms. If its work before takes 0.6 ms, it has to wait.
+// TestLateForAClose has a goroutine close a channel after 5 ms, and another one receive from it
+// after 6 ms, when it need not wait, and go on for 1 ms. If its work before takes 0.6 ms, it has to
+// wait.
 func TestLateForAClose(t *testing.T) {
 	const (
 		rounds  = 100

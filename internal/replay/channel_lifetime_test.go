@@ -6,8 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestAnswerThatComesTooLate has two goroutines answer a request, after 2 ms and after 4 ms, on a channel of its own. The first answer is
-// taken, and used for 5 ms; the other one stays in the channel. Where the replay has the same request once more, that is not its answer.
+// TestAnswerThatComesTooLate has two goroutines answer a request, after 2 ms and after 4 ms, on a
+// channel of its own. The first answer is taken, and used for 5 ms; the other one stays in the
+// channel. Where the replay has the same request once more, that is not its answer.
 func TestAnswerThatComesTooLate(t *testing.T) {
 	const (
 		rounds  = 100

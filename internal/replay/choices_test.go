@@ -44,8 +44,9 @@ const (
 	answered = 60
 )
 
-// asks has the server work for d. If that is longer than 5 ms, the asker does something else for 2 ms when the time is over,
-// waits for the answer and then for 2 ms more. It ends with a visit 1 ms later.
+// asks has the server work for d. If that is longer than 5 ms, the asker does something else for 2
+// ms when the time is over, waits for the answer and then for 2 ms more. It ends with a visit 1 ms
+// later.
 func (a *asking) asks(d int64) {
 	began := a.now
 	a.operates(asker, 's', asked)
@@ -109,8 +110,8 @@ func newAsking() *asking {
 	return a
 }
 
-// faster returns by which part the time between visits shrinks if "serve" takes half as long, the outcomes of nothing changed and of
-// that.
+// faster returns by which part the time between visits shrinks if "serve" takes half as long, the
+// outcomes of nothing changed and of that.
 func faster(t *testing.T, rec *trace.Recording) (reduction float64, base, half sim.Outcome) {
 	t.Helper()
 	p := infer.NewProgram(rec, true)
@@ -123,15 +124,16 @@ func faster(t *testing.T, rec *trace.Recording) (reduction float64, base, half s
 	return 1 - doubt.Period(half.Visits[0], d)/doubt.Period(base.Visits[0], d), base, half
 }
 
-// A server that answered within the time has its client do what it did for answered that came in time, not what it did when the
-// time was over.
+// A server that answered within the time has its client do what it did for answered that came in
+// time, not what it did when the time was over.
 func TestAnElementBeforeTheTimerIsTaken(t *testing.T) {
 	a := newAsking()
 	for i := range int64(60) {
 		a.asks([]int64{3, 9}[i%2] * ms)
 	}
 	got, base, half := faster(t, a.recording(t))
-	// Recorded: 4 ms and 12 ms. With half the work: 2.5 ms and 5.5 ms; with the recorded branches 2.5 ms and 10 ms.
+	// Recorded: 4 ms and 12 ms. With half the work: 2.5 ms and 5.5 ms; with the recorded branches
+	// 2.5 ms and 10 ms.
 	if want := 1 - 8.0/16; !isNear(got, want, 0.02) {
 		t.Errorf("twice as fast a server: %.3f less time between visits, want %.3f", got, want)
 	}
@@ -140,7 +142,8 @@ func TestAnElementBeforeTheTimerIsTaken(t *testing.T) {
 	}
 }
 
-// A goroutine that waits for another one by what has no marks cannot go on elsewhere: what would end otherwise is counted.
+// A goroutine that waits for another one by what has no marks cannot go on elsewhere: what would
+// end otherwise is counted.
 func TestAnEndWithoutAnExampleIsCounted(t *testing.T) {
 	a := newAsking()
 	const helper = 3

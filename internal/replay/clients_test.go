@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A service works for clients of another process. They share connections: a request takes the one that was idle last.
+// A service works for clients of another process. They share connections: a request takes the one
+// that was idle last.
 type service struct {
 	clients int
 	work    float64
@@ -66,7 +67,8 @@ func (p *service) run(c *caller, end int64) (done int) {
 	}
 }
 
-// TestClientsOfSharedConnections predicts what faster work brings where connections are idle for a shorter time than clients wait.
+// TestClientsOfSharedConnections predicts what faster work brings where connections are idle for a
+// shorter time than clients wait.
 func TestClientsOfSharedConnections(t *testing.T) {
 	const end = 1500 * ms
 	for name, base := range map[string]service{

@@ -12,9 +12,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// kept records a client that calls over a kept connection: it sends its request to the connection's reader by a channel that
-// belongs to the connection, and gets the answer by one that belongs to the call. An answer takes 2 ms, and 1 ms later comes
-// the next call. With full the client waits for room each time. Without network the reader waits for something else.
+// kept records a client that calls over a kept connection: it sends its request to the connection's
+// reader by a channel that belongs to the connection, and gets the answer by one that belongs to
+// the call. An answer takes 2 ms, and 1 ms later comes the next call. With full the client waits
+// for room each time. Without network the reader waits for something else.
 func kept(t *testing.T, network, full bool) *trace.Recording {
 	t.Helper()
 	const calls, client, reader = 100, 1, 2
@@ -61,7 +62,8 @@ func kept(t *testing.T, network, full bool) *trace.Recording {
 	return rec
 }
 
-// TestPair distinguishes channels of one element, and of a connection, from channels whose order or room decides something.
+// TestPair distinguishes channels of one element, and of a connection, from channels whose order or
+// room decides something.
 func TestPair(t *testing.T) {
 	for name, tc := range map[string]struct {
 		network, full bool
@@ -146,7 +148,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestOver leaves out an operation that was done before the window by a goroutine that has yet to run.
+// TestOver leaves out an operation that was done before the window by a goroutine that has yet to
+// run.
 func TestOver(t *testing.T) {
 	for name, wakes := range map[string]bool{"done before": false, "done now": true} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +180,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestServingListGoesOn has the work of each of two elements be done, though the list where they are begins anew between them.
+// TestServingListGoesOn has the work of each of two elements be done, though the list where they
+// are begins anew between them.
 func TestServingListGoesOn(t *testing.T) {
 	p := &model.Program{
 		Rec: &trace.Recording{End: 100 * ms, Procs: 1}, Sets: [][]int32{nil}, Points: []model.PointInfo{{Name: "first", Region: -1}, {Name: "second", Region: -1}},
@@ -201,9 +205,10 @@ func TestServingListGoesOn(t *testing.T) {
 	}
 }
 
-// TestOwnLocksAreSetAside takes the lock of each connection of a pool for one that nothing else can want: the next request may have
-// another connection than in the recording, but never one that is in use. A lock that goroutines do come to at any time stays, and so does one
-// that they share and come to in turns.
+// TestOwnLocksAreSetAside takes the lock of each connection of a pool for one that nothing else can
+// want: the next request may have another connection than in the recording, but never one that is
+// in use. A lock that goroutines do come to at any time stays, and so does one that they share and
+// come to in turns.
 func TestOwnLocksAreSetAside(t *testing.T) {
 	for name, tc := range map[string]struct {
 		waits bool
@@ -271,8 +276,9 @@ func TestOwnLocksAreSetAside(t *testing.T) {
 	}
 }
 
-// TestRepliesOfAConnection has two clients meet the reader of a connection that both use, each for itself: it signals to each that the end of its
-// answer has been read, by a channel of the connection without room, when the client has signalled so.
+// TestRepliesOfAConnection has two clients meet the reader of a connection that both use, each for
+// itself: it signals to each that the end of its answer has been read, by a channel of the
+// connection without room, when the client has signalled so.
 func TestRepliesOfAConnection(t *testing.T) {
 	const reader, told = 3, 7
 	for name, tc := range map[string]struct {
@@ -312,8 +318,9 @@ func TestRepliesOfAConnection(t *testing.T) {
 	}
 }
 
-// TestElementForOneWhoWaitedBefore has a goroutine send to a channel of one element that nothing else in the window shows, and go on for ever: the
-// second time round it would find the channel full.
+// TestElementForOneWhoWaitedBefore has a goroutine send to a channel of one element that nothing
+// else in the window shows, and go on for ever: the second time round it would find the channel
+// full.
 func TestElementForOneWhoWaitedBefore(t *testing.T) {
 	b := trace.NewRecorder(0, 2)
 	b.Running(0, 1)

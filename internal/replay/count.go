@@ -12,8 +12,8 @@ import (
 // Regions returns the regions that were seen, in no order that matters.
 func Regions(r *trace.Recording) []trace.Region { return slices.Clone(r.Regions) }
 
-// Points returns the progress points: what the program counts itself, and the regions whose spans are work that came from
-// outside, since they have no parent in the recording.
+// Points returns the progress points: what the program counts itself, and the regions whose spans
+// are work that came from outside, since they have no parent in the recording.
 func Points(r *trace.Recording) []string { return visited(r, 0) }
 
 // Answerable returns the names of the progress points that have visits enough for an answer.
@@ -43,9 +43,9 @@ func Visits(r *trace.Recording) (most int) {
 	return most
 }
 
-// Count makes a progress point of what has a name, unless there is one: each end of a span or region of that name, or else of
-// a goroutine that began with the function of that name, or else each wait of the function itself. It returns the number of
-// visits.
+// Count makes a progress point of what has a name, unless there is one: each end of a span or
+// region of that name, or else of a goroutine that began with the function of that name, or else
+// each wait of the function itself. It returns the number of visits.
 func Count(r *trace.Recording, name string) int {
 	if slices.Contains(Points(r), name) {
 		return visitsOf(r, name)
@@ -123,8 +123,8 @@ func roots(r *trace.Recording) []string {
 	return roots
 }
 
-// Countable returns names that [Recording.Count] takes and that would have visits enough for an answer, the most first: regions, and functions that
-// goroutines begin and end with.
+// Countable returns names that [Recording.Count] takes and that would have visits enough for an
+// answer, the most first: regions, and functions that goroutines begin and end with.
 func Countable(r *trace.Recording) []string {
 	visits := map[string]int{}
 	roots := roots(r)

@@ -15,7 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// generations returns a trace of several ones, and where in it each of them ends, as Go's trace.Stop and FlightRecorder write it.
+// generations returns a trace of several ones, and where in it each of them ends, as Go's
+// trace.Stop and FlightRecorder write it.
 func generations(t *testing.T) (text []byte) {
 	t.Helper()
 	var b bytes.Buffer

@@ -14,13 +14,15 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// Doubts widen an interval, and never silence it: an answer comes from the windows that nothing speaks against, where there are enough,
-// and else from all that were simulated, wider by what speaks against them.
+// Doubts widen an interval, and never silence it: an answer comes from the windows that nothing
+// speaks against, where there are enough, and else from all that were simulated, wider by what
+// speaks against them.
 
 const (
 	// FewestWindows give an answer, if a wide one, by Student's t.
 	FewestWindows = 2
-	// mostMissed is by which part the replay of nothing changed may miss a window that says anything.
+	// mostMissed is by which part the replay of nothing changed may miss a window that says
+	// anything.
 	mostMissed = 0.5
 )
 
@@ -90,7 +92,8 @@ func (w *window) doubt(point string) Withheld {
 	return WithheldNone
 }
 
-// windows are what an answer comes from, and what speaks against them; none where there is no number, and why.
+// windows are what an answer comes from, and what speaks against them; none where there is no
+// number, and why.
 func (e *judgement) windows() (_ []*window, why, withheld Withheld) {
 	all := slices.Concat(e.clear, e.doubt)
 	switch n := len(e.clear); {
@@ -114,7 +117,8 @@ func (e *judgement) near() []float64 {
 	return e.deviations[:i]
 }
 
-// mostDoubted is the reason against most windows, what leaves bounds alone before what was missed; none where all are clear, if few.
+// mostDoubted is the reason against most windows, what leaves bounds alone before what was missed;
+// none where all are clear, if few.
 func (e *judgement) mostDoubted() Withheld {
 	var why Withheld
 	rank := func(w Withheld) int {
@@ -131,8 +135,8 @@ func (e *judgement) mostDoubted() Withheld {
 	return why
 }
 
-// answer takes the ratio of totals over the windows, so that a window counts by its visits, and the interval from how the
-// windows differ, and their recordings if these do so more.
+// answer takes the ratio of totals over the windows, so that a window counts by its visits, and the
+// interval from how the windows differ, and their recordings if these do so more.
 func (s *Study) answer(q question) Answer {
 	e := s.judge(q)
 	a := Answer{Region: q.region, Speedup: q.speedup, Held: q.held, Point: q.point, Metric: q.metric, Windows: e.asked, Missed: e.missed}
@@ -172,7 +176,8 @@ func (s *Study) answer(q question) Answer {
 	return a
 }
 
-// bound makes the interval: of how windows differ, by what else would meet them, and by what the model is wrong by.
+// bound makes the interval: of how windows differ, by what else would meet them, and by what the
+// model is wrong by.
 func (a *Answer) bound(t *total) {
 	e := stats.Clustered(t.samples, t.recordings)
 	a.StdErr = e.StdErr
@@ -201,8 +206,9 @@ func (a *Answer) bound(t *total) {
 	}
 }
 
-// hull widens the interval to what holds whatever goroutines wait for: a program that chooses nothing by its state becomes no slower by a
-// faster region, and saves no more than that saves, see [total]; if the replay did become slower, to that.
+// hull widens the interval to what holds whatever goroutines wait for: a program that chooses
+// nothing by its state becomes no slower by a faster region, and saves no more than that saves, see
+// [total]; if the replay did become slower, to that.
 func (a *Answer) hull(share, harm float64) {
 	most := min(share, 1) * math.Abs(a.Speedup)
 	if a.Metric != Throughput { // where requests queue, a little less of each may be all of the queue
@@ -226,8 +232,9 @@ type total struct {
 	starved, strayed, later, roused float64
 	less, more                      float64 // by what begins since others are at it
 	paused                          doubt.Delay
-	// share is for which part of the time spans of the region were open, all goroutines together: it saves no more than that. Harm is by how much
-	// any region that is faster made the replay slower where it is not known what all waits are for.
+	// share is for which part of the time spans of the region were open, all goroutines together:
+	// it saves no more than that. Harm is by how much any region that is faster made the replay
+	// slower where it is not known what all waits are for.
 	share, harm float64
 }
 
@@ -288,7 +295,8 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 	t.base += now * visits
 }
 
-// shareOf is for which part of the window spans of a region were open, all goroutines together; all of it where the region has no spans.
+// shareOf is for which part of the window spans of a region were open, all goroutines together; all
+// of it where the region has no spans.
 func (w *window) shareOf(r trace.Region) float64 {
 	if share, ok := w.shares[r]; ok {
 		return share
@@ -296,7 +304,8 @@ func (w *window) shareOf(r trace.Region) float64 {
 	return 1
 }
 
-// sharesOfRegions returns that of each region. Spans of which the beginning is not in the recording have been open since before.
+// sharesOfRegions returns that of each region. Spans of which the beginning is not in the recording
+// have been open since before.
 func sharesOfRegions(r *trace.Recording) map[trace.Region]float64 {
 	sums := make([]int64, len(r.Regions)) // ns
 	begun := make([]int64, len(r.Spans))

@@ -48,9 +48,9 @@ func (p *placer) give(n int) {
 	}
 }
 
-// TestFaithfulOrder does not fall back on the recorded order of waits, which is met in any case, where goroutines wait for long: no
-// rule says for what they wait that take one place or two. It looks at a recording which the order meets better than what is
-// inferred, as two of three are.
+// TestFaithfulOrder does not fall back on the recorded order of waits, which is met in any case,
+// where goroutines wait for long: no rule says for what they wait that take one place or two. It
+// looks at a recording which the order meets better than what is inferred, as two of three are.
 func TestFaithfulOrder(t *testing.T) {
 	for range 20 {
 		p, places := &stockProgram{}, &placer{free: 4}

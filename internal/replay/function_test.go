@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// sampledLoops records a goroutine that computes for 10 ms in each round and waits for 10 ms in dial. Of its samples, one a
-// millisecond, three of four are in hash.
+// sampledLoops records a goroutine that computes for 10 ms in each round and waits for 10 ms in
+// dial. Of its samples, one a millisecond, three of four are in hash.
 func sampledLoops(t *testing.T) *trace.Recording {
 	t.Helper()
 	const ms = 1_000_000

@@ -15,7 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// traceOf makes an execution trace of goroutines that share a lock and a channel, with spans and operations marked.
+// traceOf makes an execution trace of goroutines that share a lock and a channel, with spans and
+// operations marked.
 func traceOf(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -45,7 +45,8 @@ func (q *stockQueue) change(by, unless int, wait, signal *sync.Cond) {
 	q.mu.Unlock()
 }
 
-// queued is a recording of two producers and two consumers, which take longer, by spans of 2 and of 6 to 8 ms.
+// queued is a recording of two producers and two consumers, which take longer, by spans of 2 and of
+// 6 to 8 ms.
 func queued(t *testing.T) (*stockQueue, *trace.Recording) {
 	t.Helper()
 	p, q := &stockProgram{}, newStockQueue()
@@ -66,7 +67,8 @@ func queued(t *testing.T) (*stockQueue, *trace.Recording) {
 	return q, rec
 }
 
-// TestUnseenConditions infers when goroutines had the lock of condition variables, and the signals that ended no wait.
+// TestUnseenConditions infers when goroutines had the lock of condition variables, and the signals
+// that ended no wait.
 func TestUnseenConditions(t *testing.T) {
 	tried(t, func() error {
 		q, rec := queued(t)
@@ -93,7 +95,8 @@ func TestUnseenConditions(t *testing.T) {
 	})
 }
 
-// TestUnseenConditionsLimit has consumers that become faster wait for producers, though none of them had to in the recording.
+// TestUnseenConditionsLimit has consumers that become faster wait for producers, though none of
+// them had to in the recording.
 func TestUnseenConditionsLimit(t *testing.T) {
 	tried(t, func() error {
 		_, rec := queued(t)

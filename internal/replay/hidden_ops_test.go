@@ -55,7 +55,8 @@ func side(n int, run func(i int)) {
 
 const tenth = 100 * time.Microsecond
 
-// unseenPrograms are programs of which each operation on a lock or a channel can be inferred, though most do not wait.
+// unseenPrograms are programs of which each operation on a lock or a channel can be inferred,
+// though most do not wait.
 var unseenPrograms = map[string]func(p *stockProgram){
 	"a lock": func(p *stockProgram) {
 		var mu sync.Mutex
@@ -172,8 +173,8 @@ var unseenPrograms = map[string]func(p *stockProgram){
 	},
 }
 
-// tried fails if a check of what a real program left in its trace does so each of five times: on a machine that is busy with other things
-// goroutines stand still where they never would.
+// tried fails if a check of what a real program left in its trace does so each of five times: on a
+// machine that is busy with other things goroutines stand still where they never would.
 func tried(t *testing.T, check func() error) {
 	t.Helper()
 	var err error
@@ -185,7 +186,8 @@ func tried(t *testing.T, check func() error) {
 	t.Error(err)
 }
 
-// TestUnseen infers the operations on locks and channels that are not in a trace of stock Go, and counts them.
+// TestUnseen infers the operations on locks and channels that are not in a trace of stock Go, and
+// counts them.
 func TestUnseen(t *testing.T) {
 	for name, run := range unseenPrograms {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +224,8 @@ func countedAbout(rec *replaytrace.Recording, n float64) error {
 	return nil
 }
 
-// TestUnseenIsNotTold leaves alone what cannot be inferred: how much room a channel has that is never found empty.
+// TestUnseenIsNotTold leaves alone what cannot be inferred: how much room a channel has that is
+// never found empty.
 func TestUnseenIsNotTold(t *testing.T) {
 	for name, run := range map[string]func(p *stockProgram){
 		"a channel that is always full": func(p *stockProgram) {
@@ -278,8 +281,9 @@ func BenchmarkUnseen(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rec.Events)), "ns/event")
 }
 
-// TestReleasesToThoseWhoWaitedBefore finds the operations of a goroutine that has a lock but once, and neither waits for it in the window nor
-// gives it to one that began to wait there. Without them the lock would be free meanwhile, and be given back by one that does not have it.
+// TestReleasesToThoseWhoWaitedBefore finds the operations of a goroutine that has a lock but once,
+// and neither waits for it in the window nor gives it to one that began to wait there. Without them
+// the lock would be free meanwhile, and be given back by one that does not have it.
 func TestReleasesToThoseWhoWaitedBefore(t *testing.T) {
 	const first, once, last, atLock, atUnlock = 1, 2, 3, 1, 2
 	b := replaytrace.NewRecorder(0, 2)

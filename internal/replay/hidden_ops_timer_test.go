@@ -13,7 +13,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestUnseenBehindTimer: a goroutine that takes a lock when it has slept does not have it while it sleeps, however long it has run before.
+// TestUnseenBehindTimer: a goroutine that takes a lock when it has slept does not have it while it
+// sleeps, however long it has run before.
 func TestUnseenBehindTimer(t *testing.T) {
 	tried(t, func() error {
 		p := &stockProgram{}

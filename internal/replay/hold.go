@@ -42,14 +42,15 @@ type left struct {
 	spans int64
 }
 
-// An openSpan is open on a goroutine, and its own time until now: the time in which no later span was open there.
+// An openSpan is open on a goroutine, and its own time until now: the time in which no later span
+// was open there.
 type openSpan struct {
 	span int32
 	model.Own
 }
 
-// ownTimes returns the own time of each span that ends, nil for one that began on another goroutine or before the window: what is left of
-// its region is theirs.
+// ownTimes returns the own time of each span that ends, nil for one that began on another goroutine
+// or before the window: what is left of its region is theirs.
 func ownTimes(p *model.Program) (of map[int32]*model.Own, rest []left) {
 	of, rest = map[int32]*model.Own{}, make([]left, len(p.Rec.Regions))
 	for i := range p.Lists {
@@ -89,7 +90,8 @@ func add(t *model.Own, o *model.Op) {
 	}
 }
 
-// Hold has further windows be asked what slow-downs of these regions would cost, by so large parts of their own time, each above 0.
+// Hold has further windows be asked what slow-downs of these regions would cost, by so large parts
+// of their own time, each above 0.
 func (s *Study) Hold(levels []float64, regions []trace.Region) { s.levels, s.held = levels, regions }
 
 // hold simulates slow-downs in a window, as far as steps allow.
@@ -121,7 +123,8 @@ func (s *Study) hold(ctx context.Context, w *window, p *model.Program, others []
 	return nil
 }
 
-// heldAs books what a slow-down comes to, by the translation that answers come from or by another one.
+// heldAs books what a slow-down comes to, by the translation that answers come from or by another
+// one.
 func (w *window) heldAs(a ask, first bool, by *doubt.Alternative, o *sim.Outcome, d int64) {
 	w.asked[a] = true
 	for i := range by.P.Points {

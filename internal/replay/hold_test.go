@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Holds behind spans cost what they would cost the program: nothing where others wait for what has been given back by then.
+// Holds behind spans cost what they would cost the program: nothing where others wait for what has
+// been given back by then.
 func TestHold(t *testing.T) {
 	work, locked := trace.Region{Name: "work"}, trace.Region{Name: "locked"}
 	for name, tt := range map[string]struct {
@@ -51,7 +52,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// Each span is held for a part of its own time, without that of spans within it: of two that take turns, 1 and 5 ms, in one region.
+// Each span is held for a part of its own time, without that of spans within it: of two that take
+// turns, 1 and 5 ms, in one region.
 func TestOwnTimes(t *testing.T) {
 	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)

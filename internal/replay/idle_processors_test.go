@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// handingOver records two goroutines that take turns at one processor, which is never idle: each computes for 2 ms, half of it in a region, and rests for 2 ms.
+// handingOver records two goroutines that take turns at one processor, which is never idle: each
+// computes for 2 ms, half of it in a region, and rests for 2 ms.
 func handingOver(t *testing.T, length int64, m trace.Machine) *trace.Recording {
 	t.Helper()
 	b := trace.NewRecorder(0, 1)
@@ -31,8 +32,8 @@ func handingOver(t *testing.T, length int64, m trace.Machine) *trace.Recording {
 	return rec
 }
 
-// TestAsleep has a processor sleep in the replay that was never idle in the recording, beside programs that others wait for, that took a part of
-// its time, and none.
+// TestAsleep has a processor sleep in the replay that was never idle in the recording, beside
+// programs that others wait for, that took a part of its time, and none.
 func TestAsleep(t *testing.T) {
 	const length = 1000 * ms
 	// Each goroutine then computes for 1.05 ms, and rests for 2: two visits in 3.05 ms in place of 4.
@@ -72,7 +73,8 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestLeaves: others have the time that a faster program leaves, up to as much as they took, unless there was time enough for them before.
+// TestLeaves: others have the time that a faster program leaves, up to as much as they took, unless
+// there was time enough for them before.
 func TestLeaves(t *testing.T) {
 	const d = 1000 * ms
 	w := &window{Conditions: trace.Conditions{Starved: 0.1}}
@@ -89,7 +91,8 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestAwakened: where processors slept in the recording, its waits have how late goroutines are there.
+// TestAwakened: where processors slept in the recording, its waits have how late goroutines are
+// there.
 func TestAwakened(t *testing.T) {
 	slept := func(n int) *sim.Outcome { return &sim.Outcome{Woken: 100, Asleep: n} }
 	for _, test := range []struct {

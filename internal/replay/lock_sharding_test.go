@@ -57,7 +57,8 @@ var severalPrograms = map[string]struct {
 	}},
 }
 
-// TestSeveral identifies which operations are on the same lock, though several are used at one place.
+// TestSeveral identifies which operations are on the same lock, though several are used at one
+// place.
 func TestSeveral(t *testing.T) {
 	for name, tc := range severalPrograms {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +87,8 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// excludes is an error unless each lock is taken and given back by one goroutine after another, about so often.
+// excludes is an error unless each lock is taken and given back by one goroutine after another,
+// about so often.
 func excludes(rec *trace.Recording, want int64) error {
 	holder := map[int32]int32{}
 	taken, wrong := 0, 0
@@ -118,7 +120,8 @@ func excludes(rec *trace.Recording, want int64) error {
 	return nil
 }
 
-// ordered is an error unless each goroutine that takes several locks takes them in one order, about so often.
+// ordered is an error unless each goroutine that takes several locks takes them in one order, about
+// so often.
 func ordered(rec *trace.Recording, want int64) error {
 	held := map[int32][]int32{}
 	taken, wrong := 0, 0
@@ -171,8 +174,8 @@ func TestSeveralCount(t *testing.T) {
 	}
 }
 
-// dealing is a deal of goroutines of which each has one of some locks at times. Each succession is one hold or, if another goroutine
-// waited, two.
+// dealing is a deal of goroutines of which each has one of some locks at times. Each succession is
+// one hold or, if another goroutine waited, two.
 func dealing(random *rand.Rand, locks int32, goroutines, times int32) *hidden.Deal {
 	d := &hidden.Deal{}
 	held := map[int32]int32{}    // the hold of each lock

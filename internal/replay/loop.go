@@ -9,9 +9,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Work comes in an open loop or in a closed one. In an open loop it comes at times that do not depend on how fast the program is:
-// what is faster then shows in latencies, and throughput stays. In a closed one a client that has had an answer comes again some time after
-// it, and throughput rises.
+// Work comes in an open loop or in a closed one. In an open loop it comes at times that do not
+// depend on how fast the program is: what is faster then shows in latencies, and throughput stays.
+// In a closed one a client that has had an answer comes again some time after it, and throughput
+// rises.
 
 // A Loop says how work comes to a progress point.
 type Loop string
@@ -24,15 +25,16 @@ const (
 )
 
 const (
-	// allFaster is by how much loops makes all regions faster at once, and openWithin by which part the time between visits may
-	// change by that in an open loop.
+	// allFaster is by how much loops makes all regions faster at once, and openWithin by which part
+	// the time between visits may change by that in an open loop.
 	allFaster  = 0.5
 	openWithin = 0.02
 )
 
-// findLoops simulates the program with all of its regions faster at once, and returns for each progress point by which part the time between
-// visits shrinks by that. Where neither that nor the time that the progress point's own spans take shrinks, they wait for what has no
-// spans, and nothing is known.
+// findLoops simulates the program with all of its regions faster at once, and returns for each
+// progress point by which part the time between visits shrinks by that. Where neither that nor the
+// time that the progress point's own spans take shrinks, they wait for what has no spans, and
+// nothing is known.
 func findLoops(p *model.Program, base *sim.Outcome, d int64) map[string]float64 {
 	c := sim.Change{Factors: map[int32]float64{}}
 	for _, r := range busiest(p, len(p.Rec.Regions), nil) {
@@ -53,7 +55,8 @@ func findLoops(p *model.Program, base *sim.Outcome, d int64) map[string]float64 
 	return all
 }
 
-// loopAt returns how work comes to a progress point, by the majority of the windows in which that is known.
+// loopAt returns how work comes to a progress point, by the majority of the windows in which that
+// is known.
 func (s *Study) loopAt(point string) Loop {
 	open, closed := 0, 0
 	for _, w := range s.windows {

@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// requests records a server with one connection, whose requests take 2 to 6 ms and then, in an open loop, come each 10 ms, or, in a
-// closed one, 4 ms after the answer.
+// requests records a server with one connection, whose requests take 2 to 6 ms and then, in an open
+// loop, come each 10 ms, or, in a closed one, 4 ms after the answer.
 func requests(t *testing.T, seed uint64, open bool) *trace.Recording {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -43,7 +43,8 @@ func requests(t *testing.T, seed uint64, open bool) *trace.Recording {
 	return rec
 }
 
-// TestLoop distinguishes open loops from closed ones: in an open one a faster region changes the latency, and not the throughput.
+// TestLoop distinguishes open loops from closed ones: in an open one a faster region changes the
+// latency, and not the throughput.
 func TestLoop(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})

@@ -12,8 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// computing records goroutines on one processor that compute in turn for so long, with a visit each ms, until a time. The program
-// stands still for a while in the middle.
+// computing records goroutines on one processor that compute in turn for so long, with a visit each
+// ms, until a time. The program stands still for a while in the middle.
 func computing(t *testing.T, n int64, slice, still, until int64) *trace.Recording {
 	t.Helper()
 	b := trace.NewRecorder(0, 1)
@@ -145,8 +145,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestStarved has a program that computes all the time, and has a processor for a part of it: intervals become wider, and then
-// there are bounds alone.
+// TestStarved has a program that computes all the time, and has a processor for a part of it:
+// intervals become wider, and then there are bounds alone.
 func TestStarved(t *testing.T) {
 	width := 0.0
 	for _, test := range []struct {
@@ -198,7 +198,8 @@ func TestStarved(t *testing.T) {
 	}
 }
 
-// TestHarm has bounds alone at a progress point where a faster region made the replay much slower, unless all waits are known.
+// TestHarm has bounds alone at a progress point where a faster region made the replay much slower,
+// unless all waits are known.
 func TestHarm(t *testing.T) {
 	for _, c := range []struct {
 		harm, ordered float64

@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestOverdueMonitored has a goroutine wait for the network for 3 ms each time, while others have the processor: the runtime's monitor finds out up to 8 ms later.
+// TestOverdueMonitored has a goroutine wait for the network for 3 ms each time, while others have
+// the processor: the runtime's monitor finds out up to 8 ms later.
 func TestOverdueMonitored(t *testing.T) {
 	const cycles = 60
 	b := trace.NewRecorder(0, 1)
@@ -52,8 +53,9 @@ func TestOverdueMonitored(t *testing.T) {
 	}
 }
 
-// TestOverdueAlways has a goroutine wait for the network for 3 ms each time, on a processor that others keep for up to 1 ms at a time: nearly each wait is
-// found to be over late, and is not taken to be longer than it was by that.
+// TestOverdueAlways has a goroutine wait for the network for 3 ms each time, on a processor that
+// others keep for up to 1 ms at a time: nearly each wait is found to be over late, and is not taken
+// to be longer than it was by that.
 func TestOverdueAlways(t *testing.T) {
 	const cycles = 500
 	b := trace.NewRecorder(0, 1)

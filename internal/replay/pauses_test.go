@@ -13,8 +13,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/infer"
 )
 
-// TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time, each n-th time, or within spans that
-// not all of them have, is not.
+// TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time,
+// each n-th time, or within spans that not all of them have, is not.
 func TestPauses(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {

@@ -12,12 +12,13 @@ import (
 // A Rest is what the answers at one progress point rest on.
 type Rest struct {
 	Point string
-	// Visits are those recorded in all windows, and Windows those in which the replay of nothing changed met the recorded period
-	// within [MaxDeviation].
+	// Visits are those recorded in all windows, and Windows those in which the replay of nothing
+	// changed met the recorded period within [MaxDeviation].
 	Visits, Windows int
 	// Loop is how work comes there.
 	Loop Loop
-	// Deviation is by which part it missed the period in the median of all windows in which it ran to the end.
+	// Deviation is by which part it missed the period in the median of all windows in which it ran
+	// to the end.
 	Deviation float64
 }
 
@@ -49,8 +50,8 @@ func (s *Study) rests() []Rest {
 	return all
 }
 
-// Missed reports whether the replay of nothing changed missed what the latest window recorded of the progress point that it visits
-// most: then that window has no part in the answers about it.
+// Missed reports whether the replay of nothing changed missed what the latest window recorded of
+// the progress point that it visits most: then that window has no part in the answers about it.
 func (s *Study) Missed() bool {
 	if len(s.windows) == 0 {
 		return false
@@ -64,11 +65,12 @@ func (s *Study) Missed() bool {
 	return most.Visits > 0 && !most.Met()
 }
 
-// Enough reports whether there are as many windows as a number takes, at the progress point with the most visits.
+// Enough reports whether there are as many windows as a number takes, at the progress point with
+// the most visits.
 func (r *Result) Enough() bool { return len(r.Rests) > 0 && r.Rests[0].Windows >= doubt.LeastWindows }
 
-// Width is how far the interval of the region that brings most reaches, at the largest speed-up of at most a half and the progress point with
-// the most visits; NaN without a number.
+// Width is how far the interval of the region that brings most reaches, at the largest speed-up of
+// at most a half and the progress point with the most visits; NaN without a number.
 func (r *Result) Width() float64 {
 	if len(r.Rests) == 0 {
 		return math.NaN()

@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestRootsAmongOthers counts the requests of clients, whose spans have the name of the calls that they lead to.
+// TestRootsAmongOthers counts the requests of clients, whose spans have the name of the calls that
+// they lead to.
 func TestRootsAmongOthers(t *testing.T) {
 	get, other := trace.Region{Name: "HTTP GET"}, trace.Region{Name: "GET /"}
 	for name, tc := range map[string]struct {

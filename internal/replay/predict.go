@@ -11,14 +11,15 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A Speedup is a region and which part of its own computing and waiting outside is taken away, below 1; below 0 it is slower.
+// A Speedup is a region and which part of its own computing and waiting outside is taken away,
+// below 1; below 0 it is slower.
 type Speedup struct {
 	Region trace.Region
 	By     float64
 }
 
-// Predict replays one recording as it was and with regions faster. It returns the mean time between visits of a progress
-// point in both, ns; NaN where there are fewer than two visits.
+// Predict replays one recording as it was and with regions faster. It returns the mean time between
+// visits of a progress point in both, ns; NaN where there are fewer than two visits.
 func Predict(r *trace.Recording, point string, all ...Speedup) (base, changed float64) {
 	p := infer.NewProgram(r, true)
 	c := sim.Change{Factors: map[int32]float64{}}

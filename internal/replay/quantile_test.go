@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// What selection finds is what stands there in order, be there few, many that are equal, or all in order already.
+// What selection finds is what stands there in order, be there few, many that are equal, or all in
+// order already.
 func TestNth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -13,12 +13,14 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// QuestionScope is the scope of the [Region] that stands for a [Question] in an [Answer]; its name is what the question says.
+// QuestionScope is the scope of the [Region] that stands for a [Question] in an [Answer]; its name
+// is what the question says.
 const QuestionScope = "question"
 
-// A Question asks what would be if the program were built in another way. Locks and channels are named by patterns of where
-// goroutines wait for them: a function, function:line or file.go:line, in which * stands for any characters. A name that several
-// have means all of them. Exactly one of the fields is used.
+// A Question asks what would be if the program were built in another way. Locks and channels are
+// named by patterns of where goroutines wait for them: a function, function:line or file.go:line,
+// in which * stands for any characters. A name that several have means all of them. Exactly one of
+// the fields is used.
 type Question struct {
 	// Faster are regions that are faster at the same time, or slower where By is below 0.
 	Faster []Speedup
@@ -26,11 +28,13 @@ type Question struct {
 	Procs int
 	// Free names locks for which nothing waits any more, as if each goroutine had its own.
 	Free string
-	// Split names locks that become Into locks each, of which an operation takes any. Each operation on them must be in the recording.
+	// Split names locks that become Into locks each, of which an operation takes any. Each
+	// operation on them must be in the recording.
 	Split string
 	Into  int
-	// Capacity names channels that have room for Room elements. Where the elements are what goroutines take and give back, as
-	// connections of a pool, Room is their number. Each operation on them must be in the recording.
+	// Capacity names channels that have room for Room elements. Where the elements are what
+	// goroutines take and give back, as connections of a pool, Room is their number. Each operation
+	// on them must be in the recording.
 	Capacity string
 	Room     int
 }
@@ -57,7 +61,8 @@ func (q Question) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// on returns the program and the change that the question is about, false if there is no such thing in the program.
+// on returns the program and the change that the question is about, false if there is no such thing
+// in the program.
 func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 	switch {
 	case q.Procs > 0:
@@ -125,8 +130,8 @@ func freed(p *model.Program, pattern string) (*model.Program, bool) {
 	return x, found
 }
 
-// usualQuestions are the questions that would change most, as far as that shows beforehand: twice the processors, and no wait for the
-// locks that goroutines wait for longest.
+// usualQuestions are the questions that would change most, as far as that shows beforehand: twice
+// the processors, and no wait for the locks that goroutines wait for longest.
 func usualQuestions(p *model.Program) []Question {
 	waited := map[trace.Frame]int64{}
 	for i := range p.Rec.Events {

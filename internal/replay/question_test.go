@@ -16,8 +16,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of it: every 2 ms there is a
-// visit.
+// contended records two goroutines that take turns in a lock for 2 ms, and wait for 1 ms outside of
+// it: every 2 ms there is a visit.
 func contended(t *testing.T) *trace.Recording { t.Helper(); return contending(t, true) }
 
 // contending is contended whose spans end before the lock is given back, or behind that.
@@ -184,8 +184,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestFewerProcessors asks a recording whose goroutines had no processor for a fifth of the time that they ran about one processor: other programs may
-// leave that one alone.
+// TestFewerProcessors asks a recording whose goroutines had no processor for a fifth of the time
+// that they ran about one processor: other programs may leave that one alone.
 func TestFewerProcessors(t *testing.T) {
 	const ms = 1_000_000
 	b := trace.NewRecorder(0, 2)

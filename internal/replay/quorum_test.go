@@ -8,8 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A quorumProgram starts three goroutines in each round, works itself, and goes on when needed of them have answered. Its recording has only what a
-// stock trace has: the waits, and who ended each.
+// A quorumProgram starts three goroutines in each round, works itself, and goes on when needed of
+// them have answered. Its recording has only what a stock trace has: the waits, and who ended each.
 type quorumProgram struct {
 	own     int64
 	replica [3]int64

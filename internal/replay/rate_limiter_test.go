@@ -12,8 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// limited records workers that ask a rate limiter before they work for about so long, and returns the recording and the time between
-// visits in it.
+// limited records workers that ask a rate limiter before they work for about so long, and returns
+// the recording and the time between visits in it.
 func limited(t *testing.T, work float64, interval int64, burst int32) (rec *trace.Recording, period float64) {
 	t.Helper()
 	const workers, end = 6, 3000 * ms
@@ -79,7 +79,8 @@ func limited(t *testing.T, work float64, interval int64, burst int32) (rec *trac
 	return recorded(t, b, end), float64(last-first) / float64(n-1)
 }
 
-// TestPaces has faster goroutines wait for a rate limiter that they seldom waited for, and goroutines that waited wait for longer.
+// TestPaces has faster goroutines wait for a rate limiter that they seldom waited for, and
+// goroutines that waited wait for longer.
 func TestPaces(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work     float64 // on average, ns
@@ -111,7 +112,8 @@ func TestPaces(t *testing.T) {
 	}
 }
 
-// TestOrdinarySleepsAreNoPace leaves alone goroutines that sleep side by side, for one time or for others.
+// TestOrdinarySleepsAreNoPace leaves alone goroutines that sleep side by side, for one time or for
+// others.
 func TestOrdinarySleepsAreNoPace(t *testing.T) {
 	const workers = 5
 	for name, vary := range map[string]int64{"all alike": 0, "about alike": ms / 2, "otherwise each time": 4 * ms} {

@@ -83,7 +83,8 @@ func named(t *testing.T, requests, names int) *replaytrace.Recording {
 	return recorded(t, b, at)
 }
 
-// Rests are counted in place of time: there is one for each 512 steps, so that many of them are much work, and none is a long stretch.
+// Rests are counted in place of time: there is one for each 512 steps, so that many of them are
+// much work, and none is a long stretch.
 
 func TestPausesOfManyNames(t *testing.T) {
 	const requests, names = 4000, 200

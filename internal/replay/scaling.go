@@ -7,17 +7,21 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Goroutines that take turns at a processor hardly ever meet at a lock: a stock trace has no waits for it, which they would have on more
-// processors. What it does show is how long goroutines waited for locks while others computed at the same time, and whether any had to wait
-// for one that had lost its processor. From that follows which part of what they compute may be under one lock, and so how much
-// can be done at a time.
+// Goroutines that take turns at a processor hardly ever meet at a lock: a stock trace has no waits
+// for it, which they would have on more processors. What it does show is how long goroutines waited
+// for locks while others computed at the same time, and whether any had to wait for one that had
+// lost its processor. From that follows which part of what they compute may be under one lock, and
+// so how much can be done at a time.
 
 const (
-	// leastTogether is which part of the time that goroutines of requests run others of them must, too, for their waits to be evidence.
+	// leastTogether is which part of the time that goroutines of requests run others of them must,
+	// too, for their waits to be evidence.
 	leastTogether = 0.1
-	// leastUnmet is which part of that time goroutines may wait without a trace of it, since they look at a lock for a while before.
+	// leastUnmet is which part of that time goroutines may wait without a trace of it, since they
+	// look at a lock for a while before.
 	leastUnmet = 0.0005
-	// leastHeld is how often goroutines may have lost their processors while they had a lock, if no other then waited for it: once in 20 cases.
+	// leastHeld is how often goroutines may have lost their processors while they had a lock, if no
+	// other then waited for it: once in 20 cases.
 	leastHeld = 3.0
 )
 
@@ -46,7 +50,8 @@ func sharingIn(r *trace.Recording) sharing {
 	s := sharing{serial: 1, waits: float64(w.waited) / (ran + float64(w.waited)), busy: min(1, ran/float64(max(1, r.End-r.Start))/float64(max(1, r.Procs)))}
 	switch {
 	case r.Procs > 1 && float64(w.together) >= leastTogether*ran:
-		// One that comes to a lock finds it taken by any of the others, and then waits for half of the time that it is held.
+		// One that comes to a lock finds it taken by any of the others, and then waits for half of
+		// the time that it is held.
 		s.serial = min(1, math.Sqrt(2*(float64(w.held)/ran+leastUnmet)/float64(r.Procs-1)))
 	case w.waited == 0 && w.lost > 0:
 		s.serial = min(1, leastHeld/float64(w.lost))
@@ -123,8 +128,8 @@ func (w *crossings) rest(g int32) {
 	}
 }
 
-// scale bounds what more processors bring: from below by locks that goroutines may have, and from above by waits that there may be no more, as far as
-// that number of processors allows.
+// scale bounds what more processors bring: from below by locks that goroutines may have, and from
+// above by waits that there may be no more, as far as that number of processors allows.
 func (w *window) scale(q question, from, to int, s sharing) {
 	for _, m := range []Metric{Throughput, LatencyP50, LatencyP90, LatencyP99} {
 		q.metric = m

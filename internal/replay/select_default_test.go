@@ -6,8 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestOffers has a ticker put a token into a bucket of two each 3 ms, where there is room. A worker with one works for 4 ms: one
-// that is twice as fast waits for the ticker then, and takes each token.
+// TestOffers has a ticker put a token into a bucket of two each 3 ms, where there is room. A worker
+// with one works for 4 ms: one that is twice as fast waits for the ticker then, and takes each
+// token.
 func TestOffers(t *testing.T) {
 	const ticker, worker, bucket = 1, 2, 7
 	b := trace.NewRecorder(0, 2)

@@ -10,8 +10,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestPlacesOfTasks has a goroutine start four tasks of 2 ms, two at a time: it sends to a channel of two places before each of them, and
-// the task receives when it is done, as in a group with a limit. No goroutine serves there.
+// TestPlacesOfTasks has a goroutine start four tasks of 2 ms, two at a time: it sends to a channel
+// of two places before each of them, and the task receives when it is done, as in a group with a
+// limit. No goroutine serves there.
 func TestPlacesOfTasks(t *testing.T) {
 	const (
 		rounds = 100
@@ -93,7 +94,8 @@ func TestPlacesOfTasks(t *testing.T) {
 	}
 }
 
-// An office is a program whose clients think, and query one of several workers that have no spans. The answer comes by a channel that is for it alone.
+// An office is a program whose clients think, and query one of several workers that have no spans.
+// The answer comes by a channel that is for it alone.
 type office struct {
 	clients, workers int
 	think, query     float64
@@ -200,8 +202,8 @@ func (p *office) run(c *caller, end int64) (done int) {
 	}
 }
 
-// TestAnswersByChannelsOfTheirOwn has what workers do for a query be the query's, also if they need not wait for it, and be done by as many
-// workers at a time as there are.
+// TestAnswersByChannelsOfTheirOwn has what workers do for a query be the query's, also if they need
+// not wait for it, and be done by as many workers at a time as there are.
 func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 	const end = 1500 * ms
 	base := office{clients: 6, workers: 2, think: 1, query: 1}

@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A caller records goroutines that call servers within the process by the network, without spans that show it.
+// A caller records goroutines that call servers within the process by the network, without spans
+// that show it.
 type caller struct {
 	*trace.Recorder
 	events   []trace.Event
@@ -94,8 +95,8 @@ func (c *caller) by(other, at, g int64, e trace.Event) {
 	c.events[len(c.events)-1].By = c.Waker(other)
 }
 
-// call has a client call a server, which works for so long, and returns when the client has the answer. It takes that from a
-// goroutine that reads it, if there is one.
+// call has a client call a server, which works for so long, and returns when the client has the
+// answer. It takes that from a goroutine that reads it, if there is one.
 func (c *caller) call(at, client, reader, server, work int64, external bool) int64 {
 	const way = 15_000
 	region := c.RegionOf(trace.Region{Name: "call"})
@@ -144,7 +145,8 @@ func (c *caller) call(at, client, reader, server, work int64, external bool) int
 	return answer + way + 4000
 }
 
-// dial has a client open a connection, which a goroutine reads at each end from then on, and returns when both wait.
+// dial has a client open a connection, which a goroutine reads at each end from then on, and
+// returns when both wait.
 func (c *caller) dial(at, client int64) (ready, reader, server int64) {
 	c.accepted++
 	reader, server = 100_000+c.accepted, 1000+c.accepted

@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Two goroutines compute for inside under a lock and for outside without it, each on its processor; to wake one up takes 50 µs.
+// Two goroutines compute for inside under a lock and for outside without it, each on its processor;
+// to wake one up takes 50 µs.
 func takingTurns(outside, inside, first int64) *model.Program {
 	turns := func(first int64) model.List {
 		return model.List{Serves: -1, From: 1, To: 6, Ops: []model.Op{
@@ -28,8 +29,9 @@ func takingTurns(outside, inside, first int64) *model.Program {
 	}
 }
 
-// TestSpins has goroutines that come up to 3 µs before a lock is free get it without a wait, and earlier ones wait for a
-// processor that has to be woken up: then the other one finds the lock taken, again and again.
+// TestSpins has goroutines that come up to 3 µs before a lock is free get it without a wait, and
+// earlier ones wait for a processor that has to be woken up: then the other one finds the lock
+// taken, again and again.
 func TestSpins(t *testing.T) {
 	for name, tc := range map[string]struct {
 		outside, inside, first int64

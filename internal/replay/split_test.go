@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// loops records a goroutine that computes for 2 ms in a span, 3 ms outside of one, and waits for 5 ms, so often.
+// loops records a goroutine that computes for 2 ms in a span, 3 ms outside of one, and waits for 5
+// ms, so often.
 func loops(t *testing.T, n int) *trace.Recording {
 	t.Helper()
 	const ms = 1_000_000
@@ -87,7 +88,8 @@ func TestSplitInside(t *testing.T) {
 	}
 }
 
-// TestTasksOfSpans leaves out tasks that the SDK makes of spans, but not others, nor what the program counts.
+// TestTasksOfSpans leaves out tasks that the SDK makes of spans, but not others, nor what the
+// program counts.
 func TestTasksOfSpans(t *testing.T) {
 	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)

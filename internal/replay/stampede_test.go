@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestAttraction distinguishes work that goroutines begin since others are at it from work by chance.
+// TestAttraction distinguishes work that goroutines begin since others are at it from work by
+// chance.
 func TestAttraction(t *testing.T) {
 	for name, tt := range map[string]struct {
 		alone, beside float64 // how often a round has the work, while no other is at it, and while one is
@@ -59,7 +60,8 @@ func TestAttraction(t *testing.T) {
 	}
 }
 
-// TestStampedesWiden: faster work has at most all of those who come in less, and faster requests more, up to what is gained.
+// TestStampedesWiden: faster work has at most all of those who come in less, and faster requests
+// more, up to what is gained.
 func TestStampedesWiden(t *testing.T) {
 	load, use := trace.Region{Name: "load"}, trace.Region{Name: "use"}
 	s := doubt.Stampede{Region: load, Part: 0.2}

@@ -17,8 +17,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A Study holds windows of one program against each other: what each says of a change is one sample of the answer. It keeps
-// the answers of each window, not its events. It is not safe for concurrent use.
+// A Study holds windows of one program against each other: what each says of a change is one sample
+// of the answer. It keeps the answers of each window, not its events. It is not safe for concurrent
+// use.
 type Study struct {
 	config  StudyConfig
 	windows []*window
@@ -32,17 +33,18 @@ type Study struct {
 type StudyConfig struct {
 	// Speedups to ask about, each below 1; nil for 0.1, 0.25, 0.5, 0.75 and 0.95.
 	Speedups []float64
-	// Regions is the number of regions that are asked about in each window, those with the most time of their own first; 0
-	// for 16.
+	// Regions is the number of regions that are asked about in each window, those with the most
+	// time of their own first; 0 for 16.
 	Regions int
 	// Only says which regions are asked about at all; nil for any.
 	Only func(trace.Region) bool
-	// Questions are asked about in each window, besides. Structure asks some more: about twice the processors, and about the locks
-	// that goroutines wait for most often.
+	// Questions are asked about in each window, besides. Structure asks some more: about twice the
+	// processors, and about the locks that goroutines wait for most often.
 	Questions []Question
 	Structure bool
-	// Steps is after how many steps of simulations, some 10 ns each, no further question is asked of a window but left to the next
-	// ones; 0 for 64 million. A recording of a million events takes about a million steps each time.
+	// Steps is after how many steps of simulations, some 10 ns each, no further question is asked
+	// of a window but left to the next ones; 0 for 64 million. A recording of a million events
+	// takes about a million steps each time.
 	Steps int
 	// Windows is how many windows are kept, the latest; 0 for 20.
 	Windows int
@@ -92,18 +94,21 @@ type window struct {
 	ordered float64
 	harm    map[string]float64 // by progress point: by which part of the period any region that is faster makes it longer, at most
 	loops   map[string]float64 // by progress point: by which part the time between visits shrinks if all is faster
-	// unhurried are those of nothing changed in which processors that are woken up come back sooner, and later; see vary.
+	// unhurried are those of nothing changed in which processors that are woken up come back
+	// sooner, and later; see vary.
 	unhurried []sim.Outcome
-	// unruled is which part of the time they waited for condition variables without a rule for when they have to.
+	// unruled is which part of the time they waited for condition variables without a rule for when
+	// they have to.
 	unruled float64
-	// undecided is, by progress point, which part of the time goroutines waited for a timer or another goroutine, whichever was
-	// first; of a stock program.
+	// undecided is, by progress point, which part of the time goroutines waited for a timer or
+	// another goroutine, whichever was first; of a stock program.
 	undecided map[string]float64
 	// refused has the progress points of goroutines whose offers are refused, in a stock program.
 	refused map[string]bool
 	// paused is, by progress point, how much longer requests are since some of them have pauses.
 	paused map[string]doubt.Delay
-	// batched has the progress points of goroutines that wait for batches whose size is decided by time.
+	// batched has the progress points of goroutines that wait for batches whose size is decided by
+	// time.
 	batched map[string]bool
 	// buckets are of tokens, nil for none.
 	buckets *doubt.Buckets
@@ -120,23 +125,27 @@ type question struct {
 	held    bool // for a part of its own time behind each span, of which speedup is the negative
 }
 
-// A sample is one window's answer: the mean time between visits or the quantile of durations, before and after the change, ns,
-// and how many visits that is. Least and most are what the alternatives say, or NaN.
+// A sample is one window's answer: the mean time between visits or the quantile of durations,
+// before and after the change, ns, and how many visits that is. Least and most are what the
+// alternatives say, or NaN.
 type sample struct {
 	before, after float64
 	least, most   float64
 	visits        int
-	// strayed is which part of the select statements ended in ways of which the recording has no example, more or less than with
-	// nothing changed.
+	// strayed is which part of the select statements ended in ways of which the recording has no
+	// example, more or less than with nothing changed.
 	strayed float64
-	// later is by how much the part of the select statements is larger that timers ended: what is done then is known from fewer examples.
+	// later is by how much the part of the select statements is larger that timers ended: what is
+	// done then is known from fewer examples.
 	later float64
 	// roused is by how many more processors were woken up for each visit than with nothing changed.
 	roused float64
-	// soon and late are the largest and the smallest reduction if processors that are woken up come back sooner or later, or other programs leave
-	// other processors alone; NaN where that does not matter.
+	// soon and late are the largest and the smallest reduction if processors that are woken up come
+	// back sooner or later, or other programs leave other processors alone; NaN where that does not
+	// matter.
 	soon, late float64
-	// broken means that the replay went on only since waits were given up, more than with nothing changed.
+	// broken means that the replay went on only since waits were given up, more than with nothing
+	// changed.
 	broken bool
 }
 
@@ -159,8 +168,9 @@ var quantiles = []struct {
 	least  int
 }{{LatencyP50, 0.5, 20}, {LatencyP90, 0.9, 50}, {LatencyP99, 0.99, 200}}
 
-// Add reads one recording. It simulates the window once for each region and speed-up, as far as Steps allow, on the calling
-// goroutine, and gives up when ctx ends. A window of which the replay of nothing changed is far off at all progress points is not simulated further.
+// Add reads one recording. It simulates the window once for each region and speed-up, as far as
+// Steps allow, on the calling goroutine, and gives up when ctx ends. A window of which the replay
+// of nothing changed is far off at all progress points is not simulated further.
 func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 	defer trace.Catch(&err)
 	w, err := s.analyze(ctx, rec)
@@ -222,10 +232,12 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 	return w, s.restructure(ctx, w, p, &base, others)
 }
 
-// known reports whether the recording has what goroutines waited for, but for a small part of the time.
+// known reports whether the recording has what goroutines waited for, but for a small part of the
+// time.
 func (w *window) known() bool { return !w.stock && w.ordered <= mostOrdered }
 
-// isNear reports whether the replay of nothing changed comes near to what was recorded of any progress point.
+// isNear reports whether the replay of nothing changed comes near to what was recorded of any
+// progress point.
 func (w *window) isNear() bool {
 	for _, c := range w.checks {
 		if !c.Stuck && c.Miss() <= mostMissed {
@@ -235,8 +247,9 @@ func (w *window) isNear() bool {
 	return false
 }
 
-// leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed was far off at all progress points, the
-// window has no part in the answers, other than that it missed.
+// leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed
+// was far off at all progress points, the window has no part in the answers, other than that it
+// missed.
 func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 	all := s.asks(w.regions)
 	for _, q := range s.questions(p) {
@@ -254,17 +267,18 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 	}
 }
 
-// telling reports whether any progress point has visits enough for an answer. Where each request has a name of its own, none has, and all
-// that would be computed is not asked for.
+// telling reports whether any progress point has visits enough for an answer. Where each request
+// has a name of its own, none has, and all that would be computed is not asked for.
 func telling(r *trace.Recording) bool {
 	p := model.Program{Rec: r}
 	p.FindPoints()
 	return slices.ContainsFunc(p.Recorded(), func(v []int64) bool { return len(v) >= doubt.LeastVisits })
 }
 
-// faithful translates a recording so that the replay of nothing changed meets it as well as can be: with shared objects
-// inferred from which goroutine woke which, or without, and if need be without the time in which the program stood still. Plain is
-// the same translation without what is inferred, which may have to be settled; nil where the operations are recorded or completed.
+// faithful translates a recording so that the replay of nothing changed meets it as well as can be:
+// with shared objects inferred from which goroutine woke which, or without, and if need be without
+// the time in which the program stood still. Plain is the same translation without what is
+// inferred, which may have to be settled; nil where the operations are recorded or completed.
 func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen, plain *model.Program, base sim.Outcome) {
 	if whole != nil {
 		d := rec.End - rec.Start
@@ -322,7 +336,8 @@ func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen
 	return chosen, plain, base
 }
 
-// mostOrdered is which part of the window goroutines may wait in an order that is kept since nothing else met the recording.
+// mostOrdered is which part of the window goroutines may wait in an order that is kept since
+// nothing else met the recording.
 const mostOrdered = 0.1
 
 func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {

@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// turns has a goroutine work for 1 to 4 ms in each turn, and then wait for a timer: until the next multiple of 6 ms, or for 3 ms.
+// turns has a goroutine work for 1 to 4 ms in each turn, and then wait for a timer: until the next
+// multiple of 6 ms, or for 3 ms.
 func turns(t *testing.T, multiples bool) *trace.Recording {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -34,8 +35,8 @@ func turns(t *testing.T, multiples bool) *trace.Recording {
 	return rec
 }
 
-// TestTimetable asks about the work of a goroutine that waits until its next turn is due: nothing is won. Where it waits for a
-// fixed time instead, its work counts.
+// TestTimetable asks about the work of a goroutine that waits until its next turn is due: nothing
+// is won. Where it waits for a fixed time instead, its work counts.
 func TestTimetable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		multiples bool

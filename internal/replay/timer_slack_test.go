@@ -7,7 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestTimersStayLate has a region that sleeps for half as long be late by as much as before: here by 0.5 ms each time.
+// TestTimersStayLate has a region that sleeps for half as long be late by as much as before: here
+// by 0.5 ms each time.
 func TestTimersStayLate(t *testing.T) {
 	const sleeper, sampler, late = 1, 2, 500_000
 	for name, tc := range map[string]struct {

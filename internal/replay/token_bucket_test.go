@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A limitedService has workers that take a token each time, of a bucket that a goroutine fills at even intervals. The trace is one of
-// stock Go.
+// A limitedService has workers that take a token each time, of a bucket that a goroutine fills at
+// even intervals. The trace is one of stock Go.
 type limitedService struct {
 	workers, room      int
 	tick, work, beside float64
@@ -183,8 +183,9 @@ func (c limitedService) faster(a Answer) limitedService {
 	return c
 }
 
-// TestBucket compares the predicted effect of faster work behind a token bucket with the real one. Of a bucket that was never empty the
-// trace shows nothing, and where each tick lets a worker go on it shows everything.
+// TestBucket compares the predicted effect of faster work behind a token bucket with the real one.
+// Of a bucket that was never empty the trace shows nothing, and where each tick lets a worker go on
+// it shows everything.
 func TestBucket(t *testing.T) {
 	for _, room := range []int{0, 1, 5, 100} {
 		for _, work := range []float64{4, 7, 9} { // 8 at most go on with each tick
@@ -198,7 +199,8 @@ func TestBucket(t *testing.T) {
 	t.Run("several at a tick", func(t *testing.T) { burst.holds(t) })
 }
 
-// TestNextTick has workers that wait for the next tick, which lets all of them go on that are there.
+// TestNextTick has workers that wait for the next tick, which lets all of them go on that are
+// there.
 func TestNextTick(t *testing.T) {
 	for _, sender := range []string{"runtime.closechan", "sync.(*Cond).Broadcast"} {
 		for _, workers := range []int{1, 2, 4} {

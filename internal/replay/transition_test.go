@@ -274,7 +274,8 @@ func answersOf(t *testing.T, rec *replaytrace.Recording, speedups ...float64) []
 	return s.Result().Answers
 }
 
-// answersFor returns by which part requests would come sooner, whose rows are read so and then rendered.
+// answersFor returns by which part requests would come sooner, whose rows are read so and then
+// rendered.
 func answersFor(t *testing.T, read func()) map[string]float64 {
 	t.Helper()
 	p := stockProgram{}

@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// waits returns n handovers at random, in the order of their ends, of which many overlap, and their numbers.
+// waits returns n handovers at random, in the order of their ends, of which many overlap, and their
+// numbers.
 func waits(random *rand.Rand, n int) ([]model.Handover, []int32) {
 	all := make([]model.Handover, n)
 	part := make([]int32, n)

@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestUndecided: clients that ask again after a while do what the trace has one side of; a server that collects until its timer does not.
+// TestUndecided: clients that ask again after a while do what the trace has one side of; a server
+// that collects until its timer does not.
 func TestUndecided(t *testing.T) {
 	impatient := func(t *testing.T) *trace.Recording {
 		p := &stockProgram{}

@@ -15,8 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestGoVersions reads a real trace of each version of Go that has this format, by the program in testdata/versions: go run . >
-// go1.28.trace, then gzip.
+// TestGoVersions reads a real trace of each version of Go that has this format, by the program in
+// testdata/versions: go run . > go1.28.trace, then gzip.
 func TestGoVersions(t *testing.T) {
 	files, err := filepath.Glob("testdata/versions/*.trace.gz")
 	if err != nil || len(files) < 6 {

@@ -14,7 +14,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// answer returns by which part the time between visits shrinks if a region is faster, as a window's analysis has it.
+// answer returns by which part the time between visits shrinks if a region is faster, as a window's
+// analysis has it.
 func answer(r *trace.Recording, t *testing.T, point, region string, by float64) float64 {
 	t.Helper()
 	p, _, base := faithful(r, hidden.Completed(r), &window{})
@@ -41,8 +42,9 @@ func (c *caller) span(at, until, g int64, region string, site int32) {
 	c.note(until+1500, g, trace.Event{Kind: trace.EvClose, Ref: ref})
 }
 
-// A lender is a program whose goroutines prepare and then query with one of several connections. If none is free, a goroutine waits with a
-// channel of its own, to which one that gives back a connection sends it, in no order, as in database/sql.
+// A lender is a program whose goroutines prepare and then query with one of several connections. If
+// none is free, a goroutine waits with a channel of its own, to which one that gives back a
+// connection sends it, in no order, as in database/sql.
 type lender struct {
 	borrowers, connections int
 	prepare, query         float64
@@ -137,8 +139,9 @@ func (p *lender) run(c *caller, end int64) (done int) {
 	}
 }
 
-// TestPoolOfWaiters predicts a program that waits for connections as those who use database/sql do: that three queries run at a time is not
-// recorded, neither in a trace of stock Go nor with all operations on channels, since each of these is for one wait.
+// TestPoolOfWaiters predicts a program that waits for connections as those who use database/sql do:
+// that three queries run at a time is not recorded, neither in a trace of stock Go nor with all
+// operations on channels, since each of these is for one wait.
 func TestPoolOfWaiters(t *testing.T) {
 	const end = 1500 * ms
 	for name, marked := range map[string]bool{"stock": false, "operations": true} {

@@ -78,8 +78,9 @@ func TestLags(t *testing.T) {
 	}
 }
 
-// TestLagOfOneProcessor: what something outside wakes on a processor that is awake says nothing about one that sleeps, so that what a few wake-ups of
-// that one take is simulated from 5 to 200 µs.
+// TestLagOfOneProcessor: what something outside wakes on a processor that is awake says nothing
+// about one that sleeps, so that what a few wake-ups of that one take is simulated from 5 to 200
+// µs.
 func TestLagOfOneProcessor(t *testing.T) {
 	for procs, want := range map[int]int64{1: 50_000, 2: 2_500} {
 		b := &model.Builder{P: &model.Program{Rec: &trace.Recording{Procs: procs}}}

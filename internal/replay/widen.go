@@ -6,8 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/sim"
 )
 
-// disturb simulates a change as it would be beside other programs, which have processors while those of this one sleep: they leave the program alone,
-// or they keep it waiting. Nothing is simulated where that cannot matter.
+// disturb simulates a change as it would be beside other programs, which have processors while
+// those of this one sleep: they leave the program alone, or they keep it waiting. Nothing is
+// simulated where that cannot matter.
 func (w *window) disturb(p *model.Program, c sim.Change, base, o *sim.Outcome, d int64) (all []sim.Variation, work int) {
 	add := func(c sim.Change) {
 		x := sim.Variation{Base: *base, Changed: sim.Simulate(p, c, d)}
@@ -34,8 +35,9 @@ func (w *window) disturb(p *model.Program, c sim.Change, base, o *sim.Outcome, d
 	return all, work
 }
 
-// leaves returns which part of what goroutines seem to compute takes no time, since other programs have their processor time while the program
-// needs none: as far as that is more time than in the recording, and they had not enough of it there.
+// leaves returns which part of what goroutines seem to compute takes no time, since other programs
+// have their processor time while the program needs none: as far as that is more time than in the
+// recording, and they had not enough of it there.
 func (w *window) leaves(p *model.Program, c sim.Change, base, o *sim.Outcome, d int64) float64 {
 	taken, idle := w.Starved*float64(base.Ran), float64(d)*float64(max(1, p.Rec.Procs))-float64(base.Ran)
 	if c.Procs > 0 || taken <= 0 { // other processors are modelled separately, see restructure
@@ -55,8 +57,8 @@ func bounds(s *doubt.Stampede, q question, reduction float64) (less, more float6
 	return less, more
 }
 
-// bound has an answer span from none, as where no token is refused, to no waits for ticks at all, but no more than the ticks allow that let
-// no goroutine go on.
+// bound has an answer span from none, as where no token is refused, to no waits for ticks at all,
+// but no more than the ticks allow that let no goroutine go on.
 func bound(b *doubt.Buckets, w *window, q question) {
 	if b == nil {
 		return
@@ -94,14 +96,16 @@ func bound(b *doubt.Buckets, w *window, q question) {
 	}
 }
 
-// vary simulates a change as it may be besides: with processors that come back sooner or later, and beside other programs.
+// vary simulates a change as it may be besides: with processors that come back sooner or later, and
+// beside other programs.
 func (w *window) vary(p *model.Program, c sim.Change, base, o *sim.Outcome, d int64) (all []sim.Variation, work int) {
 	all, work = w.rouse(p, c, base, o, d)
 	disturbed, more := w.disturb(p, c, base, o, d)
 	return append(all, disturbed...), work + more
 }
 
-// rouse simulates a change with processors that come back sooner or later, and what is not changed, unless that is known.
+// rouse simulates a change with processors that come back sooner or later, and what is not changed,
+// unless that is known.
 func (w *window) rouse(p *model.Program, c sim.Change, base, o *sim.Outcome, d int64) (all []sim.Variation, work int) {
 	lags, longer := sim.OtherLags(p), 1.0
 	if len(p.Lags) == 0 {

@@ -44,8 +44,9 @@ func recorded(t testing.TB, b *trace.Recorder, at int64) *trace.Recording {
 	return r
 }
 
-// shares has two goroutines share one element of a channel of one: each takes it for 2 ms, and gives it back. When the
-// window begins the first one has it, and the second one waits for it without a mark.
+// shares has two goroutines share one element of a channel of one: each takes it for 2 ms, and
+// gives it back. When the window begins the first one has it, and the second one waits for it
+// without a mark.
 func shares(marked bool) *trace.Recorder {
 	b := trace.NewRecorder(0, 2)
 	b.Waiting(0, 1)
@@ -75,7 +76,8 @@ func shares(marked bool) *trace.Recorder {
 	return b
 }
 
-// TestBefore replays goroutines that wait on a channel when the window begins, with and without a mark of it.
+// TestBefore replays goroutines that wait on a channel when the window begins, with and without a
+// mark of it.
 func TestBefore(t *testing.T) {
 	for name, marked := range map[string]bool{"marked at its end": true, "not marked": false} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +105,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestBeforeTwice has a goroutine wait to send when the window begins, and send again as soon as it can go on, with a mark.
+// TestBeforeTwice has a goroutine wait to send when the window begins, and send again as soon as it
+// can go on, with a mark.
 func TestBeforeTwice(t *testing.T) {
 	const capacity = 2
 	b := trace.NewRecorder(0, 2)

@@ -8,8 +8,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// TestWindowsLeftOut holds what a study says against how many of its windows can be simulated: of many that meet their recordings the
-// others are left out, and else all count, with what they missed by added to the interval.
+// TestWindowsLeftOut holds what a study says against how many of its windows can be simulated: of
+// many that meet their recordings the others are left out, and else all count, with what they
+// missed by added to the interval.
 func TestWindowsLeftOut(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deviations []float64
@@ -79,7 +80,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestWindowsOfFewRecordings has the interval of windows that differ by their recordings come from these.
+// TestWindowsOfFewRecordings has the interval of windows that differ by their recordings come from
+// these.
 func TestWindowsOfFewRecordings(t *testing.T) {
 	region := trace.Region{Name: "work"}
 	q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}

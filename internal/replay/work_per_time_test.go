@@ -16,7 +16,8 @@ type cachedService struct {
 	clients   int
 	use, load float64 // how long these take on average, ns
 	even      bool    // uses take all the same time
-	// stale reports whether a client's n-th request has to load, at a time, when the value was loaded last.
+	// stale reports whether a client's n-th request has to load, at a time, when the value was
+	// loaded last.
 	stale func(s *cachedState, client, n int, at int64) bool
 }
 
@@ -98,7 +99,8 @@ func (c cachedService) record(t *testing.T) (*trace.Recording, float64) {
 	return served(t, b, events, visits, end)
 }
 
-// served is the recording of what a service did until end, in any order, and how long its visits were apart.
+// served is the recording of what a service did until end, in any order, and how long its visits
+// were apart.
 func served(t testing.TB, b *trace.Recorder, events []trace.Event, visits []int64, end int64) (*trace.Recording, float64) {
 	t.Helper()
 	slices.SortStableFunc(events, func(a, b trace.Event) int { return cmp.Compare(a.At, b.At) })

@@ -33,7 +33,8 @@ func whole(p *model.Program, c *called) bool {
 	return p.Lists[c.list].Ended && len(c.answers) > 0 && c.answers[0].from > p.Rec.Start
 }
 
-// gatherings has the first who waits for a timer's call set that timer, where calls follow the rule.
+// gatherings has the first who waits for a timer's call set that timer, where calls follow the
+// rule.
 func gatherings(b *model.Builder, all []answering, edits map[int32]*Edit) {
 	p := b.P
 	of := UsedAt(p)
@@ -83,7 +84,8 @@ func tasks(p *model.Program, calls []called) (all []task) {
 	return all
 }
 
-// calledLists returns the goroutines that timers have called, in order of time, by where they begin.
+// calledLists returns the goroutines that timers have called, in order of time, by where they
+// begin.
 func calledLists(p *model.Program) [][]int32 {
 	var all []int32
 	for l := range p.Lists {
@@ -101,7 +103,8 @@ func calledLists(p *model.Program) [][]int32 {
 	return groups
 }
 
-// gathers reports whether each call comes as long after the first of those who wait for it, and is for all that have come until then.
+// gathers reports whether each call comes as long after the first of those who wait for it, and is
+// for all that have come until then.
 func gathers(p *model.Program, calls []called) bool {
 	var delays []float64
 	for i := range calls {
@@ -134,7 +137,8 @@ func gathers(p *model.Program, calls []called) bool {
 	return float64(good) >= hidden.Fairness*float64(all)
 }
 
-// call has the first goroutine that waits set the timer, and all that wait when it is over wait for the end of what it calls.
+// call has the first goroutine that waits set the timer, and all that wait when it is over wait for
+// the end of what it calls.
 func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]*Edit) {
 	p := b.P
 	all = slices.DeleteFunc(slices.Clone(all), func(c called) bool { return !whole(p, &c) })
@@ -162,7 +166,8 @@ func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]
 	}
 }
 
-// uncalled handles waits for what timers call, though it is not known what set these: the replay has them called when they were.
+// uncalled handles waits for what timers call, though it is not known what set these: the replay
+// has them called when they were.
 func uncalled(b *model.Builder, calls []called) {
 	p := b.P
 	var times []int64
@@ -191,7 +196,8 @@ func uncalled(b *model.Builder, calls []called) {
 	}
 }
 
-// AddUncalled adds which part of the window goroutines that visit a progress point spent in such waits.
+// AddUncalled adds which part of the window goroutines that visit a progress point spent in such
+// waits.
 func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 {
 	for list, waited := range p.UncalledFor {
 		visited := make([]bool, len(p.Points))
@@ -212,11 +218,12 @@ func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 
 
 // What is occasional.
 const (
-	// LeastRounds is how many rounds it takes to call something occasional, and MostTaken is which part of them may have it.
+	// LeastRounds is how many rounds it takes to call something occasional, and MostTaken is which
+	// part of them may have it.
 	LeastRounds = 30
 	MostTaken   = 0.45
-	// LeastOccasions is how many times it must be done, and LeastShare which part of the rounds' time it must take, for how often it is
-	// done to matter.
+	// LeastOccasions is how many times it must be done, and LeastShare which part of the rounds'
+	// time it must take, for how often it is done to matter.
 	LeastOccasions = 2
 	LeastShare     = 0.01
 )

@@ -16,13 +16,16 @@ func Mean(values []float64) (sum float64) {
 	return sum
 }
 
-// A batcher may take the longer the larger a batch is: a fixed time, and a time for each request in it. Which of its times grow, and by
-// how much, is inferred from the batches of the recording, as far as these differ in size. The unknown rest bounds the answer from both sides.
+// A batcher may take the longer the larger a batch is: a fixed time, and a time for each request in
+// it. Which of its times grow, and by how much, is inferred from the batches of the recording, as
+// far as these differ in size. The unknown rest bounds the answer from both sides.
 
 const (
-	// bySize is which part of the mean length of a round its size may make a difference of without that being known.
+	// bySize is which part of the mean length of a round its size may make a difference of without
+	// that being known.
 	bySize = 0.05
-	// sigmas is by how many standard errors a slope must differ from 0 to be one, and by how many it may be off.
+	// sigmas is by how many standard errors a slope must differ from 0 to be one, and by how many
+	// it may be off.
 	sigmas = 3
 	// leastOfSize is how many rounds of a size show how long these are.
 	leastOfSize = 5
@@ -83,8 +86,8 @@ type task struct {
 	size int
 }
 
-// grow finds how tasks get longer with their sizes, and reports false if that is not by so much for each request, or not by what the goroutine
-// does itself.
+// grow finds how tasks get longer with their sizes, and reports false if that is not by so much for
+// each request, or not by what the goroutine does itself.
 func grow(x *model.Growing, p *model.Program, tasks []task) bool {
 	sizes, all, computing := make([]float64, len(tasks)), make([]float64, len(tasks)), make([]float64, len(tasks))
 	outside := make([][]float64, len(p.Sets))
@@ -131,7 +134,8 @@ func alike(p *model.Program, g model.Growth) *model.Growths {
 	return &model.Growths{Computing: g, Outside: slices.Repeat([]model.Growth{g}, len(p.Sets))}
 }
 
-// Resized returns the program with rounds that grow as little and as much with their sizes as may be, none where that is known.
+// Resized returns the program with rounds that grow as little and as much with their sizes as may
+// be, none where that is known.
 func Resized(p *model.Program) (all []*model.Program) {
 	if !slices.ContainsFunc(p.Objects, func(o model.ObjectInfo) bool { return o.Least != nil }) {
 		return nil

@@ -9,12 +9,14 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A goroutine that takes whatever has come, works on it and answers all (adaptive batching, group commit) has batches whose size
-// time decides: the sooner it is done, the fewer have come meanwhile. Where its rounds in the recording are so, they are decided anew.
+// A goroutine that takes whatever has come, works on it and answers all (adaptive batching, group
+// commit) has batches whose size time decides: the sooner it is done, the fewer have come
+// meanwhile. Where its rounds in the recording are so, they are decided anew.
 
 const (
-	// taking is by how much the beginning of a wait for a batch and the beginning of its work may be off, ns: a request is sent before
-	// the wait for its answer begins, and more are taken behind the first one.
+	// taking is by how much the beginning of a wait for a batch and the beginning of its work may
+	// be off, ns: a request is sent before the wait for its answer begins, and more are taken
+	// behind the first one.
 	taking = 100_000
 )
 
@@ -167,7 +169,8 @@ func Worked(ops []model.Op) bool {
 	return false
 }
 
-// takes finds the channel that requests come by where the recording has that, and reports false if it serves others, too.
+// takes finds the channel that requests come by where the recording has that, and reports false if
+// it serves others, too.
 func (x *batcher) takes(p *model.Program) bool {
 	ops := p.Lists[x.list].Ops
 	between := func(i int) (from, to int) {
@@ -221,7 +224,8 @@ func (x *batcher) takes(p *model.Program) bool {
 	return true
 }
 
-// follows reports whether each batch is of those who waited when it began, first come first served, and finds how many these are at most.
+// follows reports whether each batch is of those who waited when it began, first come first served,
+// and finds how many these are at most.
 func (x *batcher) follows() bool {
 	var all []answering
 	largest := 0
@@ -238,7 +242,8 @@ func (x *batcher) follows() bool {
 	return false
 }
 
-// agrees reports whether rounds are as the rule has them, with a limit, of all answers in the order in which the waits began.
+// agrees reports whether rounds are as the rule has them, with a limit, of all answers in the order
+// in which the waits began.
 func (x *batcher) agrees(all []answering) bool {
 	over := map[model.Place]bool{}
 	var waiting []answering
@@ -296,7 +301,8 @@ func (x *batcher) tasks(p *model.Program) []task {
 	return all
 }
 
-// takeWhatCame has a batcher take all goroutines that wait when a round begins, and answer them when it is over.
+// takeWhatCame has a batcher take all goroutines that wait when a round begins, and answer them
+// when it is over.
 func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	p := b.P
 	ops := p.Lists[x.list].Ops
@@ -346,7 +352,8 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	}
 }
 
-// asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what ended that.
+// asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what
+// ended that.
 func asks(b *model.Builder, a answering, object int32, edits map[int32]*Edit) {
 	o := b.P.Op(a.wait)
 	e := EditOf(edits, a.wait.List)

@@ -8,14 +8,15 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A refill is the rule of what one goroutine makes for all: a cached value that is loaded again after a number of uses, or at an age
-// (time to live). The goroutine that finds it used up loads it, and others that come meanwhile wait for that.
+// A refill is the rule of what one goroutine makes for all: a cached value that is loaded again
+// after a number of uses, or at an age (time to live). The goroutine that finds it used up loads
+// it, and others that come meanwhile wait for that.
 
 // leastRefills is how many of them a rule takes.
 const leastRefills = 10
 
-// A load is what a goroutine did to fill what others use: from the section in which it found that it had to, to the section in which
-// it signalled that to the others.
+// A load is what a goroutine did to fill what others use: from the section in which it found that
+// it had to, to the section in which it signalled that to the others.
 type load struct{ found, told *section }
 
 // A store is what is loaded: good for a number of uses, or for the time lasts if that is not 0.
@@ -88,7 +89,8 @@ func (c *condition) store() (s store, ok bool) {
 	return s, ok
 }
 
-// apart reports whether a load waits for no goroutine and wakes none that matters, so that any goroutine can do it.
+// apart reports whether a load waits for no goroutine and wakes none that matters, so that any
+// goroutine can do it.
 func (c *condition) apart(x load) bool {
 	return !slices.ContainsFunc(c.p.Lists[x.told.list].Ops[x.found.lock:x.told.lock], func(o model.Op) bool {
 		switch o.Kind {
@@ -168,7 +170,8 @@ func (c *condition) tooOld(s *store) bool {
 	return s.lasts > 0 && used[(len(used)-1)*19/20] < s.lasts
 }
 
-// SettleStores finds the loads, once all ops have their places. Loads that a list comes to each time can be done by others.
+// SettleStores finds the loads, once all ops have their places. Loads that a list comes to each
+// time can be done by others.
 func SettleStores(p *model.Program) {
 	p.Fillings, p.Lent = nil, map[int32][]int32{}
 	if !slices.ContainsFunc(p.Objects, func(o model.ObjectInfo) bool { return o.Kind == model.ObjectStore }) {

@@ -23,12 +23,13 @@ func Helped(p *model.Program) []bool {
 	return helps
 }
 
-// A condition variable shows which goroutine has waited and which has signalled, but not for what. One that comes at another time in the replay
-// may have to wait where it did not, or not where it did. So what the condition is must be inferred from the recording: conditions
-// finds, for each variable, a rule by which goroutines would have waited just where they did.
+// A condition variable shows which goroutine has waited and which has signalled, but not for what.
+// One that comes at another time in the replay may have to wait where it did not, or not where it
+// did. So what the condition is must be inferred from the recording: conditions finds, for each
+// variable, a rule by which goroutines would have waited just where they did.
 
-// A section is what a goroutine does with the lock of a condition variable, from Lock to Unlock. If it waits in between it
-// is the one before the wait and the one behind it.
+// A section is what a goroutine does with the lock of a condition variable, from Lock to Unlock. If
+// it waits in between it is the one before the wait and the one behind it.
 type section struct {
 	list   int32
 	first  int // op with which it takes the lock, before it waits
@@ -61,7 +62,8 @@ type condition struct {
 	sections map[int32][]*section  // with its lock, by list
 }
 
-// Conditions puts in place of the waits for condition variables what decides anew, as far as a rule is known for them.
+// Conditions puts in place of the waits for condition variables what decides anew, as far as a rule
+// is known for them.
 func Conditions(b *model.Builder) {
 	edits := map[int32]*Edit{}
 	found := findConditions(b.P)
@@ -96,7 +98,8 @@ func Conditions(b *model.Builder) {
 	}
 }
 
-// keepOrder leaves the waits for a condition variable as they were, with a reason that shows how much that is worth.
+// keepOrder leaves the waits for a condition variable as they were, with a reason that shows how
+// much that is worth.
 func keepOrder(b *model.Builder, c *condition) {
 	reason := uint8(model.WaitSignal)
 	if b.P.Rec.Told || doneForAll(c) {
@@ -112,7 +115,8 @@ func keepOrder(b *model.Builder, c *condition) {
 // leastSections is how many waits for a condition variable it takes to find a rule.
 const leastSections = 20
 
-// findConditions returns the condition variables that goroutines wait for, in the order of their objects.
+// findConditions returns the condition variables that goroutines wait for, in the order of their
+// objects.
 func findConditions(p *model.Program) []*condition {
 	locks := map[int32]int32{} // by condition variable
 	for l := range p.Lists {
@@ -188,8 +192,9 @@ func (c *condition) read(p *model.Program, list, lock int32) {
 	}
 }
 
-// choose finds the sections in which the condition is looked at: sections that waited, and others before which their goroutines
-// did the same as before these. It reports whether enough of them have waited.
+// choose finds the sections in which the condition is looked at: sections that waited, and others
+// before which their goroutines did the same as before these. It reports whether enough of them
+// have waited.
 func (c *condition) choose() bool {
 	from, waited := map[Anchor]bool{}, 0
 	for _, all := range c.sections {
@@ -242,7 +247,8 @@ func (e *Edit) Apply(l *model.List) {
 	l.Ops = ops
 }
 
-// skip takes what a section did before it went on off its list: it waited, and the replay waits elsewhere.
+// skip takes what a section did before it went on off its list: it waited, and the replay waits
+// elsewhere.
 func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 	ops := b.P.Lists[s.list].Ops
 	for k := from; k < to; k++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Gather finds the waits of a WaitGroup for goroutines that the waiting one has started itself. A stock trace has only which of
-// them was the last; in the replay any of them may be.
+// Gather finds the waits of a WaitGroup for goroutines that the waiting one has started itself. A
+// stock trace has only which of them was the last; in the replay any of them may be.
 func Gather(p *model.Program) {
 	wakers := wakers(p)
 	joins := make([]int8, len(p.Rec.Sites))

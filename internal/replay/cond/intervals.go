@@ -8,22 +8,27 @@ import (
 const (
 	// MostBurst is the largest burst that is looked for.
 	MostBurst = 64
-	// LeastPaced is how many waits must have begun while another one was under way, to find an interval.
+	// LeastPaced is how many waits must have begun while another one was under way, to find an
+	// interval.
 	LeastPaced = 5
-	// Paced is which part of the requests that waited, and of those without a wait, a limiter must be right about.
+	// Paced is which part of the requests that waited, and of those without a wait, a limiter must
+	// be right about.
 	Paced = 0.9
-	// Coarse is in how many steps up and down the interval is looked for, a tenth of it in all, and again in between.
+	// Coarse is in how many steps up and down the interval is looked for, a tenth of it in all, and
+	// again in between.
 	Coarse = 24
-	// MostLate is how late a timer of the runtime may be: what waits for the network and timers counts in ms.
+	// MostLate is how late a timer of the runtime may be: what waits for the network and timers
+	// counts in ms.
 	MostLate = 1_200_000
 )
 
 // LeastTimes is how many waits a timetable takes. With fewer, chance gives one.
 const LeastTimes = 50
 
-// Even reports whether times are those of even intervals, some of which may be missing, and returns how long these are. What
-// times are off by must not add up, as it does where each wait begins when the one before is over; and it must be less than what
-// the lengths of the waits differ by, which is nothing where all wait for the same time.
+// Even reports whether times are those of even intervals, some of which may be missing, and returns
+// how long these are. What times are off by must not add up, as it does where each wait begins when
+// the one before is over; and it must be less than what the lengths of the waits differ by, which
+// is nothing where all wait for the same time.
 func Even(times []int64, lengths []float64) (interval float64, ok bool) {
 	n := len(times)
 	steps := make([]float64, n-1)

@@ -8,8 +8,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A goroutine may start several others and go on once some of them have answered by a channel: all, the first, or two of three (a quorum). A stock
-// trace has only which of them answered while it waited. Where it has always gone on when all but a fixed number were over, it does so in the
+// A goroutine may start several others and go on once some of them have answered by a channel: all,
+// the first, or two of three (a quorum). A stock trace has only which of them answered while it
+// waited. Where it has always gone on when all but a fixed number were over, it does so in the
 // replay, whichever they are.
 
 // An inquiry is what a goroutine has started, and its waits for answers of these.
@@ -30,7 +31,8 @@ func (r *inquiry) siteOf(p *model.Program, wait int) int32 {
 	return p.SiteOf(model.Place{List: r.list, Op: r.waits[wait].op})
 }
 
-// together groups inquiries by where they wait: those at one place in the program, and at places where one of them has waited one behind the other.
+// together groups inquiries by where they wait: those at one place in the program, and at places
+// where one of them has waited one behind the other.
 func together(p *model.Program, all []inquiry) [][]int32 {
 	at := UsedAt(p)
 	places := model.NewUnion(len(p.Rec.Sites) + 1)
@@ -42,8 +44,9 @@ func together(p *model.Program, all []inquiry) [][]int32 {
 	return model.Grouped(len(all), func(i int32) int32 { return places.Find(at[all[i].siteOf(p, 0)]) })
 }
 
-// promised reports whether goroutines wait for one answer after the other, each from goroutines that are created at another place (promises, futures), and
-// do something else in between: which comes first matters then.
+// promised reports whether goroutines wait for one answer after the other, each from goroutines
+// that are created at another place (promises, futures), and do something else in between: which
+// comes first matters then.
 func promised(p *model.Program, all []inquiry, group []int32) bool {
 	of := map[int32]int32{} // by site of a wait: where the one was created that answered
 	apart := 0
@@ -126,7 +129,8 @@ func inquiries(p *model.Program, wakers []model.Place) (all []inquiry) {
 	return all
 }
 
-// answersLast reports whether an op is one of the last steps of a goroutine that a list has started.
+// answersLast reports whether an op is one of the last steps of a goroutine that a list has
+// started.
 func answersLast(p *model.Program, at model.Place, by int32) bool {
 	if at.List < 0 || p.Lists[at.List].Spawned.List != by {
 		return false
@@ -135,7 +139,8 @@ func answersLast(p *model.Program, at model.Place, by int32) bool {
 	return l.Born && l.Ended && l.Ops[len(l.Ops)-1].At <= l.Ops[at.Op].At+lastSteps
 }
 
-// missingAnswers returns how many of the goroutines of an inquiry had not answered when a wait ended.
+// missingAnswers returns how many of the goroutines of an inquiry had not answered when a wait
+// ended.
 func missingAnswers(p *model.Program, r *inquiry, wait int) (n int32) {
 	w := r.waits[wait].waker
 	for _, c := range r.started {
@@ -147,7 +152,8 @@ func missingAnswers(p *model.Program, r *inquiry, wait int) (n int32) {
 	return n
 }
 
-// gatherInquiry has the last wait of an inquiry end when all but missing are over, and earlier waits when as many are as were.
+// gatherInquiry has the last wait of an inquiry end when all but missing are over, and earlier
+// waits when as many are as were.
 func gatherInquiry(p *model.Program, r *inquiry, missing int32) {
 	for _, c := range r.started {
 		p.Lists[c].Gathered = true
@@ -166,13 +172,15 @@ func gatherInquiry(p *model.Program, r *inquiry, missing int32) {
 	p.Inferred = true
 }
 
-// A landing is the op behind which a goroutine waits for answers: the nth like that since it has started the last one that answers.
+// A landing is the op behind which a goroutine waits for answers: the nth like that since it has
+// started the last one that answers.
 type landing struct {
 	Anchor
 	nth int
 }
 
-// waitsBehind returns where goroutines wait first for answers, the zero landing if that is not the same for most.
+// waitsBehind returns where goroutines wait first for answers, the zero landing if that is not the
+// same for most.
 func waitsBehind(p *model.Program, all []inquiry, group []int32) landing {
 	times := map[landing]int{}
 	for _, i := range group {
@@ -208,7 +216,8 @@ func waitsBehind(p *model.Program, all []inquiry, group []int32) landing {
 	return landing{}
 }
 
-// gatherUnseen has goroutines wait for answers where all had come before they would have waited, so that the recording does not show that they looked.
+// gatherUnseen has goroutines wait for answers where all had come before they would have waited, so
+// that the recording does not show that they looked.
 func gatherUnseen(p *model.Program, all []inquiry, group []int32, missing int32) {
 	behind := landing{}
 	if len(group) >= hidden.LeastHandovers {
@@ -264,7 +273,8 @@ func gatherUnseenIn(p *model.Program, list int32, answering map[int32]bool, behi
 	}
 }
 
-// nextStep returns the op behind another one that computes for a moment, before any wait for answers; -1 if there is none.
+// nextStep returns the op behind another one that computes for a moment, before any wait for
+// answers; -1 if there is none.
 func nextStep(ops []model.Op, k int) int {
 	at := -1
 	for k++; k < len(ops); k++ {

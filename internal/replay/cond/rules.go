@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Rules by which goroutines wait for condition variables. Each says of a recording where they would have waited; it is taken if
-// that is where they did.
+// Rules by which goroutines wait for condition variables. Each says of a recording where they would
+// have waited; it is taken if that is where they did.
 
 // A replacement puts what decides anew in place of a condition variable.
 type replacement func(b *model.Builder, edits map[int32]*Edit)
@@ -74,7 +74,8 @@ func (c *condition) moments() []moment {
 	return all
 }
 
-// hold checks a rule at a moment at which someone comes or goes on: met means that the condition is met, by the rule.
+// hold checks a rule at a moment at which someone comes or goes on: met means that the condition is
+// met, by the rule.
 func (f *Fit) hold(m moment, met bool) {
 	switch {
 	case m.what == someoneGoesOn:
@@ -86,8 +87,8 @@ func (f *Fit) hold(m moment, met bool) {
 	}
 }
 
-// counts is the rule of queues and semaphores: each signal is for one that goes on, and what is left over stays. It is
-// counted for all that wait together, or else for each goroutine.
+// counts is the rule of queues and semaphores: each signal is for one that goes on, and what is
+// left over stays. It is counted for all that wait together, or else for each goroutine.
 func counts(c *condition) replacement {
 	atFirst, ok := counted(c.moments())
 	if !ok {
@@ -115,10 +116,10 @@ func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) 
 	}
 }
 
-// countBack finds what is counted the other way round: goroutines that go on signal another condition variable, for which hardly any
-// goroutine has waited, and signallers of this one would have, had they come too early. They are the two sides of a queue, and one
-// of them has been the slower one all the time.
-// It reports whether there are such.
+// countBack finds what is counted the other way round: goroutines that go on signal another
+// condition variable, for which hardly any goroutine has waited, and signallers of this one would
+// have, had they come too early. They are the two sides of a queue, and one of them has been the
+// slower one all the time. It reports whether there are such.
 func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 	passes := map[*section]bool{}
 	for _, s := range c.passes {
@@ -150,8 +151,9 @@ func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 	return found
 }
 
-// countUnseen counts the other way round where no trace is left of the other condition variable, since no goroutine had to wait for it:
-// its signallers would have had to with more signals left over than ever were.
+// countUnseen counts the other way round where no trace is left of the other condition variable,
+// since no goroutine had to wait for it: its signallers would have had to with more signals left
+// over than ever were.
 func (c *condition) countUnseen(b *model.Builder, edits map[int32]*Edit) {
 	b.P.Limited = true
 	if b.P.Rec.Endless {
@@ -262,7 +264,8 @@ func latest(c *condition) replacement {
 	}
 }
 
-// meets is the rule of barriers: the last one of a number of goroutines signals, and the others wait for it.
+// meets is the rule of barriers: the last one of a number of goroutines signals, and the others
+// wait for it.
 func meets(c *condition) replacement {
 	rounds, waited := map[int]int{}, 0
 	there, total := 0, 0
@@ -302,7 +305,8 @@ func meets(c *condition) replacement {
 	}
 }
 
-// metAtFirst returns how many were there when the window began: the number missing in the first round.
+// metAtFirst returns how many were there when the window began: the number missing in the first
+// round.
 func metAtFirst(c *condition, size int) int {
 	there := 0
 	for _, m := range c.moments() {
@@ -316,8 +320,9 @@ func metAtFirst(c *condition, size int) int {
 	return max(0, size-there)
 }
 
-// doneForAll recognizes what is done once for all (single flight): others wait while one does it, from when it had the lock before until
-// it signals. Which one does it, and when it has to be done again, stays as it was.
+// doneForAll recognizes what is done once for all (single flight): others wait while one does it,
+// from when it had the lock before until it signals. Which one does it, and when it has to be done
+// again, stays as it was.
 func doneForAll(c *condition) bool {
 	type change struct {
 		at   int64
@@ -347,7 +352,8 @@ func doneForAll(c *condition) bool {
 	return f.good()
 }
 
-// Unruled returns which part of the window goroutines spent in waits for condition variables without a rule, at most 1.
+// Unruled returns which part of the window goroutines spent in waits for condition variables
+// without a rule, at most 1.
 func Unruled(p *model.Program) float64 {
 	var total int64
 	for l := range p.Lists {

@@ -7,10 +7,12 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// A sequence is the rule of what is done in turn: goroutines go on in the order in which they took numbers (tickets), as one that writes in order
-// what several work out side by side. The numbers are not in the recording; that they are taken with a lock, or with an element, is.
+// A sequence is the rule of what is done in turn: goroutines go on in the order in which they took
+// numbers (tickets), as one that writes in order what several work out side by side. The numbers
+// are not in the recording; that they are taken with a lock, or with an element, is.
 
-// leastInOrder is which part of the goroutines that go on must do so in the order in which they took numbers.
+// leastInOrder is which part of the goroutines that go on must do so in the order in which they
+// took numbers.
 const leastInOrder = 0.99
 
 // A ticket is a number that a goroutine has taken, and where.
@@ -21,8 +23,9 @@ type ticket struct {
 	at   int64
 }
 
-// sequence finds the op with which goroutines take numbers: of all that each does once before it goes on, the first one in whose order
-// all of them go on, and that determines which ones have to wait.
+// sequence finds the op with which goroutines take numbers: of all that each does once before it
+// goes on, the first one in whose order all of them go on, and that determines which ones have to
+// wait.
 func sequence(c *condition) replacement {
 	passes := slices.SortedStableFunc(slices.Values(c.passes), func(a, b *section) int { return cmp.Compare(a.at, b.at) })
 	done := c.signalled()
@@ -80,8 +83,8 @@ func (c *condition) signalled() map[*section]int {
 	return done
 }
 
-// numbering returns the kinds of ops that goroutines may take numbers with, in the order in which the goroutine that goes on last
-// does them.
+// numbering returns the kinds of ops that goroutines may take numbers with, in the order in which
+// the goroutine that goes on last does them.
 func (c *condition) numbering(passes []*section) (keys []Anchor) {
 	last := passes[len(passes)-1]
 	ops := c.p.Lists[last.list].Ops
@@ -109,7 +112,8 @@ func (c *condition) behind(s *section) int {
 	return from
 }
 
-// ticketsBy returns the tickets of the goroutines that go on, in that order; nil if there are not as many as passes.
+// ticketsBy returns the tickets of the goroutines that go on, in that order; nil if there are not
+// as many as passes.
 func (c *condition) ticketsBy(key Anchor, passes []*section) []ticket {
 	behind := map[int32]int{} // by list: where it went on before
 	var tickets []ticket
@@ -152,7 +156,8 @@ func (c *condition) last(key Anchor, tickets []ticket) map[int32]ticket {
 	return all
 }
 
-// inSequence reports whether goroutines go on in the order of their tickets, and wait for the ones before.
+// inSequence reports whether goroutines go on in the order of their tickets, and wait for the ones
+// before.
 func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 	ordered := 0
 	var f Fit

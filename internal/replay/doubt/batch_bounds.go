@@ -41,7 +41,8 @@ type batching struct {
 	waiting map[int32]map[int32]bool // goroutines by where they wait for a batch
 }
 
-// Batched returns the names of the progress points of goroutines that wait for batches whose size is decided by time.
+// Batched returns the names of the progress points of goroutines that wait for batches whose size
+// is decided by time.
 func Batched(p *model.Program) map[string]bool {
 	n := p.Rec.Count
 	b := batching{
@@ -126,8 +127,9 @@ func (b *batching) names() map[string]bool {
 	return names
 }
 
-// decidedByTime reports whether batches, by their sizes how often there were some, have now more elements and now fewer, and not mostly as
-// many as they may, or not always if their size is known to be decided so.
+// decidedByTime reports whether batches, by their sizes how often there were some, have now more
+// elements and now fewer, and not mostly as many as they may, or not always if their size is known
+// to be decided so.
 func decidedByTime(sizes map[int]int, known bool) bool {
 	all, large, most := 0, 0, 0
 	for size, n := range sizes {

@@ -8,11 +8,14 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Each channel of Go has limited room. A stock trace shows that where a sender has waited for it; of a channel that was never
-// full it shows nothing. A goroutine that sends there faster than the others receive may have to wait (backpressure), and in the long run has to. How soon, is not
-// known, so that the truth is between channels that hold any number of elements and channels that hold no more than they did.
+// Each channel of Go has limited room. A stock trace shows that where a sender has waited for it;
+// of a channel that was never full it shows nothing. A goroutine that sends there faster than the
+// others receive may have to wait (backpressure), and in the long run has to. How soon, is not
+// known, so that the truth is between channels that hold any number of elements and channels that
+// hold no more than they did.
 
-// Confine gives channels of which it is not known how much room they have as much as was used, and reports whether there are any.
+// Confine gives channels of which it is not known how much room they have as much as was used, and
+// reports whether there are any.
 func Confine(p *model.Program) bool {
 	sends, takes, free := channelWakes(p)
 	used := used(p)
@@ -59,8 +62,8 @@ func Confine(p *model.Program) bool {
 	return found
 }
 
-// channelWakes returns, by token, the wake-ups by senders and by receivers, and which inferred channels have sends that never wait for
-// room.
+// channelWakes returns, by token, the wake-ups by senders and by receivers, and which inferred
+// channels have sends that never wait for room.
 func channelWakes(p *model.Program) (sends, takes []model.Place, free []bool) {
 	sends, takes = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens))
 	blocking := make([]int8, len(p.Rec.Sites))

@@ -7,19 +7,22 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/sim"
 )
 
-// ModelError is what no number of windows takes away: how far off the model is where its self-check is met, in parts of the
-// recorded period. make accuracy finds it.
+// ModelError is what no number of windows takes away: how far off the model is where its self-check
+// is met, in parts of the recorded period. make accuracy finds it.
 const ModelError = 0.01
 
-// Where it is not known of which object waits are, the truth is bounded from both sides by other translations of the recording.
+// Where it is not known of which object waits are, the truth is bounded from both sides by other
+// translations of the recording.
 
 // An Alternative is another translation of the same recording, and its replay of nothing changed.
 type Alternative struct {
 	P    *model.Program
 	Base sim.Outcome
-	// Most means that it bounds the truth only from above, and slower that it bounds only what slower regions do.
+	// Most means that it bounds the truth only from above, and slower that it bounds only what
+	// slower regions do.
 	Most, Slower bool
-	// Pace is that of computing where other programs leave the processors alone, of the same translation; 0 for that of the recording.
+	// Pace is that of computing where other programs leave the processors alone, of the same
+	// translation; 0 for that of the recording.
 	Pace float64
 }
 
@@ -47,7 +50,8 @@ const (
 	MaxDeviation = 0.03
 )
 
-// A Check is how well the replay of nothing changed meets the recording at a progress point: an A/A test.
+// A Check is how well the replay of nothing changed meets the recording at a progress point: an A/A
+// test.
 type Check struct {
 	Point     string
 	Visits    int     // in the recording
@@ -57,7 +61,8 @@ type Check struct {
 	Deviation float64 // Replayed/Period - 1
 }
 
-// Misses returns by which part an outcome of nothing changed misses the recording, at the progress point where that is most.
+// Misses returns by which part an outcome of nothing changed misses the recording, at the progress
+// point where that is most.
 func Misses(p *model.Program, o *sim.Outcome, d int64) float64 {
 	worst := 0.0
 	for i, v := range p.Recorded() {

@@ -11,29 +11,32 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Clients of another process may share connections, as those of an HTTP client's pool do: a client that waits has none, and its next request takes
-// one that is idle. How long a connection is idle is then not for how long a client waits between an answer and its next request, and where answers
+// Clients of another process may share connections, as those of an HTTP client's pool do: a client
+// that waits has none, and its next request takes one that is idle. How long a connection is idle
+// is then not for how long a client waits between an answer and its next request, and where answers
 // come sooner fewer connections are in use, with no more requests on each.
 
 const (
 	// mostClients bounds how many of them are tried to wait when the window begins.
 	mostClients = 512
-	// How many clients there are is known if eight tenths of their waits are within this part of the median, and of what they would be within
-	// with fewer clients, or one more.
+	// How many clients there are is known if eight tenths of their waits are within this part of
+	// the median, and of what they would be within with fewer clients, or one more.
 	alikeWaits, sharper = 0.3, 0.5
-	// lastIdle is by how many standard errors more requests than by chance must take the connection that was idle last, for connections to be
-	// shared.
+	// lastIdle is by how many standard errors more requests than by chance must take the connection
+	// that was idle last, for connections to be shared.
 	lastIdle = 4
 )
 
-// A Traffic is the requests to a progress point, in the order in which they came, and their answers, in the order in which they were given.
+// A Traffic is the requests to a progress point, in the order in which they came, and their
+// answers, in the order in which they were given.
 type Traffic struct {
 	Requests []Incoming
 	Answers  []Outgoing
 	closed   bool // a connection was closed in the window
 }
 
-// An Incoming request ends the wait of a connection that has been idle since the answer before, or the window began.
+// An Incoming request ends the wait of a connection that has been idle since the answer before, or
+// the window began.
 type Incoming struct {
 	Since, Came int64
 	At          model.Place // the wait
@@ -45,9 +48,11 @@ type Outgoing struct {
 	Wait model.Place
 }
 
-// ShareConnections returns the program with requests of a known number of clients on any connection. Where connections are shared, and the
-// recording does not show by how many clients, it returns another program, with requests at the times at which they came: how many more come
-// where answers come sooner is between that and as many more as there would be on each connection. Both are nil if no connections are shared.
+// ShareConnections returns the program with requests of a known number of clients on any
+// connection. Where connections are shared, and the recording does not show by how many clients, it
+// returns another program, with requests at the times at which they came: how many more come where
+// answers come sooner is between that and as many more as there would be on each connection. Both
+// are nil if no connections are shared.
 func ShareConnections(p *model.Program) (known, open *model.Program) {
 	for _, t := range traffics(p) {
 		if len(t.Answers) < infer.LeastTurns || len(t.Requests) < infer.LeastTurns || p.Op(t.Requests[0].At).Arrives {
@@ -71,7 +76,8 @@ func ShareConnections(p *model.Program) (known, open *model.Program) {
 	return known, open
 }
 
-// OfClients returns the program with requests of clients in place of those of connections, if that meets the recording, else bounds.
+// OfClients returns the program with requests of clients in place of those of connections, if that
+// meets the recording, else bounds.
 func OfClients(p *model.Program, base sim.Outcome) (_ *model.Program, _ sim.Outcome, bounds []Alternative) {
 	d := p.Rec.End - p.Rec.Start
 	known, open := ShareConnections(p)
@@ -102,7 +108,8 @@ func traffics(p *model.Program) []Traffic {
 	return all
 }
 
-// trafficOf adds what comes to one goroutine from outside, by the progress point that the spans of its work are.
+// trafficOf adds what comes to one goroutine from outside, by the progress point that the spans of
+// its work are.
 func trafficOf(p *model.Program, list int32, all []Traffic) {
 	l := &p.Lists[list]
 	last, point, root := int32(-1), int32(-1), int32(-1) // the wait before, and what followed
@@ -139,8 +146,9 @@ func trafficOf(p *model.Program, list int32, all []Traffic) {
 // begun returns when a wait began.
 func begun(o *model.Op) int64 { return o.At - o.D }
 
-// Clients returns how many clients wait when the window begins, and for how long one waits from each answer to its next request. That varies
-// least for the right number, if clients wait for about the same time. It returns 0 if that is not known, or each has a connection.
+// Clients returns how many clients wait when the window begins, and for how long one waits from
+// each answer to its next request. That varies least for the right number, if clients wait for
+// about the same time. It returns 0 if that is not known, or each has a connection.
 func (t *Traffic) Clients() (thinking int, waits []int64) {
 	after := make([]int64, len(t.Answers))
 	vary := func(thinking int) (spread, middle float64) {

@@ -10,9 +10,11 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A goroutine may offer work where there is room and do something else where there is none (load shedding: select with a default). Which it does
-// time decides: the sooner goroutines come, the more of them are refused. A stock trace has only offers that let a receiver go on. But where
-// goroutines come from what is before such offers, go on with what is never behind one, and do so only while no receiver waits, they have been refused.
+// A goroutine may offer work where there is room and do something else where there is none (load
+// shedding: select with a default). Which it does time decides: the sooner goroutines come, the
+// more of them are refused. A stock trace has only offers that let a receiver go on. But where
+// goroutines come from what is before such offers, go on with what is never behind one, and do so
+// only while no receiver waits, they have been refused.
 
 // An offering is a place where something is offered, behind a landmark.
 type offering struct {
@@ -42,7 +44,8 @@ type shedder struct {
 	waits     []int32                   // by goroutine: where it waits for another one, none if it does not
 }
 
-// Refused returns, by progress point, whether goroutines that visit it are refused often enough for answers about it to be wrong.
+// Refused returns, by progress point, whether goroutines that visit it are refused often enough for
+// answers about it to be wrong.
 func Refused(p *model.Program) map[string]bool {
 	s := &shedder{p: p, of: cond.UsedAt(p), all: map[offering]*ways{}, from: map[uint64][]offering{}, receivers: map[int32]map[int32]int32{}}
 	s.walk(func(_ int32, behind, ahead uint64, offers []int32) {
@@ -80,7 +83,8 @@ func Refused(p *model.Program) map[string]bool {
 	return names
 }
 
-// walk calls f for each landmark that a goroutine comes to, with the one before and where it has offered something in between.
+// walk calls f for each landmark that a goroutine comes to, with the one before and where it has
+// offered something in between.
 func (s *shedder) walk(f func(g int32, behind, ahead uint64, offers []int32)) {
 	rec := s.p.Rec
 	last, offers := make([]uint64, rec.Count), make([][]int32, rec.Count)

@@ -11,9 +11,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Some work is not part of every request: a cached value is loaded where it is not there, a page is written each tenth time. The
-// replay has it done by the same requests as in the recording, that is, per visit. What is done per time instead, as where a cached
-// value has a time to live, is done by fewer requests once requests are faster.
+// Some work is not part of every request: a cached value is loaded where it is not there, a page is
+// written each tenth time. The replay has it done by the same requests as in the recording, that
+// is, per visit. What is done per time instead, as where a cached value has a time to live, is done
+// by fewer requests once requests are faster.
 
 // An Occasion is when such work was done.
 type Occasion struct {
@@ -36,8 +37,8 @@ type Occasional struct {
 	share     float64    // of the rounds' time that it takes
 }
 
-// A Round is one time that the work may be done: the span around it, or what a goroutine does from one visit of a progress point to
-// the next.
+// A Round is one time that the work may be done: the span around it, or what a goroutine does from
+// one visit of a progress point to the next.
 type Round struct {
 	At, Until int64
 	Owner     int32 // the goroutine with which the request began
@@ -211,8 +212,8 @@ func (v *surveyor) top(s int32, remote map[uint64]int32) int32 {
 	return s
 }
 
-// between has rounds go from one visit of a progress point to the next one on the same goroutine, or from one end of a span to the
-// next.
+// between has rounds go from one visit of a progress point to the next one on the same goroutine,
+// or from one end of a span to the next.
 func (v *surveyor) between(work *Occasional, pieces []piece) {
 	p := v.p
 	on := map[int32][]Occasion{} // by list, in order
@@ -258,8 +259,8 @@ func (v *surveyor) delimits(work *Occasional, o *model.Op) (cond.Anchor, bool) {
 	return cond.Anchor{}, false
 }
 
-// delimiter returns what ends rounds: the progress point that the goroutines which do the work visit most often, or else their spans of the
-// region with the most.
+// delimiter returns what ends rounds: the progress point that the goroutines which do the work
+// visit most often, or else their spans of the region with the most.
 func (v *surveyor) delimiter(work *Occasional, on map[int32][]Occasion, n int) (best cond.Anchor, ok bool) {
 	counts := map[cond.Anchor]int{}
 	for l := range on {

@@ -10,18 +10,22 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A pause is a wait for a timer that not each request has, or not as often: before something is tried again (back-off), until something
-// else is there (polling), or for what did not come in time (deadline). Whether there is one is decided by time, mostly: by whether a lock is
-// free just then, or a call is over soon enough. The replay has the pauses of the recording, though faster requests would have fewer, or
-// more. By how much that matters is shown by how much longer the requests are that have some.
+// A pause is a wait for a timer that not each request has, or not as often: before something is
+// tried again (back-off), until something else is there (polling), or for what did not come in time
+// (deadline). Whether there is one is decided by time, mostly: by whether a lock is free just then,
+// or a call is over soon enough. The replay has the pauses of the recording, though faster requests
+// would have fewer, or more. By how much that matters is shown by how much longer the requests are
+// that have some.
 
-// A pausing identifies the pauses at one place: those ended by a deadline of a context apart from others.
+// A pausing identifies the pauses at one place: those ended by a deadline of a context apart from
+// others.
 type pausing struct {
 	site   int32
 	called bool
 }
 
-// A leg is part of what a goroutine does: from one visit of a progress point to the next, or one span.
+// A leg is part of what a goroutine does: from one visit of a progress point to the next, or one
+// span.
 type leg struct {
 	list      int32
 	at, until int64
@@ -37,8 +41,9 @@ type pauser struct {
 	own  []map[pausing]int   // by list: its pauses that are not the body of a span
 }
 
-// Pauses returns, by progress point, by how much longer that time between visits is than without the pauses that only some
-// of the legs have: on the goroutines that visit it and their child goroutines, and on the servers of others.
+// Pauses returns, by progress point, by how much longer that time between visits is than without
+// the pauses that only some of the legs have: on the goroutines that visit it and their child
+// goroutines, and on the servers of others.
 func Pauses(p *model.Program) map[string]Delay {
 	if !mayPause(p) {
 		return nil
@@ -107,7 +112,8 @@ func (u *pauser) findOwn() {
 	}
 }
 
-// has reports whether a goroutine has pauses, or starts goroutines that have some. The legs of others have none.
+// has reports whether a goroutine has pauses, or starts goroutines that have some. The legs of
+// others have none.
 func (u *pauser) has(list int32) bool {
 	if u.all[list] != nil {
 		return true
@@ -135,7 +141,8 @@ func mayPause(p *model.Program) bool {
 	return false
 }
 
-// serves reports whether a goroutine that was there before the window has spans, and lets others go on, but visits no progress point.
+// serves reports whether a goroutine that was there before the window has spans, and lets others go
+// on, but visits no progress point.
 func serves(p *model.Program, l *model.List) bool {
 	spans, gives := false, false
 	for k := range l.Ops {
@@ -154,8 +161,9 @@ func serves(p *model.Program, l *model.List) bool {
 	return spans && gives && !l.Born
 }
 
-// pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are decided anew have none, and neither has what
-// comes behind a timer that ended one of them, since the replay has it as often as is due.
+// pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are
+// decided anew have none, and neither has what comes behind a timer that ended one of them, since
+// the replay has it as often as is due.
 func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 	p := u.p
 	var all map[int32]pausing
@@ -240,8 +248,8 @@ func kindsIn(legs []leg) map[pausing]bool {
 	return kinds
 }
 
-// settled reports whether most of n legs, of which the others have no pauses, have the same number of pauses of a kind, or these are
-// too few to matter.
+// settled reports whether most of n legs, of which the others have no pauses, have the same number
+// of pauses of a kind, or these are too few to matter.
 func settled(n int, legs []leg, x pausing) bool {
 	most := n - len(legs)
 	often := map[int]int{0: most}
@@ -253,7 +261,8 @@ func settled(n int, legs []leg, x pausing) bool {
 	return float64(most) >= hidden.Fairness*float64(n)
 }
 
-// walk goes through the ops of a list, and reports which are pauses that are not the body of a span.
+// walk goes through the ops of a list, and reports which are pauses that are not the body of a
+// span.
 func (u *pauser) walk(list int32, f func(o *model.Op, x pausing, paused bool)) {
 	ops, mine := u.p.Lists[list].Ops, u.all[list]
 	var open []int32
@@ -275,8 +284,8 @@ func (u *pauser) walk(list int32, f func(o *model.Op, x pausing, paused bool)) {
 	}
 }
 
-// legs adds the legs of a list to all, by what ends returns for the op at their end, none if it is no end: in one go, since there may be as
-// many progress points as requests.
+// legs adds the legs of a list to all, by what ends returns for the op at their end, none if it is
+// no end: in one go, since there may be as many progress points as requests.
 func (u *pauser) legs(all [][]leg, list int32, ends func(*model.Op) int32) {
 	type beginning struct {
 		at     int64
@@ -326,8 +335,9 @@ func since(before, now map[pausing]int) (left map[pausing]int) {
 	return left
 }
 
-// A Delay is by which part of the time between visits that is longer for pauses, and whether they are for something that is not there
-// yet, of which there are more once goroutines come for it sooner.
+// A Delay is by which part of the time between visits that is longer for pauses, and whether they
+// are for something that is not there yet, of which there are more once goroutines come for it
+// sooner.
 type Delay struct {
 	Part float64
 	More bool
@@ -336,8 +346,8 @@ type Delay struct {
 // add takes the larger part.
 func (d *Delay) add(x Delay) { d.Part, d.More = max(d.Part, x.Part), d.More || x.More }
 
-// delayOf returns by which part legs are longer than legs with the fewest pauses of a kind whose number differs, for the kind
-// where that is most.
+// delayOf returns by which part legs are longer than legs with the fewest pauses of a kind whose
+// number differs, for the kind where that is most.
 func delayOf(legs []leg) (most Delay) {
 	if len(legs) < cond.LeastRounds {
 		return most

@@ -7,11 +7,12 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// crowded is in how many mean times from one to the next so much is done, where only the rate counts, that it does not matter which
-// goroutines do it.
+// crowded is in how many mean times from one to the next so much is done, where only the rate
+// counts, that it does not matter which goroutines do it.
 const crowded = 4
 
-// scheduleOf returns the schedule of occasions, which are in order of time, by their rate or by bouts, and which of them join others.
+// scheduleOf returns the schedule of occasions, which are in order of time, by their rate or by
+// bouts, and which of them join others.
 func scheduleOf(all []Occasion, rate bool) (s model.Schedule, joins []bool) {
 	until := int64(-1)
 	joins = make([]bool, len(all))
@@ -35,7 +36,8 @@ func scheduleOf(all []Occasion, rate bool) (s model.Schedule, joins []bool) {
 	return s, joins
 }
 
-// onTime returns a copy of the program in which some work is done per time, by its rate or by bouts.
+// onTime returns a copy of the program in which some work is done per time, by its rate or by
+// bouts.
 func onTime(p *model.Program, all []Occasional, rate bool) *model.Program {
 	x := *p
 	x.Compiled, x.Spare = nil, nil

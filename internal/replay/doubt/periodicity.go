@@ -19,23 +19,26 @@ const (
 )
 
 const (
-	// leastRegular is how many gaps between rounds with the work must be compared, to find that all are of one number of rounds, and
-	// regular is which part of them must be.
+	// leastRegular is how many gaps between rounds with the work must be compared, to find that all
+	// are of one number of rounds, and regular is which part of them must be.
 	leastRegular = 10
 	regular      = 0.95
-	// agreed is the same where rounds of several goroutines are counted together, so that their order is not quite known.
+	// agreed is the same where rounds of several goroutines are counted together, so that their
+	// order is not quite known.
 	agreed = 0.9
-	// leastTold is how many rounds must have the work to find that this is by chance, and leastSure is how many must if they have it less
-	// often by some doubtful standard errors.
+	// leastTold is how many rounds must have the work to find that this is by chance, and leastSure
+	// is how many must if they have it less often by some doubtful standard errors.
 	leastTold = 40
 	leastSure = 100
 	doubtful  = 2.5
-	// Unlikely is how many standard errors rounds soon after one with the work have less of it than others, to find that this is not by
-	// chance.
+	// Unlikely is how many standard errors rounds soon after one with the work have less of it than
+	// others, to find that this is not by chance.
 	Unlikely = 4
-	// steady is what gaps must differ by, in parts of a round, to exclude that time makes them of one number of rounds.
+	// steady is what gaps must differ by, in parts of a round, to exclude that time makes them of
+	// one number of rounds.
 	steady = 0.3
-	// clearly is below which part of the dispersion in time that in rounds must be, to find that it is rounds that matter.
+	// clearly is below which part of the dispersion in time that in rounds must be, to find that it
+	// is rounds that matter.
 	clearly = 0.9
 )
 
@@ -79,8 +82,8 @@ func (w *Occasional) apart() (n int) {
 	return n
 }
 
-// gaps returns how many rounds of one goroutine it takes from one with the work to the next, how long that is, with that work and without,
-// and of how many goroutines these are.
+// gaps returns how many rounds of one goroutine it takes from one with the work to the next, how
+// long that is, with that work and without, and of how many goroutines these are.
 func (w *Occasional) gaps() (counts, times, rests []float64, goroutines int) {
 	type last struct {
 		n        int // rounds since
@@ -165,7 +168,8 @@ type owner struct {
 	to     int
 }
 
-// ownRounds is how many rounds of a goroutine show how often it does the work; for others it is taken to be as often as for all these.
+// ownRounds is how many rounds of a goroutine show how often it does the work; for others it is
+// taken to be as often as for all these.
 const ownRounds = 10
 
 // owners returns the goroutines of rounds.
@@ -198,12 +202,14 @@ func (w *Occasional) owners() map[int32]*owner {
 	return all
 }
 
-// bands are how long before a round others are that may decide on it, in mean gaps of the work: from one to the next.
+// bands are how long before a round others are that may decide on it, in mean gaps of the work:
+// from one to the next.
 var bands = []float64{0, 0.5, 1, 2, 4, 8, 16, 32}
 
-// Dependence returns by how many standard errors, below 0, rounds have the work less often while others had it a certain time before,
-// in the band where that is most, for rounds of other goroutines, and of the same one. If each round has it by chance, that is a
-// sum of martingale differences, since what was before does not predict what comes next.
+// Dependence returns by how many standard errors, below 0, rounds have the work less often while
+// others had it a certain time before, in the band where that is most, for rounds of other
+// goroutines, and of the same one. If each round has it by chance, that is a sum of martingale
+// differences, since what was before does not predict what comes next.
 func (w *Occasional) Dependence() (cross, own float64) {
 	n := len(w.Rounds)
 	owners := w.owners()
@@ -271,8 +277,8 @@ func (w *Occasional) band(near, far int64, sums []float64, owners map[int32]*own
 	return cross, own
 }
 
-// counted reports whether work is done each n-th time that something else is, by all goroutines together: as where a value is good for
-// a number of uses.
+// counted reports whether work is done each n-th time that something else is, by all goroutines
+// together: as where a value is good for a number of uses.
 func counted(p *model.Program, w *Occasional) bool {
 	type kind struct {
 		kind model.OpKind
@@ -310,8 +316,8 @@ func counted(p *model.Program, w *Occasional) bool {
 	return false
 }
 
-// each reports whether always the same number of times is between one occasion and the next: between their beginnings, their ends, or the
-// end of one and the beginning of the next.
+// each reports whether always the same number of times is between one occasion and the next:
+// between their beginnings, their ends, or the end of one and the beginning of the next.
 func (w *Occasional) each(times []int64) bool {
 	var begins, ends, pauses []float64
 	before := func(at int64) int {

@@ -8,8 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Split has goroutines take one of several locks in the place of one: any, as if by what they work on. In turn they would keep out of each
-// other's way.
+// Split has goroutines take one of several locks in the place of one: any, as if by what they work
+// on. In turn they would keep out of each other's way.
 func Split(p *model.Program, pattern string, into int) (*model.Program, bool) {
 	x := p.Rewritten()
 	parts := map[int32][]int32{}
@@ -73,8 +73,9 @@ func Roomier(p *model.Program, pattern string, room int) (*model.Program, bool) 
 	return x, found
 }
 
-// pools reports whether a channel has what goroutines take and give back, as the connections of a pool: each goroutine sends about as
-// many elements as it receives, and waits for elements, never for room. Held is how many are taken when the window begins.
+// pools reports whether a channel has what goroutines take and give back, as the connections of a
+// pool: each goroutine sends about as many elements as it receives, and waits for elements, never
+// for room. Held is how many are taken when the window begins.
 func pools(p *model.Program, object int32) (held int32, ok bool) {
 	for i := range p.Lists {
 		l := &p.Lists[i]

@@ -7,8 +7,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Several goroutines may be at the same occasional work at a time since each of them found that it was not done yet (cache stampede). How many
-// come in while it is under way depends on how long it takes, and on how often they come: faster work has fewer of them, faster requests more. The
+// Several goroutines may be at the same occasional work at a time since each of them found that it
+// was not done yet (cache stampede). How many come in while it is under way depends on how long it
+// takes, and on how often they come: faster work has fewer of them, faster requests more. The
 // replay has those of the recording.
 
 // A Stampede is what of the rounds' time goes to such work that was begun while others were at it.
@@ -17,7 +18,8 @@ type Stampede struct {
 	Part   float64
 }
 
-// Stampedes returns the occasional work that rounds have significantly more often while others are at it.
+// Stampedes returns the occasional work that rounds have significantly more often while others are
+// at it.
 func Stampedes(p *model.Program, work []Occasional) (all []Stampede) {
 	for _, w := range work {
 		if counts, _, _, _ := w.gaps(); w.share < LeastUnclear || w.alone() || constant(counts, regular) {
@@ -36,8 +38,8 @@ func Stampedes(p *model.Program, work []Occasional) (all []Stampede) {
 	return all
 }
 
-// Attraction returns which part of the work is done since another goroutine was at it when the round began: beyond what other rounds
-// have, and by how many standard errors that is.
+// Attraction returns which part of the work is done since another goroutine was at it when the
+// round began: beyond what other rounds have, and by how many standard errors that is.
 func (w *Occasional) Attraction() (joining, errors float64) {
 	var rounds, having [2]float64 // while none is at it, and while one is
 	var under []Occasion

@@ -8,25 +8,30 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A token bucket by a channel, in a program that marks no operations. A goroutine sends at each of its ticks, but only where there is room
-// (select with a default), and workers receive first. The trace shows the ticks that let a goroutine go on. Of the others it does
-// not show whether their token was stored, and taken later without a wait, or refused. So it shows neither where a goroutine that comes sooner
-// finds one, nor for how many of them there is one: in truth a faster region may bring nothing, if none was refused, and the replay of waits
-// as long as they were shows what it brings if there is always one. See select_default.go for programs that mark operations.
+// A token bucket by a channel, in a program that marks no operations. A goroutine sends at each of
+// its ticks, but only where there is room (select with a default), and workers receive first. The
+// trace shows the ticks that let a goroutine go on. Of the others it does not show whether their
+// token was stored, and taken later without a wait, or refused. So it shows neither where a
+// goroutine that comes sooner finds one, nor for how many of them there is one: in truth a faster
+// region may bring nothing, if none was refused, and the replay of waits as long as they were shows
+// what it brings if there is always one. See select_default.go for programs that mark operations.
 //
-// Goroutines that wait for the next tick itself are alike, as where what has come until then is written at once: a goroutine that comes sooner
-// is let go on by another tick. There the waits may become shorter, too.
+// Goroutines that wait for the next tick itself are alike, as where what has come until then is
+// written at once: a goroutine that comes sooner is let go on by another tick. There the waits may
+// become shorter, too.
 
 const (
-	// leastDrips is how often such a goroutine must have let others go on, in parts of the visits of a progress point, for these to depend
-	// on it, and leastDripping how often at all.
+	// leastDrips is how often such a goroutine must have let others go on, in parts of the visits
+	// of a progress point, for these to depend on it, and leastDripping how often at all.
 	leastDrips    = 0.01
 	leastDripping = 3
-	// MostSpilled is which part of the ticks may let no goroutine go on without mattering for regions that are faster: no more could be gained.
+	// MostSpilled is which part of the ticks may let no goroutine go on without mattering for
+	// regions that are faster: no more could be gained.
 	MostSpilled = ModelError
 )
 
-// A dripper is a goroutine outside of requests whose waits timers end, or goroutines that timers begin, and that tries to send in between.
+// A dripper is a goroutine outside of requests whose waits timers end, or goroutines that timers
+// begin, and that tries to send in between.
 type dripper struct {
 	ticks, others int // waits that timers ended, or something else
 	dripping      int // ticks at which it let at least one go on
@@ -35,7 +40,8 @@ type dripper struct {
 	drips         []int32 // the goroutines that it has let go on
 }
 
-// spill returns which part of the ticks lets no goroutine go on; with several, the mean over the goroutines that it lets go on.
+// spill returns which part of the ticks lets no goroutine go on; with several, the mean over the
+// goroutines that it lets go on.
 func (d *dripper) spill() float64 {
 	if !d.several {
 		return 1 - float64(d.dripping)/float64(d.ticks)
@@ -51,13 +57,15 @@ type Buckets struct {
 	Spilled  map[string]float64 // by progress point that depends on them: which part of the ticks let no goroutine go on
 	Waited   float64            // which part of the time goroutines are there they wait for ticks
 	Wait     float64            // for how long, ns
-	// Slower means that each tick is waited for: a region that is faster brings nothing, but one that is slower may miss some.
+	// Slower means that each tick is waited for: a region that is faster brings nothing, but one
+	// that is slower may miss some.
 	Slower bool
 	// Replayed means that the waits as long as they were are among the alternatives.
 	Replayed bool
 }
 
-// FindBuckets finds the token buckets and the like in a recording of the program that marks no operations, nil if there are none that matter.
+// FindBuckets finds the token buckets and the like in a recording of the program that marks no
+// operations, nil if there are none that matter.
 func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), who: make([]int32, rec.Count), all: map[int32]*dripper{}}
 	for i := range u.who {
@@ -134,7 +142,8 @@ func (u *drippers) event(e *trace.Event) {
 	}
 }
 
-// drips reports whether a goroutine outside of requests lets one of a request go on, other than by a lock or a send that waits for room.
+// drips reports whether a goroutine outside of requests lets one of a request go on, other than by
+// a lock or a send that waits for room.
 func (u *drippers) drips(e *trace.Event) bool {
 	if u.requests[e.By] || !u.requests[e.G] {
 		return false
@@ -145,7 +154,8 @@ func (u *drippers) drips(e *trace.Event) bool {
 	return u.tries[e.Site] && (u.waits[e.G] == trace.WaitReceive || u.waits[e.G] == trace.WaitSelect)
 }
 
-// waitsFor returns which part of the time that goroutines are there they wait for one that lets them go on, and for how long each time, ns.
+// waitsFor returns which part of the time that goroutines are there they wait for one that lets
+// them go on, and for how long each time, ns.
 func (u *drippers) waitsFor(who int32) (part, each float64) {
 	first, last, since := make([]int64, u.rec.Count), make([]int64, u.rec.Count), make([]int64, u.rec.Count)
 	is := make([]bool, u.rec.Count)
@@ -213,8 +223,8 @@ func InRequests(r *trace.Recording) []bool {
 	return is
 }
 
-// dependOn returns the progress points that goroutines visit which were let go on, or which those have started or let go on in turn, other
-// than by a lock, and how often all goroutines visit each.
+// dependOn returns the progress points that goroutines visit which were let go on, or which those
+// have started or let go on in turn, other than by a lock, and how often all goroutines visit each.
 func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]int {
 	type edge struct{ from, to int32 }
 	after := map[int32][]int32{}
@@ -275,5 +285,6 @@ func (b *Buckets) Unlimited(rec *trace.Recording, inferring bool) *model.Program
 	return infer.NewProgram(&dripping, inferring)
 }
 
-// LeastGain is what a region must bring at least where waits for ticks are as long as they were, for these to become shorter.
+// LeastGain is what a region must bring at least where waits for ticks are as long as they were,
+// for these to become shorter.
 const LeastGain = 0.001

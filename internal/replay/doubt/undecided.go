@@ -7,13 +7,14 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// MaxUndecided is which part of the time goroutines may wait in select statements of their spans that a timer or another goroutine
-// ends, whichever is first. Where that is more, the recording of a program that marks no operations does not show what would be done
-// in the other case.
+// MaxUndecided is which part of the time goroutines may wait in select statements of their spans
+// that a timer or another goroutine ends, whichever is first. Where that is more, the recording of
+// a program that marks no operations does not show what would be done in the other case.
 const MaxUndecided = 0.1
 
-// Undecided returns, by progress point, which part of the window the goroutines that visit it spent in select statements that now a
-// timer ends, now another goroutine, at most 1. A server that waits for work or its ticker visits no point, or one of its own.
+// Undecided returns, by progress point, which part of the window the goroutines that visit it spent
+// in select statements that now a timer ends, now another goroutine, at most 1. A server that waits
+// for work or its ticker visits no point, or one of its own.
 func Undecided(p *model.Program) map[string]float64 {
 	type ends struct {
 		timer, goroutine int

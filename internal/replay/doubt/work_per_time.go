@@ -8,10 +8,12 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/sim"
 )
 
-// LeastUnclear is which part of the rounds' time work must take, to be bounded where it is not known what it is done by.
+// LeastUnclear is which part of the rounds' time work must take, to be bounded where it is not
+// known what it is done by.
 const LeastUnclear = 0.03
 
-// PerTime returns the work that is done per time, or may be. Sure means that this is known of all of it.
+// PerTime returns the work that is done per time, or may be. Sure means that this is known of all
+// of it.
 func perTime(p *model.Program, work []Occasional) (all []Occasional, sure bool) {
 	sure = true
 	for _, w := range work {
@@ -59,7 +61,8 @@ func decidedIn(p *model.Program, x Occasion) bool {
 	})
 }
 
-// together is which part of the work at most may be begun while others are at it, for it to be done by one goroutine at a time.
+// together is which part of the work at most may be begun while others are at it, for it to be done
+// by one goroutine at a time.
 const together = 0.05
 
 // alone reports whether work is done by one goroutine at a time.
@@ -67,9 +70,10 @@ func (w *Occasional) alone() bool {
 	return float64(len(w.Occasions)-w.apart()) <= together*float64(len(w.Occasions))
 }
 
-// BothWays returns the alternatives that work is done per time where it is done per visit in the program, or the other way round where it is
-// known to be done per time, by one goroutine at a time: then that is the program which answers. What several do at a time may be done at
-// the same rate, or begin so long after it was over; how many join then depends on how long it takes.
+// BothWays returns the alternatives that work is done per time where it is done per visit in the
+// program, or the other way round where it is known to be done per time, by one goroutine at a
+// time: then that is the program which answers. What several do at a time may be done at the same
+// rate, or begin so long after it was over; how many join then depends on how long it takes.
 func BothWays(p *model.Program, base sim.Outcome, work []Occasional) (answers *model.Program, _ sim.Outcome, others []Alternative) {
 	work, sure := perTime(p, work)
 	if len(work) == 0 {

@@ -17,8 +17,8 @@ const (
 	assumptions
 )
 
-// A habit is what is known of one operation: the gaps in which it is seen, and at which fraction of them. Slots at which the same
-// is done, of which a gap has one or the other, are one habit.
+// A habit is what is known of one operation: the gaps in which it is seen, and at which fraction of
+// them. Slots at which the same is done, of which a gap has one or the other, are one habit.
 type habit struct {
 	what    mark.Op
 	slots   []int32
@@ -84,7 +84,8 @@ func (t *Traces) pair(last, next landmark) int32 {
 	return n
 }
 
-// alike returns the slots, those together that do the same between the same landmarks and never in one gap.
+// alike returns the slots, those together that do the same between the same landmarks and never in
+// one gap.
 func (t *Traces) alike(gaps []gap) [][]int32 {
 	var slots []int32
 	between := map[int32]map[int32]bool{}

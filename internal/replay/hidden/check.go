@@ -8,8 +8,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// What operations are assumed must agree with when goroutines waited: a lock is free for a goroutine that does not wait, a channel has an
-// element for one that receives at once, and has always the same number of elements when a receiver waits.
+// What operations are assumed must agree with when goroutines waited: a lock is free for a
+// goroutine that does not wait, a channel has an element for one that receives at once, and has
+// always the same number of elements when a receiver waits.
 
 // An Incident is an operation, or the beginning of a wait, in the order of time.
 type Incident struct {
@@ -21,7 +22,8 @@ type Incident struct {
 	seen bool
 }
 
-// contradicted returns which part of the operations and waits contradict each other, 1 if they cannot be those of one object.
+// contradicted returns which part of the operations and waits contradict each other, 1 if they
+// cannot be those of one object.
 func (x *explanation) contradicted() float64 {
 	if x.lock {
 		return x.locks()
@@ -29,7 +31,8 @@ func (x *explanation) contradicted() float64 {
 	return x.counts()
 }
 
-// possible returns the incidents if all candidates were done, in order. The op of one that is not seen is its candidate.
+// possible returns the incidents if all candidates were done, in order. The op of one that is not
+// seen is its candidate.
 func (x *explanation) possible(may []candidate) []Incident {
 	all := make([]Incident, 0, 2*len(x.seen)+len(may))
 	for k, i := range x.seen {
@@ -138,8 +141,9 @@ func (x *explanation) counts() float64 {
 	return float64(wrong) / float64(max(1, total))
 }
 
-// places reports whether the elements are places that goroutines have: each is received by the goroutine that sent it, or by one that
-// this one has started. Of another channel that is never found empty it is not known how many elements it holds.
+// places reports whether the elements are places that goroutines have: each is received by the
+// goroutine that sent it, or by one that this one has started. Of another channel that is never
+// found empty it is not known how many elements it holds.
 func (x *explanation) places() bool {
 	sent, received := map[int32]int{}, map[int32]int{}
 	all := 0
@@ -173,7 +177,8 @@ func (x *explanation) places() bool {
 	return float64(theirs) >= Fairness*float64(all)
 }
 
-// usual returns the number that is counted most often, the least of several, and how many were counted.
+// usual returns the number that is counted most often, the least of several, and how many were
+// counted.
 func usual(counts map[int32]int) (number int32, all, most int) {
 	for n, c := range counts {
 		all += c

@@ -9,9 +9,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A trace of stock Go has the waits for condition variables, and the signals that ended one. What can be inferred besides are the signals that
-// ended none, and the times at which goroutines looked at the condition and went on: at the same places in the code. Each time they have the
-// lock, of which the trace may show nothing.
+// A trace of stock Go has the waits for condition variables, and the signals that ended one. What
+// can be inferred besides are the signals that ended none, and the times at which goroutines looked
+// at the condition and went on: at the same places in the code. Each time they have the lock, of
+// which the trace may show nothing.
 
 // A watch is condition variables with one lock, and the operations on them.
 type watch struct {
@@ -31,7 +32,8 @@ func (t *Traces) operation(p Part) mark.Op {
 	return t.slots[t.actions[t.meetings[p.Meetings[0]].wake].slot].what
 }
 
-// watches finds the condition variables: variables that goroutines use between the same landmarks have one lock.
+// watches finds the condition variables: variables that goroutines use between the same landmarks
+// have one lock.
 func (t *Traces) watches(parts []Part) []*watch {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return !ofCondition(t.operation(p)) || !t.roused(p.Meetings) })
 	together := model.NewUnion(len(parts))
@@ -72,7 +74,8 @@ func (t *Traces) watches(parts []Part) []*watch {
 	return all
 }
 
-// roused reports whether goroutines go on as with one condition variable: a signal is for the one that has waited longest, a broadcast for all.
+// roused reports whether goroutines go on as with one condition variable: a signal is for the one
+// that has waited longest, a broadcast for all.
 func (t *Traces) roused(meetings []int32) bool {
 	begins := slices.Clone(meetings)
 	slices.SortStableFunc(begins, func(a, b int32) int { return cmp.Compare(t.meetings[a].From, t.meetings[b].From) })

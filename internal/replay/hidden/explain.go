@@ -10,11 +10,12 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A Part is the meetings that may be of one lock or channel, and the ends of waits for it from before the window.
+// A Part is the meetings that may be of one lock or channel, and the ends of waits for it from
+// before the window.
 type Part struct{ Meetings, Ends []int32 }
 
-// Parts groups the meetings that may be of one lock or channel: at the same places in the code, and of goroutines that meet there.
-// Goroutines that come and go count by where they are created.
+// Parts groups the meetings that may be of one lock or channel: at the same places in the code, and
+// of goroutines that meet there. Goroutines that come and go count by where they are created.
 func (t *Traces) Parts() []Part {
 	slots := model.NewUnion(len(t.slots))
 	for _, m := range t.meetings {
@@ -105,7 +106,8 @@ type unseen struct {
 // mostTried bounds the combinations of assumptions.
 const mostTried = 81
 
-// explain infers the operations of a part by the combination of assumptions that agrees best with the waits, nil if none does.
+// explain infers the operations of a part by the combination of assumptions that agrees best with
+// the waits, nil if none does.
 func (t *Traces) explain(p Part) *explanation {
 	x := &explanation{t: t, meetings: p.Meetings}
 	var of []bool
@@ -145,7 +147,8 @@ func (t *Traces) explain(p Part) *explanation {
 	return x
 }
 
-// assume infers the operations by the combination of assumptions that is contradicted least, and reports whether that is little.
+// assume infers the operations by the combination of assumptions that is contradicted least, and
+// reports whether that is little.
 func (x *explanation) assume(may []candidate, habits []habit, contradicted func() float64) bool {
 	choice := make([]assumption, len(habits))
 	var best []assumption
@@ -196,7 +199,8 @@ func nextChoice(choice []assumption, habits []habit) bool {
 	return false
 }
 
-// waiting returns which part of the window is waited for a lock. Where that is little, it does not matter which goroutine holds it.
+// waiting returns which part of the window is waited for a lock. Where that is little, it does not
+// matter which goroutine holds it.
 func (t *Traces) waiting(part []int32) float64 {
 	var total int64
 	for _, i := range part {
@@ -210,7 +214,8 @@ func (t *Traces) selects(part []int32) bool {
 	return slices.ContainsFunc(part, func(i int32) bool { return t.rec.Events[t.actions[t.meetings[i].wait].from].Arg == trace.WaitSelect })
 }
 
-// queues reports whether the goroutine that waits longest is served first, as at one channel (FIFO).
+// queues reports whether the goroutine that waits longest is served first, as at one channel
+// (FIFO).
 func (t *Traces) queues(part []int32) bool {
 	all := make([]model.Handover, len(part))
 	order := make([]int32, len(part))
@@ -221,7 +226,8 @@ func (t *Traces) queues(part []int32) bool {
 	return float64(fair) >= Fairness*float64(judged)
 }
 
-// gaps returns those of all goroutines that may do what is seen: the ones that do, and those created where they are.
+// gaps returns those of all goroutines that may do what is seen: the ones that do, and those
+// created where they are.
 func (t *Traces) gaps(seen []int32, of []bool) []gap {
 	who, kinds := map[int32]bool{}, map[int32]bool{}
 	for _, a := range seen {
@@ -352,7 +358,8 @@ func (t *Traces) unseen(g int32, what mark.Op, from, to int32, ran int64, rank f
 	return u
 }
 
-// marks adds those of all operations on the object, or on objects from that on. Of is which one each operation is on, nil for one.
+// marks adds those of all operations on the object, or on objects from that on. Of is which one
+// each operation is on, nil for one.
 func (x *explanation) marks(all []inserted, object int32, of []int32) []inserted {
 	arg := x.capacity
 	if x.lock {

@@ -9,11 +9,13 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// At one place in the code several locks may be used: those of the parts of a table, or of accounts. The recording does not show which
-// one an operation is on, but much of it can be inferred. A goroutine that waits for a lock waits for the one that is released then; locks
-// that are held at the same time are different ones. How many there are is inferred from how often goroutines had to wait, in view of how many
-// locks were held then. The rest is left to chance: which of the locks that are free then a goroutine takes does not matter, as long as others
-// come to wait for it as often.
+// At one place in the code several locks may be used: those of the parts of a table, or of
+// accounts. The recording does not show which one an operation is on, but much of it can be
+// inferred. A goroutine that waits for a lock waits for the one that is released then; locks that
+// are held at the same time are different ones. How many there are is inferred from how often
+// goroutines had to wait, in view of how many locks were held then. The rest is left to chance:
+// which of the locks that are free then a goroutine takes does not matter, as long as others come
+// to wait for it as often.
 
 // A Hold is for how long a goroutine has a lock, in incidents.
 type Hold struct {
@@ -56,7 +58,8 @@ func (x *explanation) dealt() *Deal {
 	return d
 }
 
-// contradicted returns which part of the operations cannot be where they are, whichever lock they are on.
+// contradicted returns which part of the operations cannot be where they are, whichever lock they
+// are on.
 func (d *Deal) contradicted() float64 {
 	return float64(d.wrong) / float64(max(1, len(d.Incidents)))
 }
@@ -192,8 +195,8 @@ func (d *Deal) claims() []claim {
 	return all
 }
 
-// Count finds how many locks there are: as many as make it most likely that goroutines waited as often as they did, if each takes any of
-// the locks that it does not have.
+// Count finds how many locks there are: as many as make it most likely that goroutines waited as
+// often as they did, if each takes any of the locks that it does not have.
 func (d *Deal) Count() {
 	const least, misplaced = 2, 0.01 // inferred operations may be a little too early or too late
 	all := d.claims()
@@ -226,15 +229,17 @@ func (d *Deal) Count() {
 	}
 }
 
-// likelyBy is by how much the logarithm of a likelihood may be below the best, for 95 % confidence: half of the quantile of chi-squared
-// with one degree of freedom.
+// likelyBy is by how much the logarithm of a likelihood may be below the best, for 95 % confidence:
+// half of the quantile of chi-squared with one degree of freedom.
 const likelyBy = 1.92
 
-// likelyWithin is by which part of the waits a number of locks may be wrong about them, and still be likely: goroutines do not take each of
-// the locks as often, and take one that was released before the one that has waited for it runs.
+// likelyWithin is by which part of the waits a number of locks may be wrong about them, and still
+// be likely: goroutines do not take each of the locks as often, and take one that was released
+// before the one that has waited for it runs.
 const likelyWithin = 0.15
 
-// Assign gives each succession one of n locks, such that no two have one at the same time, and a goroutine that takes several takes them in one order.
+// Assign gives each succession one of n locks, such that no two have one at the same time, and a
+// goroutine that takes several takes them in one order.
 func (d *Deal) Assign(n int32) {
 	which := rand.New(rand.NewPCG(1, uint64(n))) // the same recording gives the same answer
 	for i := range d.Successions {
@@ -273,7 +278,8 @@ func (d *Deal) Assign(n int32) {
 	}
 }
 
-// disordered counts by how many others it would contradict the order of the locks if a succession had one of n locks.
+// disordered counts by how many others it would contradict the order of the locks if a succession
+// had one of n locks.
 func (d *Deal) disordered(s *Succession, lock, n int32) int {
 	wrong := 0
 	for _, i := range s.outer {

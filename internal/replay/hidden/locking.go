@@ -19,8 +19,9 @@ func releases(release, acquire mark.Op) bool {
 	return false
 }
 
-// pairs returns for each place where an RWMutex is given back the place where it is taken: by the same goroutines, right before. Readers
-// and writers may wait for each other and never among themselves.
+// pairs returns for each place where an RWMutex is given back the place where it is taken: by the
+// same goroutines, right before. Readers and writers may wait for each other and never among
+// themselves.
 func (t *Traces) pairs() map[int32]int32 {
 	taken := map[mark.Op]mark.Op{mark.WriteUnlock: mark.WriteLock, mark.ReadUnlock: mark.ReadLock}
 	counts := map[int32]map[int32]int{}
@@ -74,7 +75,8 @@ type lockState struct {
 // nobody stands for no goroutine: the holder of a lock that is free.
 const nobody = -1
 
-// contradicts follows an operation, or the beginning of a wait, and reports whether it cannot be where it is.
+// contradicts follows an operation, or the beginning of a wait, and reports whether it cannot be
+// where it is.
 func (s *lockState) contradicts(e *Incident) bool {
 	wrong := false
 	switch e.what {
@@ -105,7 +107,8 @@ func (s *lockState) contradicts(e *Incident) bool {
 	return wrong
 }
 
-// locks holds the operations against those of one lock: for one goroutine at a time, or for any that read.
+// locks holds the operations against those of one lock: for one goroutine at a time, or for any
+// that read.
 func (x *explanation) locks() float64 {
 	state := lockState{writer: nobody, readers: map[int32]bool{}, waiting: map[int32]bool{}}
 	wrong, all := 0, x.incidents()

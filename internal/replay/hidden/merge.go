@@ -5,8 +5,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// merged returns the events with marks put between them, in order, but for events that are replaced. A mark that would be within an operation
-// of its goroutine that may wait comes behind that.
+// merged returns the events with marks put between them, in order, but for events that are
+// replaced. A mark that would be within an operation of its goroutine that may wait comes behind
+// that.
 func merged(r *trace.Recording, marks []inserted, replaced []int32) []trace.Event {
 	all := make([]trace.Event, 0, len(r.Events)+len(marks))
 	within, later := map[int32]mark.Op{}, map[int32][]trace.Event{} // by goroutine: what it is in, and the marks that come behind it

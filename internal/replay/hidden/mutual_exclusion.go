@@ -8,13 +8,15 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A stock trace does not show a lock that no goroutine waited for. Goroutines that take turns at one may come to wait for each other there
-// when they are faster. What such a trace does show is that spans of some regions were never open at the same time, though by chance they would
-// have been: there may be a lock. With one around these spans the truth is bounded from the other side. Where they are apart for another reason,
-// such as that one goroutine waits for the other, a lock changes nothing.
+// A stock trace does not show a lock that no goroutine waited for. Goroutines that take turns at
+// one may come to wait for each other there when they are faster. What such a trace does show is
+// that spans of some regions were never open at the same time, though by chance they would have
+// been: there may be a lock. With one around these spans the truth is bounded from the other side.
+// Where they are apart for another reason, such as that one goroutine waits for the other, a lock
+// changes nothing.
 
-// leastChances is how often spans that have nothing to do with each other would have been open at the same time, for it to be no accident that
-// they never were.
+// leastChances is how often spans that have nothing to do with each other would have been open at
+// the same time, for it to be no accident that they never were.
 const leastChances = 20
 
 // excluders finds regions that may exclude each other.
@@ -45,7 +47,8 @@ type occupied struct {
 	took        int64
 }
 
-// Excluding returns by region which lock there may be around its spans, nil if there are none. Locks have numbers from 0.
+// Excluding returns by region which lock there may be around its spans, nil if there are none.
+// Locks have numbers from 0.
 func Excluding(r *trace.Recording) map[int32]int32 {
 	n := len(r.Regions)
 	if n == 0 || n > mostExcluders {
@@ -104,7 +107,8 @@ func (g *occupation) run(runs bool, at int64) {
 	g.running, g.since = runs, at
 }
 
-// clock is how long the goroutine was there while others could be: on one processor, while it did not run.
+// clock is how long the goroutine was there while others could be: on one processor, while it did
+// not run.
 func (x *excluders) clock(g *occupation, at int64) int64 {
 	if x.rec.Procs > 1 {
 		return at
@@ -198,12 +202,14 @@ func (x *excluders) sets() map[int32]int32 {
 	return locks
 }
 
-// exclude reports whether spans of two regions were never open at the same time, other than by chance.
+// exclude reports whether spans of two regions were never open at the same time, other than by
+// chance.
 func (x *excluders) exclude(a, b int32) bool {
 	return !x.met[int(a)*x.regions+int(b)] && x.chances(a, b) >= leastChances
 }
 
-// chances returns how often spans of one region would have begun while one of the other was open on another goroutine, if they had nothing to do with each other.
+// chances returns how often spans of one region would have begun while one of the other was open on
+// another goroutine, if they had nothing to do with each other.
 func (x *excluders) chances(a, b int32) float64 {
 	sum := float64(x.total[a].spans) * float64(x.total[b].took)
 	for g := range x.in {

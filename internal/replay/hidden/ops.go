@@ -9,17 +9,21 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A trace of stock Go has, of the operations on locks and channels, the ones that waited and the ones that let another goroutine go
-// on. The others can be inferred: a piece of code that runs between two landmarks, such as the end of a span and the beginning of
-// another one, does the same operations each time. Where this, put to the test, agrees with when goroutines waited and when they
-// did not, the recording is completed, and replayed as that of a program which writes each operation.
+// A trace of stock Go has, of the operations on locks and channels, the ones that waited and the
+// ones that let another goroutine go on. The others can be inferred: a piece of code that runs
+// between two landmarks, such as the end of a span and the beginning of another one, does the same
+// operations each time. Where this, put to the test, agrees with when goroutines waited and when
+// they did not, the recording is completed, and replayed as that of a program which writes each
+// operation.
 
-// A Completion is a recording with the marks of all operations on the locks and channels whose operations can be inferred.
+// A Completion is a recording with the marks of all operations on the locks and channels whose
+// operations can be inferred.
 type Completion struct {
 	Likely *trace.Recording
 	// Others may be true as well: it is not known how many locks are used at one place.
 	Others []*trace.Recording
-	// Several is which part of the window goroutines waited for locks of which it is not known which one it was, at most 1.
+	// Several is which part of the window goroutines waited for locks of which it is not known
+	// which one it was, at most 1.
 	Several float64
 }
 
@@ -67,7 +71,8 @@ func Completed(r *trace.Recording) *Completion {
 	return c
 }
 
-// marked returns the recording with the marks of what was found, in place of some events. Locks is how many there are, of several.
+// marked returns the recording with the marks of what was found, in place of some events. Locks is
+// how many there are, of several.
 func marked(r *trace.Recording, found []*explanation, watches []*watch, locks func(*Deal) int32, replaced []int32) *trace.Recording {
 	var all []inserted
 	pools := map[int32]trace.Pool{}
@@ -108,11 +113,13 @@ type inserted struct {
 	event  trace.Event
 }
 
-// An action is an operation that the recording shows: it waited, or another goroutine went on by it.
+// An action is an operation that the recording shows: it waited, or another goroutine went on by
+// it.
 type action struct {
 	g    int32
 	slot int32 // where in the code, and which operation
-	// from and to are the events before and behind which it began and was done; to is -1 if it was not.
+	// from and to are the events before and behind which it began and was done; to is -1 if it was
+	// not.
 	from, to int32
 	given    int32 // the event by which it was handed what it waited for, -1 if it had to take that when it ran
 	waited   bool
@@ -137,7 +144,8 @@ type step struct {
 	ran    int64
 }
 
-// A stretch is a piece of time in which a goroutine ran: from behind an event to before another one.
+// A stretch is a piece of time in which a goroutine ran: from behind an event to before another
+// one.
 type stretch struct {
 	from, to int32
 	at, ran  int64
@@ -149,7 +157,8 @@ type meeting struct {
 	wait, wake int32 // actions
 }
 
-// An ending is an action that ended a goroutine's wait from before the window, whose operation the recording does not show.
+// An ending is an action that ended a goroutine's wait from before the window, whose operation the
+// recording does not show.
 type ending struct{ action, waiter int32 }
 
 // Traces are the goroutines' steps.
@@ -304,7 +313,8 @@ func (t *Traces) meet(all []visitor, i int32) {
 	t.meetings = append(t.meetings, meeting{model.Handover{Waiter: model.Place{List: e.G, Op: 0}, Waker: model.Place{List: e.By, Op: 0}, From: from, At: e.At, Taken: wait == mark.Send}, a, b})
 }
 
-// ended returns the action by which a goroutine has ended a wait that began with an event. A writer lets all readers go on that wait.
+// ended returns the action by which a goroutine has ended a wait that began with an event. A writer
+// lets all readers go on that wait.
 func (t *Traces) ended(v *visitor, i int32, what mark.Op, began int32) int32 {
 	e := &t.rec.Events[i]
 	of, ran, steps := t.slot(what, e.Site), v.clock(e.At), t.steps[e.By]
@@ -320,8 +330,8 @@ func (t *Traces) ended(v *visitor, i int32, what mark.Op, began int32) int32 {
 	return b
 }
 
-// waited returns the action that a goroutine has waited in: it may try again for a lock that another one was faster to take, and
-// a writer waits for the readers when no other one does.
+// waited returns the action that a goroutine has waited in: it may try again for a lock that
+// another one was faster to take, and a writer waits for the readers when no other one does.
 func (t *Traces) waited(v *visitor, g int32, what mark.Op) int32 {
 	of := t.slot(what, v.site)
 	steps := t.steps[g]
@@ -338,7 +348,8 @@ func (t *Traces) waited(v *visitor, g int32, what mark.Op) int32 {
 	return a
 }
 
-// operations returns which operations a wait and what ended it were; wait is 0 if that began before the window.
+// operations returns which operations a wait and what ended it were; wait is 0 if that began before
+// the window.
 func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) {
 	if t.ofRuntime(v.site) || t.ofRuntime(by) {
 		return 0, 0, false
@@ -388,8 +399,8 @@ func (t *Traces) slot(what mark.Op, site int32) int32 {
 	return n
 }
 
-// userStacks numbers the sites: sites that differ only in the frames of the runtime and of package sync at the innermost
-// end have the same number.
+// userStacks numbers the sites: sites that differ only in the frames of the runtime and of package
+// sync at the innermost end have the same number.
 func userStacks(r *trace.Recording) []int32 {
 	return trace.Numbered(r.Sites, func(s trace.Site) (string, bool) {
 		frames := s.Frames

@@ -7,16 +7,18 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Fairness is which part of the handovers must go to the one that waits longest, for them to be of one object.
+// Fairness is which part of the handovers must go to the one that waits longest, for them to be of
+// one object.
 var Fairness = 0.95
 
 // LeastHandovers is how many handovers an inference takes.
 const LeastHandovers = 20
 
-// InTurn counts the handovers, in the order of the ends of the waits, for which several have waited, and those of them in which
-// the first to wait was served. It takes n log n.
+// InTurn counts the handovers, in the order of the ends of the waits, for which several have
+// waited, and those of them in which the first to wait was served. It takes n log n.
 func InTurn(all []model.Handover, part []int32) (fair, judged int) {
-	// part is in the order of the ends of the waits; a goroutine that waits longer and is passed over contradicts.
+	// part is in the order of the ends of the waits; a goroutine that waits longer and is passed
+	// over contradicts.
 	begins := slices.Clone(part)
 	slices.SortFunc(begins, func(a, b int32) int { return cmp.Compare(all[a].From, all[b].From) })
 	over := make([]bool, len(all))

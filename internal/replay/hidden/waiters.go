@@ -7,12 +7,13 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A pool may have a list of waiting goroutines, each with a channel of its own, as that of database/sql has: what a goroutine gives
-// back, it sends to one of them, and to none if none waits. Operations on these channels show who waited, not for what. So they count as
-// a trace of stock Go: what all of them wait for is inferred from when they waited and when they did not.
+// A pool may have a list of waiting goroutines, each with a channel of its own, as that of
+// database/sql has: what a goroutine gives back, it sends to one of them, and to none if none
+// waits. Operations on these channels show who waited, not for what. So they count as a trace of
+// stock Go: what all of them wait for is inferred from when they waited and when they did not.
 
-// ofWaiters returns, of the goroutines that wait in a part, the operations on channels that are each for one wait, as events; false if some
-// wait for another channel.
+// ofWaiters returns, of the goroutines that wait in a part, the operations on channels that are
+// each for one wait, as events; false if some wait for another channel.
 func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
 	for _, i := range p.Meetings {
 		wait, wake := &t.actions[t.meetings[i].wait], &t.actions[t.meetings[i].wake]
@@ -38,7 +39,8 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
 	return operations, true
 }
 
-// isCase reports whether an operation is the beginning of a receive, or of a case of a select statement that waits.
+// isCase reports whether an operation is the beginning of a receive, or of a case of a select
+// statement that waits.
 func isCase(what mark.Op) bool {
 	return what == mark.Select.Beginning() || what == mark.Receive.Beginning()
 }
@@ -46,7 +48,8 @@ func isCase(what mark.Op) bool {
 // nearby is how many events away the operation is looked for that a wait, or its end, is of.
 const nearby = 64
 
-// operationBefore returns the event of a goroutine that is the last one before another event, -1 if that is no operation.
+// operationBefore returns the event of a goroutine that is the last one before another event, -1 if
+// that is no operation.
 func (t *Traces) operationBefore(g, event int32) int32 {
 	for k := event - 1; k >= max(0, event-nearby); k-- {
 		if e := &t.rec.Events[k]; e.G == g {
@@ -59,7 +62,8 @@ func (t *Traces) operationBefore(g, event int32) int32 {
 	return -1
 }
 
-// operationBehind returns the event of a goroutine that is the first one behind another event, -1 if that is no operation.
+// operationBehind returns the event of a goroutine that is the first one behind another event, -1
+// if that is no operation.
 func (t *Traces) operationBehind(g, event int32) int32 {
 	for k := event + 1; k < min(int32(len(t.rec.Events)), event+nearby); k++ {
 		if e := &t.rec.Events[k]; e.G == g {
@@ -84,7 +88,8 @@ func channelUses(r *trace.Recording) []int32 {
 	return uses
 }
 
-// pooled returns a recording of all operations with those on pools in place of those on their waiters' channels, nil if there are none.
+// pooled returns a recording of all operations with those on pools in place of those on their
+// waiters' channels, nil if there are none.
 func pooled(r *trace.Recording) *Completion {
 	t := NewTraces(r)
 	uses := channelUses(r)

@@ -142,7 +142,8 @@ func (x *errander) mail(until int64) {
 	}
 }
 
-// writes deals with a goroutine that writes a request, or the answer to one, with which a server has done its errand.
+// writes deals with a goroutine that writes a request, or the answer to one, with which a server
+// has done its errand.
 func (x *errander) writes(l *model.Letter) {
 	x.soFar(l.From, l.Written)
 	l.Spans = x.open(x.g[l.From].open, l.Written)
@@ -167,7 +168,8 @@ func (x *errander) over(goroutine int32, at int64) {
 	}
 }
 
-// soFar notes what a goroutine without spans has done until a time at which others may have waited for that.
+// soFar notes what a goroutine without spans has done until a time at which others may have waited
+// for that.
 func (x *errander) soFar(goroutine int32, at int64) {
 	g := &x.g[goroutine]
 	if g.spanned {
@@ -179,7 +181,8 @@ func (x *errander) soFar(goroutine int32, at int64) {
 	}
 }
 
-// released deals with a goroutine that goes on after a wait for another one: it has a result, or something to do.
+// released deals with a goroutine that goes on after a wait for another one: it has a result, or
+// something to do.
 func (x *errander) released(g *helper, e *trace.Event) {
 	by := &x.g[e.By]
 	if !by.spanned && len(g.open) > 0 {
@@ -196,7 +199,8 @@ func (x *errander) add(g int32, from, to int64, spans []int32) {
 	}
 }
 
-// waited reports whether a goroutine waited for another one after a time, and began to before another time.
+// waited reports whether a goroutine waited for another one after a time, and began to before
+// another time.
 func (x *errander) waited(g int32, after, before int64) bool {
 	n, _ := slices.BinarySearchFunc(x.g[g].waits, after, func(w awaiting, at int64) int { return cmp.Compare(w.to, at) })
 	return n < len(x.g[g].waits) && x.g[g].waits[n].from < before

@@ -5,11 +5,13 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A channel may be made for one request, and keep elements that nothing receives: the answers of replicas that come once a quorum
-// has been reached. Where a list begins anew in the replay, so do the channels of its requests: what is left in them is of requests before.
+// A channel may be made for one request, and keep elements that nothing receives: the answers of
+// replicas that come once a quorum has been reached. Where a list begins anew in the replay, so do
+// the channels of its requests: what is left in them is of requests before.
 
-// findLeft finds the channels that keep elements. Only a goroutine that begins anew, and its child goroutines, use them, and each has room for all that
-// is sent to it: one that lasts has had more elements than that.
+// findLeft finds the channels that keep elements. Only a goroutine that begins anew, and its child
+// goroutines, use them, and each has room for all that is sent to it: one that lasts has had more
+// elements than that.
 func findLeft(p *model.Program) {
 	type uses struct {
 		sends, receives int32
@@ -44,7 +46,8 @@ func findLeft(p *model.Program) {
 	}
 }
 
-// repeats returns the list that does an op again when it begins anew: its own, or the one that starts its goroutine; none for one that is not done again.
+// repeats returns the list that does an op again when it begins anew: its own, or the one that
+// starts its goroutine; none for one that is not done again.
 func repeats(p *model.Program, at model.Place) int32 {
 	for {
 		l := &p.Lists[at.List]

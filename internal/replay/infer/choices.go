@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// findChoices leaves the select statements that end in more than one way, of goroutines that have spans or visit progress points.
-// Others work for themselves.
+// findChoices leaves the select statements that end in more than one way, of goroutines that have
+// spans or visit progress points. Others work for themselves.
 func findChoices(p *model.Program) {
 	p.Cases, p.Stations = map[int32]bool{}, []model.Station{{}}
 	if !chooses(p) {
@@ -99,7 +99,8 @@ func choicesOf(p *model.Program, list int32, sends map[int32]bool) {
 	dropUniform(p, first, before)
 }
 
-// placeChoices assigns the choices of a list, from first, to its statements, from before: by where they ended, or by the channel.
+// placeChoices assigns the choices of a list, from first, to its statements, from before: by where
+// they ended, or by the channel.
 func placeChoices(p *model.Program, first, before int, times map[int32]int, of map[int32]int32) {
 	for i := first; i < len(p.Choices); i++ {
 		c := &p.Choices[i]
@@ -140,7 +141,8 @@ func likenChoices(p *model.Program, first int) {
 	}
 }
 
-// dropUniform sets the choices of a list's statements, and leaves no groups to the statements that end in one way only.
+// dropUniform sets the choices of a list's statements, and leaves no groups to the statements that
+// end in one way only.
 func dropUniform(p *model.Program, first, before int) {
 	for i := before; i < len(p.Statements); i++ {
 		s := &p.Statements[i]
@@ -155,8 +157,9 @@ func dropUniform(p *model.Program, first, before int) {
 	}
 }
 
-// casesOf finds the channels that a select statement may receive from: those in its marks that others send to, or, without such
-// marks, the one that it did receive from, or that the goroutine receives from next.
+// casesOf finds the channels that a select statement may receive from: those in its marks that
+// others send to, or, without such marks, the one that it did receive from, or that the goroutine
+// receives from next.
 func casesOf(c *model.Choice, p *model.Program, begins *model.Op, sends, gives map[int32]bool) {
 	add := func(object int32) {
 		if object >= 0 && sends[object] && !slices.Contains(c.Cases, object) {
@@ -197,7 +200,8 @@ func remember(c *model.Choice, p *model.Program) {
 	}
 }
 
-// settleChoices sets, in the ops where select statements begin, which choices they are, once all ops have their places.
+// settleChoices sets, in the ops where select statements begin, which choices they are, once all
+// ops have their places.
 func settleChoices(p *model.Program) {
 	p.Choices, p.Statements = nil, nil
 	if !chooses(p) {
@@ -237,7 +241,8 @@ func settleChoices(p *model.Program) {
 	sim.FindRequests(p)
 }
 
-// settleStatements finds the limits of statements, and drops the examples that the replay cannot follow.
+// settleStatements finds the limits of statements, and drops the examples that the replay cannot
+// follow.
 func settleStatements(p *model.Program) {
 	helps := cond.Helped(p)
 	for i := range p.Statements {
@@ -280,15 +285,16 @@ func decided(p *model.Program, c *model.Choice) bool {
 	return c.Statement != trace.None && p.Statements[c.Statement].Like != nil
 }
 
-// decides reports whether a list can go on elsewhere than it did: its goroutine neither waits for others nor wakes them up but by
-// objects, unless they only work for themselves.
+// decides reports whether a list can go on elsewhere than it did: its goroutine neither waits for
+// others nor wakes them up but by objects, unless they only work for themselves.
 func decides(l *model.List, helps []bool) bool {
 	return l.To > 0 && !slices.ContainsFunc(l.Ops[l.From:l.To], func(o model.Op) bool {
 		return o.Kind == model.OpWait || o.Kind == model.OpWake && !helps[o.Arg]
 	})
 }
 
-// limits finds after which time a timer ends a statement: since the goroutine came to it, or to the first of several in a row.
+// limits finds after which time a timer ends a statement: since the goroutine came to it, or to the
+// first of several in a row.
 func limits(p *model.Program, i int32, helps []bool) {
 	s := &p.Statements[i]
 	var alone, whole []int64

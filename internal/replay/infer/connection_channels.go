@@ -10,10 +10,11 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Where work travels with the request, which connection it goes over is an accident of the recording: whichever is free is
-// taken. A channel of one connection, of which two requests had no need at a time, would hold up the second one where both
-// happen to need it at once in the replay, and for ever if the first one waits for the second. So a channel that decides nothing
-// is not an object: each of its elements is a wait of its receiver for its sender.
+// Where work travels with the request, which connection it goes over is an accident of the
+// recording: whichever is free is taken. A channel of one connection, of which two requests had no
+// need at a time, would hold up the second one where both happen to need it at once in the replay,
+// and for ever if the first one waits for the second. So a channel that decides nothing is not an
+// object: each of its elements is a wait of its receiver for its sender.
 
 // An exchange is what was done on a channel.
 type exchange struct {
@@ -21,8 +22,8 @@ type exchange struct {
 	full            bool // a sender waited
 }
 
-// pair puts waits for goroutines in place of the operations on channels that decide nothing: that have one element, or belong to a
-// connection.
+// pair puts waits for goroutines in place of the operations on channels that decide nothing: that
+// have one element, or belong to a connection.
 func pair(p *model.Program) {
 	all := make([]exchange, len(p.Objects))
 	for l := range p.Lists {
@@ -54,7 +55,8 @@ func pair(p *model.Program) {
 	}
 }
 
-// singles returns which lists sent the elements that were alone on their channels, by the op that received each.
+// singles returns which lists sent the elements that were alone on their channels, by the op that
+// received each.
 func singles(all []exchange) map[model.Place]int32 {
 	from := map[model.Place]int32{}
 	for i := range all {
@@ -65,8 +67,9 @@ func singles(all []exchange) map[model.Place]int32 {
 	return from
 }
 
-// repliesTo reports whether one goroutine sends all elements, each behind one that the receiver had sent to it, on a channel of that request,
-// and no other since: the two of them meet there, even if other goroutines use the channel.
+// repliesTo reports whether one goroutine sends all elements, each behind one that the receiver had
+// sent to it, on a channel of that request, and no other since: the two of them meet there, even if
+// other goroutines use the channel.
 func repliesTo(p *model.Program, x *exchange, from map[model.Place]int32) bool {
 	if len(x.sends) != len(x.receives) || slices.ContainsFunc(x.sends, func(at model.Place) bool { return at.List != x.sends[0].List }) {
 		return false
@@ -101,8 +104,9 @@ func (x *exchange) receiver() int32 {
 	return x.receives[0].List
 }
 
-// carriers returns the lists of goroutines that carry what others send through the network: they have no spans and wait for the
-// network, or exchange elements with one that does, and with no other goroutine.
+// carriers returns the lists of goroutines that carry what others send through the network: they
+// have no spans and wait for the network, or exchange elements with one that does, and with no
+// other goroutine.
 func carriers(p *model.Program, all []exchange) map[int32]bool {
 	spans, waits := make([]bool, len(p.Lists)), map[int32]bool{}
 	for l := range p.Lists {
@@ -137,7 +141,8 @@ func carriers(p *model.Program, all []exchange) map[int32]bool {
 	return carries
 }
 
-// detached has each receive of a channel wait for its send alone. Elements that were there at first have none.
+// detached has each receive of a channel wait for its send alone. Elements that were there at first
+// have none.
 func detached(p *model.Program, x *exchange, there int) {
 	inOrder(p, x)
 	site := int32(0) // of one that waited

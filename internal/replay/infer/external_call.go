@@ -9,9 +9,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A call of another process is a span's wait, though the goroutine that reads the connection is another one, as in net/http and gRPC: what
-// has spans writes a request, or hands it over, and waits for the reader, which has no spans. The answer comes so long after the
-// request, whenever the reader began to read.
+// A call of another process is a span's wait, though the goroutine that reads the connection is
+// another one, as in net/http and gRPC: what has spans writes a request, or hands it over, and
+// waits for the reader, which has no spans. The answer comes so long after the request, whenever
+// the reader began to read.
 
 // A result ends the wait of a goroutine for another one.
 type result struct {
@@ -20,7 +21,8 @@ type result struct {
 	last      int64 // when the goroutine that ends it had last gone on after a wait of its own
 }
 
-// results returns what goroutines ended each other's waits with, by the one that did, in order of time.
+// results returns what goroutines ended each other's waits with, by the one that did, in order of
+// time.
 func results(r *trace.Recording) [][]result {
 	admits := make([]bool, len(r.Sites))
 	for i, s := range r.Sites {
@@ -76,7 +78,8 @@ func (c *connector) calls() {
 	}
 }
 
-// asked returns the op before a goroutine with spans began to wait for what has come to a reader, which hands it over.
+// asked returns the op before a goroutine with spans began to wait for what has come to a reader,
+// which hands it over.
 func (c *connector) asked(results []result, arrival *model.Op) (model.Place, bool) {
 	n, _ := slices.BinarySearchFunc(results, arrival.At, func(r result, at int64) int { return cmp.Compare(r.at, at) })
 	if n == len(results) || results[n].last != arrival.At || !c.spanned[results[n].to] {

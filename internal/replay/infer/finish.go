@@ -50,7 +50,8 @@ func Finish(b *model.Builder) {
 	each(rec, func() { parents(b.P) }, func() { pair(b.P) }, func() { connect(b.P) }, func() { match(b.P) }, func() { handOver(b.P) }, func() { b.P.Errands = findErrands(b) }, func() { timetables(b.P) }, func() { b.P.Recorded() })
 }
 
-// Settle finds what is inferred, or leaves it, and what follows from the rest. It does nothing the second time.
+// Settle finds what is inferred, or leaves it, and what follows from the rest. It does nothing the
+// second time.
 func Settle(p *model.Program, inferring bool) {
 	if p.Settled {
 		return
@@ -74,7 +75,8 @@ func each(r *trace.Recording, passes ...func()) {
 	}
 }
 
-// parents notes by which op each goroutine was started. Ops have their places only when nothing is taken out of lists any more.
+// parents notes by which op each goroutine was started. Ops have their places only when nothing is
+// taken out of lists any more.
 func parents(p *model.Program) {
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
@@ -133,8 +135,8 @@ func closeLists(p *model.Program) {
 	}
 }
 
-// loop lets a list begin anew behind the op that it comes back to over the longest time, at a moment when no span is open, or always the same are, and
-// no lock is held.
+// loop lets a list begin anew behind the op that it comes back to over the longest time, at a
+// moment when no span is open, or always the same are, and no lock is held.
 func loop(p *model.Program, l *model.List) {
 	loopAt(p, l, func(o *model.Op) bool { return o.Free })
 	if l.To == 0 { // there may be no such moment: of the same spans, then
@@ -216,8 +218,8 @@ func Less(a, b cond.Anchor) bool {
 	return a.Site < b.Site
 }
 
-// complete has the list begin anew before it starts goroutines that had not come to their end when the window did, if that
-// leaves most of it.
+// complete has the list begin anew before it starts goroutines that had not come to their end when
+// the window did, if that leaves most of it.
 func complete(p *model.Program, l *model.List, a cond.Anchor, may func(o *model.Op) bool) {
 	for i := l.From; i < l.To; i++ {
 		o := &l.Ops[i]
@@ -252,8 +254,8 @@ func complete(p *model.Program, l *model.List, a cond.Anchor, may func(o *model.
 	}
 }
 
-// respawn looks at goroutines that were created in the window and are alive at its end: a goroutine that has come back to
-// something is started only once.
+// respawn looks at goroutines that were created in the window and are alive at its end: a goroutine
+// that has come back to something is started only once.
 func respawn(p *model.Program) {
 	for i := range p.Lists {
 		l := &p.Lists[i]
@@ -274,7 +276,8 @@ func Excluded(p *model.Program, inferring bool) *model.Program {
 	return NewProgram(&rec, inferring)
 }
 
-// NewProgram translates a recording, with locks and channels that are only inferred or without them.
+// NewProgram translates a recording, with locks and channels that are only inferred or without
+// them.
 func NewProgram(rec *trace.Recording, inferring bool) *model.Program {
 	p := Translate(rec)
 	Settle(p, inferring)

@@ -7,10 +7,11 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Function makes a region of what functions do whose names match a pattern, calls included, in which * stands for any
-// characters: [FunctionScope] is its scope, and the pattern its name. What they compute is known from the samples of a CPU
-// profile, if one was on during the recording; what they wait for outside, such as a timer or the network, from the stacks of
-// waits. It returns how many samples and how many waits are theirs.
+// Function makes a region of what functions do whose names match a pattern, calls included, in
+// which * stands for any characters: [FunctionScope] is its scope, and the pattern its name. What
+// they compute is known from the samples of a CPU profile, if one was on during the recording; what
+// they wait for outside, such as a timer or the network, from the stacks of waits. It returns how
+// many samples and how many waits are theirs.
 func Function(r *trace.Recording, pattern string) (samples, waits int) {
 	r.Functions = append(slices.Clip(r.Functions), trace.Function{Region: int32(len(r.Regions)), Pattern: pattern})
 	r.Regions = append(slices.Clip(r.Regions), trace.Region{Scope: trace.FunctionScope, Name: pattern})
@@ -29,12 +30,12 @@ func Function(r *trace.Recording, pattern string) (samples, waits int) {
 	return samples, waits
 }
 
-// leastSamples is how many samples show which part of their time ops of one kind spend in a function. Where there are fewer,
-// the samples of more ops are taken together.
+// leastSamples is how many samples show which part of their time ops of one kind spend in a
+// function. Where there are fewer, the samples of more ops are taken together.
 const leastSamples = 20
 
-// A kindOf ops: samples are too sparse to know each, at 100 in a second of computing. Those are taken together that have the same
-// regions open on goroutines of the same creation.
+// A kindOf ops: samples are too sparse to know each, at 100 in a second of computing. Those are
+// taken together that have the same regions open on goroutines of the same creation.
 type kindOf struct {
 	set  uint16
 	site int32
@@ -84,7 +85,8 @@ func attribute(p *model.Program) {
 	}
 }
 
-// parts returns, for each function, which part of the samples of a kind of ops it is on the stack in.
+// parts returns, for each function, which part of the samples of a kind of ops it is on the stack
+// in.
 func parts(p *model.Program, matches [][]bool) []func(kindOf) float64 {
 	all := map[kindOf]int{}
 	for _, s := range p.Samples {

@@ -15,7 +15,8 @@ func infer(p *model.Program) {
 	all := handovers(p)
 	places := model.NewUnion(len(p.Rec.Sites) + 1)
 	of := cond.UsedAt(p)
-	// Waits of one place, ended at one place, may be of one object, if the same goroutines meet there.
+	// Waits of one place, ended at one place, may be of one object, if the same goroutines meet
+	// there.
 	for i := range all {
 		places.Join(of[p.SiteOf(all[i].Waiter)], of[p.SiteOf(all[i].Waker)])
 	}
@@ -37,8 +38,9 @@ func infer(p *model.Program) {
 	inferServers(p, all)
 }
 
-// detach leaves waits for locks as long as they were, where they are so few and short that the lock's holder is an accident
-// of the recording: an order that is kept here could contradict one that is decided anew elsewhere.
+// detach leaves waits for locks as long as they were, where they are so few and short that the
+// lock's holder is an accident of the recording: an order that is kept here could contradict one
+// that is decided anew elsewhere.
 func detach(p *model.Program, all []model.Handover, part []int32) bool {
 	var total int64
 	for _, i := range part {
@@ -61,8 +63,8 @@ func detach(p *model.Program, all []model.Handover, part []int32) bool {
 	return true
 }
 
-// inferServers finds goroutines that serve any others, have no spans of their own, and wait each for itself: readers
-// and writers of connections, say. Together they are a pool of servers.
+// inferServers finds goroutines that serve any others, have no spans of their own, and wait each
+// for itself: readers and writers of connections, say. Together they are a pool of servers.
 func inferServers(p *model.Program, all []model.Handover) {
 	spans := make([]bool, len(p.Lists))
 	waits := make([]map[int32]int, len(p.Lists))
@@ -147,7 +149,8 @@ func handovers(p *model.Program) []model.Handover {
 	return all
 }
 
-// shared reports whether handovers are as those of one object: the one that waits longest is served first.
+// shared reports whether handovers are as those of one object: the one that waits longest is served
+// first.
 func shared(p *model.Program, all []model.Handover, part []int32) bool {
 	if len(part) < hidden.LeastHandovers {
 		return false
@@ -163,7 +166,8 @@ func shared(p *model.Program, all []model.Handover, part []int32) bool {
 	return len(waiters) == 1 || judged >= hidden.LeastHandovers/2 && float64(fair) >= hidden.Fairness*float64(judged)
 }
 
-// share makes one object of handovers. A goroutine that waits there serves, or goes on with its own work.
+// share makes one object of handovers. A goroutine that waits there serves, or goes on with its own
+// work.
 func share(p *model.Program, all []model.Handover, part []int32, serves bool) {
 	p.Inferred = true
 	object := int32(len(p.Objects))

@@ -8,9 +8,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// connect joins what goes through the network within the process: a client's span and the server's span whose remote parent
-// it is. The server's goroutine cannot have the request before the client has sent it, and the client not the answer before
-// the server has. Each kind of goroutine that reads connections is a pool of servers, to which requests or answers are sent.
+// connect joins what goes through the network within the process: a client's span and the server's
+// span whose remote parent it is. The server's goroutine cannot have the request before the client
+// has sent it, and the client not the answer before the server has. Each kind of goroutine that
+// reads connections is a pool of servers, to which requests or answers are sent.
 func connect(p *model.Program) {
 	parents := p.Rec.RemoteParents()
 	if len(parents) == 0 && !p.Writes {
@@ -79,7 +80,8 @@ type connector struct {
 // A listener is a goroutine's end of a connection: where it reads that.
 type listener struct{ list, reader int32 }
 
-// An insertion is an op to come behind another one, or, with -1, before the first one. The work of a segment may begin with it.
+// An insertion is an op to come behind another one, or, with -1, before the first one. The work of
+// a segment may begin with it.
 type insertion struct {
 	behind  int32
 	segment int32 // 0 for none
@@ -140,7 +142,8 @@ func (c *connector) joinAt(client, server model.Place) {
 	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: l.Serves, D: lag, At: c.op(from).At, Segment: segment, Set: c.op(from).Set}})
 }
 
-// sent returns behind which op something was sent that arrived at a time, and for how long it was on its way.
+// sent returns behind which op something was sent that arrived at a time, and for how long it was
+// on its way.
 func (c *connector) sent(from model.Place, at int64) (model.Place, int64) {
 	ops := c.p.Lists[from.List].Ops
 	for int(from.Op)+1 < len(ops) && ops[from.Op+1].At <= at && (ops[from.Op+1].Kind == model.OpRun || ops[from.Op+1].Kind == model.OpWrite) {

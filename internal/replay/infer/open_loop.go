@@ -7,7 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A Turn is what a goroutine did for one request from outside: it worked, and then waited for the next one.
+// A Turn is what a goroutine did for one request from outside: it worked, and then waited for the
+// next one.
 type Turn struct {
 	Work, Wait float64     // ns
 	next       model.Place // the wait
@@ -16,15 +17,16 @@ type Turn struct {
 const (
 	// LeastTurns is how many requests show how they come.
 	LeastTurns = 50
-	// A wait is longer by -1 for each part by which the work before it is, where requests come at times of their own, and by 0 where
-	// their senders come again some time after an answer. It must be in [steepest, flattest] with two standard errors to spare.
+	// A wait is longer by -1 for each part by which the work before it is, where requests come at
+	// times of their own, and by 0 where their senders come again some time after an answer. It
+	// must be in [steepest, flattest] with two standard errors to spare.
 	steepest, flattest = -1.5, -0.5
 	// OpensWithin is how many ops may be between a request and the span of its work.
 	OpensWithin = 20
 )
 
-// arrive finds the goroutines to which requests come from outside at times of their own, whenever the ones before were answered,
-// and has them come at these times in the replay.
+// arrive finds the goroutines to which requests come from outside at times of their own, whenever
+// the ones before were answered, and has them come at these times in the replay.
 func arrive(p *model.Program) {
 	turns := make([][]Turn, len(p.Points))
 	for l := range p.Lists {
@@ -66,8 +68,8 @@ func turnsOf(p *model.Program, list int32, turns [][]Turn) {
 	}
 }
 
-// Slope is by how much waits are longer for each part by which the work before them is, by least squares, and its standard error;
-// 0 where the work is all the same.
+// Slope is by how much waits are longer for each part by which the work before them is, by least
+// squares, and its standard error; 0 where the work is all the same.
 func Slope(all []Turn) (by, err float64) {
 	n := float64(len(all))
 	var work, wait float64

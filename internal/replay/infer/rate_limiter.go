@@ -66,7 +66,8 @@ func paces(b *model.Builder) {
 	}
 }
 
-// limiter returns the rate limiter that some waits are for and all that ask it, nil if there is none that would have made them.
+// limiter returns the rate limiter that some waits are for and all that ask it, nil if there is
+// none that would have made them.
 func limiter(p *model.Program, waits []model.Place) (*model.Pace, []passage) {
 	interval, ok := interval(p, waits)
 	if !ok {
@@ -86,7 +87,8 @@ func limiter(p *model.Program, waits []model.Place) (*model.Pace, []passage) {
 	return x, all
 }
 
-// fitting returns the limiter that is right about most requests, nil for none that is good. The interval is near what it seems.
+// fitting returns the limiter that is right about most requests, nil for none that is good. The
+// interval is near what it seems.
 func fitting(all []passage, interval int64) *model.Pace {
 	var best *model.Pace
 	most, least := 0, int64(0)
@@ -110,7 +112,8 @@ func fitting(all []passage, interval int64) *model.Pace {
 	return best
 }
 
-// interval returns after which time the next of the goroutines that wait at the same time goes on, if that is always the same.
+// interval returns after which time the next of the goroutines that wait at the same time goes on,
+// if that is always the same.
 func interval(p *model.Program, waits []model.Place) (interval int64, ok bool) {
 	ends := make([]*model.Op, len(waits))
 	for i, at := range waits {
@@ -139,7 +142,8 @@ func interval(p *model.Program, waits []model.Place) (interval int64, ok bool) {
 // tolerance is how much a wait may be longer than by the limiter, ns.
 func tolerance(interval int64) int64 { return min(interval/2, cond.MostLate) }
 
-// passages returns when a limiter is asked: where goroutines wait, and where they do the same as before and behind a wait.
+// passages returns when a limiter is asked: where goroutines wait, and where they do the same as
+// before and behind a wait.
 func passages(p *model.Program, waits []model.Place) []passage {
 	is := map[model.Place]bool{}
 	lists := map[int32]bool{}
@@ -185,7 +189,8 @@ func passages(p *model.Program, waits []model.Place) []passage {
 	return all
 }
 
-// landmark returns what an op is that is done each time in a piece of code, whether it waits or not.
+// landmark returns what an op is that is done each time in a piece of code, whether it waits or
+// not.
 func landmark(p *model.Program, o *model.Op, sends map[int32]bool) (cond.Anchor, bool) {
 	switch o.Kind {
 	case model.OpRun, model.OpWake, model.OpChoose, model.OpWrite:
@@ -204,8 +209,9 @@ func landmark(p *model.Program, o *model.Op, sends map[int32]bool) (cond.Anchor,
 	return cond.Anchor{Kind: o.Kind, Arg: o.Arg}, true
 }
 
-// explains reports whether waits are over when the limiter says, by less than what their lengths differ by: by half of it at most. Where they
-// are all of one length they are no waits for a limiter.
+// explains reports whether waits are over when the limiter says, by less than what their lengths
+// differ by: by half of it at most. Where they are all of one length they are no waits for a
+// limiter.
 func explains(x model.Pace, all []passage) bool {
 	var off, lengths []float64
 	eachPassage(&x, all, func(a *passage, until int64) {
@@ -216,7 +222,8 @@ func explains(x model.Pace, all []passage) bool {
 	return len(off) > 0 && 2*cond.Spread(off) <= cond.Spread(lengths)
 }
 
-// eachPassage calls f with each request, and until when it should have waited, as one that was later or earlier was seen to be.
+// eachPassage calls f with each request, and until when it should have waited, as one that was
+// later or earlier was seen to be.
 func eachPassage(x *model.Pace, all []passage, f func(a *passage, until int64)) (off int64) {
 	known := false
 	for i := range all {
@@ -239,7 +246,8 @@ func eachPassage(x *model.Pace, all []passage, f func(a *passage, until int64)) 
 	return off
 }
 
-// fit compares a limiter with the requests to it, and returns by how much it is off in all: waits are over late, but never early.
+// fit compares a limiter with the requests to it, and returns by how much it is off in all: waits
+// are over late, but never early.
 func fit(x model.Pace, all []passage) (f cond.Fit, off int64) {
 	off = eachPassage(&x, all, func(a *passage, until int64) {
 		if a.until < 0 {

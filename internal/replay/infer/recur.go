@@ -6,8 +6,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// The lists begin anew, but not with their first op, and do not come to their last one. A wait whose end is only before or
-// behind what is done again would never end: recur finds these.
+// The lists begin anew, but not with their first op, and do not come to their last one. A wait
+// whose end is only before or behind what is done again would never end: recur finds these.
 
 // How often a place is reached.
 const (
@@ -16,12 +16,13 @@ const (
 	reachedAgain
 )
 
-// A tide holds how often places are reached. It rises from the goroutines that are there at first, along the elements that they
-// send and the goroutines that they start.
+// A tide holds how often places are reached. It rises from the goroutines that are there at first,
+// along the elements that they send and the goroutines that they start.
 type tide struct {
 	p     *model.Program
 	heads [][]int32 // by list: the receives with which its work begins
-	// reached is how often each list's pieces are: the first one, up to the first head, and one from each head.
+	// reached is how often each list's pieces are: the first one, up to the first head, and one
+	// from each head.
 	reached [][]uint8
 }
 

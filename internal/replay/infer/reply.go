@@ -7,14 +7,16 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// A server that answers requests in batches receives several elements before any of their work is done, so that no work follows an
-// element. What travels with an element then is its origin, to which the answer goes.
+// A server that answers requests in batches receives several elements before any of their work is
+// done, so that no work follows an element. What travels with an element then is its origin, to
+// which the answer goes.
 
-// replied is which part of the elements must be answered by their receivers, for the answers to be theirs.
+// replied is which part of the elements must be answered by their receivers, for the answers to be
+// theirs.
 const replied = 0.9
 
-// reply finds the sends that answer an element which their goroutine has received before. In the replay they go to the sender of
-// the element that was received there.
+// reply finds the sends that answer an element which their goroutine has received before. In the
+// replay they go to the sender of the element that was received there.
 func reply(p *model.Program) {
 	sent := make([]model.Place, len(p.Segments)) // by segment
 	for i := range sent {
@@ -47,7 +49,8 @@ func reply(p *model.Program) {
 	}
 }
 
-// replyIn finds the answers of one list. Elements of other channels, such as the connections of a pool, have none.
+// replyIn finds the answers of one list. Elements of other channels, such as the connections of a
+// pool, have none.
 func replyIn(p *model.Program, list int32, sent []model.Place, next []int32) {
 	l := &p.Lists[list]
 	type tally struct {
@@ -93,8 +96,8 @@ func replyIn(p *model.Program, list int32, sent []model.Place, next []int32) {
 	}
 }
 
-// pairs calls found for the elements that a list receives from some channels, and for the sends that answer them. It returns behind
-// which ops there are elements to be answered.
+// pairs calls found for the elements that a list receives from some channels, and for the sends
+// that answer them. It returns behind which ops there are elements to be answered.
 func pairs(p *model.Program, l *model.List, sent []model.Place, next []int32, of func(object int32) bool, found func(k int, element int32, answered bool)) []bool {
 	pending := map[int32]int32{} // elements by the one that their senders wait for next
 	type way struct{ from, object int32 }

@@ -4,8 +4,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// hold has no list begin anew while its goroutine has an element of a pool that it took before the window: there the recording does not
-// show the span that is open. It would give back more than it takes each time.
+// hold has no list begin anew while its goroutine has an element of a pool that it took before the
+// window: there the recording does not show the span that is open. It would give back more than it
+// takes each time.
 func hold(p *model.Program) {
 	type tally struct {
 		out, most int32 // how many more elements it has given than taken, by now and at most

@@ -10,12 +10,12 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Work travels with the request. A goroutine that serves comes back to the same receive again and again, and what it does
-// until the next one belongs to the element that it received: in the replay it goes on with the work of the element that it
-// gets there, in any list that was recorded.
+// Work travels with the request. A goroutine that serves comes back to the same receive again and
+// again, and what it does until the next one belongs to the element that it received: in the replay
+// it goes on with the work of the element that it gets there, in any list that was recorded.
 
-// match finds, for channels whose operations are in the recording, which receive got the element of which send: they are
-// first in, first out.
+// match finds, for channels whose operations are in the recording, which receive got the element of
+// which send: they are first in, first out.
 func match(p *model.Program) {
 	type end struct {
 		begun int64
@@ -67,7 +67,8 @@ func match(p *model.Program) {
 // evidence is which part of the elements must show that their work is theirs.
 const evidence = 0.5
 
-// proof is the same for elements that several goroutines send: to answer any of them is to answer the sender by chance.
+// proof is the same for elements that several goroutines send: to answer any of them is to answer
+// the sender by chance.
 func proof(senders int) float64 {
 	if senders < 2 {
 		return evidence
@@ -75,7 +76,8 @@ func proof(senders int) float64 {
 	return evidence + (1-evidence)/float64(senders)
 }
 
-// soon is how far behind a receive, or a send, to look for evidence that the work is the sender's, in ops.
+// soon is how far behind a receive, or a send, to look for evidence that the work is the sender's,
+// in ops.
 const soon = 400
 
 // A deliveries counts what becomes of the elements of a channel.
@@ -89,7 +91,8 @@ func (d *deliveries) served() bool {
 	return (len(d.from) > 1 || len(d.to) > 1) && 10*d.free >= 9*d.all && float64(d.theirs) >= proof(len(d.from))*float64(d.all-d.untold) && d.theirs >= d.untold
 }
 
-// delivered returns which send each element is of, in list -1 if that is not known, and what becomes of those of each channel.
+// delivered returns which send each element is of, in list -1 if that is not known, and what
+// becomes of those of each channel.
 func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 	sent = make([]model.Place, len(p.Segments))
 	for i := range sent {
@@ -185,9 +188,10 @@ func serve(p *model.Program) {
 	sim.OpenStations(p)
 }
 
-// travels reports whether what follows a receive is the sender's work: it is a child of one of the sender's spans, or it
-// answers the sender, by a channel or a wait group. An answer that nothing received, since it came too late, is no evidence. A goroutine
-// that answers at once and does not come back has only left its place in a semaphore.
+// travels reports whether what follows a receive is the sender's work: it is a child of one of the
+// sender's spans, or it answers the sender, by a channel or a wait group. An answer that nothing
+// received, since it came too late, is no evidence. A goroutine that answers at once and does not
+// come back has only left its place in a semaphore.
 func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (theirs, told bool) {
 	told = true
 	answered := false

@@ -11,23 +11,25 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Not all that goes through the network within a process has spans at both ends: a client without instrumentation, the messages of a
-// stream, a protocol of the program's own. The trace does not have which connection a goroutine writes to. But a goroutine that waits for
-// the network goes on right after another one has written, and always after the one at the other end of the connection.
+// Not all that goes through the network within a process has spans at both ends: a client without
+// instrumentation, the messages of a stream, a protocol of the program's own. The trace does not
+// have which connection a goroutine writes to. But a goroutine that waits for the network goes on
+// right after another one has written, and always after the one at the other end of the connection.
 
 const (
 	// reach is how long after a write the network may wake its reader, ns.
 	reach = 500_000
 	// leastArrivals is how many waits of a goroutine show which one ends them.
 	leastArrivals = 20
-	// wired is which part of the waits for the network of one kind of goroutines must be attributed, for their other ends to be in the
-	// process.
+	// wired is which part of the waits for the network of one kind of goroutines must be
+	// attributed, for their other ends to be in the process.
 	wired = 0.9
-	// linked is which part of a goroutine's waits are attributed by spans where its others, such as for the rest of an answer, belong to no
-	// request.
+	// linked is which part of a goroutine's waits are attributed by spans where its others, such as
+	// for the rest of an answer, belong to no request.
 	linked = 0.1
-	// prompt is how long before half of the waits of a kind ended the writes must have been that ended them, ns: a client of another process
-	// may send its next request as soon as it has an answer, and takes longer. chance is how often there may be such a write at other times.
+	// prompt is how long before half of the waits of a kind ended the writes must have been that
+	// ended them, ns: a client of another process may send its next request as soon as it has an
+	// answer, and takes longer. chance is how often there may be such a write at other times.
 	prompt, chance = 100_000, 0.2
 	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
 	handed = 200_000
@@ -119,7 +121,8 @@ func (w *wiring) told() (told, all map[int32]int) {
 	return told, all
 }
 
-// before calls f with the writes of other goroutines that may have ended a wait, the latest one first, until it returns false.
+// before calls f with the writes of other goroutines that may have ended a wait, the latest one
+// first, until it returns false.
 func (w *wiring) before(a *transfer, f func(write int32) bool) {
 	n, _ := slices.BinarySearchFunc(w.writes, a.at, func(x transfer, at int64) int {
 		return cmp.Or(cmp.Compare(x.at, at), -1)
@@ -131,7 +134,8 @@ func (w *wiring) before(a *transfer, f func(write int32) bool) {
 	}
 }
 
-// apart finds goroutines whose waits another one ends all the time, as where each connection has its own to read and to write.
+// apart finds goroutines whose waits another one ends all the time, as where each connection has
+// its own to read and to write.
 func (w *wiring) apart() {
 	type pair struct {
 		reader listener
@@ -205,11 +209,12 @@ func (w *wiring) tell(arrival, write int32) {
 	w.arrivals[arrival].other, w.writes[write].other = write, arrival
 }
 
-// An exchange of a goroutine is the write before a wait and the wait, or the wait and the write behind it.
+// An exchange of a goroutine is the write before a wait and the wait, or the wait and the write
+// behind it.
 type turnabout struct{ write, arrival int32 }
 
-// exchanges finds goroutines that write a request and wait for the answer to it, on any connection, and goroutines that have
-// waited for the request and write the answer: both ends must agree.
+// exchanges finds goroutines that write a request and wait for the answer to it, on any connection,
+// and goroutines that have waited for the request and write the answer: both ends must agree.
 func (w *wiring) exchanges() {
 	calls, turns := w.turnabouts()
 	type match struct {
@@ -242,8 +247,9 @@ func (w *wiring) exchanges() {
 	}
 }
 
-// kin finds waits of one kind that writes of one kind end, whichever goroutines these are: a connection for each request has goroutines
-// of its own, which wait and write once. Where a write comes before a wait ends as soon and as often at any other time, it is no evidence.
+// kin finds waits of one kind that writes of one kind end, whichever goroutines these are: a
+// connection for each request has goroutines of its own, which wait and write once. Where a write
+// comes before a wait ends as soon and as often at any other time, it is no evidence.
 func (w *wiring) kin() {
 	told, all := w.told()
 	waits := map[int32][]int32{}
@@ -287,7 +293,8 @@ func (w *wiring) kin() {
 	}
 }
 
-// latest returns how long before the end of a wait, or before a time that is so much earlier, the latest write of each origin was.
+// latest returns how long before the end of a wait, or before a time that is so much earlier, the
+// latest write of each origin was.
 func (w *wiring) latest(arrival int32, earlier int64) map[int32]int64 {
 	a := w.arrivals[arrival]
 	a.at -= earlier
@@ -320,7 +327,8 @@ func (w *wiring) agrees(arrival, write int32) bool {
 	return w.arrivals[arrival].other < 0 && w.writes[write].other < 0 || w.arrivals[arrival].other == write
 }
 
-// turnabouts returns what goroutines wrote before they waited, and what they wrote when they had waited, in the order of the waits.
+// turnabouts returns what goroutines wrote before they waited, and what they wrote when they had
+// waited, in the order of the waits.
 func (w *wiring) turnabouts() (calls, turns []turnabout) {
 	type moment struct {
 		model.Place
@@ -349,7 +357,8 @@ func (w *wiring) turnabouts() (calls, turns []turnabout) {
 	return calls, turns
 }
 
-// giver returns the origin of a write: the goroutine that writes, or the one that has woken it for that, if it does nothing else.
+// giver returns the origin of a write: the goroutine that writes, or the one that has woken it for
+// that, if it does nothing else.
 func (c *connector) giver(at model.Place) model.Place {
 	l := &c.p.Lists[at.List]
 	if c.spanned[at.List] {
@@ -369,8 +378,9 @@ func (c *connector) giver(at model.Place) model.Place {
 	return at
 }
 
-// deliver has a wait for the network end when something has been written, and as much later as it did. Where a goroutine has nothing
-// under way it takes what comes to any of its kind, else it waits for its own answer.
+// deliver has a wait for the network end when something has been written, and as much later as it
+// did. Where a goroutine has nothing under way it takes what comes to any of its kind, else it
+// waits for its own answer.
 func (c *connector) deliver(from, to model.Place) {
 	o := c.op(to)
 	if o.Free && !c.once(to) {
@@ -384,7 +394,8 @@ func (c *connector) deliver(from, to model.Place) {
 	c.p.Tokens++
 }
 
-// once reports whether a goroutine waits for nothing else at that place, as one of a connection for a single request.
+// once reports whether a goroutine waits for nothing else at that place, as one of a connection for
+// a single request.
 func (c *connector) once(at model.Place) bool {
 	l := &c.p.Lists[at.List]
 	if !l.Born {

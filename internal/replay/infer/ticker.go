@@ -9,8 +9,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// timetables finds the waits for timers that end at even intervals, independently of the work in between: of all goroutines that wait at
-// a site, as for a ticker that they share, or else of each for itself.
+// timetables finds the waits for timers that end at even intervals, independently of the work in
+// between: of all goroutines that wait at a site, as for a ticker that they share, or else of each
+// for itself.
 func timetables(p *model.Program) {
 	type waits struct {
 		at     []model.Place

@@ -9,9 +9,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Timers of the runtime are late: while the program is idle it waits for timers and the network together, in whole milliseconds. A region
-// that sleeps for half as long is late by as much as before. By how much shows where it is known for how long a goroutine has asked to
-// sleep: the one that a trace starts to read samples, each time for 100 ms.
+// Timers of the runtime are late: while the program is idle it waits for timers and the network
+// together, in whole milliseconds. A region that sleeps for half as long is late by as much as
+// before. By how much shows where it is known for how long a goroutine has asked to sleep: the one
+// that a trace starts to read samples, each time for 100 ms.
 
 const (
 	// AskedBySampler is for how long that goroutine sleeps, ns.

@@ -9,9 +9,11 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// setAside takes locks out of the lists that goroutines have for themselves, and locks that are held so seldom, and waited for so little, that which
-// one had them when is an accident of the recording: they decide nothing, but what others decide anew could be held up by their order. Waits for
-// them last as long as they did. Locks that are waited for at one place, such as one of each request, count together.
+// setAside takes locks out of the lists that goroutines have for themselves, and locks that are
+// held so seldom, and waited for so little, that which one had them when is an accident of the
+// recording: they decide nothing, but what others decide anew could be held up by their order.
+// Waits for them last as long as they did. Locks that are waited for at one place, such as one of
+// each request, count together.
 func setAside(b *model.Builder) {
 	little := hidden.Incidental * float64(b.P.Rec.End-b.P.Rec.Start)
 	of := cond.UsedAt(b.P)

@@ -7,11 +7,14 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Two goroutines that compute for as long each time come to take turns, and never wait for the lock that they share. That is not a lock
-// which a goroutine has for itself: once something is faster, they meet. Locks of which a goroutine has one by something else, such as
-// those of the connections of a pool, show otherwise: behind the same op a goroutine comes once to the one and once to the other.
+// Two goroutines that compute for as long each time come to take turns, and never wait for the lock
+// that they share. That is not a lock which a goroutine has for itself: once something is faster,
+// they meet. Locks of which a goroutine has one by something else, such as those of the connections
+// of a pool, show otherwise: behind the same op a goroutine comes once to the one and once to the
+// other.
 
-// A juncture is where a goroutine comes to one of the locks in question: the nth of them behind an op that is done each time.
+// A juncture is where a goroutine comes to one of the locks in question: the nth of them behind an
+// op that is done each time.
 type juncture struct {
 	list   int32
 	behind cond.Anchor
@@ -19,7 +22,8 @@ type juncture struct {
 	nth    int32
 }
 
-// substituted returns which part of the operations that take each of some locks are where the same goroutine takes others, too.
+// substituted returns which part of the operations that take each of some locks are where the same
+// goroutine takes others, too.
 func substituted(p *model.Program, locks []bool) []float64 {
 	at := map[juncture][]int32{} // how they come to locks, in order
 	sends := p.SentTo()

@@ -7,7 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// ShortSyscall is below which a system call is taken for computing: sysmon leaves the processor to it for that long, ns.
+// ShortSyscall is below which a system call is taken for computing: sysmon leaves the processor to
+// it for that long, ns.
 const ShortSyscall = 20_000
 
 // A Builder follows all goroutines through the events.
@@ -106,8 +107,8 @@ func NewBuilder(rec *trace.Recording) *Builder {
 	return b
 }
 
-// opsOf returns how many ops each goroutine's list has at most, or little more: what it does is an op, and the computing before it is
-// one.
+// opsOf returns how many ops each goroutine's list has at most, or little more: what it does is an
+// op, and the computing before it is one.
 func opsOf(r *trace.Recording) []int32 {
 	n := make([]int32, r.Count)
 	for i := range r.Events {
@@ -440,7 +441,8 @@ func (b *Builder) setLate(g int32, late Lateness) {
 	}
 }
 
-// Goroutines that receive from a channel wait until it is closed. One that comes later need not wait, and would have to if it came sooner.
+// Goroutines that receive from a channel wait until it is closed. One that comes later need not
+// wait, and would have to if it came sooner.
 
 // A latecomer has received from a channel that was closed already.
 type latecomer struct {
@@ -448,7 +450,8 @@ type latecomer struct {
 	Token   int32
 }
 
-// closed books an operation on a channel that is closed, or by which it is. Decided means that it waited, or was one of a select statement.
+// closed books an operation on a channel that is closed, or by which it is. Decided means that it
+// waited, or was one of a select statement.
 func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	if e.What == mark.Close {
 		b.closings[e.Ref] = Place{g, int32(len(b.P.Lists[g].Ops)) - 1}

@@ -6,9 +6,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A select statement takes the case that is ready first, or any of several that are ready at once. So the replay decides anew how
-// it ends, and goes on with what the goroutine did the next time that the recorded one ended so: an element that comes before the
-// timer has it do what it did for other elements.
+// A select statement takes the case that is ready first, or any of several that are ready at once.
+// So the replay decides anew how it ends, and goes on with what the goroutine did the next time
+// that the recorded one ended so: an element that comes before the timer has it do what it did for
+// other elements.
 
 // A Choice is a select statement that a list comes to.
 type Choice struct {
@@ -17,17 +18,20 @@ type Choice struct {
 	Statement     int32
 	Cases         []int32 // channels that it may receive from
 	Told          bool    // all of them are in its marks
-	// Past is what the goroutine received, or waited for in vain, right before: as many elements, and more, may be a batch.
+	// Past is what the goroutine received, or waited for in vain, right before: as many elements,
+	// and more, may be a batch.
 	Past []int32 // ops
 	Key  string
-	// Blind means that one of these was sent before the window: where an answer to it goes is not known.
+	// Blind means that one of these was sent before the window: where an answer to it goes is not
+	// known.
 	Blind bool
 	Open  []int32 // spans
 	// Untimed is after which time no timer had ended it in the recording; 0 where one did.
 	Untimed int64
 	// Asks means that what comes by made is the answer to an element, see requests.go.
 	Asks bool
-	// Made is the channel that is made for this choice, and is used by no other before; none for no such.
+	// Made is the channel that is made for this choice, and is used by no other before; none for no
+	// such.
 	Made int32
 }
 
@@ -43,7 +47,8 @@ type Statement struct {
 	Like    map[OutcomeKey][]int32 // choices, in order
 }
 
-// An OutcomeKey is a way in which a select statement ended, behind the same past, with the same regions open.
+// An OutcomeKey is a way in which a select statement ended, behind the same past, with the same
+// regions open.
 type OutcomeKey struct {
 	past    string
 	set     uint16
@@ -67,8 +72,8 @@ func (l *List) GivesTo() map[int32]bool {
 	return to
 }
 
-// Later returns the channel that a goroutine receives from when its timer has ended, before anything else that it chooses; none for
-// no such.
+// Later returns the channel that a goroutine receives from when its timer has ended, before
+// anything else that it chooses; none for no such.
 func (l *List) Later(end int) int32 {
 	for k := end + 1; k < len(l.Ops) && l.Ops[k].Kind != OpChoose; k++ {
 		if l.Ops[k].Kind == OpReceive {
@@ -89,8 +94,8 @@ func (c *Choice) Outcome(p *Program, object int32) int32 {
 	return Fresh
 }
 
-// Own returns the channel that a choice may receive from and that is used once, as one made for each request; none if there is no such,
-// or several.
+// Own returns the channel that a choice may receive from and that is used once, as one made for
+// each request; none if there is no such, or several.
 func (c *Choice) Own(p *Program) int32 {
 	own := int32(trace.None)
 	for _, object := range c.Cases {

@@ -6,8 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// outsiders reports whether a goroutine only happened to be the one on which another goroutine's wait ended: for a timer, the
-// network or the garbage collector, none of which waits for the program.
+// outsiders reports whether a goroutine only happened to be the one on which another goroutine's
+// wait ended: for a timer, the network or the garbage collector, none of which waits for the
+// program.
 func (b *Builder) outsiders(g int32, e *trace.Event) bool {
 	f := &b.G[g]
 	switch f.reason {
@@ -19,8 +20,9 @@ func (b *Builder) outsiders(g int32, e *trace.Event) bool {
 	return b.Has(f.site, trace.OfRuntime) || b.Has(e.Site, trace.OfRuntime)
 }
 
-// FromOutside deals with goroutines that nothing in the program has started: what timers call. A goroutine that is woken by one has
-// waited for the timer, unless that does some work before. One that does more than to wake others comes when it came.
+// FromOutside deals with goroutines that nothing in the program has started: what timers call. A
+// goroutine that is woken by one has waited for the timer, unless that does some work before. One
+// that does more than to wake others comes when it came.
 func (b *Builder) FromOutside() {
 	timers, found := make([]bool, b.P.Tokens), false
 	for i := range b.P.Lists {

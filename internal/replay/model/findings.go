@@ -4,18 +4,21 @@ import (
 	"time"
 )
 
-// A timer calls a function in a goroutine of its own (time.AfterFunc), and the trace does not show what set it. Where requests are gathered
-// for some time to be dealt with together, the first of them does: each goroutine begins a fixed time after the first wait that it ends.
+// A timer calls a function in a goroutine of its own (time.AfterFunc), and the trace does not show
+// what set it. Where requests are gathered for some time to be dealt with together, the first of
+// them does: each goroutine begins a fixed time after the first wait that it ends.
 
-// Calls are those of one function, in order of time. The first who waits for the one that is due sets the timer for it.
+// Calls are those of one function, in order of time. The first who waits for the one that is due
+// sets the timer for it.
 type Calls struct {
 	Lists  []int32
 	Delays []int64
 }
 
-// Work by goroutines that have no spans is a span's where a goroutine in the span waits for it: where a pool's workers, or goroutines that
-// the span has started, do what it is for, or a server within the process that has no spans. A region that is faster has that done
-// faster, too. What is only handed over, such as a line to be logged, is not the span's.
+// Work by goroutines that have no spans is a span's where a goroutine in the span waits for it:
+// where a pool's workers, or goroutines that the span has started, do what it is for, or a server
+// within the process that has no spans. A region that is faster has that done faster, too. What is
+// only handed over, such as a line to be logged, is not the span's.
 
 // An Errand is what a goroutine without spans did from one time to another for the spans of a set.
 type Errand struct {
@@ -30,22 +33,26 @@ type Letter struct {
 	Spans       []int32 // that were open when it was written
 }
 
-// A goroutine that works on whatever has come (adaptive batching) lets several others go on at once, now more and now fewer. How many that
-// are is decided by time: the sooner they come, the more are in a batch, and the fewer batches there are. Where batches do not follow a rule
-// (see batches.go) the replay has those of the recording.
+// A goroutine that works on whatever has come (adaptive batching) lets several others go on at
+// once, now more and now fewer. How many that are is decided by time: the sooner they come, the
+// more are in a batch, and the fewer batches there are. Where batches do not follow a rule (see
+// batches.go) the replay has those of the recording.
 
 // What is a batch.
 const (
-	// AtOnce is how long after one goroutine the next must be let go on, to be of the same batch, ns.
+	// AtOnce is how long after one goroutine the next must be let go on, to be of the same batch,
+	// ns.
 	AtOnce = int64(100 * time.Microsecond)
-	// Batch is how many goroutines are one, and LeastBatches which part of the times that a goroutine lets others go on must be.
+	// Batch is how many goroutines are one, and LeastBatches which part of the times that a
+	// goroutine lets others go on must be.
 	Batch        = 3
 	LeastBatches = 0.1
 	// Often is which part of the batches must have the same size, for that size to be a limit.
 	Often = 0.05
 )
 
-// A Growth is how long something takes in a round, ns: so long, and so long for each request of the batch.
+// A Growth is how long something takes in a round, ns: so long, and so long for each request of the
+// batch.
 type Growth struct{ Fixed, Each float64 }
 
 // Factor is by how much longer that takes in a batch of now requests than in one of then.
@@ -62,7 +69,8 @@ type Growths struct {
 	Outside   []Growth // by set of regions
 }
 
-// A Growing holds how tasks get longer with their sizes, and the least and the most that may be; nil for not, and where that is known.
+// A Growing holds how tasks get longer with their sizes, and the least and the most that may be;
+// nil for not, and where that is known.
 type Growing struct{ Growths, Least, Most *Growths }
 
 // A Filling is a load in the list that did it.
@@ -92,11 +100,14 @@ func (p *Program) SharesOf(set int) []Share {
 	return nil
 }
 
-// What experiments of slow-downs do is simulated, too, to be held against what they measure: each goroutine that ends a span of a region is
-// held behind it for a part of the span's own time, by computing and by waiting as the region itself does. That may cost less than a
-// region that is slower, where spans have given back what others wait for, and more, where they wait for a processor.
+// What experiments of slow-downs do is simulated, too, to be held against what they measure: each
+// goroutine that ends a span of a region is held behind it for a part of the span's own time, by
+// computing and by waiting as the region itself does. That may cost less than a region that is
+// slower, where spans have given back what others wait for, and more, where they wait for a
+// processor.
 
-// A Holdback is behind a span for a part of the span's own time: the factor of a set for its region, which is 0 unless a change says otherwise.
+// A Holdback is behind a span for a part of the span's own time: the factor of a set for its
+// region, which is 0 unless a change says otherwise.
 type Holdback struct {
 	Set uint16
 	Own
@@ -114,13 +125,15 @@ func (p *Program) HoldBehind(o *Op) (Holdback, bool) {
 	return h, ok
 }
 
-// In the simulation of work per time, a goroutine that comes to it before it is due takes no time for it: what it would do has been done
-// not long ago. What lets others go on is done all the same.
+// In the simulation of work per time, a goroutine that comes to it before it is due takes no time
+// for it: what it would do has been done not long ago. What lets others go on is done all the same.
 
-// A Schedule is when work per time was done. Where one had to begin it while others were at it, all of these are one bout.
+// A Schedule is when work per time was done. Where one had to begin it while others were at it, all
+// of these are one bout.
 type Schedule struct {
 	Begins []int64 // of bouts, or of all work where only its rate counts, since the window's beginning
-	// Rests are from the end of one bout to the beginning of the next; nil where only the rate counts.
+	// Rests are from the end of one bout to the beginning of the next; nil where only the rate
+	// counts.
 	Rests   []int64
 	Longest int64 // that the work took
 	Mean    int64 // from one of the begins to the next
@@ -150,10 +163,12 @@ func (x *Schedule) Next(n int, otherwise int64) int64 {
 	return otherwise
 }
 
-// A rate limiter (token bucket) lets one goroutine go on each interval, and some more after a pause. One that comes too early waits for a
-// timer, but for how long depends on those before: in a faster program for longer. A recording has the waits; goroutines that did not have to
-// wait are inferred from what they did before and behind, as a piece of code that asks a limiter asks it each time. A limiter is taken for one if
-// it would have had just the same goroutines wait, for as long as they did.
+// A rate limiter (token bucket) lets one goroutine go on each interval, and some more after a
+// pause. One that comes too early waits for a timer, but for how long depends on those before: in a
+// faster program for longer. A recording has the waits; goroutines that did not have to wait are
+// inferred from what they did before and behind, as a piece of code that asks a limiter asks it
+// each time. A limiter is taken for one if it would have had just the same goroutines wait, for as
+// long as they did.
 
 // A Pace is a rate limiter.
 type Pace struct {
@@ -170,26 +185,29 @@ func (x *Pace) Ask(at int64) (until int64) {
 	return until
 }
 
-// Agreeing is which part of the sections a rule must be right about: of sections that waited, of sections that did not, and of sections
-// that waited when they went on.
+// Agreeing is which part of the sections a rule must be right about: of sections that waited, of
+// sections that did not, and of sections that waited when they went on.
 const Agreeing = 0.95
 
-// A select statement takes any of the cases that are ready. A goroutine that looks at one channel first, and comes to the select statement only
-// if it is empty, takes that one's elements before all others. A recording does not show channels that were found empty; it does
-// show which elements were there when another one was taken.
+// A select statement takes any of the cases that are ready. A goroutine that looks at one channel
+// first, and comes to the select statement only if it is empty, takes that one's elements before
+// all others. A recording does not show channels that were found empty; it does show which elements
+// were there when another one was taken.
 
 // A Preference is a channel whose elements goroutines take before those of another one.
 type Preference struct{ First, Second int32 }
 
-// A Station is where goroutines serve that take elements of more than one channel, by a select statement or by looking at one of them
-// first. Which channel the next element is of is decided anew, as is which element.
+// A Station is where goroutines serve that take elements of more than one channel, by a select
+// statement or by looking at one of them first. Which channel the next element is of is decided
+// anew, as is which element.
 type Station struct{ Objects []int32 }
 
-// A ticker, a rate limiter, or a loop that sleeps until its next turn is due ends waits at times of its own: a goroutine that comes earlier
-// waits for longer. Such a wait takes no part of the time that something else saves.
+// A ticker, a rate limiter, or a loop that sleeps until its next turn is due ends waits at times of
+// its own: a goroutine that comes earlier waits for longer. Such a wait takes no part of the time
+// that something else saves.
 
-// A Timetable is when waits at one place end, since the window's beginning. In a replay the first wait there takes the first of
-// these times, and so on; behind the last one they begin anew.
+// A Timetable is when waits at one place end, since the window's beginning. In a replay the first
+// wait there takes the first of these times, and so on; behind the last one they begin anew.
 type Timetable struct {
 	Times []int64
 	Span  int64 // from one round of them to the next
@@ -200,5 +218,6 @@ func (t *Timetable) At(n int) int64 {
 	return t.Times[n%len(t.Times)] + int64(n/len(t.Times))*t.Span
 }
 
-// AtFirst is the ticket of a list that has it when the window begins. Tickets that are taken later are the runners'.
+// AtFirst is the ticket of a list that has it when the window begins. Tickets that are taken later
+// are the runners'.
 func AtFirst(list int32) int32 { return -2 - list }

@@ -6,9 +6,10 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A trace of stock Go has only the waits that happened, and which goroutine ended each. Where these show that goroutines
-// share one lock or channel, it is put in their place as an object: goroutines that wait there are served in order of arrival, which may differ from
-// the recording's, and an element cannot be received before it is sent.
+// A trace of stock Go has only the waits that happened, and which goroutine ended each. Where these
+// show that goroutines share one lock or channel, it is put in their place as an object: goroutines
+// that wait there are served in order of arrival, which may differ from the recording's, and an
+// element cannot be received before it is sent.
 
 // A Handover is a wait that another goroutine ended.
 type Handover struct {
@@ -34,7 +35,8 @@ func Grouped[K comparable](n int, key func(i int32) K) [][]int32 {
 	return groups
 }
 
-// Direction returns what a waker did with a channel: send or receive; OpWake if that is neither or not known.
+// Direction returns what a waker did with a channel: send or receive; OpWake if that is neither or
+// not known.
 func Direction(r *trace.Recording, site int32) OpKind {
 	for i, f := range r.Sites[site].Frames {
 		switch {

@@ -7,7 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// operate books an operation on an object: of one that may wait, where it begins and where it is done.
+// operate books an operation on an object: of one that may wait, where it begins and where it is
+// done.
 func (b *Builder) operate(g int32, e *trace.Event) {
 	f := &b.G[g]
 	what := e.What
@@ -67,7 +68,8 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 	b.perform(g, e, slow && f.what == mark.Send.Beginning(), w)
 }
 
-// told adds a channel that the select statement which a goroutine has come to may receive from, or send to.
+// told adds a channel that the select statement which a goroutine has come to may receive from, or
+// send to.
 func (b *Builder) told(g, ref int32) {
 	begins := &b.P.Lists[g].Ops[b.G[g].open-1]
 	cases := &b.P.Told[begins.Nth-1]
@@ -79,7 +81,8 @@ func (b *Builder) waitedSince(g, from int32) bool {
 	return slices.ContainsFunc(b.P.Lists[g].Ops[from:], func(o Op) bool { return o.Kind == OpWait || o.Kind == OpOut })
 }
 
-// A wait is what an operation did besides: nothing, or wait for a goroutine or for something outside.
+// A wait is what an operation did besides: nothing, or wait for a goroutine or for something
+// outside.
 type wait struct {
 	waited, outside bool
 	chosen          bool  // it was a select statement
@@ -90,8 +93,8 @@ type wait struct {
 	ops             []Op // what waited
 }
 
-// fold takes what the list did since op from off it, but for computing without a wait, and what lets others go on. What waited is
-// valid until the next call.
+// fold takes what the list did since op from off it, but for computing without a wait, and what
+// lets others go on. What waited is valid until the next call.
 func (b *Builder) fold(g, from int32) wait {
 	l := &b.P.Lists[g]
 	w := wait{late: -1, ops: b.waited[:0]}
@@ -170,7 +173,8 @@ func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
 	}
 }
 
-// operationOf returns the op and the object of an operation, and how many more locks its goroutine has; no object for other operations.
+// operationOf returns the op and the object of an operation, and how many more locks its goroutine
+// has; no object for other operations.
 func operationOf(what mark.Op) (kind OpKind, object ObjectKind, locks int32) {
 	switch what {
 	case mark.Lock:
@@ -212,7 +216,8 @@ func (b *Builder) performOther(g int32, e *trace.Event, w wait) {
 	}
 }
 
-// book follows what an operation changes: what its object holds, and how long a lock is held and waited for.
+// book follows what an operation changes: what its object holds, and how long a lock is held and
+// waited for.
 func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, w wait) {
 	o, lv := &b.P.Objects[object], &b.Levels[object]
 	switch kind {
@@ -285,8 +290,8 @@ func (b *Builder) holds(f *follower, object, change int32) {
 	f.held += change
 }
 
-// again books a wait for a signal. A goroutine that is woken and waits again at once, since what it waits for is not so yet, waits
-// for the last signal only.
+// again books a wait for a signal. A goroutine that is woken and waits again at once, since what it
+// waits for is not so yet, waits for the last signal only.
 func (b *Builder) again(g int32, w wait) {
 	if !w.waited {
 		return
@@ -312,7 +317,8 @@ func (b *Builder) again(g int32, w wait) {
 	b.keep(g, w)
 }
 
-// The reasons of waits for condition variables: without a known rule for when goroutines have to, and for what is done once for all.
+// The reasons of waits for condition variables: without a known rule for when goroutines have to,
+// and for what is done once for all.
 const (
 	WaitSignal = 64 + iota
 	WaitBusy
@@ -335,7 +341,8 @@ func (v *level) take(n int32) {
 	v.Low = min(v.Low, v.Now)
 }
 
-// foundFull notes that a sender had to wait, so that there must have been AtFirst elements at first.
+// foundFull notes that a sender had to wait, so that there must have been AtFirst elements at
+// first.
 func (v *level) foundFull(atFirst int32) {
 	if v.Full < 0 {
 		v.Full = max(0, atFirst)

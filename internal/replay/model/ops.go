@@ -25,7 +25,8 @@ func (l *List) ServeAgain() {
 	}
 }
 
-// LockBefore returns the op that gives a lock back right before the wait that ends with op k, -1 for none.
+// LockBefore returns the op that gives a lock back right before the wait that ends with op k, -1
+// for none.
 func (l *List) LockBefore(k int) int {
 	for k--; k >= 0; k-- {
 		switch l.Ops[k].Kind {
@@ -125,43 +126,50 @@ const (
 	OpServe   // the answer is there: its client comes again after d, to any goroutine that waits here; wait for one of them
 )
 
-// An Op is one step of a list. Its set is the regions that are open while it lasts, see Program.Sets.
+// An Op is one step of a list. Its set is the regions that are open while it lasts, see
+// Program.Sets.
 type Op struct {
 	D    int64
 	At   int64 // when it was over in the recording
 	Arg  int32
 	Site int32
-	// Late is how long after it need not wait any more the goroutine ran, ns; -1 where the recording does not show how long
-	// that takes when a processor is idle.
+	// Late is how long after it need not wait any more the goroutine ran, ns; -1 where the
+	// recording does not show how long that takes when a processor is idle.
 	Late int32
-	// Segment is, of a send, where the work of the element is, and of a receive which element it got: see Program.Segments; 0
-	// for none.
+	// Segment is, of a send, where the work of the element is, and of a receive which element it
+	// got: see Program.Segments; 0 for none.
 	Segment int32
-	// Answers is, of a send, which element it answers that was received before; 0 for none. Of a receive it is the token that its
-	// goroutine has waited for, from 1, until batches has looked at that.
+	// Answers is, of a send, which element it answers that was received before; 0 for none. Of a
+	// receive it is the token that its goroutine has waited for, from 1, until batches has looked
+	// at that.
 	Answers int32
-	// Nth is the number of an op that is done once, see package sim, and of a select statement's channels, see Program.Told;
-	// 0 for none.
+	// Nth is the number of an op that is done once, see package sim, and of a select statement's
+	// channels, see Program.Told; 0 for none.
 	Nth  int32
 	Set  uint16
 	Kind OpKind
-	// Head is of a receive whose goroutine serves: it goes on with the work of the element that it gets.
+	// Head is of a receive whose goroutine serves: it goes on with the work of the element that it
+	// gets.
 	Head bool
 	// Tries is of a send or a receive that is given up where it would have to wait.
 	Tries bool
 	// Drops is of a send that tries: nothing is sent where there is no room.
 	Drops bool
-	// Free means that behind the op no span is open and no lock is held: the list can begin anew here.
+	// Free means that behind the op no span is open and no lock is held: the list can begin anew
+	// here.
 	Free bool
 	// Loose means the same but that spans may be open.
 	Loose bool
-	// Arrives is of a wait for something outside that ends when it did, and not as long after it began; see loop.go.
+	// Arrives is of a wait for something outside that ends when it did, and not as long after it
+	// began; see loop.go.
 	Arrives bool
-	// Once means that the token comes only the first time round, never that it does not come at all.
+	// Once means that the token comes only the first time round, never that it does not come at
+	// all.
 	Once, Never bool
 	// Row is of a receive that select statements follow at once, as where a batch is made.
 	Row bool
-	// Called is of a wait for a timer that a goroutine ended which the timer had started: a context's deadline, say.
+	// Called is of a wait for a timer that a goroutine ended which the timer had started: a
+	// context's deadline, say.
 	Called bool
 	Reason uint8 // of a wait
 }
@@ -188,7 +196,8 @@ type List struct {
 	Spawned Place   // by which op
 	Leaves  []int32 // channels that it leaves elements in, see findLeft
 	Created int64   // when
-	// Called means that a timer has started it, and set that others set the timer, see afterfunc.go.
+	// Called means that a timer has started it, and set that others set the timer, see
+	// afterfunc.go.
 	Called, Set bool
 }
 

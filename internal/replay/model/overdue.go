@@ -6,10 +6,11 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Timers and the network are looked at when a processor looks for what to run next. While all of them compute, a goroutine whose
-// time has come is woken when the first is free, and its wait is recorded longer than it was. The network is not looked at even then while goroutines
-// are ready, but each 10 ms by the runtime's monitor, which has no processor. In a replay in which a processor is free before, it would still wait
-// for so long.
+// Timers and the network are looked at when a processor looks for what to run next. While all of
+// them compute, a goroutine whose time has come is woken when the first is free, and its wait is
+// recorded longer than it was. The network is not looked at even then while goroutines are ready,
+// but each 10 ms by the runtime's monitor, which has no processor. In a replay in which a processor
+// is free before, it would still wait for so long.
 
 const (
 	// Swapping is how long a processor may be without a goroutine between two of them, ns.
@@ -38,7 +39,8 @@ func (b *Builder) Full(before int, at int64) {
 	}
 }
 
-// noteOverdue notes that a wait was found to be over when a processor had been busy, and all others were.
+// noteOverdue notes that a wait was found to be over when a processor had been busy, and all others
+// were.
 func (b *Builder) noteOverdue(g, op int32, e *trace.Event) {
 	o := &b.P.Lists[g].Ops[op]
 	if o.Kind != OpOut || !polled(o) {
@@ -65,12 +67,13 @@ func (b *Builder) noteOverdue(g, op int32, e *trace.Event) {
 	}
 }
 
-// soonest is which part of the waits at one place is as short as was asked for. Where all processors are busy nearly all waits are found to be over
-// late, so that a larger part would be longer than that by this part of the time in which processors are busy.
+// soonest is which part of the waits at one place is as short as was asked for. Where all
+// processors are busy nearly all waits are found to be over late, so that a larger part would be
+// longer than that by this part of the time in which processors are busy.
 const soonest = 0.01
 
-// Punctual ends overdue waits when they were over: at one place in the program always after the same time, if that may be, or else
-// in the middle of the time in which that may have been.
+// Punctual ends overdue waits when they were over: at one place in the program always after the
+// same time, if that may be, or else in the middle of the time in which that may have been.
 func (b *Builder) Punctual() {
 	shortest := map[int32][]int64{} // waits by site
 	for l := range b.P.Lists {

@@ -44,7 +44,8 @@ type ObjectInfo struct {
 	Comes    []int64 // when requests of clients come that wait at first, see clients.go
 	Thinks   int64   // for how long clients wait between an answer and the next request
 	Tickets  []int32 // of a sequence, in order: the tickets that are taken at first
-	// Lasts is for how long what is in a store is good, 0 where uses are counted, and since is when it was loaded.
+	// Lasts is for how long what is in a store is good, 0 where uses are counted, and since is when
+	// it was loaded.
 	Lasts, Since int64
 	Growing      // of batches
 }
@@ -77,8 +78,8 @@ type Program struct {
 	// Preferences are those among channels that one select statement receives from.
 	Preferences map[Preference]bool
 	Asks        []int32 // by segment: the channel for the answer to its element, from 1; nil if there is none
-	// ByRule is where batches are waited for that are decided anew, and uneven where it is batches of which it is
-	// not known how much longer larger ones take.
+	// ByRule is where batches are waited for that are decided anew, and uneven where it is batches
+	// of which it is not known how much longer larger ones take.
 	ByRule, Uneven []int32
 	Fillings       []Filling
 	Calls          map[int32]*Calls  // by object: what timers call
@@ -86,26 +87,28 @@ type Program struct {
 	Lent           map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
 	visited        [][]int64         // by progress point, in the recording
 	PointOf        []int32           // by span: the point that its end visits, -1 for none
-	// Latencies from when a goroutine can run until it does, ns: when another processor takes it, when something outside
-	// wakes it, and when a processor goes on with the next one.
+	// Latencies from when a goroutine can run until it does, ns: when another processor takes it,
+	// when something outside wakes it, and when a processor goes on with the next one.
 	Cross, Outside, Swap int64
 	Lags                 []int64 // those of cross at even parts of all, nil where these are too few
 	Tardy                int64   // how late timers are, ns
 	Slices               []int64 // how long goroutines were let run while others waited, in order; see Builder.yielded
-	// Travelling means that work travels with requests, so that the lists cannot begin anew one by one: the replay is over when
-	// the first of them is.
+	// Travelling means that work travels with requests, so that the lists cannot begin anew one by
+	// one: the replay is over when the first of them is.
 	Travelling bool
 	// Patience is how long there may be no progress before a wait is broken, ns.
 	Patience int64
 	Onces    int32 // ops that are done once
-	// Schedules are of work per time, and marks are where in lists it begins and ends, in order; see periodic_work.go.
+	// Schedules are of work per time, and marks are where in lists it begins and ends, in order;
+	// see periodic_work.go.
 	Schedules []Schedule
 	Marks     map[int32][]WorkMark
 	Holds     map[int32]Holdback // by span, see holding
 	HeldSets  map[int32]uint16   // by region
 	Settled   bool               // see settle
 	Ops       int                // all of them
-	// Of the simulator: the executable, and the simulation whose memory the next one takes; nil until the program is simulated.
+	// Of the simulator: the executable, and the simulation whose memory the next one takes; nil
+	// until the program is simulated.
 	Compiled, Spare any
 }
 
@@ -115,9 +118,10 @@ type PointInfo struct {
 	Region int32 // -1 for none
 }
 
-// FindPoints takes what the program counts itself, and the spans without a parent here, with the others of their regions if these are
-// fewer. Where all regions of theirs have more others, as those of all calls of HTTP together, it takes the spans without a parent alone, of
-// the region that has most.
+// FindPoints takes what the program counts itself, and the spans without a parent here, with the
+// others of their regions if these are fewer. Where all regions of theirs have more others, as
+// those of all calls of HTTP together, it takes the spans without a parent alone, of the region
+// that has most.
 func (p *Program) FindPoints() {
 	for _, name := range p.Rec.Points {
 		p.Points = append(p.Points, PointInfo{name, -1})

@@ -6,14 +6,16 @@ import (
 	"sort"
 )
 
-// A Lateness is how long a goroutine was ready before it ran, while a processor was idle. It is censored where a processor that had
-// been busy took the goroutine: the idle one would have taken longer.
+// A Lateness is how long a goroutine was ready before it ran, while a processor was idle. It is
+// censored where a processor that had been busy took the goroutine: the idle one would have taken
+// longer.
 type Lateness struct {
 	Ns       int64
 	censored bool
 }
 
-// A Survival is the Kaplan-Meier estimate of how late goroutines are: shares[i] of them are later than at[i].
+// A Survival is the Kaplan-Meier estimate of how late goroutines are: shares[i] of them are later
+// than at[i].
 type Survival struct {
 	at     []int64
 	shares []float64
@@ -44,7 +46,8 @@ func SurvivalOf(all []Lateness) Survival {
 	return v
 }
 
-// median returns how late half of those are at least that are later than a time, or otherwise where that is not known.
+// median returns how late half of those are at least that are later than a time, or otherwise where
+// that is not known.
 func (v *Survival) median(later, otherwise int64) int64 {
 	share := 1.0
 	if i := sort.Search(len(v.at), func(i int) bool { return v.at[i] > later }); i > 0 {
@@ -84,12 +87,14 @@ func (b *Builder) Settle() {
 	}
 }
 
-// A goroutine that computes keeps its processor until the runtime's monitor finds that it has had it for 10 ms. The monitor is a
-// thread like others: where all processors compute, and other programs do, it comes late, and slices are as long as a fifth of a
-// second. What the recording shows is done in the replay, one slice after the other.
+// A goroutine that computes keeps its processor until the runtime's monitor finds that it has had
+// it for 10 ms. The monitor is a thread like others: where all processors compute, and other
+// programs do, it comes late, and slices are as long as a fifth of a second. What the recording
+// shows is done in the replay, one slice after the other.
 
 const (
-	// leastSlice is what a goroutine has its processor for that the monitor takes away, ns; others were stopped for something else.
+	// leastSlice is what a goroutine has its processor for that the monitor takes away, ns; others
+	// were stopped for something else.
 	leastSlice = 9_000_000
 	// LeastSlices is how many must have been seen.
 	LeastSlices = 5
@@ -106,35 +111,40 @@ func (b *Builder) yielded(g int32, at int64) {
 	}
 }
 
-// A processor that is idle sleeps, and one that a goroutine wakes up for another takes up to 100 µs to come back, more than a lock is held.
-// Where a lock is held most of the time (lock convoy) each goroutine waits for that, each time: the program gets slower the faster
-// goroutines come to the lock. How long it takes differs by machine and priority. The recording shows it, if there are wake-ups in it.
+// A processor that is idle sleeps, and one that a goroutine wakes up for another takes up to 100 µs
+// to come back, more than a lock is held. Where a lock is held most of the time (lock convoy) each
+// goroutine waits for that, each time: the program gets slower the faster goroutines come to the
+// lock. How long it takes differs by machine and priority. The recording shows it, if there are
+// wake-ups in it.
 
 // What waking a processor up may make an answer wrong by.
 const (
-	// RouseError is how long it may take at most, ns, by how much an answer may be wrong for each processor that is woken up less often than
-	// in the recording; and LeastRouse at least.
+	// RouseError is how long it may take at most, ns, by how much an answer may be wrong for each
+	// processor that is woken up less often than in the recording; and LeastRouse at least.
 	RouseError = 100_000
 	LeastRouse = 5_000
-	// MostRouse is how long it may take at most where the recording has too few: its upper quartile on virtual processors that other programs
-	// use, too.
+	// MostRouse is how long it may take at most where the recording has too few: its upper quartile
+	// on virtual processors that other programs use, too.
 	MostRouse = 200_000
 	// LeastRoused is how often a recording must have it, to show how long it takes within a half.
 	LeastRoused = 30
 	RouseSpread = 0.5
-	// RouseMatters is which part of the time between visits it must take, for what it takes to matter.
+	// RouseMatters is which part of the time between visits it must take, for what it takes to
+	// matter.
 	RouseMatters = 0.005
 )
 
 // How latencies are kept.
 const (
-	// LagsKept is how many of the times are kept, at even parts of all of them, and LagStride the way through these, for slow and fast ones to take turns.
+	// LagsKept is how many of the times are kept, at even parts of all of them, and LagStride the
+	// way through these, for slow and fast ones to take turns.
 	LagsKept  = 64
 	LagStride = 39
 )
 
-// Quantiles returns n times at even parts of the known ones, nil where these are too few. What is later than twice the usual time has
-// another cause, such as another program, and is taken for that.
+// Quantiles returns n times at even parts of the known ones, nil where these are too few. What is
+// later than twice the usual time has another cause, such as another program, and is taken for
+// that.
 func (v *Survival) Quantiles(n int, usual int64) []int64 {
 	if v.seen < LeastRoused {
 		return nil

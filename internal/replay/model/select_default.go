@@ -5,8 +5,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A token bucket by a channel has a goroutine that puts in one element at a time where there is room (select with a default). Where there is none
-// nothing is sent, and the goroutine goes on all the same. In a replay in which others take more of them there is room.
+// A token bucket by a channel has a goroutine that puts in one element at a time where there is
+// room (select with a default). Where there is none nothing is sent, and the goroutine goes on all
+// the same. In a replay in which others take more of them there is room.
 
 // A filler is a goroutine whose operations are such offers, to one channel.
 type filler struct {

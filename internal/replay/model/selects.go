@@ -4,8 +4,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Marks record a select statement where it begins to wait, and what it ended by. One that did not have to wait is recorded by its end
-// alone, as a receive that is no select statement's.
+// Marks record a select statement where it begins to wait, and what it ended by. One that did not
+// have to wait is recorded by its end alone, as a receive that is no select statement's.
 
 // SentTo returns the objects that goroutines send to.
 func (p *Program) SentTo() map[int32]bool {
@@ -20,8 +20,9 @@ func (p *Program) SentTo() map[int32]bool {
 	return sends
 }
 
-// Unwaited finds select statements that did not have to wait, where that is not marked: receives from a channel for which the
-// goroutine waits in select statements alone, behind as many others in a row.
+// Unwaited finds select statements that did not have to wait, where that is not marked: receives
+// from a channel for which the goroutine waits in select statements alone, behind as many others in
+// a row.
 func (p *Program) Unwaited(l *List, sends map[int32]bool) {
 	type way struct{ object, nth int32 }
 	chosen, plain := map[way]bool{}, map[way]bool{}
@@ -51,7 +52,8 @@ func (p *Program) Unwaited(l *List, sends map[int32]bool) {
 	l.Ops = ops
 }
 
-// row returns how many receives in a row come right before op k, and waits for timers of select statements.
+// row returns how many receives in a row come right before op k, and waits for timers of select
+// statements.
 func (l *List) row(k int) (n int32) {
 	for k--; k >= 0 && n < MostPast; k-- {
 		switch o := &l.Ops[k]; {
@@ -79,7 +81,8 @@ func (l *List) Chooses(k int) bool {
 	return false
 }
 
-// Ends returns the op that ends the select statement at op k, and from which object it receives, none for a timer.
+// Ends returns the op that ends the select statement at op k, and from which object it receives,
+// none for a timer.
 func (l *List) Ends(k int, sends map[int32]bool) (end int, object int32, ok bool) {
 	out := -1
 	var ran int64

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// An operation that began before the window has left no mark: its goroutine waits when the window begins, and is woken by
-// the operation that is its other side. What would be left as a wait for a goroutine would be done twice in a replay, by
-// that wake-up and by what the object decides: an element would be received, and be there still.
+// An operation that began before the window has left no mark: its goroutine waits when the window
+// begins, and is woken by the operation that is its other side. What would be left as a wait for a
+// goroutine would be done twice in a replay, by that wake-up and by what the object decides: an
+// element would be received, and be there still.
 
 // Near is how far from a wake-up the mark of the operation that it belongs to may be, ns.
 const Near = 100_000
@@ -61,8 +62,9 @@ func (b *Builder) Before() {
 	}
 }
 
-// over drops the operation on a channel without room that a goroutine was done with before the window, though it has yet to run:
-// one that is done in the window without a wait wakes its other side.
+// over drops the operation on a channel without room that a goroutine was done with before the
+// window, though it has yet to run: one that is done in the window without a wait wakes its other
+// side.
 func (b *Builder) over(l *List) {
 	for k := range l.Ops {
 		o := &l.Ops[k]
@@ -115,8 +117,8 @@ func (b *Builder) put(l *List, at int, done Op) {
 	}
 }
 
-// beganAfter reports whether a send or a receive has a mark of where it began, behind a time: it is another one than what was
-// over then.
+// beganAfter reports whether a send or a receive has a mark of where it began, behind a time: it is
+// another one than what was over then.
 func (o *Op) beganAfter(at int64) bool {
 	return (o.Kind == OpSend || o.Kind == OpReceive) && o.D >= at && o.D < o.At
 }
@@ -176,7 +178,8 @@ func (b *Builder) belongs(at Place) *Op {
 	return nil
 }
 
-// wakes reports whether a waker's stack is one of an operation of a kind; without a stack it may be.
+// wakes reports whether a waker's stack is one of an operation of a kind; without a stack it may
+// be.
 func (p *Program) wakes(kind OpKind, site int32) bool {
 	if len(p.Rec.Sites[site].Frames) == 0 {
 		return true
@@ -188,7 +191,8 @@ func (p *Program) wakes(kind OpKind, site int32) bool {
 	return strings.HasPrefix(p.Rec.Sites[site].Frames[0].Func, "sync.") || strings.HasPrefix(p.Rec.Sites[site].Frames[0].Func, "internal/sync.")
 }
 
-// otherSide returns what a list has waited for that an operation let go on, OpWait if that is not known.
+// otherSide returns what a list has waited for that an operation let go on, OpWait if that is not
+// known.
 func (l *List) otherSide(o *Op) OpKind {
 	switch o.Kind {
 	case OpSend:
@@ -214,7 +218,8 @@ func (l *List) otherSide(o *Op) OpKind {
 	return OpWait
 }
 
-// waited notes that a goroutine waited to send or to receive when the window began: there was no room, or no element.
+// waited notes that a goroutine waited to send or to receive when the window began: there was no
+// room, or no element.
 func (v *level) waited(kind OpKind, o *ObjectInfo) {
 	v.Full = 0
 	if kind == OpSend {

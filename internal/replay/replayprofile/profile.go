@@ -19,7 +19,8 @@ func Of(r replay.Result) profile.Profile {
 	return p
 }
 
-// Add adds the answers of a study of recordings to a profile, as curves and changes. [profile.Profile.Finish] is to come.
+// Add adds the answers of a study of recordings to a profile, as curves and changes.
+// [profile.Profile.Finish] is to come.
 func Add(p *profile.Profile, result *replay.Result) {
 	if result.Windows == 0 {
 		return

@@ -1,6 +1,7 @@
 package sim
 
-// clear empties the channels of the requests that a list has made, except channels that goroutines wait for.
+// clear empties the channels of the requests that a list has made, except channels that goroutines
+// wait for.
 func (s *Simulation) clear(list int32) {
 	for _, i := range s.P.Lists[list].Leaves {
 		if b := &s.objects[i]; b.queue.len() == 0 && b.others.len() == 0 {
@@ -12,7 +13,8 @@ func (s *Simulation) clear(list int32) {
 // channel returns an object, or the one that is used in its place.
 func (s *Simulation) channel(i int32) *object { return &s.objects[s.standIn[i]] }
 
-// serveOn has a goroutine whose list is over take the next element, or reports that it must wait for one.
+// serveOn has a goroutine whose list is over take the next element, or reports that it must wait
+// for one.
 func (s *Simulation) serveOn(i int32, o *instruction) bool {
 	r := &s.runners[i]
 	done := r.granted
@@ -37,7 +39,8 @@ func (s *Simulation) serveOn(i int32, o *instruction) bool {
 	return true
 }
 
-// send gives an element to the first that waits for one, or to the buffer, or reports that there is no room.
+// send gives an element to the first that waits for one, or to the buffer, or reports that there is
+// no room.
 func (s *Simulation) send(b *object, element, proc int32) bool {
 	switch {
 	case b.owed > 0:
@@ -90,8 +93,8 @@ func (s *Simulation) sentBy(i int32) int32 {
 	return o.segment
 }
 
-// answer returns the send in place of one that answers an element: that of the element which was received in its place, nil
-// for none.
+// answer returns the send in place of one that answers an element: that of the element which was
+// received in its place, nil for none.
 func (s *Simulation) answer(o *instruction) *instruction {
 	e := s.took[o.ref]
 	if e == 0 {

@@ -7,8 +7,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A simulation goes through the ops of a program once for each question, so that they are put together for that: all lists in one
-// array, each op in half of a cache line, without the ops that decide nothing.
+// A simulation goes through the ops of a program once for each question, so that they are put
+// together for that: all lists in one array, each op in half of a cache line, without the ops that
+// decide nothing.
 
 // An instruction is an op as a simulation has it.
 type instruction struct {
@@ -16,9 +17,9 @@ type instruction struct {
 	arg     int32 // also of opRow its number, of opAgain where the list goes on, of OpOpen and OpClose the number of the span, and of opEnd the object that is served, none if there is none
 	late    int32
 	segment int32
-	// ref is, of what is done once, its number; of a send, which element it answers; of OpClose, the progress point; of OpOut,
-	// how late its timer was, ns; of opArrive, its arrival, and of OpUse and OpFill, the
-	// number of the load, from 1.
+	// ref is, of what is done once, its number; of a send, which element it answers; of OpClose,
+	// the progress point; of OpOut, how late its timer was, ns; of opArrive, its arrival, and of
+	// OpUse and OpFill, the number of the load, from 1.
 	ref  int32
 	set  uint16
 	kind model.OpKind
@@ -67,7 +68,8 @@ type entry struct {
 	gathered bool
 }
 
-// An arrival is when something from outside comes, since the window's beginning, and how much later the next time round.
+// An arrival is when something from outside comes, since the window's beginning, and how much later
+// the next time round.
 type arrival struct{ at, lap int64 }
 
 // A compiler makes an executable.
@@ -198,7 +200,8 @@ func (c *compiler) decides(o *model.Op) bool {
 	return true
 }
 
-// left returns how many ops decide something, and the ends of lists, and makes room for the rows of ops that compute.
+// left returns how many ops decide something, and the ends of lists, and makes room for the rows of
+// ops that compute.
 func (c *compiler) left() (n int) {
 	stints := make([]int, len(c.p.Sets))
 	for i := range c.p.Lists {
@@ -272,8 +275,9 @@ func (c *compiler) span(i int32) int32 {
 	return c.x.spans[i]
 }
 
-// turn ends what a list does again and again. What its goroutine does next is up to the next element if it serves; else it begins anew,
-// and other lists may still answer with what stands behind.
+// turn ends what a list does again and again. What its goroutine does next is up to the next
+// element if it serves; else it begins anew, and other lists may still answer with what stands
+// behind.
 func (c *compiler) turn(l *model.List, from, number int32) {
 	c.over(l)
 	if l.Serves < 0 {

@@ -6,8 +6,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Between two ops that decide something a goroutine mostly computes in many regions, one after the other. How long that takes together
-// is known but for the regions that are changed: a row of such ops is one instruction, and a simulation adds up only what is changed.
+// Between two ops that decide something a goroutine mostly computes in many regions, one after the
+// other. How long that takes together is known but for the regions that are changed: a row of such
+// ops is one instruction, and a simulation adds up only what is changed.
 
 // A stint is one op of a row.
 type stint struct {

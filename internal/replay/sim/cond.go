@@ -5,8 +5,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// turn lets a runner go on if no lower number than its own is left, or reports that it must wait. The elements of a sequence are the
-// tickets of the goroutines that have not gone on, in order.
+// turn lets a runner go on if no lower number than its own is left, or reports that it must wait.
+// The elements of a sequence are the tickets of the goroutines that have not gone on, in order.
 func (s *Simulation) turn(b *object, i int32) bool {
 	mine := s.ticketOf(b, i)
 	if mine == trace.None || b.elements.first() == mine {

@@ -1,7 +1,7 @@
 package sim
 
-// A happening is what is to happen at a time. What has its number, so that those of one time happen in the order in which they
-// were planned, then its kind and what it happens to: 32, 2 and 30 bits.
+// A happening is what is to happen at a time. What has its number, so that those of one time happen
+// in the order in which they were planned, then its kind and what it happens to: 32, 2 and 30 bits.
 type happening struct {
 	at   int64
 	what uint64
@@ -19,8 +19,8 @@ func (h happening) before(o happening) bool {
 	return h.at < o.at || h.at == o.at && h.what < o.what
 }
 
-// A heap holds what is to happen, what is next first. It is a tree of which each node has four below it: half as deep as one with
-// two, and the four are in one cache line.
+// A heap holds what is to happen, what is next first. It is a tree of which each node has four
+// below it: half as deep as one with two, and the four are in one cache line.
 type heap []happening
 
 func (h *heap) push(x happening) {

@@ -7,8 +7,8 @@ import (
 // starving is after which wait for a lock it is handed over, ns: the starvation mode of sync.Mutex.
 const starving = 1_000_000
 
-// lock follows sync.Mutex: one that comes while the lock is free gets it (barging), also before one that is about to wake up, until one
-// has waited for too long; then it is handed over.
+// lock follows sync.Mutex: one that comes while the lock is free gets it (barging), also before one
+// that is about to wake up, until one has waited for too long; then it is handed over.
 func (s *Simulation) lock(b *object, i int32) bool {
 	r := &s.runners[i]
 	b.rests(r)
@@ -59,8 +59,9 @@ func (s *Simulation) unlock(b *object, proc int32) {
 	}
 }
 
-// A goroutine that comes to a sync.Mutex which another one holds first looks at it a few times (active spinning), while others compute and
-// no goroutine waits for its processor. Where locks are held for as long as that, hardly any goroutine has to be woken up.
+// A goroutine that comes to a sync.Mutex which another one holds first looks at it a few times
+// (active spinning), while others compute and no goroutine waits for its processor. Where locks are
+// held for as long as that, hardly any goroutine has to be woken up.
 
 const (
 	// mostSpins is how often, as in package sync.
@@ -69,7 +70,8 @@ const (
 	spinning = 750
 )
 
-// spins has the current runner of a processor look at a lock again after a while, instead of waiting for it, and reports whether it does.
+// spins has the current runner of a processor look at a lock again after a while, instead of
+// waiting for it, and reports whether it does.
 func (s *Simulation) spins(i, proc int32, o *instruction) bool {
 	if o.kind != model.OpLock {
 		return false

@@ -21,7 +21,8 @@ type object struct {
 	// elements are those in the buffer, each by the segment where its work is.
 	elements queue
 	pace     model.Pace
-	// lasts and since are those of a store, and filled is how often others' loads have been done for it.
+	// lasts and since are those of a store, and filled is how often others' loads have been done
+	// for it.
 	lasts, since int64
 	filled       int
 }
@@ -119,7 +120,8 @@ func (b *object) join(i int32) bool {
 	return false
 }
 
-// give sends an element, or the one that answers an element, and returns that send and whether it is done.
+// give sends an element, or the one that answers an element, and returns that send and whether it
+// is done.
 func (s *Simulation) give(b *object, i, proc int32, o *instruction) (sent *instruction, done bool) {
 	if o.answers() {
 		other := s.answer(o)
@@ -153,8 +155,8 @@ func (s *Simulation) give(b *object, i, proc int32, o *instruction) (sent *instr
 	return o, done
 }
 
-// takeElement receives an element, or reports that the runner must wait. An element is owed if a receive that does not wait takes it
-// before it is sent: then the runner has gone on.
+// takeElement receives an element, or reports that the runner must wait. An element is owed if a
+// receive that does not wait takes it before it is sent: then the runner has gone on.
 func (s *Simulation) takeElement(b *object, i, proc int32, o *instruction) (done, owed bool) {
 	if o.head && o.ref > 0 {
 		return s.attend(i, proc, o.ref), false

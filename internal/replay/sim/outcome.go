@@ -6,8 +6,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// MostStrayed is which part of the select statements may end in ways of which the recording has no example. As much is added to
-// both sides of the interval.
+// MostStrayed is which part of the select statements may end in ways of which the recording has no
+// example. As much is added to both sides of the interval.
 const MostStrayed = 0.05
 
 // Later returns by how much the part of the select statements is larger that timers ended.
@@ -15,40 +15,46 @@ func (o *Outcome) Later(base *Outcome) float64 {
 	return max(0, float64(o.late)/float64(max(1, o.choices))-float64(base.late)/float64(max(1, base.choices)))
 }
 
-// CrowdsOut reports whether it is known why a faster region makes the program slower: what comes too late is done again, or elements
-// have to wait since others are taken first.
+// CrowdsOut reports whether it is known why a faster region makes the program slower: what comes
+// too late is done again, or elements have to wait since others are taken first.
 func (o *Outcome) CrowdsOut(base *Outcome) bool {
 	rate := func(o *Outcome) float64 { return float64(o.second) / float64(max(1, o.ended)) }
 	return o.Later(base) > MostStrayed || rate(o) > 1.1*rate(base)
 }
 
-// Straying returns which part of the select statements ended in ways of which the recording has no example, more or less than with
-// nothing changed, and of which it is not known whether they would.
+// Straying returns which part of the select statements ended in ways of which the recording has no
+// example, more or less than with nothing changed, and of which it is not known whether they would.
 func (o *Outcome) Straying(base *Outcome) float64 {
 	n, m := float64(max(1, o.choices)), float64(max(1, base.choices))
 	return math.Abs(float64(o.strayed)/n-float64(base.strayed)/m) + float64(o.untold)/n
 }
 
-// A recording of a program that keeps all its processors busy shows what other programs take of them then, and not what they do once a
-// region is faster and processors sleep. Others may then run at times at which the program needs none, so that it is left alone. And a
-// processor that sleeps takes some time to come back; if others wait for one they get it, and when a goroutine has something to do there again its
-// thread waits until the kernel looks, or shares the processor of another one. In the recording of a program whose processors sleep each wait is longer by
-// that, as all waits are as long as they were; so it is about processors that did not sleep.
+// A recording of a program that keeps all its processors busy shows what other programs take of
+// them then, and not what they do once a region is faster and processors sleep. Others may then run
+// at times at which the program needs none, so that it is left alone. And a processor that sleeps
+// takes some time to come back; if others wait for one they get it, and when a goroutine has
+// something to do there again its thread waits until the kernel looks, or shares the processor of
+// another one. In the recording of a program whose processors sleep each wait is longer by that, as
+// all waits are as long as they were; so it is about processors that did not sleep.
 
 const (
-	// KernelTick is how often the kernel looks whether another thread should run, ns: 250 times in a second on most systems. A thread waits for half
-	// of that, on average.
+	// KernelTick is how often the kernel looks whether another thread should run, ns: 250 times in
+	// a second on most systems. A thread waits for half of that, on average.
 	KernelTick = 4_000_000
-	// LeastPressed is for which part of the time others must wait for a processor, or have one, to be there: what a program needs that keeps all its
-	// processors busy, and what the system does, is less. Processors that sleep they may use from not at all to always.
+	// LeastPressed is for which part of the time others must wait for a processor, or have one, to
+	// be there: what a program needs that keeps all its processors busy, and what the system does,
+	// is less. Processors that sleep they may use from not at all to always.
 	LeastPressed = 0.1
-	// leastAwakened is how many times as often as in the recording processors must sleep, for it to have no examples.
+	// leastAwakened is how many times as often as in the recording processors must sleep, for it to
+	// have no examples.
 	leastAwakened = 2
-	// LeastLeft is which part of the time that goroutines compute others must leave them, to matter.
+	// LeastLeft is which part of the time that goroutines compute others must leave them, to
+	// matter.
 	LeastLeft = 0.001
 )
 
-// Awakened returns for which part of the goroutines that come to a processor which sleeps the recording has no example.
+// Awakened returns for which part of the goroutines that come to a processor which sleeps the
+// recording has no example.
 func (o *Outcome) Awakened(base *Outcome) float64 {
 	part := func(o *Outcome) float64 { return float64(o.Asleep) / float64(max(1, o.Woken)) }
 	if o.Asleep == 0 {
@@ -83,13 +89,15 @@ func (o *Outcome) Settled(point int) []int64 {
 	return o.Durations[point][len(o.Durations[point])/10:]
 }
 
-// Rousing returns by how many more processors goroutines woke up for each visit of a progress point than with nothing changed.
+// Rousing returns by how many more processors goroutines woke up for each visit of a progress point
+// than with nothing changed.
 func (o *Outcome) Rousing(base *Outcome, point int) float64 {
 	rate := func(o *Outcome) float64 { return float64(o.Roused) / float64(max(1, len(o.Visits[point]))) }
 	return rate(o) - rate(base)
 }
 
-// Lagging returns how long goroutines waited for that where the recording has no example, for each visit, ns.
+// Lagging returns how long goroutines waited for that where the recording has no example, for each
+// visit, ns.
 func (o *Outcome) Lagging(point int) float64 {
 	return float64(o.lagged) / float64(max(1, len(o.Visits[point])))
 }
@@ -103,7 +111,8 @@ func OtherLags(p *model.Program) [2]float64 {
 	return [2]float64{fast, slow}
 }
 
-// A Variation holds the results of simulations that differ in what the recording does not show, such as when processors come back, where that matters.
+// A Variation holds the results of simulations that differ in what the recording does not show,
+// such as when processors come back, where that matters.
 type Variation struct {
 	Base, Changed Outcome
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// serve has a connection give an answer, whose client comes again, and take a request, or reports that it must wait for one.
+// serve has a connection give an answer, whose client comes again, and take a request, or reports
+// that it must wait for one.
 func (s *Simulation) serve(b *object, i, proc int32, o *instruction) bool {
 	switch {
 	case o.d != model.NoAnswer:
@@ -26,11 +27,12 @@ func (s *Simulation) comes(object int32, d int64) {
 	s.at(d, happenSent, int32(len(s.deliveries)-1))
 }
 
-// A client of a server makes a channel for the answer, and may have gone on without it. In a replay the same request may be made again
-// while the server still works on it, as an example of what is done when no answer comes in time: then its answer must not be taken
-// for that of the new one.
+// A client of a server makes a channel for the answer, and may have gone on without it. In a replay
+// the same request may be made again while the server still works on it, as an example of what is
+// done when no answer comes in time: then its answer must not be taken for that of the new one.
 
-// FindRequests finds the elements whose answer goes to a channel that is made for the select statement behind them.
+// FindRequests finds the elements whose answer goes to a channel that is made for the select
+// statement behind them.
 func FindRequests(p *model.Program) {
 	p.Asks = nil
 	for i := range p.Choices {
@@ -80,7 +82,8 @@ func (s *Simulation) works(r *runner, element int32) {
 	}
 }
 
-// outdated reports whether a runner sends to a channel the answer to a request that has been made again since.
+// outdated reports whether a runner sends to a channel the answer to a request that has been made
+// again since.
 func (s *Simulation) outdated(r *runner, object int32) bool {
 	return r.serving > 0 && asked(s.P, r.serving) == object && r.request < s.requests[r.serving].made
 }

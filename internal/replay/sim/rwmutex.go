@@ -1,6 +1,7 @@
 package sim
 
-// writeLock follows sync.RWMutex: a writer keeps new readers out and waits for the readers that are in.
+// writeLock follows sync.RWMutex: a writer keeps new readers out and waits for the readers that are
+// in.
 func (s *Simulation) writeLock(b *object, i int32) bool {
 	if b.held || b.writer {
 		b.queue.push(i)

@@ -4,8 +4,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Slice is for how long a goroutine keeps its processor while others want it, ns, unless the recording shows that: see simulation.slice.
-// It is Go's.
+// Slice is for how long a goroutine keeps its processor while others want it, ns, unless the
+// recording shows that: see simulation.slice. It is Go's.
 const Slice = 10_000_000
 
 type processor struct {
@@ -55,8 +55,8 @@ func (s *Simulation) ready(i, proc int32) {
 	}
 }
 
-// take has a free processor go on with a goroutine that is ready: its own next one, the first in the queue, or another
-// processor's next one.
+// take has a free processor go on with a goroutine that is ready: its own next one, the first in
+// the queue, or another processor's next one.
 func (s *Simulation) take(proc int32, after int64) {
 	p := &s.procs[proc]
 	inherit := p.slice
@@ -96,7 +96,8 @@ func (s *Simulation) leave(proc int32, state uint8) {
 	s.take(proc, s.P.Swap)
 }
 
-// passes lets time pass until what is to be next, if it would be: that saves the way through the heap.
+// passes lets time pass until what is to be next, if it would be: that saves the way through the
+// heap.
 func (s *Simulation) passes(d int64) bool {
 	at := s.now + d
 	if s.over || at > s.until || at > s.patience || len(s.heap) > 0 && s.heap[0].at <= at || s.Out.Work >= s.limit {
@@ -119,7 +120,8 @@ func (s *Simulation) Slice() int64 {
 	return all[s.slices%len(all)]
 }
 
-// Lag returns how long the next processor takes to come back that a goroutine wakes up, where the recording has no example.
+// Lag returns how long the next processor takes to come back that a goroutine wakes up, where the
+// recording has no example.
 func (s *Simulation) Lag() int64 {
 	d := s.P.Cross
 	if n := len(s.P.Lags); n > 0 {

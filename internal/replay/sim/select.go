@@ -102,7 +102,8 @@ func (s *Simulation) back(i int32) {
 	}
 }
 
-// chosen ends the wait of a runner for one of several channels, if it waits so, by an element of an object.
+// chosen ends the wait of a runner for one of several channels, if it waits so, by an element of an
+// object.
 func (s *Simulation) chosen(i int32, b *object) {
 	r := &s.runners[i]
 	var objects []int32
@@ -142,13 +143,15 @@ func (x *executable) examples(p *model.Program, i, object int32) []int32 {
 	return all[len(p.Choices[i].Cases)] // a timer
 }
 
-// goesOn reports whether it is known what a goroutine does if a choice ends by an object, or a timer.
+// goesOn reports whether it is known what a goroutine does if a choice ends by an object, or a
+// timer.
 func (s *Simulation) goesOn(i, object int32) bool {
 	return object == s.P.Choices[i].Object || len(s.x.examples(s.P, i, object)) > 0
 }
 
-// goOnAs goes on as the recorded goroutine did when a select statement ended by an object, or a timer: here, or else, until what it
-// does again and again is over, where it once ended so. The element is that of the runner.
+// goOnAs goes on as the recorded goroutine did when a select statement ended by an object, or a
+// timer: here, or else, until what it does again and again is over, where it once ended so. The
+// element is that of the runner.
 func (s *Simulation) goOnAs(r *runner, i, object int32) {
 	n := i
 	if object == trace.None {
@@ -187,14 +190,16 @@ func (s *Simulation) goOnAs(r *runner, i, object int32) {
 	}
 }
 
-// comeBack has a runner that went on elsewhere go on where its own list does what it does again and again the next time.
+// comeBack has a runner that went on elsewhere go on where its own list does what it does again and
+// again the next time.
 func (s *Simulation) comeBack(r *runner) {
 	c := &s.P.Choices[r.from]
 	r.pc, r.until = s.x.rounds[r.from], 0
 	s.renew(c.List, s.P.Lists[c.List].RoundEnds(c.End))
 }
 
-// renew makes the channel new that is made for the next choice of a list behind an op, as for each request.
+// renew makes the channel new that is made for the next choice of a list behind an op, as for each
+// request.
 func (s *Simulation) renew(list, behind int32) {
 	l := &s.P.Lists[list]
 	n := choiceBehind(s.P, list, behind)
@@ -210,7 +215,8 @@ func (s *Simulation) renew(list, behind int32) {
 	}
 }
 
-// choiceBehind returns the number of the first choice of a list, or a later one, that ends behind an op.
+// choiceBehind returns the number of the first choice of a list, or a later one, that ends behind
+// an op.
 func choiceBehind(p *model.Program, list, op int32) int {
 	n, _ := slices.BinarySearchFunc(p.Choices, model.Place{List: list, Op: op + 1}, func(x model.Choice, at model.Place) int {
 		return cmp.Or(cmp.Compare(x.List, at.List), cmp.Compare(x.End, at.Op))
@@ -218,8 +224,8 @@ func choiceBehind(p *model.Program, list, op int32) int {
 	return n
 }
 
-// pick returns one of the channels that have an element: any of those before which none of the others is taken; none if there is no
-// element. May reports which channels are asked.
+// pick returns one of the channels that have an element: any of those before which none of the
+// others is taken; none if there is no element. May reports which channels are asked.
 func (s *Simulation) pick(objects []int32, may func(object int32) bool) int32 {
 	ready, n := int32(trace.None), uint64(0)
 	for _, object := range objects {
@@ -237,7 +243,8 @@ func (s *Simulation) pick(objects []int32, may func(object int32) bool) int32 {
 	return ready
 }
 
-// comesSecond reports whether there are elements of another channel that are taken before those of this one.
+// comesSecond reports whether there are elements of another channel that are taken before those of
+// this one.
 func (s *Simulation) comesSecond(object int32, objects []int32) bool {
 	return len(s.P.Preferences) > 0 && slices.ContainsFunc(objects, func(other int32) bool {
 		return s.P.Preferences[model.Preference{First: other, Second: object}] && s.hasElement(other)

@@ -23,9 +23,9 @@ func Simulate(p *model.Program, c Change, until int64) Outcome {
 	return s.Out
 }
 
-// begin has goroutines do what they did when the window began: waiting ones go on with that, running ones have
-// processors, for what is left of their slices, and ready ones come next, in order. Slices that began together
-// would end together for long.
+// begin has goroutines do what they did when the window began: waiting ones go on with that,
+// running ones have processors, for what is left of their slices, and ready ones come next, in
+// order. Slices that began together would end together for long.
 func (s *Simulation) begin() {
 	for i := range s.P.Objects {
 		for _, at := range s.P.Objects[i].Comes {
@@ -226,8 +226,8 @@ func (s *Simulation) step(proc int32) {
 	}
 }
 
-// compute has a runner compute until its slice ends or something else is next. It returns n, the number of ops done at once: 0 if time has
-// passed, -1 if the runner goes on later.
+// compute has a runner compute until its slice ends or something else is next. It returns n, the
+// number of ops done at once: 0 if time has passed, -1 if the runner goes on later.
 func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 	p, r := &s.procs[proc], &s.runners[i]
 	if r.left < 0 {
@@ -305,7 +305,8 @@ func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 	return true
 }
 
-// note does an op that takes no time and concerns no other runner: a visit, a span, work per time, or a list that begins anew.
+// note does an op that takes no time and concerns no other runner: a visit, a span, work per time,
+// or a list that begins anew.
 func (s *Simulation) note(r *runner, o *instruction) {
 	r.pc++
 	switch o.kind {
@@ -331,7 +332,8 @@ func (s *Simulation) note(r *runner, o *instruction) {
 	}
 }
 
-// end ends a list, or has its runner serve the next element. It reports whether the runner leaves its processor.
+// end ends a list, or has its runner serve the next element. It reports whether the runner leaves
+// its processor.
 func (s *Simulation) end(i, proc int32, o *instruction) bool {
 	switch {
 	case o.arg < 0:

@@ -104,8 +104,8 @@ type Simulation struct {
 // A delivery is an element on its way.
 type delivery struct{ object, element int32 }
 
-// What a simulation may do is bounded by how much is in the recording: it does that once if nothing is changed, and up to twenty
-// times if all that takes time is faster by 95 %.
+// What a simulation may do is bounded by how much is in the recording: it does that once if nothing
+// is changed, and up to twenty times if all that takes time is faster by 95 %.
 const (
 	LeastWork = 1 << 20
 	WorkPerOp = 40

@@ -18,13 +18,15 @@ func StationOf(p *model.Program, objects []int32) int32 {
 	return int32(i)
 }
 
-// ServesBoth reports whether a list that works on elements of one channel may work on those of another one, too.
+// ServesBoth reports whether a list that works on elements of one channel may work on those of
+// another one, too.
 func ServesBoth(p *model.Program, l *model.List, object int32) bool {
 	objects := p.Stations[l.Station].Objects
 	return slices.Contains(objects, l.Serves) && slices.Contains(objects, object)
 }
 
-// OpenStations leaves the channels of stations whose elements are worked on, and the stations that have more than one of them.
+// OpenStations leaves the channels of stations whose elements are worked on, and the stations that
+// have more than one of them.
 func OpenStations(p *model.Program) {
 	if len(p.Stations) == 1 {
 		return

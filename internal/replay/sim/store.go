@@ -1,6 +1,7 @@
 package sim
 
-// use takes one of what is left in a store, loads it if there is none, or reports that the runner must wait for another one that does.
+// use takes one of what is left in a store, loads it if there is none, or reports that the runner
+// must wait for another one that does.
 func (s *Simulation) use(i int32, o *instruction) bool {
 	r := &s.runners[i]
 	b := &s.objects[o.arg]

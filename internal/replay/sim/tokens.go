@@ -6,8 +6,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// A token is what goroutines wait for that another one wakes: how often it has been given, or, below 0, the first runner that waits
-// for it, see waitedBy.
+// A token is what goroutines wait for that another one wakes: how often it has been given, or,
+// below 0, the first runner that waits for it, see waitedBy.
 type token int32
 
 func waitedBy(runner int32) token { return token(^runner) }
@@ -20,8 +20,9 @@ func (t token) waits() int32 {
 	return int32(^t)
 }
 
-// breakOne ends the wait for another goroutine that was the shortest in the recording, after there has been no progress for
-// long: orders that were decided anew in one place and kept in another contradict each other.
+// breakOne ends the wait for another goroutine that was the shortest in the recording, after there
+// has been no progress for long: orders that were decided anew in one place and kept in another
+// contradict each other.
 func (s *Simulation) breakOne() {
 	s.patience = s.now + s.P.Patience/16
 	s.Out.Work += len(s.runners)

@@ -8,8 +8,9 @@ import (
 // stopped is what Recording.rests panics with.
 type stopped struct{ err error }
 
-// Catch is deferred where a recording is read or simulated. What stands in a trace is not ours, and its reader neither: a
-// panic over it is an error, and the program that asked goes on. So is the end of what asked.
+// Catch is deferred where a recording is read or simulated. What stands in a trace is not ours, and
+// its reader neither: a panic over it is an error, and the program that asked goes on. So is the
+// end of what asked.
 func Catch(err *error) {
 	switch v := recover().(type) {
 	case nil:
@@ -20,8 +21,8 @@ func Catch(err *error) {
 	}
 }
 
-// Contain calls f, which does something with recordings that returns no error, and returns why it could not be done: what rest of
-// [ReadResting] has returned, or an error that wraps [ErrTrace].
+// Contain calls f, which does something with recordings that returns no error, and returns why it
+// could not be done: what rest of [ReadResting] has returned, or an error that wraps [ErrTrace].
 func Contain(f func()) (err error) {
 	defer Catch(&err)
 	f()

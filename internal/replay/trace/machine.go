@@ -8,12 +8,15 @@ import (
 type Machine struct {
 	// CPU is what the program had of it, all threads together; 0 where that is not known.
 	CPU time.Duration `json:"cpu_ns"`
-	// Others is what other programs had, and Stolen what the host of a virtual machine took, on all processors together.
+	// Others is what other programs had, and Stolen what the host of a virtual machine took, on all
+	// processors together.
 	Others time.Duration `json:"others_ns"`
 	Stolen time.Duration `json:"stolen_ns"`
-	// Throttled is for how long the program's threads had to wait since they had used up the quota of their cgroup.
+	// Throttled is for how long the program's threads had to wait since they had used up the quota
+	// of their cgroup.
 	Throttled time.Duration `json:"throttled_ns"`
-	// Waited is for how long any thread of the machine had to wait for a processor (pressure stall information); 0 where that is not known.
+	// Waited is for how long any thread of the machine had to wait for a processor (pressure stall
+	// information); 0 where that is not known.
 	Waited time.Duration `json:"waited_ns"`
 }
 
@@ -31,16 +34,18 @@ func (m *Machine) Add(o Machine, part float64) {
 type Conditions struct {
 	Machine Machine
 	Length  int64 // of the recording that they are about, ns
-	// Starved is which part of the time that goroutines ran they had no processor. An execution trace does not show that: it
-	// takes them to run, so that what they compute seems to take longer by 1/(1-starved).
+	// Starved is which part of the time that goroutines ran they had no processor. An execution
+	// trace does not show that: it takes them to run, so that what they compute seems to take
+	// longer by 1/(1-starved).
 	Starved float64
-	// Pressed is for which part of the time threads of the machine waited for a processor, or others had one: they may take processors that
-	// the program leaves idle.
+	// Pressed is for which part of the time threads of the machine waited for a processor, or
+	// others had one: they may take processors that the program leaves idle.
 	Pressed float64
 }
 
-// Ran sets under which conditions the program was recorded: how much of the time that its goroutines ran they had a processor,
-// and what took the rest. Parts of the recording that [Recording.Split] makes after that have the same.
+// Ran sets under which conditions the program was recorded: how much of the time that its
+// goroutines ran they had a processor, and what took the rest. Parts of the recording that
+// [Recording.Split] makes after that have the same.
 func (r *Recording) Ran(m Machine) {
 	length := r.End - r.Start
 	r.Conditions = Conditions{
@@ -50,8 +55,8 @@ func (r *Recording) Ran(m Machine) {
 }
 
 const (
-	// sampledEvery is the time between two samples of a CPU profile, ns of processor time. The trace does not have it; runtime/pprof
-	// has no other.
+	// sampledEvery is the time between two samples of a CPU profile, ns of processor time. The
+	// trace does not have it; runtime/pprof has no other.
 	sampledEvery = 10_000_000
 	// leastSampled is how many samples show how much processor time there was, within a tenth.
 	leastSampled = 400
@@ -110,9 +115,11 @@ func (r *Recording) running() (total int64) {
 	return total
 }
 
-// StarvedError is how far off an answer may be, in parts of itself and of the time without a processor (steal time): the host or quota
-// would take more of it, or less, from the faster program. Where goroutines had none for more than MostStarved of the time that they ran, which
-// waits were for them is not known, and there are bounds alone; about other builds there is no answer from MostRebuilt on.
+// StarvedError is how far off an answer may be, in parts of itself and of the time without a
+// processor (steal time): the host or quota would take more of it, or less, from the faster
+// program. Where goroutines had none for more than MostStarved of the time that they ran, which
+// waits were for them is not known, and there are bounds alone; about other builds there is no
+// answer from MostRebuilt on.
 const (
 	StarvedError = 0.3
 	MostStarved  = 0.1

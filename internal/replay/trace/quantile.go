@@ -14,8 +14,8 @@ func Quantile(v []int64, at float64) float64 {
 	return float64(Nth(v, min(len(v)-1, int(at*float64(len(v))))))
 }
 
-// Nth returns what is at k once v is in order. It moves what is less before that and what is more behind it, by Hoare's selection, in
-// linear time but for values that are made to prevent it.
+// Nth returns what is at k once v is in order. It moves what is less before that and what is more
+// behind it, by Hoare's selection, in linear time but for values that are made to prevent it.
 func Nth(v []int64, k int) int64 {
 	for rounds := 4 * bits.Len(uint(len(v))); len(v) > 1; rounds-- {
 		if rounds == 0 {

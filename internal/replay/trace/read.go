@@ -13,15 +13,16 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// Read reads an execution trace of package runtime/trace, with the marks that package spans and the types of package
-// causal write into it. Of a trace that is cut short or damaged it takes the whole generations
-// before, see [Recording.Cut]; where there is none, that is an error that wraps [ErrTrace]. It takes about 0.3 µs and 40
-// bytes for each event.
+// Read reads an execution trace of package runtime/trace, with the marks that package spans and the
+// types of package causal write into it. Of a trace that is cut short or damaged it takes the whole
+// generations before, see [Recording.Cut]; where there is none, that is an error that wraps
+// [ErrTrace]. It takes about 0.3 µs and 40 bytes for each event.
 func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 
-// ReadResting is Read for a program that reads a trace of itself: while that is read, and while a [Study] takes the recording, rest is
-// called after each 50 µs or so, on the same goroutine, so that it can leave the processor to others. An error of it ends the work and is
-// what is returned. Nil is for no rest.
+// ReadResting is Read for a program that reads a trace of itself: while that is read, and while a
+// [Study] takes the recording, rest is called after each 50 µs or so, on the same goroutine, so
+// that it can leave the processor to others. An error of it ends the work and is what is returned.
+// Nil is for no rest.
 func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	defer Catch(&err)
 	from := &restingReader{Reader: r, rest: rest}
@@ -84,7 +85,8 @@ func next(events *trace.Reader) (_ trace.Event, err error) {
 	return events.ReadEvent()
 }
 
-// A generation is where one of a trace ends: about a second of it, which can be read without those after it.
+// A generation is where one of a trace ends: about a second of it, which can be read without those
+// after it.
 type generation struct {
 	ended  int // before it, and with it
 	events int // of the recording
@@ -104,7 +106,8 @@ func (t *Tracer) cut(why error) bool {
 	return true
 }
 
-// A restingReader rests where the trace is read, a second of the program at a time: all its stacks come before its first event.
+// A restingReader rests where the trace is read, a second of the program at a time: all its stacks
+// come before its first event.
 type restingReader struct {
 	io.Reader
 	rest func() error // nil for none
@@ -121,7 +124,8 @@ func (r *restingReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// bytesPerEvent is the least that an event of a long trace takes, without marks; where most are marks of spans it is 40.
+// bytesPerEvent is the least that an event of a long trace takes, without marks; where most are
+// marks of spans it is 40.
 const bytesPerEvent = 12
 
 // A Tracer translates trace events.

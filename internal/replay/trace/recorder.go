@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the caller's, objects not 0.
+// Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the
+// caller's, objects not 0.
 
 // Running records a goroutine that is there and runs when the recording begins.
 func (b *Recorder) Running(at, g int64) { b.exists(at, g, StateRunning) }
@@ -23,7 +24,8 @@ func (b *Recorder) exists(at, g int64, state int32) {
 	b.Add(Event{Kind: EvExists, At: at, G: b.Goroutine(g), By: NoWaker, Arg: state})
 }
 
-// Create records that a goroutine was created, by another one or, with by < 0, by something outside, and is ready to run.
+// Create records that a goroutine was created, by another one or, with by < 0, by something
+// outside, and is ready to run.
 func (b *Recorder) Create(at, g, by int64) {
 	b.Add(Event{Kind: EvCreate, At: at, G: b.Goroutine(g), By: b.Waker(by)})
 }
@@ -38,7 +40,8 @@ func (b *Recorder) Yield(at, g int64) {
 	b.Add(Event{Kind: EvYield, At: at, G: b.Goroutine(g), By: NoWaker})
 }
 
-// Wait records that a goroutine no longer runs since it waits, at a place in the program that has a number from 1.
+// Wait records that a goroutine no longer runs since it waits, at a place in the program that has a
+// number from 1.
 func (b *Recorder) Wait(at, g, place int64) {
 	b.Add(Event{Kind: EvWait, At: at, G: b.Goroutine(g), By: NoWaker, Site: b.Place(place)})
 }
@@ -48,8 +51,8 @@ func (b *Recorder) Choose(at, g, place int64) {
 	b.Add(Event{Kind: EvWait, At: at, G: b.Goroutine(g), By: NoWaker, Site: b.Place(place), Arg: WaitSelect})
 }
 
-// Ready records that a goroutine need not wait any more: another one or, with by < 0, something outside woke it, such as
-// a timer.
+// Ready records that a goroutine need not wait any more: another one or, with by < 0, something
+// outside woke it, such as a timer.
 func (b *Recorder) Ready(at, g, by int64) {
 	b.Add(Event{Kind: EvReady, At: at, G: b.Goroutine(g), By: b.Waker(by)})
 }
@@ -60,7 +63,8 @@ func (b *Recorder) End(at, g int64) {
 	b.forget(g)
 }
 
-// Open records that a span begins on a goroutine, below another one that is open or, with 0, below none.
+// Open records that a span begins on a goroutine, below another one that is open or, with 0, below
+// none.
 func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
 	s := Span{Region: b.RegionOf(r), Parent: -1, Root: parent == 0}
 	if p, ok := b.open[parent]; ok {
@@ -109,8 +113,8 @@ func (b *Recorder) Place(n int64) int32 {
 // maxEvents bounds what one window may hold: 32 bytes each.
 const maxEvents = 4 << 20
 
-// A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and objects are numbered by the
-// caller. It is not safe for concurrent use.
+// A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and
+// objects are numbered by the caller. It is not safe for concurrent use.
 type Recorder struct {
 	R    Recording
 	g    map[int64]int32
@@ -176,8 +180,8 @@ func (b *Recorder) Add(e Event) {
 	b.R.Events = append(b.R.Events, e)
 }
 
-// An ObjectKey is an object by the caller's number. That may be an address, where there are objects of several kinds: a struct and
-// its first field, or one after another.
+// An ObjectKey is an object by the caller's number. That may be an address, where there are objects
+// of several kinds: a struct and its first field, or one after another.
 type ObjectKey struct {
 	number uint64
 	kind   mark.Op

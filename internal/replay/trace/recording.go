@@ -16,7 +16,8 @@ type Pool struct {
 	There     int32
 }
 
-// Waited returns where goroutines wait for locks and channels, most often first, as function:line: these are names for a [Question].
+// Waited returns where goroutines wait for locks and channels, most often first, as function:line:
+// these are names for a [Question].
 func (r *Recording) Waited() []string {
 	waits := map[string]int{}
 	for i := range r.Events {
@@ -36,8 +37,9 @@ func (r *Recording) Waited() []string {
 	return names
 }
 
-// A Recording is what the goroutines of a program did in a window: when each ran, waited, for what, and which goroutine
-// woke it. It is read from an execution trace by [Read], or built by a [Recorder].
+// A Recording is what the goroutines of a program did in a window: when each ran, waited, for what,
+// and which goroutine woke it. It is read from an execution trace by [Read], or built by a
+// [Recorder].
 type Recording struct {
 	// Start and End of the window, ns on the recording's own clock.
 	Start, End int64
@@ -45,7 +47,8 @@ type Recording struct {
 	Procs int
 	// Traced is the number of trace events that were read.
 	Traced int
-	// Cut says that the trace was cut off or damaged before its end, and after how many generations; nil if it was whole.
+	// Cut says that the trace was cut off or damaged before its end, and after how many
+	// generations; nil if it was whole.
 	Cut error
 
 	Events    []Event
@@ -71,7 +74,8 @@ type Recording struct {
 	Origin *Origin
 }
 
-// Rests leaves the processor to others, if it is time for that. Where no more is wanted it panics, which contain takes for the error.
+// Rests leaves the processor to others, if it is time for that. Where no more is wanted it panics,
+// which contain takes for the error.
 func (r *Recording) Rests() {
 	if r.Rest == nil {
 		return
@@ -88,8 +92,8 @@ func (r *Recording) RestsAt(i int) {
 	}
 }
 
-// A Region is a piece of the program that may be made faster: the spans of one instrumentation scope and name, a region of
-// runtime/trace, or a function.
+// A Region is a piece of the program that may be made faster: the spans of one instrumentation
+// scope and name, a region of runtime/trace, or a function.
 type Region struct {
 	Scope string `json:"scope"`
 	Name  string `json:"span"`
@@ -98,7 +102,8 @@ type Region struct {
 // String returns the name.
 func (r Region) String() string { return r.Name }
 
-// RemoteParents returns the spans that are remote parents of others, by their IDs, -1 for those of other processes.
+// RemoteParents returns the spans that are remote parents of others, by their IDs, -1 for those of
+// other processes.
 func (r *Recording) RemoteParents() map[uint64]int32 {
 	parents := map[uint64]int32{}
 	for i := range r.Spans {

@@ -73,7 +73,8 @@ func (s Site) Calls(pattern string) bool {
 	return false
 }
 
-// Numbered gives sites numbers, the same to those of one key: the index of the first. A site without a key has its own.
+// Numbered gives sites numbers, the same to those of one key: the index of the first. A site
+// without a key has its own.
 func Numbered[K comparable](sites []Site, key func(Site) (K, bool)) []int32 {
 	of := make([]int32, len(sites))
 	numbers := map[K]int32{}
@@ -114,8 +115,8 @@ func (s Site) Offers() bool {
 	return slices.ContainsFunc(s.Frames[:min(3, len(s.Frames))], func(f Frame) bool { return f.Func == "runtime.selectnbsend" })
 }
 
-// Operation returns the operation on a lock or a condition variable that a stack is in, 0 for none. An RWMutex has a Mutex of its own, so that
-// the outermost frame of package sync counts.
+// Operation returns the operation on a lock or a condition variable that a stack is in, 0 for none.
+// An RWMutex has a Mutex of its own, so that the outermost frame of package sync counts.
 func (s Site) Operation() mark.Op {
 	what := mark.Op(0)
 	for _, f := range s.Frames {
@@ -148,7 +149,8 @@ func (s Site) Operation() mark.Op {
 	return what
 }
 
-// Caller returns the frame that uses a lock or a channel, be it of package sync or of package causal.
+// Caller returns the frame that uses a lock or a channel, be it of package sync or of package
+// causal.
 func (s Site) Caller() (Frame, bool) {
 	for _, f := range s.Frames {
 		if !slices.ContainsFunc(wrappers, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) }) {
@@ -181,7 +183,8 @@ func (s Site) Root() string {
 	return s.Frames[len(s.Frames)-1].Func
 }
 
-// User returns the innermost frame that is neither of the runtime nor of package sync: where a lock or a channel is used.
+// User returns the innermost frame that is neither of the runtime nor of package sync: where a lock
+// or a channel is used.
 func (s Site) User() (Frame, bool) {
 	for _, f := range s.Frames {
 		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/sync.") {
@@ -191,7 +194,8 @@ func (s Site) User() (Frame, bool) {
 	return Frame{}, false
 }
 
-// Reader returns the innermost frame that is not of a package by which anything is read: where a connection is read.
+// Reader returns the innermost frame that is not of a package by which anything is read: where a
+// connection is read.
 func (s Site) Reader() (Frame, bool) {
 	for _, f := range s.Frames {
 		if !slices.ContainsFunc(readers, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {

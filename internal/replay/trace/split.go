@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// Split cuts a recording into n windows of equal length, which are recordings of their own, as if each had been made alone:
-// what an interval needs, where there is one recording. The windows share what never changes. With n below 2 it returns the
-// recording itself.
+// Split cuts a recording into n windows of equal length, which are recordings of their own, as if
+// each had been made alone: what an interval needs, where there is one recording. The windows share
+// what never changes. With n below 2 it returns the recording itself.
 func (r *Recording) Split(n int) []*Recording {
 	if n < 2 || r.End-r.Start < int64(n) {
 		return []*Recording{r}
@@ -36,7 +36,8 @@ func (r *Recording) Split(n int) []*Recording {
 // An Origin is what windows of one recording have in common.
 type Origin struct{ _ byte }
 
-// A splitter follows the goroutines through the events, to find what there is where a window begins.
+// A splitter follows the goroutines through the events, to find what there is where a window
+// begins.
 type splitter struct {
 	of    *Recording
 	state []present
@@ -54,7 +55,8 @@ func (s *splitter) border(i, n int) int64 {
 	return s.of.Start + int64(float64(s.of.End-s.of.Start)*float64(i)/float64(n))
 }
 
-// begin returns the events that a window begins with: goroutines that there are, and the spans open on each.
+// begin returns the events that a window begins with: goroutines that there are, and the spans open
+// on each.
 func (s *splitter) begin(at int64) []Event {
 	var all []Event
 	for g := range s.state {

@@ -4,15 +4,19 @@ import (
 	"slices"
 )
 
-// A stall is a time in which the whole program stood still: goroutines ran, as far as the recording shows, but nothing happened, not
-// even that the runtime's monitor took a processor from one that had computed for long. The machine gave it no processor: the host of
-// a virtual machine, a quota, other programs, or the trace itself when it began another generation of events. No goroutine did
-// anything then (steal time), so that this time belongs to no goroutine, though it is recorded as computing of goroutines that ran.
+// A stall is a time in which the whole program stood still: goroutines ran, as far as the recording
+// shows, but nothing happened, not even that the runtime's monitor took a processor from one that
+// had computed for long. The machine gave it no processor: the host of a virtual machine, a quota,
+// other programs, or the trace itself when it began another generation of events. No goroutine did
+// anything then (steal time), so that this time belongs to no goroutine, though it is recorded as
+// computing of goroutines that ran.
 
 const (
-	// leastStall is how long nothing must have happened, ns: twice what the monitor takes to find a goroutine that computes.
+	// leastStall is how long nothing must have happened, ns: twice what the monitor takes to find a
+	// goroutine that computes.
 	leastStall = 30_000_000
-	// stallGaps is by how much that is longer than all but one in a hundred of the times between events while goroutines ran.
+	// stallGaps is by how much that is longer than all but one in a hundred of the times between
+	// events while goroutines ran.
 	stallGaps = 20
 	// mostStalls is how many there may be in a second: more are what the program does.
 	mostStalls = 3
@@ -63,7 +67,8 @@ func (r *Recording) Stalls() []Standstill {
 	return slices.DeleteFunc(long, func(g Standstill) bool { return g.To-g.From < stallGaps*usual })
 }
 
-// Moving returns the recording without the time in which the program stood still, nil if there is none.
+// Moving returns the recording without the time in which the program stood still, nil if there is
+// none.
 func (r *Recording) Moving() *Recording {
 	gaps := r.Stalls()
 	if len(gaps) == 0 {

@@ -4,8 +4,9 @@ import (
 	"slices"
 )
 
-// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a marked span: the SDK of OpenTelemetry
-// makes one of each span while a trace is on. Whether such a span is progress shows in its parents.
+// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a marked
+// span: the SDK of OpenTelemetry makes one of each span while a trace is on. Whether such a span is
+// progress shows in its parents.
 func (r *Recording) DropTasks(tasks map[int32]bool) {
 	spans := map[string]bool{}
 	for _, region := range r.Regions {

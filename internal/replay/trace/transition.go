@@ -8,8 +8,8 @@ import (
 
 const goStates = trace.GoSyscall + 1
 
-// Transitions are the events of a recording for a goroutine's change from one state to another. A change that has none here is
-// not known: no trace of Go 1.22 to 1.27 has it.
+// Transitions are the events of a recording for a goroutine's change from one state to another. A
+// change that has none here is not known: no trace of Go 1.22 to 1.27 has it.
 var Transitions = [goStates][goStates][]EventKind{
 	trace.GoUndetermined: { // in the trace from now on
 		trace.GoRunning: {EvExists}, trace.GoRunnable: {EvExists}, trace.GoSyscall: {EvExists}, trace.GoWaiting: {EvExists},

@@ -7,8 +7,9 @@ import (
 // leastMarked is which part of a window marks must be in, for it to begin with them.
 const leastMarked = 0.95
 
-// skipUnmarked has the window begin with its first mark: a trace is on for a while before marks are written to it, and what
-// goroutines did on locks and channels until then is not known. Of that time only the state is kept that it left behind.
+// skipUnmarked has the window begin with its first mark: a trace is on for a while before marks are
+// written to it, and what goroutines did on locks and channels until then is not known. Of that
+// time only the state is kept that it left behind.
 func (r *Recording) skipUnmarked(mark int64) {
 	if mark < r.Start || float64(r.End-mark) < leastMarked*float64(r.End-r.Start) {
 		return

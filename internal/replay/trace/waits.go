@@ -7,21 +7,24 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// Waits is how long goroutines with spans waited in a recording, as far as a wait both began and ended in it.
+// Waits is how long goroutines with spans waited in a recording, as far as a wait both began and
+// ended in it.
 type Waits struct {
-	// All is the sum of the waits for other goroutines, and of those within spans for anything else: timers, the network,
-	// system calls.
+	// All is the sum of the waits for other goroutines, and of those within spans for anything
+	// else: timers, the network, system calls.
 	All time.Duration
-	// Untold is the part of All of which neither a type of package causal nor a span shows which goroutine the wait was for.
+	// Untold is the part of All of which neither a type of package causal nor a span shows which
+	// goroutine the wait was for.
 	Untold time.Duration
 	// Length is the length of the recording.
 	Length time.Duration
 }
 
-// Waits adds up the waits of goroutines that have spans. A wait is attributed if it is within an operation that the trace has marks of, if
-// the program did not end it (a timer, the network), or if what ended it was a goroutine with a child of a span of the
-// one that waited, which had ended by then; of that, as far as the child was there. A goroutine without spans stands for what made it go on itself. It
-// takes about 30 ns for each event.
+// Waits adds up the waits of goroutines that have spans. A wait is attributed if it is within an
+// operation that the trace has marks of, if the program did not end it (a timer, the network), or
+// if what ended it was a goroutine with a child of a span of the one that waited, which had ended
+// by then; of that, as far as the child was there. A goroutine without spans stands for what made
+// it go on itself. It takes about 30 ns for each event.
 func (r *Recording) Waits() Waits {
 	w := waitCounter{rec: r, g: make([]waiter, r.Count), owner: slices.Repeat([]int32{-1}, len(r.Spans)), begun: make([]int64, len(r.Spans))}
 	for _, s := range r.Sites {
@@ -53,7 +56,8 @@ type waitCounter struct {
 	all, untold int64
 }
 
-// A waiter is a goroutine. What made it go on is NoWaker for something outside of the program, else a goroutine that has spans.
+// A waiter is a goroutine. What made it go on is NoWaker for something outside of the program, else
+// a goroutine that has spans.
 type waiter struct {
 	spanned bool
 	open    int   // spans
@@ -180,8 +184,9 @@ func (w *waitCounter) outside(g *waiter, e *Event) bool {
 	return w.classes[g.site][OfRuntime] || w.classes[e.Site][OfRuntime]
 }
 
-// before returns how long a goroutine waited before what it waited for was a child of one of its spans, which shows that by
-// its end. It is not known if the child's parent began before the window.
+// before returns how long a goroutine waited before what it waited for was a child of one of its
+// spans, which shows that by its end. It is not known if the child's parent began before the
+// window.
 func (w *waitCounter) before(g *waiter, e *Event) (untold int64, known bool) {
 	took := e.At - g.since
 	if g.origin < 0 {
