@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// RepeatAfter is how long a cause that has been logged is not logged again, even if it was gone in between: a cause
-	// that comes and goes must not fill the log.
+	// RepeatAfter is how long a cause that has been logged is not logged again, even if it was gone
+	// in between: a cause that comes and goes must not fill the log.
 	RepeatAfter = 10 * time.Minute
 	// MaxCauses bounds the causes that are remembered; further ones are taken as one.
 	MaxCauses = 32
 )
 
-// A Causes holds the causes that have been logged. The zero Causes is ready. It is for one goroutine at a time.
+// A Causes holds the causes that have been logged. The zero Causes is ready. It is for one
+// goroutine at a time.
 type Causes struct{ logged map[string]time.Time }
 
 // Due reports whether a cause is to be logged now, and notes that it is.
@@ -32,7 +33,8 @@ func (l *Causes) Due(cause string, now time.Time) bool {
 	return true
 }
 
-// CauseOf makes one cause of texts that differ in ports, sizes and times: 256 bytes at most, without digits.
+// CauseOf makes one cause of texts that differ in ports, sizes and times: 256 bytes at most,
+// without digits.
 func CauseOf(text string) string {
 	kept := make([]byte, 0, min(len(text), 256))
 	for i := 0; i < len(text) && len(kept) < cap(kept); i++ {

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Contained returns a logger that gives its records to l. A panic in l's handler is recovered, and the record is lost.
-// Any goroutine may use it; a record costs a deferred call more.
+// Contained returns a logger that gives its records to l. A panic in l's handler is recovered, and
+// the record is lost. Any goroutine may use it; a record costs a deferred call more.
 func Contained(l *slog.Logger) *slog.Logger {
 	if _, contained := l.Handler().(handler); contained {
 		return l

@@ -1,5 +1,6 @@
-// Package asynclog has what logs for an application that must not wait, be flooded or panic for it: messages are delivered on a goroutine of
-// their own ([Queue]), each cause at most once in ten minutes ([Causes]), and a handler's panic is recovered ([Contained]).
+// Package asynclog has what logs for an application that must not wait, be flooded or panic for it:
+// messages are delivered on a goroutine of their own ([Queue]), each cause at most once in ten
+// minutes ([Causes]), and a handler's panic is recovered ([Contained]).
 package asynclog
 
 import (
@@ -7,8 +8,9 @@ import (
 	"sync"
 )
 
-// A Queue gives messages to a function, one after the other and in their order, on a goroutine of its own that lives only
-// while there are any. The sender may hold locks that the function needs. Any goroutine may use it.
+// A Queue gives messages to a function, one after the other and in their order, on a goroutine of
+// its own that lives only while there are any. The sender may hold locks that the function needs.
+// Any goroutine may use it.
 type Queue[T any] struct {
 	deliver func(T)
 	room    int
@@ -18,7 +20,8 @@ type Queue[T any] struct {
 	empty chan struct{} // closed when the queue is empty; nil if it is
 }
 
-// NewQueue returns a Queue that has room for room messages besides the one under way. Deliver must not panic.
+// NewQueue returns a Queue that has room for room messages besides the one under way. Deliver must
+// not panic.
 func NewQueue[T any](room int, deliver func(T)) *Queue[T] {
 	return &Queue[T]{room: room, deliver: deliver}
 }

@@ -21,11 +21,13 @@ func Spin(start int64, d time.Duration, valid func() bool) time.Duration {
 	}
 }
 
-// Gap is between two looks at the clock, ns, what only others, who had the processor meanwhile, can have taken.
+// Gap is between two looks at the clock, ns, what only others, who had the processor meanwhile, can
+// have taken.
 const Gap = int64(10 * time.Microsecond)
 
-// Compute burns d of processor time, as work would, or less if valid turns false. What passes while others have the processor does not
-// count, so it may take longer. It returns the processor time spent, within about 100 ns of d.
+// Compute burns d of processor time, as work would, or less if valid turns false. What passes while
+// others have the processor does not count, so it may take longer. It returns the processor time
+// spent, within about 100 ns of d.
 func Compute(start int64, d time.Duration, valid func() bool) time.Duration {
 	spent := int64(0)
 	for last := start; ; {

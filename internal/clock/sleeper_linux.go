@@ -21,8 +21,8 @@ type sleeper struct {
 	ticks [8]byte
 }
 
-// mostTimers bounds the timers, and so the files that they take: the application needs files, too. A caller that finds none
-// sleeps up to 1 ms longer.
+// mostTimers bounds the timers, and so the files that they take: the application needs files, too.
+// A caller that finds none sleeps up to 1 ms longer.
 const mostTimers = 64
 
 var (

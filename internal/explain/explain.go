@@ -1,5 +1,5 @@
-// Package explain says in plain words what a plan of causal experiments will do: what it delays, how long
-// and at what cost at most. It carries out nothing.
+// Package explain says in plain words what a plan of causal experiments will do: what it delays,
+// how long and at what cost at most. It carries out nothing.
 package explain
 
 import (
@@ -27,7 +27,8 @@ type Explanation struct {
 	Regions int `json:"regions"`
 	// Round is how many experiments it then takes to try everything once.
 	Round int `json:"experiments_per_round"`
-	// Most and Least are how many experiments fit, if work is done fast, and if each takes as long as it may.
+	// Most and Least are how many experiments fit, if work is done fast, and if each takes as long
+	// as it may.
 	Most  int `json:"experiments_at_most"`
 	Least int `json:"experiments_at_least"`
 	// Limits are those in force beside the program's caps: the worst case.
@@ -43,7 +44,8 @@ type Explanation struct {
 	now  time.Time
 }
 
-// Caps are what programs allow, see [causal.WithExperiments], [causal.WithBreaker] and [causal.WithAllowed].
+// Caps are what programs allow, see [causal.WithExperiments], [causal.WithBreaker] and
+// [causal.WithAllowed].
 type Caps struct {
 	Limits  plan.Limits
 	Breaker plan.Abort

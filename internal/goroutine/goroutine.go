@@ -17,8 +17,8 @@ type ID uint64
 // Known is false.
 //
 // The runtime keeps the number in its record of the goroutine, at a place that differs between
-// versions of Go. The place is learned by the first call, in about 20 µs, from four goroutines whose
-// numbers are known from their stack traces.
+// versions of Go. The place is learned by the first call, in about 20 µs, from four goroutines
+// whose numbers are known from their stack traces.
 func Current() ID {
 	offset := place.Load()
 	if offset <= notFound {

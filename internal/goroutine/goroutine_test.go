@@ -68,8 +68,8 @@ func BenchmarkCurrent(b *testing.B) {
 	}
 }
 
-// A program that imports this package and asks for nothing pays nothing: the place is learned by the first call, by
-// however many goroutines at once.
+// A program that imports this package and asks for nothing pays nothing: the place is learned by
+// the first call, by however many goroutines at once.
 func TestPlaceIsLearnedByTheFirstCall(t *testing.T) {
 	place.Store(0)
 	learned = sync.Once{}

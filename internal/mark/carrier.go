@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// A carrier is a context for one event, whose task is any number. Each message makes the trace longer by its text and an entry
-// of a table; a number takes ten bytes at most.
+// A carrier is a context for one event, whose task is any number. Each message makes the trace
+// longer by its text and an entry of a table; a number takes ten bytes at most.
 type carrier struct {
 	context.Context //nolint:containedctx // It is one itself.
 

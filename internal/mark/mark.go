@@ -1,12 +1,14 @@
 // Package mark is how spans, progress points and operations on locks and channels stand in a Go
-// execution trace: as log events of package runtime/trace, which any reader of traces shows. Writers
-// are cheap to call while no trace is on, and allocate nothing while one is; [Parse] reads what
-// they write.
+// execution trace: as log events of package runtime/trace, which any reader of traces shows.
+// Writers are cheap to call while no trace is on, and allocate nothing while one is; [Parse] reads
+// what they write.
 //
-// An event has a category, of which the trace holds each text once, a message, which it holds for each event unless it is
-// empty, and a task, which is a number. What is written often has no message: that takes most of the time to read.
+// An event has a category, of which the trace holds each text once, a message, which it holds for
+// each event unless it is empty, and a task, which is a number. What is written often has no
+// message: that takes most of the time to read.
 //
-// The message of a span's event begins with otelprof, and its category is the instrumentation scope:
+// The message of a span's event begins with otelprof, and its category is the instrumentation
+// scope:
 //
 //	otelprof+ID PARENT SPAN REMOTE NAME        a span starts
 //	otelprof+ID PARENT SPAN-TRACE REMOTE NAME  the same, if it is sampled
@@ -14,14 +16,16 @@
 //	otelprof-ID                                it ends
 //
 // All but the name are hexadecimal: where the span and its local parent are in memory, which
-// distinguishes spans that are open at the same time, the span's ID, that of its trace in 32 digits, and that of a parent in another
-// process; 0 for what there is not. The end of a span that has not been renamed is mostly an event of the category otelprof- whose task is the ID.
-// The trace's own regions would not do: it counts one that ends on another
-// goroutine, or not in the order of a stack, as damage.
+// distinguishes spans that are open at the same time, the span's ID, that of its trace in 32
+// digits, and that of a parent in another process; 0 for what there is not. The end of a span that
+// has not been renamed is mostly an event of the category otelprof- whose task is the ID. The
+// trace's own regions would not do: it counts one that ends on another goroutine, or not in the
+// order of a stack, as damage.
 //
-// A visit of a progress point has the category otelprof!NAME. An operation has the category otelprof. and one letter, see [Op], the object as
-// the event's task, and behind the letter, or if it is large as message, a decimal argument or nothing. Parse knows the visits with the
-// category otelprof and the message otelprof!NAME, too, which older versions wrote.
+// A visit of a progress point has the category otelprof!NAME. An operation has the category
+// otelprof. and one letter, see [Op], the object as the event's task, and behind the letter, or if
+// it is large as message, a decimal argument or nothing. Parse knows the visits with the category
+// otelprof and the message otelprof!NAME, too, which older versions wrote.
 package mark
 
 import (

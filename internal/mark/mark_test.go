@@ -128,7 +128,8 @@ func TestParseEarlier(t *testing.T) {
 	}
 }
 
-// TestEndsWithoutText has the ends of spans, visits and operations take no message, which is what reading a trace takes most time for.
+// TestEndsWithoutText has the ends of spans, visits and operations take no message, which is what
+// reading a trace takes most time for.
 func TestEndsWithoutText(t *testing.T) {
 	var o mark.Object
 	for _, e := range marktest.Logs(t, func() {
@@ -142,7 +143,8 @@ func TestEndsWithoutText(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for marks that are misread: what was read is written again, and must read the same.
+// FuzzParse looks for marks that are misread: what was read is written again, and must read the
+// same.
 func FuzzParse(f *testing.F) {
 	f.Add("scope", "otelprof+c000 0 1 2 a name", uint64(0))
 	f.Add("scope", "otelprof+c000 0 1-000102030405060708090a0b0c0d0e0f 2 a name", uint64(0))

@@ -8,11 +8,11 @@ import (
 	"unsafe"
 )
 
-// An Op is an operation on a lock, a channel or another object that goroutines wait for. An operation
-// that has not waited is one event, [Object.Done]. One that may wait is two, [Object.Begin] and
-// Done, on one goroutine: what the goroutine does in between belongs to it. What lets others go on
-// is written before it takes effect, what is let go on afterwards, so that the order of the events
-// is that of cause and effect (happens-before).
+// An Op is an operation on a lock, a channel or another object that goroutines wait for. An
+// operation that has not waited is one event, [Object.Done]. One that may wait is two,
+// [Object.Begin] and Done, on one goroutine: what the goroutine does in between belongs to it. What
+// lets others go on is written before it takes effect, what is let go on afterwards, so that the
+// order of the events is that of cause and effect (happens-before).
 type Op byte
 
 // The operations. Their values are the letters of their categories; of Begin, the upper-case ones.

@@ -13,20 +13,22 @@ import (
 // longest is how long a message can be.
 const longest = len(startMark) + 4*(16+1) + (1 + 32) + MaxName
 
-// buffers are for categories and messages that are put together. The runtime has copied them when Log returns.
+// buffers are for categories and messages that are put together. The runtime has copied them when
+// Log returns.
 var buffers = sync.Pool{New: func() any { return new([longest]byte) }}
 
 // wanted is how many calls of Want have not been released.
 var wanted atomic.Int32
 
-// Want has marks written into each trace that is on, the program's own ones included, until release is called.
+// Want has marks written into each trace that is on, the program's own ones included, until release
+// is called.
 func Want() (release func()) {
 	wanted.Add(1)
 	return sync.OnceFunc(func() { wanted.Add(-1) })
 }
 
-// Enabled reports whether marks are to be written: a trace is on, and they are wanted. It is one atomic load while no trace is on, two
-// otherwise.
+// Enabled reports whether marks are to be written: a trace is on, and they are wanted. It is one
+// atomic load while no trace is on, two otherwise.
 func Enabled() bool { return trace.IsEnabled() && wanted.Load() > 0 }
 
 // LogStart writes the start of a span of this scope.

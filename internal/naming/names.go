@@ -1,5 +1,7 @@
-// Package naming has the names that one package writes and another reads: scopes, metrics and attributes in telemetry, environment
-// variables and how switches are spelled in them, labels of profiles, and headers between a process and a server of plans. docs/attributes.md has them for users.
+// Package naming has the names that one package writes and another reads: scopes, metrics and
+// attributes in telemetry, environment variables and how switches are spelled in them, labels of
+// profiles, and headers between a process and a server of plans. docs/attributes.md has them for
+// users.
 package naming
 
 import (
@@ -33,10 +35,11 @@ const (
 
 // Attributes of spans.
 const (
-	// DelayKey, an int64 in nanoseconds, is how much delay causal experiments inserted below the span. Spans
-	// without any do not have it.
+	// DelayKey, an int64 in nanoseconds, is how much delay causal experiments inserted below the
+	// span. Spans without any do not have it.
 	DelayKey = attribute.Key("otelprof.causal.delay_ns")
-	// RunningKey, RunnableKey and BlockedKey, in nanoseconds, add up to the time for which the span was open.
+	// RunningKey, RunnableKey and BlockedKey, in nanoseconds, add up to the time for which the span
+	// was open.
 	RunningKey  = attribute.Key("otelprof.running_ns")
 	RunnableKey = attribute.Key("otelprof.runnable_ns")
 	BlockedKey  = attribute.Key("otelprof.blocked_ns")
@@ -50,7 +53,8 @@ const (
 	// PlanEvent is the name of an event as a log record, as a span and as an event of a span.
 	PlanEvent        = "otelprof.causal.plan"
 	PlanEventKindKey = attribute.Key("otelprof.causal.plan_event")
-	// PlanHashKey is also an attribute of causal metrics, and left out where there is no plan, as for recordings.
+	// PlanHashKey is also an attribute of causal metrics, and left out where there is no plan, as
+	// for recordings.
 	PlanHashKey = attribute.Key("otelprof.causal.plan_hash")
 )
 

@@ -2,15 +2,16 @@ package naming
 
 import "strings"
 
-// The labels of a goroutine in a region, and in a session that is profiled. Their values are numbers, looked up in tables:
-// labels are shown in crash traces.
+// The labels of a goroutine in a region, and in a session that is profiled. Their values are
+// numbers, looked up in tables: labels are shown in crash traces.
 const (
 	RegionLabel  = "otelprof_region"
 	SessionLabel = "otelprof_session"
 )
 
-// The labels that samples have for a region in profiles that leave the profiler, beside its number, and goroutines too with
-// stacks.WithSpanLabels. IDs are hexadecimal, 32 and 16 digits. Other profilers of Go have the same names for the same things.
+// The labels that samples have for a region in profiles that leave the profiler, beside its number,
+// and goroutines too with stacks.WithSpanLabels. IDs are hexadecimal, 32 and 16 digits. Other
+// profilers of Go have the same names for the same things.
 const (
 	NameLabel    = "span_name"
 	ScopeLabel   = "span_scope"
@@ -26,7 +27,8 @@ const (
 	NotGoFrame  = "[not Go]"
 )
 
-// ProfileComment begins the comments that make a profile a recording, which stacks.Read understands.
+// ProfileComment begins the comments that make a profile a recording, which stacks.Read
+// understands.
 const ProfileComment = "otelprof "
 
 // IsRecordingComment reports whether a comment of a profile is one of those, and not for people.

@@ -16,8 +16,8 @@ const (
 	SwitchOff
 )
 
-// ParseSwitch reads on, true, yes, y, t, 1, enabled, and off, false, no, n, f, 0, none, disabled, in any case. All else is not
-// known.
+// ParseSwitch reads on, true, yes, y, t, 1, enabled, and off, false, no, n, f, 0, none, disabled,
+// in any case. All else is not known.
 func ParseSwitch(value string) (s Switch, known bool) {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "":
@@ -30,8 +30,9 @@ func ParseSwitch(value string) (s Switch, known bool) {
 	return SwitchUnset, false
 }
 
-// SwitchFromEnv reads a variable that opts in to something and is its kill switch. A value that is not known is off, with a
-// warning: to go on without what was asked for is better than with what was to be stopped.
+// SwitchFromEnv reads a variable that opts in to something and is its kill switch. A value that is
+// not known is off, with a warning: to go on without what was asked for is better than with what
+// was to be stopped.
 func SwitchFromEnv(name string) (s Switch, warning error) {
 	value := os.Getenv(name)
 	s, known := ParseSwitch(value)

@@ -1,7 +1,7 @@
 package naming
 
-// HeaderSignature is the header with the signature of the plan in an answer's body, or in that of a request which
-// pushes one.
+// HeaderSignature is the header with the signature of the plan in an answer's body, or in that of a
+// request which pushes one.
 const HeaderSignature = "Otelprof-Plan-Signature"
 
 // Headers that name a process to a server of plans.
@@ -10,8 +10,8 @@ const (
 	HeaderServiceInstanceID = "Otelprof-Service-Instance-Id"
 )
 
-// Headers that report to a server what became of the plan that it gave last, which If-None-Match names.
-// A server may do without them.
+// Headers that report to a server what became of the plan that it gave last, which If-None-Match
+// names. A server may do without them.
 const (
 	// HeaderState is what the controller is doing and why: "running", "stopped: …".
 	HeaderState = "Otelprof-State"
@@ -28,7 +28,8 @@ const (
 	PlanFailed   = "failed"
 )
 
-// HeaderMachine is the header in which a viewer describes the machine, as JSON, beside an execution trace.
+// HeaderMachine is the header in which a viewer describes the machine, as JSON, beside an execution
+// trace.
 const HeaderMachine = "Otelprof-Machine"
 
 // Entries of an OpAMP server's remote configuration.

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// LastCacheBytes is the size of the largest cache of the first CPU, in bytes; 0 where the system does not say.
+// LastCacheBytes is the size of the largest cache of the first CPU, in bytes; 0 where the system
+// does not say.
 func LastCacheBytes() int { return lastCacheBytes(os.DirFS("/")) }
 
 func lastCacheBytes(root fs.FS) (most int) {

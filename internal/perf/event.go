@@ -13,7 +13,8 @@ const (
 	TypeRaw      uint32 = 4
 )
 
-// What hardware counts, PERF_COUNT_HW_* in linux/perf_event.h: the Config of events of [TypeHardware].
+// What hardware counts, PERF_COUNT_HW_* in linux/perf_event.h: the Config of events of
+// [TypeHardware].
 const (
 	Cycles uint64 = iota
 	Instructions

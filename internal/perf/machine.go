@@ -9,17 +9,21 @@ import (
 	"time"
 )
 
-// A Machine is what has become of processor time since the system began, in all. The difference of two is for the time
-// between them.
+// A Machine is what has become of processor time since the system began, in all. The difference of
+// two is for the time between them.
 type Machine struct {
-	// Busy is for how long processors have run anything, in steps of 10 ms for each; 0 where that is not known.
+	// Busy is for how long processors have run anything, in steps of 10 ms for each; 0 where that
+	// is not known.
 	Busy time.Duration
-	// Stolen is for how long the host of a virtual machine had processors run something else meanwhile, in such steps.
+	// Stolen is for how long the host of a virtual machine had processors run something else
+	// meanwhile, in such steps.
 	Stolen time.Duration
-	// Throttled is for how long the threads of the process's cgroup, and of cgroups above, had used up their quotas, added up: the
-	// difference of the largest would not show one that has come to less so far.
+	// Throttled is for how long the threads of the process's cgroup, and of cgroups above, had used
+	// up their quotas, added up: the difference of the largest would not show one that has come to
+	// less so far.
 	Throttled time.Duration
-	// Waited is for how long any thread of the system had to wait for a processor (pressure stall information); 0 where that is not known.
+	// Waited is for how long any thread of the system had to wait for a processor (pressure stall
+	// information); 0 where that is not known.
 	Waited time.Duration
 }
 

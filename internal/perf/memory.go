@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// FreeMemory returns how many bytes the process can take before a limit of its cgroups, of version 2 or 1, or of those above them
-// is reached, or the machine has no more, whichever is least; math.MaxInt64 where the system does not say. It is below zero above a
-// limit. Page cache of files not used of late counts as free: the kernel takes it first. Root stands for /.
+// FreeMemory returns how many bytes the process can take before a limit of its cgroups, of version
+// 2 or 1, or of those above them is reached, or the machine has no more, whichever is least;
+// math.MaxInt64 where the system does not say. It is below zero above a limit. Page cache of files
+// not used of late counts as free: the kernel takes it first. Root stands for /.
 func FreeMemory(root fs.FS) int64 {
 	r := files{root}
 	least := int64(math.MaxInt64)

@@ -2,8 +2,8 @@ package perf
 
 import "encoding/binary"
 
-// Records that are read, and what is needed of their headers. See enum perf_event_type and struct perf_event_header in
-// linux/perf_event.h.
+// Records that are read, and what is needed of their headers. See enum perf_event_type and struct
+// perf_event_header in linux/perf_event.h.
 const (
 	recordLost        = 2
 	recordThrottle    = 5
@@ -18,7 +18,8 @@ const (
 	recordMaxSize = 1<<16 - 1
 )
 
-// Entries of a call chain from contextMax on are no addresses: they say of what mode those behind them are.
+// Entries of a call chain from contextMax on are no addresses: they say of what mode those behind
+// them are.
 const (
 	contextMax  = ^uint64(4095) + 1 // PERF_CONTEXT_MAX, -4095
 	contextUser = ^uint64(512) + 1  // PERF_CONTEXT_USER, -512
@@ -77,8 +78,8 @@ func (p *recordParser) addLost(body []byte, at int) {
 // stackBytes is how much of the stack is copied into each sample, for [Sample.Top].
 const stackBytes = 16
 
-// parseSample reads the body of PERF_SAMPLE_IP | TID | TIME | CALLCHAIN | STACK_USER, the last field of which is how
-// many of the bytes before it could be read:
+// parseSample reads the body of PERF_SAMPLE_IP | TID | TIME | CALLCHAIN | STACK_USER, the last
+// field of which is how many of the bytes before it could be read:
 //
 //	u64 ip; u32 pid, tid; u64 time; u64 nr; u64 ips[nr]; u64 size; char data[size]; u64 dyn_size
 func (p *recordParser) parseSample(h recordHeader, body []byte, each func(*Sample)) {

@@ -9,9 +9,10 @@ type Sample struct {
 	Time uint64
 	// Kernel reports that the thread was in the kernel; Stack is then where it had entered it.
 	Kernel bool
-	// Stack are the program counters in user mode, the innermost first: that one is of the next instruction, the others
-	// are return addresses. The kernel follows frame pointers, so the caller is missing while the innermost function has
-	// no frame. It is valid until the next sample, and empty if there was none.
+	// Stack are the program counters in user mode, the innermost first: that one is of the next
+	// instruction, the others are return addresses. The kernel follows frame pointers, so the
+	// caller is missing while the innermost function has no frame. It is valid until the next
+	// sample, and empty if there was none.
 	Stack []uint64
 	// Top are the two words that the stack pointer points to, 0 if they could not be read.
 	Top [2]uint64
@@ -23,7 +24,8 @@ type SampleCounts struct {
 	Samples uint64
 	// Lost samples found no room in a ring: it was read too seldom.
 	Lost uint64
-	// Throttled is how often the kernel suspended a thread's samples for the rest of a tick, because there were too many.
+	// Throttled is how often the kernel suspended a thread's samples for the rest of a tick,
+	// because there were too many.
 	Throttled uint64
 	// Foreign samples were another process's.
 	Foreign uint64
@@ -31,7 +33,8 @@ type SampleCounts struct {
 	Malformed uint64
 }
 
-// tooManyFiles is the refusal of a sampler that would take more than its share of the process's files.
+// tooManyFiles is the refusal of a sampler that would take more than its share of the process's
+// files.
 func tooManyFiles(threads, cpus, limit int) *Error {
 	return &Error{
 		Kind: ErrTooManyFiles, Event: -1,

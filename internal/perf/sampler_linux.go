@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Sampler takes samples of all threads of this process, later ones included. One goroutine at a time may
-// call its methods.
+// A Sampler takes samples of all threads of this process, later ones included. One goroutine at a
+// time may call its methods.
 type Sampler struct {
 	kernel     bool
 	unfollowed int
@@ -29,23 +29,25 @@ type mappedRing struct {
 }
 
 const (
-	// ringPages is what one CPU has for its records: 256 KiB, a second of samples with stacks of 20 frames. With the page
-	// before it, it is within half of what kernel.perf_event_mlock_kb grants by default.
+	// ringPages is what one CPU has for its records: 256 KiB, a second of samples with stacks of 20
+	// frames. With the page before it, it is within half of what kernel.perf_event_mlock_kb grants
+	// by default.
 	ringPages = 64
 	// minRingPages still holds 30 of the deepest stacks.
 	minRingPages = 8
-	// inheritThread is perf_event_attr.inherit_thread, of Linux 5.13: child processes are not followed.
+	// inheritThread is perf_event_attr.inherit_thread, of Linux 5.13: child processes are not
+	// followed.
 	inheritThread = 1 << 35
 	openTries     = 4
 )
 
-// OpenSampler takes one sample for each period of CPU time that a thread has used, in [50 µs, 1 s]. Time in the kernel
-// counts where the kernel allows it, see [Sampler.Kernel]; user mode alone works for any user at perf_event_paranoid <= 2.
-// The errors are of type [*Error].
+// OpenSampler takes one sample for each period of CPU time that a thread has used, in [50 µs, 1 s].
+// Time in the kernel counts where the kernel allows it, see [Sampler.Kernel]; user mode alone works
+// for any user at perf_event_paranoid <= 2. The errors are of type [*Error].
 //
-// It takes a file for each thread and CPU, at most half of what the process may have open, and 260 KiB of locked memory
-// for each CPU that a thread may run on, less where that much is not to be had. All of it together takes about 10 µs a
-// file.
+// It takes a file for each thread and CPU, at most half of what the process may have open, and 260
+// KiB of locked memory for each CPU that a thread may run on, less where that much is not to be
+// had. All of it together takes about 10 µs a file.
 func OpenSampler(period time.Duration) (*Sampler, error) {
 	if period < 50*time.Microsecond || period > time.Second {
 		return nil, &Error{Kind: ErrInvalid, Event: -1, Cause: fmt.Sprintf("period %v: must be in [50µs, 1s]", period)}
@@ -57,8 +59,8 @@ func OpenSampler(period time.Duration) (*Sampler, error) {
 	return s, err
 }
 
-// openSampler opens events of all threads, and begins anew if threads have started meanwhile: whether those have
-// inherited their events, is not known. The last try keeps what it has.
+// openSampler opens events of all threads, and begins anew if threads have started meanwhile:
+// whether those have inherited their events, is not known. The last try keeps what it has.
 func openSampler(period time.Duration, kernel bool) (*Sampler, error) {
 	for try := 1; ; try++ {
 		s := &Sampler{kernel: kernel, parser: recordParser{process: unix.Getpid()}}
@@ -80,10 +82,12 @@ func openSampler(period time.Duration, kernel bool) (*Sampler, error) {
 	}
 }
 
-// open opens an event for each thread and CPU, and returns how many threads have started in the meantime.
+// open opens an event for each thread and CPU, and returns how many threads have started in the
+// meantime.
 //
-// An inherited event can only be mapped if it is bound to a CPU: its children would write into one ring from several at
-// the same time. So each thread has one for each CPU, and all of the same CPU share a ring.
+// An inherited event can only be mapped if it is bound to a CPU: its children would write into one
+// ring from several at the same time. So each thread has one for each CPU, and all of the same CPU
+// share a ring.
 func (s *Sampler) open(period time.Duration) (missed int, err error) {
 	before, err := threads()
 	if err != nil {
@@ -132,7 +136,8 @@ func samplerAttr(period time.Duration, kernel bool) *unix.PerfEventAttr {
 	return attr
 }
 
-// follow opens the event of one thread on one CPU. A thread that has ended and a CPU that is offline have none.
+// follow opens the event of one thread on one CPU. A thread that has ended and a CPU that is
+// offline have none.
 func (s *Sampler) follow(attr *unix.PerfEventAttr, thread, cpu int) error {
 	file, errno := openSamples(attr, thread, cpu)
 	if errno == unix.EINVAL && attr.Bits&inheritThread != 0 {
@@ -196,7 +201,8 @@ func lockedMemory(err error, cpu, size int) error {
 	}
 }
 
-// enable lets all events count, including events that threads have inherited since they were opened.
+// enable lets all events count, including events that threads have inherited since they were
+// opened.
 func (s *Sampler) enable() error {
 	for _, file := range s.files {
 		if err := unix.IoctlSetInt(file, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
@@ -209,14 +215,16 @@ func (s *Sampler) enable() error {
 // Kernel reports whether samples are taken in the kernel too.
 func (s *Sampler) Kernel() bool { return s.kernel }
 
-// Unfollowed is the number of threads that started while the sampler was opened, each of which may have no samples.
+// Unfollowed is the number of threads that started while the sampler was opened, each of which may
+// have no samples.
 func (s *Sampler) Unfollowed() int { return s.unfollowed }
 
 // Counts are what was read so far.
 func (s *Sampler) Counts() SampleCounts { return s.parser.counts }
 
-// Read calls each for every sample since the last call, in the order of time for each CPU. It must be called often
-// enough: at 1000 samples a second a ring is full after a second of the usual stacks, and after 0.2 s of the deepest.
+// Read calls each for every sample since the last call, in the order of time for each CPU. It must
+// be called often enough: at 1000 samples a second a ring is full after a second of the usual
+// stacks, and after 0.2 s of the deepest.
 func (s *Sampler) Read(each func(*Sample)) {
 	take := func(record []byte) { s.parser.parse(record, each) }
 	for i := range s.mapped {

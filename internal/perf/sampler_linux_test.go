@@ -80,8 +80,8 @@ func now(t *testing.T) uint64 {
 	return uint64(at.Nano())
 }
 
-// TestFullRingIsCounted takes many more samples than a ring has room for, and reads none. A machine that is busy with
-// others takes fewer samples than one for each period, so it may take some time.
+// TestFullRingIsCounted takes many more samples than a ring has room for, and reads none. A machine
+// that is busy with others takes fewer samples than one for each period, so it may take some time.
 func TestFullRingIsCounted(t *testing.T) {
 	const period = 50 * time.Microsecond
 	s := mustSample(t, period)

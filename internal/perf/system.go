@@ -5,8 +5,9 @@ import (
 	"runtime"
 )
 
-// A System is what a machine and a process allow to measure. Nothing in it is a guess: what could not be read is nil or
-// zero, and what was tried says with which error it failed. Tests make their own.
+// A System is what a machine and a process allow to measure. Nothing in it is a guess: what could
+// not be read is nil or zero, and what was tried says with which error it failed. Tests make their
+// own.
 type System struct {
 	OS, Arch string
 	CPUs     int // that this process may run on
@@ -16,8 +17,8 @@ type System struct {
 	Trials
 }
 
-// Limits are the resource limits of the process. The Go runtime has raised the soft limit of open files to the hard one
-// by the time that a program reads it.
+// Limits are the resource limits of the process. The Go runtime has raised the soft limit of open
+// files to the hard one by the time that a program reads it.
 type Limits struct {
 	MaxFiles       uint64 // RLIMIT_NOFILE
 	MaxLockedBytes uint64 // RLIMIT_MEMLOCK
@@ -26,7 +27,8 @@ type Limits struct {
 // Unlimited is the limit that is none.
 const Unlimited = ^uint64(0)
 
-// Trials say what happened when it was tried on a thread of this process, in user mode. Nil means that it worked.
+// Trials say what happened when it was tried on a thread of this process, in user mode. Nil means
+// that it worked.
 type Trials struct {
 	Call    error // perf_event_open reaches the kernel; nil for any answer of it
 	Clock   error // a software counter
@@ -36,8 +38,8 @@ type Trials struct {
 	Usage   error // [ThreadUsage]
 	Timer   error // timerfd_create
 
-	// Counters that one thread can have at the same time: General ones count any event, Fixed ones come on top because
-	// they count one. Zero means unknown: counted only where Counter is nil.
+	// Counters that one thread can have at the same time: General ones count any event, Fixed ones
+	// come on top because they count one. Zero means unknown: counted only where Counter is nil.
 	General, Fixed int
 }
 
@@ -48,25 +50,28 @@ const (
 	CapPerfmon  = 1 << 38
 )
 
-// ReadSystem asks the kernel, and tries on the calling thread what cannot be asked. It takes a few milliseconds, most
-// of them to wait for a sample, and leaves nothing open. On other systems than Linux it says which one this is.
+// ReadSystem asks the kernel, and tries on the calling thread what cannot be asked. It takes a few
+// milliseconds, most of them to wait for a sample, and leaves nothing open. On other systems than
+// Linux it says which one this is.
 //
-// A seccomp filter that kills instead of returning an error, as systemd's SystemCallFilter= does unless
-// SystemCallErrorNumber= is set, kills the process here as it would kill it at the first counter.
+// A seccomp filter that kills instead of returning an error, as systemd's SystemCallFilter= does
+// unless SystemCallErrorNumber= is set, kills the process here as it would kill it at the first
+// counter.
 func ReadSystem() System {
 	s := System{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0)}
 	s.readKernel()
 	return s
 }
 
-// Has reports whether the process has one of the capabilities, where the kernel's perf checks look for them: in the
-// first user namespace. Those of a container with a user namespace of its own do not count.
+// Has reports whether the process has one of the capabilities, where the kernel's perf checks look
+// for them: in the first user namespace. Those of a container with a user namespace of its own do
+// not count.
 func (f *Files) Has(capabilities uint64) bool {
 	return f.Capabilities&capabilities != 0 && !f.UserNamespace
 }
 
-// LockableBytes is how much memory the kernel lets the processes of this user map for counters and samples, or
-// [Unlimited]. Zero means unknown.
+// LockableBytes is how much memory the kernel lets the processes of this user map for counters and
+// samples, or [Unlimited]. Zero means unknown.
 func (s *System) LockableBytes() uint64 {
 	switch {
 	case s.MlockKB == nil:

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Files are what /proc and /sys say. A nil pointer stands for a file that is not there or makes no sense.
+// Files are what /proc and /sys say. A nil pointer stands for a file that is not there or makes no
+// sense.
 type Files struct {
 	Kernel     string // release, as in 6.12.9-amd64
 	Hypervisor bool   // this is a virtual machine
@@ -77,7 +78,8 @@ func ReadFiles(root fs.FS) Files {
 
 type files struct{ root fs.FS }
 
-// text returns what a file holds, without the white space around it. A file that is not there is empty.
+// text returns what a file holds, without the white space around it. A file that is not there is
+// empty.
 func (r files) text(name string) string {
 	b, _ := fs.ReadFile(r.root, name)
 	return string(bytes.TrimSpace(b))
@@ -110,8 +112,8 @@ func (r files) fields(name string) iter.Seq2[string, string] {
 	}
 }
 
-// hypervisor reports whether a hypervisor says that it is there. On x86 this is a CPU flag, elsewhere an entry of the
-// device tree, if any.
+// hypervisor reports whether a hypervisor says that it is there. On x86 this is a CPU flag,
+// elsewhere an entry of the device tree, if any.
 func (r files) hypervisor() bool {
 	for key, value := range r.fields("proc/cpuinfo") {
 		if key == "flags" {
@@ -135,14 +137,16 @@ func (r files) container() string {
 	return ""
 }
 
-// userNamespace reports whether users have other numbers outside. The first namespace maps all 2^32-1 to themselves.
+// userNamespace reports whether users have other numbers outside. The first namespace maps all
+// 2^32-1 to themselves.
 func (r files) userNamespace() bool {
 	m := strings.Fields(r.text("proc/self/uid_map"))
 	return len(m) > 0 && !slices.Equal(m, []string{"0", "0", "4294967295"})
 }
 
-// pmus returns the PMUs of the cores: "cpu" on x86, and on machines with cores of several kinds and on arm64 the PMUs that
-// have a list of their CPUs. PMUs of the memory controller and such have a cpumask instead.
+// pmus returns the PMUs of the cores: "cpu" on x86, and on machines with cores of several kinds and
+// on arm64 the PMUs that have a list of their CPUs. PMUs of the memory controller and such have a
+// cpumask instead.
 func (r files) pmus() []PMU {
 	const dir = "sys/bus/event_source/devices"
 	entries, err := fs.ReadDir(r.root, dir)
@@ -186,9 +190,9 @@ func (r files) quota() float64 {
 	return least
 }
 
-// cgroups iterates over the folders of the cgroups that the process is in, with those above, and says of which version each is:
-// those with this controller. Inside a container the path may be the host's, and the group itself is mounted as the
-// root: all that exist count.
+// cgroups iterates over the folders of the cgroups that the process is in, with those above, and
+// says of which version each is: those with this controller. Inside a container the path may be the
+// host's, and the group itself is mounted as the root: all that exist count.
 func (r files) cgroups(controller string) iter.Seq2[string, int] {
 	return func(yield func(dir string, version int) bool) {
 		for line := range strings.Lines(r.text("proc/self/cgroup")) {

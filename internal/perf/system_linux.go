@@ -54,8 +54,8 @@ func (t *Trials) try() {
 	t.Samples = trySamples()
 }
 
-// tryCall passes flags that do not exist. The kernel checks them before all else and answers EINVAL; any other error is
-// a filter's, or means that there is no such call.
+// tryCall passes flags that do not exist. The kernel checks them before all else and answers
+// EINVAL; any other error is a filter's, or means that there is no such call.
 func tryCall() error {
 	_, _, errno := unix.Syscall6(unix.SYS_PERF_EVENT_OPEN, 0, 0, ^uintptr(0), ^uintptr(0), ^uintptr(0), 0)
 	switch errno {
@@ -133,7 +133,8 @@ func trySamples() error {
 		return fmt.Errorf("mmap: %w", err)
 	}
 	defer unix.Munmap(ring) //nolint:errcheck // It was mapped.
-	// Samples are of time on a CPU, so this spins. A busy machine may give the CPU to others in the meantime.
+	// Samples are of time on a CPU, so this spins. A busy machine may give the CPU to others in the
+	// meantime.
 	head := &(*unix.PerfEventMmapPage)(unsafe.Pointer(&ring[0])).Data_head
 	for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
 		if atomic.LoadUint64(head) != 0 {
@@ -143,14 +144,16 @@ func trySamples() error {
 	return errNoSample
 }
 
-// countCounters counts how many counters fit into one group that the kernel also schedules: those for any event, then
-// how many instructions, cycles and reference cycles fit on top, which have counters of their own on some CPUs.
+// countCounters counts how many counters fit into one group that the kernel also schedules: those
+// for any event, then how many instructions, cycles and reference cycles fit on top, which have
+// counters of their own on some CPUs.
 func countCounters() (general, fixed int) {
 	common := []uint64{
 		unix.PERF_COUNT_HW_BRANCH_INSTRUCTIONS, unix.PERF_COUNT_HW_BRANCH_MISSES, unix.PERF_COUNT_HW_CACHE_MISSES,
 	}
 	if runtime.GOARCH == "arm64" {
-		// Branches and caches are optional there, and instructions have no counter of their own before Armv9.4.
+		// Branches and caches are optional there, and instructions have no counter of their own
+		// before Armv9.4.
 		common = append(common, unix.PERF_COUNT_HW_INSTRUCTIONS)
 	}
 	for _, event := range common {
@@ -199,7 +202,8 @@ func fits(group []uint64) bool {
 	if unix.IoctlSetInt(leader, unix.PERF_EVENT_IOC_ENABLE, 0) != nil {
 		return false
 	}
-	// The number of counters, two times, the counters; or the end of file from a group that the PMU has no room for.
+	// The number of counters, two times, the counters; or the end of file from a group that the PMU
+	// has no room for.
 	var values [3 + maxTried + 3]uint64
 	n, err := unix.Read(leader, unsafe.Slice((*byte)(unsafe.Pointer(&values)), unsafe.Sizeof(values)))
 	return err == nil && n > 0

@@ -73,7 +73,8 @@ func child(t *testing.T, attr *syscall.SysProcAttr) bool {
 	return false
 }
 
-// TestReadSystemFiltered installs the filter that container engines have by default, as far as it matters here.
+// TestReadSystemFiltered installs the filter that container engines have by default, as far as it
+// matters here.
 func TestReadSystemFiltered(t *testing.T) {
 	if !child(t, nil) {
 		return
@@ -111,7 +112,8 @@ func TestReadSystemFiltered(t *testing.T) {
 	}
 }
 
-// TestReadSystemNobody checks that a process of user nobody can still ask, and has the thread's usage.
+// TestReadSystemNobody checks that a process of user nobody can still ask, and has the thread's
+// usage.
 func TestReadSystemNobody(t *testing.T) {
 	if os.Getuid() != 0 && os.Getenv("OTELPROF_TEST_CHILD") == "" {
 		testutil.Lacks(t, "ROOT", "needs root to become nobody")

@@ -135,7 +135,8 @@ func TestLockableBytes(t *testing.T) {
 	}
 }
 
-// FuzzReadFiles checks that nothing that a file may hold makes reading fail, and that what comes out makes sense.
+// FuzzReadFiles checks that nothing that a file may hold makes reading fail, and that what comes
+// out makes sense.
 func FuzzReadFiles(f *testing.F) {
 	f.Add("Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0\n", "4:cpu,cpuacct:/a/b\n0::/c\n", "150000 100000", "0 0 4294967295")
 	f.Add("Uid:\n:\n", "0::/../..\n:cpu:\n4:cpu:\x00", "max", "")

@@ -27,8 +27,8 @@ func cpusOf(threads []int) []int {
 	return all
 }
 
-// threads lists the threads of this process. Package os is not asked: its first file of a program opens one more for the
-// poller, and ends the program where the limit of files does not allow that.
+// threads lists the threads of this process. Package os is not asked: its first file of a program
+// opens one more for the poller, and ends the program where the limit of files does not allow that.
 func threads() ([]int, error) {
 	dir, err := unix.Open("/proc/self/task", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

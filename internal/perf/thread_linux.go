@@ -53,8 +53,8 @@ func FileLimit() int {
 	return int(min(limit.Cur, math.MaxInt32))
 }
 
-// ProcessCPU returns the CPU time that all threads of the process have used, ended ones included. The sum is exact to the
-// microsecond; its parts are as those of [Usage].
+// ProcessCPU returns the CPU time that all threads of the process have used, ended ones included.
+// The sum is exact to the microsecond; its parts are as those of [Usage].
 func ProcessCPU() (user, system time.Duration, err error) {
 	var r unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {

@@ -40,8 +40,8 @@ func (g *Group) unmapPages() {
 	}
 }
 
-// ReadUser reads all counters without a system call. It returns false if read() is needed, and always where
-// [Group.UserSpace] is false.
+// ReadUser reads all counters without a system call. It returns false if read() is needed, and
+// always where [Group.UserSpace] is false.
 func (g *Group) ReadUser(v *Values) bool {
 	n := len(g.files)
 	if readPages(&g.pages, n, &g.samples) < n {

@@ -1,5 +1,6 @@
-// Package registry keeps one value for each of a bounded number of keys, and one for all the others: spans have names
-// that programs make up as they run, and what is kept by name must not grow without end.
+// Package registry keeps one value for each of a bounded number of keys, and one for all the
+// others: spans have names that programs make up as they run, and what is kept by name must not
+// grow without end.
 package registry
 
 import (
@@ -7,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// A Registry has the values of up to a limit of keys, and one value, "other", for all keys beyond. None is ever removed.
-// Get takes no lock and allocates nothing: 10 ns, about what a map takes. Its methods may be called by any goroutine.
+// A Registry has the values of up to a limit of keys, and one value, "other", for all keys beyond.
+// None is ever removed. Get takes no lock and allocates nothing: 10 ns, about what a map takes. Its
+// methods may be called by any goroutine.
 type Registry[K comparable, V any] struct {
 	limit int
 	hash  func(K) uint64
@@ -22,9 +24,9 @@ type Registry[K comparable, V any] struct {
 	keys int
 }
 
-// New returns a registry of limit keys; 0 is for no limit, where the keys are known to be few. Hash need not use all
-// of a key, but much of it. Rest makes the value of all keys beyond the limit, once, when it is first needed. Values
-// have numbers, from 0, in the order in which they were made.
+// New returns a registry of limit keys; 0 is for no limit, where the keys are known to be few. Hash
+// need not use all of a key, but much of it. Rest makes the value of all keys beyond the limit,
+// once, when it is first needed. Values have numbers, from 0, in the order in which they were made.
 func New[K comparable, V any](limit int, hash func(K) uint64, rest func(number int) *V) *Registry[K, V] {
 	r := &Registry[K, V]{limit: limit, hash: hash, rest: rest}
 	r.table.Store(newTable[K, V](leastSlots))
@@ -32,7 +34,8 @@ func New[K comparable, V any](limit int, hash func(K) uint64, rest func(number i
 	return r
 }
 
-// Get returns the value of a key, that of the others if the registry is full, and nil if the key is to be added.
+// Get returns the value of a key, that of the others if the registry is full, and nil if the key is
+// to be added.
 func (r *Registry[K, V]) Get(key K) *V {
 	if v := r.table.Load().get(r.hash(key), key); v != nil {
 		return v
@@ -47,7 +50,8 @@ func (r *Registry[K, V]) full() bool {
 	return r.limit > 0 && len(*r.all.Load()) > r.limit
 }
 
-// Add is Get, but for a key to be added: then it makes its value, or that of the others if there is no room.
+// Add is Get, but for a key to be added: then it makes its value, or that of the others if there is
+// no room.
 func (r *Registry[K, V]) Add(key K, add func(number int) *V) *V {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +86,8 @@ func (r *Registry[K, V]) Other() *V {
 	return r.theOther()
 }
 
-// All returns the values by number, that of the others among them if it was needed. They must not be changed.
+// All returns the values by number, that of the others among them if it was needed. They must not
+// be changed.
 func (r *Registry[K, V]) All() []*V { return *r.all.Load() }
 
 func (r *Registry[K, V]) theOther() *V {

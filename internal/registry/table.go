@@ -2,13 +2,14 @@ package registry
 
 import "sync/atomic"
 
-// A table finds values by key. It is open-addressed and at most half full. Any number of goroutines may get; for
-// put they hold a lock.
+// A table finds values by key. It is open-addressed and at most half full. Any number of goroutines
+// may get; for put they hold a lock.
 //
-// A get takes no lock because a slot is written once, its key first and its value last, atomically: a get that sees the value
-// sees the key (happens-before), and one that does not stops there. Keys are put in the order of their probe sequence, and none is removed.
-// To grow, the slots are copied. A get in the old ones may miss what was put later, and so a miss proves nothing until it
-// is repeated with the lock.
+// A get takes no lock because a slot is written once, its key first and its value last, atomically:
+// a get that sees the value sees the key (happens-before), and one that does not stops there. Keys
+// are put in the order of their probe sequence, and none is removed. To grow, the slots are copied.
+// A get in the old ones may miss what was put later, and so a miss proves nothing until it is
+// repeated with the lock.
 type table[K comparable, V any] struct {
 	slots []slot[K, V] // 2^n of them
 }

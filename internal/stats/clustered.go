@@ -7,15 +7,17 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// poolAt is from which p-value on clusters are taken to differ by chance alone: as is usual for a test that decides whether
-// variances are pooled. Bancroft, Analysis and inference for incompletely specified models, 1964.
+// poolAt is from which p-value on clusters are taken to differ by chance alone: as is usual for a
+// test that decides whether variances are pooled. Bancroft, Analysis and inference for incompletely
+// specified models, 1964.
 const poolAt = 0.25
 
-// Clustered returns the mean of values and how sure it is, where those with the same cluster, a number from 0, were measured
-// together and may resemble each other. Where clusters differ by more than what they have within, the standard error is that between
-// clusters, and the interval Student's with as many degrees of freedom as there are clusters, less one: many values of few
-// clusters say little then. Otherwise, and of one cluster, in which that cannot be seen, all values count. There must be at least one
-// value.
+// Clustered returns the mean of values and how sure it is, where those with the same cluster, a
+// number from 0, were measured together and may resemble each other. Where clusters differ by more
+// than what they have within, the standard error is that between clusters, and the interval
+// Student's with as many degrees of freedom as there are clusters, less one: many values of few
+// clusters say little then. Otherwise, and of one cluster, in which that cannot be seen, all values
+// count. There must be at least one value.
 func Clustered(values []float64, clusters []int) Estimate {
 	n := len(values)
 	e := Estimate{Mean: stats.Mean(values), Median: Median(values), Outliers: outliers(values)}

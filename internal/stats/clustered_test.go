@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestClusteredCoverage holds intervals against a mean that is known, where values of one cluster resemble each other by so much
-// more than those of others.
+// TestClusteredCoverage holds intervals against a mean that is known, where values of one cluster
+// resemble each other by so much more than those of others.
 func TestClusteredCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const tries, each = 2000, 3

@@ -5,7 +5,8 @@ import "math"
 // Gain is what a reduction of the period means for throughput.
 func Gain(reduction float64) float64 { return 1/(1-min(reduction, 0.99)) - 1 }
 
-// Thinned returns at most [MostSamples] of the samples, evenly chosen, rounded so that they take little room.
+// Thinned returns at most [MostSamples] of the samples, evenly chosen, rounded so that they take
+// little room.
 func Thinned(samples []float64) []float64 {
 	n := min(len(samples), MostSamples)
 	if n == 0 {

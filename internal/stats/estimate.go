@@ -14,8 +14,8 @@ const Confidence = 0.95
 // interval is too wide for any conclusion.
 const LeastSamples = 5
 
-// ModelError is what no number of samples takes away: what the models leave out, such as wake-ups that
-// are sooner or later in the faster program, and what observing costs. make accuracy finds it.
+// ModelError is what no number of samples takes away: what the models leave out, such as wake-ups
+// that are sooner or later in the faster program, and what observing costs. make accuracy finds it.
 const ModelError = 0.01
 
 // outlierMADs is how many median absolute deviations from the median make an outlier.
@@ -33,17 +33,20 @@ type Estimate struct {
 	Mean   float64
 	StdErr float64
 	Lo, Hi float64 // bound the mean
-	// Median and Outliers, the values more than three median absolute deviations from it, are diagnostics.
+	// Median and Outliers, the values more than three median absolute deviations from it, are
+	// diagnostics.
 	Median   float64
 	Outliers int
-	// Alike is whether there are too few samples for how much one resembles the next: the interval may be too narrow.
+	// Alike is whether there are too few samples for how much one resembles the next: the interval
+	// may be too narrow.
 	Alike bool
 }
 
-// Summarize returns the mean of values, given in the order of time, and how sure it is. There must be at least one value.
+// Summarize returns the mean of values, given in the order of time, and how sure it is. There must
+// be at least one value.
 //
-// The interval is Student's, of a standard error that minds that one value may resemble the next. Nothing is set aside: what
-// happens in bursts lies far out, and is what counts.
+// The interval is Student's, of a standard error that minds that one value may resemble the next.
+// Nothing is set aside: what happens in bursts lies far out, and is what counts.
 func Summarize(values []float64) Estimate {
 	n := len(values)
 	e := Estimate{Mean: stats.Mean(values), Median: Median(values), Outliers: outliers(values)}
@@ -58,12 +61,14 @@ func Summarize(values []float64) Estimate {
 	return e
 }
 
-// StdErr returns the standard error of the mean of values, given in the order of time: at least two.
+// StdErr returns the standard error of the mean of values, given in the order of time: at least
+// two.
 func StdErr(values []float64) float64 {
 	return stats.StdDev(values) * math.Sqrt(dependenceOf(values).inflation()/float64(len(values)))
 }
 
-// outliers is how many of the values lie more than outlierMADs median absolute deviations from the median.
+// outliers is how many of the values lie more than outlierMADs median absolute deviations from the
+// median.
 func outliers(values []float64) (n int) {
 	center := Median(values)
 	deviations := make([]float64, len(values))

@@ -14,8 +14,8 @@ func TestSummarize(t *testing.T) {
 		values []float64
 		want   Estimate
 	}{
-		// Squares of deviations 9 4 1 0 1 4 9, their sum 28; 28/6 = 4.6667, its root by that of 7. Student's t with 6 degrees of
-		// freedom is 2.4469119 at 97.5 %.
+		// Squares of deviations 9 4 1 0 1 4 9, their sum 28; 28/6 = 4.6667, its root by that of 7.
+		// Student's t with 6 degrees of freedom is 2.4469119 at 97.5 %.
 		{"one to seven", []float64{4, 2, 6, 1, 7, 3, 5}, Estimate{Mean: 4, Median: 4, StdErr: 0.81649658, Lo: 4 - 1.9978952, Hi: 4 + 1.9978952}},
 		{"an outlier counts", []float64{10, 10.1, 9.9, 10, 10.2, 9.8, 50}, Estimate{Mean: 15.7142857, Median: 10, StdErr: 5.7144940, Lo: 1.7314225, Hi: 29.6971489, Outliers: 1}},
 		// Student's t with 2 degrees of freedom is 4.3026527 at 97.5 %.

@@ -47,7 +47,8 @@ func NeedOf(samples []float64) Need {
 	return NeedsMore
 }
 
-// SurelyBelow reports whether the mean of what samples are of is below a limit, by a confidence sequence, so that it may be asked after each.
+// SurelyBelow reports whether the mean of what samples are of is below a limit, by a confidence
+// sequence, so that it may be asked after each.
 func SurelyBelow(samples []float64, limit float64) bool {
 	return len(samples) >= LeastToJudge && stats.Mean(samples)+newSequence(samples).halfWidth(len(samples)) < limit
 }

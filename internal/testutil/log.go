@@ -44,14 +44,15 @@ func (l *Log) Lines() []string {
 	return strings.Split(text, "\n")
 }
 
-// Await returns its lines as soon as there are n, see [Eventually]: the logging may happen on goroutines of their own.
+// Await returns its lines as soon as there are n, see [Eventually]: the logging may happen on
+// goroutines of their own.
 func (l *Log) Await(n int) []string {
 	Eventually(func() bool { return len(l.Lines()) >= n })
 	return l.Lines()
 }
 
-// A Bridge is a handler that does what otelslog does: records become OpenTelemetry's, as soon as there is a logger for
-// them.
+// A Bridge is a handler that does what otelslog does: records become OpenTelemetry's, as soon as
+// there is a logger for them.
 type Bridge struct {
 	To *atomic.Pointer[otellog.Logger]
 }

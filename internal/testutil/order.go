@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// CheckOrder fails the test if what options make depends on their order: of up to six options it tries all orders, of more
-// each pair in front of the others both ways, and hundreds of orders at random. Options must be of different kinds.
+// CheckOrder fails the test if what options make depends on their order: of up to six options it
+// tries all orders, of more each pair in front of the others both ways, and hundreds of orders at
+// random. Options must be of different kinds.
 func CheckOrder[T any](t testing.TB, options []T, made func([]T) string) {
 	t.Helper()
 	want := made(slices.Clone(options))

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// LongestStop returns for how long all goroutines were stopped at a time while f ran, at most, garbage collections left out: the
-// upper end of the class in which the runtime counts that, 0 for no stop.
+// LongestStop returns for how long all goroutines were stopped at a time while f ran, at most,
+// garbage collections left out: the upper end of the class in which the runtime counts that, 0 for
+// no stop.
 func LongestStop(t testing.TB, f func()) time.Duration {
 	t.Helper()
 	before := stops(t)

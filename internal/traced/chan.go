@@ -2,8 +2,8 @@ package traced
 
 import "github.com/otelprof/otelprof/internal/mark"
 
-// A Chan is what the operations on a channel are written as. They take the channel as an argument, and
-// may also be called without a Chan: then nothing is written.
+// A Chan is what the operations on a channel are written as. They take the channel as an argument,
+// and may also be called without a Chan: then nothing is written.
 type Chan struct{ object mark.Object }
 
 // traced reports whether operations on c are to be written.
@@ -75,8 +75,8 @@ func Receive[T any](c *Chan, from <-chan T) (v T, ok bool) {
 	return v, ok
 }
 
-// ReceiveOr receives from a channel unless done is closed before. It reports whether it did. If both
-// can be, either may happen.
+// ReceiveOr receives from a channel unless done is closed before. It reports whether it did. If
+// both can be, either may happen.
 func ReceiveOr[T any](c *Chan, from <-chan T, done <-chan struct{}) (v T, ok, received bool) {
 	if done == nil {
 		v, ok = Receive(c, from)

@@ -1,6 +1,7 @@
-// Package traced has the types of package sync whose operations stand in the execution traces that marks are wanted
-// in, see package mark. While none is on, each method costs one atomic load more than that of package
-// sync. The zero values are ready for use, and must not be copied after first use.
+// Package traced has the types of package sync whose operations stand in the execution traces that
+// marks are wanted in, see package mark. While none is on, each method costs one atomic load more
+// than that of package sync. The zero values are ready for use, and must not be copied after first
+// use.
 package traced
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// enabled reports whether operations are to be written here. In a program of otelprof build the runtime
-// writes those on the locks and channels inside.
+// enabled reports whether operations are to be written here. In a program of otelprof build the
+// runtime writes those on the locks and channels inside.
 func enabled() bool { return !sched.Present && mark.Enabled() }
 
 // A Mutex is a [sync.Mutex].

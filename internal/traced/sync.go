@@ -92,8 +92,8 @@ func (c *Cond) Broadcast() {
 	c.cond.Broadcast()
 }
 
-// An unlocker is the lock that the condition of package sync has. To unlock is an operation of its own,
-// after which the wait begins. It does not lock.
+// An unlocker is the lock that the condition of package sync has. To unlock is an operation of its
+// own, after which the wait begins. It does not lock.
 type unlocker Cond
 
 func (u *unlocker) Lock() {}

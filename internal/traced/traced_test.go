@@ -76,7 +76,8 @@ func operations(t *testing.T, f func(t *testing.T)) string {
 	}
 }
 
-// whileWaiting runs wait on another goroutine, and then, when that waits as the runtime calls it, release.
+// whileWaiting runs wait on another goroutine, and then, when that waits as the runtime calls it,
+// release.
 func whileWaiting(t *testing.T, state string, wait, release func()) {
 	t.Helper()
 	ended := make(chan struct{})

@@ -39,7 +39,8 @@ func TestDue(t *testing.T) {
 	})
 }
 
-// TestWorkersTakeTurns has workers that begin together; after their first stretch one works at a time.
+// TestWorkersTakeTurns has workers that begin together; after their first stretch one works at a
+// time.
 func TestWorkersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var working, most atomic.Int32

@@ -7,15 +7,15 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// A Batcher is a span processor that exports in batches, from one goroutine. Unlike the
-// SDK's it counts every span, see [Batcher.Stats], bounds what is queued in bytes, too, 64 MiB, and ends its
-// last exports when the context of Shutdown ends. OnEnd never waits: when the queue is full, spans are dropped
-// and counted.
+// A Batcher is a span processor that exports in batches, from one goroutine. Unlike the SDK's it
+// counts every span, see [Batcher.Stats], bounds what is queued in bytes, too, 64 MiB, and ends its
+// last exports when the context of Shutdown ends. OnEnd never waits: when the queue is full, spans
+// are dropped and counted.
 type Batcher struct{ queue *queue[sdktrace.ReadOnlySpan] }
 
 // NewBatcher returns a processor that exports to e, with the settings of the OTEL_BSP_*
-// environment. A value out of range is logged, and the default is used. It starts one goroutine, which
-// Shutdown ends.
+// environment. A value out of range is logged, and the default is used. It starts one goroutine,
+// which Shutdown ends.
 func NewBatcher(e *SpanExporter) *Batcher {
 	settings, err := settingsFromEnv("OTEL_BSP_", batchSettings{
 		queue:   sdktrace.DefaultMaxQueueSize,

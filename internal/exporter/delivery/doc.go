@@ -4,7 +4,8 @@
 //
 //	ended = exported + queued + failed + rejected + queue full + unfinished
 //
-// The exporters it wraps are the application's only as far as time is concerned: no method of a [Batcher] or
-// a [LogBatcher] that runs on an application's goroutine waits for an export, except ForceFlush and Shutdown,
-// and those no longer than their context. Failures are logged on a goroutine of their own.
+// The exporters it wraps are the application's only as far as time is concerned: no method of a
+// [Batcher] or a [LogBatcher] that runs on an application's goroutine waits for an export, except
+// ForceFlush and Shutdown, and those no longer than their context. Failures are logged on a
+// goroutine of their own.
 package delivery

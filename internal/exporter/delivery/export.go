@@ -10,13 +10,16 @@ import (
 )
 
 const (
-	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the last export is to end soon.
+	// mostRest bounds the rests of one export: on a machine that is busy each takes longer, and the
+	// last export is to end soon.
 	mostRest = 200 * time.Millisecond
-	// mostRefusals bounds the exports that are refused in the search for items at fault: ten of them find one among 512.
+	// mostRefusals bounds the exports that are refused in the search for items at fault: ten of
+	// them find one among 512.
 	mostRefusals = 32
 )
 
-// A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond each, about, and waits for no answer.
+// A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond
+// each, about, and waits for no answer.
 type piecewise interface {
 	AtOnce() int // items, 1 at least
 }
@@ -25,7 +28,8 @@ type piecewise interface {
 type export[T any] struct {
 	monitor *Monitor
 	do      func(context.Context, T) error
-	// split yields items in pieces of at most the given number, each with its number of items, and name describes one item.
+	// split yields items in pieces of at most the given number, each with its number of items, and
+	// name describes one item.
 	split func(items T, n, most int) iter.Seq2[T, int]
 	name  func(item T) string
 
@@ -40,9 +44,10 @@ type refused struct {
 	err  error
 }
 
-// run exports the pieces, rests between them, and reports to the monitor. A piece that is refused for what is in
-// it, see [Config.Refused], is halved, until the items at fault are alone: they are lost, and the rest arrives. After a piece that fails
-// otherwise the others are not tried, and count as failed with it.
+// run exports the pieces, rests between them, and reports to the monitor. A piece that is refused
+// for what is in it, see [Config.Refused], is halved, until the items at fault are alone: they are
+// lost, and the rest arrives. After a piece that fails otherwise the others are not tried, and
+// count as failed with it.
 func (e *export[T]) run(ctx context.Context, items int, pieces iter.Seq2[T, int]) {
 	rested, left := time.Duration(0), items
 	for piece, n := range pieces {

@@ -9,18 +9,19 @@ import (
 
 var _ sdklog.Processor = (*LogBatcher)(nil)
 
-// A LogBatcher is [Batcher] for log records. OnEmit never waits, holds no lock while a record is exported,
-// and may be called by the logger that reports a failed export: a record of its own failure is queued like
-// any other. The SDK's simple processor would wait for itself there.
+// A LogBatcher is [Batcher] for log records. OnEmit never waits, holds no lock while a record is
+// exported, and may be called by the logger that reports a failed export: a record of its own
+// failure is queued like any other. The SDK's simple processor would wait for itself there.
 type LogBatcher struct{ queue *queue[*sdklog.Record] }
 
-// NewLogBatcher returns a processor that exports to e, with the settings of the OTEL_BLRP_* environment. A
-// value out of range is logged, and the default is used. It starts one goroutine, which Shutdown ends.
+// NewLogBatcher returns a processor that exports to e, with the settings of the OTEL_BLRP_*
+// environment. A value out of range is logged, and the default is used. It starts one goroutine,
+// which Shutdown ends.
 func NewLogBatcher(e *LogExporter) *LogBatcher { return newLogBatcher(e, time.Second) }
 
-// NewLogWriter is [NewLogBatcher] without the delay of a second: a record is exported as soon as the one
-// before is, with all that have come meanwhile. A process that is killed loses what it logged in its last
-// moments only.
+// NewLogWriter is [NewLogBatcher] without the delay of a second: a record is exported as soon as
+// the one before is, with all that have come meanwhile. A process that is killed loses what it
+// logged in its last moments only.
 func NewLogWriter(e *LogExporter) *LogBatcher { return newLogBatcher(e, 0) }
 
 func newLogBatcher(e *LogExporter, delay time.Duration) *LogBatcher {
@@ -59,5 +60,6 @@ func (b *LogBatcher) ForceFlush(ctx context.Context) error { return b.queue.forc
 // Shutdown is [Batcher.Shutdown].
 func (b *LogBatcher) Shutdown(ctx context.Context) error { return b.queue.shut(ctx) }
 
-// Stats returns the counts so far. For every Stats, Ended is the number of records that were emitted.
+// Stats returns the counts so far. For every Stats, Ended is the number of records that were
+// emitted.
 func (b *LogBatcher) Stats() Stats { return b.queue.stats() }

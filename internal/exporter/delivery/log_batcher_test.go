@@ -54,7 +54,8 @@ func emit(b *LogBatcher, n int, body string) {
 	}
 }
 
-// A logger that is bridged to the very pipeline whose export fails gets the failure, and no goroutine waits.
+// A logger that is bridged to the very pipeline whose export fails gets the failure, and no
+// goroutine waits.
 func TestLogBatcherBridgedLoggerDoesNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to atomic.Pointer[otellog.Logger]
@@ -91,8 +92,8 @@ func TestLogBatcherBridgedLoggerDoesNotDeadlock(t *testing.T) {
 	})
 }
 
-// The monitor logs a failure on a goroutine of its own, whichever processor exports: the SDK's simple one, too,
-// holds a lock then.
+// The monitor logs a failure on a goroutine of its own, whichever processor exports: the SDK's
+// simple one, too, holds a lock then.
 func TestMonitorNeverLogsOnTheExportersGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to atomic.Pointer[otellog.Logger]

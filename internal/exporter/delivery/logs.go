@@ -20,9 +20,9 @@ func WrapLogs(inner sdklog.Exporter, m *Monitor) *LogExporter {
 	return &LogExporter{inner: inner, monitor: m}
 }
 
-// Export exports records; records that are refused for what they hold are left out alone. It returns nil even if that fails, since the
-// monitor has logged the failure and the SDK would log it again: [LogExporter.ForceFlush] and [LogExporter.Shutdown]
-// return the failure.
+// Export exports records; records that are refused for what they hold are left out alone. It
+// returns nil even if that fails, since the monitor has logged the failure and the SDK would log it
+// again: [LogExporter.ForceFlush] and [LogExporter.Shutdown] return the failure.
 func (e *LogExporter) Export(ctx context.Context, records []sdklog.Record) error {
 	x := export[[]sdklog.Record]{
 		monitor: e.monitor, do: e.inner.Export, split: sliced[sdklog.Record],

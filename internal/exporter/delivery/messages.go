@@ -15,8 +15,9 @@ const (
 	toldWithin = time.Second
 )
 
-// messages go to a logger on a goroutine of their own: a failed export may hold locks that the logger needs, the SDK's,
-// where records of package slog become OpenTelemetry's, or the application's.
+// messages go to a logger on a goroutine of their own: a failed export may hold locks that the
+// logger needs, the SDK's, where records of package slog become OpenTelemetry's, or the
+// application's.
 type messages struct{ *asynclog.Queue[message] }
 
 type message struct {

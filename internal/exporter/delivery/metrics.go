@@ -31,12 +31,14 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 	return e.inner.Aggregation(k)
 }
 
-// Export exports rm, with more than 128 data points, in pieces, 32 at most, or in as many as the exporter wants, between which it
-// rests: to encode thousands of points at once takes a processor for ten milliseconds and more, in which requests wait for it. After a piece that fails the others are not
-// tried, and count as failed with it. Data points that are refused for what they hold are left out alone, and counted as rejected.
+// Export exports rm, with more than 128 data points, in pieces, 32 at most, or in as many as the
+// exporter wants, between which it rests: to encode thousands of points at once takes a processor
+// for ten milliseconds and more, in which requests wait for it. After a piece that fails the others
+// are not tried, and count as failed with it. Data points that are refused for what they hold are
+// left out alone, and counted as rejected.
 //
-// It returns nil even if that fails, since the monitor has logged the failure and the SDK would log it again:
-// [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
+// It returns nil even if that fails, since the monitor has logged the failure and the SDK would log
+// it again: [MetricExporter.ForceFlush] and [MetricExporter.Shutdown] return the failure.
 func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	n := DataPoints(rm)
 	most := max(pointsOfPiece, (n+mostPieces-1)/mostPieces)

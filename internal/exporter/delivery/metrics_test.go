@@ -19,7 +19,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// fakeMetrics is an exporter that does what export does, and notes how many data points each export had.
+// fakeMetrics is an exporter that does what export does, and notes how many data points each export
+// had.
 type fakeMetrics struct {
 	sdkmetric.Exporter
 	export func(number int) error
@@ -39,7 +40,8 @@ func (f *fakeMetrics) Export(_ context.Context, rm *metricdata.ResourceMetrics) 
 	return nil
 }
 
-// flat is a line for each data point: where it belongs, and its attributes' or, without any, its place.
+// flat is a line for each data point: where it belongs, and its attributes' or, without any, its
+// place.
 func flat(rm *metricdata.ResourceMetrics) (lines []string) {
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -167,7 +169,8 @@ func TestPieceThatIsRefused(t *testing.T) {
 	})
 }
 
-// Between two pieces the processor is the application's for as long as the first took, and no longer than the context says.
+// Between two pieces the processor is the application's for as long as the first took, and no
+// longer than the context says.
 func TestExportRests(t *testing.T) {
 	for _, one := range []struct{ piece, within, want time.Duration }{
 		{time.Millisecond, time.Hour, 15 * time.Millisecond},

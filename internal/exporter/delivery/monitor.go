@@ -12,8 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/asynclog"
 )
 
-// Stats counts what has become of the items of one pipeline since it was made, as otelprof.ExportStats has it for users. Items are
-// spans or metric data points.
+// Stats counts what has become of the items of one pipeline since it was made, as
+// otelprof.ExportStats has it for users. Items are spans or metric data points.
 type Stats struct {
 	// Name identifies the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
 	Name string `json:"name"`
@@ -39,7 +39,8 @@ type Stats struct {
 	Outage string `json:"outage,omitempty"`
 }
 
-// Ended is the number of items given to the pipeline: the sum of what was exported, was lost or is queued.
+// Ended is the number of items given to the pipeline: the sum of what was exported, was lost or is
+// queued.
 func (s Stats) Ended() uint64 {
 	return s.Exported + s.Failed + s.Rejected + s.QueueFull + s.Unfinished + s.Queued
 }
@@ -54,12 +55,13 @@ type Config struct {
 	// Rejected returns how many items an error says were refused in an export that was
 	// otherwise accepted. Nil takes every error as a failed export.
 	Rejected func(error) (items int, ok bool)
-	// Refused reports whether an error is about what was to be exported, and not about the way or the other side. Nil takes none so.
+	// Refused reports whether an error is about what was to be exported, and not about the way or
+	// the other side. Nil takes none so.
 	Refused func(error) bool
 	// Explain makes the error of a failed export readable; it wraps it. Nil leaves it.
 	Explain func(error) error
-	// Logger gets failures (Warn) and recoveries (Info), on a goroutine that no export waits for. Nil
-	// stands for otel.Handle.
+	// Logger gets failures (Warn) and recoveries (Info), on a goroutine that no export waits for.
+	// Nil stands for otel.Handle.
 	Logger *slog.Logger
 }
 
@@ -229,8 +231,8 @@ func (m *Monitor) warn(err error) {
 	}
 }
 
-// report returns at once. A message must not be lost with the context of the export that failed; one that has no room
-// is: the same is in [Monitor.Stats].
+// report returns at once. A message must not be lost with the context of the export that failed;
+// one that has no room is: the same is in [Monitor.Stats].
 func (m *Monitor) report(ctx context.Context, level slog.Level, err error) {
 	m.messages.Put(message{context.WithoutCancel(ctx), level, err})
 }

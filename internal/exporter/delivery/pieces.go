@@ -7,15 +7,17 @@ import (
 )
 
 const (
-	// pointsOfPiece is how many data points one export has, as a rule. To encode them takes about a millisecond.
+	// pointsOfPiece is how many data points one export has, as a rule. To encode them takes about a
+	// millisecond.
 	pointsOfPiece = 128
-	// mostPieces bounds the exports of one collection, each of which may wait for an answer: where they do not do, they are
-	// larger.
+	// mostPieces bounds the exports of one collection, each of which may wait for an answer: where
+	// they do not do, they are larger.
 	mostPieces = 32
 )
 
-// pieces yields rm, which has n data points, in pieces of at most most, for one export each, with their numbers of data points. Scopes and
-// metrics keep their order, and a metric whose points do not fit goes on in the next piece. Metrics without points are left out.
+// pieces yields rm, which has n data points, in pieces of at most most, for one export each, with
+// their numbers of data points. Scopes and metrics keep their order, and a metric whose points do
+// not fit goes on in the next piece. Metrics without points are left out.
 func pieces(rm *metricdata.ResourceMetrics, n, most int) iter.Seq2[*metricdata.ResourceMetrics, int] {
 	return func(yield func(*metricdata.ResourceMetrics, int) bool) {
 		if n == 0 {
@@ -67,7 +69,8 @@ func DataPoints(rm *metricdata.ResourceMetrics) int {
 	return n
 }
 
-// points is the number of data points of a metric, 1 of an unknown kind: not zero, or the exporter would not be asked and refuse it.
+// points is the number of data points of a metric, 1 of an unknown kind: not zero, or the exporter
+// would not be asked and refuse it.
 func points(data metricdata.Aggregation) int {
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:
@@ -92,7 +95,8 @@ func points(data metricdata.Aggregation) int {
 	return 1
 }
 
-// cut returns data with the data points from from to before to alone; one of an unknown kind as it is.
+// cut returns data with the data points from from to before to alone; one of an unknown kind as it
+// is.
 func cut(data metricdata.Aggregation, from, to int) metricdata.Aggregation {
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:

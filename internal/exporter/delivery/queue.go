@@ -9,18 +9,20 @@ import (
 	"time"
 )
 
-// A sender is what a queue needs of its exporter. All but bytes is called by the queue's one goroutine.
+// A sender is what a queue needs of its exporter. All but bytes is called by the queue's one
+// goroutine.
 type sender[T any] struct {
 	export   func(context.Context, []T) // the monitor has what fails
 	flush    func(context.Context) error
 	shutdown func(context.Context) error
-	// bytes is about what an item takes in memory. It is called by the goroutine that puts the item.
+	// bytes is about what an item takes in memory. It is called by the goroutine that puts the
+	// item.
 	bytes func(T) int64
 }
 
-// A queue exports in batches, from one goroutine, and counts what becomes of every item. Put never waits
-// (there is no backpressure): neither for room nor for a lock that an export holds, nor for the logger of
-// a failure.
+// A queue exports in batches, from one goroutine, and counts what becomes of every item. Put never
+// waits (there is no backpressure): neither for room nor for a lock that an export holds, nor for
+// the logger of a failure.
 type queue[T any] struct {
 	sender[T]
 	monitor  *Monitor
@@ -116,9 +118,9 @@ func (q *queue[T]) forceFlush(ctx context.Context) error {
 	}
 }
 
-// shut exports what was put before and shuts the exporter down. When ctx ends, exports in flight are
-// cancelled, what is left is counted as unfinished, and shut returns. A second call waits for the first
-// and does not repeat its error.
+// shut exports what was put before and shuts the exporter down. When ctx ends, exports in flight
+// are cancelled, what is left is counted as unfinished, and shut returns. A second call waits for
+// the first and does not repeat its error.
 func (q *queue[T]) shut(ctx context.Context) error {
 	first := false
 	q.once.Do(func() {

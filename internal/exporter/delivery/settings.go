@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// batchSettings are the settings of the SDK's batch processors, under the same names, and what the SDK
-// has no bound for.
+// batchSettings are the settings of the SDK's batch processors, under the same names, and what the
+// SDK has no bound for.
 type batchSettings struct {
 	queue   int           // …_MAX_QUEUE_SIZE
 	batch   int           // …_MAX_EXPORT_BATCH_SIZE
@@ -18,15 +18,16 @@ type batchSettings struct {
 }
 
 const (
-	// maxQueuedBytes bounds what waits in one pipeline or is in export, about. Items are counted by number
-	// too, but 2048 spans with an attribute of 1 MB each would be 2 GB.
+	// maxQueuedBytes bounds what waits in one pipeline or is in export, about. Items are counted by
+	// number too, but 2048 spans with an attribute of 1 MB each would be 2 GB.
 	maxQueuedBytes = 64 << 20
-	// maxBatchBytes is about the largest batch that is not of one item alone: a Collector takes 4 MiB over gRPC.
+	// maxBatchBytes is about the largest batch that is not of one item alone: a Collector takes 4
+	// MiB over gRPC.
 	maxBatchBytes = 3 << 20
 )
 
-// settingsFromEnv reads the variables that begin with prefix. One with a value out of its range keeps the
-// default; the error names all of those.
+// settingsFromEnv reads the variables that begin with prefix. One with a value out of its range
+// keeps the default; the error names all of those.
 func settingsFromEnv(prefix string, s batchSettings) (batchSettings, error) {
 	var errs []error
 	number := func(name string, value, least, most int) int {

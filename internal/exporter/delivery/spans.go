@@ -26,10 +26,11 @@ func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
 	return &SpanExporter{inner: inner, monitor: m}
 }
 
-// ExportSpans exports spans, in pieces if the exporter wants that, between which it rests as [MetricExporter.Export] does. After a
-// piece that fails the others are not tried, and count as failed with it; spans that are refused for what they hold are left out alone. It returns nil even if that fails, since the monitor has logged
-// the failure and the SDK would log it again: [SpanExporter.ForceFlush] and
-// [SpanExporter.Shutdown] return the failure.
+// ExportSpans exports spans, in pieces if the exporter wants that, between which it rests as
+// [MetricExporter.Export] does. After a piece that fails the others are not tried, and count as
+// failed with it; spans that are refused for what they hold are left out alone. It returns nil even
+// if that fails, since the monitor has logged the failure and the SDK would log it again:
+// [SpanExporter.ForceFlush] and [SpanExporter.Shutdown] return the failure.
 func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	x := export[[]sdktrace.ReadOnlySpan]{
 		monitor: e.monitor, do: e.inner.ExportSpans, split: sliced[sdktrace.ReadOnlySpan],
@@ -39,7 +40,8 @@ func (e *SpanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 	return nil
 }
 
-// pieces yields the spans in pieces if the exporter wants that, all at once if not, with their numbers.
+// pieces yields the spans in pieces if the exporter wants that, all at once if not, with their
+// numbers.
 func (e *SpanExporter) pieces(spans []sdktrace.ReadOnlySpan) iter.Seq2[[]sdktrace.ReadOnlySpan, int] {
 	return func(yield func([]sdktrace.ReadOnlySpan, int) bool) {
 		for len(spans) > 0 {
@@ -54,8 +56,8 @@ func (e *SpanExporter) pieces(spans []sdktrace.ReadOnlySpan) iter.Seq2[[]sdktrac
 	}
 }
 
-// firstOf returns the first spans, at most most, and of few bytes, but one at least: to encode a megabyte as JSON takes some
-// milliseconds.
+// firstOf returns the first spans, at most most, and of few bytes, but one at least: to encode a
+// megabyte as JSON takes some milliseconds.
 func firstOf(spans []sdktrace.ReadOnlySpan, most int) []sdktrace.ReadOnlySpan {
 	spans = spans[:min(most, len(spans))]
 	bytes := int64(0)

@@ -48,7 +48,8 @@ func cause(err error) string {
 	return asynclog.CauseOf(err.Error()) // an expired certificate's has the time
 }
 
-// refused reports whether an error is about what was exported: too large, or not to be encoded or understood.
+// refused reports whether an error is about what was exported: too large, or not to be encoded or
+// understood.
 func refused(err error) bool {
 	if s, ok := status.FromError(err); ok {
 		_, later := retryDelay(err)

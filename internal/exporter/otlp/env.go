@@ -58,10 +58,11 @@ var (
 // OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (…_METRICS_ENDPOINT,
 // …_LOGS_ENDPOINT) is; "none" switches it off. OTEL_SDK_DISABLED=true switches off all.
 //
-// The Env can be used even if there is an error, which wraps [ErrConfig] and names each variable that was not
-// understood, and what was made of it: an exporter that is not known is left out, in place of a protocol that is not
-// known it is http/protobuf, a signal whose endpoint is no URL is not exported, and of headers, times, compression and
-// certificates what cannot be used is left out.
+// The Env can be used even if there is an error, which wraps [ErrConfig] and names each variable
+// that was not understood, and what was made of it: an exporter that is not known is left out, in
+// place of a protocol that is not known it is http/protobuf, a signal whose endpoint is no URL is
+// not exported, and of headers, times, compression and certificates what cannot be used is left
+// out.
 func FromEnv() (Env, error) {
 	// The specification takes every other text as false.
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") {
@@ -76,9 +77,9 @@ func FromEnv() (Env, error) {
 // profiles is the signal as of version v1development: an alpha, which may change.
 var profiles = signal{"PROFILES", "v1development/profiles"}
 
-// ProfilesFromEnv is [FromEnv] for profiles. Their protocol is an alpha and most endpoints do not know
-// it, so an endpoint alone does not enable them: OTEL_PROFILES_EXPORTER must be "otlp". All else is
-// like for the other signals, OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT included.
+// ProfilesFromEnv is [FromEnv] for profiles. Their protocol is an alpha and most endpoints do not
+// know it, so an endpoint alone does not enable them: OTEL_PROFILES_EXPORTER must be "otlp". All
+// else is like for the other signals, OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT included.
 func ProfilesFromEnv() (Pipeline, error) {
 	if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") ||
 		strings.TrimSpace(os.Getenv("OTEL_PROFILES_EXPORTER")) == "" {
@@ -88,7 +89,8 @@ func ProfilesFromEnv() (Pipeline, error) {
 	return p, joinOnce(err)
 }
 
-// joinOnce joins errors, which may be joined of others, and leaves out what has been said: signals share variables.
+// joinOnce joins errors, which may be joined of others, and leaves out what has been said: signals
+// share variables.
 func joinOnce(errs ...error) error {
 	var all []error
 	said := map[string]bool{}
@@ -146,8 +148,8 @@ func explicitFromEnv() (bool, error) {
 	return false, fmt.Errorf("%w: %s %q: must be %s or %s, the latter is taken", ErrConfig, variable, value, explicit, exponential)
 }
 
-// chosenByEnv reports whether a list of exporters, which may be meant for programs in all languages, has ours. A
-// list without it is for others alone.
+// chosenByEnv reports whether a list of exporters, which may be meant for programs in all
+// languages, has ours. A list without it is for others alone.
 func chosenByEnv(variable string, byDefault bool) (enabled bool, err error) {
 	list := strings.TrimSpace(os.Getenv(variable))
 	if list == "" {

@@ -183,7 +183,8 @@ func TestFromEnvErrors(t *testing.T) {
 	}
 }
 
-// Values that the specification allows, or that a cluster sets for programs in all languages, leave the rest as it is.
+// Values that the specification allows, or that a cluster sets for programs in all languages, leave
+// the rest as it is.
 func TestFromEnvLeavesOut(t *testing.T) {
 	const base = "http://c:4318"
 	traces := Pipeline{Enabled: true, Protocol: ProtocolHTTPProtobuf, Endpoint: base + "/v1/traces"}
@@ -219,7 +220,8 @@ func TestFromEnvLeavesOut(t *testing.T) {
 	}
 }
 
-// What the way to an endpoint cannot use is said once, without secrets, and the rest is used, for every signal.
+// What the way to an endpoint cannot use is said once, without secrets, and the rest is used, for
+// every signal.
 func TestTransportLeavesOut(t *testing.T) {
 	const secret = "secret"
 	whole := transport{timeout: 10 * time.Second, headers: map[string]string{}, plain: true}

@@ -9,11 +9,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// DefaultBounds are those of the specification's explicit_bucket_histogram, for instruments that advise none.
+// DefaultBounds are those of the specification's explicit_bucket_histogram, for instruments that
+// advise none.
 var DefaultBounds = []float64{0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000}
 
-// Explicit makes the exponential histograms of a producer explicit ones. Bounds are three for each decade: of seconds from a microsecond
-// to 100 s, else from 1 to 1e12. A value within half a bucket of a bound, .14 % at scale 8, may be counted on either side of it.
+// Explicit makes the exponential histograms of a producer explicit ones. Bounds are three for each
+// decade: of seconds from a microsecond to 100 s, else from 1 to 1e12. A value within half a bucket
+// of a bound, .14 % at scale 8, may be counted on either side of it.
 func Explicit(p sdkmetric.Producer) sdkmetric.Producer { return explicitProducer{p} }
 
 type explicitProducer struct{ sdkmetric.Producer }

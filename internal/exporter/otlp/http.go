@@ -18,9 +18,10 @@ func newHTTPClient(t transport) *http.Client {
 	}}}
 }
 
-// answers makes errors of answers that are not of OTLP, which the SDK's exporters would take for a delivery: a redirect,
-// which is not followed, since headers, which may have a key, are for the endpoint alone; and a page. By the specification
-// an answer has the type of its request. Many endpoints send none, which is taken, too.
+// answers makes errors of answers that are not of OTLP, which the SDK's exporters would take for a
+// delivery: a redirect, which is not followed, since headers, which may have a key, are for the
+// endpoint alone; and a page. By the specification an answer has the type of its request. Many
+// endpoints send none, which is taken, too.
 type answers struct{ *http.Transport }
 
 // notOTLP is an error that no further try cures.
@@ -50,7 +51,8 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// checkAnswer wants an answer of a type, if any, without parameters from then on: the SDK's exporters know none.
+// checkAnswer wants an answer of a type, if any, without parameters from then on: the SDK's
+// exporters know none.
 func checkAnswer(r *http.Response, want string) error {
 	body := bufio.NewReaderSize(r.Body, 16) // its least
 	if _, err := body.Peek(1); errors.Is(err, io.EOF) {

@@ -149,7 +149,8 @@ func TestClientFromEnv(t *testing.T) {
 	}
 }
 
-// A program may have changed the default transport, as otelhttp's users do, who must not trace exports.
+// A program may have changed the default transport, as otelhttp's users do, who must not trace
+// exports.
 func TestClientIsItsOwn(t *testing.T) {
 	before := http.DefaultTransport
 	defer func() { http.DefaultTransport = before }()

@@ -40,8 +40,8 @@ type profileSender interface {
 	close() error
 }
 
-// NewProfileExporter returns an exporter for the profiles of a resource; nil stands for an empty one.
-// It does not wait for the endpoint. An error wraps [ErrNotConfigured] unless p, from
+// NewProfileExporter returns an exporter for the profiles of a resource; nil stands for an empty
+// one. It does not wait for the endpoint. An error wraps [ErrNotConfigured] unless p, from
 // [ProfilesFromEnv], is enabled.
 func NewProfileExporter(p Pipeline, r *resource.Resource, opts ...Option) (*ProfileExporter, error) {
 	if !p.Enabled {
@@ -65,9 +65,10 @@ func NewProfileExporter(p Pipeline, r *resource.Resource, opts ...Option) (*Prof
 	return e, nil
 }
 
-// Export converts a profile, see convertProfile, and sends it, unless it has no samples. It tries again while the other side is
-// not ready, and takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most, by default 10 s, or until ctx ends. The monitor
-// says the first failure of a kind, as it does for the other signals, so the error need not be logged.
+// Export converts a profile, see convertProfile, and sends it, unless it has no samples. It tries
+// again while the other side is not ready, and takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most,
+// by default 10 s, or until ctx ends. The monitor says the first failure of a kind, as it does for
+// the other signals, so the error need not be logged.
 func (e *ProfileExporter) Export(ctx context.Context, p *profile.Profile) error {
 	data, err := convertProfile(p, e.resource)
 	if err != nil {
@@ -114,9 +115,9 @@ func (e *ProfileExporter) send(ctx context.Context, request *colprofilepb.Export
 	return nil
 }
 
-// Shutdown closes the connection when the exports under way have ended, which they do with ctx at the
-// latest. Later ones are errors. The error has the number of profiles that have not been delivered, if exports
-// fail at present. A second call does nothing.
+// Shutdown closes the connection when the exports under way have ended, which they do with ctx at
+// the latest. Later ones are errors. The error has the number of profiles that have not been
+// delivered, if exports fail at present. A second call does nothing.
 func (e *ProfileExporter) Shutdown(ctx context.Context) error {
 	defer context.AfterFunc(ctx, e.cancel)()
 	e.mu.Lock()
@@ -149,8 +150,8 @@ func (r *retryable) Unwrap() []error {
 	return []error{r.err, &backoff.RetryAfterError{Duration: r.after}}
 }
 
-// partialSuccess is an answer that accepts an export in part. Its fields are those of the SDK's type,
-// see [rejected].
+// partialSuccess is an answer that accepts an export in part. Its fields are those of the SDK's
+// type, see [rejected].
 type partialSuccess struct {
 	RejectedItems int64
 	RejectedKind  string

@@ -26,18 +26,20 @@ const (
 // profileScope is the instrumentation scope of all profiles.
 const profileScope = "github.com/otelprof/otelprof/spans/stacks"
 
-// convertProfile makes the ProfilesData of OTLP v1development of a pprof profile: one Profile for each
-// type of sample, with stacks, functions and strings in common tables. The profile's default type, or the last one, is the
-// first, which is what backends show. Each sample has another combination of stack, attributes and link; the values of
-// equal ones are added up, and 0 is left out.
+// convertProfile makes the ProfilesData of OTLP v1development of a pprof profile: one Profile for
+// each type of sample, with stacks, functions and strings in common tables. The profile's default
+// type, or the last one, is the first, which is what backends show. Each sample has another
+// combination of stack, attributes and link; the values of equal ones are added up, and 0 is left
+// out.
 //
-// Samples with both of the labels traceIDLabel and spanIDLabel get a link to that span. The labels that recordings
-// have for regions become otelprof.region.name and otelprof.region.scope, and their number, which only its own process
-// knows, is left out. Other labels become attributes of the same name. Frames have a profile.frame.type where their file
-// shows it. What pprof has beyond OTLP becomes pprof.* attributes, as semantic conventions say.
+// Samples with both of the labels traceIDLabel and spanIDLabel get a link to that span. The labels
+// that recordings have for regions become otelprof.region.name and otelprof.region.scope, and their
+// number, which only its own process knows, is left out. Other labels become attributes of the same
+// name. Frames have a profile.frame.type where their file shows it. What pprof has beyond OTLP
+// becomes pprof.* attributes, as semantic conventions say.
 //
-// Functions, the base names of their files, and lines leave the process, and comments that are not recordings' own;
-// addresses, mappings and directories do not.
+// Functions, the base names of their files, and lines leave the process, and comments that are not
+// recordings' own; addresses, mappings and directories do not.
 func convertProfile(p *profile.Profile, r *resource.Resource) (*profilepb.ProfilesData, error) {
 	if p == nil {
 		return nil, fmt.Errorf("otlp: profile nil: must not be nil")

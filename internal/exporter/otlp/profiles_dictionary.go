@@ -16,8 +16,8 @@ import (
 	"github.com/otelprof/otelprof/internal/exporter/otlppb"
 )
 
-// A dictionary has the tables that the profiles of one message share. The first entry of each is the
-// zero value, which stands for "none". All other entries are there once, and used.
+// A dictionary has the tables that the profiles of one message share. The first entry of each is
+// the zero value, which stands for "none". All other entries are there once, and used.
 type dictionary struct {
 	tables                                          profilepb.ProfilesDictionary
 	strings                                         map[string]int32

@@ -15,8 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/exporter/otlppb"
 )
 
-// Rules of the protocol and of the conventions for a message of profiles, including the rules of the profiling SIG's
-// profcheck. Each returns what breaks it.
+// Rules of the protocol and of the conventions for a message of profiles, including the rules of
+// the profiling SIG's profcheck. Each returns what breaks it.
 var profileRules = map[string]func(*profilepb.ProfilesData) []string{
 	"zero values":      zeroValues,
 	"indexes":          indexesInRange,

@@ -28,8 +28,8 @@ const (
 	waitKey        = "otelprof.wait"
 )
 
-// attributeKey is the attribute that a label becomes. Internal labels are known to the process alone: the numbers of
-// sessions, and of regions that have a name.
+// attributeKey is the attribute that a label becomes. Internal labels are known to the process
+// alone: the numbers of sessions, and of regions that have a name.
 func attributeKey(label string, named bool) (key string, internal bool) {
 	switch label {
 	case naming.NameLabel:
@@ -46,8 +46,8 @@ func attributeKey(label string, named bool) (key string, internal bool) {
 	return label, false
 }
 
-// sampleTypeOrder is in which order the types are sent: the default one first, since the first is what backends show.
-// In pprof that is the last one where none is named.
+// sampleTypeOrder is in which order the types are sent: the default one first, since the first is
+// what backends show. In pprof that is the last one where none is named.
 func sampleTypeOrder(p *profile.Profile) []int {
 	order := make([]int, len(p.SampleType))
 	for i := range order {
@@ -68,8 +68,8 @@ func scopeAttributes(p *profile.Profile, order []int) []*commonpb.KeyValue {
 	return out
 }
 
-// profileAttributes are what pprof says of a profile as a whole. A recording's own comments are for programs, which
-// attributes must not be.
+// profileAttributes are what pprof says of a profile as a whole. A recording's own comments are for
+// programs, which attributes must not be.
 func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 	var out []int32
 	comments := slices.DeleteFunc(slices.Clone(p.Comments), naming.IsRecordingComment)
@@ -86,7 +86,8 @@ func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 	return out
 }
 
-// frameType is the profile.frame.type of a function, "" if its file leaves it open: assembly in a Go program is Go's.
+// frameType is the profile.frame.type of a function, "" if its file leaves it open: assembly in a
+// Go program is Go's.
 func frameType(f *profile.Function) string {
 	switch f.Name {
 	case naming.KernelFrame:

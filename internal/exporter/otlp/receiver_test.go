@@ -128,7 +128,8 @@ func (r *receiver) Export(ctx context.Context, req *coltracepb.ExportTraceServic
 	return r.traceResponse(), nil
 }
 
-// metricReceiver and logReceiver are receiver for the other services, whose methods have the same name.
+// metricReceiver and logReceiver are receiver for the other services, whose methods have the same
+// name.
 type metricReceiver struct {
 	colmetricpb.UnimplementedMetricsServiceServer
 	receiver *receiver

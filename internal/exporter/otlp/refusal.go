@@ -69,8 +69,8 @@ type explained struct {
 func (e explained) Error() string { return e.text }
 func (e explained) Unwrap() error { return e.err }
 
-// explain makes the error of a refusal readable: the SDK's exporters put the body into it as it came,
-// at the end and perhaps in brackets.
+// explain makes the error of a refusal readable: the SDK's exporters put the body into it as it
+// came, at the end and perhaps in brackets.
 func explain(err error) error {
 	const mark = "body: "
 	before, body, found := strings.Cut(err.Error(), mark)

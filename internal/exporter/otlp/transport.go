@@ -27,8 +27,8 @@ type transport struct {
 // maxTimeout keeps a timeout in a time.Duration.
 const maxTimeout = 24 * time.Hour
 
-// transportFromEnv can be used even if there is an error, which names each variable that was not understood, and what was
-// made of it. Errors do not repeat what may be a secret.
+// transportFromEnv can be used even if there is an error, which names each variable that was not
+// understood, and what was made of it. Errors do not repeat what may be a secret.
 func transportFromEnv(s signal, endpoint string) (transport, error) {
 	t := transport{timeout: 10 * time.Second, headers: map[string]string{}}
 	read := func(suffix string) (variable, value string) {
@@ -62,7 +62,8 @@ func transportFromEnv(s signal, endpoint string) (transport, error) {
 	return t, errors.Join(append(errs, err)...)
 }
 
-// parseHeaders reads key=value pairs between commas, in the encoding of URLs, and leaves out what is no such pair.
+// parseHeaders reads key=value pairs between commas, in the encoding of URLs, and leaves out what
+// is no such pair.
 func parseHeaders(headers map[string]string, variable, list string) error {
 	var errs []error
 	for i, pair := range strings.Split(list, ",") {
@@ -81,7 +82,8 @@ func parseHeaders(headers map[string]string, variable, list string) error {
 	return errors.Join(errs...)
 }
 
-// tlsFromEnv leaves out a file that cannot be used: the handshake then fails where the other side insists.
+// tlsFromEnv leaves out a file that cannot be used: the handshake then fails where the other side
+// insists.
 func tlsFromEnv(read func(suffix string) (variable, value string)) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	var errs []error

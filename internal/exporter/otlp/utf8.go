@@ -18,8 +18,8 @@ import (
 	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
-// The exporters of this file replace bytes that are not UTF-8 by U+FFFD, and count the items: protobuf refuses a whole message for
-// one of them. What is valid is scanned and not copied.
+// The exporters of this file replace bytes that are not UTF-8 by U+FFFD, and count the items:
+// protobuf refuses a whole message for one of them. What is valid is scanned and not copied.
 
 // A pipe is what the exporters of one pipeline share; nil is for none.
 type pipe struct {
@@ -140,7 +140,8 @@ func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics)
 	return e.Exporter.Export(ctx, out)
 }
 
-// validData returns data, or a copy in which points that are not valid are repaired, and their number.
+// validData returns data, or a copy in which points that are not valid are repaired, and their
+// number.
 func validData(data metricdata.Aggregation) (metricdata.Aggregation, int) {
 	n := 0
 	switch d := data.(type) {
@@ -229,8 +230,8 @@ func validScope(s instrumentation.Scope) instrumentation.Scope {
 	return s
 }
 
-// ValidResource returns r, or where bytes of it are not UTF-8 a copy with U+FFFD in their place. The SDK's log records cannot be given
-// another resource later.
+// ValidResource returns r, or where bytes of it are not UTF-8 a copy with U+FFFD in their place.
+// The SDK's log records cannot be given another resource later.
 func ValidResource(r *resource.Resource) *resource.Resource {
 	if r == nil || utf8.ValidString(r.SchemaURL()) && validSet(*r.Set()) == *r.Set() {
 		return r

@@ -13,7 +13,8 @@ import (
 	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
-// LoggerProvider is the SDK's, with names of loggers made UTF-8: of a record no exporter can set the scope.
+// LoggerProvider is the SDK's, with names of loggers made UTF-8: of a record no exporter can set
+// the scope.
 type LoggerProvider struct{ *sdklog.LoggerProvider }
 
 // Logger repairs the scope.

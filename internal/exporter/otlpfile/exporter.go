@@ -32,9 +32,10 @@ type SpanExporter struct {
 	file *file
 }
 
-// NewSpanExporter opens traces.jsonl in the folder, which must exist. A folder that cannot be written to, or
-// that another process or exporter writes to, is an error, see [WithWait]. A write that fails later is
-// logged once and counted; so is what comes in the second after it, which is not even encoded. Then one is tried again. The owner alone may read the files.
+// NewSpanExporter opens traces.jsonl in the folder, which must exist. A folder that cannot be
+// written to, or that another process or exporter writes to, is an error, see [WithWait]. A write
+// that fails later is logged once and counted; so is what comes in the second after it, which is
+// not even encoded. Then one is tried again. The owner alone may read the files.
 func NewSpanExporter(dir string, opts ...Option) (*SpanExporter, error) {
 	f, m, err := open(dir, "traces", "spans", opts)
 	if err != nil {
@@ -126,7 +127,8 @@ func errno(err error) string {
 	return text[:min(len(text), 256)]
 }
 
-// itemsAtOnce are encoded without a rest, in half a millisecond or less: a span takes 3 to 4 µs, a histogram of 160 buckets twice that.
+// itemsAtOnce are encoded without a rest, in half a millisecond or less: a span takes 3 to 4 µs, a
+// histogram of 160 buckets twice that.
 const itemsAtOnce = 64
 
 // spanWriter encodes and writes, and leaves counting and saying to its wrapper.

@@ -34,8 +34,9 @@ const (
 // lockEvery is how often a lock that another process holds is tried.
 const lockEvery = time.Second
 
-// againAfter is how long nothing is written after a write that failed: it would fail as well, and to encode it, look at the file and
-// cut off what was written of it takes a processor, for each record of a busy log.
+// againAfter is how long nothing is written after a write that failed: it would fail as well, and
+// to encode it, look at the file and cut off what was written of it takes a processor, for each
+// record of a busy log.
 const againAfter = time.Second
 
 // errInUse is the outcome of a lock that another process, or another exporter, holds.
@@ -67,8 +68,9 @@ type file struct {
 	stats    FileStats
 }
 
-// openFile opens the file of one signal, and cuts off what a killed process left at its
-// end. Another open file of this signal in the folder, in any process, is an error, unless that is waited for.
+// openFile opens the file of one signal, and cuts off what a killed process left at its end.
+// Another open file of this signal in the folder, in any process, is an error, unless that is
+// waited for.
 func openFile(dir, base string, c config) (*file, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -140,7 +142,8 @@ type failure struct {
 	err error
 }
 
-// broken returns why the last write has failed, if it has within the last second: there is no use in another one. It waits for no disk.
+// broken returns why the last write has failed, if it has within the last second: there is no use
+// in another one. It waits for no disk.
 func (w *file) broken() error {
 	if f := w.failed.Load(); f != nil && time.Since(f.at) < againAfter {
 		return f.err
@@ -251,8 +254,8 @@ func (w *file) rotate() error {
 	return w.open()
 }
 
-// stamp returns the time in the name of a file that is full now. It is later than all others', also after
-// the clock was set back: the order of the names is that in which they were written.
+// stamp returns the time in the name of a file that is full now. It is later than all others', also
+// after the clock was set back: the order of the names is that in which they were written.
 func (w *file) stamp(now time.Time) string {
 	now = now.UTC()
 	if names, err := w.full(); err == nil && len(names) > 0 {
@@ -342,8 +345,8 @@ func (w *file) close() error {
 	return nil
 }
 
-// within calls f, which may wait for a disk that hangs, and returns when ctx ends, at the latest: f goes on
-// then, and so long no other begins.
+// within calls f, which may wait for a disk that hangs, and returns when ctx ends, at the latest: f
+// goes on then, and so long no other begins.
 func (w *file) within(ctx context.Context, f func() error) error {
 	select {
 	case w.calls <- struct{}{}: // also if ctx has ended: a file is to be closed

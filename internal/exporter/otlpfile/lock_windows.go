@@ -8,8 +8,8 @@ import (
 // errSharing is what Windows calls a file that another has open and does not share.
 const errSharing = syscall.Errno(32)
 
-// lock opens the file of that name for this process alone; the kernel closes it when the process ends, however
-// that comes about.
+// lock opens the file of that name for this process alone; the kernel closes it when the process
+// ends, however that comes about.
 func lock(path string) (unlock func(), err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

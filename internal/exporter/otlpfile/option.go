@@ -50,9 +50,9 @@ func WithBackups(n int) Option {
 	return optionFunc(func(c config) config { c.backups = n; return c })
 }
 
-// WithWait takes a folder that another process writes to: it is tried at writes, each second at most, until the
-// other has ended, as in a rolling restart on one volume. Till then writes fail, which is logged once and counted.
-// Default: such a folder is an error.
+// WithWait takes a folder that another process writes to: it is tried at writes, each second at
+// most, until the other has ended, as in a rolling restart on one volume. Till then writes fail,
+// which is logged once and counted. Default: such a folder is an error.
 func WithWait() Option {
 	return optionFunc(func(c config) config { c.waits = true; return c })
 }

@@ -149,7 +149,8 @@ func TestFolderIsTakenOver(t *testing.T) {
 	})
 }
 
-// Others copy the file and truncate it. A torn line after that is cut off, and the file never padded.
+// Others copy the file and truncate it. A torn line after that is cut off, and the file never
+// padded.
 func TestCopyTruncate(t *testing.T) {
 	dir := t.TempDir()
 	f, err := openFile(dir, "traces", config{maxBytes: 1 << 20, backups: 4})
@@ -172,8 +173,8 @@ func TestCopyTruncate(t *testing.T) {
 	}
 }
 
-// A disk that hangs holds up flushes and shutdowns no longer than their context, and readers of the counts not at
-// all.
+// A disk that hangs holds up flushes and shutdowns no longer than their context, and readers of the
+// counts not at all.
 func TestHungDiskIsBoundedByTheContext(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *MetricExporter) error{
 		"ForceFlush": func(ctx context.Context, e *MetricExporter) error { return e.ForceFlush(ctx) },

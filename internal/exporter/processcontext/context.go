@@ -16,7 +16,8 @@ import (
 var (
 	// ErrNotSupported is wrapped on systems other than Linux.
 	ErrNotSupported = errors.New("processcontext: not supported")
-	// ErrPublished is wrapped where this process has a context already, by whichever library: it may have one.
+	// ErrPublished is wrapped where this process has a context already, by whichever library: it
+	// may have one.
 	ErrPublished = errors.New("processcontext: published already")
 )
 
@@ -38,8 +39,8 @@ func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct{ pprofLabels bool }
 
-// WithPprofLabels says that goroutines have the labels trace_id and span_id of package runtime/pprof while they are in a
-// sampled span. Default: no labels are announced.
+// WithPprofLabels says that goroutines have the labels trace_id and span_id of package
+// runtime/pprof while they are in a sampled span. Default: no labels are announced.
 func WithPprofLabels() Option {
 	return optionFunc(func(c config) config { c.pprofLabels = true; return c })
 }
@@ -57,9 +58,9 @@ var published struct {
 	is bool
 }
 
-// Publish publishes the resource; nil stands for an empty one. Any goroutine may call it. The error wraps
-// [ErrNotSupported] or [ErrPublished], or says which step the kernel refused; nothing is left behind then. The attributes must
-// have 64 KiB at most, encoded.
+// Publish publishes the resource; nil stands for an empty one. Any goroutine may call it. The error
+// wraps [ErrNotSupported] or [ErrPublished], or says which step the kernel refused; nothing is left
+// behind then. The attributes must have 64 KiB at most, encoded.
 func Publish(r *resource.Resource, opts ...Option) (*Context, error) {
 	var c config
 	for _, o := range opts {

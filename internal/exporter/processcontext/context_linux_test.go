@@ -20,8 +20,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// read is a reader outside: it finds the context of a process in its maps and reads it from its memory, as the
-// specification says. It returns nil if there is none.
+// read is a reader outside: it finds the context of a process in its maps and reads it from its
+// memory, as the specification says. It returns nil if there is none.
 func read(t *testing.T, pid string) map[string]string {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/" + pid + "/maps")

@@ -1,6 +1,7 @@
-// Package processcontext publishes the resource of this process where readers outside find it, by the OpenTelemetry
-// process context (OTEP 4719): a mapping in memory with the name OTEL_CTX, which profilers such as the OpenTelemetry
-// eBPF profiler look for, so that what they record has the service's name and instance as its traces have.
+// Package processcontext publishes the resource of this process where readers outside find it, by
+// the OpenTelemetry process context (OTEP 4719): a mapping in memory with the name OTEL_CTX, which
+// profilers such as the OpenTelemetry eBPF profiler look for, so that what they record has the
+// service's name and instance as its traces have.
 //
 //	c, err := processcontext.Publish(res, processcontext.WithPprofLabels())
 //	if err != nil {
@@ -8,13 +9,14 @@
 //	}
 //	defer c.Close()
 //
-// [WithPprofLabels] also says that goroutines have their trace and span as pprof labels, which is so with
-// stacks.WithSpanLabels.
+// [WithPprofLabels] also says that goroutines have their trace and span as pprof labels, which is
+// so with stacks.WithSpanLabels.
 //
 // # Who can read it
 //
-// Every process that may read this one's memory: root's, and the same user's where the system allows debugging them. It has
-// the attributes of the resource, and nothing that the memory does not have anyway.
+// Every process that may read this one's memory: root's, and the same user's where the system
+// allows debugging them. It has the attributes of the resource, and nothing that the memory does
+// not have anyway.
 //
 // # Cost
 //

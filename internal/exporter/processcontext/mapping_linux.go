@@ -17,8 +17,8 @@ import (
 // name is what readers look for in /proc/PID/maps, and the signature of the header.
 const name = "OTEL_CTX"
 
-// The header's fields, in the byte order of the machine: signature, version, size of the payload, time, address of the
-// payload.
+// The header's fields, in the byte order of the machine: signature, version, size of the payload,
+// time, address of the payload.
 const (
 	versionAt = 8
 	sizeAt    = 12
@@ -91,7 +91,8 @@ func isName(line string) bool {
 	return false
 }
 
-// allocate returns memory, from a file in memory whose name it has, or without one where that is not allowed.
+// allocate returns memory, from a file in memory whose name it has, or without one where that is
+// not allowed.
 func allocate(size int) (memory []byte, named bool, err error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if err != nil { // kernels before 6.3 do not know the last flag
@@ -125,8 +126,8 @@ func sinceBoot() (uint64, error) {
 	return max(1, uint64(ts.Nano())), nil
 }
 
-// setTime writes when the context was published; 0 says that it is not there. All that was written before is there for who
-// sees it.
+// setTime writes when the context was published; 0 says that it is not there. All that was written
+// before is there for who sees it.
 func (m *mapping) setTime(at uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&m.memory[timeAt])), at)
 }

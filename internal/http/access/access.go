@@ -1,6 +1,6 @@
-// Package access decides which requests a server may answer that a web page in a user's browser could reach
-// as well: by the Host header, since such a page can have its own name resolve to the server (DNS
-// rebinding), and by a token.
+// Package access decides which requests a server may answer that a web page in a user's browser
+// could reach as well: by the Host header, since such a page can have its own name resolve to the
+// server (DNS rebinding), and by a token.
 package access
 
 import (
@@ -40,9 +40,9 @@ func HostPort(r *http.Request) (name, port string) {
 	return strings.Trim(Host(r), "[]"), port
 }
 
-// Own returns the address that the connection of r came in on, and whether the Host header says just
-// that, or localhost where it is a loopback address. The address is one of net/http's server; without it
-// there is none.
+// Own returns the address that the connection of r came in on, and whether the Host header says
+// just that, or localhost where it is a loopback address. The address is one of net/http's server;
+// without it there is none.
 func Own(r *http.Request) (at netip.Addr, ok bool) {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -62,8 +62,8 @@ func Bearer(r *http.Request) (token string, ok bool) {
 	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-// Equal compares two secrets. Both are hashed, so that the time it takes reveals nothing, not even their
-// length.
+// Equal compares two secrets. Both are hashed, so that the time it takes reveals nothing, not even
+// their length.
 func Equal(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -1,5 +1,6 @@
-// Package planhttp is how a server of plans is reached: from the process that plans are for, by causal/remote and
-// causal/remote/opamp, and from the command that pushes them. Package causal/remote has the options.
+// Package planhttp is how a server of plans is reached: from the process that plans are for, by
+// causal/remote and causal/remote/opamp, and from the command that pushes them. Package
+// causal/remote has the options.
 package planhttp
 
 import (

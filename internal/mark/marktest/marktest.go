@@ -13,8 +13,8 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// Logs returns the log events of an execution trace that is on, with marks, while f runs. A process that is being traced already skips the
-// test.
+// Logs returns the log events of an execution trace that is on, with marks, while f runs. A process
+// that is being traced already skips the test.
 func Logs(t *testing.T, f func()) (logs []trace.Event) {
 	t.Helper()
 	return Own(t, func() {

@@ -1,5 +1,6 @@
-// Package withheldcode has the codes of the reasons why a causal profile has no number. They are made by experiments, by what reads
-// recordings and by what reads metrics; profile.WithheldCode has what they mean to users, and which parameters belong to each.
+// Package withheldcode has the codes of the reasons why a causal profile has no number. They are
+// made by experiments, by what reads recordings and by what reads metrics; profile.WithheldCode has
+// what they mean to users, and which parameters belong to each.
 package withheldcode
 
 // The codes.

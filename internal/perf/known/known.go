@@ -1,9 +1,11 @@
-// Package known has work of which it is known what a CPU counts in it, to test whether counters can be trusted.
+// Package known has work of which it is known what a CPU counts in it, to test whether counters can
+// be trusted.
 package known
 
 import "math/rand/v2"
 
-// What each round of [Adds] and [Branches] takes on every CPU of this architecture; 0 where there is none of them.
+// What each round of [Adds] and [Branches] takes on every CPU of this architecture; 0 where there
+// is none of them.
 const (
 	AddsInstructions     = addsInstructions     // of a round of Adds
 	AddsChain            = addsChain            // additions of them that each wait for the one before
@@ -12,19 +14,21 @@ const (
 	BranchesRandom       = 1                    // branch instructions that go either way at random
 )
 
-// Adds goes n times through a loop of additions that each need the sum of the one before; n must not be 0. A CPU that
-// makes an addition in a cycle takes AddsChain cycles a round, even if it can do more at the same time.
+// Adds goes n times through a loop of additions that each need the sum of the one before; n must
+// not be 0. A CPU that makes an addition in a cycle takes AddsChain cycles a round, even if it can
+// do more at the same time.
 func Adds(n uint64) { adds(n) }
 
-// Branches goes n times through a loop with a branch on a pseudo-random bit, of which no predictor foretells more than half. Neither n nor
-// seed may be 0; another seed gives other bits. It returns how often the bit was set.
+// Branches goes n times through a loop with a branch on a pseudo-random bit, of which no predictor
+// foretells more than half. Neither n nor seed may be 0; another seed gives other bits. It returns
+// how often the bit was set.
 func Branches(n, seed uint64) uint64 { return branches(n, seed) }
 
 // lineWords is a line of a cache, 64 bytes, in numbers of a Walk.
 const lineWords = 16
 
-// A Walk is a random cycle through memory: each step loads from another cache line, whose address stands in the line
-// before. No prefetcher foretells it.
+// A Walk is a random cycle through memory: each step loads from another cache line, whose address
+// stands in the line before. No prefetcher foretells it.
 type Walk struct {
 	next []uint32
 	at   uint32

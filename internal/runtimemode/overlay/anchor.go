@@ -114,8 +114,8 @@ func extendSleeps(s *source) error {
 	return nil
 }
 
-// settle has a goroutine pay when a wait is over that a timer or the network may have ended. The place is
-// the one return of these values, with no lock held.
+// settle has a goroutine pay when a wait is over that a timer or the network may have ended. The
+// place is the one return of these values, with no lock held.
 func settle(results string) func(*source) error {
 	return func(s *source) error {
 		last, err := s.returns(results)
@@ -143,8 +143,8 @@ func settleSleeps(s *source) error {
 	return nil
 }
 
-// bubbled makes sure of the field that says whether a goroutine is in a bubble of testing/synctest, whose sleeps take no
-// time.
+// bubbled makes sure of the field that says whether a goroutine is in a bubble of testing/synctest,
+// whose sleeps take no time.
 func bubbled(s *source) error {
 	_, err := one(s, "field bubble *synctestBubble", func(f *ast.Field) bool {
 		return len(f.Names) == 1 && f.Names[0].Name == "bubble" && types.ExprString(f.Type) == "*synctestBubble"

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Operations on channels are written while the channel's lock is held, so that they stand in the order in which they take
-// effect. Each insertion is behind a load of otelprofTracing.
+// Operations on channels are written while the channel's lock is held, so that they stand in the
+// order in which they take effect. Each insertion is behind a load of otelprofTracing.
 
 // tellMakes has makechan write that there is a new channel where another one may have been.
 func tellMakes(s *source) error {
@@ -182,7 +182,8 @@ func (s *source) before(call, cond string) error {
 	return nil
 }
 
-// declines inserts a call where an operation is not done that must not wait: the default of a select with one case.
+// declines inserts a call where an operation is not done that must not wait: the default of a
+// select with one case.
 func (s *source) declines() error {
 	found := 0
 	ast.Inspect(s.node, func(n ast.Node) bool {

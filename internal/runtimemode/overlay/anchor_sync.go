@@ -19,8 +19,9 @@ func onlyStatement(want, text string) func(*source) error {
 	}
 }
 
-// Lock, Unlock, RLock and RUnlock are inlined, which leaves room for a branch and no further call: what they do is left to
-// the function for the slow path while a trace is on. A value that no lock has signals that to the function.
+// Lock, Unlock, RLock and RUnlock are inlined, which leaves room for a branch and no further call:
+// what they do is left to the function for the slow path while a trace is on. A value that no lock
+// has signals that to the function.
 var (
 	tellLocks    = onlyStatement("m.mu.Lock()", "if otelprofTracing || !m.mu.OtelprofTry() { m.mu.OtelprofLock() }")
 	tellTryLocks = onlyStatement("return m.mu.TryLock()", "locked := m.mu.TryLock(); if otelprofTracing && locked { m.otelprofTell('l') }; return locked")
@@ -71,7 +72,8 @@ func tellSlowRUnlocks(s *source) error {
 	return nil
 }
 
-// tellWriteLocks has RWMutex.Lock write its own operation, and not that of the Mutex in it, which has the same address.
+// tellWriteLocks has RWMutex.Lock write its own operation, and not that of the Mutex in it, which
+// has the same address.
 func tellWriteLocks(s *source) error {
 	inner, err := s.calls("rw.w.Lock")
 	if err != nil {

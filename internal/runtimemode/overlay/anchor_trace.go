@@ -39,7 +39,8 @@ func registerStrings(s *source) error {
 	return nil
 }
 
-// logging returns a file with a function that writes a log as runtime/trace.Log does, but takes strings by their numbers.
+// logging returns a file with a function that writes a log as runtime/trace.Log does, but takes
+// strings by their numbers.
 func logging(traceruntime []byte) ([]byte, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), "traceruntime.go", traceruntime, parser.SkipObjectResolution)
 	if err != nil {

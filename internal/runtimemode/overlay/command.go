@@ -19,9 +19,9 @@ type toolchain struct {
 	GOROOT, GOVERSION, GOFLAGS, GOMODCACHE string
 }
 
-// Command returns a go command, one of build, run, test and install, that builds with the hooks in package
-// runtime. The arguments are those of the go command. It must be started with its Dir and Env as
-// they are.
+// Command returns a go command, one of build, run, test and install, that builds with the hooks in
+// package runtime. The arguments are those of the go command. It must be started with its Dir and
+// Env as they are.
 //
 // The go command is the one that the module in its folder asks for; if that was downloaded, it is
 // reached by a symbolic link, since -overlay must not replace files in the module cache. Files
@@ -103,8 +103,8 @@ func (t toolchain) reachable(cache string) (string, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", unwritable(err)
 	}
-	// The name determines where it leads, so another build that is faster makes the same one. A cache that others
-	// write to, or that was restored, may have it lead elsewhere.
+	// The name determines where it leads, so another build that is faster makes the same one. A
+	// cache that others write to, or that was restored, may have it lead elsewhere.
 	if err := os.Symlink(t.GOROOT, link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("overlay: %s was downloaded, and must be reached by another path: %w", t.GOVERSION, err)
 	}
@@ -114,8 +114,8 @@ func (t toolchain) reachable(cache string) (string, error) {
 	return link, nil
 }
 
-// readOverlay reads the user's own -overlay, if there is one. Its paths are relative to the folder in which the go
-// command works.
+// readOverlay reads the user's own -overlay, if there is one. Its paths are relative to the folder
+// in which the go command works.
 func readOverlay(dir, document string) (map[string]string, error) {
 	if document == "" {
 		return nil, nil

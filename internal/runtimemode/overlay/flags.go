@@ -15,8 +15,8 @@ type flags struct {
 	rest     []string
 }
 
-// withValue are the flags of go build and go test whose value may be the next argument. It must not be
-// taken for a flag.
+// withValue are the flags of go build and go test whose value may be the next argument. It must not
+// be taken for a flag.
 var withValue = strings.Fields(`
 	C asmflags buildmode compiler covermode coverpkg debug-actiongraph debug-runtime-trace debug-trace exec gccgoflags gcflags
 	installsuffix ldflags mod modfile o overlay p pgo pkgdir tags toolexec
@@ -29,8 +29,8 @@ var withoutValue = strings.Fields(`
 	a artifacts asan benchmem buildvcs c cover failfast fullpath json linkshared modcacherw msan n race short trimpath v
 	work x`)
 
-// parse reads the arguments of go build, run, test or install, and the value of GOFLAGS, which counts for
-// flags that are not among them.
+// parse reads the arguments of go build, run, test or install, and the value of GOFLAGS, which
+// counts for flags that are not among them.
 func parse(verb string, args []string, goflags string) (flags, error) {
 	var f flags
 	fromEnv, err := split(goflags)
@@ -41,8 +41,8 @@ func parse(verb string, args []string, goflags string) (flags, error) {
 		name, value, _ := cut(arg)
 		f.take(name, value)
 	}
-	// The first word that is no flag ends the flags, but that of go test begins a list of packages, and flags
-	// may follow that.
+	// The first word that is no flag ends the flags, but that of go test begins a list of packages,
+	// and flags may follow that.
 	listed, listing := verb != "test", false
 	ownBefore := false // a flag of the test's own, whose value may be next
 	for i := 0; i < len(args); i++ {

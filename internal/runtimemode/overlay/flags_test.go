@@ -79,7 +79,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The lists hold the flags that this machine's go command lists, and know which of them have a value.
+// The lists hold the flags that this machine's go command lists, and know which of them have a
+// value.
 func TestListsComplete(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^\s+-([a-z]+)( \S.*)?$`)
 	for _, topic := range []string{"build", "test", "testflag"} {

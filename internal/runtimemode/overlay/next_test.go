@@ -13,7 +13,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// A later version than the newest that is known is logged, and fails once it is released: its users are refused.
+// A later version than the newest that is known is logged, and fails once it is released: its users
+// are refused.
 func TestNextGo(t *testing.T) {
 	if os.Getenv("OTELPROF_TEST_NEXT") == "" {
 		t.Skip("asks a module proxy; make next-go runs it")

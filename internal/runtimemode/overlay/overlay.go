@@ -33,8 +33,8 @@ const (
 	newest = "go1.27"
 )
 
-// Untested is the environment variable that, if it is not empty, lets a later version than the newest do, if all
-// functions are as they should be there. It is for tests of such versions.
+// Untested is the environment variable that, if it is not empty, lets a later version than the
+// newest do, if all functions are as they should be there. It is for tests of such versions.
 const Untested = "OTELPROF_UNTESTED_GO"
 
 // ErrUnsupported is wrapped by errors about a version of Go whose runtime is not known, or not as
@@ -46,8 +46,8 @@ var ErrUnsupported = errors.New("overlay: unsupported")
 //go:embed _runtime/*.go _sync/*.go _internal/sync/*.go
 var added embed.FS
 
-// Files returns the files that are rewritten or added, by their slash-separated paths below src. Those of Go's are read
-// from a GOROOT, whose version is that of "go env GOVERSION".
+// Files returns the files that are rewritten or added, by their slash-separated paths below src.
+// Those of Go's are read from a GOROOT, whose version is that of "go env GOVERSION".
 func Files(goroot, goversion string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := rewriteAll(goroot, files)
@@ -69,7 +69,8 @@ func Files(goroot, goversion string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// release is a version without what may follow, such as "-X:nogreenteagc" if GOEXPERIMENT was set when Go was built.
+// release is a version without what may follow, such as "-X:nogreenteagc" if GOEXPERIMENT was set
+// when Go was built.
 func release(goversion string) string {
 	first, _, _ := strings.Cut(goversion, " ")
 	first, _, _ = strings.Cut(first, "-X:")
@@ -156,7 +157,8 @@ func store(folder, name string, text []byte) (string, error) {
 	return path, nil
 }
 
-// create makes a file come into being whole. Only its owner may read it, and go into its folder: who can write there has a say in what is built.
+// create makes a file come into being whole. Only its owner may read it, and go into its folder:
+// who can write there has a say in what is built.
 func create(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

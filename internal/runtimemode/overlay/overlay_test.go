@@ -155,7 +155,8 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
-// A later version may be tried, but not with a runtime that is not as it should be, nor an older one.
+// A later version may be tried, but not with a runtime that is not as it should be, nor an older
+// one.
 func TestUntestedVersions(t *testing.T) {
 	t.Setenv(Untested, "1")
 	if _, err := Files(goRoot(t).GOROOT, "go1.28rc1"); err != nil {
@@ -286,7 +287,8 @@ func TestReachable(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What the compiler reads from there is checked before it reads it: no other user may change it.
+	// What the compiler reads from there is checked before it reads it: no other user may change
+	// it.
 	if runtime.GOOS != "windows" {
 		for _, dir := range []string{cache, filepath.Dir(cache)} {
 			if i, err := os.Stat(dir); err != nil || i.Mode().Perm() != 0o700 {

@@ -12,8 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// What a goroutine waits for between two requests, the next one sleeps for, in whole. If it held a processor for that, connections
-// that do so would leave none to the region.
+// What a goroutine waits for between two requests, the next one sleeps for, in whole. If it held a
+// processor for that, connections that do so would leave none to the region.
 func TestRequestSleepsForTheWaitBefore(t *testing.T) {
 	const wait = 1500 * time.Microsecond // its debt is too short to be slept for if it were for work
 	client, server := connected(t)
@@ -29,7 +29,8 @@ func TestRequestSleepsForTheWaitBefore(t *testing.T) {
 		for when, pay := range pays {
 			t.Run(what+" "+when, func(t *testing.T) {
 				busy(t, 0.5, unlimited)
-				// On a busy machine others pay, too, or the wait is so long that the connection is idle.
+				// On a busy machine others pay, too, or the wait is so long that the connection is
+				// idle.
 				for range 50 {
 					if spent, held := request(wait, pay); spent > 500*time.Microsecond && held < spent/2 {
 						return
@@ -41,7 +42,8 @@ func TestRequestSleepsForTheWaitBefore(t *testing.T) {
 	}
 }
 
-// request waits between two requests, and returns by how much pay delays the second, and for how much of that processors were held.
+// request waits between two requests, and returns by how much pay delays the second, and for how
+// much of that processors were held.
 func request(wait, pay func()) (spent, held time.Duration) {
 	first, second := sched.Open(false), sched.Open(false)
 	defer first.Close()
@@ -89,8 +91,8 @@ func holdAfter(held time.Duration) (mu *sync.Mutex, wanted *atomic.Bool) {
 	return mu, wanted
 }
 
-// What waits for the network, and then once more before its request begins, has not paid in between. It is counted if that changes
-// when it goes on, since the numbers are wrong then.
+// What waits for the network, and then once more before its request begins, has not paid in
+// between. It is counted if that changes when it goes on, since the numbers are wrong then.
 func TestWaitsBeforeARequestAreCounted(t *testing.T) {
 	client, server := connected(t)
 	lockAfter := func(wait, held time.Duration) func() {

@@ -4,12 +4,13 @@ import "time"
 
 // Limits bound the delays of an experiment, each before it is made.
 type Limits struct {
-	// PerSpan is the most that a goroutine is delayed by between two of its waits. While it is, a processor
-	// is held for Longest at most.
+	// PerSpan is the most that a goroutine is delayed by between two of its waits. While it is, a
+	// processor is held for Longest at most.
 	PerSpan, Longest time.Duration
 	// PerTrace is the most by which all goroutines of a [Request] are delayed together.
 	PerTrace time.Duration
-	// Duty is the most in any 100 ms, Total the most of the experiment. The delay that would exceed Total ends it.
+	// Duty is the most in any 100 ms, Total the most of the experiment. The delay that would exceed
+	// Total ends it.
 	Duty, Total time.Duration
 }
 
@@ -19,11 +20,12 @@ const DutyWindow = 100 * time.Millisecond
 // Refusals count the delays that were owed and not made, or cut, by the limit that refused them.
 type Refusals struct {
 	PerSpan, PerTrace, Duty, Total int64
-	// Idle are the requests that came on a connection after 20 ms without one: what it owed is forgotten.
+	// Idle are the requests that came on a connection after 20 ms without one: what it owed is
+	// forgotten.
 	Idle int64
 	// Arrivals are all requests that came from the network, those among them and those of Unpaid.
 	Arrivals int64
-	// Unpaid are the requests whose goroutines waited once more between the network and the request, for less than they owed: for a
-	// lock, say. What they owed is forgotten.
+	// Unpaid are the requests whose goroutines waited once more between the network and the
+	// request, for less than they owed: for a lock, say. What they owed is forgotten.
 	Unpaid int64
 }

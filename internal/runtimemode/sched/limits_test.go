@@ -19,7 +19,8 @@ var likeAPlan = sched.Limits{
 	Duty: 10 * time.Millisecond, Total: time.Minute,
 }
 
-// busy has another goroutine be in the region until the test is over, which goes on while it sleeps.
+// busy has another goroutine be in the region until the test is over, which goes on while it
+// sleeps.
 func busy(t testing.TB, speedup float64, limits sched.Limits) {
 	t.Helper()
 	sched.Start(speedup, limits)
@@ -90,7 +91,8 @@ func TestIdleConnectionIsNotDelayed(t *testing.T) {
 	}
 }
 
-// What a request waits for from the network is made longer, within its limits, which count all its goroutines.
+// What a request waits for from the network is made longer, within its limits, which count all its
+// goroutines.
 func TestRequestIsDelayedWithinPerTrace(t *testing.T) {
 	limits := likeAPlan
 	limits.Duty = time.Hour
@@ -116,7 +118,8 @@ func TestRequestIsDelayedWithinPerTrace(t *testing.T) {
 	}
 }
 
-// A goroutine that works for an exempt request pays nothing, nor do its child goroutines, nor when it is over.
+// A goroutine that works for an exempt request pays nothing, nor do its child goroutines, nor when
+// it is over.
 func TestExemptRequest(t *testing.T) {
 	limits := likeAPlan
 	limits.Duty = time.Hour
@@ -144,7 +147,8 @@ func TestExemptRequest(t *testing.T) {
 	}
 }
 
-// No 100 ms have more delay in all goroutines than they may, also where an experiment ends and another begins.
+// No 100 ms have more delay in all goroutines than they may, also where an experiment ends and
+// another begins.
 func TestDutyHoldsInEachWindow(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -283,7 +287,8 @@ func BenchmarkRefused(b *testing.B) {
 	b.ReportMetric(float64(sched.Refused().Duty)/float64(b.N), "refusals/op")
 }
 
-// A sleep is made longer by no more than one delay may take, and the rest stays owed and is counted.
+// A sleep is made longer by no more than one delay may take, and the rest stays owed and is
+// counted.
 func TestSleepIsBoundedByPerSpan(t *testing.T) {
 	limits := likeAPlan
 	limits.Duty = time.Hour
@@ -298,7 +303,8 @@ func TestSleepIsBoundedByPerSpan(t *testing.T) {
 	}
 }
 
-// A call of the process of itself is delayed where it is answered, and not once more where it is waited for.
+// A call of the process of itself is delayed where it is answered, and not once more where it is
+// waited for.
 func TestServedCallIsPaidOnce(t *testing.T) {
 	client, server := connected(t)
 	go func() { // answers after 30 ms of its own

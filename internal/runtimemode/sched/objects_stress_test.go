@@ -14,7 +14,8 @@ import (
 	xtrace "golang.org/x/exp/trace"
 )
 
-// Many goroutines do what they do at the same time; the operations in the trace must be possible in its order.
+// Many goroutines do what they do at the same time; the operations in the trace must be possible in
+// its order.
 
 const (
 	stressGoroutines = 8
@@ -66,7 +67,8 @@ func count(all []operation) string {
 	return text
 }
 
-// pairs checks that what has begun ends on the same goroutine, with no other operation of the object between.
+// pairs checks that what has begun ends on the same goroutine, with no other operation of the
+// object between.
 func pairs(t *testing.T, all []operation) {
 	t.Helper()
 	open := map[xtrace.GoID]byte{}
@@ -182,8 +184,8 @@ func TestObjectsWaitGroupOrder(t *testing.T) {
 	}
 }
 
-// Operations follow each other faster than the 64 ns that the tracer's clock counts as one. A thread must not be dated
-// ahead by them, or its unlock stands behind the lock of another one.
+// Operations follow each other faster than the 64 ns that the tracer's clock counts as one. A
+// thread must not be dated ahead by them, or its unlock stands behind the lock of another one.
 func TestObjectsDates(t *testing.T) {
 	var mu sync.Mutex
 	all := of(record(t, func() {

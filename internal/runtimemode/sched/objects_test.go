@@ -85,8 +85,9 @@ func record(t testing.TB, f func()) (all []operation) {
 // addressOf is the number of an object.
 func addressOf(object any) uintptr { return reflect.ValueOf(object).Pointer() }
 
-// told returns the operations on some objects and of selects, as text: the goroutine, in the order in which they appear, the
-// object's letter, the operation's, its number, and ~ if it ends a wait. That a channel is made is left out.
+// told returns the operations on some objects and of selects, as text: the goroutine, in the order
+// in which they appear, the object's letter, the operation's, its number, and ~ if it ends a wait.
+// That a channel is made is left out.
 func told(all []operation, objects ...any) string {
 	names := map[uintptr]string{}
 	for i, o := range objects {
@@ -122,7 +123,8 @@ func goroutineID() string {
 	return strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))[1]
 }
 
-// waiting runs f on a goroutine, and returns when that waits. The function that it returns does so when the goroutine has ended.
+// waiting runs f on a goroutine, and returns when that waits. The function that it returns does so
+// when the goroutine has ended.
 func waiting(t testing.TB, f func()) (end func()) {
 	t.Helper()
 	id, done := make(chan string), make(chan struct{})

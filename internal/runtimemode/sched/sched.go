@@ -1,8 +1,9 @@
 //go:build otelprof_runtime
 
-// Package sched passes regions to Go's scheduler, in programs that were built by "otelprof
-// build": it hands delays over from goroutine to goroutine, along each happens-before edge that the
-// scheduler sees, and inserts what they owe. The work is done in internal/runtimemode/overlay/_runtime.
+// Package sched passes regions to Go's scheduler, in programs that were built by "otelprof build":
+// it hands delays over from goroutine to goroutine, along each happens-before edge that the
+// scheduler sees, and inserts what they owe. The work is done in
+// internal/runtimemode/overlay/_runtime.
 //
 // In other programs nothing is there, see [Present], and all functions do nothing.
 package sched
@@ -16,8 +17,8 @@ import (
 // Present reports whether the scheduler takes part.
 const Present = true
 
-// The functions of package runtime are declared without a body, for which the compiler wants an assembly
-// file in the package.
+// The functions of package runtime are declared without a body, for which the compiler wants an
+// assembly file in the package.
 
 //go:linkname runtimeStart runtime.otelprofStart
 func runtimeStart(speedupPermille, longest, perSpan, perTrace, duty, budget int64)
@@ -55,14 +56,14 @@ func runtimeEndWatch(gp unsafe.Pointer, goid uint64, life uint32) (now, runnable
 //go:linkname runtimeWatching runtime.otelprofWatching
 func runtimeWatching() uint32
 
-// Start begins an experiment: all other goroutines are delayed by what the region would save if it took
-// speedup less of its time, in [0, 1], within limits. Calls of Start must not overlap.
+// Start begins an experiment: all other goroutines are delayed by what the region would save if it
+// took speedup less of its time, in [0, 1], within limits. Calls of Start must not overlap.
 func Start(speedup float64, l Limits) {
 	runtimeStart(int64(math.Round(1000*speedup)), int64(min(l.Longest, l.PerSpan)), int64(l.PerSpan), int64(l.PerTrace), int64(l.Duty), int64(l.Total))
 }
 
-// Stop ends the experiment. Delays in flight end within microseconds, sleeps that were made longer within
-// 5 ms.
+// Stop ends the experiment. Delays in flight end within microseconds, sleeps that were made longer
+// within 5 ms.
 func Stop() { runtimeStop() }
 
 // Growth returns what the region of the latest experiment would have saved the program by now, and
@@ -90,19 +91,20 @@ func Enter() Visit {
 	return Visit{gp, goid}
 }
 
-// Leave ends the region. Any goroutine may call it; another one's call counts when the scheduler next
-// has to do with the one that entered.
+// Leave ends the region. Any goroutine may call it; another one's call counts when the scheduler
+// next has to do with the one that entered.
 func (v Visit) Leave() {
 	if v.gp != nil {
 		runtimeLeave(v.gp, v.goid)
 	}
 }
 
-// Point pays what the calling goroutine owes, unless it is in the region, and returns how long that took.
+// Point pays what the calling goroutine owes, unless it is in the region, and returns how long that
+// took.
 func Point() (paid time.Duration) { return time.Duration(runtimePoint()) }
 
-// Books returns by how much the calling goroutine would be ahead in this experiment, and by how much it has been
-// delayed.
+// Books returns by how much the calling goroutine would be ahead in this experiment, and by how
+// much it has been delayed.
 func Books() (credit, spent time.Duration) {
 	c, s := runtimeBooks()
 	return time.Duration(c), time.Duration(s)
@@ -114,8 +116,8 @@ func Exempt() (end func()) {
 	return func() { runtimeExempt(false) }
 }
 
-// A Watch has the scheduler keep account of one goroutine, from Begin to End. The zero Watch has not begun. Methods
-// must not be called at the same time.
+// A Watch has the scheduler keep account of one goroutine, from Begin to End. The zero Watch has
+// not begun. Methods must not be called at the same time.
 type Watch struct {
 	gp   unsafe.Pointer // as in Visit
 	goid uint64
@@ -130,9 +132,10 @@ func (w *Watch) Begin() {
 	w.gp, w.goid, w.life, w.began, w.runnable, w.blocked, w.stops = runtimeBeginWatch()
 }
 
-// End ends the watch and returns what its goroutine has been doing since Begin. The times add up to what has
-// passed. It must be called once. Another goroutine may do that, also when the one that began has ended; then there
-// are no times and ok is false. It also is if the goroutine had 65535 watches already when it began.
+// End ends the watch and returns what its goroutine has been doing since Begin. The times add up to
+// what has passed. It must be called once. Another goroutine may do that, also when the one that
+// began has ended; then there are no times and ok is false. It also is if the goroutine had 65535
+// watches already when it began.
 func (w *Watch) End() (t Times, ok bool) {
 	if w.gp == nil {
 		return Times{}, false

@@ -177,7 +177,8 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// A goroutine that waits for a timer or the network meanwhile has waited longer, and owes next to nothing.
+// A goroutine that waits for a timer or the network meanwhile has waited longer, and owes next to
+// nothing.
 func TestTimersOwe(t *testing.T) {
 	for name, wait := range map[string]func(){
 		"Sleep":  func() { time.Sleep(10 * time.Millisecond) },
@@ -192,8 +193,8 @@ func TestTimersOwe(t *testing.T) {
 		"network": func() { clock.Sleep(clock.Now(), 4*time.Millisecond, always) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			// On a busy machine the region may be over before the wait begins, and a goroutine that queues for a
-			// processor pays by that.
+			// On a busy machine the region may be over before the wait begins, and a goroutine that
+			// queues for a processor pays by that.
 			var owed, spent time.Duration
 			for range 50 {
 				if owed, spent = waitBeside(t, wait); owed > time.Millisecond && spent > owed/2 {
@@ -205,8 +206,8 @@ func TestTimersOwe(t *testing.T) {
 	}
 }
 
-// waitBeside waits while another goroutine is in the region, and returns what the waiter owed for that and by
-// how much it was delayed.
+// waitBeside waits while another goroutine is in the region, and returns what the waiter owed for
+// that and by how much it was delayed.
 func waitBeside(t *testing.T, wait func()) (owed, spent time.Duration) {
 	t.Helper()
 	begin(t, 0.5)
@@ -302,7 +303,8 @@ func TestBudget(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	// Where processors are idle a part is slept. A delay is 1 ms at most, so more than 2 ms were spent when one was refused.
+	// Where processors are idle a part is slept. A delay is 1 ms at most, so more than 2 ms were
+	// spent when one was refused.
 	c, refused := sched.Read(), sched.Refused().Total
 	if c.Spent <= limits.Total-limits.Longest || c.Spent > limits.Total+sched.Late()-late || refused == 0 {
 		t.Errorf("spent %v, %d refused, %+v; want nearly %v and no more", c.Spent, refused, c, limits.Total)
@@ -339,8 +341,8 @@ func TestNobodyStarves(t *testing.T) {
 	}
 }
 
-// Payments do not hold the garbage collector up, nor stops of the world, nor growing stacks; ends and starts of
-// experiments in the middle of everything do no harm.
+// Payments do not hold the garbage collector up, nor stops of the world, nor growing stacks; ends
+// and starts of experiments in the middle of everything do no harm.
 func TestHammer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
@@ -377,8 +379,9 @@ func TestHammer(t *testing.T) {
 	wg.Wait()
 }
 
-// Experiments may follow each other so fast that the place of one is used again before a thread that stood still has left the region
-// in it: the later ones count no more goroutines in the region than there are.
+// Experiments may follow each other so fast that the place of one is used again before a thread
+// that stood still has left the region in it: the later ones count no more goroutines in the region
+// than there are.
 func TestPlacesOfExperimentsAreUsedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -403,7 +406,8 @@ func TestPlacesOfExperimentsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// disturb begins experiments and ends each n-th one early, collects garbage and changes GOMAXPROCS until ctx ends.
+// disturb begins experiments and ends each n-th one early, collects garbage and changes GOMAXPROCS
+// until ctx ends.
 func disturb(ctx context.Context, each time.Duration, n int) {
 	defer runtime.GOMAXPROCS(runtime.NumCPU())
 	defer sched.Stop()
@@ -464,7 +468,8 @@ func BenchmarkPoint(b *testing.B) {
 	}
 }
 
-// BenchmarkPingPong is a wake-up and a switch, there and back. Watched is one of the two goroutines, or a third one.
+// BenchmarkPingPong is a wake-up and a switch, there and back. Watched is one of the two
+// goroutines, or a third one.
 func BenchmarkPingPong(b *testing.B) {
 	for _, on := range []string{"idle", "other", "watched", "experiment"} {
 		b.Run(on, func(b *testing.B) {

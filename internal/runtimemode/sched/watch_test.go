@@ -16,8 +16,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// watch returns what the calling goroutine has been doing while f ran. The times must add up, on a machine that is
-// as busy as it may be.
+// watch returns what the calling goroutine has been doing while f ran. The times must add up, on a
+// machine that is as busy as it may be.
 func watch(t testing.TB, f func()) sched.Times {
 	t.Helper()
 	var w sched.Watch
@@ -176,7 +176,8 @@ func TestWatchRunnable(t *testing.T) {
 	}
 }
 
-// A loop is preempted without its doing: for the garbage collector, which scans its stack, and for others.
+// A loop is preempted without its doing: for the garbage collector, which scans its stack, and for
+// others.
 func TestWatchPreempted(t *testing.T) {
 	for name, disturb := range map[string]func(){
 		"collector": runtime.GC,
@@ -258,8 +259,8 @@ func TestWatchEndElsewhere(t *testing.T) {
 	nobodyWatched(t)
 }
 
-// Records of goroutines are used again. A goroutine has no watches of the one before, and late ends of those are not
-// taken for ends of its own.
+// Records of goroutines are used again. A goroutine has no watches of the one before, and late ends
+// of those are not taken for ends of its own.
 func TestWatchReuse(t *testing.T) {
 	for range 200 {
 		var abandoned sched.Watch
@@ -323,7 +324,8 @@ func TestWatchManyGoroutines(t *testing.T) {
 	nobodyWatched(t)
 }
 
-// Watches and experiments do not disturb each other, nor the garbage collector, nor stops of the world.
+// Watches and experiments do not disturb each other, nor the garbage collector, nor stops of the
+// world.
 func TestWatchHammer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

@@ -1,5 +1,6 @@
-// Package goroutines shows where all goroutines of a program are at one moment, and what they wait for: the first thing
-// to look at in a program that hangs. Their stacks are merged, by the reason of the wait, into trees.
+// Package goroutines shows where all goroutines of a program are at one moment, and what they wait
+// for: the first thing to look at in a program that hangs. Their stacks are merged, by the reason
+// of the wait, into trees.
 package goroutines
 
 import (
@@ -19,8 +20,8 @@ import (
 // ErrFormat is wrapped by the errors about text that is no list of goroutines.
 var ErrFormat = errors.New("goroutines")
 
-// A Dump is where all goroutines were at one moment. It has names of functions, base names of files and lines: no
-// arguments, no addresses and no directories.
+// A Dump is where all goroutines were at one moment. It has names of functions, base names of files
+// and lines: no arguments, no addresses and no directories.
 type Dump struct {
 	Count  int     // of goroutines
 	Groups []Group // by reason, those of most goroutines first
@@ -28,21 +29,24 @@ type Dump struct {
 
 // A Group is the goroutines that wait for the same reason.
 type Group struct {
-	// Reason is as the runtime has it: "chan receive", "sync.Mutex.Lock", "IO wait", "running", "runnable" …
+	// Reason is as the runtime has it: "chan receive", "sync.Mutex.Lock", "IO wait", "running",
+	// "runnable" …
 	Reason string
 	Count  int
-	// Longest is how long the first of them has waited, in whole minutes; 0 for less than one, or if that is not known.
+	// Longest is how long the first of them has waited, in whole minutes; 0 for less than one, or
+	// if that is not known.
 	Longest time.Duration
-	// Tree has a sample for each goroutine, and a nanosecond, so that renderings by time are by number of goroutines.
+	// Tree has a sample for each goroutine, and a nanosecond, so that renderings by time are by
+	// number of goroutines.
 	Tree *stacks.Tree
 }
 
 // maxLine is the longest line that is read.
 const maxLine = 1 << 20
 
-// Read reads goroutines as the runtime writes them: /debug/pprof/goroutine?debug=2, what runtime.Stack returns, or what
-// stands in the log of a program that has crashed. What is before the first goroutine is passed over. The
-// error wraps [ErrFormat] if there is none.
+// Read reads goroutines as the runtime writes them: /debug/pprof/goroutine?debug=2, what
+// runtime.Stack returns, or what stands in the log of a program that has crashed. What is before
+// the first goroutine is passed over. The error wraps [ErrFormat] if there is none.
 func Read(r io.Reader) (*Dump, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -80,7 +84,8 @@ func groupOf(groups map[string]*Group, reason string) *Group {
 	return g
 }
 
-// add puts goroutines of the same stack into the group. The nanoseconds have trees sorted by the number of goroutines.
+// add puts goroutines of the same stack into the group. The nanoseconds have trees sorted by the
+// number of goroutines.
 func (g *Group) add(stack []stacks.Frame, n int64) {
 	g.Count += int(n)
 	g.Tree.Add(stack, stacks.Weight{Samples: n, Nanos: n})

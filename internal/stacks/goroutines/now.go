@@ -14,8 +14,9 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// maxGoroutines is how many goroutines [Now] looks at, and perGoroutine how many bytes each takes meanwhile: 200,000 with one stack of
-// 10 calls took 160 MiB, and with a hundred different stacks of 60 calls on average 520 MiB.
+// maxGoroutines is how many goroutines [Now] looks at, and perGoroutine how many bytes each takes
+// meanwhile: 200,000 with one stack of 10 calls took 160 MiB, and with a hundred different stacks
+// of 60 calls on average 520 MiB.
 const (
 	maxGoroutines = 200_000
 	perGoroutine  = 3 << 10
@@ -24,12 +25,13 @@ const (
 // maxCalls is how many calls of a stack runtime/pprof has, the innermost.
 const maxCalls = 128
 
-// Now returns where the goroutines of this program are. The runtime writes their stacks down while the program runs, and
-// stops it for some microseconds only, however many there are; each takes some tens of microseconds of one processor. Above
-// maxGoroutines it is an error instead, and where they may take more than half of the memory that is left to the limits of the
-// process. A stack has its 128 innermost calls. The reason of a wait is inferred from the runtime's
-// calls, and for how long a goroutine has waited is not known: [Read] of a dump by the runtime has both.
-// Now is safe for concurrent use.
+// Now returns where the goroutines of this program are. The runtime writes their stacks down while
+// the program runs, and stops it for some microseconds only, however many there are; each takes
+// some tens of microseconds of one processor. Above maxGoroutines it is an error instead, and where
+// they may take more than half of the memory that is left to the limits of the process. A stack has
+// its 128 innermost calls. The reason of a wait is inferred from the runtime's calls, and for how
+// long a goroutine has waited is not known: [Read] of a dump by the runtime has both. Now is safe
+// for concurrent use.
 func Now() (*Dump, error) {
 	if err := affordable(runtime.NumGoroutine(), perf.FreeMemory(os.DirFS("/"))); err != nil {
 		return nil, err
@@ -58,7 +60,8 @@ func affordable(n int, left int64) error {
 	return nil
 }
 
-// resolve returns the reason of a wait and the calls, without those of the runtime's own, as in its dumps.
+// resolve returns the reason of a wait and the calls, without those of the runtime's own, as in its
+// dumps.
 func resolve(calls []*profile.Location) (reason string, stack []stacks.Frame) {
 	parked := false
 	for _, call := range calls {
@@ -89,14 +92,16 @@ func resolve(calls []*profile.Location) (reason string, stack []stacks.Frame) {
 	return reason, stack
 }
 
-// shown reports whether a call is one of a program's: of the runtime's functions only the exported ones are.
+// shown reports whether a call is one of a program's: of the runtime's functions only the exported
+// ones are.
 func shown(function string) bool {
 	name, own := strings.CutPrefix(function, "runtime.")
 	return function != "" && (!own || name[0] >= 'A' && name[0] <= 'Z')
 }
 
-// reasons are the runtime's names of what goroutines wait for, by the function in which they do. The innermost one counts.
-// Without one a goroutine is "runnable": it runs, or waits for a processor.
+// reasons are the runtime's names of what goroutines wait for, by the function in which they do.
+// The innermost one counts. Without one a goroutine is "runnable": it runs, or waits for a
+// processor.
 var reasons = map[string]string{
 	"runtime/pprof.writeGoroutine":            "running", // the one that looks
 	"runtime.block":                           "select (no cases)",

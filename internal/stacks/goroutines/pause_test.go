@@ -9,8 +9,9 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// TestNowStopsBriefly looks at many goroutines with deep stacks. One stop as long as a dump of all of them by the
-// runtime takes, some 20 µs for each, would be seen: stops are compared with a tenth of that, so that a busy machine is none.
+// TestNowStopsBriefly looks at many goroutines with deep stacks. One stop as long as a dump of all
+// of them by the runtime takes, some 20 µs for each, would be seen: stops are compared with a tenth
+// of that, so that a busy machine is none.
 func TestNowStopsBriefly(t *testing.T) {
 	const n, most = 5_000, 10 * time.Millisecond
 	quit := make(chan struct{})

@@ -11,8 +11,9 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// WriteText writes the trees for people: the number of goroutines before each reason and each call, outermost calls
-// first. Only branches move to the right. Calls of fewer than least goroutines are left out; 0 and 1 leave out none.
+// WriteText writes the trees for people: the number of goroutines before each reason and each call,
+// outermost calls first. Only branches move to the right. Calls of fewer than least goroutines are
+// left out; 0 and 1 leave out none.
 func (d *Dump) WriteText(w io.Writer, least int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n", plural(d.Count, "goroutine"))

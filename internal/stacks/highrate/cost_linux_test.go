@@ -60,8 +60,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput does the same work with and without the profiler, in turn, by the CPU time of its
-// thread, which the samples are taken on. 1 means that the profiler costs nothing.
+// BenchmarkThroughput does the same work with and without the profiler, in turn, by the CPU time of
+// its thread, which the samples are taken on. 1 means that the profiler costs nothing.
 func BenchmarkThroughput(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

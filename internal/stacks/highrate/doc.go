@@ -22,15 +22,16 @@
 // [Stats.Kernel]. [Stats.Accounted] compares the samples with what the process has used by its
 // own account.
 //
-// Stacks are found by frame pointers. Functions that call nothing have none; their callers are found
-// on amd64 all the same, and are missing elsewhere. Code in other languages is one frame "[not Go]",
-// and what is above 127 calls is cut off. Functions, base names of files and lines are kept; nothing
-// else leaves the process.
+// Stacks are found by frame pointers. Functions that call nothing have none; their callers are
+// found on amd64 all the same, and are missing elsewhere. Code in other languages is one frame
+// "[not Go]", and what is above 127 calls is cut off. Functions, base names of files and lines are
+// kept; nothing else leaves the process.
 //
 // # Cost
 //
-// A sample is an interrupt, which takes 20 to 25 µs on a virtual machine: a CPU-bound thread keeps 97
-// to 98 % of its throughput at 1000 Hz. Reading it takes 0.2 µs. All memory is bounded: 260 KiB a CPU
-// for the kernel's rings, which are read every 50 ms, and a tree of at most 131,072 nodes. It takes an
-// open file for each thread and CPU, and refuses to take more than half of what the process may have.
+// A sample is an interrupt, which takes 20 to 25 µs on a virtual machine: a CPU-bound thread keeps
+// 97 to 98 % of its throughput at 1000 Hz. Reading it takes 0.2 µs. All memory is bounded: 260 KiB
+// a CPU for the kernel's rings, which are read every 50 ms, and a tree of at most 131,072 nodes. It
+// takes an open file for each thread and CPU, and refuses to take more than half of what the
+// process may have.
 package highrate

@@ -53,8 +53,8 @@ type Stats struct {
 }
 
 // Accounted is the share of the CPU time used that the samples stand for: 1 for all. It is off by a
-// millisecond or two for each thread and CPU, so it says little about less than a second of CPU time.
-// It is 0 if no time was used.
+// millisecond or two for each thread and CPU, so it says little about less than a second of CPU
+// time. It is 0 if no time was used.
 func (s Stats) Accounted() float64 {
 	if s.CPU <= 0 {
 		return 0
@@ -62,8 +62,8 @@ func (s Stats) Accounted() float64 {
 	return float64(s.Samples) * float64(s.Period) / float64(s.CPU)
 }
 
-// NewProfiler begins to sample. It takes about 10 µs for each thread and CPU. Errors are about an option,
-// [ErrConfig], or wrap what else is in the way, with a remedy in their text.
+// NewProfiler begins to sample. It takes about 10 µs for each thread and CPU. Errors are about an
+// option, [ErrConfig], or wrap what else is in the way, with a remedy in their text.
 func NewProfiler(opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -144,8 +144,8 @@ func (p *Profiler) Stats() Stats {
 	return p.stats
 }
 
-// Shutdown ends sampling, after a last look at the rings. Tree and Stats keep their last answer. If the kernel hangs, it returns soon
-// after ctx has ended. A second call does nothing.
+// Shutdown ends sampling, after a last look at the rings. Tree and Stats keep their last answer. If
+// the kernel hangs, it returns soon after ctx has ended. A second call does nothing.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	p.once.Do(func() { close(p.stop) })
 	err := ending.Within(ctx, func() error { <-p.stopped; return p.closing })

@@ -165,8 +165,8 @@ func TestProfilerFollowsOldThreads(t *testing.T) {
 	}
 }
 
-// TestStackIsWhole looks at a stack of which one function is inlined, and one, the innermost that is not, calls nothing
-// and has no frame.
+// TestStackIsWhole looks at a stack of which one function is inlined, and one, the innermost that
+// is not, calls nothing and has no frame.
 func TestStackIsWhole(t *testing.T) {
 	p := start(t)
 	spin(300 * time.Millisecond)
@@ -261,7 +261,8 @@ func init() {
 		s := p.Stats()
 		fmt.Printf("uid %d: %+v accounted %.3f\n", os.Getuid(), s, s.Accounted())
 		spun := whole(p.Tree(), ".spinOuter")
-		// An ordinary user has no samples of the interrupts that the 500 ms contain, which are more on a busy machine.
+		// An ordinary user has no samples of the interrupts that the 500 ms contain, which are more
+		// on a busy machine.
 		least := min(450*time.Millisecond, s.CPU*95/100)
 		if got := time.Duration(spun) * s.Period; got < least || got > 525*time.Millisecond {
 			return fmt.Errorf("samples stand for %v: must be %v to 525 of 500ms", got, least)

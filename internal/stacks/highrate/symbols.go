@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// maxSymbols bounds each cache; a program that has more addresses on its stacks looks them up again.
+// maxSymbols bounds each cache; a program that has more addresses on its stacks looks them up
+// again.
 const maxSymbols = 1 << 16
 
 // A word is one of [perf.Sample.Top].
@@ -26,8 +27,8 @@ type symbols struct {
 	weight stacks.Weight
 	kernel stacks.FrameID
 	notGo  stacks.FrameID
-	// known has the frames at each return address: one, and the frames that were inlined there before it,
-	// innermost first.
+	// known has the frames at each return address: one, and the frames that were inlined there
+	// before it, innermost first.
 	known map[uint64][]stacks.FrameID
 	// words has where the return address is when a thread is at an address.
 	words map[uint64]word
@@ -83,7 +84,8 @@ func (s *symbols) frames(pc uint64) []stacks.FrameID {
 		clear(s.known)
 	}
 	var ids []stacks.FrameID
-	// It leaves the outer ones of inlined frames away at the end of a stack, so there is one more address.
+	// It leaves the outer ones of inlined frames away at the end of a stack, so there is one more
+	// address.
 	frames := runtime.CallersFrames([]uintptr{uintptr(pc), 0})
 	for more := true; more; {
 		var f runtime.Frame

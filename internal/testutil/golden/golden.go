@@ -1,4 +1,5 @@
-// Package golden compares what a test has made with files of its testdata; the flag -update writes them.
+// Package golden compares what a test has made with files of its testdata; the flag -update writes
+// them.
 package golden
 
 import (

@@ -16,8 +16,9 @@ func Now() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Peak returns how many bytes more than before are in use while f runs, at most, looked at each 2 ms. Meanwhile GOGC is percent, the lower
-// the less of it could be collected; so one runs at a time.
+// Peak returns how many bytes more than before are in use while f runs, at most, looked at each 2
+// ms. Meanwhile GOGC is percent, the lower the less of it could be collected; so one runs at a
+// time.
 func Peak(percent int, f func()) (most int64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	runtime.GC()

@@ -8,8 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// Now is a time line of the calling thread that stands still while it does not run, where the system has one; the clock
-// where it does not. The caller has locked its goroutine to the thread.
+// Now is a time line of the calling thread that stands still while it does not run, where the
+// system has one; the clock where it does not. The caller has locked its goroutine to the thread.
 func Now() time.Duration {
 	var u perf.Usage
 	if perf.ThreadUsage(&u) != nil {

@@ -1,6 +1,6 @@
-// Package flight holds the process's one flight recorder for the parts of this module that record execution traces. It leaves
-// trace.Start, of which the process has one, too, to the program. Marks are written while a recorder of this package is on, see
-// package mark.
+// Package flight holds the process's one flight recorder for the parts of this module that record
+// execution traces. It leaves trace.Start, of which the process has one, too, to the program. Marks
+// are written while a recorder of this package is on, see package mark.
 package flight
 
 import (
@@ -19,8 +19,8 @@ import (
 var (
 	// ErrTaken is returned while the program has a flight recorder of its own on.
 	ErrTaken = errors.New("flight: the program has a flight recorder of its own on")
-	// ErrEnded is returned when a call of trace.Stop without a trace.Start before it has ended the recorder: Go counts it as that of
-	// the flight recorder.
+	// ErrEnded is returned when a call of trace.Stop without a trace.Start before it has ended the
+	// recorder: Go counts it as that of the flight recorder.
 	ErrEnded = errors.New("flight: ended by a call of trace.Stop without a trace that was started: call it only after trace.Start")
 )
 
@@ -32,7 +32,8 @@ type Recorder struct {
 	stopped bool
 }
 
-// Start switches one on, which keeps events for so long at least, and about as many bytes and those of a second at most.
+// Start switches one on, which keeps events for so long at least, and about as many bytes and those
+// of a second at most.
 func Start(age time.Duration, bytes int) (*Recorder, error) {
 	r := &Recorder{flight: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: age, MaxBytes: uint64(bytes)})}
 	if err := r.flight.Start(); err != nil {
@@ -69,8 +70,8 @@ func (r *Recorder) Stop() {
 	r.release()
 }
 
-// release gives the flight recorder back. Once Go has counted a Stop of the program's as the recorder's, it would count the
-// recorder's as that of the program's trace: then that comes first.
+// release gives the flight recorder back. Once Go has counted a Stop of the program's as the
+// recorder's, it would count the recorder's as that of the program's trace: then that comes first.
 func (r *Recorder) release() {
 	if trace.IsEnabled() && r.restarted() {
 		time.AfterFunc(poll, r.release)
@@ -82,9 +83,9 @@ func (r *Recorder) release() {
 // poll is how often release looks.
 const poll = 50 * time.Millisecond
 
-// restarted reports whether the runtime's tracer was ended and started again meanwhile: a flight recorder takes the header of the
-// second trace for an error, which it keeps. After WriteTo the field is not written while the tracer is on. Without such a field it
-// is not known.
+// restarted reports whether the runtime's tracer was ended and started again meanwhile: a flight
+// recorder takes the header of the second trace for an error, which it keeps. After WriteTo the
+// field is not written while the tracer is on. Without such a field it is not known.
 func (r *Recorder) restarted() bool {
 	err := reflect.ValueOf(r.flight).Elem().FieldByName("err")
 	return err.IsValid() && err.Kind() == reflect.Interface && !err.IsNil()
@@ -95,5 +96,6 @@ var kept atomic.Pointer[Recorder]
 // Keep makes r the one that [Kept] returns, nil for none. It is for recorders that are on for long.
 func Keep(r *Recorder) { kept.Store(r) }
 
-// Kept returns the recorder that is on for long, from which others can read what they record, or nil.
+// Kept returns the recorder that is on for long, from which others can read what they record, or
+// nil.
 func Kept() *Recorder { return kept.Load() }

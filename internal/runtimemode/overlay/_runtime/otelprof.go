@@ -8,8 +8,8 @@ import "internal/runtime/atomic"
 // Virtual time is the real one less the growth.
 //
 // A goroutine's ledger may be touched by the goroutine itself while it runs, on the system stack;
-// by the one that wakes it while it waits; by the M that is about to run it while it is runnable. The
-// scheduler's own rules see to it that this is one thread at a time, and its atomic changes of
+// by the one that wakes it while it waits; by the M that is about to run it while it is runnable.
+// The scheduler's own rules see to it that this is one thread at a time, and its atomic changes of
 // the status order what they write. There are no pointers in ledgers, so no write barriers: hooks
 // also run where there is no P.
 
@@ -146,8 +146,8 @@ type otelprofG struct {
 	exemptID uint64        // the goroutine that exempt is about: records of g are used again
 	ended    atomic.Uint32 // ends of the region on other goroutines that are not booked here yet
 
-	// The request that it works for. The second is the goroutine that this is about, the third whether it began to by itself, and
-	// has not just been started by one that did.
+	// The request that it works for. The second is the goroutine that this is about, the third
+	// whether it began to by itself, and has not just been started by one that did.
 	account, accountID uint64
 	own                bool
 

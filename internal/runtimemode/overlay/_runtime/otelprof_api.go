@@ -71,8 +71,8 @@ func otelprofCounts() (paid, slept, delays, spent, points, left, foreign int64) 
 	return x.paid.Load(), x.slept.Load(), x.delays.Load(), x.spent.Load(), x.points.Load(), x.left.Load(), x.foreign.Load()
 }
 
-// otelprofRefusals returns how many delays were refused or cut, by reason, how many guests began to work, and how many of these had
-// been forgiven what they owed for the network.
+// otelprofRefusals returns how many delays were refused or cut, by reason, how many guests began to
+// work, and how many of these had been forgiven what they owed for the network.
 //
 //go:linkname otelprofRefusals
 func otelprofRefusals() (refused [otelprofReasons]int64, arrivals, unpaid int64) {
@@ -88,7 +88,8 @@ func otelprofRefusals() (refused [otelprofReasons]int64, arrivals, unpaid int64)
 //go:linkname otelprofLateness
 func otelprofLateness() int64 { return otelprofTooLong.Load() }
 
-// otelprofLateHere returns by how much those of the request that the calling goroutine works for were, ns.
+// otelprofLateHere returns by how much those of the request that the calling goroutine works for
+// were, ns.
 //
 //go:linkname otelprofLateHere
 func otelprofLateHere() int64 {
@@ -165,9 +166,10 @@ func otelprofLeave(gp unsafe.Pointer, goid uint64) {
 	})
 }
 
-// otelprofPoint pays what the calling goroutine owes, unless it runs the region, and returns how long
-// that took, in ns. It spins, as if it worked: a sleep would give its P away. Only what takes long is
-// slept while Ps are idle, so that the goroutine that runs the region finds one, and what is owed for a wait.
+// otelprofPoint pays what the calling goroutine owes, unless it runs the region, and returns how
+// long that took, in ns. It spins, as if it worked: a sleep would give its P away. Only what takes
+// long is slept while Ps are idle, so that the goroutine that runs the region finds one, and what
+// is owed for a wait.
 //
 //go:linkname otelprofPoint
 func otelprofPoint() (paid int64) {
@@ -214,8 +216,8 @@ func otelprofPoint() (paid int64) {
 	return paid
 }
 
-// otelprofBooks returns by how much the calling goroutine would be ahead in this experiment, and by how much
-// it has been delayed, in ns.
+// otelprofBooks returns by how much the calling goroutine would be ahead in this experiment, and by
+// how much it has been delayed, in ns.
 //
 //go:linkname otelprofBooks
 func otelprofBooks() (credit, spent int64) {

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Each delay is granted before it is made, by all limits of a plan: per_span, per_trace, duty and total. What
-// is not granted stays owed, and is counted by the limit that refused it.
+// Each delay is granted before it is made, by all limits of a plan: per_span, per_trace, duty and
+// total. What is not granted stays owed, and is counted by the limit that refused it.
 
 // Why a delay was refused or cut. Package sched has the same order.
 const (
@@ -19,9 +19,9 @@ const (
 )
 
 const (
-	// Duty holds in each 100 ms, wherever they begin: delays are summed up in slots, ns, and no delay that is
-	// granted at once is longer than one. 13 slots have a part in 100 ms: ten, the two at the borders, and one
-	// in which a delay may have begun that is not over.
+	// Duty holds in each 100 ms, wherever they begin: delays are summed up in slots, ns, and no
+	// delay that is granted at once is longer than one. 13 slots have a part in 100 ms: ten, the
+	// two at the borders, and one in which a delay may have begun that is not over.
 	otelprofDutySlot  = 10_000_000
 	otelprofDutySlots = 13
 	otelprofDutyRing  = 16
@@ -35,8 +35,8 @@ const (
 	otelprofAccountMask = otelprofAccounts - 1
 )
 
-// otelprofDutyUsed are the delays of the latest slots. They outlive experiments, so duty also holds where one ends and
-// the next begins.
+// otelprofDutyUsed are the delays of the latest slots. They outlive experiments, so duty also holds
+// where one ends and the next begins.
 var otelprofDutyUsed [otelprofDutyRing]atomic.Uint64
 
 // otelprofSlot is the number of the slot that a time is in.
@@ -68,7 +68,8 @@ func otelprofUse(now, ns int64) (sum int64) {
 	return sum
 }
 
-// otelprofAccount is the account of a request: of a local root span and all below it, on any goroutine.
+// otelprofAccount is the account of a request: of a local root span and all below it, on any
+// goroutine.
 type otelprofAccount struct {
 	id     atomic.Uint64 // 0 while it is free; its lower bits are its place
 	spent  atomic.Int64  // ns
@@ -79,7 +80,8 @@ type otelprofAccount struct {
 
 var otelprofRequests [otelprofAccounts]otelprofAccount
 
-// request returns the account of the request that the goroutine works for, nil if it works for none.
+// request returns the account of the request that the goroutine works for, nil if it works for
+// none.
 func (o *otelprofG) request(goid uint64) *otelprofAccount {
 	if o.account == 0 || o.accountID != goid {
 		return nil
@@ -90,8 +92,8 @@ func (o *otelprofG) request(goid uint64) *otelprofAccount {
 	return nil
 }
 
-// works reports whether the goroutine works for a request by itself: what it waits for, the request waits for. Goroutines it has
-// started may as well serve a connection.
+// works reports whether the goroutine works for a request by itself: what it waits for, the request
+// waits for. Goroutines it has started may as well serve a connection.
 func (o *otelprofG) works(gp *g) bool { return o.own && o.request(gp.goid) != nil }
 
 // free reports whether the goroutine never pays: one of ours, or of a health check.
@@ -105,8 +107,8 @@ func (o *otelprofG) free(gp *g) bool {
 
 func (x *otelprofExperiment) refuse(why int) { x.refused[why].Add(1) }
 
-// grant returns for how long gp may be delayed now, want at most, and books it. Duty comes first: it refuses most, and what is
-// refused later has not been spent for a moment.
+// grant returns for how long gp may be delayed now, want at most, and books it. Duty comes first:
+// it refuses most, and what is refused later has not been spent for a moment.
 func (o *otelprofG) grant(x *otelprofExperiment, gp *g, now, want int64) int64 {
 	if want = min(want, otelprofDutySlot, x.perSpan-o.stretch); want <= otelprofLeastDebt {
 		x.refuse(otelprofPerSpan)
@@ -159,11 +161,12 @@ func (o *otelprofG) giveBack(x *otelprofExperiment, a *otelprofAccount, ns int64
 	}
 }
 
-// otelprofTooLong is by how much all delays of all experiments were longer than granted, ns: a thread was not run in time.
+// otelprofTooLong is by how much all delays of all experiments were longer than granted, ns: a
+// thread was not run in time.
 var otelprofTooLong atomic.Int64
 
-// correct books that a delay that was granted at a time took longer by late, which may be negative. If the time is not
-// known, duty does not get back what was too much.
+// correct books that a delay that was granted at a time took longer by late, which may be negative.
+// If the time is not known, duty does not get back what was too much.
 func (o *otelprofG) correct(x *otelprofExperiment, gp *g, granted, late int64) {
 	o.stretch += late
 	switch {
@@ -179,10 +182,12 @@ func (o *otelprofG) correct(x *otelprofExperiment, gp *g, granted, late int64) {
 	o.giveBack(x, o.request(gp.goid), -late)
 }
 
-// What waits for the network and does not work for a request by itself, the goroutine of a connection say, is a guest when it is
-// woken, and so are goroutines that it starts and wakes, until they begin to work for a request. A guest pays
-// nothing: what it owes for the wait, the request pays that came, unless it is exempt or the connection was idle. It pays by a sleep
-// when it begins, as it would after a wait of its own: to spin for it takes the Ps from goroutines that run the region.
+// What waits for the network and does not work for a request by itself, the goroutine of a
+// connection say, is a guest when it is woken, and so are goroutines that it starts and wakes,
+// until they begin to work for a request. A guest pays nothing: what it owes for the wait, the
+// request pays that came, unless it is exempt or the connection was idle. It pays by a sleep when
+// it begins, as it would after a wait of its own: to spin for it takes the Ps from goroutines that
+// run the region.
 
 // arrives books that the network has woken one that works for no request by itself, at a growth.
 func (o *otelprofG) arrives(now, growth int64) {
@@ -196,9 +201,10 @@ func (o *otelprofG) arrives(now, growth int64) {
 	o.guest = max(1, now-growth-o.since+growth-since)
 }
 
-// departs ends being a guest without having worked for a request: another goroutine, waited for since, brings what is owed
-// for the network. Waited is for how long that was, in virtual time. If that is less than what the guest owed, it goes on sooner
-// than it could: if it then begins to work for a request, that has not waited for its lock, say, as it would have.
+// departs ends being a guest without having worked for a request: another goroutine, waited for
+// since, brings what is owed for the network. Waited is for how long that was, in virtual time. If
+// that is less than what the guest owed, it goes on sooner than it could: if it then begins to work
+// for a request, that has not waited for its lock, say, as it would have.
 func (o *otelprofG) departs(waited int64) {
 	if o.guest != 0 {
 		o.lost = o.lost || !o.handed && o.debt-waited > otelprofLeastSleep
@@ -228,8 +234,9 @@ func (o *otelprofG) settleArrival(x *otelprofExperiment, forgiven bool) {
 	o.guest, o.waited = 0, o.debt > 0
 }
 
-// otelprofOpen opens the account of a request. If there are too many, it takes that of one that is older than most, ns, as
-// are requests that never end; but not that of a health check, which would be delayed then. If there is none, id is 0.
+// otelprofOpen opens the account of a request. If there are too many, it takes that of one that is
+// older than most, ns, as are requests that never end; but not that of a health check, which would
+// be delayed then. If there is none, id is 0.
 //
 //go:linkname otelprofOpen
 func otelprofOpen(exempt bool, most int64) (id uint64) {
@@ -278,8 +285,8 @@ func otelprofClose(id uint64) (spent int64) {
 	return spent
 }
 
-// otelprofWorkFor has the calling goroutine work for a request from now on, and returns for which it did before. Known says
-// that the request came from this process, which has paid for it.
+// otelprofWorkFor has the calling goroutine work for a request from now on, and returns for which
+// it did before. Known says that the request came from this process, which has paid for it.
 //
 //go:linkname otelprofWorkFor
 func otelprofWorkFor(id uint64, known bool) (before uint64) {
@@ -316,8 +323,8 @@ func otelprofWorkFor(id uint64, known bool) (before uint64) {
 	return before
 }
 
-// otelprofArrive has the calling goroutine sleep for what it owes for a wait before the request that it has begun to work for, and
-// reports whether it owed anything.
+// otelprofArrive has the calling goroutine sleep for what it owes for a wait before the request
+// that it has begun to work for, and reports whether it owed anything.
 //
 //go:linkname otelprofArrive
 func otelprofArrive() bool {
@@ -330,7 +337,8 @@ func otelprofArrive() bool {
 	return true
 }
 
-// otelprofServed sets whether what a goroutine waits for from the network is done within this process, which pays for it.
+// otelprofServed sets whether what a goroutine waits for from the network is done within this
+// process, which pays for it.
 //
 //go:linkname otelprofServed
 func otelprofServed(at unsafe.Pointer, goid uint64, yes bool) {

@@ -2,18 +2,20 @@ package runtime
 
 import "unsafe"
 
-// While an execution trace is on, operations on channels and on the objects of package sync are written into it, as
-// logs of runtime/trace: the category is otelprof. and the operation's letter, the task the object's address, the message a
-// number. Letters and their order are those of docs/design/0006-runtime-mode.md.
+// While an execution trace is on, operations on channels and on the objects of package sync are
+// written into it, as logs of runtime/trace: the category is otelprof. and the operation's letter,
+// the task the object's address, the message a number. Letters and their order are those of
+// docs/design/0006-runtime-mode.md.
 
-// otelprofTracing says that a trace is on. It is read without a lock: a goroutine that sees a change late looks again, before anything
-// is written.
+// otelprofTracing says that a trace is on. It is read without a lock: a goroutine that sees a
+// change late looks again, before anything is written.
 //
 //go:linkname otelprofTracing
 var otelprofTracing bool
 
-// otelprofTick is what a trace's clock counts as one, in ns. With the 64 that Go has, operations that follow each other fast
-// would be dated ahead, and not stand in the order in which they took effect.
+// otelprofTick is what a trace's clock counts as one, in ns. With the 64 that Go has, operations
+// that follow each other fast would be dated ahead, and not stand in the order in which they took
+// effect.
 const otelprofTick = 1
 
 // otelprofLetters are the operations.
@@ -25,8 +27,9 @@ const (
 	otelprofMost  = 64
 )
 
-// otelprofStrings are the numbers of strings in a generation of the trace, as trace.goBlockReasons are. So writing an
-// operation needs no lock for strings, which must not be taken with a channel's lock in hand.
+// otelprofStrings are the numbers of strings in a generation of the trace, as trace.goBlockReasons
+// are. So writing an operation needs no lock for strings, which must not be taken with a channel's
+// lock in hand.
 var otelprofStrings [2]struct {
 	categories ['z' + 1]traceArg // by letter
 	numbers    [otelprofMost - otelprofLeast + 1]traceArg
@@ -66,13 +69,14 @@ func otelprofNumber(gen uintptr, n int) traceArg {
 	return otelprofString(gen, digits[at:])
 }
 
-// otelprofString puts a string into a generation, if it is not there. It is copied, so text need not escape.
+// otelprofString puts a string into a generation, if it is not there. It is copied, so text need
+// not escape.
 func otelprofString(gen uintptr, text []byte) traceArg {
 	return traceArg(trace.stringTab[gen%2].put(gen, unsafe.String((*byte)(noescape(unsafe.Pointer(&text[0]))), len(text))))
 }
 
-// otelprofTell writes an operation. On the scheduler's stack, where timers send, it writes nothing: an operation is a
-// goroutine's.
+// otelprofTell writes an operation. On the scheduler's stack, where timers send, it writes nothing:
+// an operation is a goroutine's.
 //
 //go:linkname otelprofTell
 func otelprofTell(letter byte, object uintptr, n int) {
@@ -94,7 +98,8 @@ func otelprofTell(letter byte, object uintptr, n int) {
 	traceRelease(tl)
 }
 
-// otelprofChannel writes an operation on a channel, whose lock may be held. A timer's sends are its own.
+// otelprofChannel writes an operation on a channel, whose lock may be held. A timer's sends are its
+// own.
 func otelprofChannel(letter byte, c *hchan) {
 	n := int(c.dataqsiz)
 	if c.timer != nil {
@@ -106,8 +111,8 @@ func otelprofChannel(letter byte, c *hchan) {
 	otelprofTell(letter, uintptr(unsafe.Pointer(c)), n)
 }
 
-// otelprofTried writes an operation on a channel that was done without waiting. The letter is another one if it would not
-// have waited: the program goes on in either case.
+// otelprofTried writes an operation on a channel that was done without waiting. The letter is
+// another one if it would not have waited: the program goes on in either case.
 func otelprofTried(letter byte, c *hchan, block bool) {
 	if !block {
 		letter -= 's' - 'q' // and 'p' for 'r'
@@ -130,8 +135,8 @@ func otelprofDefault() { otelprofTell('y', 0, 0) }
 // otelprofMostCases is how many cases of a select are written.
 const otelprofMostCases = 8
 
-// otelprofSelect writes that a select is going to wait, once for each channel that it may receive from. Channels that it may send to
-// come first, and timers belong to no goroutine.
+// otelprofSelect writes that a select is going to wait, once for each channel that it may receive
+// from. Channels that it may send to come first, and timers belong to no goroutine.
 func otelprofSelect(first *scase, sends, receives int) {
 	told := 0
 	for i := sends; i < sends+receives && told < otelprofMostCases; i++ {

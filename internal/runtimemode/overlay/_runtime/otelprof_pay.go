@@ -18,10 +18,10 @@ const (
 	otelprofMostNapping = 64
 )
 
-// pay lets time pass on this thread until gp owes nothing, for as long as the limits grant and x.longest
-// at most, and returns the growth then. The debt must be charged up to growth; it is so in the end. It ends at
-// once if the world is to stop, the P is to run a safe-point function, the experiment is over, or preempt, if
-// there is one, turns true.
+// pay lets time pass on this thread until gp owes nothing, for as long as the limits grant and
+// x.longest at most, and returns the growth then. The debt must be charged up to growth; it is so
+// in the end. It ends at once if the world is to stop, the P is to run a safe-point function, the
+// experiment is over, or preempt, if there is one, turns true.
 func (o *otelprofG) pay(x *otelprofExperiment, gp *g, growth int64, preempt *bool) int64 {
 	pp := getg().m.p.ptr()
 	for left := x.longest; o.debt > otelprofLeastDebt && left > otelprofLeastDebt; {
@@ -87,9 +87,10 @@ func otelprofExtend(gp *g) bool {
 	return true
 }
 
-// otelprofSettle pays what the calling goroutine owes when a wait that a timer or the network has ended
-// is over: it would have taken longer, and that needs no processor. The region may go on meanwhile, so
-// there is more to pay after each nap, until it is not worth another one. No lock is held.
+// otelprofSettle pays what the calling goroutine owes when a wait that a timer or the network has
+// ended is over: it would have taken longer, and that needs no processor. The region may go on
+// meanwhile, so there is more to pay after each nap, until it is not worth another one. No lock is
+// held.
 func otelprofSettle() {
 	for first, napped := true, int64(0); ; first = false {
 		sleep, nap := otelprofOwedToWorld(first)
@@ -105,7 +106,8 @@ func otelprofSettle() {
 	}
 }
 
-// otelprofOwedToWorld returns for how long otelprofSettle is to sleep or to nap, which is booked already.
+// otelprofOwedToWorld returns for how long otelprofSettle is to sleep or to nap, which is booked
+// already.
 func otelprofOwedToWorld(first bool) (sleep, nap int64) {
 	systemstack(func() {
 		x := otelprofCurrent()
@@ -136,8 +138,8 @@ func otelprofOwedToWorld(first bool) (sleep, nap int64) {
 // otelprofNapping is how many threads are.
 var otelprofNapping atomic.Int32
 
-// lieDown prepares a nap of ns that pays, and returns its length, 0 if too many threads nap or a limit
-// forbids it.
+// lieDown prepares a nap of ns that pays, and returns its length, 0 if too many threads nap or a
+// limit forbids it.
 func (o *otelprofG) lieDown(x *otelprofExperiment, gp *g, now, ns int64) int64 {
 	if otelprofNapping.Add(1) > otelprofMostNapping {
 		otelprofNapping.Add(-1)
@@ -155,8 +157,9 @@ func (o *otelprofG) lieDown(x *otelprofExperiment, gp *g, now, ns int64) int64 {
 	return ns
 }
 
-// otelprofNap has the calling goroutine sleep in a system call, after lieDown. Timers are a millisecond
-// late, this 50 µs, which are taken off before; a thread is blocked meanwhile, so only a few may do it, and not for long.
+// otelprofNap has the calling goroutine sleep in a system call, after lieDown. Timers are a
+// millisecond late, this 50 µs, which are taken off before; a thread is blocked meanwhile, so only
+// a few may do it, and not for long.
 func otelprofNap(ns int64) {
 	late := otelprofUsleep(ns) - ns
 	otelprofNapping.Add(-1)
@@ -175,8 +178,8 @@ func otelprofNap(ns int64) {
 	})
 }
 
-// otelprofUsleep lets others have the P meanwhile. It returns how long it took, without the wait for a P.
-// The stack must not grow between the system call's beginning and its end.
+// otelprofUsleep lets others have the P meanwhile. It returns how long it took, without the wait
+// for a P. The stack must not grow between the system call's beginning and its end.
 //
 //go:nosplit
 func otelprofUsleep(ns int64) (took int64) {
@@ -188,9 +191,9 @@ func otelprofUsleep(ns int64) (took int64) {
 	return took
 }
 
-// otelprofLonger is asked by sysmon before it preempts what runs on a P whose slice is over. Slices are
-// measured in virtual time, so one is longer by what the region has saved in it and by what was paid in
-// it. They end all the same: however little virtual time there is, others wait for the P.
+// otelprofLonger is asked by sysmon before it preempts what runs on a P whose slice is over. Slices
+// are measured in virtual time, so one is longer by what the region has saved in it and by what was
+// paid in it. They end all the same: however little virtual time there is, others wait for the P.
 //
 // What is read belongs to another thread. If it is old, that costs a part of one slice.
 func otelprofLonger(pp *p, tick *sysmontick, now int64) bool {

@@ -21,8 +21,8 @@ func otelprofSees(gp *g, before, after uint32) bool {
 	return false
 }
 
-// otelprofSwitch is called, on the system stack, when the status of gp is about to change. There may
-// be no P.
+// otelprofSwitch is called, on the system stack, when the status of gp is about to change. There
+// may be no P.
 //
 //go:nowritebarrierrec
 func otelprofSwitch(gp *g, before, after uint32) {
@@ -38,7 +38,8 @@ func otelprofSwitch(gp *g, before, after uint32) {
 func otelprofTake(x *otelprofExperiment, gp *g, before, after uint32) {
 	switch before {
 	case _Grunning, _Gsyscall:
-		// A goroutine that stops for the garbage collector only goes on without being made runnable.
+		// A goroutine that stops for the garbage collector only goes on without being made
+		// runnable.
 		if after != _Gwaiting || !gp.waitreason.isWaitingForSuspendG() {
 			otelprofStops(x, gp, after == _Gwaiting && otelprofElsewhere(gp.waitreason))
 		}
@@ -72,8 +73,8 @@ func otelprofStops(x *otelprofExperiment, gp *g, regionGoesOn bool) {
 	}
 	o.since, o.running, o.settles = now-growth, false, false
 	// The P, if it is still there, goes on from where the goroutine leaves it: the next one there
-	// begins no earlier in virtual time. One that stops to pay by a sleep has not begun its work, and what a
-	// guest owes is not passed on.
+	// begins no earlier in virtual time. One that stops to pay by a sleep has not begun its work,
+	// and what a guest owes is not passed on.
 	if !o.extended {
 		o.stretch = 0
 	}
@@ -154,9 +155,9 @@ func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) i
 	}
 	o.debt -= waited
 	w.charge(growth)
-	// What the waker owes is paid before the signal: then the goroutine that is woken is delayed by it,
-	// too, and need not pay it again. With a lock of the runtime's in hand nothing is paid, nor while
-	// one that must not be delayed waits for it.
+	// What the waker owes is paid before the signal: then the goroutine that is woken is delayed by
+	// it, too, and need not pay it again. With a lock of the runtime's in hand nothing is paid, nor
+	// while one that must not be delayed waits for it.
 	if mp := getg().m; w.in == 0 && w.guest == 0 && !w.between && mp.p != 0 && mp.locks <= 1 && !o.free(gp) {
 		growth = w.pay(x, waker, growth, &waker.preempt)
 	}

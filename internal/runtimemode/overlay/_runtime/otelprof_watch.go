@@ -13,16 +13,16 @@ import (
 
 // otelprofOn is what the hooks look at first. The lower bits count the goroutines that are watched,
 // otelprofInForce is set while there is an experiment; one that its budget has ended leaves it to
-// otelprofStop. A goroutine is counted by itself, while it runs, so
-// the one that changes its status later sees that: its status was changed by atomic operations in between.
+// otelprofStop. A goroutine is counted by itself, while it runs, so the one that changes its status
+// later sees that: its status was changed by atomic operations in between.
 var otelprofOn uint32
 
 const otelprofInForce = 1 << 31
 
 // otelprofWatched is what a goroutine has been doing while it was watched. Sums are never set back.
 type otelprofWatched struct {
-	// watches holds how many are open in its low bits, above them how many goroutines with open ones
-	// have ended here: records of g are used again.
+	// watches holds how many are open in its low bits, above them how many goroutines with open
+	// ones have ended here: records of g are used again.
 	watches atomic.Uint32
 
 	stops    uint64 // how often it stopped running
@@ -36,8 +36,8 @@ const (
 	otelprofWatchMask = 1<<otelprofWatchBits - 1
 )
 
-// otelprofBeginWatch begins to watch the calling goroutine, and returns what otelprofEndWatch wants to know, and the
-// time and the sums now. If the goroutine is watched too often, gp is nil.
+// otelprofBeginWatch begins to watch the calling goroutine, and returns what otelprofEndWatch wants
+// to know, and the time and the sums now. If the goroutine is watched too often, gp is nil.
 //
 //go:linkname otelprofBeginWatch
 func otelprofBeginWatch() (gp unsafe.Pointer, goid uint64, life uint32, now, runnable, blocked int64, stops uint64) {
@@ -64,15 +64,15 @@ func otelprofBeginWatch() (gp unsafe.Pointer, goid uint64, life uint32, now, run
 	return gp, goid, life, now, runnable, blocked, stops
 }
 
-// otelprofEndWatch ends a watch, which must be done once, and returns the time and the sums now. Only on the goroutine
-// that began it, ok is true.
+// otelprofEndWatch ends a watch, which must be done once, and returns the time and the sums now.
+// Only on the goroutine that began it, ok is true.
 //
 //go:linkname otelprofEndWatch
 func otelprofEndWatch(gp unsafe.Pointer, goid uint64, life uint32) (now, runnable, blocked int64, stops uint64, ok bool) {
 	me := getg()
 	systemstack(func() {
-		// A g is never freed, so it can be looked at. If another goroutine uses it by now, the watch
-		// ended with the one before.
+		// A g is never freed, so it can be looked at. If another goroutine uses it by now, the
+		// watch ended with the one before.
 		gp := (*g)(gp)
 		if gp.goid != goid {
 			return
@@ -125,8 +125,8 @@ func (o *otelprofWatched) die() {
 //go:nosplit
 func (o *otelprofWatched) open() bool { return o.watches.Load()&otelprofWatchMask != 0 }
 
-// otelprofBook books a change of status that otelprofSees. What an experiment delays a goroutine by before it runs
-// is time in which it is runnable.
+// otelprofBook books a change of status that otelprofSees. What an experiment delays a goroutine by
+// before it runs is time in which it is runnable.
 //
 //go:nowritebarrierrec
 func otelprofBook(gp *g, before, after uint32) {
@@ -158,8 +158,8 @@ func (o *otelprofWatched) stop() {
 	o.since = nanotime()
 }
 
-// otelprofPreempted is called, on the system stack, when gp is about to stop for the garbage collector. No other
-// hook sees that.
+// otelprofPreempted is called, on the system stack, when gp is about to stop for the garbage
+// collector. No other hook sees that.
 //
 //go:nowritebarrierrec
 func otelprofPreempted(gp *g) {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// What package sync calls in place of Lock and Unlock. Operations are written into the execution trace while one is on; other
-// users of Mutex here, such as HashTrieMap, have nothing written.
+// What package sync calls in place of Lock and Unlock. Operations are written into the execution
+// trace while one is on; other users of Mutex here, such as HashTrieMap, have nothing written.
 
 //go:linkname otelprofTracing runtime.otelprofTracing
 var otelprofTracing bool
