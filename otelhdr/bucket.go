@@ -9,8 +9,8 @@ type Bucket struct {
 	Count uint64 // how many values fell in
 }
 
-// Mid returns the middle of the bucket, rounded up. For a bucket in range, no value of it is further away than the
-// relative error times the value.
+// Mid returns the middle of the bucket, rounded up. For a bucket in range, no value of it is
+// further away than the relative error times the value.
 func (b Bucket) Mid() uint64 {
 	width := b.High - b.Low
 	return b.Low + width/2 + width&1
@@ -19,35 +19,39 @@ func (b Bucket) Mid() uint64 {
 // clamp returns the value of the bucket that is nearest to v.
 func (b Bucket) clamp(v uint64) uint64 { return min(max(v, b.Low), b.High) }
 
-// relativeError returns the distance of the middle from the furthest value of the bucket, divided by the middle.
+// relativeError returns the distance of the middle from the furthest value of the bucket, divided
+// by the middle.
 func (b Bucket) relativeError() float64 {
 	return float64(b.Mid()-b.Low) / float64(max(b.Mid(), 1))
 }
 
-// Buckets returns the buckets that are not empty, in ascending order of what they are counted as. Values below the range
-// are one bucket, from the minimum to the last value before the range; values above it are one, from the first value after
-// the range to the maximum. Buckets that came from elsewhere, see [NewSnapshot], may overlap.
+// Buckets returns the buckets that are not empty, in ascending order of what they are counted as.
+// Values below the range are one bucket, from the minimum to the last value before the range;
+// values above it are one, from the first value after the range to the maximum. Buckets that came
+// from elsewhere, see [NewSnapshot], may overlap.
 func (s *Snapshot) Buckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		s.each(false, func(_ int, b Bucket) bool { return yield(b) })
 	}
 }
 
-// AllBuckets returns the buckets as Buckets does, and with them those in range that are empty. At 0.1 % and without a
-// range these are 28672.
+// AllBuckets returns the buckets as Buckets does, and with them those in range that are empty. At
+// 0.1 % and without a range these are 28672.
 func (s *Snapshot) AllBuckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		s.each(true, func(_ int, b Bucket) bool { return yield(b) })
 	}
 }
 
-// BucketPercentiles returns for each bucket of [Snapshot.Buckets] the percentile of its greatest value, whose Percent
-// is the part of all values that are in this bucket and those before, and whose Value stands for the bucket.
+// BucketPercentiles returns for each bucket of [Snapshot.Buckets] the percentile of its greatest
+// value, whose Percent is the part of all values that are in this bucket and those before, and
+// whose Value stands for the bucket.
 func (s *Snapshot) BucketPercentiles() iter.Seq[Percentile] {
 	return func(yield func(Percentile) bool) { s.percentiles(false, yield) }
 }
 
-// AllBucketPercentiles returns what BucketPercentiles does for the buckets of [Snapshot.AllBuckets].
+// AllBucketPercentiles returns what BucketPercentiles does for the buckets of
+// [Snapshot.AllBuckets].
 func (s *Snapshot) AllBucketPercentiles() iter.Seq[Percentile] {
 	return func(yield func(Percentile) bool) { s.percentiles(true, yield) }
 }
@@ -61,8 +65,8 @@ func (s *Snapshot) percentiles(all bool, yield func(Percentile) bool) {
 	})
 }
 
-// upTo returns the percentile of the greatest value of b, in slot or out of range, before and in which there are rank
-// values.
+// upTo returns the percentile of the greatest value of b, in slot or out of range, before and in
+// which there are rank values.
 func (s *Snapshot) upTo(b Bucket, slot int, rank uint64, o *overlaps) Percentile {
 	p := Percentile{Rank: rank, Bucket: b, Slot: max(slot, -1), Index: -1}
 	if s.count != 0 {
@@ -150,8 +154,8 @@ func (s *Snapshot) above() Bucket {
 	return Bucket{Low: highest + 1 - s.reachDown, High: s.max, Count: s.overflow}
 }
 
-// middle returns what stands for the values of a slot: the middle of its bucket, as far as that is in the slot and
-// between the extremes.
+// middle returns what stands for the values of a slot: the middle of its bucket, as far as that is
+// in the slot and between the extremes.
 func (s *Snapshot) middle(slot uint64) uint64 {
 	index := s.layout.first + slot
 	mid := s.layout.mid(index)
@@ -161,9 +165,9 @@ func (s *Snapshot) middle(slot uint64) uint64 {
 	return min(max(mid, s.min), s.max)
 }
 
-// values yields what stands for the values of each bucket, and the bucket's count, in ascending order. In range that is
-// the middle of the bucket, or the extreme that lies before it. Out of range the only values that are known are the
-// extremes.
+// values yields what stands for the values of each bucket, and the bucket's count, in ascending
+// order. In range that is the middle of the bucket, or the extreme that lies before it. Out of
+// range the only values that are known are the extremes.
 func (s *Snapshot) values(yield func(v, n uint64) bool) {
 	if s.underflow != 0 && !yield(s.min, s.underflow) {
 		return

@@ -2,8 +2,9 @@ package otelhdr
 
 import "sync/atomic"
 
-// Buckets are taken in chunks of one fixed number, so that the place of a counter needs no division and no bounds check,
-// and so that the memory of a histogram follows the values it sees: at 0.1 % a chunk is half an octave.
+// Buckets are taken in chunks of one fixed number, so that the place of a counter needs no division
+// and no bounds check, and so that the memory of a histogram follows the values it sees: at 0.1 % a
+// chunk is half an octave.
 const (
 	chunkScale = 8
 	chunkSize  = 1 << chunkScale
@@ -17,7 +18,8 @@ func (c *chunk) total() uint64 {
 	if c == nil {
 		return 0
 	}
-	// Four sums keep the processor's adders busy; one would have each addition wait for the one before.
+	// Four sums keep the processor's adders busy; one would have each addition wait for the one
+	// before.
 	var a, b, d, e uint64
 	for k := c[:]; len(k) >= 8; k = k[8:] {
 		a += k[0] + k[4]
@@ -62,6 +64,7 @@ func (c *chunk32) addTo(to *chunk) {
 // lastEra is the number of eras begun in this process.
 var lastEra atomic.Uint64
 
-// newEra returns a number that no other histogram has had. A histogram begins an era when it is created and when it is
-// reset; its counters only grow within one, so two snapshots of one era can be subtracted.
+// newEra returns a number that no other histogram has had. A histogram begins an era when it is
+// created and when it is reset; its counters only grow within one, so two snapshots of one era can
+// be subtracted.
 func newEra() uint64 { return lastEra.Add(1) }

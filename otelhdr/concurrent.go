@@ -8,18 +8,21 @@ import (
 	"unsafe"
 )
 
-// A Concurrent is a histogram that any number of goroutines may record into and read at the same time. Writers take no
-// lock and do not wait for each other or for readers.
+// A Concurrent is a histogram that any number of goroutines may record into and read at the same
+// time. Writers take no lock and do not wait for each other or for readers.
 //
-// Its counters have one bit at first, and 2, 4 … 64 where they need them, for each page of 64 buckets apart, so that a series
-// of a million latencies takes some 5 KB at 0.1 % and 1.5 KB at 1 %. No count is lost, wrapped or cut off by that. When
-// goroutines record at the same time and often enough to slow each other down, it adds further sets of counters, up to
-// twice GOMAXPROCS rounded up to a power of two and never more than 32, each with memory only for the values that its goroutines
-// record. A snapshot that finds fewer than 100,000 records a second, over a second at least, merges them again. There is no
-// third kind with one set of atomic counters: this is it, until that would be slower.
+// Its counters have one bit at first, and 2, 4 … 64 where they need them, for each page of 64
+// buckets apart, so that a series of a million latencies takes some 5 KB at 0.1 % and 1.5 KB at 1
+// %. No count is lost, wrapped or cut off by that. When goroutines record at the same time and
+// often enough to slow each other down, it adds further sets of counters, up to twice GOMAXPROCS
+// rounded up to a power of two and never more than 32, each with memory only for the values that
+// its goroutines record. A snapshot that finds fewer than 100,000 records a second, over a second
+// at least, merges them again. There is no third kind with one set of atomic counters: this is it,
+// until that would be slower.
 //
-// A goroutine that records much gets a [Recorder] of its own. With the build tag otelprof_procpin every processor has
-// counters of its own, found through a function that the Go runtime does not promise to keep.
+// A goroutine that records much gets a [Recorder] of its own. With the build tag otelprof_procpin
+// every processor has counters of its own, found through a function that the Go runtime does not
+// promise to keep.
 type Concurrent struct {
 	layout layout
 	set    atomic.Pointer[stripeSet]
@@ -37,7 +40,8 @@ type Concurrent struct {
 	equivalent Equivalent
 }
 
-// NewConcurrent returns an empty histogram for any number of goroutines, or an error that wraps [ErrConfig].
+// NewConcurrent returns an empty histogram for any number of goroutines, or an error that wraps
+// [ErrConfig].
 func NewConcurrent(opts ...Option) (*Concurrent, error) {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -53,9 +57,10 @@ func NewConcurrent(opts ...Option) (*Concurrent, error) {
 }
 
 // Record adds v, in the histogram's own unit, in [0, 2^64). A value outside the range is counted by
-// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value first falls into a page of 64 buckets, when
-// the count of a bucket reaches 2, 4, 16, 256, 65,536 or 2^32 as the first of its page, and when a set of counters is added,
-// and nothing otherwise. It costs two atomic compare-and-swaps.
+// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value first falls into a
+// page of 64 buckets, when the count of a bucket reaches 2, 4, 16, 256, 65,536 or 2^32 as the first
+// of its page, and when a set of counters is added, and nothing otherwise. It costs two atomic
+// compare-and-swaps.
 func (c *Concurrent) Record(v uint64) { c.RecordN(v, 1) }
 
 // RecordN adds v n times, at the cost of one [Concurrent.Record]. An n of 0 changes nothing.
@@ -69,14 +74,15 @@ func (c *Concurrent) RecordN(v, n uint64) {
 	}
 	s := c.set.Load()
 	t := s.pick()
-	// The index is looked up before the first atomic write, which the processor would have it wait for. An index that is
-	// exchanged meanwhile does no harm: see countStored.
+	// The index is looked up before the first atomic write, which the processor would have it wait
+	// for. An index that is exchanged meanwhile does no harm: see countStored.
 	x := t.index.Load()
 	i := c.layout.index(v) - c.layout.first
 
-	// The sum and the extremes come first and the counter last. Go's atomics are sequentially consistent, so a write to
-	// the counter that a reader sees happens before its load, and with it the writes to the rest: a reader that looks at
-	// the rest after the counters sees that this value is part of it.
+	// The sum and the extremes come first and the counter last. Go's atomics are sequentially
+	// consistent, so a write to the counter that a reader sees happens before its load, and with it
+	// the writes to the rest: a reader that looks at the rest after the counters sees that this
+	// value is part of it.
 	hi, lo := bits.Mul64(v, n)
 	old := t.sumLo.Load()
 	sum, carry := bits.Add64(old, lo, 0)
@@ -109,13 +115,14 @@ func (c *Concurrent) RecordN(v, n uint64) {
 	runtime.KeepAlive(s)
 }
 
-// Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns it. A nil dst is
-// allocated; a dst used before is overwritten, and costs no allocation unless values have reached a new chunk of
-// buckets. It takes about 0.3 µs for every chunk of every set of counters.
+// Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns
+// it. A nil dst is allocated; a dst used before is overwritten, and costs no allocation unless
+// values have reached a new chunk of buckets. It takes about 0.3 µs for every chunk of every set of
+// counters.
 //
-// Every value whose Record returned before the call is in the snapshot. Of a value recorded meanwhile it may hold the
-// share in the sum without the count. All counters, and so the count and the sum, only grow from one snapshot to the
-// next.
+// Every value whose Record returned before the call is in the snapshot. Of a value recorded
+// meanwhile it may hold the share in the sum without the count. All counters, and so the count and
+// the sum, only grow from one snapshot to the next.
 func (c *Concurrent) Snapshot(dst *Snapshot) *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,14 +152,15 @@ func (c *Concurrent) all(yield func(counters) bool) {
 	}
 }
 
-// load copies the counters as they are, without regard to base, into dst, which is yet to be settled. The caller holds
-// mu.
+// load copies the counters as they are, without regard to base, into dst, which is yet to be
+// settled. The caller holds mu.
 func (c *Concurrent) load(dst *Snapshot) *Snapshot {
 	dst = dst.prepare(c.layout, c.era, c.equivalent)
 	for t := range c.all {
 		t.addCounts(dst)
 	}
-	// After the counters: see RecordN. Stripes added meanwhile hold at most what their writers are still recording.
+	// After the counters: see RecordN. Stripes added meanwhile hold at most what their writers are
+	// still recording.
 	for t := range c.all {
 		dst.sum = dst.sum.add(t.total128())
 		low, high := t.extremes()
@@ -161,12 +169,13 @@ func (c *Concurrent) load(dst *Snapshot) *Snapshot {
 	return dst
 }
 
-// Reset starts anew: later snapshots hold only what is recorded from here on. The counters are not touched but kept as a
-// baseline that readers subtract, so that no value recorded meanwhile is lost or counted twice.
+// Reset starts anew: later snapshots hold only what is recorded from here on. The counters are not
+// touched but kept as a baseline that readers subtract, so that no value recorded meanwhile is lost
+// or counted twice.
 //
-// The minimum and the maximum do start anew. If a value is recorded during Reset, its count and its share in the sum may
-// come to stand on different sides of it, and the extremes may be off, by less than a bucket, until a more extreme value
-// comes.
+// The minimum and the maximum do start anew. If a value is recorded during Reset, its count and its
+// share in the sum may come to stand on different sides of it, and the extremes may be off, by less
+// than a bucket, until a more extreme value comes.
 func (c *Concurrent) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,8 +187,8 @@ func (c *Concurrent) Reset() {
 	c.base.settle()
 }
 
-// Count returns the number of values recorded since creation or the last Reset, in and out of range. It adds up the
-// counters, at about the cost of a Snapshot.
+// Count returns the number of values recorded since creation or the last Reset, in and out of
+// range. It adds up the counters, at about the cost of a Snapshot.
 func (c *Concurrent) Count() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,8 +202,9 @@ func (c *Concurrent) Count() uint64 {
 	return n
 }
 
-// Sum128 returns the exact sum of the values recorded since creation or the last Reset, hi<<64 + lo. It reads a few words where a
-// Snapshot reads all counters. Of a value recorded meanwhile it may hold the share.
+// Sum128 returns the exact sum of the values recorded since creation or the last Reset, hi<<64 +
+// lo. It reads a few words where a Snapshot reads all counters. Of a value recorded meanwhile it
+// may hold the share.
 func (c *Concurrent) Sum128() (hi, lo uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,15 +218,16 @@ func (c *Concurrent) Sum128() (hi, lo uint64) {
 	return sum.hi, sum.lo
 }
 
-// RelativeError returns the bound of the layout, as a fraction: no value in range is further from the middle of its
-// bucket than this times the value.
+// RelativeError returns the bound of the layout, as a fraction: no value in range is further from
+// the middle of its bucket than this times the value.
 func (c *Concurrent) RelativeError() float64 { return c.layout.relativeError() }
 
-// Range returns the smallest and the greatest value that are in range: those of [WithRange], widened to whole buckets.
+// Range returns the smallest and the greatest value that are in range: those of [WithRange],
+// widened to whole buckets.
 func (c *Concurrent) Range() (lowest, highest uint64) { return c.layout.bounds() }
 
-// SizeBytes returns the memory that the histogram holds now, with all its sets of counters and the baseline of the last
-// Reset.
+// SizeBytes returns the memory that the histogram holds now, with all its sets of counters and the
+// baseline of the last Reset.
 func (c *Concurrent) SizeBytes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

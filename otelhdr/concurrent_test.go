@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestConcurrentSafe records from many goroutines while others take snapshots and stripes are added, and then accounts
-// for every value.
+// TestConcurrentSafe records from many goroutines while others take snapshots and stripes are
+// added, and then accounts for every value.
 func TestConcurrentSafe(t *testing.T) {
 	const writers, each = 8, 4000
 	c := mustNewConcurrent(t, WithRange(1000, 1<<62))
@@ -94,8 +94,8 @@ func (c *chunk) counters() []uint64 {
 	return c[:]
 }
 
-// TestConcurrentResetSafe resets while others record. What a snapshot holds can then not be foretold, but it must never
-// be more than all or less than nothing.
+// TestConcurrentResetSafe resets while others record. What a snapshot holds can then not be
+// foretold, but it must never be more than all or less than nothing.
 func TestConcurrentResetSafe(t *testing.T) {
 	const writers, each = 4, 5000
 	c := mustNewConcurrent(t)
@@ -126,7 +126,8 @@ func TestConcurrentResetSafe(t *testing.T) {
 	}
 }
 
-// TestConcurrentSinceSafe adds up the deltas of a reader and expects nothing lost and nothing twice.
+// TestConcurrentSinceSafe adds up the deltas of a reader and expects nothing lost and nothing
+// twice.
 func TestConcurrentSinceSafe(t *testing.T) {
 	const writers, each = 4, 5000
 	c := mustNewConcurrent(t)

@@ -6,13 +6,15 @@ import (
 	"runtime"
 )
 
-// A client that waits for each answer before it asks again, every interval otherwise, asks too rarely just when answers
-// are slow: one that took ten intervals stands for nine more requests that would have waited 9, 8, … 1 intervals. Adding
-// those is how HdrHistogram corrects for what Gil Tene calls coordinated omission.
+// A client that waits for each answer before it asks again, every interval otherwise, asks too
+// rarely just when answers are slow: one that took ten intervals stands for nine more requests that
+// would have waited 9, 8, … 1 intervals. Adding those is how HdrHistogram corrects for what Gil
+// Tene calls coordinated omission.
 
-// RecordCorrected records v, and if that is more than interval also v - interval, v - 2 × interval and so on down to
-// interval. An interval of 0 adds nothing. The values that share a bucket are counted at once, so the cost is bounded
-// by the number of buckets below v however small the interval.
+// RecordCorrected records v, and if that is more than interval also v - interval, v - 2 × interval
+// and so on down to interval. An interval of 0 adds nothing. The values that share a bucket are
+// counted at once, so the cost is bounded by the number of buckets below v however small the
+// interval.
 func (h *Histogram) RecordCorrected(v, interval uint64) {
 	h.Record(v)
 	correct(&h.layout, v, interval, 1, h)
@@ -30,9 +32,9 @@ func (r *Recorder) RecordCorrected(v, interval uint64) {
 	correct(&r.layout, v, interval, 1, r)
 }
 
-// Corrected returns s as it would be had [Histogram.RecordCorrected] recorded all its values, each of which counts as
-// what its bucket stands for. It is written to dst, which is allocated if nil and may be s. It is for a histogram of
-// values recorded as they came; correcting twice is wrong.
+// Corrected returns s as it would be had [Histogram.RecordCorrected] recorded all its values, each
+// of which counts as what its bucket stands for. It is written to dst, which is allocated if nil
+// and may be s. It is for a histogram of values recorded as they came; correcting twice is wrong.
 //
 // The error wraps [ErrCount]; what dst then holds is not defined.
 func (s *Snapshot) Corrected(interval uint64, dst *Snapshot) (*Snapshot, error) {
@@ -44,7 +46,8 @@ func (s *Snapshot) Corrected(interval uint64, dst *Snapshot) (*Snapshot, error) 
 	}
 	added := &snapshotRuns{to: dst, min: s.min}
 	dst.era = 0
-	// The values of one bucket add only to buckets before it and, after its count was read, to itself.
+	// The values of one bucket add only to buckets before it and, after its count was read, to
+	// itself.
 	for v, n := range s.values {
 		correct(&dst.layout, v, interval, n, added)
 	}
@@ -55,7 +58,8 @@ func (s *Snapshot) Corrected(interval uint64, dst *Snapshot) (*Snapshot, error) 
 	return dst, nil
 }
 
-// A run is the values last, last + interval, … first, m of them, that share a counter, each of them n times.
+// A run is the values last, last + interval, … first, m of them, that share a counter, each of them
+// n times.
 type run struct{ first, last, m, n uint64 }
 
 // sum returns the sum of the values, modulo 2^128.

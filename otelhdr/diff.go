@@ -8,10 +8,10 @@ import (
 // A Diff sets two summaries side by side.
 type Diff struct{ Before, After *Summary }
 
-// D returns the difference of the means in units of the pooled standard deviation, Cohen's d: the size of the effect
-// whatever the unit. Around 0.2 is small and 0.8 large; negative means that After is lower. It is infinite where both
-// sides do not scatter but differ, and NaN where there are too few values, fewer than 3 altogether or none on one
-// side.
+// D returns the difference of the means in units of the pooled standard deviation, Cohen's d: the
+// size of the effect whatever the unit. Around 0.2 is small and 0.8 large; negative means that
+// After is lower. It is infinite where both sides do not scatter but differ, and NaN where there
+// are too few values, fewer than 3 altogether or none on one side.
 //
 // See J. Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed., 2.5.1.
 func (d Diff) D() float64 {
@@ -33,9 +33,9 @@ func (d Diff) Markdown(title, before, after string) string {
 	return string(d.AppendMarkdown(nil, title, before, after))
 }
 
-// AppendMarkdown appends a table to dst, under a heading unless title is empty: every percentile, mean, standard
-// deviation, precision and total of both sides, whose columns are headed before and after, with the change in percent,
-// and below these D. A change from zero is n/a.
+// AppendMarkdown appends a table to dst, under a heading unless title is empty: every percentile,
+// mean, standard deviation, precision and total of both sides, whose columns are headed before and
+// after, with the change in percent, and below these D. A change from zero is n/a.
 func (d Diff) AppendMarkdown(dst []byte, title, before, after string) []byte {
 	a, b := d.Before, d.After
 	t := table{right: []bool{false, true, true, true}}

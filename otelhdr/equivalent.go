@@ -4,12 +4,14 @@ package otelhdr
 type Equivalent uint8
 
 const (
-	// EquivalentMid is the middle, which no value of the bucket is further from than the relative error.
+	// EquivalentMid is the middle, which no value of the bucket is further from than the relative
+	// error.
 	EquivalentMid Equivalent = iota
-	// EquivalentLow is the smallest value of the bucket, at most twice the relative error below any other.
+	// EquivalentLow is the smallest value of the bucket, at most twice the relative error below any
+	// other.
 	EquivalentLow
-	// EquivalentHigh is the greatest value of the bucket, at most twice the relative error above any other: what
-	// HdrHistogram reports.
+	// EquivalentHigh is the greatest value of the bucket, at most twice the relative error above
+	// any other: what HdrHistogram reports.
 	EquivalentHigh
 )
 

@@ -7,34 +7,38 @@ import (
 )
 
 const (
-	// The scales that the OpenTelemetry SDK uses. At the coarsest, two buckets hold every float64; at the finest, a
-	// bucket index still fits an int32.
+	// The scales that the OpenTelemetry SDK uses. At the coarsest, two buckets hold every float64;
+	// at the finest, a bucket index still fits an int32.
 	minExponentialScale = -10
 	maxExponentialScale = 20
 
-	// maxExponentialBuckets holds all of uint64 at scale 8, where an octave has 256 buckets: 64 octaves, and one more
-	// because the unit shifts values against the powers of two. It is 130 KiB.
+	// maxExponentialBuckets holds all of uint64 at scale 8, where an octave has 256 buckets: 64
+	// octaves, and one more because the unit shifts values against the powers of two. It is 130
+	// KiB.
 	maxExponentialBuckets = 65 << 8
 )
 
-// Exponential returns s as an exponential histogram, with every value multiplied by unit: 1e-9 makes seconds of
-// nanoseconds. The attributes and the times of the point are left for the caller.
+// Exponential returns s as an exponential histogram, with every value multiplied by unit: 1e-9
+// makes seconds of nanoseconds. The attributes and the times of the point are left for the caller.
 //
-// A bucket here seldom lines up with one there, so each goes, whole, where its middle falls; to be exact, where the
-// value that [Snapshot.Percentile] would return for it falls. With e the [Snapshot.RelativeError] and
-// b = 2^(2^-scale) the growth of the exponential buckets, a reader who takes the point (2b/(b+1)) × lower bound for
-// each of them is off by at most e + (b-1)/(b+1), to first order: 0.1 % + 0.135 % by default and at scale 8, the finest
-// that Prometheus keeps.
+// A bucket here seldom lines up with one there, so each goes, whole, where its middle falls; to be
+// exact, where the value that [Snapshot.Percentile] would return for it falls. With e the
+// [Snapshot.RelativeError] and b = 2^(2^-scale) the growth of the exponential buckets, a reader who
+// takes the point (2b/(b+1)) × lower bound for each of them is off by at most e + (b-1)/(b+1), to
+// first order: 0.1 % + 0.135 % by default and at scale 8, the finest that Prometheus keeps.
 //
-// No value is lost. Values below the range are at the minimum and values above it at the maximum, which are exact.
-// Zeros, and values that unit makes too small for a float64, are in ZeroCount; its threshold is 0. So Count is always
-// ZeroCount plus the sum of the buckets. A unit that is not positive leaves every value in ZeroCount.
+// No value is lost. Values below the range are at the minimum and values above it at the maximum,
+// which are exact. Zeros, and values that unit makes too small for a float64, are in ZeroCount; its
+// threshold is 0. So Count is always ZeroCount plus the sum of the buckets. A unit that is not
+// positive leaves every value in ZeroCount.
 //
-// The scale is taken into [-10, 20], and lowered further until there are at most 16640 buckets from the lowest to the
-// highest that is not empty, so that no snapshot costs more than 130 KiB. At scale 8 and below that never happens, and
-// the scale of the point, which Prometheus and others take a change of for a reset, is always the one asked for.
+// The scale is taken into [-10, 20], and lowered further until there are at most 16640 buckets from
+// the lowest to the highest that is not empty, so that no snapshot costs more than 130 KiB. At
+// scale 8 and below that never happens, and the scale of the point, which Prometheus and others
+// take a change of for a reset, is always the one asked for.
 //
-// Costs some 10 ns for each bucket that is not empty, above scale 8 a logarithm more, and one allocation.
+// Costs some 10 ns for each bucket that is not empty, above scale 8 a logarithm more, and one
+// allocation.
 func (s *Snapshot) Exponential(scale int32, unit float64) metricdata.ExponentialHistogramDataPoint[float64] {
 	scale = min(max(scale, minExponentialScale), maxExponentialScale)
 	point := metricdata.ExponentialHistogramDataPoint[float64]{
@@ -80,8 +84,8 @@ func (s *Snapshot) Exponential(scale int32, unit float64) metricdata.Exponential
 	return point
 }
 
-// leastPositive returns the smallest positive value that a bucket of s stands for, multiplied by unit, and whether
-// there is one.
+// leastPositive returns the smallest positive value that a bucket of s stands for, multiplied by
+// unit, and whether there is one.
 func (s *Snapshot) leastPositive(unit float64) (float64, bool) {
 	for v := range s.values {
 		if x := scaled(v, unit); x > 0 {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// exponentialIndex returns the i for which base^i < v <= base^(i+1), where base = 2^(2^-scale), for a positive and
-// finite v and a scale in [-10, 20].
+// exponentialIndex returns the i for which base^i < v <= base^(i+1), where base = 2^(2^-scale), for
+// a positive and finite v and a scale in [-10, 20].
 func exponentialIndex(v float64, scale int32) int32 {
 	fraction, exponent := math.Frexp(v) // v = fraction × 2^exponent, fraction in [0.5, 1)
 	if scale <= 0 {
@@ -16,8 +16,8 @@ func exponentialIndex(v float64, scale int32) int32 {
 		}
 		return octave >> -scale
 	}
-	// The fraction alone goes through the logarithm, whose error is then far below the width of a bucket, and the
-	// powers of two, which are bounds at every scale, come out exact.
+	// The fraction alone goes through the logarithm, whose error is then far below the width of a
+	// bucket, and the powers of two, which are bounds at every scale, come out exact.
 	perOctave := int32(1) << scale
 	part := int32(math.Ceil(math.Log2(2*fraction) * float64(perOctave)))
 	return (int32(exponent)-1)*perOctave + part - 1
@@ -32,8 +32,8 @@ var boundTables [maxTableScale + 1]struct {
 	bounds []float64
 }
 
-// octaveBounds returns the upper bounds of the buckets of one octave, in the terms of math.Frexp: from 0.5, which ends
-// the octave before, to 1.
+// octaveBounds returns the upper bounds of the buckets of one octave, in the terms of math.Frexp:
+// from 0.5, which ends the octave before, to 1.
 func octaveBounds(scale int32) []float64 {
 	t := &boundTables[scale]
 	t.once.Do(func() {
@@ -46,8 +46,8 @@ func octaveBounds(scale int32) []float64 {
 	return t.bounds
 }
 
-// An ascendingIndex is an exponentialIndex for values that do not descend, for which it goes along the bounds of an
-// octave instead of calculating logarithms, a tenth of the cost.
+// An ascendingIndex is an exponentialIndex for values that do not descend, for which it goes along
+// the bounds of an octave instead of calculating logarithms, a tenth of the cost.
 type ascendingIndex struct {
 	scale    int32
 	bounds   []float64 // nil if the scale has no table
@@ -63,7 +63,8 @@ func newAscendingIndex(scale int32) ascendingIndex {
 	return a
 }
 
-// of returns the index of v, which is positive, finite, and no less than the value of the last call.
+// of returns the index of v, which is positive, finite, and no less than the value of the last
+// call.
 func (a *ascendingIndex) of(v float64) int32 {
 	if a.bounds == nil {
 		return exponentialIndex(v, a.scale)

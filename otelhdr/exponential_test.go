@@ -47,7 +47,8 @@ func TestExponentialIndex(t *testing.T) {
 	}
 }
 
-// TestExponentialIndexBounds checks lower < v <= upper in high precision, by raising v to the power 2^scale.
+// TestExponentialIndexBounds checks lower < v <= upper in high precision, by raising v to the power
+// 2^scale.
 func TestExponentialIndexBounds(t *testing.T) {
 	r := newRand()
 	for range 300 {
@@ -57,7 +58,8 @@ func TestExponentialIndexBounds(t *testing.T) {
 			for range scale {
 				power.Mul(power, power)
 			}
-			// v = 2^(i×2^-scale) just where power = 2^i, and power is in (2^i, 2^(i+1)] where MantExp gives i+1.
+			// v = 2^(i×2^-scale) just where power = 2^i, and power is in (2^i, 2^(i+1)] where
+			// MantExp gives i+1.
 			want := int32(power.MantExp(nil)) - 1
 			if got := exponentialIndex(v, scale); got != want {
 				t.Errorf("exponentialIndex(%v, %d) = %d, want %d", v, scale, got, want)
@@ -66,7 +68,8 @@ func TestExponentialIndexBounds(t *testing.T) {
 	}
 }
 
-// checkPoint checks what holds for every point: no value is lost, and no empty bucket is at either end.
+// checkPoint checks what holds for every point: no value is lost, and no empty bucket is at either
+// end.
 func checkPoint(t *testing.T, s *Snapshot, p metricdata.ExponentialHistogramDataPoint[float64]) {
 	t.Helper()
 	n := p.ZeroCount

@@ -62,7 +62,8 @@ func latencies(n int) []uint64 {
 	return values
 }
 
-// within reports whether got differs from want by at most e × want, but for the rounding of the comparison itself.
+// within reports whether got differs from want by at most e × want, but for the rounding of the
+// comparison itself.
 func within(got, want uint64, e float64) bool {
 	diff := got - want
 	if got < want {

@@ -6,13 +6,14 @@ import (
 	"unsafe"
 )
 
-// A Histogram counts values for one goroutine at a time. It is the fastest kind, a few nanoseconds a record. None of its
-// methods may run at the same time as another: use [Concurrent] where they would.
+// A Histogram counts values for one goroutine at a time. It is the fastest kind, a few nanoseconds
+// a record. None of its methods may run at the same time as another: use [Concurrent] where they
+// would.
 type Histogram struct {
 	layout layout
-	// The counters lie side by side, from the chunk of the lowest bucket that a value has fallen in to that of the
-	// highest: window[0] belongs to the bucket at logical index base. It ends with the stored buckets, its capacity with
-	// the chunk of the last one.
+	// The counters lie side by side, from the chunk of the lowest bucket that a value has fallen in
+	// to that of the highest: window[0] belongs to the bucket at logical index base. It ends with
+	// the stored buckets, its capacity with the chunk of the last one.
 	base      uint64
 	window    []uint64
 	window32  []uint32 // in place of window, with WithCounter32, until a counter is full
@@ -43,8 +44,8 @@ func NewHistogram(opts ...Option) (*Histogram, error) {
 }
 
 // Record adds v, in the histogram's own unit, in [0, 2^64). A value outside the range is counted by
-// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value is further out than all before it, by a
-// chunk of 256 buckets at least, and nothing otherwise.
+// [Snapshot.Underflow] or [Snapshot.Overflow]. Record allocates when a value is further out than
+// all before it, by a chunk of 256 buckets at least, and nothing otherwise.
 func (h *Histogram) Record(v uint64) {
 	if v-h.min >= h.width {
 		h.RecordN(v, 1)
@@ -81,7 +82,8 @@ func (h *Histogram) extend(lowest, highest uint64) {
 	h.width = max(h.max-h.min+1, h.max-h.min)
 }
 
-// count adds n to the counter of v, making room for it if need be, or to an out-of-range counter where it has none.
+// count adds n to the counter of v, making room for it if need be, or to an out-of-range counter
+// where it has none.
 func (h *Histogram) count(v, n uint64) {
 	stored := h.layout.index(v) - h.layout.first
 	switch {
@@ -128,7 +130,8 @@ func (h *Histogram) reach(stored uint64) {
 	h.window = grown[:length]
 }
 
-// begin returns the place of the window's first counter among the stored ones, a multiple of chunkSize.
+// begin returns the place of the window's first counter among the stored ones, a multiple of
+// chunkSize.
 func (h *Histogram) begin() uint64 {
 	if cap(h.window)+cap(h.window32) == 0 {
 		return 0
@@ -145,9 +148,9 @@ func (h *Histogram) widen() {
 	h.window, h.window32, h.narrow = wide[:len(h.window32)], nil, false
 }
 
-// Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns it. A nil dst is
-// allocated; a dst used before is overwritten, and costs no allocation unless values have reached a new chunk of
-// buckets. It takes about 0.2 µs for every chunk.
+// Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns
+// it. A nil dst is allocated; a dst used before is overwritten, and costs no allocation unless
+// values have reached a new chunk of buckets. It takes about 0.2 µs for every chunk.
 func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 	dst = dst.prepare(h.layout, h.era, h.equivalent)
 	place := int(h.begin() >> chunkScale)
@@ -169,8 +172,9 @@ func (h *Histogram) Snapshot(dst *Snapshot) *Snapshot {
 	return dst
 }
 
-// Reset starts anew: later snapshots hold only what is recorded from here on. Storage is kept. As no other goroutine can be
-// recording, the counters are set to zero, which looks to a reader like a baseline and needs no second copy.
+// Reset starts anew: later snapshots hold only what is recorded from here on. Storage is kept. As
+// no other goroutine can be recording, the counters are set to zero, which looks to a reader like a
+// baseline and needs no second copy.
 func (h *Histogram) Reset() {
 	clear(h.window)
 	clear(h.window32)
@@ -179,8 +183,8 @@ func (h *Histogram) Reset() {
 	h.era = newEra()
 }
 
-// Count returns the number of values recorded since creation or the last Reset, in and out of range. It adds up the
-// counters, at about the cost of a Snapshot.
+// Count returns the number of values recorded since creation or the last Reset, in and out of
+// range. It adds up the counters, at about the cost of a Snapshot.
 func (h *Histogram) Count() uint64 {
 	n := h.underflow + h.overflow
 	for _, c := range h.window {
@@ -192,15 +196,17 @@ func (h *Histogram) Count() uint64 {
 	return n
 }
 
-// RelativeError returns the bound of the layout, as a fraction: no value in range is further from the middle of its
-// bucket than this times the value.
+// RelativeError returns the bound of the layout, as a fraction: no value in range is further from
+// the middle of its bucket than this times the value.
 func (h *Histogram) RelativeError() float64 { return h.layout.relativeError() }
 
-// Range returns the smallest and the greatest value that are in range: those of [WithRange], widened to whole buckets.
+// Range returns the smallest and the greatest value that are in range: those of [WithRange],
+// widened to whole buckets.
 func (h *Histogram) Range() (lowest, highest uint64) { return h.layout.bounds() }
 
-// SizeBytes returns the memory that the histogram holds now. The counters take 2 KiB, with [WithCounter32] 1 KiB, for
-// every chunk of 256 buckets from that of the lowest value to that of the highest.
+// SizeBytes returns the memory that the histogram holds now. The counters take 2 KiB, with
+// [WithCounter32] 1 KiB, for every chunk of 256 buckets from that of the lowest value to that of
+// the highest.
 func (h *Histogram) SizeBytes() int {
 	return int(unsafe.Sizeof(*h)) + 8*cap(h.window) + 4*cap(h.window32)
 }

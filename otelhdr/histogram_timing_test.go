@@ -62,8 +62,8 @@ func BenchmarkRecord(b *testing.B) {
 				})
 			}
 			done.Wait()
-			// Time of one goroutine for one record: more than with goroutines=1 only as far as they disturb each other
-			// or outnumber the processors.
+			// Time of one goroutine for one record: more than with goroutines=1 only as far as they
+			// disturb each other or outnumber the processors.
 			b.ReportMetric(float64(c.SizeBytes()), "bytes")
 			b.ReportMetric(float64(len(c.set.Load().stripes)), "stripes")
 		})

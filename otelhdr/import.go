@@ -6,11 +6,12 @@ import (
 	"math/bits"
 )
 
-// NewSnapshot returns a snapshot of buckets that come from elsewhere, laid out by the options. Each is counted where its
-// middle falls and keeps its bounds where the layout is finer; buckets counted in one place share theirs. Where buckets
-// overlap, what is known of a rank is the lower bound of that rank among all of them, and the upper. The sum is that of the
-// middles. The minimum is the lower bound of the lowest bucket that is not empty, and the maximum the upper bound
-// of the highest. The buckets may come in any order and overlap.
+// NewSnapshot returns a snapshot of buckets that come from elsewhere, laid out by the options. Each
+// is counted where its middle falls and keeps its bounds where the layout is finer; buckets counted
+// in one place share theirs. Where buckets overlap, what is known of a rank is the lower bound of
+// that rank among all of them, and the upper. The sum is that of the middles. The minimum is the
+// lower bound of the lowest bucket that is not empty, and the maximum the upper bound of the
+// highest. The buckets may come in any order and overlap.
 //
 // The error wraps [ErrConfig], also where a lower bound exceeds an upper, or [ErrCount].
 func NewSnapshot(buckets iter.Seq[Bucket], opts ...Option) (*Snapshot, error) {

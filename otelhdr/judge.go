@@ -6,23 +6,26 @@ import (
 	"slices"
 )
 
-// A Judge decides whether one set of durations, or of any values of which fewer is better, is lower than another. It
-// compares a percentile of both by an interval of the change that makes no assumption about the distribution: the ends
-// are order statistics, their ranks follow from the binomial distribution. Outliers and heavy tails do not move it, and
-// the width of buckets is within. The mean has no such interval, so it is not judged.
+// A Judge decides whether one set of durations, or of any values of which fewer is better, is lower
+// than another. It compares a percentile of both by an interval of the change that makes no
+// assumption about the distribution: the ends are order statistics, their ranks follow from the
+// binomial distribution. Outliers and heavy tails do not move it, and the width of buckets is
+// within. The mean has no such interval, so it is not judged.
 //
-// The zero Judge compares medians at 99 % confidence, and calls every significant change a change. Costs a pass over
-// the counters.
+// The zero Judge compares medians at 99 % confidence, and calls every significant change a change.
+// Costs a pass over the counters.
 type Judge struct {
 	// Percent is the percentile, in [0.001, 99.999]; 0 means 50, the median.
 	Percent float64
-	// Confidence is how often the interval holds the true change at least, in [0.5, 1); 0 means 0.99.
+	// Confidence is how often the interval holds the true change at least, in [0.5, 1); 0 means
+	// 0.99.
 	Confidence float64
 	// Margin is the change that counts as none, as a fraction in [0, 1): 0.02 are 2 %.
 	Margin float64
 }
 
-// A Judgement is what a [Judge] has found. Changes are fractions of the percentile before: -0.2 is a fifth less.
+// A Judgement is what a [Judge] has found. Changes are fractions of the percentile before: -0.2 is
+// a fifth less.
 type Judgement struct {
 	Judge         Judge   // with the defaults filled in
 	Verdict       Verdict // what the interval shows
@@ -46,8 +49,9 @@ const (
 // NotSlower reports whether the judgement shows that the change is not above the margin.
 func (j Judgement) NotSlower() bool { return j.High <= j.Judge.Margin }
 
-// Values compares two snapshots. Each value has to be independent of the others: where a slow moment of the machine
-// slows many in a row, they say less than their number. Compare [Judge.Runs] then. The error wraps [ErrConfig].
+// Values compares two snapshots. Each value has to be independent of the others: where a slow
+// moment of the machine slows many in a row, they say less than their number. Compare [Judge.Runs]
+// then. The error wraps [ErrConfig].
 func (j Judge) Values(before, after *Snapshot) (Judgement, error) {
 	j, err := j.complete()
 	if err != nil {
@@ -57,9 +61,9 @@ func (j Judge) Values(before, after *Snapshot) (Judgement, error) {
 	return j.judge(a, b, "values"), nil
 }
 
-// Runs compares the median of a percentile over independent runs, or over stretches of time that are long beside any
-// disturbance, each with a snapshot of its own that has values. At 99 % confidence a result takes nine runs on each side. The
-// error wraps [ErrConfig].
+// Runs compares the median of a percentile over independent runs, or over stretches of time that
+// are long beside any disturbance, each with a snapshot of its own that has values. At 99 %
+// confidence a result takes nine runs on each side. The error wraps [ErrConfig].
 func (j Judge) Runs(before, after []*Snapshot) (Judgement, error) {
 	j, err := j.complete()
 	if err != nil {
@@ -68,9 +72,10 @@ func (j Judge) Runs(before, after []*Snapshot) (Judgement, error) {
 	return j.judge(j.ofRuns(before), j.ofRuns(after), "runs"), nil
 }
 
-// Pairs compares the median change from before[i] to after[i], where both were measured right after each other, so that
-// what disturbs both alike does not count. Percent is not used. At 99 % confidence a result takes eight pairs. The error wraps
-// [ErrConfig], also where the numbers differ.
+// Pairs compares the median change from before[i] to after[i], where both were measured right after
+// each other, so that what disturbs both alike does not count. Percent is not used. At 99 %
+// confidence a result takes eight pairs. The error wraps [ErrConfig], also where the numbers
+// differ.
 func (j Judge) Pairs(before, after []uint64) (Judgement, error) {
 	j, err := j.complete()
 	if err != nil {

@@ -2,9 +2,10 @@ package otelhdr
 
 import "math"
 
-// quantileRanks returns the places, from 1, in n ascending independent values between which the quantile p of their
-// distribution lies: below the lower and above the upper with a probability of at most tail each, whatever the
-// distribution. low is 0 and high n+1 where n is too small for a bound.
+// quantileRanks returns the places, from 1, in n ascending independent values between which the
+// quantile p of their distribution lies: below the lower and above the upper with a probability of
+// at most tail each, whatever the distribution. low is 0 and high n+1 where n is too small for a
+// bound.
 //
 // See H. A. David, H. N. Nagaraja, Order Statistics, 3rd ed., 7.1.
 func quantileRanks(n uint64, p, tail float64) (low, high uint64) {
@@ -14,7 +15,8 @@ func quantileRanks(n uint64, p, tail float64) (low, high uint64) {
 // manyRanks is the variance of a binomial distribution from which it is taken for normal.
 const manyRanks = 1e4
 
-// lowerRank returns the greatest l with P(B <= l-1) <= tail for a binomial B of n and p, or a lower one.
+// lowerRank returns the greatest l with P(B <= l-1) <= tail for a binomial B of n and p, or a lower
+// one.
 func lowerRank(n uint64, p, tail float64) uint64 {
 	mean, variance := float64(n)*p, float64(n)*p*(1-p)
 	deviation := math.Sqrt(variance)

@@ -54,8 +54,8 @@ func samples(t *testing.T, n int, draw func() float64) *Snapshot {
 	return h.Snapshot(nil)
 }
 
-// TestJudgeIsSeldomWrong draws many pairs of samples with a known change: intervals have to hold it, whatever the
-// distribution.
+// TestJudgeIsSeldomWrong draws many pairs of samples with a known change: intervals have to hold
+// it, whatever the distribution.
 func TestJudgeIsSeldomWrong(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shapes := map[string]func() float64{
@@ -124,8 +124,8 @@ func TestJudgeZero(t *testing.T) {
 	}
 }
 
-// TestJudgeRuns has runs that are disturbed as a whole, so that the values of one depend on each other: values taken for
-// independent would show a change that there is not.
+// TestJudgeRuns has runs that are disturbed as a whole, so that the values of one depend on each
+// other: values taken for independent would show a change that there is not.
 func TestJudgeRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	runs := func(n int) (each []*Snapshot) {

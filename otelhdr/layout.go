@@ -15,8 +15,8 @@ const (
 // A layout maps values to counters. The buckets of the whole uint64 range have logical indexes
 // [0, (65-scale)<<scale); a histogram stores the size of them that start at first.
 //
-// Buckets are 1 wide below 2^(scale+1). From there every octave [2^k, 2^(k+1)) is a block of 2^scale buckets, each
-// 2^(k-scale) wide.
+// Buckets are 1 wide below 2^(scale+1). From there every octave [2^k, 2^(k+1)) is a block of
+// 2^scale buckets, each 2^(k-scale) wide.
 type layout struct {
 	scale uint   // log2 of the number of buckets in a block, in [3, 19]
 	first uint64 // logical index of the first stored bucket
@@ -31,8 +31,8 @@ func scaledLayout(scale uint) layout {
 	return layout{scale: scale, exact: uint64(scale) + 1, floor: 1 << scale}
 }
 
-// newLayout returns the coarsest layout that keeps relativeError for the values in [lowest, highest].
-// The arguments are within the bounds that newConfig checks.
+// newLayout returns the coarsest layout that keeps relativeError for the values in [lowest,
+// highest]. The arguments are within the bounds that newConfig checks.
 func newLayout(relativeError float64, lowest, highest uint64) layout {
 	blockSize := uint64(math.Ceil(0.5 / relativeError))
 	l := scaledLayout(uint(bits.Len64(blockSize - 1)))
@@ -41,14 +41,16 @@ func newLayout(relativeError float64, lowest, highest uint64) layout {
 	return l
 }
 
-// index returns the logical index of the bucket that holds v. It has no branch, and it is small enough to be inlined.
+// index returns the logical index of the bucket that holds v. It has no branch, and it is small
+// enough to be inlined.
 //
-// The step is the number of low bits of v that the bucket ignores: the length of v beyond scale+1 bits, where floor, which
-// has just that length, stands in for values that are shorter. The scale+1 bits that are left are in
-// [2^scale, 2^(scale+1)) for every step but 0, so the indexes of one step follow directly on those of the step before.
-// The mask and the lowest bit change nothing: the one shows the compiler that no shift reaches 64, the other that the length is
-// not 0, which amd64 would have to look for. A shift by a variable is the dear part there, so the blocks before are counted by a
-// multiplication.
+// The step is the number of low bits of v that the bucket ignores: the length of v beyond scale+1
+// bits, where floor, which has just that length, stands in for values that are shorter. The scale+1
+// bits that are left are in [2^scale, 2^(scale+1)) for every step but 0, so the indexes of one step
+// follow directly on those of the step before. The mask and the lowest bit change nothing: the one
+// shows the compiler that no shift reaches 64, the other that the length is not 0, which amd64
+// would have to look for. A shift by a variable is the dear part there, so the blocks before are
+// counted by a multiplication.
 func (l *layout) index(v uint64) uint64 {
 	step := uint64(bits.Len64(v|l.floor|1)) - l.exact
 	return step*l.floor + v>>(step&63)
@@ -76,7 +78,8 @@ func (l *layout) step(index uint64) uint64 {
 	return max(index>>(l.scale&63), 1) - 1
 }
 
-// relativeError returns the greatest distance of a value from the middle of its bucket, divided by the value.
+// relativeError returns the greatest distance of a value from the middle of its bucket, divided by
+// the value.
 func (l *layout) relativeError() float64 { return 0.5 / float64(uint64(1)<<l.scale) }
 
 // bounds returns the smallest and the greatest value that have a bucket of their own in storage.

@@ -86,8 +86,9 @@ func checkBucket(t *testing.T, l *layout, i uint64) {
 	}
 }
 
-// TestLayoutProperties checks that the buckets of every scale cover uint64 without gap or overlap, in order, and keep
-// the relative error: all buckets where they are few, both ends of every block and random ones elsewhere.
+// TestLayoutProperties checks that the buckets of every scale cover uint64 without gap or overlap,
+// in order, and keep the relative error: all buckets where they are few, both ends of every block
+// and random ones elsewhere.
 func TestLayoutProperties(t *testing.T) {
 	r := newRand()
 	for scale := uint(3); scale <= 19; scale++ {
@@ -171,8 +172,8 @@ func TestRecordInlines(t *testing.T) {
 	}
 }
 
-// FuzzLayout checks the bucket of any value under any layout: it holds the value, its bounds and middle lead back to it,
-// and the one after it begins where it ends.
+// FuzzLayout checks the bucket of any value under any layout: it holds the value, its bounds and
+// middle lead back to it, and the one after it begins where it ends.
 func FuzzLayout(f *testing.F) {
 	f.Add(uint64(0), uint8(0))
 	f.Add(uint64(math.MaxUint64), uint8(16))

@@ -2,7 +2,8 @@ package otelhdr
 
 import "math"
 
-// A Percentile is what a snapshot knows about one percentile. The zero Percentile is that of an empty snapshot.
+// A Percentile is what a snapshot knows about one percentile. The zero Percentile is that of an
+// empty snapshot.
 type Percentile struct {
 	Percent float64 // as asked for, or the part of the values that the bucket ends with; in [0, 100]
 	Rank    uint64  // place, from 1, of its value in ascending order; 0 if there are no values
@@ -13,14 +14,15 @@ type Percentile struct {
 	Index   int     // place of the bucket in the layout, from that of the value 0; -1 for the values out of range
 }
 
-// Locate returns percentile p with all that is known about it. [Snapshot.LocateAll] finds many in one pass.
+// Locate returns percentile p with all that is known about it. [Snapshot.LocateAll] finds many in
+// one pass.
 func (s *Snapshot) Locate(p float64) Percentile {
 	var dst [1]Percentile
 	return s.LocateAll([]float64{p}, dst[:])[0]
 }
 
-// LocateAll returns Locate(p) for every p of ranks, in dst if its capacity suffices, which then costs no allocation,
-// and in a new slice otherwise.
+// LocateAll returns Locate(p) for every p of ranks, in dst if its capacity suffices, which then
+// costs no allocation, and in a new slice otherwise.
 func (s *Snapshot) LocateAll(ranks []float64, dst []Percentile) []Percentile {
 	if cap(dst) < len(ranks) {
 		dst = make([]Percentile, len(ranks))
@@ -42,7 +44,8 @@ func (s *Snapshot) LocateAll(ranks []float64, dst []Percentile) []Percentile {
 	return dst
 }
 
-// A walk finds ranks in ascending order in one pass over the counters. It passes over whole chunks by their totals.
+// A walk finds ranks in ascending order in one pass over the counters. It passes over whole chunks
+// by their totals.
 type walk struct {
 	s      *Snapshot
 	chunk  int    // -1 for the values below the range, the number of chunks for those above
@@ -58,7 +61,8 @@ func (s *Snapshot) walk() walk {
 	return walk{s: s, chunk: -1, end: s.underflow, overlaps: s.overlaps()}
 }
 
-// seek goes to the counter that rank falls in. The rank is in [1, count] and no less than the one before.
+// seek goes to the counter that rank falls in. The rank is in [1, count] and no less than the one
+// before.
 func (w *walk) seek(rank uint64) {
 	for rank > w.end {
 		w.enter(w.next())
@@ -103,8 +107,8 @@ func (w *walk) enter(n uint64) {
 	w.end += n
 }
 
-// bucket returns what the value of rank, which falls in the counter, lies between: the bucket of the counter, unless
-// others reach into it. Out of range it reaches as far as the values do.
+// bucket returns what the value of rank, which falls in the counter, lies between: the bucket of
+// the counter, unless others reach into it. Out of range it reaches as far as the values do.
 func (w *walk) bucket(rank uint64) Bucket {
 	var b Bucket
 	switch {

@@ -191,8 +191,8 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
-// A coarse bucket from elsewhere is counted where its middle falls, so the minimum, its lower bound, is not in the bucket
-// that counts it.
+// A coarse bucket from elsewhere is counted where its middle falls, so the minimum, its lower
+// bound, is not in the bucket that counts it.
 func TestLocateExtremeOutsideItsBucket(t *testing.T) {
 	s, err := NewSnapshot(slices.Values([]Bucket{{Low: 0, High: 1023, Count: 3}, {Low: 4096, High: 8191, Count: 2}}))
 	if err != nil {

@@ -13,12 +13,12 @@ var (
 	ErrCount = errors.New("otelhdr: count out of range")
 )
 
-// Merge adds what from has counted to s, exactly: counts, sum and extremes are those of one histogram that had recorded
-// both. The zero Snapshot takes the layout of from. Merging is associative and commutative. From is not changed, and may
-// be s.
+// Merge adds what from has counted to s, exactly: counts, sum and extremes are those of one
+// histogram that had recorded both. The zero Snapshot takes the layout of from. Merging is
+// associative and commutative. From is not changed, and may be s.
 //
-// Merge returns an error that wraps [ErrLayout] where the layouts differ, which [Snapshot.MergeMidpoints] accepts, or
-// [ErrCount], and has then changed nothing.
+// Merge returns an error that wraps [ErrLayout] where the layouts differ, which
+// [Snapshot.MergeMidpoints] accepts, or [ErrCount], and has then changed nothing.
 func (s *Snapshot) Merge(from *Snapshot) error {
 	if from.layout.size == 0 {
 		return nil
@@ -47,9 +47,10 @@ func (s *Snapshot) Merge(from *Snapshot) error {
 	return nil
 }
 
-// MergeMidpoints adds what from has counted to s, whose layout may be another: each bucket of from is counted where its
-// middle falls and keeps its bounds, which the errors of percentiles hold. Count, sum and extremes are exact as with
-// [Snapshot.Merge]. It returns an error that wraps [ErrCount], and has then changed nothing.
+// MergeMidpoints adds what from has counted to s, whose layout may be another: each bucket of from
+// is counted where its middle falls and keeps its bounds, which the errors of percentiles hold.
+// Count, sum and extremes are exact as with [Snapshot.Merge]. It returns an error that wraps
+// [ErrCount], and has then changed nothing.
 func (s *Snapshot) MergeMidpoints(from *Snapshot) error {
 	if s.layout == from.layout || s.layout.size == 0 {
 		return s.Merge(from)
@@ -101,11 +102,11 @@ func (s *Snapshot) tally(v, n uint64) {
 	}
 }
 
-// Subtract takes what from has counted away from s, the reverse of [Snapshot.Merge]. The extremes of what is left are
-// as exact as with [Snapshot.Since]. From is not changed, and may be s.
+// Subtract takes what from has counted away from s, the reverse of [Snapshot.Merge]. The extremes
+// of what is left are as exact as with [Snapshot.Since]. From is not changed, and may be s.
 //
-// It returns an error that wraps [ErrLayout] where the layouts differ, or [ErrCount] where s has fewer values in some
-// bucket than from, or a smaller sum, and has then changed nothing.
+// It returns an error that wraps [ErrLayout] where the layouts differ, or [ErrCount] where s has
+// fewer values in some bucket than from, or a smaller sum, and has then changed nothing.
 func (s *Snapshot) Subtract(from *Snapshot) error {
 	if from.layout.size == 0 {
 		return nil
@@ -125,7 +126,8 @@ func (s *Snapshot) Subtract(from *Snapshot) error {
 	return nil
 }
 
-// short returns a bucket of from that s has fewer values in, and how many s has. If there is none, both are empty.
+// short returns a bucket of from that s has fewer values in, and how many s has. If there is none,
+// both are empty.
 func (s *Snapshot) short(from *Snapshot) (b Bucket, n uint64) {
 	switch {
 	case s.underflow < from.underflow:

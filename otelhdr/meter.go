@@ -33,7 +33,8 @@ type meter struct {
 // An instrumentID is what makes two requests ask for the same instrument.
 type instrumentID struct{ name, description, unit string }
 
-// A streamID is what makes two instruments feed the same stream. To compare two of them, names are in lower case.
+// A streamID is what makes two instruments feed the same stream. To compare two of them, names are
+// in lower case.
 type streamID struct {
 	name, description, unit string
 	integer                 bool
@@ -56,8 +57,8 @@ func newMeter(p *MeterProvider, scope instrumentation.Scope, base metric.Meter) 
 	}
 }
 
-// Float64Histogram implements metric.Meter. As with the SDK, an instrument whose name is invalid comes with an error
-// and works.
+// Float64Histogram implements metric.Meter. As with the SDK, an instrument whose name is invalid
+// comes with an error and works.
 func (m *meter) Float64Histogram(name string, opts ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
 	c := metric.NewFloat64HistogramConfig(opts...)
 	id := instrumentID{name: name, description: c.Description(), unit: c.Unit()}
@@ -95,8 +96,8 @@ func (m *meter) Int64Histogram(name string, opts ...metric.Int64HistogramOption)
 	return h, errors.Join(errBounds, validName(name))
 }
 
-// plan returns the streams that the views make of an instrument, or false if one of them wants an aggregation that is
-// not ours.
+// plan returns the streams that the views make of an instrument, or false if one of them wants an
+// aggregation that is not ours.
 func (m *meter) plan(id instrumentID, allowed []attribute.Key) (plan []sdkmetric.Stream, ours bool) {
 	instrument := sdkmetric.Instrument{
 		Name:        id.name,
@@ -133,7 +134,8 @@ func (m *meter) plan(id instrumentID, allowed []attribute.Key) (plan []sdkmetric
 	return plan, true
 }
 
-// open returns the streams of a plan, existing ones and new ones for the others. The caller holds mu.
+// open returns the streams of a plan, existing ones and new ones for the others. The caller holds
+// mu.
 func (m *meter) open(plan []sdkmetric.Stream, integer bool, bounds []float64) []*stream {
 	var open []*stream
 	for _, p := range plan {
@@ -152,8 +154,8 @@ func (m *meter) open(plan []sdkmetric.Stream, integer bool, bounds []float64) []
 	return open
 }
 
-// reportConflict reports id if it has the name of a stream that is another. It comes here once for each instrument. The
-// caller holds mu.
+// reportConflict reports id if it has the name of a stream that is another. It comes here once for
+// each instrument. The caller holds mu.
 func (m *meter) reportConflict(id streamID) {
 	name := id.lower().name
 	first, ok := m.names[name]
@@ -183,7 +185,8 @@ func (m *meter) all() []*stream {
 	return slices.Clip(m.order)
 }
 
-// allowedKeys returns the keys of the experimental option WithDefaultAttributes, and nil if it is not among opts.
+// allowedKeys returns the keys of the experimental option WithDefaultAttributes, and nil if it is
+// not among opts.
 func allowedKeys[T any](opts []T) []attribute.Key {
 	var keys []attribute.Key
 	for _, o := range opts {

@@ -14,8 +14,8 @@ type rawAttributes interface {
 	Experimental()
 }
 
-// attributesOf returns the attributes of a call's options. Of the same key, the last wins. A single WithAttributeSet
-// gives its set as it is.
+// attributesOf returns the attributes of a call's options. Of the same key, the last wins. A single
+// WithAttributeSet gives its set as it is.
 func attributesOf(opts []metric.RecordOption) attribute.Set {
 	c := metric.NewRecordConfig(opts)
 	for _, o := range opts {
@@ -42,8 +42,9 @@ func merged(set, over attribute.Set) attribute.Set {
 	return attribute.NewSet(append(set.ToSlice(), over.ToSlice()...)...)
 }
 
-// withoutDuplicates returns set with every key once in each of its map values, at any depth; the last value of a key
-// wins. A set without map values is returned as it is, and nothing is allocated.
+// withoutDuplicates returns set with every key once in each of its map values, at any depth; the
+// last value of a key wins. A set without map values is returned as it is, and nothing is
+// allocated.
 func withoutDuplicates(set attribute.Set) attribute.Set {
 	for i := range set.Len() {
 		if kv, _ := set.Get(i); nested(kv.Value) {
@@ -84,7 +85,8 @@ func unique(v attribute.Value) attribute.Value {
 	}
 }
 
-// keptKey returns the key of the attributes of set that pass filter, all if it is nil. It makes no set of them.
+// keptKey returns the key of the attributes of set that pass filter, all if it is nil. It makes no
+// set of them.
 func keptKey(set attribute.Set, filter attribute.Filter) attribute.Distinct {
 	if filter == nil {
 		return set.Equivalent()

@@ -48,7 +48,8 @@ func (a approximate) Equal(b approximate) bool {
 	return math.Abs(float64(a-b)) <= 1e-9+1e-12*math.Abs(float64(a))
 }
 
-// An extreme is equal to what is within a bucket of the HDR histogram, unless it is to be exact: those of deltas are not.
+// An extreme is equal to what is within a bucket of the HDR histogram, unless it is to be exact:
+// those of deltas are not.
 type extreme struct {
 	value float64
 	exact bool
@@ -64,8 +65,8 @@ var temporalities = []metricdata.Temporality{
 	metricdata.CumulativeTemporality, metricdata.DeltaTemporality, metricdata.CumulativeTemporality, metricdata.DeltaTemporality,
 }
 
-// play runs f on an SDK with four readers and returns what they have collected, by reader and collection. Histograms
-// are the SDK's exponential ones, or ours.
+// play runs f on an SDK with four readers and returns what they have collected, by reader and
+// collection. Histograms are the SDK's exponential ones, or ours.
 func play(t *testing.T, s setting, ours bool, f program) [][]map[string]point {
 	t.Helper()
 	options := []sdkmetric.Option{sdkmetric.WithView(s.views...)}
@@ -408,8 +409,8 @@ func TestConformsAttributes(t *testing.T) {
 	})
 }
 
-// TestConformsConcurrently records from several goroutines while all readers collect, and compares what deltas add up
-// to and what cumulative readers end with.
+// TestConformsConcurrently records from several goroutines while all readers collect, and compares
+// what deltas add up to and what cumulative readers end with.
 func TestConformsConcurrently(t *testing.T) {
 	const goroutines, records = 6, 2000
 	sums := func(ours bool) []map[string]point {
@@ -510,7 +511,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// quantileOf returns what a reader of an exponential histogram of positive values takes for a quantile.
+// quantileOf returns what a reader of an exponential histogram of positive values takes for a
+// quantile.
 func quantileOf[N int64 | float64](p metricdata.ExponentialHistogramDataPoint[N], q float64) float64 {
 	rank := max(uint64(math.Ceil(q*float64(p.Count))), 1)
 	base := math.Exp2(math.Exp2(-float64(p.Scale)))

@@ -12,7 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An exemplarFilter says which values are offered to the reservoirs. The zero one lets none through.
+// An exemplarFilter says which values are offered to the reservoirs. The zero one lets none
+// through.
 type exemplarFilter struct {
 	allows     exemplar.Filter // nil for none
 	traceBased bool            // and so it need not be asked about a context that can have no span
@@ -29,21 +30,21 @@ func newExemplarFilter(f exemplar.Filter) exemplarFilter {
 	}
 }
 
-// never reports whether f is sure to let no value through that is recorded with ctx, at no more than two comparisons. If
-// not, allows has to be asked. It is small enough to be inlined.
+// never reports whether f is sure to let no value through that is recorded with ctx, at no more
+// than two comparisons. If not, allows has to be asked. It is small enough to be inlined.
 func (f *exemplarFilter) never(ctx context.Context) bool {
 	return f.allows == nil || f.traceBased && reflect.TypeOf(ctx) == background
 }
 
-// A context without a span is recognized by its type, without a call: the context that most calls outside of a request
-// have, and what trace.SpanFromContext returns where it finds none.
+// A context without a span is recognized by its type, without a call: the context that most calls
+// outside of a request have, and what trace.SpanFromContext returns where it finds none.
 var (
 	background = reflect.TypeOf(context.Background())
 	noSpan     = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 )
 
-// inSampledSpan is [exemplar.TraceBasedFilter], but does not fetch a span context where there is none to look at. That
-// would cost as much as all the rest of a record.
+// inSampledSpan is [exemplar.TraceBasedFilter], but does not fetch a span context where there is
+// none to look at. That would cost as much as all the rest of a record.
 func inSampledSpan(ctx context.Context) bool {
 	span := trace.SpanFromContext(ctx)
 	return reflect.TypeOf(span) != noSpan && span.SpanContext().IsSampled()
@@ -80,8 +81,8 @@ func (r *reservoir) collect(to *[]exemplar.Exemplar) {
 	r.own.Collect(to)
 }
 
-// offer gives a value that the exemplar filter has let through to the reservoirs of all readers. Most series never see
-// one, so a reservoir is made for the first.
+// offer gives a value that the exemplar filter has let through to the reservoirs of all readers.
+// Most series never see one, so a reservoir is made for the first.
 func (s *stream) offer(ctx context.Context, x *series, v exemplar.Value, set attribute.Set) {
 	now := time.Now()
 	dropped := s.dropped(set)

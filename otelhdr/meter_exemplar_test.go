@@ -22,8 +22,8 @@ func spanContext(ctx context.Context, id byte, flags trace.TraceFlags) context.C
 	}))
 }
 
-// TestConformsExemplars compares exemplars, of which there are no more than a reservoir keeps, so that chance plays no
-// part.
+// TestConformsExemplars compares exemplars, of which there are no more than a reservoir keeps, so
+// that chance plays no part.
 func TestConformsExemplars(t *testing.T) {
 	filtered := sdkmetric.NewView(sdkmetric.Instrument{Name: "filtered"}, sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter("http.route")})
 	small := sdkmetric.NewView(sdkmetric.Instrument{Name: "small"}, sdkmetric.Stream{

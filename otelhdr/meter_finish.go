@@ -8,13 +8,14 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// Finish says that nothing more will be recorded with exactly these attributes: each reader collects the series once more,
-// and then its memory and its place below the cardinality limit are free. A record after Finish takes it back; one that
-// comes after all readers have collected begins a series anew. With a view's attribute filter the series is that of the
-// attributes that are left.
+// Finish says that nothing more will be recorded with exactly these attributes: each reader
+// collects the series once more, and then its memory and its place below the cardinality limit are
+// free. A record after Finish takes it back; one that comes after all readers have collected begins
+// a series anew. With a view's attribute filter the series is that of the attributes that are left.
 //
-// A set that has no series, that has an instrument bound to it, or that shares a series beyond the cardinality limit, is
-// left as it is. Any goroutine may call Finish; it adds up the counters, some 0.3 µs for each chunk of buckets.
+// A set that has no series, that has an instrument bound to it, or that shares a series beyond the
+// cardinality limit, is left as it is. Any goroutine may call Finish; it adds up the counters, some
+// 0.3 µs for each chunk of buckets.
 func (h *float64Histogram) Finish(_ context.Context, attrs ...attribute.KeyValue) {
 	finish(h.streams, attrs)
 }
@@ -62,9 +63,10 @@ func (x *series) count() uint64 {
 	return n
 }
 
-// last reports whether x, of which a producer has found n values and finished e, has a point to give, and if that is
-// its last one, when the series was finished. With the last point of the last producer the series leaves, as one does
-// that is forgotten: a writer that has found it just before loses nothing.
+// last reports whether x, of which a producer has found n values and finished e, has a point to
+// give, and if that is its last one, when the series was finished. With the last point of the last
+// producer the series leaves, as one does that is forgotten: a writer that has found it just before
+// loses nothing.
 func (s *stream) last(x *series, e *finished, producer int, n uint64) (at time.Time, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

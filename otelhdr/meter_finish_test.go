@@ -154,7 +154,8 @@ func TestFinishLeavesAlone(t *testing.T) {
 	}
 }
 
-// TestFinishConcurrentSafe finishes series all the time while they are recorded and collected, and adds up the deltas.
+// TestFinishConcurrentSafe finishes series all the time while they are recorded and collected, and
+// adds up the deltas.
 func TestFinishConcurrentSafe(t *testing.T) {
 	const writers, each = 4, 3000
 	p := deltaProducer()

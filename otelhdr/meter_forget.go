@@ -15,13 +15,14 @@ const maxProducers = 63
 // manySeries is from how many series on they are forgotten where there is no limit.
 const manySeries = 1000
 
-// forget notes what a producer has found when it read the series of s, of which the silent ones had nothing new,
-// and forgets series that are silent for all producers if there are many.
+// forget notes what a producer has found when it read the series of s, of which the silent ones had
+// nothing new, and forgets series that are silent for all producers if there are many.
 //
-// A series to be forgotten first loses its place in the table, so that no record finds it. Writers that have found
-// it just before may still be recording, and what they record is not lost: until every producer has read the series once
-// more, it is in leaving, and comes back if its attributes do. So what is recorded is lost only if a
-// goroutine stops between its look-up and its record for as long as all readers take for that.
+// A series to be forgotten first loses its place in the table, so that no record finds it. Writers
+// that have found it just before may still be recording, and what they record is not lost: until
+// every producer has read the series once more, it is in leaving, and comes back if its attributes
+// do. So what is recorded is lost only if a goroutine stops between its look-up and its record for
+// as long as all readers take for that.
 //
 // The series of bound instruments and of values without attributes stay.
 func (s *stream) forget(producer int, all, leaving, silent []*series) {
@@ -85,8 +86,8 @@ func (s *stream) leave(leaves func(*series) bool) {
 	}
 }
 
-// takeBack returns the series that is leaving and has the attributes of key, which then is no longer leaving, or nil. The
-// caller holds mu.
+// takeBack returns the series that is leaving and has the attributes of key, which then is no
+// longer leaving, or nil. The caller holds mu.
 func (s *stream) takeBack(key attribute.Distinct) *series {
 	i := slices.IndexFunc(s.leaving, func(x *series) bool { return x.set.Equivalent() == key })
 	if i < 0 {

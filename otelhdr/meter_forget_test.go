@@ -36,7 +36,8 @@ func deltaProducer() *Producer {
 	return NewProducer(WithTemporality(metricdata.DeltaTemporality))
 }
 
-// TestForget records ever new sets of attributes, a few in each interval, far more than the limit in all.
+// TestForget records ever new sets of attributes, a few in each interval, far more than the limit
+// in all.
 func TestForget(t *testing.T) {
 	first, second := deltaProducer(), deltaProducer()
 	p := WrapMeterProvider(nil, first, second, WithCardinalityLimit(20))
@@ -151,7 +152,8 @@ func TestForgetNot(t *testing.T) {
 	}
 }
 
-// TestForgetConcurrentSafe has sets of attributes come and go while two readers collect, and adds up.
+// TestForgetConcurrentSafe has sets of attributes come and go while two readers collect, and adds
+// up.
 func TestForgetConcurrentSafe(t *testing.T) {
 	const goroutines, rounds = 4, 3000
 	first, second := deltaProducer(), deltaProducer()
@@ -200,8 +202,9 @@ func TestForgetConcurrentSafe(t *testing.T) {
 	}
 }
 
-// advance waits until each of the writers that has not done all has recorded once more. Between two collections it keeps
-// a record from taking as long as both, which is what a series that leaves does not wait for.
+// advance waits until each of the writers that has not done all has recorded once more. Between two
+// collections it keeps a record from taking as long as both, which is what a series that leaves
+// does not wait for.
 func advance(progress []atomic.Int64, all int64) {
 	for i := range progress {
 		for n := progress[i].Load(); progress[i].Load() < min(n+1, all); {

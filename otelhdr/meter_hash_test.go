@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestIsHash takes for a hash what is an unsigned integer of 64 bits, and no address that has as many.
+// TestIsHash takes for a hash what is an unsigned integer of 64 bits, and no address that has as
+// many.
 func TestIsHash(t *testing.T) {
 	for _, of := range []struct {
 		value any

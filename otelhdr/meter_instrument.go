@@ -19,8 +19,8 @@ type float64Histogram struct {
 // Enabled implements metric.Float64Histogram: it is false if views drop all that is recorded.
 func (h *float64Histogram) Enabled(context.Context) bool { return len(h.streams) != 0 }
 
-// Record implements metric.Float64Histogram. It allocates when a set of attributes is new, and when a value reaches a
-// new chunk of buckets, and nothing otherwise.
+// Record implements metric.Float64Histogram. It allocates when a set of attributes is new, and when
+// a value reaches a new chunk of buckets, and nothing otherwise.
 func (h *float64Histogram) Record(ctx context.Context, v float64, opts ...metric.RecordOption) {
 	if len(opts) == 0 {
 		for _, s := range h.streams {
@@ -38,8 +38,8 @@ func (h *float64Histogram) Record(ctx context.Context, v float64, opts ...metric
 	}
 }
 
-// Bind returns an instrument whose Record without options needs no look-up. It keeps the series of attrs, which counts
-// towards the cardinality limit from now on.
+// Bind returns an instrument whose Record without options needs no look-up. It keeps the series of
+// attrs, which counts towards the cardinality limit from now on.
 func (h *float64Histogram) Bind(attrs ...attribute.KeyValue) metric.Float64Histogram {
 	return &boundFloat64{of: h, bound: bind(h.streams, attrs)}
 }
@@ -53,7 +53,8 @@ type int64Histogram struct {
 // Enabled implements metric.Int64Histogram: it is false if views drop all that is recorded.
 func (h *int64Histogram) Enabled(context.Context) bool { return len(h.streams) != 0 }
 
-// Record implements metric.Int64Histogram, and allocates when the Record of a float64 instrument does.
+// Record implements metric.Int64Histogram, and allocates when the Record of a float64 instrument
+// does.
 func (h *int64Histogram) Record(ctx context.Context, v int64, opts ...metric.RecordOption) {
 	if len(opts) == 0 {
 		for _, s := range h.streams {
@@ -108,8 +109,8 @@ type boundFloat64 struct {
 // Enabled implements metric.Float64Histogram.
 func (b *boundFloat64) Enabled(ctx context.Context) bool { return b.of.Enabled(ctx) }
 
-// Record implements metric.Float64Histogram. With options, their attributes are added to the bound ones, which
-// makes sets anew for every call.
+// Record implements metric.Float64Histogram. With options, their attributes are added to the bound
+// ones, which makes sets anew for every call.
 func (b *boundFloat64) Record(ctx context.Context, v float64, opts ...metric.RecordOption) {
 	if len(opts) != 0 {
 		b.of.Record(ctx, v, metric.WithAttributeSet(b.with(opts)))
@@ -137,7 +138,8 @@ type boundInt64 struct {
 // Enabled implements metric.Int64Histogram.
 func (b *boundInt64) Enabled(ctx context.Context) bool { return b.of.Enabled(ctx) }
 
-// Record implements metric.Int64Histogram, with options as the Record of a bound float64 instrument.
+// Record implements metric.Int64Histogram, with options as the Record of a bound float64
+// instrument.
 func (b *boundInt64) Record(ctx context.Context, v int64, opts ...metric.RecordOption) {
 	if len(opts) != 0 {
 		b.of.Record(ctx, v, metric.WithAttributeSet(b.with(opts)))

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 )
 
-// A MeterProviderOption is a [Producer], or sets how a [MeterProvider] aggregates. What it sets holds for all readers;
-// a [ProducerOption] is for one of them.
+// A MeterProviderOption is a [Producer], or sets how a [MeterProvider] aggregates. What it sets
+// holds for all readers; a [ProducerOption] is for one of them.
 type MeterProviderOption interface {
 	applyMeterProvider(meterConfig) meterConfig
 }
@@ -43,8 +43,8 @@ func (c meterConfig) reject(err error) meterConfig {
 // defaultCardinalityLimit is the SDK's.
 const defaultCardinalityLimit = 2000
 
-// newMeterConfig applies the environment and then the options. The config can be used without the options with an
-// error.
+// newMeterConfig applies the environment and then the options. The config can be used without the
+// options with an error.
 func newMeterConfig(opts []MeterProviderOption) (meterConfig, error) {
 	c := meterConfig{cardinalityLimit: defaultCardinalityLimit, exemplars: newExemplarFilter(exemplar.TraceBasedFilter)}
 	switch strings.ToLower(strings.TrimSpace(os.Getenv("OTEL_METRICS_EXEMPLAR_FILTER"))) {
@@ -74,14 +74,16 @@ func newMeterConfig(opts []MeterProviderOption) (meterConfig, error) {
 	return c, errors.Join(c.errs...)
 }
 
-// WithView adds views, as the SDK's option of that name does; give both the same. Their streams' names, descriptions,
-// units, attribute filters and exemplar reservoirs apply, and each view that matches an instrument makes a stream of
-// it. A filter must give the same answer for the same attribute, because what becomes of a set is remembered.
+// WithView adds views, as the SDK's option of that name does; give both the same. Their streams'
+// names, descriptions, units, attribute filters and exemplar reservoirs apply, and each view that
+// matches an instrument makes a stream of it. A filter must give the same answer for the same
+// attribute, because what becomes of a set is remembered.
 //
-// Of a stream's Aggregation, AggregationDrop leaves the instrument out, AggregationBase2ExponentialHistogram bounds the
-// scale by its MaxScale and may leave out the extremes, and AggregationDefault changes nothing. If any matching view
-// asks for another aggregation, the instrument is not taken over but made by the wrapped provider, which needs the same
-// view.
+// Of a stream's Aggregation, AggregationDrop leaves the instrument out,
+// AggregationBase2ExponentialHistogram bounds the scale by its MaxScale and may leave out the
+// extremes, and AggregationDefault changes nothing. If any matching view asks for another
+// aggregation, the instrument is not taken over but made by the wrapped provider, which needs the
+// same view.
 //
 // Default: each instrument is one stream as it is.
 func WithView(views ...sdkmetric.View) MeterProviderOption {
@@ -96,12 +98,13 @@ func WithView(views ...sdkmetric.View) MeterProviderOption {
 	})
 }
 
-// WithCardinalityLimit sets how many sets of attributes a stream keeps apart: limit-1, and all that come later share
-// one with the attribute otel.metric.overflow=true. 0 and below set no limit.
+// WithCardinalityLimit sets how many sets of attributes a stream keeps apart: limit-1, and all that
+// come later share one with the attribute otel.metric.overflow=true. 0 and below set no limit.
 //
-// If all readers take deltas, a set that none of them has seen anything new of since its last collection no longer
-// counts, once more than half of the limit is in use, or 1000 sets without one; bound instruments keep theirs. If any
-// reader is cumulative, all sets since the instrument was made count.
+// If all readers take deltas, a set that none of them has seen anything new of since its last
+// collection no longer counts, once more than half of the limit is in use, or 1000 sets without
+// one; bound instruments keep theirs. If any reader is cumulative, all sets since the instrument
+// was made count.
 //
 // Default: OTEL_GO_X_CARDINALITY_LIMIT; if that is not set, 2000.
 func WithCardinalityLimit(limit int) MeterProviderOption {
@@ -111,8 +114,9 @@ func WithCardinalityLimit(limit int) MeterProviderOption {
 	})
 }
 
-// WithExemplarFilter sets which values are offered to the exemplar reservoirs, one for each series and reader, of 20
-// exemplars if no view says otherwise. A value that is offered costs an SDK's exemplar: the time of day and a lock.
+// WithExemplarFilter sets which values are offered to the exemplar reservoirs, one for each series
+// and reader, of 20 exemplars if no view says otherwise. A value that is offered costs an SDK's
+// exemplar: the time of day and a lock.
 //
 // Default: OTEL_METRICS_EXEMPLAR_FILTER (always_on, always_off or trace_based); if that is not set,
 // [exemplar.TraceBasedFilter].
@@ -126,8 +130,8 @@ func WithExemplarFilter(f exemplar.Filter) MeterProviderOption {
 	})
 }
 
-// WithHistogram sets the options of the histograms, one for each series: see [WithRelativeError] and [WithRange], which
-// counts in steps of [WithResolution].
+// WithHistogram sets the options of the histograms, one for each series: see [WithRelativeError]
+// and [WithRange], which counts in steps of [WithResolution].
 //
 // Default: those of [NewConcurrent] without options.
 func WithHistogram(opts ...Option) MeterProviderOption {
@@ -137,9 +141,10 @@ func WithHistogram(opts ...Option) MeterProviderOption {
 	})
 }
 
-// WithResolution sets in how many steps a unit is counted by float64 instruments that have it. A value is rounded to the
-// nearest step, which is half a step on top of the relative error, and the largest distinct value is 2^64 steps;
-// see [MeterProvider.Irregular] for larger ones. Int64 instruments count whole units.
+// WithResolution sets in how many steps a unit is counted by float64 instruments that have it. A
+// value is rounded to the nearest step, which is half a step on top of the relative error, and the
+// largest distinct value is 2^64 steps; see [MeterProvider.Irregular] for larger ones. Int64
+// instruments count whole units.
 //
 // Default, by unit:
 //

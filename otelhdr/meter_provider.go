@@ -17,11 +17,13 @@ import (
 
 var _ metric.MeterProvider = (*MeterProvider)(nil)
 
-// A MeterProvider is a wrapped provider whose histogram instruments, of float64 and of int64, record into HDR
-// histograms. Everything else is the wrapped provider's own: its counters, gauges and observable instruments are handed
-// through as they are, and so are callbacks. [Producer] values give what was recorded to the readers.
+// A MeterProvider is a wrapped provider whose histogram instruments, of float64 and of int64,
+// record into HDR histograms. Everything else is the wrapped provider's own: its counters, gauges
+// and observable instruments are handed through as they are, and so are callbacks. [Producer]
+// values give what was recorded to the readers.
 //
-// Any goroutine may call its methods and those of its meters and instruments. Recording takes no lock.
+// Any goroutine may call its methods and those of its meters and instruments. Recording takes no
+// lock.
 type MeterProvider struct {
 	metric.MeterProvider // the wrapped one
 
@@ -36,15 +38,15 @@ type MeterProvider struct {
 	order  []*meter
 }
 
-// WrapMeterProvider returns base with its histogram instruments taken over. Every reader of base needs a [Producer] of
-// its own, which is given both here and to the reader:
+// WrapMeterProvider returns base with its histogram instruments taken over. Every reader of base
+// needs a [Producer] of its own, which is given both here and to the reader:
 //
 //	producer := otelhdr.NewProducer()
 //	reader := sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(producer))
 //	provider := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
 //
-// Without a producer nothing is taken over, since no reader would collect it. Options that are wrong are
-// reported to otel.Handle and left out.
+// Without a producer nothing is taken over, since no reader would collect it. Options that are
+// wrong are reported to otel.Handle and left out.
 //
 // Like the SDK, it reads OTEL_METRICS_EXEMPLAR_FILTER, OTEL_GO_X_CARDINALITY_LIMIT and
 // OTEL_GO_X_PER_SERIES_START_TIMESTAMPS.
@@ -98,8 +100,8 @@ func (p *MeterProvider) Meter(name string, opts ...metric.MeterOption) metric.Me
 // Unwrap returns the wrapped provider.
 func (p *MeterProvider) Unwrap() metric.MeterProvider { return p.MeterProvider }
 
-// ForceFlush calls the method of that name of the wrapped provider, if it has one, which collects from all readers and
-// so from their producers.
+// ForceFlush calls the method of that name of the wrapped provider, if it has one, which collects
+// from all readers and so from their producers.
 func (p *MeterProvider) ForceFlush(ctx context.Context) error {
 	if f, ok := p.MeterProvider.(interface{ ForceFlush(context.Context) error }); ok {
 		return f.ForceFlush(ctx)
@@ -107,8 +109,8 @@ func (p *MeterProvider) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown calls the method of that name of the wrapped provider, if it has one, and returns soon after
-// ctx has ended, even if that hangs. Later records are never collected.
+// Shutdown calls the method of that name of the wrapped provider, if it has one, and returns soon
+// after ctx has ended, even if that hangs. Later records are never collected.
 func (p *MeterProvider) Shutdown(ctx context.Context) error {
 	s, ok := p.MeterProvider.(interface{ Shutdown(context.Context) error })
 	if !ok {
@@ -120,15 +122,15 @@ func (p *MeterProvider) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Irregular returns how many values all instruments together could not record as they were since the provider was made: NaN and
-// infinities, which are left out, as by the SDK, and values beyond the range that [WithResolution] describes, which are
-// recorded as its end.
+// Irregular returns how many values all instruments together could not record as they were since
+// the provider was made: NaN and infinities, which are left out, as by the SDK, and values beyond
+// the range that [WithResolution] describes, which are recorded as its end.
 func (p *MeterProvider) Irregular() (notFinite, tooLarge uint64) {
 	return p.notFinite.Load(), p.tooLarge.Load()
 }
 
-// SizeBytes returns the memory that the histograms of all instruments hold now. The baselines of readers of deltas are
-// not part of it; each of them has about as much again.
+// SizeBytes returns the memory that the histograms of all instruments hold now. The baselines of
+// readers of deltas are not part of it; each of them has about as much again.
 func (p *MeterProvider) SizeBytes() int {
 	n := 0
 	for _, m := range p.all() {

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 )
 
-// A stream is one metric: what one view, or none, makes of one or more instruments. It has a series for each set of
-// attributes.
+// A stream is one metric: what one view, or none, makes of one or more instruments. It has a series
+// for each set of attributes.
 type stream struct {
 	provider                *MeterProvider
 	name, description, unit string
@@ -60,8 +60,8 @@ type series struct {
 	bound        bool
 }
 
-// maxAliases is how many sets of attributes a stream remembers the series of, besides the series' own sets:
-// sets before filtering. Any further ones are filtered anew for every record.
+// maxAliases is how many sets of attributes a stream remembers the series of, besides the series'
+// own sets: sets before filtering. Any further ones are filtered anew for every record.
 const maxAliases = 4096
 
 // exponential is the aggregation that views and reservoirs see, with the SDK's defaults.
@@ -128,7 +128,8 @@ func (s *stream) series(set attribute.Set) *series {
 	return s.find(set)
 }
 
-// find returns the series of a set of attributes that the table does not have. Where it can, it makes the table have it.
+// find returns the series of a set of attributes that the table does not have. Where it can, it
+// makes the table have it.
 func (s *stream) find(set attribute.Set) *series {
 	given := set.Equivalent()
 	set = withoutDuplicates(set)
@@ -136,8 +137,8 @@ func (s *stream) find(set attribute.Set) *series {
 	full := s.full.Load() // before the table, which has all series then
 	x := s.table.get(key)
 	if x == nil {
-		// Since the limit was reached, no set gets a series of its own. Without that there would be a lock for every
-		// record of a set too many.
+		// Since the limit was reached, no set gets a series of its own. Without that there would be
+		// a lock for every record of a set too many.
 		if full != nil {
 			return full
 		}
@@ -175,7 +176,8 @@ func (s *stream) add(key attribute.Distinct, set attribute.Set) *series {
 	return s.newSeries(key, set)
 }
 
-// beyondLimit reports whether a further set of attributes gets no series of its own. The caller holds mu.
+// beyondLimit reports whether a further set of attributes gets no series of its own. The caller
+// holds mu.
 func (s *stream) beyondLimit() bool {
 	own := len(s.all)
 	if s.beyond != nil {
@@ -210,8 +212,9 @@ func (s *stream) newSeries(key attribute.Distinct, set attribute.Set) *series {
 
 // recordFloat64 records v in x, and reports whether it is to be offered as an exemplar.
 func (x *series) recordFloat64(ctx context.Context, v float64) (sampled bool) {
-	// Rounding by adding a half leaves the sign for negative values, which together with NaN and what is too large
-	// fail this one test. Conversion to int64, unlike that to uint64, is one instruction.
+	// Rounding by adding a half leaves the sign for negative values, which together with NaN and
+	// what is too large fail this one test. Conversion to int64, unlike that to uint64, is one
+	// instruction.
 	n := v*x.steps + 0.5
 	if n >= 0.5 && n < 1<<63 {
 		x.values.Record(uint64(int64(n)))

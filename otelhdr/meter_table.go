@@ -12,14 +12,15 @@ import (
 // minSlots is the size of a new table: 256 bytes.
 const minSlots = 16
 
-// A seriesTable finds the series of a set of attributes. It is open-addressed and at most half full. Any number of
-// goroutines may get; for put and keep they hold a lock.
+// A seriesTable finds the series of a set of attributes. It is open-addressed and at most half
+// full. Any number of goroutines may get; for put and keep they hold a lock.
 //
-// A get takes no lock because a slot is written once. Its key is stored first and its series last, atomically, so a get
-// that sees the series sees the key, and a get that does not stops there: the keys of a probe sequence are put in its
-// order, and none is removed. To grow, and to lose entries, the slots are copied to new ones, and then those are stored,
-// atomically. A get in the old ones may miss what was put later, and so a miss proves nothing until it is repeated under
-// the lock; it may also find what is gone, see [stream.forget]. On amd64 and arm64 each of the two loads is one
+// A get takes no lock because a slot is written once. Its key is stored first and its series last,
+// atomically, so a get that sees the series sees the key, and a get that does not stops there: the
+// keys of a probe sequence are put in its order, and none is removed. To grow, and to lose entries,
+// the slots are copied to new ones, and then those are stored, atomically. A get in the old ones
+// may miss what was put later, and so a miss proves nothing until it is repeated under the lock; it
+// may also find what is gone, see [stream.forget]. On amd64 and arm64 each of the two loads is one
 // instruction.
 type seriesTable struct {
 	slots atomic.Pointer[[]seriesSlot] // 2^n of them
@@ -94,7 +95,8 @@ func place(slots []seriesSlot, key attribute.Distinct, x *series) {
 
 var hashSeed = maphash.MakeSeed()
 
-// distinctIsHash reports whether a Distinct is an unsigned integer of 64 bits and nothing else, not a pointer or interface.
+// distinctIsHash reports whether a Distinct is an unsigned integer of 64 bits and nothing else, not
+// a pointer or interface.
 var distinctIsHash = isHash(reflect.TypeFor[attribute.Distinct]())
 
 func isHash(t reflect.Type) bool {
@@ -104,8 +106,8 @@ func isHash(t reflect.Type) bool {
 	return t.Kind() == reflect.Uint64
 }
 
-// hashOf returns a hash of key. A Distinct is the 64-bit hash of a set's attributes and nothing else, which saves hashing
-// it again, 10 ns; should it ever become something else, it is hashed.
+// hashOf returns a hash of key. A Distinct is the 64-bit hash of a set's attributes and nothing
+// else, which saves hashing it again, 10 ns; should it ever become something else, it is hashed.
 func hashOf(key attribute.Distinct) uint64 {
 	if distinctIsHash {
 		return *(*uint64)(unsafe.Pointer(&key))

@@ -35,7 +35,8 @@ func TestSeriesTable(t *testing.T) {
 	}
 }
 
-// TestSeriesConcurrentSafe has goroutines look the same new sets up at once: each must get one series.
+// TestSeriesConcurrentSafe has goroutines look the same new sets up at once: each must get one
+// series.
 func TestSeriesConcurrentSafe(t *testing.T) {
 	const goroutines, sets = 8, 3000
 	p := WrapMeterProvider(noop.NewMeterProvider(), NewProducer(), WithCardinalityLimit(sets/2))

@@ -21,7 +21,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// TestEqualsSDK compares all there is of small whole numbers, which both sides count exactly when the scale is the same.
+// TestEqualsSDK compares all there is of small whole numbers, which both sides count exactly when
+// the scale is the same.
 func TestEqualsSDK(t *testing.T) {
 	for _, temporality := range []metricdata.Temporality{metricdata.CumulativeTemporality, metricdata.DeltaTemporality} {
 		producer := otelhdr.NewProducer(otelhdr.WithTemporality(temporality), otelhdr.WithScale(5))
@@ -99,7 +100,8 @@ func TestWrapWithoutProducers(t *testing.T) {
 	}
 }
 
-// globalsAreSet is true after TestGlobal: OpenTelemetry's globals delegate to the first provider that is set, once.
+// globalsAreSet is true after TestGlobal: OpenTelemetry's globals delegate to the first provider
+// that is set, once.
 var globalsAreSet bool
 
 // TestGlobal uses an instrument that was made before there was a provider.
@@ -173,7 +175,8 @@ func TestInstrumentIdentity(t *testing.T) {
 	}
 }
 
-// Those of go.opentelemetry.io/otel/metric/x, which has them since v0.69.0; integration/compat holds them together.
+// Those of go.opentelemetry.io/otel/metric/x, which has them since v0.69.0; integration/compat
+// holds them together.
 type (
 	float64Binder interface {
 		Bind(attrs ...attribute.KeyValue) metric.Float64Histogram

@@ -2,15 +2,16 @@ package otelhdr
 
 import "math"
 
-// momentsLimit is the total of a chunk up to which its second moment, at most 255² times that, fits a uint64.
+// momentsLimit is the total of a chunk up to which its second moment, at most 255² times that, fits
+// a uint64.
 const momentsLimit = 1 << 48
 
-// moments returns the sums of n, n×j and n×j² over the counters, where j is the place of a counter and n what it counts;
-// the last two are right if the first is at most momentsLimit.
+// moments returns the sums of n, n×j and n×j² over the counters, where j is the place of a counter
+// and n what it counts; the last two are right if the first is at most momentsLimit.
 //
-// It goes by additions alone. From the last counter to the first, s0 sums up counters, s1 the values of s0 and s2 those of
-// s1, which makes s1 = Σ n(j+1) and s2 = Σ n(j+1)(j+2)/2. Either half has sums of its own, since additions that wait for
-// each other leave the processor idle.
+// It goes by additions alone. From the last counter to the first, s0 sums up counters, s1 the
+// values of s0 and s2 those of s1, which makes s1 = Σ n(j+1) and s2 = Σ n(j+1)(j+2)/2. Either half
+// has sums of its own, since additions that wait for each other leave the processor idle.
 func (c *chunk) moments() (n, first, second uint64) {
 	const half = chunkSize / 2
 	low, high := (*[half]uint64)(c[:half]), (*[half]uint64)(c[half:])
@@ -29,14 +30,15 @@ func (c *chunk) moments() (n, first, second uint64) {
 	return n + b0, first + b1 + half*b0, second + b2 + 2*half*b1 + half*half*b0
 }
 
-// squares returns the sum of the squares of the distances from mean of the values of chunk i, and their number. Every
-// value counts as the middle of its bucket.
+// squares returns the sum of the squares of the distances from mean of the values of chunk i, and
+// their number. Every value counts as the middle of its bucket.
 func (s *Snapshot) squares(i int, mean float64) (sum float64, n uint64) {
 	c := s.chunks[i]
 	low := s.layout.first + uint64(i)<<chunkScale
 	n, first, second := c.moments()
-	// The buckets of most chunks are equally wide, so their middles are base + j × width, and integers do nearly all the
-	// work: Σ n (base + j×width - mean)² = n×d² + 2×d×width×Σ nj + width²×Σ nj² with d = base - mean.
+	// The buckets of most chunks are equally wide, so their middles are base + j × width, and
+	// integers do nearly all the work: Σ n (base + j×width - mean)² = n×d² + 2×d×width×Σ nj +
+	// width²×Σ nj² with d = base - mean.
 	if n <= momentsLimit && s.layout.step(low) == s.layout.step(low+chunkSize-1) {
 		width := float64(uint64(1) << s.layout.step(low))
 		d := float64(s.layout.mid(low)) - mean
@@ -53,9 +55,9 @@ func (s *Snapshot) squares(i int, mean float64) (sum float64, n uint64) {
 	return sum, n
 }
 
-// outer returns how much squares is off, summed over all chunks, for not knowing of the extremes, of the values out of
-// range and of bounds that came from elsewhere: values out of range count as the extreme, as do those of a bucket whose
-// middle lies beyond it.
+// outer returns how much squares is off, summed over all chunks, for not knowing of the extremes,
+// of the values out of range and of bounds that came from elsewhere: values out of range count as
+// the extreme, as do those of a bucket whose middle lies beyond it.
 func (s *Snapshot) outer(mean float64) float64 {
 	square := func(v, n uint64) float64 {
 		d := float64(v) - mean
@@ -90,7 +92,8 @@ func (s *Snapshot) slotOf(v uint64) int {
 	return int(i)
 }
 
-// deviation returns the standard deviation that belongs to a sum of squares of distances from the mean.
+// deviation returns the standard deviation that belongs to a sum of squares of distances from the
+// mean.
 func (s *Snapshot) deviation(squares float64) float64 {
 	return math.Sqrt(max(squares, 0) / float64(s.count))
 }

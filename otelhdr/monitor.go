@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// A Source is what a reader takes snapshots of: a [Concurrent], or anything else that may be read while it records.
+// A Source is what a reader takes snapshots of: a [Concurrent], or anything else that may be read
+// while it records.
 type Source interface {
 	Snapshot(dst *Snapshot) *Snapshot
 }
 
-// Monitor writes one line to w after every interval until ctx is done, about what source has counted since the line
-// before:
+// Monitor writes one line to w after every interval until ctx is done, about what source has
+// counted since the line before:
 //
 //	14:06:02.381 | checkout: Total=10,195, Overflow=0, Mean=21,443.7, P0=20,096, … P100=25,216
 //
-// What has been counted since the last whole interval is in a last line. Monitor returns nil when ctx is done, and the
-// error when w returns one. It is called in a goroutine of its own.
+// What has been counted since the last whole interval is in a last line. Monitor returns nil when
+// ctx is done, and the error when w returns one. It is called in a goroutine of its own.
 //
-// A [Histogram] must not be monitored while it records. An interval that is not positive is taken as a second.
-// Allocates nothing once the values have reached all their buckets.
+// A [Histogram] must not be monitored while it records. An interval that is not positive is taken
+// as a second. Allocates nothing once the values have reached all their buckets.
 func Monitor(ctx context.Context, w io.Writer, name string, interval time.Duration, source Source) error {
 	if interval <= 0 {
 		interval = time.Second

@@ -29,7 +29,8 @@ type config struct {
 // digitScales are the scales of the layouts of 1 to 5 significant digits.
 var digitScales = [...]uint{4, 7, 10, 14, 17}
 
-// newConfig applies the options in their order and reports every value that is out of bounds. Nothing is clamped.
+// newConfig applies the options in their order and reports every value that is out of bounds.
+// Nothing is clamped.
 func newConfig(opts []Option) (config, error) {
 	c := config{relativeError: defaultRelativeError, highest: math.MaxUint64}
 	for _, o := range opts {
@@ -63,9 +64,10 @@ type optionFunc func(config) config
 
 func (f optionFunc) apply(c config) config { return f(c) }
 
-// WithRelativeError asks for buckets whose middle is no further than e, a fraction, from any value in them: 0.01 is
-// 1 %. The histogram keeps the next finer error of the form 0.5/2^k, which RelativeError reports; storage doubles with
-// every k. NewHistogram rejects an e outside [1e-6, 0.1].
+// WithRelativeError asks for buckets whose middle is no further than e, a fraction, from any value
+// in them: 0.01 is 1 %. The histogram keeps the next finer error of the form 0.5/2^k, which
+// RelativeError reports; storage doubles with every k. NewHistogram rejects an e outside [1e-6,
+// 0.1].
 //
 // Default: 0.001, of which the layout makes 0.5/512.
 func WithRelativeError(e float64) Option {
@@ -75,11 +77,13 @@ func WithRelativeError(e float64) Option {
 	})
 }
 
-// WithSignificantDigits asks for the buckets that HdrHistogram has for as many significant decimal digits and 1 as its
-// lowest discernible value, so that counts go from one to the other bucket by bucket. The relative error is 0.5/2^k
-// with k = 4, 7, 10, 14, 17 for 1 to 5 digits. NewHistogram rejects any other number.
+// WithSignificantDigits asks for the buckets that HdrHistogram has for as many significant decimal
+// digits and 1 as its lowest discernible value, so that counts go from one to the other bucket by
+// bucket. The relative error is 0.5/2^k with k = 4, 7, 10, 14, 17 for 1 to 5 digits. NewHistogram
+// rejects any other number.
 //
-// Of this option and [WithRelativeError] the last one holds. Default, if neither is used: an error of 0.001.
+// Of this option and [WithRelativeError] the last one holds. Default, if neither is used: an error
+// of 0.001.
 func WithSignificantDigits(digits int) Option {
 	return optionFunc(func(c config) config {
 		c.digits, c.byDigits = digits, true
@@ -87,9 +91,10 @@ func WithSignificantDigits(digits int) Option {
 	})
 }
 
-// WithCounter32 starts a [Histogram] with counters of 32 bits instead of 64, which halves its memory, though not that of
-// its snapshots. No count is lost, wrapped or cut off: where a counter is about to outgrow 32 bits, all go on with 64. A
-// record costs about a nanosecond more. A [Concurrent] is not changed by it: its counters have 8 bits at first in any case.
+// WithCounter32 starts a [Histogram] with counters of 32 bits instead of 64, which halves its
+// memory, though not that of its snapshots. No count is lost, wrapped or cut off: where a counter
+// is about to outgrow 32 bits, all go on with 64. A record costs about a nanosecond more. A
+// [Concurrent] is not changed by it: its counters have 8 bits at first in any case.
 //
 // Default: the counters of a Histogram have 64 bits.
 func WithCounter32() Option {
@@ -109,9 +114,10 @@ func WithEquivalent(e Equivalent) Option {
 	})
 }
 
-// WithRange limits storage to the values in [lowest, highest], widened to whole buckets: the Range method reports the
-// result. Values outside are still counted, see [Snapshot.Underflow] and [Snapshot.Overflow], and still belong to the
-// sum, the minimum and the maximum. NewHistogram rejects lowest > highest.
+// WithRange limits storage to the values in [lowest, highest], widened to whole buckets: the Range
+// method reports the result. Values outside are still counted, see [Snapshot.Underflow] and
+// [Snapshot.Overflow], and still belong to the sum, the minimum and the maximum. NewHistogram
+// rejects lowest > highest.
 //
 // Default: all of uint64.
 func WithRange(lowest, highest uint64) Option {

@@ -4,7 +4,8 @@ package otelhdr
 
 import "sync/atomic"
 
-// Under the race detector, and where a counter is two machine words, the single writer is as careful as many.
+// Under the race detector, and where a counter is two machine words, the single writer is as
+// careful as many.
 
 func addOwn(p *atomic.Uint64, n uint64) { p.Add(n) }
 

@@ -1,13 +1,14 @@
 package otelhdr
 
-// A packed is a snapshot for keeping: its counters have as few bits as the greatest of their page needs, and pages that
-// hold nothing take nothing. The zero packed is empty.
+// A packed is a snapshot for keeping: its counters have as few bits as the greatest of their page
+// needs, and pages that hold nothing take nothing. The zero packed is empty.
 type packed struct {
 	rest  Snapshot // all but the counters
 	index pageIndex
 }
 
-// set makes k a copy of s. It allocates where a page has values for the first time or has outgrown its counters.
+// set makes k a copy of s. It allocates where a page has values for the first time or has outgrown
+// its counters.
 func (k *packed) set(s *Snapshot) {
 	k.rest = *s
 	k.rest.chunks, k.rest.totals, k.rest.spare = nil, nil, nil

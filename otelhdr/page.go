@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Counters are allocated in pages of 64 buckets, an eighth of an octave at 0.1 % and one octave at 1 %, so that all of a page
-// need about the same number of bits.
+// Counters are allocated in pages of 64 buckets, an eighth of an octave at 0.1 % and one octave at
+// 1 %, so that all of a page need about the same number of bits.
 const (
 	pageScale = 6
 	pageSize  = 1 << pageScale
@@ -16,12 +16,14 @@ const (
 // widest is the log2 of the bits of the widest counters; the narrowest have one bit.
 const widest = 6
 
-// A page is the counters of consecutive stored buckets, for any number of writers. They lie side by side in 64-bit words, 1,
-// 2, 4 … or 64 bits each, as many as the greatest of them needs: from 8 bytes for 64 buckets that have a value at most, to
+// A page is the counters of consecutive stored buckets, for any number of writers. They lie side by
+// side in 64-bit words, 1, 2, 4 … or 64 bits each, as many as the greatest of them needs: from 8
+// bytes for 64 buckets that have a value at most, to
 // 512. The zero page has none.
 //
-// Where it is and the log2 of the bits share one word, which is loaded at once: words begin at multiples of 8 bytes, and a
-// pointer into the first of them keeps them alive as well as one to its beginning.
+// Where it is and the log2 of the bits share one word, which is loaded at once: words begin at
+// multiples of 8 bytes, and a pointer into the first of them keeps them alive as well as one to its
+// beginning.
 type page struct{ tagged unsafe.Pointer }
 
 func newPage(width uint8) page {
@@ -33,8 +35,9 @@ func (p page) none() bool { return p.tagged == nil }
 // width returns the log2 of the bits of a counter.
 func (p page) width() uint64 { return uint64(uintptr(p.tagged)) & 7 }
 
-// place returns the word of counter j, which is below pageSize, and the place of its lowest bit in that. It has no
-// branch, so that counters of several widths in one histogram leave the processor nothing to guess.
+// place returns the word of counter j, which is below pageSize, and the place of its lowest bit in
+// that. It has no branch, so that counters of several widths in one histogram leave the processor
+// nothing to guess.
 func (p page) place(j uint64) (word *atomic.Uint64, bit uint64) {
 	at := j << p.width()
 	return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(uintptr(p.tagged)&^7), at>>6<<3)), at & 63
@@ -43,8 +46,8 @@ func (p page) place(j uint64) (word *atomic.Uint64, bit uint64) {
 // most returns the greatest number that a counter holds, which is all of its bits.
 func (p page) most() uint64 { return ^uint64(0) >> ((64 - 1<<p.width()) & 63) }
 
-// add adds n to counter j and reports true, or reports false where that is more than it holds, and has then changed
-// nothing. Of writers that meet in a word one succeeds, and the others try again.
+// add adds n to counter j and reports true, or reports false where that is more than it holds, and
+// has then changed nothing. Of writers that meet in a word one succeeds, and the others try again.
 func (p page) add(j, n uint64) bool {
 	word, bit := p.place(j)
 	most := p.most()
@@ -86,9 +89,10 @@ func (p page) spread(k int, word uint64, f func(j, n uint64)) {
 	}
 }
 
-// close calls f with the counters that are not 0, each once, and leaves them all at the most they hold, so that a writer
-// that still has the page adds nothing to it any more. A word is exchanged at once: what a writer has put there before is
-// in what f gets, and its compare-and-swap fails afterwards.
+// close calls f with the counters that are not 0, each once, and leaves them all at the most they
+// hold, so that a writer that still has the page adds nothing to it any more. A word is exchanged
+// at once: what a writer has put there before is in what f gets, and its compare-and-swap fails
+// afterwards.
 func (p page) close(f func(j, n uint64)) {
 	words := p.all()
 	for k := range words {
@@ -116,16 +120,18 @@ func widthOf(n uint64) uint64 {
 	return w
 }
 
-// A pageIndex has the pages of a stripe, from the one of the lowest value to that of the highest. It does not change: to
-// add a page, or to exchange one for a wider, a writer makes another index and exchanges that.
+// A pageIndex has the pages of a stripe, from the one of the lowest value to that of the highest.
+// It does not change: to add a page, or to exchange one for a wider, a writer makes another index
+// and exchanges that.
 type pageIndex struct {
 	first uint64 // place of pages[0]; the first stored bucket is in page 0
 	pages []page
 	older []olderPage // pages that were exchanged, in that order
 }
 
-// An olderPage is one that a wider one has taken the place of. Writers that have found it before may still add to it, so
-// what it counts is counted as well, until a reader moves that and closes the page.
+// An olderPage is one that a wider one has taken the place of. Writers that have found it before
+// may still add to it, so what it counts is counted as well, until a reader moves that and closes
+// the page.
 type olderPage struct {
 	page
 	place uint64

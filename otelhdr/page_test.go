@@ -62,8 +62,8 @@ func TestWidthOf(t *testing.T) {
 	}
 }
 
-// TestConcurrentWidens has many goroutines take the same few counters through all widths while others read, and then
-// accounts for every value.
+// TestConcurrentWidens has many goroutines take the same few counters through all widths while
+// others read, and then accounts for every value.
 func TestConcurrentWidens(t *testing.T) {
 	const writers, each = 8, 3000
 	c := mustNewConcurrent(t, WithRelativeError(0.1))
@@ -134,8 +134,9 @@ func TestLateWriter(t *testing.T) {
 	}
 }
 
-// FuzzConcurrent does what the input says to a histogram whose counters widen and whose stripes come and go, and
-// compares it with plain sums. Three bytes are an operation: what, of which value, how often.
+// FuzzConcurrent does what the input says to a histogram whose counters widen and whose stripes
+// come and go, and compares it with plain sums. Three bytes are an operation: what, of which value,
+// how often.
 func FuzzConcurrent(f *testing.F) {
 	f.Add([]byte{0, 1, 255, 0, 1, 255, 1, 0, 0, 0, 1, 16, 3, 0, 0, 2, 0, 0})
 	f.Add([]byte{0, 9, 1, 3, 0, 0, 3, 0, 0, 0, 9, 64, 2, 0, 0, 0, 9, 33, 1, 0, 0, 4, 9, 9, 4, 200, 70})

@@ -170,7 +170,8 @@ func TestPercentileOutOfRange(t *testing.T) {
 	}
 }
 
-// FuzzRecordPercentile reads values of 1 to 8 bytes and compares both kinds of histogram with a sorted list of them.
+// FuzzRecordPercentile reads values of 1 to 8 bytes and compares both kinds of histogram with a
+// sorted list of them.
 func FuzzRecordPercentile(f *testing.F) {
 	f.Add([]byte{}, 50.0, 0.001)
 	f.Add([]byte{0, 1, 0, 2, 0, 3}, 99.0, 0.1)

@@ -7,8 +7,8 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The runtime keeps these two for the packages that are known to link to them, and may take them away; hence the
-// build tag.
+// The runtime keeps these two for the packages that are known to link to them, and may take them
+// away; hence the build tag.
 
 //go:linkname procPin runtime.procPin
 func procPin() int
@@ -21,8 +21,8 @@ const procPinned = true
 // processors has the counters of each processor, by its index.
 type processors struct{ pinned atomic.Pointer[[]*solo] }
 
-// recordPinned adds v n times to the counters of the processor that runs the goroutine. While the goroutine is pinned
-// nothing else runs on that processor, so they have one writer at a time.
+// recordPinned adds v n times to the counters of the processor that runs the goroutine. While the
+// goroutine is pinned nothing else runs on that processor, so they have one writer at a time.
 func (c *Concurrent) recordPinned(v, n uint64) {
 	p := procPin()
 	list := c.pinned.Load()
@@ -36,7 +36,8 @@ func (c *Concurrent) recordPinned(v, n uint64) {
 	procUnpin()
 }
 
-// addPinned adds counters for one more processor. Each has an index below GOMAXPROCS, so a few calls are enough.
+// addPinned adds counters for one more processor. Each has an index below GOMAXPROCS, so a few
+// calls are enough.
 func (c *Concurrent) addPinned() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

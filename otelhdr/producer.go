@@ -17,9 +17,9 @@ var (
 	_ MeterProviderOption = (*Producer)(nil)
 )
 
-// A Producer gives one reader what the histograms of a [MeterProvider] have recorded. Each reader needs one of its own,
-// with the temporality of its exporter; it is given to [WrapMeterProvider] and to the reader, with
-// sdkmetric.WithProducer.
+// A Producer gives one reader what the histograms of a [MeterProvider] have recorded. Each reader
+// needs one of its own, with the temporality of its exporter; it is given to [WrapMeterProvider]
+// and to the reader, with sdkmetric.WithProducer.
 type Producer struct {
 	config producerConfig
 
@@ -37,12 +37,13 @@ type Producer struct {
 type reading struct {
 	exemplars atomic.Pointer[reservoir] // nil before the first
 
-	// What was recorded up to the last collection that had something to report. Readers of deltas only, and guarded by
-	// the producer's lock.
+	// What was recorded up to the last collection that had something to report. Readers of deltas
+	// only, and guarded by the producer's lock.
 	values, negative *packed
 }
 
-// NewProducer returns a producer for one reader. Options that are wrong are reported to otel.Handle and left out.
+// NewProducer returns a producer for one reader. Options that are wrong are reported to otel.Handle
+// and left out.
 func NewProducer(opts ...ProducerOption) *Producer {
 	c, err := newProducerConfig(opts)
 	if err != nil {
@@ -76,8 +77,8 @@ func (p *Producer) attach(m *MeterProvider, index int) bool {
 	return true
 }
 
-// Produce implements sdkmetric.Producer: one ScopeMetrics for each meter that has recorded something. It never returns
-// an error, which would make the reader leave out all metrics.
+// Produce implements sdkmetric.Producer: one ScopeMetrics for each meter that has recorded
+// something. It never returns an error, which would make the reader leave out all metrics.
 func (p *Producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +114,8 @@ func (p *Producer) aggregate(s *stream) metricdata.Aggregation {
 	}
 }
 
-// each calls f with all series of s that have something to report, and with the times of their points.
+// each calls f with all series of s that have something to report, and with the times of their
+// points.
 func (p *Producer) each(s *stream, f func(x *series, t totals, start, end time.Time)) {
 	end := time.Now()
 	start := s.created
@@ -176,9 +178,9 @@ func (p *Producer) total(x *series) uint64 {
 	return n
 }
 
-// since returns what has been recorded from the last reading that had something to report until current, in dst, and
-// makes current that reading if it has, too. Without a count there is no point, so what a record that is under way has
-// added to the sum stays for the next collection.
+// since returns what has been recorded from the last reading that had something to report until
+// current, in dst, and makes current that reading if it has, too. Without a count there is no
+// point, so what a record that is under way has added to the sum stays for the next collection.
 func (p *Producer) since(current *Snapshot, last **packed, dst *Snapshot) *Snapshot {
 	if *last == nil {
 		*last = new(packed)

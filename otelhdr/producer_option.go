@@ -44,9 +44,10 @@ func newProducerConfig(opts []ProducerOption) (producerConfig, error) {
 	return c, errors.Join(c.errs...)
 }
 
-// WithTemporality sets whether points are of what was recorded since the instrument was made, or since the last
-// collection; take what the exporter says of sdkmetric.InstrumentKindHistogram. A delta's minimum and maximum are exact
-// where they are those of all time, and otherwise within a bucket of the HDR histogram, twice its relative error.
+// WithTemporality sets whether points are of what was recorded since the instrument was made, or
+// since the last collection; take what the exporter says of sdkmetric.InstrumentKindHistogram. A
+// delta's minimum and maximum are exact where they are those of all time, and otherwise within a
+// bucket of the HDR histogram, twice its relative error.
 //
 // Default: cumulative.
 func WithTemporality(t metricdata.Temporality) ProducerOption {
@@ -59,9 +60,10 @@ func WithTemporality(t metricdata.Temporality) ProducerOption {
 	})
 }
 
-// WithScale sets the scale of the exponential histograms, in [-10, 20], see [Snapshot.Exponential]: a bucket's bounds
-// are 2^(2^-scale) apart. Above 8 the scale of a point may be lower, so that it has at most 16640 buckets, and change
-// from one collection to the next. Prometheus reduces scales above 8 and rejects those below -4.
+// WithScale sets the scale of the exponential histograms, in [-10, 20], see [Snapshot.Exponential]:
+// a bucket's bounds are 2^(2^-scale) apart. Above 8 the scale of a point may be lower, so that it
+// has at most 16640 buckets, and change from one collection to the next. Prometheus reduces scales
+// above 8 and rejects those below -4.
 //
 // Default: 8.
 func WithScale(scale int32) ProducerOption {
@@ -74,11 +76,11 @@ func WithScale(scale int32) ProducerOption {
 	})
 }
 
-// WithExplicitBuckets reports histograms with explicit bounds in place of exponential ones, for archives and for
-// backends without the latter. The bounds of an instrument never change. They are those of its option
-// WithExplicitBucketBoundaries if it has any, those given here otherwise, and if none are given dense ones: 16 for each
-// octave, up to 2^44 steps of [WithResolution], which for seconds is 4.9 hours and makes 658 buckets of 8 bytes in every
-// point.
+// WithExplicitBuckets reports histograms with explicit bounds in place of exponential ones, for
+// archives and for backends without the latter. The bounds of an instrument never change. They are
+// those of its option WithExplicitBucketBoundaries if it has any, those given here otherwise, and
+// if none are given dense ones: 16 for each octave, up to 2^44 steps of [WithResolution], which for
+// seconds is 4.9 hours and makes 658 buckets of 8 bytes in every point.
 //
 // A value within the relative error of a bound may be counted on either side of it.
 //

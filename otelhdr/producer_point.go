@@ -6,8 +6,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// totals are the values of a series: those from 0 on, and the others without their sign. They are valid until the next
-// series is read.
+// totals are the values of a series: those from 0 on, and the others without their sign. They are
+// valid until the next series is read.
 type totals struct{ values, negative *Snapshot } // negative may be nil
 
 func (t totals) count() uint64 {
@@ -104,11 +104,12 @@ func denseBounds(steps float64) []float64 {
 	return bounds
 }
 
-// explicitCounts returns how many values are in each of the buckets that bounds separate. Each bound belongs to the
-// bucket below it.
+// explicitCounts returns how many values are in each of the buckets that bounds separate. Each
+// bound belongs to the bucket below it.
 func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 	counts := make([]uint64, len(bounds)+1)
-	// Both kinds of values come in ascending order of magnitude, and so does the place of the positive ones.
+	// Both kinds of values come in ascending order of magnitude, and so does the place of the
+	// positive ones.
 	at := 0
 	for b := range t.values.Buckets() {
 		v := float64(t.values.clamp(b.Mid())) / s.steps
@@ -167,8 +168,8 @@ func extremesOf[N int64 | float64](s *stream, t totals) (smallest, largest metri
 	return metricdata.NewExtrema(low), metricdata.NewExtrema(high)
 }
 
-// valueOf returns steps as a value of the instrument. Division, unlike multiplication with the inverse, gives the
-// float64 that is nearest: 0.1 for 1e8 ns.
+// valueOf returns steps as a value of the instrument. Division, unlike multiplication with the
+// inverse, gives the float64 that is nearest: 0.1 for 1e8 ns.
 func valueOf[N int64 | float64](s *stream, steps uint64) N {
 	if s.integer {
 		return N(int64(steps)) // and of 2^63 the smallest int64, whose negative is itself

@@ -160,7 +160,8 @@ func TestDeltasAddUp(t *testing.T) {
 	}
 }
 
-// TestScaleOfBothSigns has negative values that take more buckets than the scale allows, and positive ones that do not.
+// TestScaleOfBothSigns has negative values that take more buckets than the scale allows, and
+// positive ones that do not.
 func TestScaleOfBothSigns(t *testing.T) {
 	reader, p := newReader(t, otelhdr.WithScale(20))
 	h, err := p.Meter("m").Int64Histogram("h")

@@ -6,10 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// A Recorder records into a [Concurrent] for one goroutine at a time, with counters that nothing else writes: at the
-// cost of a [Histogram], however many others record. Its records are in every snapshot taken from then on.
+// A Recorder records into a [Concurrent] for one goroutine at a time, with counters that nothing
+// else writes: at the cost of a [Histogram], however many others record. Its records are in every
+// snapshot taken from then on.
 //
-// It suits goroutines that live long, such as workers, since each has as much memory as a Histogram of its values.
+// It suits goroutines that live long, such as workers, since each has as much memory as a Histogram
+// of its values.
 type Recorder struct {
 	layout layout
 	base   uint64          // logical index of count[0]
@@ -20,11 +22,12 @@ type Recorder struct {
 	cleanup runtime.Cleanup
 }
 
-// Recorder returns a handle for the calling goroutine, or any other one at a time. Close gives its counters to the next
-// Recorder. If it is not closed the garbage collector does that, some time after the last use; no count is lost in
-// either case.
+// Recorder returns a handle for the calling goroutine, or any other one at a time. Close gives its
+// counters to the next Recorder. If it is not closed the garbage collector does that, some time
+// after the last use; no count is lost in either case.
 //
-// Costs some 50 ns if another Recorder has been closed before, and as much as a new histogram otherwise.
+// Costs some 50 ns if another Recorder has been closed before, and as much as a new histogram
+// otherwise.
 func (c *Concurrent) Recorder() *Recorder {
 	o := c.acquire()
 	r := &Recorder{layout: c.layout, own: o, c: c}
@@ -47,7 +50,8 @@ func (r *Recorder) look() {
 // Record adds v, as [Concurrent.Record] does.
 func (r *Recorder) Record(v uint64) {
 	i := r.layout.index(v) - r.base
-	// All that is rare comes first: behind a call, what lies in registers would be stored for each record.
+	// All that is rare comes first: behind a call, what lies in registers would be stored for each
+	// record.
 	count, o := r.count, r.own
 	if i >= uint64(len(count)) || v > o.max.Load() || v < o.min.Load() { // the first once closed, too
 		r.RecordN(v, 1)
@@ -59,7 +63,8 @@ func (r *Recorder) Record(v uint64) {
 		o.sumHi.Add(1) // see solo.addSum
 	}
 	addOwn(&count[i], 1)
-	// Otherwise r may be collected, and its counters be given to another, before the last write to them.
+	// Otherwise r may be collected, and its counters be given to another, before the last write to
+	// them.
 	runtime.KeepAlive(r)
 }
 
@@ -77,8 +82,8 @@ func (r *Recorder) RecordN(v, n uint64) {
 	runtime.KeepAlive(r)
 }
 
-// Close gives the counters back, with all that they count. Values recorded after Close are recorded by the
-// Concurrent itself. Closing again changes nothing.
+// Close gives the counters back, with all that they count. Values recorded after Close are recorded
+// by the Concurrent itself. Closing again changes nothing.
 func (r *Recorder) Close() {
 	if r.own == nil {
 		return
@@ -107,8 +112,9 @@ func (c *Concurrent) newOwned() *solo {
 	return o
 }
 
-// release takes back a solo that has no writer any more. Some are kept for writers to come, which spares these the
-// memory; beyond that, what they count is moved to the stripe that the Concurrent began with.
+// release takes back a solo that has no writer any more. Some are kept for writers to come, which
+// spares these the memory; beyond that, what they count is moved to the stripe that the Concurrent
+// began with.
 func (c *Concurrent) release(o *solo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

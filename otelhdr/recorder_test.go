@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecorderConcurrentSafe records through handles of all ages, and past them, while others read, and then accounts
-// for every value.
+// TestRecorderConcurrentSafe records through handles of all ages, and past them, while others read,
+// and then accounts for every value.
 func TestRecorderConcurrentSafe(t *testing.T) {
 	const writers, rounds, each = 6, 8, 500
 	for _, opts := range [][]Option{{WithRange(1000, 1<<62)}, {WithRange(1000, 1<<62), WithCounter32()}} {

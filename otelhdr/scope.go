@@ -2,16 +2,16 @@ package otelhdr
 
 import "time"
 
-// A Scope measures from the call that made it to its Stop, and records how long that was. It is a value and allocates
-// nothing.
+// A Scope measures from the call that made it to its Stop, and records how long that was. It is a
+// value and allocates nothing.
 type Scope struct {
 	to    interface{ Record(v uint64) }
 	start time.Duration // since processStart, by the monotonic clock
 	unit  time.Duration
 }
 
-// Time begins a scope whose duration is recorded in whole units, rounded down. A unit that is not positive is taken as
-// a nanosecond.
+// Time begins a scope whose duration is recorded in whole units, rounded down. A unit that is not
+// positive is taken as a nanosecond.
 //
 //	defer h.Time(time.Microsecond).Stop()
 func (h *Histogram) Time(unit time.Duration) Scope { return newScope(h, unit) }
@@ -26,7 +26,8 @@ func newScope(to interface{ Record(v uint64) }, unit time.Duration) Scope {
 	return Scope{to: to, start: time.Since(processStart), unit: max(unit, 1)}
 }
 
-// Stop records the time since the scope began and returns it. Each call records; the zero Scope records nothing.
+// Stop records the time since the scope began and returns it. Each call records; the zero Scope
+// records nothing.
 func (s Scope) Stop() time.Duration {
 	if s.to == nil {
 		return 0

@@ -2,13 +2,15 @@ package otelhdr
 
 import "maps"
 
-// Since returns what was recorded after prev was taken and until s was: the difference of two snapshots of one histogram,
-// in dst. A nil dst is allocated; dst may be prev or s. If prev is nil, of another histogram, from before a Reset, or
-// itself a result of Since, nothing is subtracted and the result equals s.
+// Since returns what was recorded after prev was taken and until s was: the difference of two
+// snapshots of one histogram, in dst. A nil dst is allocated; dst may be prev or s. If prev is nil,
+// of another histogram, from before a Reset, or itself a result of Since, nothing is subtracted and
+// the result equals s.
 //
-// Count, sum and buckets are exact, so the results of successive calls add up. The minimum and the maximum are exact
-// where they are extremes of all of s; otherwise they are the nearest values that the remaining buckets allow, which
-// differ from the true ones by less than a bucket, twice the relative error.
+// Count, sum and buckets are exact, so the results of successive calls add up. The minimum and the
+// maximum are exact where they are extremes of all of s; otherwise they are the nearest values that
+// the remaining buckets allow, which differ from the true ones by less than a bucket, twice the
+// relative error.
 //
 // A reader that reports deltas keeps two snapshots and allocates nothing:
 //
@@ -31,8 +33,8 @@ func (s *Snapshot) Since(prev, dst *Snapshot) *Snapshot {
 	return dst
 }
 
-// setDifference makes s a less b, which counts no more than a in any bucket and may be the zero Snapshot. Either may be
-// s itself: every counter of theirs is read before that of s is written.
+// setDifference makes s a less b, which counts no more than a in any bucket and may be the zero
+// Snapshot. Either may be s itself: every counter of theirs is read before that of s is written.
 func (s *Snapshot) setDifference(a, b *Snapshot) {
 	from, base := *a, *b
 	s.use(from.layout)

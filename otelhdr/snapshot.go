@@ -6,10 +6,11 @@ import (
 	"unsafe"
 )
 
-// A Snapshot is what a histogram has counted up to one moment, or between two. It does not change, except by being the
-// dst of a later call or by its own Merge, MergeMidpoints and Subtract, so all that its methods return belongs together,
-// and any number of goroutines may read it. The zero Snapshot is empty and may be used as a dst. A copy of the struct
-// shares the counters of the original.
+// A Snapshot is what a histogram has counted up to one moment, or between two. It does not change,
+// except by being the dst of a later call or by its own Merge, MergeMidpoints and Subtract, so all
+// that its methods return belongs together, and any number of goroutines may read it. The zero
+// Snapshot is empty and may be used as a dst. A copy of the struct shares the counters of the
+// original.
 //
 // Values are in the unit they were recorded in.
 type Snapshot struct {
@@ -26,8 +27,9 @@ type Snapshot struct {
 	approximate bool
 	equivalent  Equivalent
 
-	// wide has the bounds of the slots, by number, whose values may lie outside the bucket of the layout. How far into
-	// the range the values that are counted below and above it may lie is in reachUp and reachDown.
+	// wide has the bounds of the slots, by number, whose values may lie outside the bucket of the
+	// layout. How far into the range the values that are counted below and above it may lie is in
+	// reachUp and reachDown.
 	wide               map[uint64]Bucket
 	reachUp, reachDown uint64
 
@@ -35,7 +37,8 @@ type Snapshot struct {
 	spare  []*chunk // with all counters 0, for values that the next to be copied may have
 }
 
-// Count returns the number of values, in and out of range. It is always the sum of the counts of [Snapshot.Buckets].
+// Count returns the number of values, in and out of range. It is always the sum of the counts of
+// [Snapshot.Buckets].
 func (s *Snapshot) Count() uint64 { return s.count }
 
 // Underflow returns how many of the values were below the range of the histogram.
@@ -44,24 +47,27 @@ func (s *Snapshot) Underflow() uint64 { return s.underflow }
 // Overflow returns how many of the values were above the range of the histogram.
 func (s *Snapshot) Overflow() uint64 { return s.overflow }
 
-// Sum returns the sum of the values, in and out of range: the float64 nearest to the exact sum, which
-// [Snapshot.Sum128] returns.
+// Sum returns the sum of the values, in and out of range: the float64 nearest to the exact sum,
+// which [Snapshot.Sum128] returns.
 func (s *Snapshot) Sum() float64 { return s.sum.float64() }
 
-// Sum128 returns the exact sum of the values, hi<<64 + lo. It cannot overflow before the count does.
+// Sum128 returns the exact sum of the values, hi<<64 + lo. It cannot overflow before the count
+// does.
 func (s *Snapshot) Sum128() (hi, lo uint64) { return s.sum.hi, s.sum.lo }
 
-// Min returns the smallest value, in or out of range, or 0 if there is none. It is exact; see [Snapshot.Since] and
-// [Concurrent.Reset] for where it may be off by up to a bucket, twice the relative error. Of buckets that came from
-// elsewhere, see [NewSnapshot], it is the least value that they allow, as HdrHistogram has it.
+// Min returns the smallest value, in or out of range, or 0 if there is none. It is exact; see
+// [Snapshot.Since] and [Concurrent.Reset] for where it may be off by up to a bucket, twice the
+// relative error. Of buckets that came from elsewhere, see [NewSnapshot], it is the least value
+// that they allow, as HdrHistogram has it.
 func (s *Snapshot) Min() uint64 { return s.min }
 
-// Max returns the greatest value, in or out of range, or 0 if there is none. It is as exact as [Snapshot.Min], and the
-// greatest value that buckets from elsewhere allow.
+// Max returns the greatest value, in or out of range, or 0 if there is none. It is as exact as
+// [Snapshot.Min], and the greatest value that buckets from elsewhere allow.
 func (s *Snapshot) Max() uint64 { return s.max }
 
-// Mean returns the exact sum divided by the count, or 0 if there are no values. Values of buckets that came from
-// elsewhere count as the middle of theirs, as HdrHistogram has it, so the true mean may be off by as much as those are wide.
+// Mean returns the exact sum divided by the count, or 0 if there are no values. Values of buckets
+// that came from elsewhere count as the middle of theirs, as HdrHistogram has it, so the true mean
+// may be off by as much as those are wide.
 func (s *Snapshot) Mean() float64 {
 	if s.count == 0 {
 		return 0
@@ -69,10 +75,10 @@ func (s *Snapshot) Mean() float64 {
 	return s.sum.float64() / float64(s.count)
 }
 
-// StdDev returns the standard deviation of the values taken as the whole population, or 0 if there are none. Every
-// value counts as the middle of its bucket, or as the extreme that lies before it, also where a bucket from elsewhere is
-// wider than the layout: how the values scatter within it is not known, and not in the result. HdrHistogram has the same
-// rule. Costs a pass over the counters.
+// StdDev returns the standard deviation of the values taken as the whole population, or 0 if there
+// are none. Every value counts as the middle of its bucket, or as the extreme that lies before it,
+// also where a bucket from elsewhere is wider than the layout: how the values scatter within it is
+// not known, and not in the result. HdrHistogram has the same rule. Costs a pass over the counters.
 func (s *Snapshot) StdDev() float64 {
 	if s.count == 0 {
 		return 0
@@ -88,10 +94,11 @@ func (s *Snapshot) StdDev() float64 {
 	return s.deviation(squares)
 }
 
-// RelativeError returns how far the middle of a bucket may be from a value that is in it, as a fraction of the middle, or
-// 0 for the zero Snapshot. It holds for every percentile of values in range. It is [Snapshot.Resolution] or, where values
-// are in buckets from elsewhere that are wider, see [NewSnapshot], that of the relatively widest: 1/3 for one from 512 to
-// 1023, and 1 for one from 0.
+// RelativeError returns how far the middle of a bucket may be from a value that is in it, as a
+// fraction of the middle, or 0 for the zero Snapshot. It holds for every percentile of values in
+// range. It is [Snapshot.Resolution] or, where values are in buckets from elsewhere that are wider,
+// see [NewSnapshot], that of the relatively widest: 1/3 for one from 512 to 1023, and 1 for one
+// from 0.
 func (s *Snapshot) RelativeError() float64 {
 	e := s.Resolution()
 	for slot := range s.wide {
@@ -102,8 +109,8 @@ func (s *Snapshot) RelativeError() float64 {
 	return e
 }
 
-// Resolution returns the bound of the relative error that the layout keeps for what is recorded, as a fraction, or 0 for
-// the zero Snapshot.
+// Resolution returns the bound of the relative error that the layout keeps for what is recorded, as
+// a fraction, or 0 for the zero Snapshot.
 func (s *Snapshot) Resolution() float64 {
 	if s.layout.size == 0 {
 		return 0
@@ -111,8 +118,8 @@ func (s *Snapshot) Resolution() float64 {
 	return s.layout.relativeError()
 }
 
-// Range returns the smallest and the greatest value that are in range, as [Histogram.Range] does, or 0, 0 for the zero
-// Snapshot.
+// Range returns the smallest and the greatest value that are in range, as [Histogram.Range] does,
+// or 0, 0 for the zero Snapshot.
 func (s *Snapshot) Range() (lowest, highest uint64) {
 	if s.layout.size == 0 {
 		return 0, 0
@@ -120,7 +127,8 @@ func (s *Snapshot) Range() (lowest, highest uint64) {
 	return s.layout.bounds()
 }
 
-// SizeBytes returns the memory that the snapshot holds, including what a larger one left behind for reuse.
+// SizeBytes returns the memory that the snapshot holds, including what a larger one left behind for
+// reuse.
 func (s *Snapshot) SizeBytes() int {
 	n := int(unsafe.Sizeof(*s)) + (cap(s.chunks)+cap(s.spare))*int(unsafe.Sizeof((*chunk)(nil))) + 8*cap(s.totals)
 	n += len(s.spare) * int(unsafe.Sizeof(chunk{}))
@@ -139,8 +147,9 @@ func (s *Snapshot) use(l layout) {
 	}
 }
 
-// prepare returns s, or a new snapshot if s is nil, laid out as l, without counts. Its chunks are kept apart, so that what is then done
-// with it takes time for those alone that have counts: one snapshot after the other may be of histograms with values far apart.
+// prepare returns s, or a new snapshot if s is nil, laid out as l, without counts. Its chunks are
+// kept apart, so that what is then done with it takes time for those alone that have counts: one
+// snapshot after the other may be of histograms with values far apart.
 func (s *Snapshot) prepare(l layout, era uint64, e Equivalent) *Snapshot {
 	if s == nil {
 		s = new(Snapshot)
@@ -178,10 +187,10 @@ func (s *Snapshot) total(i int) uint64 {
 	return s.chunks[i].total()
 }
 
-// settle derives the count from the counters and moves the minimum and the maximum into the outermost slots that are
-// not empty. In the copy of a histogram at rest they are there already. They are elsewhere when values were being
-// recorded meanwhile or counts have been subtracted; the nearest value that the counters allow is then within a bucket
-// of the true one.
+// settle derives the count from the counters and moves the minimum and the maximum into the
+// outermost slots that are not empty. In the copy of a histogram at rest they are there already.
+// They are elsewhere when values were being recorded meanwhile or counts have been subtracted; the
+// nearest value that the counters allow is then within a bucket of the true one.
 func (s *Snapshot) settle() {
 	s.count = s.underflow + s.overflow
 	first, last := -1, -1 // chunks that are not empty
@@ -221,7 +230,8 @@ func (s *Snapshot) settle() {
 		s.max = Bucket{High: lowest - 1}.clamp(s.max)
 	}
 	if s.min > s.max {
-		// Both were lost to a Reset in the middle of recording into a single bucket, and come from its opposite ends.
+		// Both were lost to a Reset in the middle of recording into a single bucket, and come from
+		// its opposite ends.
 		s.min, s.max = s.max, s.min
 	}
 }

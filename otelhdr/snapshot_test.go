@@ -283,8 +283,8 @@ func TestSinceUnrelated(t *testing.T) {
 	})
 }
 
-// TestSettleLostExtremes puts a snapshot into the state that Reset can leave when it comes between the two halves of a
-// Record: counted, but not part of the extremes.
+// TestSettleLostExtremes puts a snapshot into the state that Reset can leave when it comes between
+// the two halves of a Record: counted, but not part of the extremes.
 func TestSettleLostExtremes(t *testing.T) {
 	if procPinned {
 		t.Skip("looks for the value in a stripe that others may use")
@@ -309,8 +309,9 @@ func TestBucketMid(t *testing.T) {
 	}
 }
 
-// TestSnapshotsFarApart: one snapshot after the other of histograms whose values are far apart, as a collection makes them, has each time
-// the counts of its own alone, and takes memory for no more chunks than one of them has.
+// TestSnapshotsFarApart: one snapshot after the other of histograms whose values are far apart, as
+// a collection makes them, has each time the counts of its own alone, and takes memory for no more
+// chunks than one of them has.
 func TestSnapshotsFarApart(t *testing.T) {
 	var all []*Concurrent
 	for i := range 40 {

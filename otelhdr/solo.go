@@ -7,9 +7,10 @@ import (
 	"unsafe"
 )
 
-// A solo is the counters of a single writer, which others read while it records. It needs no atomic read-modify-write,
-// which is most of what a record costs otherwise, and has counters of 64 bits side by side, as a [Histogram] has.
-// addOwn and setOwn, in own_plain.go and own_atomic.go, are how the writer changes its words.
+// A solo is the counters of a single writer, which others read while it records. It needs no atomic
+// read-modify-write, which is most of what a record costs otherwise, and has counters of 64 bits
+// side by side, as a [Histogram] has. addOwn and setOwn, in own_plain.go and own_atomic.go, are how
+// the writer changes its words.
 type solo struct {
 	window    atomic.Pointer[soloWindow]
 	sumLo     atomic.Uint64
@@ -21,9 +22,9 @@ type solo struct {
 	_         [48]byte
 }
 
-// A soloWindow is the counters from the chunk of the lowest value to that of the highest. The writer exchanges it for a
-// larger one that it has copied the counters to, and counts in that one from then on, so a reader finds all counters in
-// whichever it has.
+// A soloWindow is the counters from the chunk of the lowest value to that of the highest. The
+// writer exchanges it for a larger one that it has copied the counters to, and counts in that one
+// from then on, so a reader finds all counters in whichever it has.
 type soloWindow struct {
 	base  uint64 // place of counts[0] among the stored buckets, a multiple of chunkSize
 	count []atomic.Uint64
@@ -48,8 +49,8 @@ func (o *solo) record(l *layout, v, n uint64) {
 
 // addSum adds to the sum.
 //
-// A carry goes into the high word by an atomic addition, so that no reader sees it before the low word that it came out
-// of.
+// A carry goes into the high word by an atomic addition, so that no reader sees it before the low
+// word that it came out of.
 func (o *solo) addSum(sum uint128) {
 	lo, carry := bits.Add64(o.sumLo.Load(), sum.lo, 0)
 	setOwn(&o.sumLo, lo)
@@ -63,7 +64,8 @@ func (o *solo) addSum(sum uint128) {
 //go:noinline
 func (o *solo) widen(v uint64) { widen(&o.min, &o.max, v) }
 
-// count adds n to the counter of v, making room for it if need be, or to an out-of-range counter where it has none.
+// count adds n to the counter of v, making room for it if need be, or to an out-of-range counter
+// where it has none.
 //
 //go:noinline
 func (o *solo) count(l *layout, v, n uint64) {

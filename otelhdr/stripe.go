@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// A stripe is one complete set of the counters of a [Concurrent], which some of the writers use. The words that every
-// record writes fill cache lines of their own: two, since processors fetch lines in pairs.
+// A stripe is one complete set of the counters of a [Concurrent], which some of the writers use.
+// The words that every record writes fill cache lines of their own: two, since processors fetch
+// lines in pairs.
 type stripe struct {
 	index      atomic.Pointer[pageIndex]
 	sumLo      atomic.Uint64
@@ -53,8 +54,8 @@ func (t *stripe) addSum(sum uint128) {
 	}
 }
 
-// count adds n to the counter of stored bucket i, or to an out-of-range counter where there is no such bucket; v shows
-// which.
+// count adds n to the counter of stored bucket i, or to an out-of-range counter where there is no
+// such bucket; v shows which.
 //
 //go:noinline
 func (t *stripe) count(l *layout, v, i, n uint64) {
@@ -68,12 +69,13 @@ func (t *stripe) count(l *layout, v, i, n uint64) {
 	}
 }
 
-// countStored adds n to the counter of stored bucket i, making a page for it, or a wider one, if need be.
+// countStored adds n to the counter of stored bucket i, making a page for it, or a wider one, if
+// need be.
 //
-// Nothing is lost or counted twice where pages are exchanged: a writer that has found a page and is late adds to a
-// counter that is still read, as one of the older pages, or finds that it is full or closed, and comes back with the
-// index of that moment. Of several that exchange the index at once one succeeds, and the others drop their pages before
-// anything is counted there.
+// Nothing is lost or counted twice where pages are exchanged: a writer that has found a page and is
+// late adds to a counter that is still read, as one of the older pages, or finds that it is full or
+// closed, and comes back with the index of that moment. Of several that exchange the index at once
+// one succeeds, and the others drop their pages before anything is counted there.
 func (t *stripe) countStored(i, n uint64) {
 	for {
 		x := t.index.Load()
@@ -91,8 +93,9 @@ func (t *stripe) countStored(i, n uint64) {
 	}
 }
 
-// fold moves the counts of older pages to the pages that have taken their place, and lets go of them. The caller holds
-// Concurrent.mu, so that no reader comes while some of the counts are in neither.
+// fold moves the counts of older pages to the pages that have taken their place, and lets go of
+// them. The caller holds Concurrent.mu, so that no reader comes while some of the counts are in
+// neither.
 func (t *stripe) fold() {
 	for {
 		x := t.index.Load()
@@ -110,7 +113,8 @@ func (t *stripe) fold() {
 	}
 }
 
-// total128 returns the sum of the stripe, never less than the last time. The caller holds Concurrent.mu.
+// total128 returns the sum of the stripe, never less than the last time. The caller holds
+// Concurrent.mu.
 func (t *stripe) total128() uint128 {
 	var sum uint128
 	for {
@@ -154,8 +158,8 @@ func (t *stripe) total() uint64 {
 
 func (t *stripe) sizeBytes() int { return int(unsafe.Sizeof(*t)) + t.index.Load().sizeBytes() }
 
-// absorb adds what from counts to t. No writer has from any more, and the caller holds Concurrent.mu, so that no reader
-// misses it or sees it twice; other writers of t go on.
+// absorb adds what from counts to t. No writer has from any more, and the caller holds
+// Concurrent.mu, so that no reader misses it or sees it twice; other writers of t go on.
 func (t *stripe) absorb(l *layout, from counters) {
 	t.addSum(from.total128())
 	if low, high := from.extremes(); low <= high {
@@ -178,8 +182,8 @@ func (t *stripe) absorb(l *layout, from counters) {
 	t.overflow.Add(counts.overflow)
 }
 
-// counters are a set of counters that readers add up: a [stripe], or the [solo] of a single writer. The caller holds
-// Concurrent.mu.
+// counters are a set of counters that readers add up: a [stripe], or the [solo] of a single writer.
+// The caller holds Concurrent.mu.
 type counters interface {
 	total128() uint128
 	extremes() (lowest, highest uint64)

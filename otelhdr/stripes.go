@@ -8,14 +8,15 @@ import (
 	"unsafe"
 )
 
-// Most histograms of a process are hit by few goroutines at once, and a stripe costs kilobytes, so a Concurrent starts
-// with one stripe and adds more only while writers get into each other's way.
+// Most histograms of a process are hit by few goroutines at once, and a stripe costs kilobytes, so
+// a Concurrent starts with one stripe and adds more only while writers get into each other's way.
 const (
 	// maxStripes bounds the memory of one histogram.
 	maxStripes = 32
 
-	// A compare-and-swap that fails costs about 0.1 µs. Where a stripe sees fewer than one in collisionInterval, all of
-	// them together cost 0.3 % of a processor, and more stripes would not pay for their memory.
+	// A compare-and-swap that fails costs about 0.1 µs. Where a stripe sees fewer than one in
+	// collisionInterval, all of them together cost 0.3 % of a processor, and more stripes would not
+	// pay for their memory.
 	collisionInterval = 32 * time.Microsecond
 
 	// minPatience is the number of collisions after which their rate is looked at.
@@ -26,10 +27,12 @@ const (
 // processStart is what a stripe's marks are relative to.
 var processStart = time.Now()
 
-// A stripeSet assigns goroutines to stripes. It does not change; a Concurrent exchanges it for another.
+// A stripeSet assigns goroutines to stripes. It does not change; a Concurrent exchanges it for
+// another.
 //
-// A writer keeps the set alive until it has recorded. That is how stripes are merged without a lock: once the garbage
-// collector has found that nothing holds a set that was exchanged, no writer is left that came by it.
+// A writer keeps the set alive until it has recorded. That is how stripes are merged without a
+// lock: once the garbage collector has found that nothing holds a set that was exchanged, no writer
+// is left that came by it.
 type stripeSet struct {
 	stripes    []*stripe // their number is a power of two
 	shift      uint      // 64 - log2 of that number
@@ -44,19 +47,21 @@ func singleStripe(t *stripe) *stripeSet {
 
 // pick returns the stripe of the calling goroutine.
 //
-// Go has no cheap identity of a goroutine or a processor, but every goroutine has a stack of its own, of at least 2 KiB,
-// so the address of a local variable without its low bits is one. It is only a hint: a goroutine whose stack is moved,
-// or that calls from another depth, may get another stripe, and any stripe is correct for any goroutine. The leading
-// bits of a product with a random odd number spread the addresses evenly.
+// Go has no cheap identity of a goroutine or a processor, but every goroutine has a stack of its
+// own, of at least 2 KiB, so the address of a local variable without its low bits is one. It is
+// only a hint: a goroutine whose stack is moved, or that calls from another depth, may get another
+// stripe, and any stripe is correct for any goroutine. The leading bits of a product with a random
+// odd number spread the addresses evenly.
 func (s *stripeSet) pick() *stripe {
 	var local byte
 	page := uint64(uintptr(unsafe.Pointer(&local))) >> 11
 	return s.stripes[page*s.multiplier>>s.shift]
 }
 
-// next returns the set to use after writers have collided too often in s: one of twice as many stripes, or of the same
-// stripes once there are limit. Two busy goroutines that share a stripe by bad luck may be apart under the new
-// multiplier. More goroutines than stripes never will, so the reshuffles become rarer and rarer.
+// next returns the set to use after writers have collided too often in s: one of twice as many
+// stripes, or of the same stripes once there are limit. Two busy goroutines that share a stripe by
+// bad luck may be apart under the new multiplier. More goroutines than stripes never will, so the
+// reshuffles become rarer and rarer.
 //
 // All stripes of s are in the result, since writers go on using s until they load its successor.
 func (s *stripeSet) next(limit int) *stripeSet {
@@ -73,10 +78,12 @@ func (s *stripeSet) next(limit int) *stripeSet {
 	return n
 }
 
-// stripeLimit returns the number of stripes to stop at: as many as goroutines can run at a time, or up to twice that.
+// stripeLimit returns the number of stripes to stop at: as many as goroutines can run at a time, or
+// up to twice that.
 func stripeLimit() int { return min(1<<bits.Len(uint(runtime.GOMAXPROCS(0))), maxStripes) }
 
-// collided notes that two writers met in t, and exchanges the set s that led them there if that happens too often.
+// collided notes that two writers met in t, and exchanges the set s that led them there if that
+// happens too often.
 //
 //go:noinline
 func (c *Concurrent) collided(s *stripeSet, t *stripe) {
@@ -88,7 +95,8 @@ func (c *Concurrent) collided(s *stripeSet, t *stripe) {
 		return
 	}
 	if c.set.Load() == s {
-		// Of several writers that come here at once one succeeds, and the others have the same wish.
+		// Of several writers that come here at once one succeeds, and the others have the same
+		// wish.
 		c.exchange(s, s.next(stripeLimit()))
 	}
 }
@@ -104,8 +112,9 @@ func (c *Concurrent) exchange(s, next *stripeSet) bool {
 	return true
 }
 
-// outlived is called after the last writer has let go of a set that was exchanged. If that was the last of them, then no
-// writer has a stripe that is in no set any more, and what they count is moved.
+// outlived is called after the last writer has let go of a set that was exchanged. If that was the
+// last of them, then no writer has a stripe that is in no set any more, and what they count is
+// moved.
 func (c *Concurrent) outlived() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,15 +134,16 @@ type rate struct {
 	count uint64
 }
 
-// A histogram that gets fewer than calmRate records a second, each of some 20 ns, has two of them at the same time less
-// than once in 5 ms: much less often than collisionInterval, at which stripes are added again.
+// A histogram that gets fewer than calmRate records a second, each of some 20 ns, has two of them
+// at the same time less than once in 5 ms: much less often than collisionInterval, at which stripes
+// are added again.
 const (
 	calmRate     = 100_000
 	calmInterval = time.Second // no judgement about less
 )
 
-// calm goes back to a single stripe if few values were recorded since the last look; count is the count of all values.
-// The caller holds mu.
+// calm goes back to a single stripe if few values were recorded since the last look; count is the
+// count of all values. The caller holds mu.
 func (c *Concurrent) calm(count uint64) {
 	s := c.set.Load()
 	if len(s.stripes) == 1 {

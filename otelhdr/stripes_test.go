@@ -32,7 +32,8 @@ func (c *Concurrent) calmed() {
 	c.rate = rate{at: time.Since(processStart) - 1000*time.Hour, count: 0}
 }
 
-// TestStripesMerge adds and merges stripes again and again while others record and read, and accounts for every value.
+// TestStripesMerge adds and merges stripes again and again while others record and read, and
+// accounts for every value.
 func TestStripesMerge(t *testing.T) {
 	const writers, each = 6, 4000
 	c := mustNewConcurrent(t)
@@ -77,7 +78,8 @@ func TestStripesMerge(t *testing.T) {
 	}
 }
 
-// TestStripesStay has a histogram that is busy keep its stripes, and one that was looked at just before.
+// TestStripesStay has a histogram that is busy keep its stripes, and one that was looked at just
+// before.
 func TestStripesStay(t *testing.T) {
 	c := mustNewConcurrent(t)
 	c.exchange(c.set.Load(), c.set.Load().next(8))
@@ -91,7 +93,8 @@ func TestStripesStay(t *testing.T) {
 	}
 }
 
-// A writer that stands still between finding its stripe and recording keeps the stripe from being merged.
+// A writer that stands still between finding its stripe and recording keeps the stripe from being
+// merged.
 func TestStripesWaitForWriters(t *testing.T) {
 	c := mustNewConcurrent(t)
 	first := c.set.Load()

@@ -36,8 +36,9 @@ func (a uint128) float64() float64 {
 	if a.hi == 0 {
 		return float64(a.lo)
 	}
-	// Keep the 64 leading bits and let the lowest of them stand for all that is cut off. The conversion rounds at bit
-	// 11, so that one bit decides between a tie and more than a tie, and nothing is rounded twice.
+	// Keep the 64 leading bits and let the lowest of them stand for all that is cut off. The
+	// conversion rounds at bit 11, so that one bit decides between a tie and more than a tie, and
+	// nothing is rounded twice.
 	zeros := bits.LeadingZeros64(a.hi)
 	lead := a.hi<<zeros | a.lo>>(64-zeros)
 	if a.lo<<zeros != 0 {

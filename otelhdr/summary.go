@@ -2,15 +2,16 @@ package otelhdr
 
 import "math/bits"
 
-// summaryRanks are the percentiles of a summary, in thousandths of a percent. 92.5 and 97.5 divide the last tenth as
-// 25 and 75 do the whole, and stand out in a table enough to find the lines around them.
+// summaryRanks are the percentiles of a summary, in thousandths of a percent. 92.5 and 97.5 divide
+// the last tenth as 25 and 75 do the whole, and stand out in a table enough to find the lines
+// around them.
 var summaryRanks = [...]uint64{
 	0, 1_000, 5_000, 10_000, 25_000, 50_000, 75_000, 90_000,
 	92_500, 95_000, 97_500, 99_000, 99_900, 99_990, 99_999, 100_000,
 }
 
-// A Summary is the figures of a [Snapshot] that describe it at a glance. It does not change, except by being the dst of a
-// later call.
+// A Summary is the figures of a [Snapshot] that describe it at a glance. It does not change, except
+// by being the dst of a later call.
 type Summary struct {
 	Count         uint64 // of all values
 	Underflow     uint64 // values below the range, which are part of the others too
@@ -20,14 +21,15 @@ type Summary struct {
 	RelativeError float64 // a fraction
 	// RangeMin and RangeMax are what Snapshot.Range returns.
 	RangeMin, RangeMax uint64
-	// Percentiles are the values at 0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.99, 99.999 and 100.
+	// Percentiles are the values at 0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.99,
+	// 99.999 and 100.
 	Percentiles [len(summaryRanks)]Percentile
 
 	snapshot *Snapshot // for reuse, of a histogram that was summed up
 }
 
-// Summary sums s up into dst, which it returns. A nil dst is allocated; nothing else is. Costs some 0.2 µs for every 256
-// counters, much as one percentile does.
+// Summary sums s up into dst, which it returns. A nil dst is allocated; nothing else is. Costs some
+// 0.2 µs for every 256 counters, much as one percentile does.
 func (s *Snapshot) Summary(dst *Summary) *Summary {
 	if dst == nil {
 		dst = new(Summary)
@@ -99,17 +101,17 @@ func (m *Summary) Percentile(p float64) (Percentile, bool) {
 	return Percentile{}, false
 }
 
-// Summary sums up what was recorded since creation, or since the last Reset, into dst, which it returns. A nil dst is
-// allocated; one used before costs no allocation unless values have reached a new chunk of buckets. The dst keeps a
-// snapshot for its next use.
+// Summary sums up what was recorded since creation, or since the last Reset, into dst, which it
+// returns. A nil dst is allocated; one used before costs no allocation unless values have reached a
+// new chunk of buckets. The dst keeps a snapshot for its next use.
 func (h *Histogram) Summary(dst *Summary) *Summary {
 	dst = dst.orNew()
 	dst.snapshot = h.Snapshot(dst.snapshot)
 	return dst.snapshot.Summary(dst)
 }
 
-// Summary sums up what was recorded since creation, or since the last Reset, as [Histogram.Summary] does, while others
-// record.
+// Summary sums up what was recorded since creation, or since the last Reset, as [Histogram.Summary]
+// does, while others record.
 func (c *Concurrent) Summary(dst *Summary) *Summary {
 	dst = dst.orNew()
 	dst.snapshot = c.Snapshot(dst.snapshot)

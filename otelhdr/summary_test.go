@@ -32,7 +32,8 @@ func checkGolden(t *testing.T, name, got string) {
 	}
 }
 
-// beforeAndAfter returns the summaries of two distributions around 20,000, of which the first has values out of range.
+// beforeAndAfter returns the summaries of two distributions around 20,000, of which the first has
+// values out of range.
 func beforeAndAfter(t *testing.T) (before, after *Summary) {
 	t.Helper()
 	r := newRand()
@@ -57,7 +58,8 @@ func TestSummaryGolden(t *testing.T) {
 	checkGolden(t, "line.txt", string(before.AppendLine(nil, "checkout"))+"\n"+after.String()+"\n")
 }
 
-// TestSummaryMatchesSnapshot compares the one pass of Summary with what the snapshot says otherwise.
+// TestSummaryMatchesSnapshot compares the one pass of Summary with what the snapshot says
+// otherwise.
 func TestSummaryMatchesSnapshot(t *testing.T) {
 	for name, draw := range distributions() {
 		for _, opts := range [][]Option{nil, {WithRelativeError(0.05)}, {WithRange(12_345, 1<<33)}, {WithEquivalent(EquivalentHigh)}} {

@@ -22,7 +22,8 @@ func appendCommas(dst, digits []byte) []byte {
 	return dst
 }
 
-// appendGroupedFloat appends f, which is finite and not negative, with decimals, and its integer part grouped.
+// appendGroupedFloat appends f, which is finite and not negative, with decimals, and its integer
+// part grouped.
 func appendGroupedFloat(dst []byte, f float64, decimals int) []byte {
 	var buf [64]byte
 	text := strconv.AppendFloat(buf[:0], f, 'f', decimals, 64)
@@ -43,8 +44,8 @@ func appendPercent(dst []byte, p float64) []byte {
 	return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
 }
 
-// String returns the bounds and the count, as [24,832, 25,088) 14,190. The upper bound is the first value after the
-// bucket.
+// String returns the bounds and the count, as [24,832, 25,088) 14,190. The upper bound is the first
+// value after the bucket.
 func (b Bucket) String() string { return string(b.append(make([]byte, 0, 64))) }
 
 func (b Bucket) append(dst []byte) []byte {

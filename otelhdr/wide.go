@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// place counts b where v falls, within the range, and keeps the bounds of b where they exceed those of the bucket there.
+// place counts b where v falls, within the range, and keeps the bounds of b where they exceed those
+// of the bucket there.
 func (s *Snapshot) place(b Bucket, v uint64) {
 	lowest, highest := s.layout.bounds()
 	switch i := s.layout.index(v) - s.layout.first; {
@@ -20,7 +21,8 @@ func (s *Snapshot) place(b Bucket, v uint64) {
 	s.tally(v, b.Count)
 }
 
-// widen notes that slot i is about to count values of b as well. What it has already may be elsewhere in its bounds.
+// widen notes that slot i is about to count values of b as well. What it has already may be
+// elsewhere in its bounds.
 func (s *Snapshot) widen(i uint64, b Bucket) {
 	own := Bucket{Low: s.layout.low(s.layout.first + i), High: s.layout.high(s.layout.first + i)}
 	known, wide := s.wide[i]
@@ -62,8 +64,9 @@ func (s *Snapshot) wideSlots() []uint64 {
 	return slices.Sorted(maps.Keys(s.wide))
 }
 
-// overlaps has the bounds of buckets of which some overlap, the lower and the upper ones each in ascending order. The
-// value of a rank is no less than the lower bound of that rank, and no more than the upper. It is nil where none overlap.
+// overlaps has the bounds of buckets of which some overlap, the lower and the upper ones each in
+// ascending order. The value of a rank is no less than the lower bound of that rank, and no more
+// than the upper. It is nil where none overlap.
 type overlaps struct{ lows, highs []edge }
 
 // An edge is a bound and how many values have that bound or one before.

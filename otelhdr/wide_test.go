@@ -41,8 +41,9 @@ func TestRelativeErrorOfWideBuckets(t *testing.T) {
 	}
 }
 
-// TestWideBucketsHoldValues puts values into buckets of random bounds that overlap, and in part reach into the range or out of
-// it, by import or by merges: each percentile, its error, its bounds for a judgement and the relative error hold the value.
+// TestWideBucketsHoldValues puts values into buckets of random bounds that overlap, and in part
+// reach into the range or out of it, by import or by merges: each percentile, its error, its bounds
+// for a judgement and the relative error hold the value.
 func TestWideBucketsHoldValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for round := range 300 {
@@ -99,7 +100,8 @@ func TestWideBucketsHoldValues(t *testing.T) {
 	}
 }
 
-// TestWideBucketsMiddles checks that what is exported and corrected, and the deviation, have values within their buckets.
+// TestWideBucketsMiddles checks that what is exported and corrected, and the deviation, have values
+// within their buckets.
 func TestWideBucketsMiddles(t *testing.T) {
 	// The slot of 16 and 17 stands for 17 otherwise.
 	s := imported(t, []Bucket{{Low: 15, High: 16, Count: 1}, {Low: 100, High: 300, Count: 2}}, WithRelativeError(0.1))

@@ -17,8 +17,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// The cookies that begin a compressed histogram and, inflated, the histogram itself. Bits 4 to 7 hold the size of a
-// counter and are cleared here.
+// The cookies that begin a compressed histogram and, inflated, the histogram itself. Bits 4 to 7
+// hold the size of a counter and are cleared here.
 const (
 	cookieV0           = 0x1c849308
 	cookieV0Compressed = 0x1c849309
@@ -31,12 +31,12 @@ const (
 // digitScales are the log2 of the number of buckets in a block for 0 to 5 significant digits.
 var digitScales = [...]uint{0, 4, 7, 10, 14, 17}
 
-// maxEncodedBytes bounds the length of an encoded histogram. One of 5 digits with all counters in use has 50 MB before
-// compression.
+// maxEncodedBytes bounds the length of an encoded histogram. One of 5 digits with all counters in
+// use has 50 MB before compression.
 const maxEncodedBytes = 64 << 20
 
-// Decode returns the histogram that text is the base64 of, in HdrHistogram's compressed format, version 0, 1 or 2. The
-// error wraps [ErrFormat]; no text makes Decode panic.
+// Decode returns the histogram that text is the base64 of, in HdrHistogram's compressed format,
+// version 0, 1 or 2. The error wraps [ErrFormat]; no text makes Decode panic.
 func Decode(text string) (*otelhdr.Snapshot, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxEncodedBytes {
@@ -80,8 +80,8 @@ func decodeV2(data []byte) (*otelhdr.Snapshot, error) {
 	}, options(int(e.SignificantFigures))...)
 }
 
-// options lay out what has been encoded with these digits. None means a block of one bucket, which those of one digit
-// divide.
+// options lay out what has been encoded with these digits. None means a block of one bucket, which
+// those of one digit divide.
 func options(digits int) []otelhdr.Option {
 	return []otelhdr.Option{otelhdr.WithSignificantDigits(max(digits, 1)), otelhdr.WithEquivalent(otelhdr.EquivalentHigh)}
 }
@@ -108,8 +108,9 @@ func (g geometry) holding(v uint64) otelhdr.Bucket {
 	return otelhdr.Bucket{Low: low, High: low + (1<<step - 1)}
 }
 
-// decodeWords decodes versions 0 and 1, which hold plain words. The codec has no part in it, as it reads version 2 only.
-// The layout follows AbstractHistogram.decodeFromByteBuffer of HdrHistogram for Java.
+// decodeWords decodes versions 0 and 1, which hold plain words. The codec has no part in it, as it
+// reads version 2 only. The layout follows AbstractHistogram.decodeFromByteBuffer of HdrHistogram
+// for Java.
 func decodeWords(data []byte) (s *otelhdr.Snapshot, err error) {
 	length := binary.BigEndian.Uint32(data[4:])
 	if uint64(length) > uint64(len(data)-8) {
@@ -152,8 +153,8 @@ func decodeWords(data []byte) (s *otelhdr.Snapshot, err error) {
 	}, options(int(digits))...)
 }
 
-// readWordsHeader reads the header that follows the cookie of version 0 or 1. Payload is the number of bytes that all counters
-// have, -1 where they go on to the end.
+// readWordsHeader reads the header that follows the cookie of version 0 or 1. Payload is the number
+// of bytes that all counters have, -1 where they go on to the end.
 func readWordsHeader(in io.Reader, cookie uint32) (digits int32, lowest, payload int64, err error) {
 	switch cookie & cookieMask {
 	case cookieV1:
@@ -176,8 +177,8 @@ func readWordsHeader(in io.Reader, cookie uint32) (digits int32, lowest, payload
 	}
 }
 
-// readWords reads counters of word bytes, payload bytes altogether or all there are if that is negative, and returns the
-// buckets that are not empty.
+// readWords reads counters of word bytes, payload bytes altogether or all there are if that is
+// negative, and returns the buckets that are not empty.
 func readWords(in io.Reader, g geometry, word int, payload int64) ([]otelhdr.Bucket, error) {
 	var buckets []otelhdr.Bucket
 	buf := make([]byte, word)

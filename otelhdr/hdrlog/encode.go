@@ -31,8 +31,8 @@ func digitsFor(e float64) int {
 	return len(digitErrors)
 }
 
-// Encode returns s as base64 of HdrHistogram's compressed format, version 2: HISTFAAA…. It needs memory for all buckets
-// up to the maximum, at 3 digits at most 0.5 MB, at 5 digits 50 MB.
+// Encode returns s as base64 of HdrHistogram's compressed format, version 2: HISTFAAA…. It needs
+// memory for all buckets up to the maximum, at 3 digits at most 0.5 MB, at 5 digits 50 MB.
 func Encode(s *otelhdr.Snapshot) (string, error) {
 	h, err := toHdr(s)
 	if err != nil {
@@ -55,7 +55,8 @@ func toHdr(s *otelhdr.Snapshot) (*hdr.Histogram, error) {
 	return recorded(s, s.Buckets(), unit, digits, otelhdr.Bucket.Mid)
 }
 
-// recorded returns the buckets of s as the codec has them, each in range counted as the value of it that of returns.
+// recorded returns the buckets of s as the codec has them, each in range counted as the value of it
+// that of returns.
 func recorded(s *otelhdr.Snapshot, buckets iter.Seq[otelhdr.Bucket], unit int64, digits int, of func(otelhdr.Bucket) uint64) (*hdr.Histogram, error) {
 	if s.Max() > math.MaxInt64 {
 		return nil, fmt.Errorf("%w: %d: must be below 2^63", ErrValue, s.Max())
@@ -81,9 +82,9 @@ func recorded(s *otelhdr.Snapshot, buckets iter.Seq[otelhdr.Bucket], unit int64,
 	return h, nil
 }
 
-// unitOf returns the lowest discernible value with which a bucket of HdrHistogram of these digits holds each bucket of s
-// that is wider than its layout. Where one takes a bucket more than twice as wide, as it lies across the bounds of those of
-// HdrHistogram, it has no place there.
+// unitOf returns the lowest discernible value with which a bucket of HdrHistogram of these digits
+// holds each bucket of s that is wider than its layout. Where one takes a bucket more than twice as
+// wide, as it lies across the bounds of those of HdrHistogram, it has no place there.
 func unitOf(s *otelhdr.Snapshot, digits int) (int64, error) {
 	g := geometry{scale: digitScales[digits]}
 	lowest, highest := s.Range()

@@ -32,8 +32,9 @@ func codecFile(t testing.TB, name string) string {
 	return filepath.Join(strings.TrimSpace(string(dir)), "test", name)
 }
 
-// TestKnownLogs reads logs of all versions that other implementations have written, to the totals that those give. The
-// intervals have 2 digits, but those totals come from adding them up with 3: each bucket as its smallest value.
+// TestKnownLogs reads logs of all versions that other implementations have written, to the totals
+// that those give. The intervals have 2 digits, but those totals come from adding them up with 3:
+// each bucket as its smallest value.
 func TestKnownLogs(t *testing.T) {
 	for _, tt := range []struct {
 		name                   string
@@ -80,7 +81,8 @@ func TestKnownLogs(t *testing.T) {
 				if err := atLow.Merge(low); err != nil {
 					t.Fatal(err)
 				}
-				// The line states the maximum in thousandths of a millisecond; buckets are at least 2^14 wide in some.
+				// The line states the maximum in thousandths of a millisecond; buckets are at least
+				// 2^14 wide in some.
 				top := float64(i.Snapshot.Max())
 				if stated := i.Max * 1e6; stated > top+1000 || stated < top-max(top/64, 1<<14)-1000 {
 					t.Errorf("maximum of %v: %v, the line says %v", i.Start, top, i.Max)
@@ -126,7 +128,8 @@ func snapshotOf(t testing.TB, list []uint64, opts ...otelhdr.Option) *otelhdr.Sn
 	return h.Snapshot(nil)
 }
 
-// TestAgainstCodec records the same into both kinds of histogram: the same bytes come out, and the same figures.
+// TestAgainstCodec records the same into both kinds of histogram: the same bytes come out, and the
+// same figures.
 func TestAgainstCodec(t *testing.T) {
 	for digits := 1; digits <= 4; digits++ {
 		list := values(3000)
@@ -168,7 +171,8 @@ func TestAgainstCodec(t *testing.T) {
 	}
 }
 
-// TestEncodeOtherLayouts encodes what has no number of digits, and checks that nothing is lost and little moved.
+// TestEncodeOtherLayouts encodes what has no number of digits, and checks that nothing is lost and
+// little moved.
 func TestEncodeOtherLayouts(t *testing.T) {
 	list := values(2000)
 	for _, opts := range [][]otelhdr.Option{
@@ -298,7 +302,8 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReaderErrors damages lines of a log: each is an error with its number, and the others are read.
+// TestReaderErrors damages lines of a log: each is an error with its number, and the others are
+// read.
 func TestReaderErrors(t *testing.T) {
 	good, err := Encode(snapshotOf(t, []uint64{5, 6, 7}))
 	if err != nil {
@@ -434,7 +439,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzPercentiles checks that no distribution does any harm, and that what can be read survives being written.
+// FuzzPercentiles checks that no distribution does any harm, and that what can be read survives
+// being written.
 func FuzzPercentiles(f *testing.F) {
 	var text strings.Builder
 	if err := WritePercentiles(&text, snapshotOf(f, values(100)), 5, 1); err != nil {

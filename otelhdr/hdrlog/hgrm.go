@@ -13,11 +13,13 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// WritePercentiles writes s as a percentile distribution, .hgrm, which HdrHistogram's plotters draw. Its lines are as
-// many for every halving of the distance to 100 % as ticks says; 5 is usual. Values are the greatest of their buckets, divided
-// by scale: 1e6 makes milliseconds of nanoseconds. Buckets that overlap are taken for one, as a line stands for values that
-// are greater than those of the line before. A line of ours at the end has the minimum. The error wraps [ErrFormat] if
-// ticks or scale is not positive, [ErrValue] if ticks times the count is above 2^50, where the lines are closer than doubles.
+// WritePercentiles writes s as a percentile distribution, .hgrm, which HdrHistogram's plotters
+// draw. Its lines are as many for every halving of the distance to 100 % as ticks says; 5 is usual.
+// Values are the greatest of their buckets, divided by scale: 1e6 makes milliseconds of
+// nanoseconds. Buckets that overlap are taken for one, as a line stands for values that are greater
+// than those of the line before. A line of ours at the end has the minimum. The error wraps
+// [ErrFormat] if ticks or scale is not positive, [ErrValue] if ticks times the count is above 2^50,
+// where the lines are closer than doubles.
 func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64) error {
 	if ticks < 1 || ticks > math.MaxInt32 || !(scale > 0) {
 		return fmt.Errorf("%w: %d ticks, scale %g: must be positive", ErrFormat, ticks, scale)
@@ -64,11 +66,13 @@ func apart(s *otelhdr.Snapshot) []otelhdr.Bucket {
 	return out
 }
 
-// ReadPercentiles reads a percentile distribution and multiplies its values by scale. It holds a count for each of its
-// lines only, so the snapshot has all values between two lines in one bucket: percentiles there are too high by as
-// much as the lines are apart, which their error says. Those of the first line may be anything from the minimum on, which
-// the files of others lack: from 0 on then, or where it is at 0 % from as far below as the values of all lines allow a lowest
-// discernible value. Values are taken for exact at the decimals they have. The error is a [LineError] that wraps [ErrFormat].
+// ReadPercentiles reads a percentile distribution and multiplies its values by scale. It holds a
+// count for each of its lines only, so the snapshot has all values between two lines in one bucket:
+// percentiles there are too high by as much as the lines are apart, which their error says. Those
+// of the first line may be anything from the minimum on, which the files of others lack: from 0 on
+// then, or where it is at 0 % from as far below as the values of all lines allow a lowest
+// discernible value. Values are taken for exact at the decimals they have. The error is a
+// [LineError] that wraps [ErrFormat].
 func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("%w: scale %g: must be positive", ErrFormat, scale)
@@ -124,7 +128,8 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 	return otelhdr.NewSnapshot(slices.Values(buckets), otelhdr.WithRelativeError(relativeError), otelhdr.WithEquivalent(otelhdr.EquivalentHigh))
 }
 
-// percentileLine reads value, percentile, total count and, on all lines but the last, 1/(1-percentile).
+// percentileLine reads value, percentile, total count and, on all lines but the last,
+// 1/(1-percentile).
 func percentileLine(text string, scale float64) (value uint64, fraction float64, total uint64, err error) {
 	fields := strings.Fields(text)
 	if len(fields) < 3 {

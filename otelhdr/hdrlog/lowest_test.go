@@ -58,8 +58,9 @@ func wordsOf(t testing.TB, h *hdr.Histogram, version, word int) string {
 	return base64.StdEncoding.EncodeToString(data.Bytes())
 }
 
-// TestLowestVersions reads histograms of random values, digits and lowest values in all versions: every figure is that of
-// HdrHistogram, and a percentile and its error hold the value that was recorded.
+// TestLowestVersions reads histograms of random values, digits and lowest values in all versions:
+// every figure is that of HdrHistogram, and a percentile and its error hold the value that was
+// recorded.
 func TestLowestVersions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	thousandths := []uint64{100, 1_000, 5_000, 25_000, 50_000, 75_000, 90_000, 99_000, 99_900}
@@ -101,7 +102,8 @@ func TestLowestVersions(t *testing.T) {
 			for _, x := range thousandths {
 				p, n := float64(x)/1000, uint64(len(list))
 				l := s.Locate(p)
-				// The rank is that of HdrHistogram for Java. The codec rounds it, so it is asked for the rank as a percentile.
+				// The rank is that of HdrHistogram for Java. The codec rounds it, so it is asked
+				// for the rank as a percentile.
 				want := uint64(h.ValueAtPercentile(100 * float64(l.Rank) / float64(n)))
 				if rank := (x*n + 99_999) / 100_000; l.Rank != rank || l.Value != want {
 					t.Errorf("%s, lowest %d, %d digits: P%v, rank %d, %d: want %d, %d", name, lowest, digits, p, l.Rank, l.Value, rank, want)
@@ -114,7 +116,8 @@ func TestLowestVersions(t *testing.T) {
 	}
 }
 
-// TestEncodeWide encodes buckets that are wider than their layout: in none that is narrower, or not at all.
+// TestEncodeWide encodes buckets that are wider than their layout: in none that is narrower, or not
+// at all.
 func TestEncodeWide(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -156,7 +159,8 @@ func TestEncodeWide(t *testing.T) {
 	}
 }
 
-// TestPercentilesAsCodec compares what is written with what the codec writes, but for the line of ours.
+// TestPercentilesAsCodec compares what is written with what the codec writes, but for the line of
+// ours.
 func TestPercentilesAsCodec(t *testing.T) {
 	for digits := 1; digits <= 4; digits++ {
 		h := hdr.New(1, 1<<40, digits)

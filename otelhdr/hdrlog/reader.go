@@ -19,8 +19,8 @@ type Interval struct {
 	Tag    string // empty if the line has none
 	Start  time.Time
 	Length time.Duration
-	// Max is the greatest value as the log states it, in a unit of the log's own: milliseconds where the values are
-	// nanoseconds.
+	// Max is the greatest value as the log states it, in a unit of the log's own: milliseconds
+	// where the values are nanoseconds.
 	Max      float64
 	Snapshot *otelhdr.Snapshot
 }
@@ -35,7 +35,8 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// A Reader reads the intervals of a log. It passes over comments and the line that names the columns.
+// A Reader reads the intervals of a log. It passes over comments and the line that names the
+// columns.
 type Reader struct {
 	in   *bufio.Reader
 	line int
@@ -47,8 +48,9 @@ type Reader struct {
 // NewReader returns a reader of a log of any version.
 func NewReader(r io.Reader) *Reader { return &Reader{in: bufio.NewReader(r)} }
 
-// Next returns the next interval, or io.EOF after the last. About a line that is corrupt or cut off it returns a
-// [LineError]; what came before is not affected, and the next call goes on with the line after.
+// Next returns the next interval, or io.EOF after the last. About a line that is corrupt or cut off
+// it returns a [LineError]; what came before is not affected, and the next call goes on with the
+// line after.
 func (r *Reader) Next() (Interval, error) {
 	for {
 		text, err := r.in.ReadString('\n')
@@ -75,8 +77,8 @@ func (r *Reader) Next() (Interval, error) {
 	}
 }
 
-// All returns the intervals and the errors of lines in between; it ends after the last line, or after an error of the
-// reader beneath.
+// All returns the intervals and the errors of lines in between; it ends after the last line, or
+// after an error of the reader beneath.
 func (r *Reader) All() iter.Seq2[Interval, error] {
 	return func(yield func(Interval, error) bool) {
 		for {
@@ -160,7 +162,8 @@ func (r *Reader) interval(text string) (Interval, error) {
 		r.start, r.hasStart = start, true
 	}
 	if !r.hasBase {
-		// The rule of HdrHistogram's own reader: what is more than a year before the start of the log is relative to it.
+		// The rule of HdrHistogram's own reader: what is more than a year before the start of the
+		// log is relative to it.
 		if start < r.start-secondsPerYear {
 			r.base = r.start
 		}

@@ -18,8 +18,8 @@ type Writer struct {
 	begun bool
 }
 
-// NewWriter returns a writer of a log that starts at start, which later lines are relative to. Each call of Comment and
-// Write is one call of w.
+// NewWriter returns a writer of a log that starts at start, which later lines are relative to. Each
+// call of Comment and Write is one call of w.
 func NewWriter(w io.Writer, start time.Time) *Writer { return &Writer{w: w, start: start} }
 
 // header returns the lines that come before all intervals, once.
@@ -41,8 +41,9 @@ func (w *Writer) Comment(text string) error {
 	return err
 }
 
-// Write writes one interval. Where its Max is 0, the maximum of its snapshot in millionths is stated. The error wraps
-// [ErrFormat] if the tag has a comma, a blank or a line break, and [ErrValue] if HdrHistogram has no place for a value.
+// Write writes one interval. Where its Max is 0, the maximum of its snapshot in millionths is
+// stated. The error wraps [ErrFormat] if the tag has a comma, a blank or a line break, and
+// [ErrValue] if HdrHistogram has no place for a value.
 func (w *Writer) Write(i Interval) error {
 	if strings.ContainsAny(i.Tag, ", \r\n") {
 		return fmt.Errorf("%w: tag %q: must not have commas, blanks or line breaks", ErrFormat, i.Tag)

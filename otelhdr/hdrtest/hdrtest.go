@@ -1,13 +1,14 @@
-// Package hdrtest asks in a Go test whether one function is faster than another, with a statistical test instead of a
-// limit in nanoseconds, which would differ from machine to machine.
+// Package hdrtest asks in a Go test whether one function is faster than another, with a statistical
+// test instead of a limit in nanoseconds, which would differ from machine to machine.
 //
 //	func TestParseIsFaster(t *testing.T) {
 //		hdrtest.Comparison{Judge: otelhdr.Judge{Margin: 0.05}}.Faster(t, parseOld, parseNew)
 //	}
 //
-// Both functions run in turn, in random order, so that what disturbs the machine for longer than a few milliseconds
-// disturbs both. Each turn gives one ratio, and the interval of the median ratio is that of [otelhdr.Judge.Pairs]. A test that
-// holds is wrong at most once in a hundred times by default; one that fails may have had too few turns, and reports that.
+// Both functions run in turn, in random order, so that what disturbs the machine for longer than a
+// few milliseconds disturbs both. Each turn gives one ratio, and the interval of the median ratio
+// is that of [otelhdr.Judge.Pairs]. A test that holds is wrong at most once in a hundred times by
+// default; one that fails may have had too few turns, and reports that.
 package hdrtest
 
 import (
@@ -19,14 +20,15 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A Comparison says how two functions are compared. The zero value takes 100 turns of 2 ms for each of both, 0.4 s
-// altogether and a little more to find out how often to call them.
+// A Comparison says how two functions are compared. The zero value takes 100 turns of 2 ms for each
+// of both, 0.4 s altogether and a little more to find out how often to call them.
 type Comparison struct {
 	// Judge has the confidence and the margin. Its Percent is not used.
 	Judge otelhdr.Judge
 	// Turns is how many pairs there are, in [8, 100,000]; 0 means 100.
 	Turns int
-	// Turn is how long the calls of before take in each turn, at least; 0 means 2 ms. A function that takes longer is called once.
+	// Turn is how long the calls of before take in each turn, at least; 0 means 2 ms. A function
+	// that takes longer is called once.
 	Turn time.Duration
 
 	now func() time.Duration // of a clock; nil for the system's
@@ -38,8 +40,8 @@ func (c Comparison) Faster(t testing.TB, before, after func()) {
 	c.want(t, "faster", func(j otelhdr.Judgement) bool { return j.Verdict == otelhdr.Faster }, before, after)
 }
 
-// NotSlower fails the test unless after is shown to be slower than before by no more than the margin, or faster. Without
-// a margin this can hardly be shown of two functions that are alike.
+// NotSlower fails the test unless after is shown to be slower than before by no more than the
+// margin, or faster. Without a margin this can hardly be shown of two functions that are alike.
 func (c Comparison) NotSlower(t testing.TB, before, after func()) {
 	t.Helper()
 	c.want(t, "not slower", otelhdr.Judgement.NotSlower, before, after)

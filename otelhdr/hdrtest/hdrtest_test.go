@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A fakeMachine has functions of known duration, and a load that comes and goes and slows all of them.
+// A fakeMachine has functions of known duration, and a load that comes and goes and slows all of
+// them.
 type fakeMachine struct {
 	clock  time.Duration
 	random *rand.Rand
@@ -74,7 +75,8 @@ func TestComparisonSaysWhy(t *testing.T) {
 	}
 }
 
-// TestComparisonOfTheSame checks that two functions that are alike seldom differ, under a load that changes.
+// TestComparisonOfTheSame checks that two functions that are alike seldom differ, under a load that
+// changes.
 func TestComparisonOfTheSame(t *testing.T) {
 	m := newMachine()
 	f, g := m.takes(time.Millisecond), m.takes(time.Millisecond)
@@ -94,7 +96,8 @@ func TestComparisonOfTheSame(t *testing.T) {
 	}
 }
 
-// TestComparisonRuns runs with the system's clock. It asserts no time: only that both are called equally often.
+// TestComparisonRuns runs with the system's clock. It asserts no time: only that both are called
+// equally often.
 func TestComparisonRuns(t *testing.T) {
 	var calls [2]int
 	j, err := Comparison{Turns: 8, Turn: 100 * time.Microsecond}.Run(func() { calls[0]++ }, func() { calls[1]++ })
