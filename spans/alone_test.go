@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// alone reports whether the test runs in a process of its own with a variable. If it does not, it starts that, and fails with it.
+// alone reports whether the test runs in a process of its own with a variable. If it does not, it
+// starts that, and fails with it.
 func alone(t *testing.T, variable string) bool {
 	t.Helper()
 	const mark = "SPANS_TEST_ALONE=1"

@@ -5,16 +5,17 @@ import (
 	"weak"
 )
 
-// Spans of a complete session, one whose spans had all ended when its record was made, are kept for the records of children that
-// begin late, as those of a goroutine that goes on with context.WithoutCancel do. Such a goroutine may never end. After completeFor
-// the spans are let go, and a child that begins later is counted in [Dropped.Revisions].
+// Spans of a complete session, one whose spans had all ended when its record was made, are kept for
+// the records of children that begin late, as those of a goroutine that goes on with
+// context.WithoutCancel do. Such a goroutine may never end. After completeFor the spans are let go,
+// and a child that begins later is counted in [Dropped.Revisions].
 const (
 	completeFor  = time.Minute
 	mostComplete = 1 << 14 // sessions at a time; any other keeps its spans as long as something refers to it
 )
 
-// completed is a session in the worker's queue of complete ones, which does not keep it alive, as it was when it came in, and when its
-// turn is.
+// completed is a session in the worker's queue of complete ones, which does not keep it alive, as
+// it was when it came in, and when its turn is.
 type completed struct {
 	session  weak.Pointer[Session]
 	revision int
@@ -37,7 +38,8 @@ func (w *worker) watch(s *Session) {
 	w.completed = append(w.completed, completed{weak.Make(s), s.kept.revision, now() + int64(completeFor)})
 }
 
-// letGo forgets the sessions whose turn it is, and gives those another one that have got a record or an open span since.
+// letGo forgets the sessions whose turn it is, and gives those another one that have got a record
+// or an open span since.
 func (w *worker) letGo() {
 	for len(w.completed) > 0 {
 		c := w.completed[0]

@@ -22,8 +22,9 @@ type (
 // spanKey is the key of the current span in a context, nil if it could not be learned.
 var spanKey = learnSpanKey()
 
-// isSpanKey reports whether key is the context key of the current span. Package trace asks for it several times a span, always
-// with the same two words, which are quicker to compare than what they stand for.
+// isSpanKey reports whether key is the context key of the current span. Package trace asks for it
+// several times a span, always with the same two words, which are quicker to compare than what they
+// stand for.
 func isSpanKey(key any) bool {
 	return *(*[2]uintptr)(unsafe.Pointer(&key)) == *(*[2]uintptr)(unsafe.Pointer(&spanKey)) || key == spanKey
 }
@@ -45,7 +46,8 @@ func (s *plainSpan) context(next context.Context) context.Context {
 	return (*plainContext)(s)
 }
 
-// spanIn is trace.SpanFromContext, but quicker for what context returned, as nearly all children are started with.
+// spanIn is trace.SpanFromContext, but quicker for what context returned, as nearly all children
+// are started with.
 func spanIn(ctx context.Context) trace.Span {
 	switch c := ctx.(type) {
 	case *recordingContext:

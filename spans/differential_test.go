@@ -26,8 +26,9 @@ import (
 
 var long = flag.Bool("long", false, "compare many more random programs")
 
-// TestRandomProgramsSeeTheSDK runs random programs on the SDK alone and on the wrapped one. Both export the same, show the program the
-// same, and inject the same headers; and regions and sessions agree with what is exported.
+// TestRandomProgramsSeeTheSDK runs random programs on the SDK alone and on the wrapped one. Both
+// export the same, show the program the same, and inject the same headers; and regions and sessions
+// agree with what is exported.
 func TestRandomProgramsSeeTheSDK(t *testing.T) {
 	n := 1200
 	if *long {

@@ -1,8 +1,8 @@
 // Package spans turns the spans that a program already starts into profiling regions.
 //
 // [WrapTracerProvider] puts a [TracerProvider] around any other. From then on each span has a
-// [Span], its live record: its duration goes into an HDR histogram of its [Region], hooks see it start and
-// end, and it is appended to the record of its [Session], which is what one local root
+// [Span], its live record: its duration goes into an HDR histogram of its [Region], hooks see it
+// start and end, and it is appended to the record of its [Session], which is what one local root
 // span did in this process.
 //
 // Unsampled spans belong to regions too: they are measured and recorded, only their attributes
@@ -22,6 +22,6 @@
 //
 // # Cost
 //
-// One allocation and about 250 bytes for each span, which is its own context; without recording 48 bytes. The
-// command "make ratios" prints the time beside that of the bare SDK.
+// One allocation and about 250 bytes for each span, which is its own context; without recording 48
+// bytes. The command "make ratios" prints the time beside that of the bare SDK.
 package spans

@@ -18,8 +18,8 @@ type Dropped struct {
 	// Revisions: later records of sessions that already were in the store. The spans that
 	// ended late are missing there, for one of the reasons above, or began more than a minute late.
 	Revisions uint64 `json:"revisions"`
-	// SessionFull: spans missing in their session's record, which had too many, or all sessions that
-	// are open have together. They are counted in their region.
+	// SessionFull: spans missing in their session's record, which had too many, or all sessions
+	// that are open have together. They are counted in their region.
 	SessionFull uint64 `json:"session_full"`
 	// RegionsFull: spans counted under the region "other", there were too many names.
 	RegionsFull uint64 `json:"regions_full"`
@@ -32,7 +32,8 @@ type drops struct {
 	unwanted                                                                          spread // of most sessions of a busy program
 }
 
-// cacheLines keeps apart what different processors write; two lines, since processors fetch them in pairs.
+// cacheLines keeps apart what different processors write; two lines, since processors fetch them in
+// pairs.
 type cacheLines [128]byte
 
 // spread is a counter that goroutines on different processors add to, mostly, in different places.

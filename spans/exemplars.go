@@ -14,17 +14,19 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// mostExemplars is how many exemplars of a region one collection brings: the slowest, and others by chance.
+// mostExemplars is how many exemplars of a region one collection brings: the slowest, and others by
+// chance.
 const mostExemplars = 8
 
-// exemplars are the sampled spans that a reader has not collected yet, a few of each region. The worker adds them when a session
-// has ended, so that no span waits for it.
+// exemplars are the sampled spans that a reader has not collected yet, a few of each region. The
+// worker adds them when a session has ended, so that no span waits for it.
 type exemplars struct {
 	mu sync.Mutex
 	of map[*regionStats]*reservoir
 }
 
-// A reservoir has the slowest of the spans that it has seen, and a few of all, each as likely as any other.
+// A reservoir has the slowest of the spans that it has seen, and a few of all, each as likely as
+// any other.
 type reservoir struct {
 	seen    int
 	slowest exemplar
@@ -37,7 +39,8 @@ type exemplar struct {
 	span          trace.SpanID
 }
 
-// wantsExemplars is what the SDK's variable says. The other filters are alike here: a span that is not sampled leads nowhere.
+// wantsExemplars is what the SDK's variable says. The other filters are alike here: a span that is
+// not sampled leads nowhere.
 func wantsExemplars() bool {
 	return !strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_METRICS_EXEMPLAR_FILTER")), "always_off")
 }
@@ -104,7 +107,8 @@ func (r *reservoir) offer(one exemplar) {
 	}
 }
 
-// take returns what there is of a region since the last call, in the order of time. A nil x has none.
+// take returns what there is of a region since the last call, in the order of time. A nil x has
+// none.
 func (x *exemplars) take(stats *regionStats) []metricdata.Exemplar[float64] {
 	if x == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 // spansInList is how many spans [endedSpans] returns.
 const spansInList = 64
 
-// endedSpans returns a session's list of spans that have ended, as the worker takes it, and the provider, with readers readers.
+// endedSpans returns a session's list of spans that have ended, as the worker takes it, and the
+// provider, with readers readers.
 func endedSpans(t testing.TB, readers int) (*TracerProvider, *Span) {
 	t.Helper()
 	tp := WrapTracerProvider(sdktrace.NewTracerProvider())

@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// held is for how long a span was held up by delays in it and below: the union of their times, since children that run
-// side by side are delayed at the same time. The zero value is ready for use.
+// held is for how long a span was held up by delays in it and below: the union of their times,
+// since children that run side by side are delayed at the same time. The zero value is ready for
+// use.
 type held struct {
 	delay atomic.Int64 // the sum of the delays, ns
 
@@ -53,7 +54,8 @@ func (h *held) sum() int64 {
 	return h.total
 }
 
-// heldSlot is not among the slots of hooks, so that only spans that were delayed have memory for it.
+// heldSlot is not among the slots of hooks, so that only spans that were delayed have memory for
+// it.
 const heldSlot = math.MaxUint32
 
 // making is held while a span gets its held.

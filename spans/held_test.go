@@ -28,7 +28,8 @@ func TestHeldIsTheUnion(t *testing.T) {
 	}
 }
 
-// TestParallelDelaysAreTakenOffOnce: children side by side are delayed at the same time, and the region is longer by that once.
+// TestParallelDelaysAreTakenOffOnce: children side by side are delayed at the same time, and the
+// region is longer by that once.
 func TestParallelDelaysAreTakenOffOnce(t *testing.T) {
 	tp := WrapTracerProvider(nil)
 	defer func() { _ = tp.Shutdown(t.Context()) }()

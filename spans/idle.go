@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// idleSpan and idlePlain wrap what recordingSpan and plainSpan do, while recording is off: there is no Span, only what
-// a wrapped span promises. They are their own contexts, as in context.go.
+// idleSpan and idlePlain wrap what recordingSpan and plainSpan do, while recording is off: there is
+// no Span, only what a wrapped span promises. They are their own contexts, as in context.go.
 type (
 	idleSpan struct {
 		sdktrace.ReadWriteSpan

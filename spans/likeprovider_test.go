@@ -18,7 +18,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Tracers have no spans after a shutdown of the SDK or of the wrapper, whether or not their scope was there before.
+// Tracers have no spans after a shutdown of the SDK or of the wrapper, whether or not their scope
+// was there before.
 func TestTracerAfterShutdownHasNoSpans(t *testing.T) {
 	type shutdown interface{ Shutdown(context.Context) error }
 	for _, opts := range [][]spans.Option{nil, {spans.WithoutRecording()}} {
@@ -56,7 +57,8 @@ func TestTracerAfterShutdownHasNoSpans(t *testing.T) {
 	}
 }
 
-// An unsampled span is handed on by a tracer without spans, and must not end with what was started below it.
+// An unsampled span is handed on by a tracer without spans, and must not end with what was started
+// below it.
 func TestTracerAfterShutdownLeavesUnsampledSpansOpen(t *testing.T) {
 	sdk, _ := newRecorded(sdktrace.WithSampler(sdktrace.NeverSample()))
 	tp := wrap(t, sdk)
@@ -156,7 +158,8 @@ func TestWhatProcessorsSetIsMeasured(t *testing.T) {
 	}
 }
 
-// A panic is recovered and raised again as often as by the SDK alone, and leaves the same event behind.
+// A panic is recovered and raised again as often as by the SDK alone, and leaves the same event
+// behind.
 func TestPanicsAreRaisedAsOftenAsByTheSDK(t *testing.T) {
 	raised := func(tp trace.TracerProvider) (n int) {
 		defer func() {
@@ -205,8 +208,8 @@ func TestPanicsAreRaisedAsOftenAsByTheSDK(t *testing.T) {
 	}
 }
 
-// TestSDKMetricsAreOfTheApplicationOnly switches on the SDK's metrics of itself. It runs in a process of its own, since what is learned of the
-// SDK is learned once.
+// TestSDKMetricsAreOfTheApplicationOnly switches on the SDK's metrics of itself. It runs in a
+// process of its own, since what is learned of the SDK is learned once.
 func TestSDKMetricsAreOfTheApplicationOnly(t *testing.T) {
 	if !alone(t, "OTEL_GO_X_OBSERVABILITY=true") {
 		return

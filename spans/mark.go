@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// Regions stand in the execution traces that marks are wanted in and that are recorded while they are open, see package mark.
+// Regions stand in the execution traces that marks are wanted in and that are recorded while they
+// are open, see package mark.
 
 // markID identifies the span among all that are open: where it is in memory.
 func (r *Span) markID() uint64 { return uint64(uintptr(unsafe.Pointer(r))) }

@@ -5,9 +5,10 @@ import (
 	"unsafe"
 )
 
-// constantNames has regions of one tracer by where their names are in memory. Nearly all names are constants of the program and so
-// always at the same place, which is found sooner than a text is hashed. A place belongs to the first name that comes to it; those
-// that meet there, or are put together for each span, are looked for in the registry.
+// constantNames has regions of one tracer by where their names are in memory. Nearly all names are
+// constants of the program and so always at the same place, which is found sooner than a text is
+// hashed. A place belongs to the first name that comes to it; those that meet there, or are put
+// together for each span, are looked for in the registry.
 type constantNames [constantPlaces]atomic.Pointer[regionStats]
 
 const (

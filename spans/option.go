@@ -63,22 +63,24 @@ func WithStore(s Store) Option {
 	return optionFunc(func(c config) config { c.store = s; return c })
 }
 
-// WithoutRecording measures no regions until [TracerProvider.SetRecording] switches that on. Default: regions are measured from the
-// beginning.
+// WithoutRecording measures no regions until [TracerProvider.SetRecording] switches that on.
+// Default: regions are measured from the beginning.
 func WithoutRecording() Option {
 	return optionFunc(func(c config) config { c.recording = false; return c })
 }
 
-// WithMarks writes the starts and ends of spans, and the operations on the types of package causal, into the program's own execution
-// traces too (runtime/trace, /debug/pprof/trace, a flight recorder), for "otelprof whatif" and "otelprof view". It holds for
-// all providers, until the Shutdown of this one. A span takes about 0.5 µs more while a trace is on, and makes it some 100 bytes longer. Default: marks are
-// written only while this module records.
+// WithMarks writes the starts and ends of spans, and the operations on the types of package causal,
+// into the program's own execution traces too (runtime/trace, /debug/pprof/trace, a flight
+// recorder), for "otelprof whatif" and "otelprof view". It holds for all providers, until the
+// Shutdown of this one. A span takes about 0.5 µs more while a trace is on, and makes it some 100
+// bytes longer. Default: marks are written only while this module records.
 func WithMarks() Option {
 	return optionFunc(func(c config) config { c.marks = true; return c })
 }
 
 // WithoutPanicRecording lets a panic that unwinds through a deferred End pass, without an exception
-// event, like the SDK's option of that kind, which has this effect as well. Default: events are added.
+// event, like the SDK's option of that kind, which has this effect as well. Default: events are
+// added.
 func WithoutPanicRecording() Option {
 	return optionFunc(func(c config) config { c.panicsIgnored = true; return c })
 }
@@ -103,8 +105,8 @@ func WithMaxRegions(n int) Option {
 	return optionFunc(func(c config) config { c.maxRegions = n; return c })
 }
 
-// WithMaxSessionSpans bounds the number of spans recorded in one session, in [1, 1e6]; the
-// rest are counted as dropped. Default: 4096. All open sessions have 65,536 together, and 16 more each.
+// WithMaxSessionSpans bounds the number of spans recorded in one session, in [1, 1e6]; the rest are
+// counted as dropped. Default: 4096. All open sessions have 65,536 together, and 16 more each.
 func WithMaxSessionSpans(n int) Option {
 	return optionFunc(func(c config) config { c.maxSpans = n; return c })
 }

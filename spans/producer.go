@@ -40,12 +40,14 @@ type reported struct {
 	errors    uint64
 }
 
-// NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a provider has measured of its regions. Each
-// reader needs one of its own. Values are those since the last collection with [metricdata.DeltaTemporality], and otherwise those
-// since the start. A collection takes about 3 µs for each region, and returns no error.
+// NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a provider
+// has measured of its regions. Each reader needs one of its own. Values are those since the last
+// collection with [metricdata.DeltaTemporality], and otherwise those since the start. A collection
+// takes about 3 µs for each region, and returns no error.
 //
-// Durations have exemplars: of each region up to eight sampled spans of sessions that have ended since the last collection, among them
-// the slowest. OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves them out.
+// Durations have exemplars: of each region up to eight sampled spans of sessions that have ended
+// since the last collection, among them the slowest. OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves
+// them out.
 func NewProducer(tp *TracerProvider, t metricdata.Temporality) sdkmetric.Producer {
 	if t != metricdata.DeltaTemporality {
 		t = metricdata.CumulativeTemporality
@@ -64,8 +66,9 @@ func NewProducer(tp *TracerProvider, t metricdata.Temporality) sdkmetric.Produce
 	return p
 }
 
-// Produce implements sdkmetric.Producer. It never returns an error, which would make
-// the reader leave out all metrics. It takes about 3 µs for each region, and rests as long after each half of a millisecond, until ctx ends.
+// Produce implements sdkmetric.Producer. It never returns an error, which would make the reader
+// leave out all metrics. It takes about 3 µs for each region, and rests as long after each half of
+// a millisecond, until ctx ends.
 func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -182,7 +182,8 @@ func TestProducerIsEqualToRegions(t *testing.T) {
 	}
 }
 
-// Pushed each second, a region is collected when a span of it has ended, each 10 s, and where the collection is to be whole.
+// Pushed each second, a region is collected when a span of it has ended, each 10 s, and where the
+// collection is to be whole.
 func TestPushOfWhatHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tp := wrapSDK(t)

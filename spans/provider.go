@@ -55,9 +55,9 @@ type TracerProvider struct {
 	_     cacheLines
 }
 
-// WrapTracerProvider returns a provider whose spans are base's, measured. It starts one goroutine, which
-// [TracerProvider.Shutdown] ends. A nil base is taken as one without spans of its own: ours are measured,
-// nothing is exported.
+// WrapTracerProvider returns a provider whose spans are base's, measured. It starts one goroutine,
+// which [TracerProvider.Shutdown] ends. A nil base is taken as one without spans of its own: ours
+// are measured, nothing is exported.
 //
 // Options out of their range are reported once to otel.Handle and replaced by their default,
 // so that a program never fails to start for its profiler.
@@ -96,8 +96,8 @@ func isNilPointer(v any) bool {
 	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// Tracer returns the tracer of this scope; for one scope it is always the same. After Shutdown, of this provider or of an SDK that it
-// wraps, it returns a tracer without spans, as the SDK does.
+// Tracer returns the tracer of this scope; for one scope it is always the same. After Shutdown, of
+// this provider or of an SDK that it wraps, it returns a tracer without spans, as the SDK does.
 func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
 	cfg := trace.NewTracerConfig(opts...)
 	scope := instrumentation.Scope{
@@ -123,8 +123,8 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 	return t
 }
 
-// hadSpans reports whether the wrapped provider has been shut down, if the tracer that it now returns in the place of t is one without
-// spans. Some return such tracers all the time.
+// hadSpans reports whether the wrapped provider has been shut down, if the tracer that it now
+// returns in the place of t is one without spans. Some return such tracers all the time.
 func (p *TracerProvider) hadSpans(t *tracer) bool {
 	if _, sdk := p.base.(*sdktrace.TracerProvider); sdk {
 		return true
@@ -136,15 +136,16 @@ func (p *TracerProvider) hadSpans(t *tracer) bool {
 	return !spanless
 }
 
-// RegisterSpanProcessor adds a processor to the wrapped provider if that takes processors, as the SDK's does, and does nothing
-// otherwise.
+// RegisterSpanProcessor adds a processor to the wrapped provider if that takes processors, as the
+// SDK's does, and does nothing otherwise.
 func (p *TracerProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
 	if r, ok := p.base.(interface{ RegisterSpanProcessor(sdktrace.SpanProcessor) }); ok {
 		r.RegisterSpanProcessor(sp)
 	}
 }
 
-// UnregisterSpanProcessor takes a processor away from the wrapped provider, under the same conditions.
+// UnregisterSpanProcessor takes a processor away from the wrapped provider, under the same
+// conditions.
 func (p *TracerProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
 	if r, ok := p.base.(interface{ UnregisterSpanProcessor(sdktrace.SpanProcessor) }); ok {
 		r.UnregisterSpanProcessor(sp)
@@ -171,10 +172,10 @@ func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 	return err
 }
 
-// Shutdown stores the sessions that have ended, stops the worker, and shuts down the
-// wrapped provider if it can be. Spans of tracers from before are still measured, their sessions are
-// dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call returns what the
-// wrapped provider answers.
+// Shutdown stores the sessions that have ended, stops the worker, and shuts down the wrapped
+// provider if it can be. Spans of tracers from before are still measured, their sessions are
+// dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call
+// returns what the wrapped provider answers.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
 	if p.unmark != nil {
 		p.unmark()

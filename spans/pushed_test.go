@@ -8,7 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Whatever is due, there are rests between regions: where there are thousands, to look at them takes milliseconds.
+// Whatever is due, there are rests between regions: where there are thousands, to look at them
+// takes milliseconds.
 func TestLooksForWhatHasChangedRest(t *testing.T) {
 	all := make([]*regionStats, 10*regionsAtOnce)
 	for i := range all {

@@ -17,10 +17,11 @@ const defaultRingBytes = 16 << 20
 // worstPerName is how many of the slowest sessions of each name a Ring keeps.
 const worstPerName = 8
 
-// A Ring keeps finished sessions in memory, chosen by tail sampling, never more than its size
-// in bytes: recent ones in half of it, the slowest of each name in a quarter, and a uniform
-// sample of all since the start in the last quarter, of at most [mostUniform]. So a rare slow request is still there
-// when many fast ones came after it, and there is something ordinary to compare it with.
+// A Ring keeps finished sessions in memory, chosen by tail sampling, never more than its size in
+// bytes: recent ones in half of it, the slowest of each name in a quarter, and a uniform sample of
+// all since the start in the last quarter, of at most [mostUniform]. So a rare slow request is
+// still there when many fast ones came after it, and there is something ordinary to compare it
+// with.
 //
 // Of the recent ones it wants at most [recentRate] a second, by a token bucket of
 // [recentBurst]; at higher rates they follow each other too fast to be looked at, and making
@@ -83,7 +84,8 @@ func (r *Ring) wants(draw uint64, name string, duration time.Duration, errors in
 	return false
 }
 
-// Append implements [Store]. It returns an error for a session that is too large for all three parts.
+// Append implements [Store]. It returns an error for a session that is too large for all three
+// parts.
 func (r *Ring) Append(s *SessionRecord) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,8 +226,9 @@ func (k *recentSessions) trim() {
 	}
 }
 
-// mostUniform is how many sessions a Ring's sample has at most. Of n sessions a sample of k has had k(1+ln(n/k)) records made,
-// most of which it lets go, so one of many more than are ever looked at costs the application for nothing.
+// mostUniform is how many sessions a Ring's sample has at most. Of n sessions a sample of k has had
+// k(1+ln(n/k)) records made, most of which it lets go, so one of many more than are ever looked at
+// costs the application for nothing.
 const mostUniform = 2000
 
 // uniformSessions are a uniform sample: each session draws a number, the smallest ones stay.
@@ -280,7 +283,8 @@ func (k *uniformSessions) trim() {
 	}
 }
 
-// drawnSessions is a heap with the largest number on top. Package container/heap would allocate twice for each session.
+// drawnSessions is a heap with the largest number on top. Package container/heap would allocate
+// twice for each session.
 type drawnSessions []drawnSession
 
 func (h *drawnSessions) push(s drawnSession) {

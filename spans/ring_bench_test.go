@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkRingOfNames appends slow sessions of many names to a full ring: the cost must not grow with the names.
+// BenchmarkRingOfNames appends slow sessions of many names to a full ring: the cost must not grow
+// with the names.
 func BenchmarkRingOfNames(b *testing.B) {
 	for _, names := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprintf("names=%d", names), func(b *testing.B) {

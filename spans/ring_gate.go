@@ -8,16 +8,19 @@ import (
 	"github.com/otelprof/otelprof/internal/registry"
 )
 
-// ringGate is what a [Ring] publishes of its wishes, so that the goroutine which ends a session knows, without
-// a lock, that the ring would not want it: then the session does not go to the worker. At high rates that are nearly all.
+// ringGate is what a [Ring] publishes of its wishes, so that the goroutine which ends a session
+// knows, without a lock, that the ring would not want it: then the session does not go to the
+// worker. At high rates that are nearly all.
 //
-// The ring writes while it holds its lock, and a goroutine that ends a session only in takes. Each word by itself excludes one reason
-// to want a session, so a reader needs no consistent view of all of them: what it reads was true at the moment when it read it, and a
-// session ends at no exact moment. A gate that is open excludes nothing.
+// The ring writes while it holds its lock, and a goroutine that ends a session only in takes. Each
+// word by itself excludes one reason to want a session, so a reader needs no consistent view of all
+// of them: what it reads was true at the moment when it read it, and a session ends at no exact
+// moment. A gate that is open excludes nothing.
 type ringGate struct {
 	ready [2]atomic.Int64 // on the line of now: when a session without and with errors is wanted as a recent one
 	below atomic.Uint64   // of a session's draw: from here on it is not wanted for the sample
-	// slow has, by name, the longest duration that is not wanted among the slowest, in ns; wantsAll for none.
+	// slow has, by name, the longest duration that is not wanted among the slowest, in ns; wantsAll
+	// for none.
 	slow *registry.Registry[string, atomic.Int64]
 }
 
@@ -42,8 +45,8 @@ func newSlow(int) *atomic.Int64 {
 	return slow
 }
 
-// closed reports whether the ring certainly does not want a session that ends at a time, or now if that is 0. Slow is the word of its
-// name, nil if there is none.
+// closed reports whether the ring certainly does not want a session that ends at a time, or now if
+// that is 0. Slow is the word of its name, nil if there is none.
 func (g *ringGate) closed(slow *atomic.Int64, draw uint64, duration time.Duration, errors int, at int64) bool {
 	if slow == nil || int64(duration) > slow.Load() || draw < g.below.Load() {
 		return false
@@ -54,9 +57,10 @@ func (g *ringGate) closed(slow *atomic.Int64, draw uint64, duration time.Duratio
 	return !g.takes(&g.ready[min(errors, 1)], at)
 }
 
-// takes reports whether the ring may want a session that ends at a time as a recent one. Of sessions that end before it has looked at
-// the first, which is milliseconds later, it would want no other, so that one closes the gate behind it, for as long as the next one
-// has to wait at least. The ring sets the exact time when it has looked.
+// takes reports whether the ring may want a session that ends at a time as a recent one. Of
+// sessions that end before it has looked at the first, which is milliseconds later, it would want
+// no other, so that one closes the gate behind it, for as long as the next one has to wait at
+// least. The ring sets the exact time when it has looked.
 func (g *ringGate) takes(ready *atomic.Int64, at int64) bool {
 	for {
 		from := ready.Load()
@@ -69,7 +73,8 @@ func (g *ringGate) takes(ready *atomic.Int64, at int64) bool {
 	}
 }
 
-// slowOf returns the word of the name of a root, nil if there is none. The region remembers it: it has one provider, which has one store.
+// slowOf returns the word of the name of a root, nil if there is none. The region remembers it: it
+// has one provider, which has one store.
 func (g *ringGate) slowOf(root *Span) *atomic.Int64 {
 	stats := root.lastStats()
 	if slow := stats.slow.Load(); slow != nil {

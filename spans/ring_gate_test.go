@@ -17,7 +17,8 @@ func newSessionID() (id SessionID) {
 	return id
 }
 
-// TestClosedGateIsNeverWrong asks the gate before the ring: what the gate turns away the ring would not have wanted.
+// TestClosedGateIsNeverWrong asks the gate before the ring: what the gate turns away the ring would
+// not have wanted.
 func TestClosedGateIsNeverWrong(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {
@@ -77,7 +78,8 @@ func TestGateKnowsManyNames(t *testing.T) {
 	}
 }
 
-// TestUnwantedSessionsAreNotQueued ends many sessions and then a slow one and one that fails, which are kept.
+// TestUnwantedSessionsAreNotQueued ends many sessions and then a slow one and one that fails, which
+// are kept.
 func TestUnwantedSessionsAreNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tp := WrapTracerProvider(nil, WithStore(NewRing(20_000)))
@@ -139,7 +141,8 @@ func TestGateAllocs(t *testing.T) {
 	}
 }
 
-// TestGateGoesByTheClock ends sessions whose timestamps are of long ago, which are as recent as any.
+// TestGateGoesByTheClock ends sessions whose timestamps are of long ago, which are as recent as
+// any.
 func TestGateGoesByTheClock(t *testing.T) {
 	for name, base := range map[string]trace.TracerProvider{"sdk": sdktrace.NewTracerProvider(), "none": nil} {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,8 +177,8 @@ func TestGateGoesByTheClock(t *testing.T) {
 	}
 }
 
-// TestGateClosesBehindOne ends a session each 10 µs. Of all that end until the worker comes by, 5 ms later, the ring wants one as a
-// recent one, and no other waits for the worker.
+// TestGateClosesBehindOne ends a session each 10 µs. Of all that end until the worker comes by, 5
+// ms later, the ring wants one as a recent one, and no other waits for the worker.
 func TestGateClosesBehindOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tp := WrapTracerProvider(nil, WithStore(NewRing(20_000)))

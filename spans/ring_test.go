@@ -330,8 +330,8 @@ func TestRingConcurrentSafe(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRingSampleHasAMost holds that a ring with room for many more small sessions samples 2,000, beside sessions there
-// for another reason.
+// TestRingSampleHasAMost holds that a ring with room for many more small sessions samples 2,000,
+// beside sessions there for another reason.
 func TestRingSampleHasAMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // without a clock that goes on
 		r := spans.NewRing(16 << 20) // a quarter holds 8,000

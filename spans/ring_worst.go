@@ -25,7 +25,8 @@ type worstName struct {
 	at       int // in the heap
 }
 
-// worstNames is a heap. On top is the name with the most sessions, and of several that whose slowest session is the mildest.
+// worstNames is a heap. On top is the name with the most sessions, and of several that whose
+// slowest session is the mildest.
 type worstNames []*worstName
 
 func (h worstNames) Len() int { return len(h) }

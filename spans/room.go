@@ -5,16 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// A session keeps the spans that have ended until it ends itself, so sessions that are open for long, or for ever, would
-// together keep any number. There is room for mostRoom, in parts of roomPart, but for the first part of each session, which is
-// always there.
+// A session keeps the spans that have ended until it ends itself, so sessions that are open for
+// long, or for ever, would together keep any number. There is room for mostRoom, in parts of
+// roomPart, but for the first part of each session, which is always there.
 const (
 	mostRoom = 1 << 16
 	roomPart = 16
 )
 
-// A room is what one session has taken, and then another: a session that has ended hands it on. A session that is collected without
-// having ended gives its room back by a cleanup, and to make one for each session would take three allocations each.
+// A room is what one session has taken, and then another: a session that has ended hands it on. A
+// session that is collected without having ended gives its room back by a cleanup, and to make one
+// for each session would take three allocations each.
 type room struct {
 	of    *TracerProvider
 	taken *taken
@@ -67,7 +68,8 @@ func (s *Session) hold(p *TracerProvider, n int64) bool {
 	}
 }
 
-// leave gives back the room that the session has, for the next one. What a span takes at the same moment goes to that one.
+// leave gives back the room that the session has, for the next one. What a span takes at the same
+// moment goes to that one.
 func (s *Session) leave() {
 	if s.room.Load() == nil {
 		return

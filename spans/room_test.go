@@ -21,8 +21,8 @@ func children(ctx context.Context, tr trace.Tracer, n int) (kept int) {
 	return kept
 }
 
-// Sessions that stay open keep a bounded number of spans together, the rest is counted, and what they kept is
-// free again when they have ended or are collected.
+// Sessions that stay open keep a bounded number of spans together, the rest is counted, and what
+// they kept is free again when they have ended or are collected.
 func TestOpenSessionsAreBounded(t *testing.T) {
 	tp := WrapTracerProvider(nil)
 	defer tp.Shutdown(t.Context())

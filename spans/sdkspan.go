@@ -12,11 +12,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The SDK's span takes its lock for each thing that it is asked, which is some two fifths of what the reading of a time costs. Nothing
-// here needs it where we ask: the start and the kind never change, and the end, the status, events and links do not once the span has
-// ended, by or before the call of End that the goroutine has just come back from or has heard of, which takes the lock itself. So they
-// are read from where they are. That is no part of what the SDK promises: learnSDKSpan looks
-// for the fields by name and type and tries them out, and elsewhere the methods are asked.
+// The SDK's span takes its lock for each thing that it is asked, which is some two fifths of what
+// the reading of a time costs. Nothing here needs it where we ask: the start and the kind never
+// change, and the end, the status, events and links do not once the span has ended, by or before
+// the call of End that the goroutine has just come back from or has heard of, which takes the lock
+// itself. So they are read from where they are. That is no part of what the SDK promises:
+// learnSDKSpan looks for the fields by name and type and tries them out, and elsewhere the methods
+// are asked.
 
 // sdkSpan is where things are in the SDK's spans. A nil sdkSpan asks the methods.
 type sdkSpan struct {
@@ -60,8 +62,8 @@ var learnSDKSpan = sync.OnceValue(func() *sdkSpan {
 	return known
 })
 
-// uncounted returns a tracer whose spans are in no metric that the SDK has of itself, and whether it found how: the
-// spans that are made to learn from are not the application's.
+// uncounted returns a tracer whose spans are in no metric that the SDK has of itself, and whether
+// it found how: the spans that are made to learn from are not the application's.
 func uncounted(opts ...sdktrace.TracerProviderOption) (tr trace.Tracer, ok bool) {
 	tr = sdktrace.NewTracerProvider(opts...).Tracer("")
 	t := reflect.Indirect(reflect.ValueOf(tr))
@@ -127,8 +129,9 @@ func layOut(span sdktrace.ReadWriteSpan) *sdkSpan {
 	return s
 }
 
-// wordsOf returns what an interface consists of: something that goes by its type and that of the value, and the value's address. Each
-// is read by itself: both are just being written, and processors make a load that spans two stores wait until both are in the cache.
+// wordsOf returns what an interface consists of: something that goes by its type and that of the
+// value, and the value's address. Each is read by itself: both are just being written, and
+// processors make a load that spans two stores wait until both are in the cache.
 func wordsOf(span sdktrace.ReadWriteSpan) (of, value unsafe.Pointer) {
 	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&span))
 	return words[0], words[1]

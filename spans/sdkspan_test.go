@@ -17,7 +17,8 @@ func TestSDKSpanIsKnown(t *testing.T) {
 	}
 }
 
-// What is read past the SDK's lock is what its methods return, and spans of other types are asked by theirs.
+// What is read past the SDK's lock is what its methods return, and spans of other types are asked
+// by theirs.
 func TestSDKSpanIsWhatItsMethodsSay(t *testing.T) {
 	type wrapped struct{ sdktrace.ReadWriteSpan }
 	tr := sdktrace.NewTracerProvider().Tracer("times")

@@ -51,7 +51,8 @@ type given struct {
 	provider atomic.Pointer[TracerProvider]
 }
 
-// kept is what the worker has of a session of which it makes records, and that is few of a busy program.
+// kept is what the worker has of a session of which it makes records, and that is few of a busy
+// program.
 type kept struct {
 	taken    []*Span
 	first    [1]*Span // what taken begins as
@@ -177,7 +178,8 @@ func (s *Session) start() int64 {
 	return s.given.start
 }
 
-// of returns the session's provider, nil as long as no span has begun in one that [StartSession] made.
+// of returns the session's provider, nil as long as no span has begun in one that [StartSession]
+// made.
 func (s *Session) of() *TracerProvider {
 	if s.root != nil {
 		return s.root.tracer.provider
@@ -193,7 +195,8 @@ func (s *Session) begun(others int64) int64 {
 	return others
 }
 
-// admit counts a span that starts, but for the session's root, and reports whether there is room for it.
+// admit counts a span that starts, but for the session's root, and reports whether there is room
+// for it.
 func (s *Session) admit(p *TracerProvider) bool {
 	if s.root == nil && s.given.provider.Load() == nil {
 		s.given.provider.CompareAndSwap(nil, p)
@@ -207,8 +210,9 @@ func (s *Session) admit(p *TracerProvider) bool {
 
 // ended appends a span that has ended, with the delay inserted in it.
 //
-// The list is pushed at its head by compare-and-swap. The push happens-before the swap that
-// takes the head out, so the worker sees all that was written to the spans. At is the time, if it is known.
+// The list is pushed at its head by compare-and-swap. The push happens-before the swap that takes
+// the head out, so the worker sees all that was written to the spans. At is the time, if it is
+// known.
 func (s *Session) ended(r *Span, delay, at int64) {
 	if delay != 0 {
 		r.addDelay(delay)
@@ -234,7 +238,8 @@ func (s *Session) ended(r *Span, delay, at int64) {
 	}
 }
 
-// declined gives up the session, whose root has ended, if the store certainly does not want it, and reports whether it has.
+// declined gives up the session, whose root has ended, if the store certainly does not want it, and
+// reports whether it has.
 func (s *Session) declined(at int64) bool {
 	p := s.of()
 	if s.discarded.Load() || !p.worker.declines(s, at) {
@@ -315,7 +320,8 @@ func (s *Session) rootName() string {
 	return s.given.name
 }
 
-// renew makes id a new one. It writes in place: a processor waits to copy what it has just written in halves.
+// renew makes id a new one. It writes in place: a processor waits to copy what it has just written
+// in halves.
 func (id *SessionID) renew() {
 	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
 	binary.LittleEndian.PutUint64(id[8:], rand.Uint64()|1) // never zero

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestSizes holds the one allocation of a span, and that of a local root with its session, to whole cache lines of 64 bytes, which are
-// size classes of the runtime too.
+// TestSizes holds the one allocation of a span, and that of a local root with its session, to whole
+// cache lines of 64 bytes, which are size classes of the runtime too.
 func TestSizes(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("not of 64 bits")

@@ -10,16 +10,18 @@ import (
 //
 //	var started = spans.NewSlot[measurement]()
 //
-// The first three slots of a process, six in one built by "otelprof build", are words of the span and
-// cost what a load or a store costs; Set of a further one allocates. Methods may be called by any goroutine.
+// The first three slots of a process, six in one built by "otelprof build", are words of the span
+// and cost what a load or a store costs; Set of a further one allocates. Methods may be called by
+// any goroutine.
 type Slot[T any] struct{ index uint32 }
 
-// A NameSlot is a place that all spans of one scope and one name share, for what a hook has
-// made up its mind about. The name is the one given at start. Names beyond
-// [WithMaxRegions] share the place of the region "other", see [NameSlot.Own]. Else it is as a [Slot].
+// A NameSlot is a place that all spans of one scope and one name share, for what a hook has made up
+// its mind about. The name is the one given at start. Names beyond [WithMaxRegions] share the place
+// of the region "other", see [NameSlot.Own]. Else it is as a [Slot].
 type NameSlot[T any] struct{ index uint32 }
 
-// inlineSlots are the slots that need no list: one each for counters, causal and stacks, and those of the scheduler.
+// inlineSlots are the slots that need no list: one each for counters, causal and stacks, and those
+// of the scheduler.
 const inlineSlots = 3 + schedulerSlots
 
 var spanSlots, nameSlots atomic.Uint32
@@ -44,8 +46,8 @@ func NewNameSlot[T any]() NameSlot[T] { return NameSlot[T]{nameSlots.Add(1) - 1}
 // Get returns what was set for the name of r, nil if nothing was.
 func (s NameSlot[T]) Get(r *Span) *T { return (*T)(r.stats.slots.get(s.index)) }
 
-// Own reports whether the name that r was given at start has a place of its own. Names beyond [WithMaxRegions] share the
-// place of the region "other".
+// Own reports whether the name that r was given at start has a place of its own. Names beyond
+// [WithMaxRegions] share the place of the region "other".
 func (s NameSlot[T]) Own(r *Span) bool { return r.stats.overflow == nil }
 
 // Set keeps v for all spans with the name of r. The last call counts.

@@ -15,16 +15,18 @@ import (
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// A Region is all spans of one instrumentation scope and one name, and the key of what is measured of them.
+// A Region is all spans of one instrumentation scope and one name, and the key of what is measured
+// of them.
 type Region struct {
 	Scope instrumentation.Scope
 	Name  string
 }
 
-// A Span is the live record of one span while it is measured. Hooks get it at start and end. Its methods may
-// be called by any goroutine, also after the end.
+// A Span is the live record of one span while it is measured. Hooks get it at start and end. Its
+// methods may be called by any goroutine, also after the end.
 //
-// It lies in the wrapper of the span that it is of. Every span of a program is one, so a word less is worth having.
+// It lies in the wrapper of the span that it is of. Every span of a program is one, so a word less
+// is worth having.
 type Span struct {
 	tracer  *tracer
 	stats   *regionStats // of the name given at start
@@ -74,8 +76,8 @@ func (r *Span) Name() string {
 	return r.name
 }
 
-// Folded reports whether spans of its name, the last one given, are measured under the region "other": there were more
-// names than [WithMaxRegions]. What hooks keep by name should do the same.
+// Folded reports whether spans of its name, the last one given, are measured under the region
+// "other": there were more names than [WithMaxRegions]. What hooks keep by name should do the same.
 func (r *Span) Folded() bool {
 	return r.lastStats().overflow != nil
 }
@@ -86,7 +88,8 @@ func (r *Span) StartName() string { return r.name }
 // Scope returns the instrumentation scope of the tracer that started the span.
 func (r *Span) Scope() instrumentation.Scope { return r.tracer.scope }
 
-// Region returns what the span is measured under, as long as there are not too many names, see [Span.Folded].
+// Region returns what the span is measured under, as long as there are not too many names, see
+// [Span.Folded].
 func (r *Span) Region() Region { return Region{r.Scope(), r.Name()} }
 
 // Kind returns the span's kind. For a span that is not recording, it is the kind of the
@@ -159,8 +162,8 @@ func (r *Span) Deadline() (deadline time.Time, ok bool) {
 // Parent returns the span that was current when this one started, nil for a local root.
 func (r *Span) Parent() *Span { return r.parent }
 
-// RemoteParent returns the span ID of the parent if that came by propagation, zero if there is none. The parent may be of this
-// process all the same, if that calls itself.
+// RemoteParent returns the span ID of the parent if that came by propagation, zero if there is
+// none. The parent may be of this process all the same, if that calls itself.
 func (r *Span) RemoteParent() trace.SpanID { return r.remote }
 
 // Attributes returns the attributes that the span has now, nil if it is not recording.
@@ -237,7 +240,8 @@ func (r *Span) beforeEnd() {
 	}
 }
 
-// afterEnd runs when the inner span has ended, at end, for which the clock was read at a time, or not if that is 0.
+// afterEnd runs when the inner span has ended, at end, for which the clock was read at a time, or
+// not if that is 0.
 func (r *Span) afterEnd(end, at int64) {
 	p := r.tracer.provider
 	if !isTime(end) { // by chance one of the two states
@@ -274,7 +278,8 @@ func (r *Span) afterEnd(end, at int64) {
 	}
 }
 
-// measured is the duration that the histogram of the region gets: without what hooks inserted below.
+// measured is the duration that the histogram of the region gets: without what hooks inserted
+// below.
 func (r *Span) measured(end int64) int64 {
 	return max(max(0, end-r.start)-r.heldUp(), r.self)
 }

@@ -48,9 +48,9 @@ const (
 //
 // A span without children or waits is its own self time, so what is kept is the rest, of the spans
 // that have one. It is recorded before the duration and read after it: in any order that
-// sequentially consistent atomics allow, a reader that sees a duration sees what is to be subtracted from it.
-// What it computes is never more than the self time of all spans that have ended, and equal to that when none is
-// just ending.
+// sequentially consistent atomics allow, a reader that sees a duration sees what is to be
+// subtracted from it. What it computes is never more than the self time of all spans that have
+// ended, and equal to that when none is just ending.
 type regionStats struct {
 	scope     instrumentation.Scope
 	name      string
@@ -98,7 +98,8 @@ func (s *regionStats) record(duration, self int64, failed bool) {
 	}
 }
 
-// read returns the durations, in dst if that is not nil, and the sum of the self times in nanoseconds. Neither ever decreases.
+// read returns the durations, in dst if that is not nil, and the sum of the self times in
+// nanoseconds. Neither ever decreases.
 func (s *regionStats) read(dst *otelhdr.Snapshot) (durations *otelhdr.Snapshot, self uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TestSelfTimeIsReadFromBelow reads while spans end: the sum of self times never decreases, is never more than that of the
-// spans that have begun to end, and exact when they have ended.
+// TestSelfTimeIsReadFromBelow reads while spans end: the sum of self times never decreases, is
+// never more than that of the spans that have begun to end, and exact when they have ended.
 func TestSelfTimeIsReadFromBelow(t *testing.T) {
 	s := newRegionStats(instrumentation.Scope{}, "name", trace.SpanKindInternal)
 	const writers, each = 4, 20_000

@@ -113,7 +113,8 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	return t.begin(ctx, next, name, opts, wrapped, r)
 }
 
-// newLive returns the wrapper and the Span and, for a local root, the session: they are one allocation.
+// newLive returns the wrapper and the Span and, for a local root, the session: they are one
+// allocation.
 func newLive(span trace.Span, recording sdktrace.ReadWriteSpan, root bool) (wrapper, *Span, *Session) {
 	switch {
 	case recording != nil && root:
@@ -130,8 +131,9 @@ func newLive(span trace.Span, recording sdktrace.ReadWriteSpan, root bool) (wrap
 	return s, &s.live, nil
 }
 
-// enter counts a span that starts, in its parent and in the session that it comes into, and reports whether that has no room for it.
-// That is done before its memory is made, whose writing an atomic operation would wait for.
+// enter counts a span that starts, in its parent and in the session that it comes into, and reports
+// whether that has no room for it. That is done before its memory is made, whose writing an atomic
+// operation would wait for.
 func (t *tracer) enter(parent *Span, session *Session, start int64) (refused bool) {
 	if parent != nil {
 		parent.cover.beginChild(start - parent.start)
@@ -171,8 +173,8 @@ type wrapper interface {
 	context(context.Context) context.Context
 }
 
-// begin begins the record of a span that has been started in ctx, and whose own context continues next. The record's
-// parent, session and start are known, and it has been entered there.
+// begin begins the record of a span that has been started in ctx, and whose own context continues
+// next. The record's parent, session and start are known, and it has been entered there.
 func (t *tracer) begin(ctx, next context.Context, name string, opts []trace.SpanStartOption, s wrapper, r *Span) (context.Context, trace.Span) {
 	p := t.provider
 	r.tracer, r.name = t, name

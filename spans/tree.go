@@ -54,7 +54,8 @@ func (w *worker) record(s *Session) *SessionRecord {
 	return rec
 }
 
-// open is the number of spans that have begun and are not in the session's record. Only the worker calls it.
+// open is the number of spans that have begun and are not in the session's record. Only the worker
+// calls it.
 func (s *Session) open() int {
 	return int(max(0, min(s.begun(s.started.Load()), int64(s.of().maxSpans))-int64(len(s.kept.taken))))
 }

@@ -12,15 +12,16 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Most spans of a service are not sampled, and of those most have a parent in this process that was not sampled either.
-// What the SDK makes of such a span is known before it is asked, if its sampler follows the parent: a context with
-// the parent's trace and an ID of its own, and nothing that could be set. Then the SDK is not asked, which saves more than
-// a span costs.
+// Most spans of a service are not sampled, and of those most have a parent in this process that was
+// not sampled either. What the SDK makes of such a span is known before it is asked, if its sampler
+// follows the parent: a context with the parent's trace and an ID of its own, and nothing that
+// could be set. Then the SDK is not asked, which saves more than a span costs.
 //
-// That is so for the SDK's own samplers NeverSample, and ParentBased unless it was given another sampler for parents of
-// this process that are not sampled; with the SDK's own generator of IDs; and where the SDK does not count its own spans.
-// No method has it, so learnSDK looks at the fields of the SDK's tracer, by name and type. If they are not what they were
-// when this was written, or if the SDK makes another span of a parent that is not sampled, the SDK is asked every time.
+// That is so for the SDK's own samplers NeverSample, and ParentBased unless it was given another
+// sampler for parents of this process that are not sampled; with the SDK's own generator of IDs;
+// and where the SDK does not count its own spans. No method has it, so learnSDK looks at the fields
+// of the SDK's tracer, by name and type. If they are not what they were when this was written, or
+// if the SDK makes another span of a parent that is not sampled, the SDK is asked every time.
 
 // unsampledSpan is the wrapper, the record and the SDK's span, in one allocation.
 type unsampledSpan struct {
@@ -81,7 +82,8 @@ var learnSDK = sync.OnceValue(func() *sdk {
 	}
 })
 
-// providerOf returns the SDK's provider behind one of its tracers, if it has the fields that are asked about.
+// providerOf returns the SDK's provider behind one of its tracers, if it has the fields that are
+// asked about.
 func providerOf(tr trace.Tracer) (provider reflect.Value, ok bool) {
 	t := reflect.Indirect(reflect.ValueOf(tr))
 	if t.Kind() != reflect.Struct {
@@ -98,7 +100,8 @@ func providerOf(tr trace.Tracer) (provider reflect.Value, ok bool) {
 	return p, isSet(p, "sampler") && isSet(p, "idGenerator")
 }
 
-// countsOf returns the field of the SDK's tracer that says whether the SDK counts the tracer's spans in metrics of its own.
+// countsOf returns the field of the SDK's tracer that says whether the SDK counts the tracer's
+// spans in metrics of its own.
 func countsOf(tracer reflect.Value) (counts reflect.Value, ok bool) {
 	inst := tracer.FieldByName("inst")
 	if inst.Kind() != reflect.Struct {
@@ -132,8 +135,8 @@ func makesUnsampled(tr trace.Tracer) bool {
 	return !recording && !s.IsRecording() && own.HasSpanID() && own.SpanID() != parent.SpanID() && own.Equal(parent.WithSpanID(own.SpanID()))
 }
 
-// followsUnsampled reports whether a tracer is the SDK's, with a sampler of the SDK's that follows a parent which was
-// not sampled.
+// followsUnsampled reports whether a tracer is the SDK's, with a sampler of the SDK's that follows
+// a parent which was not sampled.
 func followsUnsampled(tr trace.Tracer) bool {
 	known := learnSDK()
 	if known == nil || reflect.TypeOf(tr) != known.tracer {

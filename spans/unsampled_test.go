@@ -52,7 +52,8 @@ func remote(t *testing.T) (context.Context, trace.SpanContext) {
 	return trace.ContextWithRemoteSpanContext(t.Context(), sc), sc
 }
 
-// TestForetoldSpanIsAsTheSDKs holds that what is made without the SDK has what the SDK gives to such a span.
+// TestForetoldSpanIsAsTheSDKs holds that what is made without the SDK has what the SDK gives to
+// such a span.
 func TestForetoldSpanIsAsTheSDKs(t *testing.T) {
 	for name, sampler := range map[string]sdktrace.Sampler{
 		"never":        sdktrace.NeverSample(),
@@ -152,7 +153,8 @@ func TestSDKIsAsked(t *testing.T) {
 	}
 }
 
-// TestSDKThatCountsItsSpansIsAsked switches on the SDK's metrics of itself, which an environment variable does.
+// TestSDKThatCountsItsSpansIsAsked switches on the SDK's metrics of itself, which an environment
+// variable does.
 func TestSDKThatCountsItsSpansIsAsked(t *testing.T) {
 	learnSDK() // with the environment as it is
 	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
@@ -191,7 +193,8 @@ func TestOtherTypesAreNotTheSDKs(t *testing.T) {
 	}
 }
 
-// TestUnsampledAllocs holds that a span which the SDK is not asked for takes one allocation, which is fewer than the SDK takes.
+// TestUnsampledAllocs holds that a span which the SDK is not asked for takes one allocation, which
+// is fewer than the SDK takes.
 func TestUnsampledAllocs(t *testing.T) {
 	tp := WrapTracerProvider(sampledBy(sdktrace.NeverSample()))
 	defer tp.Shutdown(t.Context())

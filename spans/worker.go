@@ -42,10 +42,11 @@ type worker struct {
 const (
 	// batchDelay is how long the worker lets sessions gather.
 	batchDelay = 5 * time.Millisecond
-	// batchSpans is how many spans of them end that: some 160 KB with the SDK's, which are still in a cache of the processor then.
+	// batchSpans is how many spans of them end that: some 160 KB with the SDK's, which are still in
+	// a cache of the processor then.
 	batchSpans = 128
-	// Each record of a session has all of its spans. Where spans end late, one after the other, mostAtOnce come at once, then one in
-	// each lateEvery.
+	// Each record of a session has all of its spans. Where spans end late, one after the other,
+	// mostAtOnce come at once, then one in each lateEvery.
 	mostAtOnce = 8
 	lateEvery  = time.Second
 )
@@ -83,8 +84,8 @@ func (w *worker) offer(s *Session) bool {
 			break
 		}
 	}
-	// The first one wakes the worker to wait for more, the one that half fills the queue, or brings enough spans,
-	// wakes it to begin.
+	// The first one wakes the worker to wait for more, the one that half fills the queue, or brings
+	// enough spans, wakes it to begin.
 	more := s.begun(s.started.Load())
 	spans := w.spans.Add(more)
 	if n == 1 || n == w.limit/2 || spans/batchSpans != (spans-more)/batchSpans {
@@ -96,11 +97,12 @@ func (w *worker) offer(s *Session) bool {
 	return true
 }
 
-// declines reports whether a session whose root has just ended need not be queued, since the store certainly does not want it.
-// It is asked by the goroutine that ended the root; at is the time, if it is known.
+// declines reports whether a session whose root has just ended need not be queued, since the store
+// certainly does not want it. It is asked by the goroutine that ended the root; at is the time, if
+// it is known.
 func (w *worker) declines(s *Session, at int64) bool {
-	// While spans below the root are open there may be an error to come that the store wants. Spans that are sampled
-	// go from the worker to the readers of exemplars.
+	// While spans below the root are open there may be an error to come that the store wants. Spans
+	// that are sampled go from the worker to the readers of exemplars.
 	return w.ring != nil && !s.root.cover.open() && !w.closed.Load() &&
 		(s.root.unsampled || s.of().exemplars.all.Load() == nil) &&
 		w.ring.gate.closed(w.ring.gate.slowOf(s.root), s.draw(), time.Duration(s.root.end.Load()-s.start()), int(s.errors.Load()), at)
@@ -260,7 +262,8 @@ func (k *kept) take(ended *Span) {
 	unlink(ended)
 }
 
-// unlink takes a list of ended spans apart: the application may keep one of them, which is not to keep the others.
+// unlink takes a list of ended spans apart: the application may keep one of them, which is not to
+// keep the others.
 func unlink(r *Span) {
 	for r != nil {
 		r, r.next = r.next, nil
@@ -277,8 +280,8 @@ func (w *worker) wants(s *Session) (wanted bool) {
 	return w.chooser.Wants(s.rootName(), time.Duration(s.end.Load()-s.start()), int(s.errors.Load()))
 }
 
-// append gives a record to the store. A panic is an error as any other: the goroutine is ours, so the application
-// could not recover it.
+// append gives a record to the store. A panic is an error as any other: the goroutine is ours, so
+// the application could not recover it.
 func (w *worker) append(r *SessionRecord) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

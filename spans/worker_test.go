@@ -370,7 +370,8 @@ func TestNoSpanOfASessionIsLost(t *testing.T) {
 	}
 }
 
-// Spans that end late one after the other, each of which makes a record of the whole session, make few of them, and all are in the last.
+// Spans that end late one after the other, each of which makes a record of the whole session, make
+// few of them, and all are in the last.
 func TestManyLateChildrenMakeFewRecords(t *testing.T) {
 	const late = 200
 	synctest.Test(t, func(t *testing.T) {
@@ -415,7 +416,8 @@ func (w *weakly) OnStart(ctx context.Context, r *spans.Span) context.Context {
 
 func (*weakly) OnEnd(*spans.Span) {}
 
-// A context that outlives its request keeps its own span, and not the others of a session that no record is made of.
+// A context that outlives its request keeps its own span, and not the others of a session that no
+// record is made of.
 func TestSessionWithoutRecordKeepsNoSpans(t *testing.T) {
 	hook := &weakly{}
 	tp := wrapSDK(t, spans.WithStore(refusing{&mapStore{}}), spans.WithHook(hook))
@@ -453,7 +455,8 @@ func TestSessionWithoutRecordKeepsNoSpans(t *testing.T) {
 	}
 }
 
-// TestCompleteSessionLetsSpansGo has work that goes on in a request's context, as background goroutines do, after the request's record.
+// TestCompleteSessionLetsSpansGo has work that goes on in a request's context, as background
+// goroutines do, after the request's record.
 func TestCompleteSessionLetsSpansGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hook := &weakly{}

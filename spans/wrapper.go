@@ -21,7 +21,8 @@ type plainSpan struct {
 	live Span
 }
 
-// inner returns the span that is wrapped. It stands where the record is: in the record itself it would be there twice.
+// inner returns the span that is wrapped. It stands where the record is: in the record itself it
+// would be there twice.
 func (r *Span) inner() trace.Span {
 	if r.recorded {
 		const back = -int(unsafe.Offsetof(recordingSpan{}.live))
@@ -57,7 +58,8 @@ func liveIn(s trace.Span) (*Span, *Session) {
 	return nil, nil
 }
 
-// plainBelow returns the span in a wrapper of ours around a span that is not the SDK's, nil for any other.
+// plainBelow returns the span in a wrapper of ours around a span that is not the SDK's, nil for any
+// other.
 func plainBelow(s trace.Span) trace.Span {
 	switch s := s.(type) {
 	case *plainSpan:
@@ -146,7 +148,8 @@ func (s *plainSpan) finish(opts []trace.SpanEndOption) {
 	s.live.afterEnd(end, at)
 }
 
-// endTime returns the time given by trace.WithTimestamp, now by default, and the time now if it was read.
+// endTime returns the time given by trace.WithTimestamp, now by default, and the time now if it was
+// read.
 func endTime(opts []trace.SpanEndOption) (end, at int64) {
 	if len(opts) != 0 {
 		if cfg := trace.NewSpanEndConfig(opts...); !cfg.Timestamp().IsZero() {

@@ -15,8 +15,8 @@ import (
 // maxNames bounds a report; regions of further names stand under "other".
 const maxNames = 2000
 
-// Analyze reads an execution trace, of a [Recorder] or of package runtime/trace. It ends with ctx. Besides the trace's own size it takes memory for each region
-// and goroutine in it.
+// Analyze reads an execution trace, of a [Recorder] or of package runtime/trace. It ends with ctx.
+// Besides the trace's own size it takes memory for each region and goroutine in it.
 func Analyze(ctx context.Context, r io.Reader) (*Report, error) {
 	a := newAnalysis()
 	if err := a.read(ctx, r); err != nil {

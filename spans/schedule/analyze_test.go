@@ -131,8 +131,8 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSelfTimes opens and closes regions in any order, and gives each unit of time to the one that was
-// opened last, and to all that are open.
+// TestSelfTimes opens and closes regions in any order, and gives each unit of time to the one that
+// was opened last, and to all that are open.
 func TestSelfTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScript(t)

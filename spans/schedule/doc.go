@@ -18,13 +18,13 @@
 // # What is counted
 //
 // A region is followed on the goroutine that started it, from its start to its end. Total is all of
-// that time, and Self what is left when the time is taken away in which a later region was open on the
-// same goroutine. So a parent that waits for children on other goroutines is blocked, while they
-// have times of their own: what runs side by side adds up to more than has passed.
+// that time, and Self what is left when the time is taken away in which a later region was open on
+// the same goroutine. So a parent that waits for children on other goroutines is blocked, while
+// they have times of their own: what runs side by side adds up to more than has passed.
 //
-// A region that ends on another goroutine has no goroutine to which its time belongs; it is counted as Moved.
-// Regions that began before the window are Partial, those not yet ended Open; none of them is in the
-// sums.
+// A region that ends on another goroutine has no goroutine to which its time belongs; it is counted
+// as Moved. Regions that began before the window are Partial, those not yet ended Open; none of
+// them is in the sums.
 //
 // Running means that the goroutine had a thread to run on; whether the system gave that thread a
 // CPU, the scheduler does not know. Time in a system call or in C is blocked for "syscall", also if
@@ -32,9 +32,9 @@
 //
 // # Cost
 //
-// While the recorder is off, a region costs two atomic loads. While it is on, the runtime writes down
-// each change of each goroutine, which its authors put at 1 to 2 %, and two more events for each region,
-// about 0.25 µs each, without an allocation. The runtime keeps up to [WithMaxBytes] of events. A
-// snapshot stops nothing; for each megabyte of events it takes about 0.05 s of one CPU and allocates
-// about 16 MB, most of which is garbage at once.
+// While the recorder is off, a region costs two atomic loads. While it is on, the runtime writes
+// down each change of each goroutine, which its authors put at 1 to 2 %, and two more events for
+// each region, about 0.25 µs each, without an allocation. The runtime keeps up to [WithMaxBytes] of
+// events. A snapshot stops nothing; for each megabyte of events it takes about 0.05 s of one CPU
+// and allocates about 16 MB, most of which is garbage at once.
 package schedule

@@ -17,13 +17,14 @@ type goroutine struct {
 	open    []*region  // the latest last
 	waits   trace.Time // since when, where class is a reason
 
-	// waiting is what the goroutine waits for since counted, without a region if that does not count.
+	// waiting is what the goroutine waits for since counted, without a region if that does not
+	// count.
 	waiting wait
 	counted trace.Time
 }
 
-// A region is open on a goroutine. What its clocks show at the end, less what they showed at the start,
-// is the region's time.
+// A region is open on a goroutine. What its clocks show at the end, less what they showed at the
+// start, is the region's time.
 type region struct {
 	key       regionKey
 	spanID    uint64
@@ -31,8 +32,8 @@ type region struct {
 	lost      bool     // it is not known when the region ended
 	goroutine *goroutine
 	start     times
-	// above is the time in which later regions were open, up to top for the one that stands directly
-	// on this one now.
+	// above is the time in which later regions were open, up to top for the one that stands
+	// directly on this one now.
 	above times
 	// below is what the clocks showed when the region came to stand on the one below it.
 	below times
@@ -51,13 +52,14 @@ func (g *goroutine) advance(at trace.Time) {
 	g.since = at
 }
 
-// waitsForOthers reports whether a goroutine waits for what others hold or have to do. One that waits outside of all regions waits
-// for work, unless for a lock.
+// waitsForOthers reports whether a goroutine waits for what others hold or have to do. One that
+// waits outside of all regions waits for work, unless for a lock.
 func (g *goroutine) waitsForOthers() bool {
 	return g.class == forLock || len(g.open) > 0 && slices.Contains(forOthers, g.class)
 }
 
-// ends counts a wait of so long that the goroutine ends: as far as its regions were open, it waited for them.
+// ends counts a wait of so long that the goroutine ends: as far as its regions were open, it waited
+// for them.
 func (g *goroutine) ends(wait, at trace.Time) {
 	for _, r := range g.open {
 		r.awaited += int64(min(wait, at-r.began))
@@ -70,9 +72,9 @@ func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {
 	return r
 }
 
-// close takes the region off its goroutine, whose clocks must have been advanced, and returns its time.
-// Regions mostly end in the order of a stack; where one does not, those above it stand on the one below
-// it from now on.
+// close takes the region off its goroutine, whose clocks must have been advanced, and returns its
+// time. Regions mostly end in the order of a stack; where one does not, those above it stand on the
+// one below it from now on.
 func (r *region) close() (total, self times) {
 	g := r.goroutine
 	i := slices.Index(g.open, r)

@@ -15,17 +15,19 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// maxWaits bounds the different waits of a profile: beyond it, those of one region and reason are one, without stack and link.
+// maxWaits bounds the different waits of a profile: beyond it, those of one region and reason are
+// one, without stack and link.
 const maxWaits = 1 << 16
 
-// OffCPU reads an execution trace as [Analyze] does, and returns where the goroutines of regions waited, as a profile of the
-// type off_cpu in nanoseconds: each time that a goroutine was blocked, or ready without a processor, with its stack, and
-// the label wait for what it waited. It counts for the region that was opened last on the goroutine, and has the link of
-// its span, if that is sampled. So the sum over a region is the Runnable and Blocked time of its Self, less what it did
+// OffCPU reads an execution trace as [Analyze] does, and returns where the goroutines of regions
+// waited, as a profile of the type off_cpu in nanoseconds: each time that a goroutine was blocked,
+// or ready without a processor, with its stack, and the label wait for what it waited. It counts
+// for the region that was opened last on the goroutine, and has the link of its span, if that is
+// sampled. So the sum over a region is the Runnable and Blocked time of its Self, less what it did
 // for the garbage collector.
 //
-// The times are exact. Regions that are still open are in it, with their waits up to the end of the trace; regions that
-// began before it are not.
+// The times are exact. Regions that are still open are in it, with their waits up to the end of the
+// trace; regions that began before it are not.
 func OffCPU(ctx context.Context, r io.Reader) (*profile.Profile, error) {
 	a := newAnalysis()
 	a.waits = &waitTimes{spent: map[wait]time.Duration{}, folded: map[regionKey]*region{}}
@@ -92,7 +94,8 @@ func (w *waitTimes) fold(key regionKey) *region {
 	return r
 }
 
-// closed is called when a region has been taken off its goroutine, which may wait: that is another region's from now on.
+// closed is called when a region has been taken off its goroutine, which may wait: that is another
+// region's from now on.
 func (w *waitTimes) closed(r *region, at trace.Time) {
 	if g := r.goroutine; g.waiting.region == r {
 		w.count(g, at)

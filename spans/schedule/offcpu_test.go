@@ -140,7 +140,8 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
-// TestOffCPUOfAProgram holds a real profile against the report on the same trace, and looks for stacks, links and times.
+// TestOffCPUOfAProgram holds a real profile against the report on the same trace, and looks for
+// stacks, links and times.
 func TestOffCPUOfAProgram(t *testing.T) {
 	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithMarks())
 	defer tp.Shutdown(context.Background())

@@ -46,8 +46,8 @@ func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c config) config { c.window = d; return c })
 }
 
-// WithMaxBytes bounds the events that are kept, in [1 MiB, 256 MiB]. The runtime takes it as a hint; a
-// snapshot of more than twice as much is an error. Default: 8 MiB.
+// WithMaxBytes bounds the events that are kept, in [1 MiB, 256 MiB]. The runtime takes it as a
+// hint; a snapshot of more than twice as much is an error. Default: 8 MiB.
 func WithMaxBytes(n int) Option {
 	return optionFunc(func(c config) config { c.maxBytes = n; return c })
 }

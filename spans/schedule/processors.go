@@ -12,7 +12,8 @@ type processors struct {
 	running map[trace.ProcID]bool
 	full    bool
 	since   trace.Time // full
-	// busy is the time in which none was left, ns, and waits the sum of the squares of its parts, halved, ns².
+	// busy is the time in which none was left, ns, and waits the sum of the squares of its parts,
+	// halved, ns².
 	busy, waits float64
 }
 

@@ -34,7 +34,8 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// In traces of the runtime a program that computes on all processors is busy, and one that waits is not.
+// In traces of the runtime a program that computes on all processors is busy, and one that waits is
+// not.
 func TestBusyProcessors(t *testing.T) {
 	record := func(work func(end time.Time)) Report {
 		var b bytes.Buffer
@@ -53,7 +54,8 @@ func TestBusyProcessors(t *testing.T) {
 		}
 		return *r
 	}
-	// On a machine that has other work, a thread may get its processor late: of three recordings one has both at once.
+	// On a machine that has other work, a thread may get its processor late: of three recordings
+	// one has both at once.
 	var computing Report
 	for range 3 {
 		computing = record(func(end time.Time) {

@@ -25,8 +25,8 @@ var (
 )
 
 // A Recorder keeps the latest events of the Go scheduler, and the starts and ends of regions among
-// them, which package spans writes down while the recorder is on, into the program's own traces, too. Its hook is for sessions that
-// take long. Any goroutine may call its methods.
+// them, which package spans writes down while the recorder is on, into the program's own traces,
+// too. Its hook is for sessions that take long. Any goroutine may call its methods.
 type Recorder struct {
 	config config
 	on     atomic.Bool
@@ -44,8 +44,8 @@ type Recorder struct {
 	end       context.CancelCauseFunc
 }
 
-// NewRecorder returns a recorder that is off. It returns an error that wraps [ErrConfig] if an option's value
-// is not allowed.
+// NewRecorder returns a recorder that is off. It returns an error that wraps [ErrConfig] if an
+// option's value is not allowed.
 func NewRecorder(opts ...Option) (*Recorder, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -55,8 +55,8 @@ func NewRecorder(opts ...Option) (*Recorder, error) {
 }
 
 // Start begins to record. It does nothing while the recorder is on. The process can have one flight
-// recorder; if another one is on, Start is an error, and until Shutdown a flight recorder of the program's own cannot be started.
-// trace.Start is left to the program.
+// recorder; if another one is on, Start is an error, and until Shutdown a flight recorder of the
+// program's own cannot be started. trace.Start is left to the program.
 func (r *Recorder) Start() error {
 	r.switching.Lock()
 	defer r.switching.Unlock()
@@ -79,9 +79,9 @@ func (r *Recorder) Start() error {
 	return nil
 }
 
-// Shutdown ends recording, and with [ErrNotRecording] a snapshot that is being taken. What was recorded is
-// gone; [Recorder.Slow] keeps its report. It does nothing while the recorder is off. If the runtime hangs, it returns soon after ctx
-// has ended.
+// Shutdown ends recording, and with [ErrNotRecording] a snapshot that is being taken. What was
+// recorded is gone; [Recorder.Slow] keeps its report. It does nothing while the recorder is off. If
+// the runtime hangs, it returns soon after ctx has ended.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	if err := ending.Within(ctx, r.stop); err != nil {
 		return fmt.Errorf("schedule: shutdown: %w", err)
@@ -124,7 +124,8 @@ func (h hook) OnEnd(s *spans.Span) {
 }
 
 // Snapshot reads what has been recorded and says where the time went. It takes about 0.05 s for
-// each megabyte, on the caller's goroutine, ends with ctx, and waits while another snapshot is taken.
+// each megabyte, on the caller's goroutine, ends with ctx, and waits while another snapshot is
+// taken.
 func (r *Recorder) Snapshot(ctx context.Context) (report *Report, err error) {
 	err = r.read(ctx, func(ctx context.Context, events io.Reader) error {
 		taken := time.Now()
@@ -140,8 +141,8 @@ func (r *Recorder) Snapshot(ctx context.Context) (report *Report, err error) {
 	return report, nil
 }
 
-// OffCPU reads what has been recorded, as Snapshot does and at the same cost, and returns where regions waited, see the
-// function OffCPU.
+// OffCPU reads what has been recorded, as Snapshot does and at the same cost, and returns where
+// regions waited, see the function OffCPU.
 func (r *Recorder) OffCPU(ctx context.Context) (p *profile.Profile, err error) {
 	err = r.read(ctx, func(ctx context.Context, events io.Reader) error {
 		p, err = OffCPU(ctx, events)
@@ -203,8 +204,8 @@ type Stats struct {
 	// Snapshots were taken, those for slow sessions included; Failed ones were not.
 	Snapshots uint64 `json:"snapshots"`
 	Failed    uint64 `json:"failed"`
-	// SlowSessions took longer than the threshold, Suppressed of them have no report: the last one was
-	// less than a minute ago.
+	// SlowSessions took longer than the threshold, Suppressed of them have no report: the last one
+	// was less than a minute ago.
 	SlowSessions uint64 `json:"slow_sessions"`
 	Suppressed   uint64 `json:"suppressed"`
 }
@@ -217,5 +218,6 @@ func (r *Recorder) Stats() Stats {
 	}
 }
 
-// Slow returns the report on the last slow session that has one, see [WithThreshold]; nil if none has.
+// Slow returns the report on the last slow session that has one, see [WithThreshold]; nil if none
+// has.
 func (r *Recorder) Slow() *Report { return r.slow.report.Load() }

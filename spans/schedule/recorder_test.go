@@ -101,9 +101,9 @@ func spun(d time.Duration) time.Duration {
 	}
 }
 
-// TestSplitIsRight has each wait in a region of its own. A busy machine makes a goroutine wait for its
-// turn after it; that is Runnable, and so the sum is what the clock says, and the wait is what it is
-// known to have been at least.
+// TestSplitIsRight has each wait in a region of its own. A busy machine makes a goroutine wait for
+// its turn after it; that is Runnable, and so the sum is what the clock says, and the wait is what
+// it is known to have been at least.
 func TestSplitIsRight(t *testing.T) {
 	r, tr := recording(t)
 	const wait = 150 * time.Millisecond
@@ -188,7 +188,8 @@ func TestSplitIsRight(t *testing.T) {
 	}
 	spin := regionOf(t, report, "spin").Total
 	near(t, "spin in all", spin.Sum(), spinning)
-	// A thread that the system has taken off its CPU runs all the same, as far as the scheduler knows.
+	// A thread that the system has taken off its CPU runs all the same, as far as the scheduler
+	// knows.
 	if spin.Running < used*95/100 || spin.Running > spinning.outside*105/100 {
 		t.Errorf("running %v, want between %v of CPU time and %v by the clock", spin.Running, used, spinning.outside)
 	}
@@ -222,7 +223,8 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 	}
 }
 
-// Who gives back a place before a region ends has been waited for since it began, unless by a goroutine that waits for work.
+// Who gives back a place before a region ends has been waited for since it began, unless by a
+// goroutine that waits for work.
 func TestAwaited(t *testing.T) {
 	r, tr := recording(t)
 	const wait = 50 * time.Millisecond
@@ -429,7 +431,8 @@ func TestOptionsMustBeInRange(t *testing.T) {
 	}
 }
 
-// TestOwnTracesBeside has the program trace itself beside the recorder, and stop what it has not started.
+// TestOwnTracesBeside has the program trace itself beside the recorder, and stop what it has not
+// started.
 func TestOwnTracesBeside(t *testing.T) {
 	r, tr := recording(t)
 	if err := trace.Start(io.Discard); err != nil {

@@ -39,8 +39,8 @@ type Region struct {
 	Total Split `json:"total"`
 	// Self is what of it no later region on the same goroutine has.
 	Self Split `json:"self"`
-	// Awaited is for how long other goroutines waited in their time for what they gave before their ends: a lock, a place, an answer. It exceeds
-	// Total where several wait for one.
+	// Awaited is for how long other goroutines waited in their time for what they gave before their
+	// ends: a lock, a place, an answer. It exceeds Total where several wait for one.
 	Awaited time.Duration `json:"awaited_ns,omitempty"`
 }
 
@@ -55,8 +55,9 @@ type Report struct {
 	// Bytes and Events were read.
 	Bytes  int64 `json:"bytes"`
 	Events int64 `json:"events"`
-	// Busy is the part of the window in which no processor (P of Go's scheduler) was idle, in [0, 1], and ProcessorWait the time until one
-	// is, in the mean over all moments: what gets ready by the network, which Go looks at last, waits for so long at most.
+	// Busy is the part of the window in which no processor (P of Go's scheduler) was idle, in [0,
+	// 1], and ProcessorWait the time until one is, in the mean over all moments: what gets ready by
+	// the network, which Go looks at last, waits for so long at most.
 	Busy          float64       `json:"busy"`
 	ProcessorWait time.Duration `json:"processor_wait_ns"`
 	// Regions are ordered by the time of Total, the longest first.

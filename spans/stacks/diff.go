@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// A functionDiff compares one function in two trees. Shares are of all time of their tree, in [0, 1].
+// A functionDiff compares one function in two trees. Shares are of all time of their tree, in [0,
+// 1].
 type functionDiff struct {
 	Func string
 	// Self is the time in the function itself, Whole that in what it calls too; recursion
@@ -80,8 +81,9 @@ func (v *functionVisitor) enter(n Node) bool {
 
 func (v *functionVisitor) leave(n Node) { v.open[n.Func]-- }
 
-// WriteDiff compares the tree with a later one by functions, as a table: the shares of each before and after, those first whose own
-// share changed most. It writes the first most functions, all if most is 0.
+// WriteDiff compares the tree with a later one by functions, as a table: the shares of each before
+// and after, those first whose own share changed most. It writes the first most functions, all if
+// most is 0.
 func (t *Tree) WriteDiff(w io.Writer, after *Tree, most int) error {
 	out := bufio.NewWriter(w)
 	for _, side := range []struct {

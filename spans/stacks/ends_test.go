@@ -12,7 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Labels of the application's are left as they were, in whichever order the spans end that began with them.
+// Labels of the application's are left as they were, in whichever order the spans end that began
+// with them.
 func TestParentEndsFirstBesideLabels(t *testing.T) {
 	needGoroutines(t)
 	defer pprof.SetGoroutineLabels(context.Background())
@@ -36,8 +37,9 @@ func TestParentEndsFirstBesideLabels(t *testing.T) {
 	}
 }
 
-// TestAnyOrderOfEnds starts and ends spans at random on one goroutine, some of them elsewhere. What the goroutine has in between is of a
-// span that is open, or what it had at the start; and it has that again after the last.
+// TestAnyOrderOfEnds starts and ends spans at random on one goroutine, some of them elsewhere. What
+// the goroutine has in between is of a span that is open, or what it had at the start; and it has
+// that again after the last.
 func TestAnyOrderOfEnds(t *testing.T) {
 	needGoroutines(t)
 	defer pprof.SetGoroutineLabels(context.Background())
@@ -58,7 +60,8 @@ func TestAnyOrderOfEnds(t *testing.T) {
 			ctx = pprof.WithLabels(ctx, pprof.Labels("tenant", "7"))
 		}
 		pprof.SetGoroutineLabels(ctx)
-		// Without other labels, all spans of one name have the same ones, and are not distinguished.
+		// Without other labels, all spans of one name have the same ones, and are not
+		// distinguished.
 		unique := len(before) == 0 && !ofSpans
 		elsewhere := random.IntN(4) == 0
 		names := 1 + random.IntN(4)

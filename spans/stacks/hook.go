@@ -132,9 +132,10 @@ func outlived(r *spans.Span, before unsafe.Pointer) bool {
 	return p != nil && before != nil && marks.Get(p) == nil && hasLabel(p, before)
 }
 
-// debts are labels that goroutines still have, or will have again, from spans that ended elsewhere or before spans below them. Only a
-// goroutine itself can change its labels, so it does when it comes by here again. A place that is taken over
-// belonged most likely to a goroutine that has ended.
+// debts are labels that goroutines still have, or will have again, from spans that ended elsewhere
+// or before spans below them. Only a goroutine itself can change its labels, so it does when it
+// comes by here again. A place that is taken over belonged most likely to a goroutine that has
+// ended.
 type debts struct {
 	any    atomic.Bool // from the first one on
 	places [256]atomic.Pointer[debt]
@@ -171,7 +172,8 @@ func (d *debts) push(id goroutine.ID, set, before unsafe.Pointer) {
 	}
 }
 
-// owes reports whether the calling goroutine is to lose these labels when it has them again. A span that begins has others.
+// owes reports whether the calling goroutine is to lose these labels when it has them again. A span
+// that begins has others.
 func (d *debts) owes(set unsafe.Pointer) bool {
 	if !d.any.Load() {
 		return false

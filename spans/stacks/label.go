@@ -29,9 +29,9 @@ type label struct {
 
 var labelsOfName = spans.NewNameSlot[label]()
 
-// labels are the labels of one hook. None is ever taken away, since a goroutine may have it for
-// as long as it lives; those of sessions go with their session. There are as many as the providers of spans keep
-// regions apart.
+// labels are the labels of one hook. None is ever taken away, since a goroutine may have it for as
+// long as it lives; those of sessions go with their session. There are as many as the providers of
+// spans keep regions apart.
 type labels struct {
 	regions *registry.Registry[spans.Region, label] // by their ids, less 1
 	// known has the labels by what a goroutine has.

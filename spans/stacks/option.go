@@ -77,25 +77,26 @@ func WithHistory(d time.Duration) Option {
 	return optionFunc(func(c config) config { c.history = d; return c })
 }
 
-// WithUnsampled also labels spans that do not record since the sampler left them out, which costs as
-// much for them as for the others. Default: their samples count for the recording span around them,
-// or for none.
+// WithUnsampled also labels spans that do not record since the sampler left them out, which costs
+// as much for them as for the others. Default: their samples count for the recording span around
+// them, or for none.
 func WithUnsampled() Option {
 	return optionFunc(func(c config) config { c.unsampled = true; return c })
 }
 
-// WithSpanLabels labels goroutines in sampled spans with the span's name and its IDs as well, as span_name,
-// trace_id and span_id, whether or not this profiler takes samples: samples of [Profiler.Profile] and of
-// [Profiler.ServeHTTP] are then those of single spans, and profilers outside of the process can identify which span a stack is
-// in. It takes one allocation of 240 bytes for each sampled span. The name of the span stands in crash traces of programs
-// that show labels. Labels of the application's own with these keys are out of sight until the span ends; all others stay.
-// Default: a goroutine's label is the number of its region.
+// WithSpanLabels labels goroutines in sampled spans with the span's name and its IDs as well, as
+// span_name, trace_id and span_id, whether or not this profiler takes samples: samples of
+// [Profiler.Profile] and of [Profiler.ServeHTTP] are then those of single spans, and profilers
+// outside of the process can identify which span a stack is in. It takes one allocation of 240
+// bytes for each sampled span. The name of the span stands in crash traces of programs that show
+// labels. Labels of the application's own with these keys are out of sight until the span ends; all
+// others stay. Default: a goroutine's label is the number of its region.
 func WithSpanLabels() Option {
 	return optionFunc(func(c config) config { c.spans = true; return c })
 }
 
-// WithService sets the name of the service, which recordings have beside the PID and the host, see [Origin]. Default: they have
-// those two only.
+// WithService sets the name of the service, which recordings have beside the PID and the host, see
+// [Origin]. Default: they have those two only.
 func WithService(name string) Option {
 	return optionFunc(func(c config) config { c.service = name; return c })
 }

@@ -19,7 +19,8 @@ func thisProcess(service string) Origin {
 	return Origin{Service: service, Host: host, PID: os.Getpid()}
 }
 
-// String is empty for an origin of which nothing is known, and else "shop (PID 4711 on web-1)", without what is not known.
+// String is empty for an origin of which nothing is known, and else "shop (PID 4711 on web-1)",
+// without what is not known.
 func (o Origin) String() string {
 	var process string
 	if o.PID > 0 {

@@ -16,9 +16,10 @@ import (
 )
 
 // WritePprof writes the recording as a gzipped profile in pprof's format, symbols included: any
-// pprof reads it, on any machine, and [Read] gives the recording back. The samples of a region have its name and scope as
-// the labels span_name and span_scope, so that pprof's -tagfocus and -tagroot=span_name work, and its number as
-// otelprof_region. Comments say the [Origin]. There are no addresses, no directories, and no labels of the application's.
+// pprof reads it, on any machine, and [Read] gives the recording back. The samples of a region have
+// its name and scope as the labels span_name and span_scope, so that pprof's -tagfocus and
+// -tagroot=span_name work, and its number as otelprof_region. Comments say the [Origin]. There are
+// no addresses, no directories, and no labels of the application's.
 func (r *Recording) WritePprof(w io.Writer) error { return r.profile().Write(w) }
 
 func (r *Recording) profile() *profile.Profile {
@@ -69,7 +70,8 @@ func withDefaults(labels, defaults map[string]string) map[string]string {
 	return out
 }
 
-// add adds the stacks of a tree. Labels are others than those of the region, whose number is 0 if there is none.
+// add adds the stacks of a tree. Labels are others than those of the region, whose number is 0 if
+// there is none.
 func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[string]string) {
 	var numbers map[string][]int64
 	texts := map[string][]string{}

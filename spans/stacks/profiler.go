@@ -93,8 +93,8 @@ type Stats struct {
 	SessionsRefused uint64 `json:"sessions_refused"`
 }
 
-// NewProfiler starts a profiler, with one goroutine and, while samples are taken, another. The error wraps
-// [ErrConfig]. A CPU profile that other code holds is no error.
+// NewProfiler starts a profiler, with one goroutine and, while samples are taken, another. The
+// error wraps [ErrConfig]. A CPU profile that other code holds is no error.
 func NewProfiler(opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -128,8 +128,8 @@ func NewProfiler(opts ...Option) (*Profiler, error) {
 // samples count for the span that has ended.
 //
 // A span that records costs some 100 ns and no allocation. If the application has labels of its own
-// they are merged, which takes about 500 ns and seven allocations. Spans that do not record, and all
-// while no samples are taken, cost some 20 ns.
+// they are merged, which takes about 500 ns and seven allocations. Spans that do not record, and
+// all while no samples are taken, cost some 20 ns.
 func (p *Profiler) Hook() spans.Hook { return p.hook }
 
 // run ends windows and tries again.
@@ -303,8 +303,8 @@ func (p *Profiler) busy() error {
 	return nil
 }
 
-// Shutdown ends sampling and all goroutines of the profiler. What was sampled can still be read. If the runtime hangs, Shutdown
-// returns soon after ctx has ended.
+// Shutdown ends sampling and all goroutines of the profiler. What was sampled can still be read. If
+// the runtime hangs, Shutdown returns soon after ctx has ended.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	if err := ending.Within(ctx, p.close); err != nil {
 		return fmt.Errorf("stacks: shutdown: %w", err)

@@ -22,9 +22,9 @@ var ErrFormat = errors.New("stacks: recording")
 const maxProfileBytes = 128 << 20
 
 // Read reads a recording, or any other CPU profile in pprof's format, gzipped or not. Of frames it
-// keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by any tool, has
-// its regions, but without their names unless they are among the labels. The error wraps [ErrFormat]
-// for what is not a CPU profile.
+// keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by any tool,
+// has its regions, but without their names unless they are among the labels. The error wraps
+// [ErrFormat] for what is not a CPU profile.
 func Read(r io.Reader) (*Recording, error) {
 	data, err := readProfileBytes(r)
 	if err != nil {

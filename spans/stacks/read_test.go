@@ -79,7 +79,8 @@ func pprofOf(t testing.TB, change func(*profile.Profile)) []byte {
 	return b.Bytes()
 }
 
-// The names of regions are labels, for all tools that know no comments of ours, and enough for Read.
+// The names of regions are labels, for all tools that know no comments of ours, and enough for
+// Read.
 func TestRegionsAreNamed(t *testing.T) {
 	doc := pprofOf(t, func(p *profile.Profile) {
 		p.Comments = nil

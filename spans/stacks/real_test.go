@@ -88,9 +88,10 @@ func turns(t *testing.T) int64 {
 	return n
 }
 
-// Samples are accounted for: without scaling they stand for the processor time that the kernel
-// says the process has taken, to within 5 %. Where others take the processor away in between, the
-// kernel, which looks at its ticks only, may miss a sample of each turn that they end. What is scaled is right in either case.
+// Samples are accounted for: without scaling they stand for the processor time that the kernel says
+// the process has taken, to within 5 %. Where others take the processor away in between, the
+// kernel, which looks at its ticks only, may miss a sample of each turn that they end. What is
+// scaled is right in either case.
 func TestSamplesAccounted(t *testing.T) {
 	for _, hz := range []int{100, 200} {
 		off, allowed := math.Inf(1), 0.0
@@ -239,8 +240,8 @@ func stacksProfile(r *stacks.Recording) (*profile.Profile, error) {
 	return profile.Parse(&b)
 }
 
-// A request to the handler gets a profile, with the application's labels, although the profiler holds the CPU
-// profile.
+// A request to the handler gets a profile, with the application's labels, although the profiler
+// holds the CPU profile.
 func TestHandlerTees(t *testing.T) {
 	p, tr := start(t)
 	srv := httptest.NewServer(p)
@@ -303,7 +304,8 @@ func TestHandlerMindsTheWriteTimeout(t *testing.T) {
 	}
 }
 
-// Other code gets the error that the profile is in use, gets it while the profiler is paused, and may even stop ours.
+// Other code gets the error that the profile is in use, gets it while the profiler is paused, and
+// may even stop ours.
 func TestTurnsWithOthers(t *testing.T) {
 	p, _ := start(t, stacks.WithWindow(time.Second))
 	if err := pprof.StartCPUProfile(io.Discard); err == nil {

@@ -41,9 +41,10 @@ func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) err
 	return p.record([]*window{got}).WritePprof(w)
 }
 
-// Profile takes samples for d, in (0, 1h], as Record does, and returns them with the links to spans that goroutines had, see
-// [WithSpanLabels], as the labels trace_id and span_id. It has no other labels of the application's. If it ends
-// early, with ctx, it returns an error and the profile has the samples up to then.
+// Profile takes samples for d, in (0, 1h], as Record does, and returns them with the links to spans
+// that goroutines had, see [WithSpanLabels], as the labels trace_id and span_id. It has no other
+// labels of the application's. If it ends early, with ctx, it returns an error and the profile has
+// the samples up to then.
 func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profile, error) {
 	c, got, err := p.collect(ctx, d)
 	if c == nil {
@@ -163,7 +164,8 @@ func seconds(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// linked makes the profile of what was collected, with the labels that are wanted beside those of regions.
+// linked makes the profile of what was collected, with the labels that are wanted beside those of
+// regions.
 func (p *Profiler) linked(c *collector, got *window, wanted func(key string) bool) *profile.Profile {
 	b := newProfileBuilder(p.record([]*window{got}))
 	tags := slices.Collect(maps.Keys(c.trees))

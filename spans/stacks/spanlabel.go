@@ -14,9 +14,10 @@ import (
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// A spanLabel is what a goroutine has in one sampled span, with [WithSpanLabels]: the labels of its region and those of the
-// span, in one allocation. Nothing of it changes after it is made, since goroutines that are started in the span, and
-// samples that are not yet read, have it for as long as they like.
+// A spanLabel is what a goroutine has in one sampled span, with [WithSpanLabels]: the labels of its
+// region and those of the span, in one allocation. Nothing of it changes after it is made, since
+// goroutines that are started in the span, and samples that are not yet read, have it for as long
+// as they like.
 type spanLabel struct {
 	labels labelMap // what the runtime and pprof see
 	label  *label
@@ -49,11 +50,12 @@ func knowsLayout(t reflect.Type) bool {
 	return key.Type.Kind() == reflect.String && value.Type.Kind() == reflect.String && strings.EqualFold(key.Name, "key")
 }
 
-// ownSpanID is the key of the span's ID in a spanLabel, and of nothing else: its address identifies it.
+// ownSpanID is the key of the span's ID in a spanLabel, and of nothing else: its address identifies
+// it.
 var ownSpanID = strings.Clone(naming.SpanIDLabel)
 
-// inSpan returns the labels of a goroutine in one span and, if there are any, with others that it has. Of these, what
-// has the keys of ours gives way until the span ends.
+// inSpan returns the labels of a goroutine in one span and, if there are any, with others that it
+// has. Of these, what has the keys of ours gives way until the span ends.
 func (l *label) inSpan(c trace.SpanContext, others unsafe.Pointer) unsafe.Pointer {
 	if others == nil && layoutKnown {
 		return l.alone(c)
@@ -80,8 +82,8 @@ func (l *label) alone(c trace.SpanContext) unsafe.Pointer {
 	return unsafe.Pointer(&s.labels)
 }
 
-// spanLabelOf returns the spanLabel that labels are, nil if they are others, such as a copy with more in it: the key says
-// that the value lies in some spanLabel, and its place says in which.
+// spanLabelOf returns the spanLabel that labels are, nil if they are others, such as a copy with
+// more in it: the key says that the value lies in some spanLabel, and its place says in which.
 func spanLabelOf(labels unsafe.Pointer) *spanLabel {
 	if labels == nil || !layoutKnown {
 		return nil

@@ -67,8 +67,8 @@ func TestSpanLabels(t *testing.T) {
 	check(t, h, "after", set{})
 }
 
-// TestSpanLabelsInOrder reads the labels as profilers outside do: a list of pairs of strings, by pointers, of which they
-// may take the first ones only and look keys up in order.
+// TestSpanLabelsInOrder reads the labels as profilers outside do: a list of pairs of strings, by
+// pointers, of which they may take the first ones only and look keys up in order.
 func TestSpanLabelsInOrder(t *testing.T) {
 	h := newHook(false, true)
 	_, span := testTracer(t, h).Start(ContextWithSession(context.Background()), "op")

@@ -21,8 +21,8 @@ const (
 )
 
 // WriteSVG writes a flame graph, outermost calls on top: the width of a call is its part of the
-// time. Calls that would be thinner than half a pixel are left out. It is a picture without scripts;
-// pointing at a call shows its name and numbers.
+// time. Calls that would be thinner than half a pixel are left out. It is a picture without
+// scripts; pointing at a call shows its name and numbers.
 func (t *Tree) WriteSVG(w io.Writer, title string) error {
 	v := &svgVisitor{total: t.Total().Nanos}
 	if v.total > 0 {

@@ -19,9 +19,9 @@ type TextOptions struct {
 	MinShare float64
 }
 
-// WriteText writes the tree for people: for each call the part of the time that it and what it calls
-// took, the part that it took itself, and its place. A call that is the only one of its caller
-// stands right below it, so that only branches move to the right.
+// WriteText writes the tree for people: for each call the part of the time that it and what it
+// calls took, the part that it took itself, and its place. A call that is the only one of its
+// caller stands right below it, so that only branches move to the right.
 func (t *Tree) WriteText(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	if o.Title != "" {

@@ -16,9 +16,10 @@ type Node struct {
 	Last bool
 }
 
-// Visit calls enter for all nodes: children after their parents, the heaviest first, and among equals by name. The order depends
-// on nothing else. The children of a node are left out if enter returns false for it. After the children, whether or not they
-// were left out, leave is called, if it is not nil.
+// Visit calls enter for all nodes: children after their parents, the heaviest first, and among
+// equals by name. The order depends on nothing else. The children of a node are left out if enter
+// returns false for it. After the children, whether or not they were left out, leave is called, if
+// it is not nil.
 func (t *Tree) Visit(enter func(n Node) bool, leave func(n Node)) {
 	type step struct {
 		at    int32

@@ -1,8 +1,9 @@
-// Package schedtimes measures for each span how long its goroutine ran, waited for a processor and was
-// blocked, in programs that were built by "otelprof build": there Go's scheduler keeps account of it.
+// Package schedtimes measures for each span how long its goroutine ran, waited for a processor and
+// was blocked, in programs that were built by "otelprof build": there Go's scheduler keeps account
+// of it.
 //
-// Package spans/schedule knows what goroutines were blocked by, and the parts of a span on other goroutines,
-// for the latest seconds. This one knows the times only, of all spans.
+// Package spans/schedule knows what goroutines were blocked by, and the parts of a span on other
+// goroutines, for the latest seconds. This one knows the times only, of all spans.
 package schedtimes
 
 import (
@@ -29,23 +30,26 @@ var (
 
 var _ spans.Hook = (*Hook)(nil)
 
-// A Hook sets three attributes on spans, in ns: otelprof.running_ns, for which the goroutine had a processor of Go's or was
-// in a system call or in C, where it may have waited for the operating system; otelprof.runnable_ns, for which it could have
-// run, but others had the processors; otelprof.blocked_ns, for which it waited for a channel, a lock, a timer, the network or
-// other goroutines. They add up to the time for which the span was open, less about a microsecond that the SDK takes before
-// and after. Spans have them that are recorded and end on the goroutine
-// that they began on. What other goroutines do for a span is in the attributes of their own spans.
+// A Hook sets three attributes on spans, in ns: otelprof.running_ns, for which the goroutine had a
+// processor of Go's or was in a system call or in C, where it may have waited for the operating
+// system; otelprof.runnable_ns, for which it could have run, but others had the processors;
+// otelprof.blocked_ns, for which it waited for a channel, a lock, a timer, the network or other
+// goroutines. They add up to the time for which the span was open, less about a microsecond that
+// the SDK takes before and after. Spans have them that are recorded and end on the goroutine that
+// they began on. What other goroutines do for a span is in the attributes of their own spans.
 //
-// A span that is timed costs about half a microsecond, most of it the SDK's for three attributes. While one is open,
-// each change of status of its goroutine costs a look at the clock; other goroutines pay a branch. Of two hooks of a
-// provider the first one that wants a span has it. Methods may be called by any goroutine.
+// A span that is timed costs about half a microsecond, most of it the SDK's for three attributes.
+// While one is open, each change of status of its goroutine costs a look at the clock; other
+// goroutines pay a branch. Of two hooks of a provider the first one that wants a span has it.
+// Methods may be called by any goroutine.
 type Hook struct {
 	patterns     []string // all names if there are none
 	timed, moved atomic.Uint64
 }
 
-// NewHook returns a hook, to be given to [spans.WithHook]. It returns an error that wraps [ErrConfig] if an option's value
-// is not allowed, and [ErrNotSupported] in programs whose scheduler keeps no account.
+// NewHook returns a hook, to be given to [spans.WithHook]. It returns an error that wraps
+// [ErrConfig] if an option's value is not allowed, and [ErrNotSupported] in programs whose
+// scheduler keeps no account.
 func NewHook(opts ...Option) (*Hook, error) {
 	c, err := newConfig(opts)
 	if err != nil {

@@ -55,8 +55,8 @@ type times struct {
 	ok                                   bool
 }
 
-// timesOf returns the times of all spans of that name, in the order of their ends. They must add up to no more than
-// the duration.
+// timesOf returns the times of all spans of that name, in the order of their ends. They must add up
+// to no more than the duration.
 func timesOf(t *testing.T, ended *tracetest.SpanRecorder, name string) []times {
 	t.Helper()
 	var all []times
@@ -101,7 +101,8 @@ func TestHookSetsAttributes(t *testing.T) {
 		busy.End()
 		parent.End()
 	}
-	// What the SDK takes before and after is not in the sum. On a busy machine that can be anything, so one will do.
+	// What the SDK takes before and after is not in the sum. On a busy machine that can be
+	// anything, so one will do.
 	exact := false
 	parents := timesOf(t, ended, "parent")
 	for i, of := range timesOf(t, ended, "sleep") {

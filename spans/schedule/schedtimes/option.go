@@ -26,8 +26,9 @@ func newConfig(opts []Option) (config, error) {
 	return c, errors.Join(c.errs...)
 }
 
-// WithRegions times the spans whose name, as given at start, matches one of the patterns. In a pattern "*" stands for
-// any characters, slashes included, "?" for one, and "\" takes the next one literally. Default: all spans.
+// WithRegions times the spans whose name, as given at start, matches one of the patterns. In a
+// pattern "*" stands for any characters, slashes included, "?" for one, and "\" takes the next one
+// literally. Default: all spans.
 func WithRegions(patterns ...string) Option {
 	return optionFunc(func(c config) config {
 		if len(patterns) == 0 || slices.Contains(patterns, "") {
