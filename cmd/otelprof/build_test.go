@@ -13,8 +13,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// The first of these builds compiles the standard library anew, which takes a minute or so; later ones find it in the
-// cache.
+// The first of these builds compiles the standard library anew, which takes a minute or so; later
+// ones find it in the cache.
 func TestBuild(t *testing.T) { build(t, ".") }
 
 func TestBuildCgo(t *testing.T) {
@@ -41,7 +41,8 @@ func TestBuildToolchains(t *testing.T) {
 	build(t, "toolchains")
 }
 
-// full skips a test that compiles the standard library several times more. They are part of make test-runtime.
+// full skips a test that compiles the standard library several times more. They are part of make
+// test-runtime.
 func full(t *testing.T) {
 	t.Helper()
 	if os.Getenv("OTELPROF_TEST_BUILDS") == "" {

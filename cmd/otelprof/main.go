@@ -4,8 +4,8 @@
 //
 //	otelprof <command> [arguments]
 //
-// "otelprof help" lists the commands and "otelprof <command> -h" describes one. The exit status is 0 on success, 1 on
-// failure and 2 for a command line that makes no sense.
+// "otelprof help" lists the commands and "otelprof <command> -h" describes one. The exit status is
+// 0 on success, 1 on failure and 2 for a command line that makes no sense.
 package main
 
 import (

@@ -24,9 +24,9 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// traced is a program of the scripts: six goroutines share a lock for 2 ms of each request, 8 ms of which are their own. It
-// writes an execution trace of a second to the file that is its first argument; with a second one its regions are those of
-// runtime/trace, and no spans.
+// traced is a program of the scripts: six goroutines share a lock for 2 ms of each request, 8 ms of
+// which are their own. It writes an execution trace of a second to the file that is its first
+// argument; with a second one its regions are those of runtime/trace, and no spans.
 func traced() {
 	f, err := os.Create(os.Args[1])
 	if err != nil {
@@ -82,7 +82,8 @@ func shareLock(ctx context.Context, in func(context.Context, string, func(contex
 	workers.Wait()
 }
 
-// TestWhatifLive asks a program that runs what it would be if it were built in another way, and about a function.
+// TestWhatifLive asks a program that runs what it would be if it were built in another way, and
+// about a function.
 func TestWhatifLive(t *testing.T) {
 	c, err := causal.NewController()
 	if err != nil {

@@ -117,8 +117,8 @@ func (c *Command) usage(set *flag.FlagSet, w io.Writer) {
 	}
 }
 
-// ParseArgs reads the flags, which must have been defined, and checks the number of arguments that follow them. A negative
-// atMost means any number.
+// ParseArgs reads the flags, which must have been defined, and checks the number of arguments that
+// follow them. A negative atMost means any number.
 func (c *Call) ParseArgs(atLeast, atMost int) error {
 	if err := c.Parse(c.Words); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -135,8 +135,8 @@ func (c *Call) ParseArgs(atLeast, atMost int) error {
 	return nil
 }
 
-// OutputTo calls write with the file, or with standard output for "-" and "". A file that could not be written whole is
-// removed.
+// OutputTo calls write with the file, or with standard output for "-" and "". A file that could not
+// be written whole is removed.
 func (c *Call) OutputTo(file string, write func(io.Writer) error) (err error) {
 	if file == "" || file == "-" {
 		return write(c.Stdout)
@@ -153,14 +153,14 @@ func (c *Call) OutputTo(file string, write func(io.Writer) error) (err error) {
 	return write(f)
 }
 
-// ExitStatus is the status of a command that was run in place of this one. It has printed what there
-// is to say.
+// ExitStatus is the status of a command that was run in place of this one. It has printed what
+// there is to say.
 type ExitStatus int
 
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// WantsColour reports whether w is a terminal that shows colours, and its user has nothing against them: see
-// no-color.org.
+// WantsColour reports whether w is a terminal that shows colours, and its user has nothing against
+// them: see no-color.org.
 func WantsColour(w io.Writer, env func(string) string) bool {
 	f, ok := w.(*os.File)
 	if !ok || env("NO_COLOR") != "" || env("TERM") == "dumb" {

@@ -15,15 +15,16 @@ import (
 // StatusOff is how a count came out that is not what it must be.
 const StatusOff Status = "off"
 
-// A KnownCount holds what a counter has counted in work of which the count is known against what it must have been. All
-// counts are for each round of the work.
+// A KnownCount holds what a counter has counted in work of which the count is known against what it
+// must have been. All counts are for each round of the work.
 type KnownCount struct {
 	Work  string `json:"work"`
 	Event string `json:"event"`
-	// Status is ok, or off where a count is not as expected, or untried where the event cannot be counted here.
+	// Status is ok, or off where a count is not as expected, or untried where the event cannot be
+	// counted here.
 	Status Status `json:"status"`
-	// Counted is the median of several runs, read with system calls, and CountedInUser what was read without; nil where
-	// that is not done here.
+	// Counted is the median of several runs, read with system calls, and CountedInUser what was
+	// read without; nil where that is not done here.
 	Counted       *float64 `json:"counted"`
 	CountedInUser *float64 `json:"counted_in_user"`
 	// Least and Most are what is expected on any CPU.
@@ -33,13 +34,14 @@ type KnownCount struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// CheckCounters runs work of which it is known what the CPU counts in it, and counts: additions that each wait for the
-// one before, branches that no predictor foretells, and a walk through memory that no prefetcher does. It takes up to a
-// second or two of one processor and up to 256 MiB of memory. The error wraps [ErrNotSupported] or [ErrPermission] where
-// nothing can be counted.
+// CheckCounters runs work of which it is known what the CPU counts in it, and counts: additions
+// that each wait for the one before, branches that no predictor foretells, and a walk through
+// memory that no prefetcher does. It takes up to a second or two of one processor and up to 256 MiB
+// of memory. The error wraps [ErrNotSupported] or [ErrPermission] where nothing can be counted.
 //
-// A count that is as expected says that counter and reading are to be trusted on this machine. One that is off says that
-// they are not, or, of the caches, that the event means something else on this CPU.
+// A count that is as expected says that counter and reading are to be trusted on this machine. One
+// that is off says that they are not, or, of the caches, that the event means something else on
+// this CPU.
 func CheckCounters() ([]KnownCount, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,10 +105,12 @@ const (
 	mostWalk  = 256 << 20
 )
 
-// knownWork returns the work for a machine whose last cache has lastCache bytes, 0 if that is not known.
+// knownWork returns the work for a machine whose last cache has lastCache bytes, 0 if that is not
+// known.
 func knownWork(lastCache int) []workload {
 	size := min(max(2*lastCache, leastWalk), mostWalk)
-	// Lines that are still in the cache when the walk comes by again are no misses, and neighbours add some.
+	// Lines that are still in the cache when the walk comes by again are no misses, and neighbours
+	// add some.
 	missing := 0.0
 	if lastCache > 0 {
 		missing = max(0, 0.8-float64(lastCache)/float64(size))

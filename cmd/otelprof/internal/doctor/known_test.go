@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/pmuattrs"
 )
 
-// TestCheckCounters runs the check where there is a PMU, such as in make qemu, and elsewhere checks the error.
+// TestCheckCounters runs the check where there is a PMU, such as in make qemu, and elsewhere checks
+// the error.
 func TestCheckCounters(t *testing.T) {
 	counts, err := CheckCounters()
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/otelprof/otelprof/pmuattrs"
 )
 
-// Probe finds out what this process can measure on this machine, by asking the kernel and by trying. It takes a few
-// milliseconds of CPU time, changes nothing, and works everywhere: where there is nothing to measure with, it reports that.
-// Safe for concurrent use.
+// Probe finds out what this process can measure on this machine, by asking the kernel and by
+// trying. It takes a few milliseconds of CPU time, changes nothing, and works everywhere: where
+// there is nothing to measure with, it reports that. Safe for concurrent use.
 //
-// The call of perf_event_open ends the process under a seccomp filter that kills; see docs/doctor.md.
+// The call of perf_event_open ends the process under a seccomp filter that kills; see
+// docs/doctor.md.
 func Probe() Report { return report(perf.ReadSystem()) }
 
 // A finding is a system about which conclusions are drawn.

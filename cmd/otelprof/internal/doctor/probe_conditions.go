@@ -11,8 +11,9 @@ import (
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// What a thread needs that is measured with all counters of a usual CPU, four general and three fixed: an open file and
-// a locked page for each. A service in which wantThreads measure at a time is a busy one.
+// What a thread needs that is measured with all counters of a usual CPU, four general and three
+// fixed: an open file and a locked page for each. A service in which wantThreads measure at a time
+// is a busy one.
 const (
 	threadCounters = 7
 	pageBytes      = 4096
@@ -65,8 +66,8 @@ func (f finding) call() Check {
 	return c
 }
 
-// paranoid goes by the trial where there was one: only some distributions' kernels take levels above 2 for more, and
-// those look for CAP_SYS_ADMIN where others are content with CAP_PERFMON.
+// paranoid goes by the trial where there was one: only some distributions' kernels take levels
+// above 2 for more, and those look for CAP_SYS_ADMIN where others are content with CAP_PERFMON.
 func (f finding) paranoid() Check {
 	c := Check{Name: "perf_event_paranoid", Status: StatusOK}
 	level := "level " + maybe(f.Paranoid)
@@ -154,7 +155,8 @@ func (f finding) timer() Check {
 	return c
 }
 
-// quota finds a program that runs on more CPUs than its cgroup pays for, which is stopped in the middle of spans.
+// quota finds a program that runs on more CPUs than its cgroup pays for, which is stopped in the
+// middle of spans.
 func (f finding) quota() Check {
 	c := Check{Name: "cpu_quota", Status: StatusOK}
 	whole := max(2, int(math.Ceil(f.Quota))) // less is not the Go runtime's default either

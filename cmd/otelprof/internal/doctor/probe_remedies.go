@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// onHost returns the remedy that is a command outside of all containers: kernel settings are the whole machine's.
+// onHost returns the remedy that is a command outside of all containers: kernel settings are the
+// whole machine's.
 func (f finding) onHost(command, note string) []Remedy {
 	where := "host"
 	if f.Container == "kubernetes" {
@@ -17,8 +18,8 @@ func (f finding) onHost(command, note string) []Remedy {
 	return []Remedy{{Where: where, Grant: command, Note: note}}
 }
 
-// passFilter returns what lets a system call through a seccomp filter. A profile with one more call comes first: it
-// grants that and no capability.
+// passFilter returns what lets a system call through a seccomp filter. A profile with one more call
+// comes first: it grants that and no capability.
 func (f finding) passFilter(call string) []Remedy {
 	docker := []Remedy{{
 		Where: "docker", Grant: "docker run --security-opt seccomp=perf.json",
@@ -55,8 +56,8 @@ func (f finding) passFilter(call string) []Remedy {
 	}}
 }
 
-// grantPerfmon returns what lets one program count at any level of the machine. A kernel that has refused the
-// capability already is not asked again.
+// grantPerfmon returns what lets one program count at any level of the machine. A kernel that has
+// refused the capability already is not asked again.
 func (f finding) grantPerfmon() []Remedy {
 	const note = "the kernel and other processes, too; not all kernels take it"
 	switch {

@@ -2,8 +2,9 @@ package doctor
 
 import "github.com/otelprof/otelprof/pmuattrs"
 
-// A Report says what this process can measure about single spans on this machine, and what grants the rest. Its JSON,
-// with the names that the fields have here, is stable: fields are added, not renamed. See [Probe].
+// A Report says what this process can measure about single spans on this machine, and what grants
+// the rest. Its JSON, with the names that the fields have here, is stable: fields are added, not
+// renamed. See [Probe].
 type Report struct {
 	// Source is the best source of counters that works.
 	Source pmuattrs.Source `json:"source"`
@@ -11,8 +12,8 @@ type Report struct {
 	Verdict string `json:"verdict"`
 	// Abilities are what can be measured: hw, rusage, rdpmc and samples.
 	Abilities []Check `json:"abilities"`
-	// Conditions are what that depends on: pmu, perf_event_open, perf_event_paranoid, open_files, locked_memory, timerfd and
-	// cpu_quota. There are none on systems other than Linux.
+	// Conditions are what that depends on: pmu, perf_event_open, perf_event_paranoid, open_files,
+	// locked_memory, timerfd and cpu_quota. There are none on systems other than Linux.
 	Conditions []Check `json:"conditions,omitempty"`
 	// Counts are what [CheckCounters] has found; Probe leaves them out.
 	Counts []KnownCount `json:"counts,omitempty"`
@@ -29,7 +30,8 @@ type Check struct {
 	Status Status `json:"status"`
 	// Detail says in a line what was found.
 	Detail string `json:"detail"`
-	// Remedies grant what is missing, the smallest grant first. One is enough unless a note says otherwise.
+	// Remedies grant what is missing, the smallest grant first. One is enough unless a note says
+	// otherwise.
 	Remedies []Remedy `json:"remedies,omitempty"`
 }
 

@@ -19,8 +19,8 @@ const (
 
 var colours = map[Status]string{StatusOK: green, StatusLimited: yellow, StatusMissing: red, StatusUntried: faint, StatusOff: red}
 
-// WriteTable writes the report for people: the verdict, the machine, and a line for each check with its remedies
-// below. With colour, for terminals, it has escape sequences.
+// WriteTable writes the report for people: the verdict, the machine, and a line for each check with
+// its remedies below. With colour, for terminals, it has escape sequences.
 func (r Report) WriteTable(w io.Writer, colour bool) error {
 	var b bytes.Buffer
 	paint := func(code, text string) string {

@@ -7,7 +7,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr/hdrlog"
 )
 
-// TestJudgeFiles checks when intervals count as runs: values that come in disturbed runs must not count each.
+// TestJudgeFiles checks when intervals count as runs: values that come in disturbed runs must not
+// count each.
 func TestJudgeFiles(t *testing.T) {
 	file := func(middles ...uint64) (f histogramFile) {
 		for _, m := range middles {

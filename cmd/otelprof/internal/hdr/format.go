@@ -32,7 +32,8 @@ const (
 
 var formats = []format{formatHlog, formatHgrm, formatBase64, formatCSV, formatJSON}
 
-// formatOf returns the format that is asked for by name or, without one, by the extension of a file.
+// formatOf returns the format that is asked for by name or, without one, by the extension of a
+// file.
 func formatOf(name, file string) (format, error) {
 	if name == "" {
 		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
@@ -148,8 +149,9 @@ func readCSV(r io.Reader) (*otelhdr.Snapshot, error) {
 	}
 }
 
-// fromBuckets returns a snapshot of buckets of unknown layout. It follows from their widths: in a layout with blocks
-// of 2^k, a bucket is at most 2^-k as wide as its values are great, and the first one of a block exactly that.
+// fromBuckets returns a snapshot of buckets of unknown layout. It follows from their widths: in a
+// layout with blocks of 2^k, a bucket is at most 2^-k as wide as its values are great, and the
+// first one of a block exactly that.
 func fromBuckets(buckets []otelhdr.Bucket) (*otelhdr.Snapshot, error) {
 	scale := 3 // the coarsest
 	for _, b := range buckets {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzHistogram checks that no file of a histogram does any harm, and that buckets survive being written.
+// FuzzHistogram checks that no file of a histogram does any harm, and that buckets survive being
+// written.
 func FuzzHistogram(f *testing.F) {
 	f.Add("low,high,count\n0,0,1\n16,17,3\n", 1.0)
 	f.Add(`{"relative_error":0.01,"buckets":[{"low":1,"high":1,"count":2},{"low":128,"high":129,"count":1}]}`, 1.0)

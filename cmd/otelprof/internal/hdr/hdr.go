@@ -35,7 +35,8 @@ type histogramFile struct {
 // title is what tables call the file.
 func (f histogramFile) title() string { return filepath.Base(f.name) }
 
-// readHistograms reads files, and of those with tags only the intervals of one tag unless that is "*".
+// readHistograms reads files, and of those with tags only the intervals of one tag unless that is
+// "*".
 func readHistograms(c *command.Call, files []string, tag string, scale float64) ([]histogramFile, error) {
 	var all []histogramFile
 	for _, name := range files {
@@ -95,8 +96,8 @@ func decode(c *command.Call, name string, r io.Reader, scale float64) ([]hdrlog.
 	return all, nil
 }
 
-// merge adds up all intervals. Where their layouts differ, the finest one is kept and the others' buckets count where
-// their middles fall.
+// merge adds up all intervals. Where their layouts differ, the finest one is kept and the others'
+// buckets count where their middles fall.
 func merge(files []histogramFile) (*otelhdr.Snapshot, error) {
 	finest := new(otelhdr.Snapshot)
 	for _, f := range files {

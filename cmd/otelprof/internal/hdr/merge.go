@@ -32,7 +32,8 @@ type merged struct {
 	scale  float64
 }
 
-// mergeFiles parses the flags of such a command and reads and adds up its files, one to most of them.
+// mergeFiles parses the flags of such a command and reads and adds up its files, one to most of
+// them.
 func mergeFiles(c *command.Call, most int) (m merged, err error) {
 	tag, scale := tagFlag(c), scaleFlag(c)
 	out := c.String("o", "-", "`file` to write, - for standard output; its extension tells the format: hlog, hgrm, base64, csv, json")

@@ -122,8 +122,8 @@ func steps(points []point, x, y chart.Axis) string {
 // nines returns how many nines a percentile has: 1 for 90, 2 for 99.
 func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
 
-// curve returns the values over the nines of their percentiles. The last one, 100, would be infinitely far: it stands
-// where the last of Count values does.
+// curve returns the values over the nines of their percentiles. The last one, 100, would be
+// infinitely far: it stands where the last of Count values does.
 func curve(s *otelhdr.Snapshot, divide float64) []point {
 	points := []point{{0, float64(s.Min()) / divide}}
 	end := nines(100 * (1 - 0.5/float64(max(s.Count(), 1))))

@@ -35,8 +35,9 @@ func readBack(t *testing.T, f format, s *otelhdr.Snapshot) (*otelhdr.Snapshot, e
 	return all[0].Snapshot, nil
 }
 
-// TestWideRoundTrips writes histograms whose buckets are wider than their layout in each format and reads them again. What
-// is known stays what it was or, of lines or coarser buckets, gets less; it never gets more.
+// TestWideRoundTrips writes histograms whose buckets are wider than their layout in each format and
+// reads them again. What is known stays what it was or, of lines or coarser buckets, gets less; it
+// never gets more.
 func TestWideRoundTrips(t *testing.T) {
 	lowest := func(values ...int64) *otelhdr.Snapshot {
 		h := hdr.New(1000, 1<<40, 3)
@@ -129,7 +130,8 @@ func TestWideRoundTrips(t *testing.T) {
 	}
 }
 
-// TestWidePrecision checks that the precision printed is that of the widest bucket, also through JSON.
+// TestWidePrecision checks that the precision printed is that of the widest bucket, also through
+// JSON.
 func TestWidePrecision(t *testing.T) {
 	s, err := fromBuckets([]otelhdr.Bucket{{Low: 512, High: 1023, Count: 10}, {Low: 5000, High: 5000, Count: 1}})
 	if err != nil {

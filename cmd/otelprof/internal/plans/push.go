@@ -108,8 +108,8 @@ func signatureFor(c *command.Call, p pushed, document []byte) ([]byte, error) {
 // generationLine is a plan's generation in YAML or JSON that has a line for each key.
 var generationLine = regexp.MustCompile(`(?m)^([ \t]*"?generation"?[ \t]*:[ \t]*)\d+`)
 
-// Bumped gives a plan a generation that is the clock's, and above the last one. All else stays as it
-// is, comments included.
+// Bumped gives a plan a generation that is the clock's, and above the last one. All else stays as
+// it is, comments included.
 func Bumped(document []byte, last uint64, now time.Time) ([]byte, *plan.Plan, error) {
 	next := strconv.FormatUint(max(last+1, uint64(now.Unix())), 10)
 	out := generationLine.ReplaceAll(document, []byte("${1}"+next))

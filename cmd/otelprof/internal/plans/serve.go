@@ -128,8 +128,8 @@ func serve(c *command.Call, ctx context.Context, addr, plan string, opts []plans
 	return s.Shutdown(ctx)
 }
 
-// followPlan pushes what a file has, whenever that changes. A file that is gone, or has no plan, ends
-// the plan before. One that cannot be read changes nothing.
+// followPlan pushes what a file has, whenever that changes. A file that is gone, or has no plan,
+// ends the plan before. One that cannot be read changes nothing.
 func followPlan(ctx context.Context, s *planserver.Server, name string, log *slog.Logger) {
 	from := "file " + name
 	none := sha256.Sum256(nil)

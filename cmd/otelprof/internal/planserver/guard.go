@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/http/access"
 )
 
-// admits rejects requests with a foreign Host (DNS rebinding), from a foreign origin (CSRF), or without a
-// token; it reports whether the request may proceed.
+// admits rejects requests with a foreign Host (DNS rebinding), from a foreign origin (CSRF), or
+// without a token; it reports whether the request may proceed.
 func (s *Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	head := w.Header()
 	head.Set("X-Content-Type-Options", "nosniff")
@@ -35,8 +35,8 @@ func (s *Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// hostAllowed takes the configured names, those of the certificate, and the address that the connection
-// came in on.
+// hostAllowed takes the configured names, those of the certificate, and the address that the
+// connection came in on.
 func (s *Server) hostAllowed(r *http.Request) bool {
 	if s.hosts[access.Host(r)] {
 		return true
@@ -48,8 +48,8 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	return own
 }
 
-// mayPush reports whether a request may replace the plan or end it: with the token, or a certificate that
-// [WithAdmins] names. No instance has that right.
+// mayPush reports whether a request may replace the plan or end it: with the token, or a
+// certificate that [WithAdmins] names. No instance has that right.
 func (s *Server) mayPush(r *http.Request) bool {
 	given, ok := access.Bearer(r)
 	return ok && s.token != "" && access.Equal(given, s.token) || s.isAdmin(r)
@@ -70,8 +70,8 @@ func (s *Server) isAdmin(r *http.Request) bool {
 	return false
 }
 
-// mayRead reports whether a request may have the plan and its outcome: with the token of instances or,
-// where there is none, a client certificate, or from this machine.
+// mayRead reports whether a request may have the plan and its outcome: with the token of instances
+// or, where there is none, a client certificate, or from this machine.
 func (s *Server) mayRead(r *http.Request) bool {
 	if s.mayPush(r) {
 		return true
@@ -87,8 +87,8 @@ func (s *Server) mayRead(r *http.Request) bool {
 // verified reports whether the client has shown a certificate that the server trusts.
 func verified(r *http.Request) bool { return r.TLS != nil && len(r.TLS.VerifiedChains) > 0 }
 
-// namesOf returns the names that a certificate is for: those of its extension, and the subject's common name where
-// there are none.
+// namesOf returns the names that a certificate is for: those of its extension, and the subject's
+// common name where there are none.
 func namesOf(c *x509.Certificate) []string {
 	names := slices.Concat(c.DNSNames, c.EmailAddresses)
 	for _, u := range c.URIs {

@@ -30,8 +30,8 @@ const (
 // Status is what an instance says about the plan that it was given.
 type Status string
 
-// The statuses, those of OpAMP. An instance that has not reported one yet, or polls over HTTP without
-// Otelprof-State, is [StatusUnset].
+// The statuses, those of OpAMP. An instance that has not reported one yet, or polls over HTTP
+// without Otelprof-State, is [StatusUnset].
 const (
 	StatusApplied  Status = naming.PlanApplied
 	StatusFailed   Status = naming.PlanFailed
@@ -39,7 +39,8 @@ const (
 	StatusUnset    Status = "unset"
 )
 
-// An Instance is a process that asks for the plan. The texts are its own, cut off at 256 bytes, its error at 1024.
+// An Instance is a process that asks for the plan. The texts are its own, cut off at 256 bytes, its
+// error at 1024.
 type Instance struct {
 	Service    string `json:"service"`
 	InstanceID string `json:"instance_id"`
@@ -62,7 +63,8 @@ type Instance struct {
 type Fleet struct {
 	// Plan is what is handed out, nil if nothing.
 	Plan *PlanInfo `json:"plan"`
-	// Withdrawn is the plan that the server took back because an instance had aborted it, nil if another was pushed since.
+	// Withdrawn is the plan that the server took back because an instance had aborted it, nil if
+	// another was pushed since.
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// Generation is the generation of the last plan pushed, which the next one's must be above.
 	Generation uint64 `json:"generation"`
@@ -172,8 +174,9 @@ func (s *Server) drop(i *instance) {
 	s.forgotten++
 }
 
-// polled notes the instance that asked over HTTP, and what became of the plan that it has. One that does not report
-// a plan is taken to have the one that it is about to get. It returns what to answer.
+// polled notes the instance that asked over HTTP, and what became of the plan that it has. One that
+// does not report a plan is taken to have the one that it is about to get. It returns what to
+// answer.
 func (s *Server) polled(r *http.Request) *offer {
 	service, id := shown(r.Header.Get(naming.HeaderServiceName), maxName), shown(r.Header.Get(naming.HeaderServiceInstanceID), maxName)
 	s.mu.Lock()
@@ -228,8 +231,8 @@ func (s *Server) audit(i *instance, changed bool) {
 	}
 }
 
-// say logs a line about an instance. A client with the instances' token can make up any number of them, but not
-// fill the log. s.mu is held.
+// say logs a line about an instance. A client with the instances' token can make up any number of
+// them, but not fill the log. s.mu is held.
 func (s *Server) say(level slog.Level, line string, attrs []any) {
 	if now := time.Now(); now.Sub(s.saidSince) >= time.Minute {
 		if s.unsaid > 0 {

@@ -102,7 +102,8 @@ func TestListenErrors(t *testing.T) {
 	}
 }
 
-// TestMutualTLS serves on all addresses, and only clients whose certificate the authority has signed.
+// TestMutualTLS serves on all addresses, and only clients whose certificate the authority has
+// signed.
 func TestMutualTLS(t *testing.T) {
 	ca := newAuthority(t)
 	var log audit

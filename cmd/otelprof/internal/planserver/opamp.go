@@ -102,7 +102,8 @@ func unanswerable(m *protobufs.AgentToServer, kind protobufs.ServerErrorResponse
 	}
 }
 
-// message takes what an agent reports, and sees to it that the agent is given the plan if it has another.
+// message takes what an agent reports, and sees to it that the agent is given the plan if it has
+// another.
 func (s *Server) message(a *agent, m *protobufs.AgentToServer) *protobufs.ServerToAgent {
 	if n := len(m.GetInstanceUid()); n != 16 {
 		return unanswerable(m, protobufs.ServerErrorResponseType_ServerErrorResponseType_BadRequest,

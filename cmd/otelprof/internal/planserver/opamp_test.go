@@ -346,7 +346,8 @@ func TestNamesOfOneConnection(t *testing.T) {
 	}
 }
 
-// Another instance that says, under the same name, that it has the plan keeps none from the connection of the first.
+// Another instance that says, under the same name, that it has the plan keeps none from the
+// connection of the first.
 func TestOthersDoNotSpeakForAConnection(t *testing.T) {
 	s := startServer(t)
 	if err := s.Push([]byte(pl("x", 1)), nil, "test"); err != nil {

@@ -66,9 +66,9 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithToken lets requests with "Authorization: Bearer token" push and stop plans, and read. It has at least 16
-// bytes and is for operators: give instances another one, [WithInstanceToken], or certificates.
-// Default: only clients of [WithAdmins] may push; without either option none may.
+// WithToken lets requests with "Authorization: Bearer token" push and stop plans, and read. It has
+// at least 16 bytes and is for operators: give instances another one, [WithInstanceToken], or
+// certificates. Default: only clients of [WithAdmins] may push; without either option none may.
 func WithToken(token string) Option {
 	return optionFunc(func(c config) config {
 		c.token = token
@@ -77,7 +77,8 @@ func WithToken(token string) Option {
 }
 
 // WithInstanceToken lets instances read the plan and report with a token of their own, with which
-// nothing can be pushed or stopped. Default: they show a client certificate, or are on this machine.
+// nothing can be pushed or stopped. Default: they show a client certificate, or are on this
+// machine.
 func WithInstanceToken(token string) Option {
 	return optionFunc(func(c config) config {
 		c.instanceToken = token
@@ -85,9 +86,9 @@ func WithInstanceToken(token string) Option {
 	})
 }
 
-// WithAdmins lets clients push and stop plans whose verified certificate, see [WithTLS], is for one of these names: a
-// DNS name, an address or a URI in it or, if it has none of them, the subject's common name. Default: no
-// certificate permits to push.
+// WithAdmins lets clients push and stop plans whose verified certificate, see [WithTLS], is for one
+// of these names: a DNS name, an address or a URI in it or, if it has none of them, the subject's
+// common name. Default: no certificate permits to push.
 func WithAdmins(names ...string) Option {
 	return optionFunc(func(c config) config {
 		for _, name := range names {
@@ -129,8 +130,8 @@ func WithHosts(hosts ...string) Option {
 }
 
 // WithTLS serves TLS with t, which has a certificate; it is copied. If its ClientAuth is
-// RequireAndVerifyClientCert, client certificates stand in for the instances' token. Default: the server
-// speaks plain text and listens on loopback only.
+// RequireAndVerifyClientCert, client certificates stand in for the instances' token. Default: the
+// server speaks plain text and listens on loopback only.
 func WithTLS(t *tls.Config) Option {
 	return optionFunc(func(c config) config {
 		if t == nil || len(t.Certificates) == 0 || len(t.Certificates[0].Certificate) == 0 {

@@ -73,10 +73,10 @@ func (o *offer) attrs() []any {
 	return append(attrs, slog.Bool("signed", o.signature != ""))
 }
 
-// Push gives a plan to all instances in place of the one before; by names, for the audit, the client that
-// wants it. Its signature is text as from [remote.Sign], or empty. If the document is not a
-// valid plan, or its generation is neither 0 nor above the last one, the plan before stays; the
-// error wraps [plan.ErrInvalid], [causal.ErrGeneration] or [remote.ErrSignature].
+// Push gives a plan to all instances in place of the one before; by names, for the audit, the
+// client that wants it. Its signature is text as from [remote.Sign], or empty. If the document is
+// not a valid plan, or its generation is neither 0 nor above the last one, the plan before stays;
+// the error wraps [plan.ErrInvalid], [causal.ErrGeneration] or [remote.ErrSignature].
 func (s *Server) Push(document, signature []byte, by string) error {
 	plan, err := plan.Parse(document)
 	return s.push(document, signature, plan, true, err, by)

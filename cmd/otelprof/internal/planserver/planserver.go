@@ -56,8 +56,8 @@ type Server struct {
 	served chan struct{} // closed when the serving goroutine has returned
 }
 
-// NewServer returns a server that has no plan yet. Shut it down in the end. An error joins all that is
-// wrong and wraps [ErrConfig].
+// NewServer returns a server that has no plan yet. Shut it down in the end. An error joins all that
+// is wrong and wraps [ErrConfig].
 func NewServer(opts ...Option) (*Server, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Start listens on addr, "host:port", and serves on goroutines of its own until Shutdown; port 0
-// takes a free one. An address that is not loopback takes [WithTLS], and [WithInstanceToken] or client
-// certificates, or it is an error that wraps [ErrConfig].
+// takes a free one. An address that is not loopback takes [WithTLS], and [WithInstanceToken] or
+// client certificates, or it is an error that wraps [ErrConfig].
 func (s *Server) Start(addr string) error {
 	if s.server != nil {
 		return fmt.Errorf("%w: address %q: the server has been started already", ErrConfig, addr)
@@ -160,9 +160,9 @@ func (s *Server) URL() string {
 	return "http://" + s.addr.String()
 }
 
-// Shutdown closes the WebSockets, stops listening and waits for the requests in flight. When ctx ends first,
-// it closes their connections and returns ctx's error. The plan ends at instances as it does when no
-// server answers, or when they find a new one without a plan.
+// Shutdown closes the WebSockets, stops listening and waits for the requests in flight. When ctx
+// ends first, it closes their connections and returns ctx's error. The plan ends at instances as it
+// does when no server answers, or when they find a new one without a plan.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

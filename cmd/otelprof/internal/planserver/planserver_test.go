@@ -385,7 +385,8 @@ func TestFleetHTTP(t *testing.T) {
 	})
 }
 
-// Where the list is full, the one that asked least lately makes room for a new name, in a time that does not depend on how long it is.
+// Where the list is full, the one that asked least lately makes room for a new name, in a time that
+// does not depend on how long it is.
 func TestNewNamesMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -501,8 +502,8 @@ func (zeroReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A client that may only read the plan cannot push one: neither with the token of instances nor with a certificate nor
-// from this machine.
+// A client that may only read the plan cannot push one: neither with the token of instances nor
+// with a certificate nor from this machine.
 func TestPushingIsARightOfItsOwn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opts          []planserver.Option

@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 )
 
-// A Withdrawal identifies the plan that the server has taken back, since an instance had aborted it.
+// A Withdrawal identifies the plan that the server has taken back, since an instance had aborted
+// it.
 type Withdrawal struct {
 	PlanInfo
 	Service    string `json:"service"`
@@ -18,8 +19,9 @@ type Withdrawal struct {
 	At    time.Time `json:"at"`
 }
 
-// heed withdraws the plan if an instance reports that it has aborted it: what hurts one may hurt all, and the others would go on until
-// their own breakers open. The report is not verified, but all that a false one does is to end a plan. s.mu is held.
+// heed withdraws the plan if an instance reports that it has aborted it: what hurts one may hurt
+// all, and the others would go on until their own breakers open. The report is not verified, but
+// all that a false one does is to end a plan. s.mu is held.
 func (s *Server) heed(i *instance) {
 	o := s.offer
 	if len(o.document) == 0 || i.hash != o.hex() || i.Status != StatusApplied || !aborted(i.State) {
@@ -30,7 +32,8 @@ func (s *Server) heed(i *instance) {
 	s.set(nothing)
 }
 
-// aborted reports whether a state, which may be followed by a reason, is that of a plan whose breaker has opened.
+// aborted reports whether a state, which may be followed by a reason, is that of a plan whose
+// breaker has opened.
 func aborted(state string) bool {
 	word, _, _ := strings.Cut(state, ":")
 	return word == string(causal.StateAborted)

@@ -38,8 +38,8 @@ const (
 	promInstance = "instance"
 )
 
-// profile makes a profile of what the instances of a program have exported: effects are as the instances have
-// computed themselves, tallies the sums of theirs.
+// profile makes a profile of what the instances of a program have exported: effects are as the
+// instances have computed themselves, tallies the sums of theirs.
 func (s promServer) profile() (profile.Profile, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
@@ -91,7 +91,8 @@ func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric 
 	return nil
 }
 
-// A cell is what one number is about. Of tallies the metric is empty, of bases the region and the speed-up.
+// A cell is what one number is about. Of tallies the metric is empty, of bases the region and the
+// speed-up.
 type cell struct {
 	mode     profile.Mode
 	region   profile.Region

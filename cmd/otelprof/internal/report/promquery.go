@@ -20,7 +20,8 @@ import (
 // maxPromBytes bounds what a server of Prometheus may answer.
 const maxPromBytes = 64 << 20
 
-// A promServer answers queries: of a server, as of one moment, narrowed by matchers such as job="shop".
+// A promServer answers queries: of a server, as of one moment, narrowed by matchers such as
+// job="shop".
 type promServer struct {
 	url     string
 	match   string
@@ -76,7 +77,8 @@ func (s promServer) selector(matchers string) string {
 	return "{" + matchers + "}"
 }
 
-// query asks an expression whose answer is numbers with labels: one each, a vector, or several, a matrix.
+// query asks an expression whose answer is numbers with labels: one each, a vector, or several, a
+// matrix.
 func (s promServer) query(ctx context.Context, expression, kind string) ([]promSeries, error) {
 	u, err := url.Parse(s.url)
 	if err != nil {

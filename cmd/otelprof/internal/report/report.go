@@ -1,4 +1,5 @@
-// Package report is the command report: profiles as tables, JSON, Coz files and pictures, from files, viewers and Prometheus.
+// Package report is the command report: profiles as tables, JSON, Coz files and pictures, from
+// files, viewers and Prometheus.
 package report
 
 import (

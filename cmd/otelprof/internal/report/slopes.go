@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// counts are what was counted for one region at one level, or in its placebos: visits, and times in s.
+// counts are what was counted for one region at one level, or in its placebos: visits, and times in
+// s.
 type counts struct{ visits, effective, delay, own float64 }
 
 func (c *counts) add(d counts, sign float64) {
@@ -36,7 +37,8 @@ func (c *counts) set(name string, v float64) {
 	}
 }
 
-// A stretch is what one instance counted in a stretch of time: with a region slower by a level, and in the placebos of that region.
+// A stretch is what one instance counted in a stretch of time: with a region slower by a level, and
+// in the placebos of that region.
 type stretch struct {
 	at             float64
 	slowed, placed counts
@@ -50,7 +52,8 @@ func (s *stretch) add(d stretch, sign float64) {
 // whole reports whether there is something to compare.
 func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 0 && s.slowed.own > 0 }
 
-// strata are the sums of stretches, by instance: each is compared with its own placebos, since one may have more to do than others.
+// strata are the sums of stretches, by instance: each is compared with its own placebos, since one
+// may have more to do than others.
 type strata []stretch
 
 // add never changes what others have a copy of.
@@ -63,7 +66,8 @@ func (s *strata) add(d strata, sign float64) {
 	*s = sum
 }
 
-// contrast adds the instances up: the time of visits, what it would have been with the regions as they are, and the delay and own time.
+// contrast adds the instances up: the time of visits, what it would have been with the regions as
+// they are, and the delay and own time.
 func (s strata) contrast() (time, base, taken, own float64) {
 	for _, one := range s {
 		if one.whole() {
@@ -86,7 +90,8 @@ func (s strata) taken() float64 {
 	return max(0, taken/own)
 }
 
-// elasticity is by which part the time for each visit grew for each part by which the region was slower.
+// elasticity is by which part the time for each visit grew for each part by which the region was
+// slower.
 func (s strata) elasticity() float64 {
 	time, base, _, _ := s.contrast()
 	if taken := s.taken(); taken > 0 && base > 0 {
@@ -98,7 +103,8 @@ func (s strata) elasticity() float64 {
 // A history is how the counters of one cell rose in one instance, by time in s since 1970.
 type history map[float64]*counts
 
-// rises are what was added between two moments, by the later one. A counter that falls has begun anew.
+// rises are what was added between two moments, by the later one. A counter that falls has begun
+// anew.
 func (h history) rises() map[float64]counts {
 	rises, last := map[float64]counts{}, counts{}
 	for _, at := range slices.Sorted(maps.Keys(h)) {
@@ -112,14 +118,15 @@ func (h history) rises() map[float64]counts {
 	return rises
 }
 
-// slopes are how a progress point answers to one region that is slower, from the sums of all instances. How sure that is follows from how
-// stretches of time, of each instance, differ.
+// slopes are how a progress point answers to one region that is slower, from the sums of all
+// instances. How sure that is follows from how stretches of time, of each instance, differ.
 type slopes struct {
 	all   counts // with the region slower, at any level
 	found []profile.Slope
 }
 
-// slopesOf estimates from the histories of a region's cells, by instance and level; level 0 is that of the placebos.
+// slopesOf estimates from the histories of a region's cells, by instance and level; level 0 is that
+// of the placebos.
 func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 	type block struct {
 		at float64
@@ -156,10 +163,12 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 	return s
 }
 
-// mostElasticity is beyond all that a region can do to a progress point: what is more is of delays that hardly were.
+// mostElasticity is beyond all that a region can do to a progress point: what is more is of delays
+// that hardly were.
 const mostElasticity = 1000
 
-// setOn gives a curve the slopes. Effects are what the instances have computed; where none has one, they follow from the slopes.
+// setOn gives a curve the slopes. Effects are what the instances have computed; where none has one,
+// they follow from the slopes.
 func (s slopes) setOn(c *profile.Curve) {
 	c.Slopes = s.found
 	if s.all.visits > 0 {
@@ -170,8 +179,8 @@ func (s slopes) setOn(c *profile.Curve) {
 	}
 }
 
-// wholeOnes puts what rose in both cells together, as long as it takes to have something to compare. What is left over at the end
-// goes to the last.
+// wholeOnes puts what rose in both cells together, as long as it takes to have something to
+// compare. What is left over at the end goes to the last.
 func wholeOnes(slowed, placed map[float64]counts) (all []stretch) {
 	times := slices.AppendSeq(slices.Collect(maps.Keys(slowed)), maps.Keys(placed))
 	slices.Sort(times)
@@ -190,8 +199,8 @@ func wholeOnes(slowed, placed map[float64]counts) (all []stretch) {
 	return all
 }
 
-// histories asks how the counters of slow-downs rose: for as long as a plan lasts at most, in steps of the time between two exports. What
-// they have come to is among all.
+// histories asks how the counters of slow-downs rose: for as long as a plan lasts at most, in steps
+// of the time between two exports. What they have come to is among all.
 func (s promServer) histories(ctx context.Context, b *profileBuilder, all []promSeries) error {
 	names := []string{promProgress, promEffective, promDelay, promOwn}
 	var last []promSeries

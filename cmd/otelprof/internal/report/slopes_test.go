@@ -35,8 +35,9 @@ func promMatrix(list []promSeries) string {
 	return string(text)
 }
 
-// slowed are the counters of one instance in which each ms taken from price costs leverage, by steps of 10 s; anew is the step before
-// which the instance has started again. A checkout takes base, of which price is 5 ms.
+// slowed are the counters of one instance in which each ms taken from price costs leverage, by
+// steps of 10 s; anew is the step before which the instance has started again. A checkout takes
+// base, of which price is 5 ms.
 func slowed(rng *rand.Rand, name string, base, leverage float64, steps, anew int) (rising []promSeries) {
 	const visits, own = 100, 0.005
 	for _, level := range []float64{0, 0.1, 0.3} {

@@ -28,8 +28,8 @@ type cozCurve struct{ selected, progress string }
 // cozPeriods are the times between visits, in nanoseconds, of experiments at one speed-up.
 type cozPeriods map[float64][]float64
 
-// readCoz takes a profile.coz, Coz's own or one of ours. Every experiment is a sample. Of latency points it
-// knows too little for a latency.
+// readCoz takes a profile.coz, Coz's own or one of ours. Every experiment is a sample. Of latency
+// points it knows too little for a latency.
 func (r *Reader) readCoz(at *FileReport, in io.Reader) error {
 	curves := map[cozCurve]cozPeriods{}
 	var selected string

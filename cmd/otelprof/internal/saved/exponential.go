@@ -36,8 +36,8 @@ func snapshotOf(p pmetric.ExponentialHistogramDataPoint, unit float64) (*otelhdr
 	return otelhdr.NewSnapshot(bucketsOf(p, unit), otelhdr.WithRelativeError(keptError))
 }
 
-// bucketsOf are the buckets of a point in whole units, inclusive at both ends. What is negative has no
-// place among durations and counts.
+// bucketsOf are the buckets of a point in whole units, inclusive at both ends. What is negative has
+// no place among durations and counts.
 func bucketsOf(p pmetric.ExponentialHistogramDataPoint, unit float64) iter.Seq[otelhdr.Bucket] {
 	lowest, highest := uint64(0), uint64(math.MaxUint64)
 	if p.HasMin() {

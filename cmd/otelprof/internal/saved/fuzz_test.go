@@ -14,8 +14,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// FuzzRead checks that no file makes the reader panic, that trees are trees, and that self times are
-// within durations.
+// FuzzRead checks that no file makes the reader panic, that trees are trees, and that self times
+// are within durations.
 func FuzzRead(f *testing.F) {
 	collector, err := os.ReadFile(filepath.Join("testdata", "collector.json"))
 	if err != nil {
@@ -61,8 +61,8 @@ func checkData(t failer, d *saved.Data) {
 	}
 }
 
-// TestTreeProperties reads random traces in random order, and compares self times with what counting
-// each millisecond gives.
+// TestTreeProperties reads random traces in random order, and compares self times with what
+// counting each millisecond gives.
 func TestTreeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type interval struct{ parent, from, to int }

@@ -41,6 +41,6 @@ func (d document) problem(err error) *Problem {
 	return &Problem{Line: d.line, Offset: d.offset, Err: err}
 }
 
-// Torn reports whether an error is about an object that has lost its end, as the last line of a file
-// has while it is written.
+// Torn reports whether an error is about an object that has lost its end, as the last line of a
+// file has while it is written.
 func Torn(err error) bool { return errors.Is(err, errTorn) }

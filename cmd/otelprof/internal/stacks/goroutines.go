@@ -43,7 +43,8 @@ func writeGoroutines(c *command.Call, name string, in io.Reader, out string, lea
 	return c.OutputTo(out, func(w io.Writer) error { return dump.WriteText(w, least) })
 }
 
-// fetchGoroutines asks a viewer, which answers as we would write, or reads what net/http/pprof answers.
+// fetchGoroutines asks a viewer, which answers as we would write, or reads what net/http/pprof
+// answers.
 func fetchGoroutines(c *command.Call, address, out string, least int) error {
 	u, err := url.Parse(address)
 	if err != nil {

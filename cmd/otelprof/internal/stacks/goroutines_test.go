@@ -17,7 +17,8 @@ import (
 // hung waits for what comes at the end of the test.
 func hung(quit chan struct{}) { <-quit }
 
-// TestStacksShowGoroutines asks a viewer, net/http/pprof and a file where the goroutines of this program are.
+// TestStacksShowGoroutines asks a viewer, net/http/pprof and a file where the goroutines of this
+// program are.
 func TestStacksShowGoroutines(t *testing.T) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() { hung(quit); close(ended) }()

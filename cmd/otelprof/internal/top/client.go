@@ -112,8 +112,9 @@ func (c *topClient) follow(ctx context.Context, interval time.Duration, polls ch
 	}
 }
 
-// effectsOf returns for each region the effect on its first progress point, at the largest
-// speed-up of at most a half that has a number, which is what hard work may reach; curves are ordered by strength.
+// effectsOf returns for each region the effect on its first progress point, at the largest speed-up
+// of at most a half that has a number, which is what hard work may reach; curves are ordered by
+// strength.
 func effectsOf(p profile.Profile) map[topKey]topEffect {
 	out := map[topKey]topEffect{}
 	for _, c := range p.Curves {

@@ -61,7 +61,8 @@ func (r topRow) compare(o topRow, column string) int {
 	return cmp.Or(order, strings.Compare(r.Name, o.Name), strings.Compare(r.Scope, o.Scope))
 }
 
-// effectText is the reduction with its interval, or the bounds that it is between, at the speed-up that it is for.
+// effectText is the reduction with its interval, or the bounds that it is between, at the speed-up
+// that it is for.
 func (r topRow) effectText() string {
 	if r.effect == nil {
 		return ""

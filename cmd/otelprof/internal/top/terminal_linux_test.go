@@ -17,7 +17,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// A terminal is a pseudo-terminal: the program has one end, and the test types and reads at the other.
+// A terminal is a pseudo-terminal: the program has one end, and the test types and reads at the
+// other.
 type terminal struct {
 	program, user *os.File
 

@@ -86,7 +86,8 @@ func (f topFlags) check() error {
 	return nil
 }
 
-// printTop prints one table: two polls, so that there are rates, as far apart as the window is long.
+// printTop prints one table: two polls, so that there are rates, as far apart as the window is
+// long.
 func printTop(c *command.Call, ctx context.Context, client *topClient, f topFlags) error {
 	window, _ := topWindowNamed(*f.window)
 	first, err := client.poll(ctx)

@@ -87,7 +87,8 @@ func TestTopTable(t *testing.T) {
 	}
 }
 
-// TestTopColumns checks that the keys reach every column, and that each has its turn in a narrow table.
+// TestTopColumns checks that the keys reach every column, and that each has its turn in a narrow
+// table.
 func TestTopColumns(t *testing.T) {
 	var columns []string
 	for _, c := range topColumns {

@@ -78,7 +78,8 @@ func (p topPoll) begunAnew(before topPoll) bool {
 	return slices.ContainsFunc(before.Regions, func(r topRegion) bool { return now[r.key()] < r.Count })
 }
 
-// topBuckets are the buckets of a distribution, the shortest first: the first and the last value, and how many.
+// topBuckets are the buckets of a distribution, the shortest first: the first and the last value,
+// and how many.
 type topBuckets [][3]uint64
 
 // since returns what has come since an earlier distribution.
@@ -115,5 +116,6 @@ func (b topBuckets) percentile(p float64, most uint64) uint64 {
 	return 0
 }
 
-// coarseError bounds the relative error of a window's percentile, whose buckets are 64 to an octave.
+// coarseError bounds the relative error of a window's percentile, whose buckets are 64 to an
+// octave.
 const coarseError = 1.0 / 128

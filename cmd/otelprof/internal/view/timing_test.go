@@ -52,8 +52,8 @@ func (l *load) session() {
 	l.line.WriteString("]}]}]}\n")
 }
 
-// BenchmarkView reads sessions of 200 spans and asks the viewer for what the page asks for. It prints
-// the median and the worst of a hundred answers.
+// BenchmarkView reads sessions of 200 spans and asks the viewer for what the page asks for. It
+// prints the median and the worst of a hundred answers.
 func BenchmarkView(b *testing.B) {
 	for _, sessions := range []int{1000, 10_000} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {

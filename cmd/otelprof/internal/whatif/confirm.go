@@ -22,7 +22,8 @@ import (
 const (
 	// mostConfirmed is how many regions are asked about at once: each takes its share of the time.
 	mostConfirmed = 3
-	// lookInterval is how often the program is asked what it has measured, and sayInterval how often that is printed.
+	// lookInterval is how often the program is asked what it has measured, and sayInterval how
+	// often that is printed.
 	lookInterval = time.Second
 	sayInterval  = 10 * time.Second
 )
@@ -35,7 +36,8 @@ type confirmation struct {
 	viewer   plans.ViewerTarget
 }
 
-// confirmed has a program slow down the regions that seem to matter most, and returns its profile with what that measured.
+// confirmed has a program slow down the regions that seem to matter most, and returns its profile
+// with what that measured.
 func (w *Whatif) confirmed(ctx context.Context, address string, p profile.Profile) (profile.Profile, error) {
 	c := confirmation{}
 	var err error
@@ -110,7 +112,8 @@ func (w *Whatif) plan(c confirmation) (document []byte, cost string, err error) 
 		100*p.Loss(p.Limits.Duty, most), p.Abort.P99Ratio), nil
 }
 
-// await waits until the regions are measured, the plan has ended or the time is over, and ends the plan, also where the command is interrupted.
+// await waits until the regions are measured, the plan has ended or the time is over, and ends the
+// plan, also where the command is interrupted.
 func (w *Whatif) await(ctx context.Context, address string, c confirmation) (p profile.Profile, err error) {
 	interrupted, ignore := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer ignore()

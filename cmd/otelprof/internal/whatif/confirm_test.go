@@ -17,7 +17,8 @@ import (
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
 )
 
-// A liveShop answers as a viewer does: from recordings, and, once it has a plan, also from slow-downs.
+// A liveShop answers as a viewer does: from recordings, and, once it has a plan, also from
+// slow-downs.
 type liveShop struct {
 	mu      sync.Mutex
 	plan    *plan.Plan
@@ -73,7 +74,8 @@ func (s *liveShop) profile() profile.Profile {
 	return p
 }
 
-// A program confirms what recordings say: it gets a plan for the region that seems to matter, the cost is said before, and the plan ends.
+// A program confirms what recordings say: it gets a plan for the region that seems to matter, the
+// cost is said before, and the plan ends.
 func TestWhatifConfirm(t *testing.T) {
 	s := &liveShop{state: "idle"}
 	server := httptest.NewServer(s)

@@ -31,8 +31,9 @@ const (
 	pollInterval = 2 * time.Second
 )
 
-// ask reads the profile of a viewer. A program that has no number yet is asked to record, or, if that takes a
-// token that is not there, it records of its own accord once a page or command asks; both may take as long as wait says.
+// ask reads the profile of a viewer. A program that has no number yet is asked to record, or, if
+// that takes a token that is not there, it records of its own accord once a page or command asks;
+// both may take as long as wait says.
 func (w *Whatif) ask(ctx context.Context, address string) (profile.Profile, error) {
 	if err := w.checkTimes(); err != nil {
 		return profile.Profile{}, err
@@ -63,7 +64,8 @@ func (w *Whatif) ask(ctx context.Context, address string) (profile.Profile, erro
 }
 
 const (
-	// mostRecord is the longest recording that a viewer takes, and mostTimeout the longest time that a request may.
+	// mostRecord is the longest recording that a viewer takes, and mostTimeout the longest time
+	// that a request may.
 	mostRecord  = 10 * time.Second
 	mostTimeout = time.Minute
 )
@@ -92,7 +94,8 @@ func (w *Whatif) haveRecorded(ctx context.Context, address string) error {
 // mostTrace is how large a trace may be: a viewer's is cut at 64 MiB, and has an end behind that.
 const mostTrace = 80 << 20
 
-// fetchTrace has the program recorded, and reads the trace. Questions about functions take samples of a CPU profile.
+// fetchTrace has the program recorded, and reads the trace. Questions about functions take samples
+// of a CPU profile.
 func (w *Whatif) fetchTrace(ctx context.Context, address string) (*trace.Recording, error) {
 	query := url.Values{}
 	if w.function != "" {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// mostParts is into how many windows one trace is cut, and shortestPart how long each is at least, unless there would be too
-	// few.
+	// mostParts is into how many windows one trace is cut, and shortestPart how long each is at
+	// least, unless there would be too few.
 	mostParts    = 8
 	shortestPart = 300 * time.Millisecond
 	// mostNames is how many names an error lists.
@@ -42,7 +42,8 @@ func (w *Whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 	return w.simulate(ctx, traces, len(names))
 }
 
-// mostLive is how many traces a program that runs is asked for at most, until there are windows enough that can be simulated.
+// mostLive is how many traces a program that runs is asked for at most, until there are windows
+// enough that can be simulated.
 const mostLive = 3
 
 // replayLive simulates what a program that runs is asked to record.
