@@ -28,7 +28,8 @@ type cell struct {
 	Actual            span
 	Unclaimed         bool // the mode does not claim to be right
 	Unsteady          bool // two arms that are alike differ by much: what is true is not known
-	// Told is after how many seconds for each region the plan's region was distinguished from one without effect, 0 for never; of mode slowdown.
+	// Told is after how many seconds for each region the plan's region was distinguished from one
+	// without effect, 0 for never; of mode slowdown.
 	Told float64
 }
 

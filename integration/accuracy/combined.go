@@ -7,10 +7,12 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs of the same run allow, or slow-downs alone.
+// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs of
+// the same run allow, or slow-downs alone.
 const modeCombined profile.Mode = "combined"
 
-// Targets of a whole run for combined answers at 25 and 50 % faster: percentage points, and the coverage in [0, 1].
+// Targets of a whole run for combined answers at 25 and 50 % faster: percentage points, and the
+// coverage in [0, 1].
 const (
 	mostCombinedError     = 2 // mean
 	leastCombinedCoverage = 0.95
@@ -64,7 +66,8 @@ func (s combinedSummary) missed() (missed []string) {
 	return missed
 }
 
-// combine judges the one answer, and says what slow-downs cost in the simulation and in the program.
+// combine judges the one answer, and says what slow-downs cost in the simulation and in the
+// program.
 func (l *lab) combine(p profile.Profile) {
 	l.judge(modeCombined, p)
 	for _, a := range p.Curves {

@@ -20,8 +20,8 @@ import (
 // warmUp is how long a program runs before it is recorded.
 const warmUp = 500 * time.Millisecond
 
-// folder is the name of the one that the workload's traces stand in: pool-plain, or built by otelprof
-// pool-plain-otelprof.
+// folder is the name of the one that the workload's traces stand in: pool-plain, or built by
+// otelprof pool-plain-otelprof.
 func (l *lab) folder() string {
 	name := l.Name + "-" + string(l.Types)
 	if sched.Present {
@@ -30,8 +30,8 @@ func (l *lab) folder() string {
 	return name
 }
 
-// record writes execution traces of the workload into a folder, w1.trace and so on, and into truth.txt what
-// faster regions bring.
+// record writes execution traces of the workload into a folder, w1.trace and so on, and into
+// truth.txt what faster regions bring.
 func (l *lab) record(dir string) error {
 	workloads.Calibrate()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -82,8 +82,8 @@ func traceInto(name string, d time.Duration) (err error) {
 //	class contended
 //	region speedup points lo hi [metric]
 //
-// points are percent of the time between visits, or of the latency that is the metric. A comment has what two
-// windows that are alike differ by.
+// points are percent of the time between visits, or of the latency that is the metric. A comment
+// has what two windows that are alike differ by.
 func (l *lab) writeTruth(name string, t *tally, loud []float64) (err error) {
 	f, err := os.Create(name)
 	if err != nil {

@@ -20,38 +20,42 @@
 //	                    itself measured: a comment gives the coverage with the error of both allowed for
 //	withheld            how many were not answered
 //
-// and one more each class of programs, with class=outside, contended, computing or saturated behind the mode.
+// and one more each class of programs, with class=outside, contended, computing or saturated behind
+// the mode.
 //
-// Controls have lines of their own, and no part in the summary: two arms that are alike (a/a, an A/A test), a
-// region in which nothing is done (noop), one that no goroutine waits for (aside) and one that ends before
-// what is waited for (slack) have no effect; where overlap cannot be right, it withholds the number (withholds).
+// Controls have lines of their own, and no part in the summary: two arms that are alike (a/a, an
+// A/A test), a region in which nothing is done (noop), one that no goroutine waits for (aside) and
+// one that ends before what is waited for (slack) have no effect; where overlap cannot be right, it
+// withholds the number (withholds).
 //
 // # How it is measured
 //
 // Each program has a process of its own, in which rounds follow each other. A round asks each mode,
-// then measures: the program runs on, a factor that it reads at each iteration makes the
-// region faster, and windows with and without take turns. A window is compared with the mean of those
+// then measures: the program runs on, a factor that it reads at each iteration makes the region
+// faster, and windows with and without take turns. A window is compared with the mean of those
 // before and after it. If those differ by more than 3 %, or other processes had a processor
 // meanwhile, it is measured again; so is a block of predictions in which other processes ran. How
 // often, and what had to be kept nevertheless, stands in comments.
 //
-// Mode runtime asks about the same programs with the locks and channels of Go, and about some that only
-// the scheduler sees through, at three speed-ups. Where goroutines that do different things take turns at the
-// processors a window is five times as long.
+// Mode runtime asks about the same programs with the locks and channels of Go, and about some that
+// only the scheduler sees through, at three speed-ups. Where goroutines that do different things
+// take turns at the processors a window is five times as long.
 //
-// Mode replay asks about more programs, each with causal's types or with Go's, at four speed-ups, and where requests
-// come at random times about their latency as well. Random numbers are the same in each window. Its summary
-// has a line for each class of programs, too:
+// Mode replay asks about more programs, each with causal's types or with Go's, at four speed-ups,
+// and where requests come at random times about their latency as well. Random numbers are the same
+// in each window. Its summary has a line for each class of programs, too:
 //
 //	accuracy SUMMARY mode=replay build=go types=plain class=contended cells=104 … median_width=1.10 withheld=0 first_ranked=12/13
 //
 //	median_width        of the intervals, in percentage points
 //	first_ranked        programs in which the region predicted to bring most does, of those asked about several
 //
-// Mode slowdown asks about the programs of replay, with Go's types, and judges combined answers as well: those of recordings within what
-// slow-downs allow. Without -mode, programs are asked by all modes but runtime, side by side.
+// Mode slowdown asks about the programs of replay, with Go's types, and judges combined answers as
+// well: those of recordings within what slow-downs allow. Without -mode, programs are asked by all
+// modes but runtime, side by side.
 //
-// With -corpus it records the programs into files, with what is true of them, for engines that read traces.
+// With -corpus it records the programs into files, with what is true of them, for engines that read
+// traces.
 //
 // On another machine, or beside other work, figures are worse; the comments say so.
 package main

@@ -53,7 +53,8 @@ func (l *lab) aa() {
 // null is what an effect that is none may seem to be, in percentage points.
 const null = 1
 
-// vague is by how much, in percentage points, two arms that are alike differ where nothing can be judged.
+// vague is by how much, in percentage points, two arms that are alike differ where nothing can be
+// judged.
 const vague = 5
 
 func (l *lab) unsteady() bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 )
 
-// metricsOf are what is asked about a program: throughput, and in mode replay, where it has requests, their
-// latency.
+// metricsOf are what is asked about a program: throughput, and in mode replay, where it has
+// requests, their latency.
 func metricsOf(w workloads.Workload, mode profile.Mode) []profile.Metric {
 	all := []profile.Metric{profile.MetricThroughput}
 	if w.Request != "" && mode == profile.ModeReplay {
@@ -31,8 +31,8 @@ func progressOf(w workloads.Workload, m profile.Metric) string {
 // quantiles are those of the metrics of latency.
 var quantiles = map[profile.Metric]float64{profile.MetricLatencyP50: 0.5, profile.MetricLatencyP90: 0.9, profile.MetricLatencyP99: 0.99}
 
-// real returns what was measured when a region was faster, and of no region what two windows that are alike
-// differ by, in percent.
+// real returns what was measured when a region was faster, and of no region what two windows that
+// are alike differ by, in percent.
 func (l *lab) real(q question, m profile.Metric) span {
 	if m == profile.MetricThroughput {
 		if q.region == "" {
@@ -43,8 +43,8 @@ func (l *lab) real(q question, m profile.Metric) span {
 	return shrunk(l.requests[q], quantiles[m])
 }
 
-// shrunk returns by how many percent a quantile of latency is smaller in the faster windows, all of them together,
-// with a 95 % interval by bootstrap over the pairs.
+// shrunk returns by how many percent a quantile of latency is smaller in the faster windows, all of
+// them together, with a 95 % interval by bootstrap over the pairs.
 func shrunk(pairs []requests, quantile float64) span {
 	if len(pairs) == 0 {
 		return span{math.NaN(), math.NaN(), math.NaN()}

@@ -40,7 +40,8 @@ type options struct {
 	peer  string // the address of a server, to be the clients of
 	web   string // the address of an HTTP server, the same
 	types workloads.Types
-	// corpus is the folder that execution traces and what is true of them are written to, "" for none.
+	// corpus is the folder that execution traces and what is true of them are written to, "" for
+	// none.
 	corpus string
 }
 

@@ -40,8 +40,8 @@ func ofClass(of workloads.Class, cells []cell) []cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Class != of })
 }
 
-// replayLine sums cells up, with how wide intervals are, and in how many of the programs the region to make faster
-// is named first.
+// replayLine sums cells up, with how wide intervals are, and in how many of the programs the region
+// to make faster is named first.
 func replayLine(cells []cell, program string) string {
 	s := summarize(cells, profile.ModeReplay)
 	first, of := ranked(cells)
@@ -60,8 +60,8 @@ func medianWidth(cells []cell) float64 {
 	return median(widths)
 }
 
-// A strength is what making a region faster brings to throughput, by the mean of its speed-ups, in percentage
-// points. What has not all its predictions is predicted to bring less than anything.
+// A strength is what making a region faster brings to throughput, by the mean of its speed-ups, in
+// percentage points. What has not all its predictions is predicted to bring less than anything.
 type strength struct{ predicted, actual float64 }
 
 // strengths are those of the regions of each program.
@@ -92,8 +92,8 @@ func strengths(cells []cell) map[string]map[string]strength {
 	return all
 }
 
-// ranked returns the number of programs in which the region predicted to bring most does, and of how many: all that
-// are asked about several regions.
+// ranked returns the number of programs in which the region predicted to bring most does, and of
+// how many: all that are asked about several regions.
 func ranked(cells []cell) (first, of int) {
 	for _, regions := range strengths(cells) {
 		if len(regions) < 2 {
@@ -107,7 +107,8 @@ func ranked(cells []cell) (first, of int) {
 	return first, of
 }
 
-// namesBest reports whether the region predicted to bring most does, or less than null under the one that does.
+// namesBest reports whether the region predicted to bring most does, or less than null under the
+// one that does.
 func namesBest(regions map[string]strength) bool {
 	best, named := math.Inf(-1), strength{math.Inf(-1), math.Inf(-1)}
 	for _, s := range regions {

@@ -60,7 +60,8 @@ type window struct {
 	latencies []time.Duration
 }
 
-// requests are latencies of two windows that differ in one region, for times of arrival that do not differ.
+// requests are latencies of two windows that differ in one region, for times of arrival that do not
+// differ.
 type requests struct{ before, faster []time.Duration }
 
 // pair measures one window and the baseline after it, again if something disturbs them, and

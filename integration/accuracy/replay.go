@@ -15,8 +15,8 @@ import (
 // leastWindows is how many windows a verdict takes.
 const leastWindows = 5
 
-// replayed asks about 95 % as well, and takes no more time than it must: there are three times as many
-// workloads.
+// replayed asks about 95 % as well, and takes no more time than it must: there are three times as
+// many workloads.
 func (s settings) replayed(quick bool) settings {
 	s.speedups, s.rounds, s.pairs, s.patience = []float64{0.25, 0.5, 0.75, 0.95}, 1, 2, 5*time.Second
 	s.recordings, s.recording = leastWindows, 2*time.Second

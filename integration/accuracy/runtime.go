@@ -22,8 +22,8 @@ func planned(mode profile.Mode) profile.Mode {
 	return mode
 }
 
-// runtimeKnown reports whether a mode can be measured in this program. Where the scheduler takes part, all
-// overlaps are its own.
+// runtimeKnown reports whether a mode can be measured in this program. Where the scheduler takes
+// part, all overlaps are its own.
 func runtimeKnown() error {
 	if !sched.Present {
 		return errNotRuntime
@@ -37,9 +37,9 @@ func (s settings) shorter() settings {
 	return s
 }
 
-// plainWorkloads are the workloads with plain mutexes, channels and goroutines, and ones that only the scheduler
-// can see through. What waits does so once, for 5 ms at most, see clock.Sleep: a wait in several parts
-// would make up for what is paid between them.
+// plainWorkloads are the workloads with plain mutexes, channels and goroutines, and ones that only
+// the scheduler can see through. What waits does so once, for 5 ms at most, see clock.Sleep: a wait
+// in several parts would make up for what is paid between them.
 func plainWorkloads() []workloads.Workload {
 	return workloads.Of(workloads.PlainTypes, []workloads.Workload{
 		{

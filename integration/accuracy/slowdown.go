@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// slowed are the settings of mode slowdown: a plan takes 16 s for each region, or twice as long where durations vary, with windows of half the length that plans have by default.
+// slowed are the settings of mode slowdown: a plan takes 16 s for each region, or twice as long
+// where durations vary, with windows of half the length that plans have by default.
 func (s settings) slowed() settings {
 	s.speedups, s.rounds, s.overlap, s.pairs, s.patience = []float64{0.1, 0.25, 0.5}, 1, 12, 4, 5*s.patience/10
 	s.window, s.settle = 200*ms, 50*ms
@@ -25,8 +26,8 @@ const (
 	leastBoundsHeld   = 0.98 // from above, at 25 and 50 % faster
 	mostUnsteady      = 4    // programs, a tenth
 	surelyAnswered    = 2    // every region with a true effect above this has an answer
-	// mostTold is in how many seconds a region is distinguished from nothing, in the median of regions that bring matters at least, which is an
-	// elasticity of 0.3.
+	// mostTold is in how many seconds a region is distinguished from nothing, in the median of
+	// regions that bring matters at least, which is an elasticity of 0.3.
 	mostTold = 10
 	matters  = 3
 )
@@ -62,7 +63,8 @@ type slowedSummary struct {
 	unsteady          int // programs that are not judged
 }
 
-// steady are the cells of programs of which is known what is true, and how many programs are left out.
+// steady are the cells of programs of which is known what is true, and how many programs are left
+// out.
 func steady(cells []cell) (kept []cell, out int) {
 	left := map[string]bool{}
 	for _, c := range cells {

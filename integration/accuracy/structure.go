@@ -98,7 +98,8 @@ func (l *lab) in(s workloads.Shape, f func(*workloads.Program, *causal.Controlle
 	return errors.Join(f(p, c), p.End(), c.Shutdown(context.Background()))
 }
 
-// ask records the usual program and asks about the other one, as otelprof whatif does of a program that runs.
+// ask records the usual program and asks about the other one, as otelprof whatif does of a program
+// that runs.
 func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 	study, err := replay.NewStudy(replay.StudyConfig{Questions: []replay.Question{r.question}, Only: func(replaytrace.Region) bool { return false }})
 	if err != nil {
@@ -139,7 +140,8 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 	return p.Changes[i].Effect, err
 }
 
-// builtSo runs the usual build and the other one in turns, and returns by how many percent the time between visits is shorter.
+// builtSo runs the usual build and the other one in turns, and returns by how many percent the time
+// between visits is shorter.
 func (l *lab) builtSo(r rebuilt, t *tally) (span, error) {
 	look := func(s workloads.Shape) (period float64, err error) {
 		err = l.in(s, func(p *workloads.Program, _ *causal.Controller) error {

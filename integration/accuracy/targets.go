@@ -18,8 +18,9 @@ const (
 	mostMedianWidth = 10 // of recordings of stock builds
 )
 
-// holdTargets prints whether the cells meet the targets of their mode, and returns an error that names what is missed. A quick run has too
-// few cells, and truths that are too vague, to be held to them.
+// holdTargets prints whether the cells meet the targets of their mode, and returns an error that
+// names what is missed. A quick run has too few cells, and truths that are too vague, to be held to
+// them.
 func (o *options) holdTargets(out io.Writer, cells []cell) error {
 	if o.quick || o.corpus != "" {
 		fmt.Fprintln(out, "# targets are held by a whole run alone")

@@ -46,7 +46,8 @@ func (s *rawStore) Append(r *spans.SessionRecord) error {
 	return s.Store.Append(r)
 }
 
-// newApp sets otelprof up as a service of this name. Env has the variables for it, and dir, unless empty, is its data folder.
+// newApp sets otelprof up as a service of this name. Env has the variables for it, and dir, unless
+// empty, is its data folder.
 func newApp(t testing.TB, service string, env []string, dir string, more ...otelprof.Option) *app {
 	t.Helper()
 	for _, e := range env {
@@ -77,7 +78,8 @@ func newApp(t testing.TB, service string, env []string, dir string, more ...otel
 	return a
 }
 
-// work makes n traces of three spans, one of which has failed and links to the trace before, and records n latencies.
+// work makes n traces of three spans, one of which has failed and links to the trace before, and
+// records n latencies.
 func (a *app) work(t testing.TB, n int) {
 	t.Helper()
 	tracer := a.TracerProvider().Tracer("app")
@@ -127,8 +129,8 @@ func (a *app) shutdown(t testing.TB) {
 	}
 }
 
-// exact returns the values among which a quantile lies, by the definition of histogram_quantile: the one of rank q·n and its
-// neighbours.
+// exact returns the values among which a quantile lies, by the definition of histogram_quantile:
+// the one of rank q·n and its neighbours.
 func exact(values []float64, q float64) (low, high float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	rank := q * float64(len(sorted))

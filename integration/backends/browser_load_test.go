@@ -60,7 +60,8 @@ func (m manySessions) Sessions(q spans.Query) []*spans.SessionRecord {
 	return all[:min(len(all), q.Limit)]
 }
 
-// TestBrowserEmpty looks at a program that has served nothing, and measures nothing: all views say what to do.
+// TestBrowserEmpty looks at a program that has served nothing, and measures nothing: all views say
+// what to do.
 func TestBrowserEmpty(t *testing.T) {
 	needs(t)
 	a := newApp(t, "empty", nil, "", otelprof.WithViewer("127.0.0.1:0"), otelprof.WithStacks(), otelprof.WithoutReplay())
@@ -79,8 +80,8 @@ func TestBrowserEmpty(t *testing.T) {
 	}
 }
 
-// TestBrowserLoad shows 10,000 sessions of 200 spans and 300 regions that change all the time: the page
-// draws a bounded number of elements, and leaves alone the element that has the focus.
+// TestBrowserLoad shows 10,000 sessions of 200 spans and 300 regions that change all the time: the
+// page draws a bounded number of elements, and leaves alone the element that has the focus.
 func TestBrowserLoad(t *testing.T) {
 	needs(t)
 	names := make([]string, 300)

@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// TestBrowserUnderAPrefix opens the page in an application's own server, under a prefix and behind a login that sets a
-// cookie, and looks whether every view finds its data there.
+// TestBrowserUnderAPrefix opens the page in an application's own server, under a prefix and behind
+// a login that sets a cookie, and looks whether every view finds its data there.
 func TestBrowserUnderAPrefix(t *testing.T) {
 	needs(t)
 	a := newApp(t, "prefix", nil, "", otelprof.WithStacks())

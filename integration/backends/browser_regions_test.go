@@ -61,7 +61,8 @@ func savedPage(t *testing.T) *page {
 	})
 }
 
-// TestBrowserSaved looks at saved runs in Chromium: what has a meaning there only, and what has none.
+// TestBrowserSaved looks at saved runs in Chromium: what has a meaning there only, and what has
+// none.
 func TestBrowserSaved(t *testing.T) {
 	needs(t)
 	p := savedPage(t)

@@ -44,7 +44,8 @@ func (p *page) press(t *testing.T, text string) {
 	eval[bool](t, p, fmt.Sprintf(`[...document.querySelectorAll("#main button")].find((b) => b.textContent === %q).click() ?? true`, text))
 }
 
-// TestBrowserGoroutines looks at a program that hangs: all of its goroutines are drawn, by what they wait for. The page has no samples of stacks.
+// TestBrowserGoroutines looks at a program that hangs: all of its goroutines are drawn, by what
+// they wait for. The page has no samples of stacks.
 func TestBrowserGoroutines(t *testing.T) {
 	needs(t)
 	hang(t, 40)
@@ -84,7 +85,8 @@ func TestBrowserGoroutines(t *testing.T) {
 	check(t, "browser_goroutines", "figure=42 goroutines in a hang are drawn by their wait reason")
 }
 
-// TestBrowserHighRate takes a thousand samples a second from the page, where the machine lets it, and reads why not where it does not.
+// TestBrowserHighRate takes a thousand samples a second from the page, where the machine lets it,
+// and reads why not where it does not.
 func TestBrowserHighRate(t *testing.T) {
 	needs(t)
 	a := newApp(t, "highrate", nil, "", otelprof.WithStacks())

@@ -174,8 +174,8 @@ func (p *page) shoot(t testing.TB, name string) {
 	}
 }
 
-// inspect takes a picture of the page as it is, and wants no violation and no sideways overflow. It returns how many
-// rules of axe pass.
+// inspect takes a picture of the page as it is, and wants no violation and no sideways overflow. It
+// returns how many rules of axe pass.
 func (p *page) inspect(t testing.TB, name string) (passes int) {
 	t.Helper()
 	p.shoot(t, name)

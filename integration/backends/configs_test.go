@@ -35,7 +35,8 @@ var combinations = [][]string{
 	{"gateway.yaml", "gateway-secure.yaml"},
 }
 
-// TestConfigs validates and starts the Collector with all files, and with nothing in the environment but what has no default.
+// TestConfigs validates and starts the Collector with all files, and with nothing in the
+// environment but what has no default.
 func TestConfigs(t *testing.T) {
 	program := backend(t, "collector")
 	env := credentials(t).env()
@@ -119,7 +120,8 @@ func credentials(t testing.TB) secret {
 	return s
 }
 
-// TestSecure sends spans by TLS, and with a token, from the application to the agent and from there to the gateway.
+// TestSecure sends spans by TLS, and with a token, from the application to the agent and from there
+// to the gateway.
 func TestSecure(t *testing.T) {
 	j, secret := newJaeger(t), credentials(t)
 	env := append(secret.env(), "JAEGER_ENDPOINT="+j.otlp, "DECISION_WAIT=1s", "SAMPLING_PERCENTAGE=100")
@@ -154,8 +156,8 @@ func TestSecure(t *testing.T) {
 // variable is one that a file takes from the environment, with its default.
 var environment = regexp.MustCompile(`\$\{env:(\w+)(:-[^}]*)?\}`)
 
-// TestDeployments needs no backend: what compose.yaml and the Kubernetes manifests mount is there, what they set is asked for,
-// and what has no default is set.
+// TestDeployments needs no backend: what compose.yaml and the Kubernetes manifests mount is there,
+// what they set is asked for, and what has no default is set.
 func TestDeployments(t *testing.T) {
 	asked := map[string]map[string]bool{} // file, variable, has a default
 	for _, f := range []string{"collector.yaml", "agent.yaml", "gateway.yaml", "jaeger.yaml"} {

@@ -92,7 +92,8 @@ func provisioned(t testing.TB) map[string]string {
 	return types
 }
 
-// TestDashboardModel needs no backend: panels lie side by side, and use data sources that are provisioned.
+// TestDashboardModel needs no backend: panels lie side by side, and use data sources that are
+// provisioned.
 func TestDashboardModel(t *testing.T) {
 	sources := provisioned(t)
 	uids := map[string]bool{}
@@ -125,7 +126,8 @@ func TestDashboardModel(t *testing.T) {
 	}
 }
 
-// TestDashboards asks what each panel, variable and annotation asks, after a run of the demo, and finds something.
+// TestDashboards asks what each panel, variable and annotation asks, after a run of the demo, and
+// finds something.
 func TestDashboards(t *testing.T) {
 	s := newStack(t, nil)
 	shop := start(t, "shop", ours(t, "shop"), s.exporting(),

@@ -109,8 +109,8 @@ func TestDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		effects := regexp.MustCompile(`-?\d+\.\d \(-?\d+\.\d \.\. -?\d+\.\d\)`)
-		// The shop ends with one table, of the progress point with the most visits; its effects have standard errors, which
-		// metrics do not, and changes of the program are behind it.
+		// The shop ends with one table, of the progress point with the most visits; its effects
+		// have standard errors, which metrics do not, and changes of the program are behind it.
 		_, table, _ := strings.Cut(string(printed), "by how many % ")
 		table, _, _ = strings.Cut(table, "shrinks with\n")
 		want := effects.FindAllString(regexp.MustCompile(` ±\d+\.\d`).ReplaceAllString(table, ""), -1)

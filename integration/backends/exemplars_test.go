@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// exemplars returns those of the series in an expression, of the last hour. A place is called by its region or else by its metric.
+// exemplars returns those of the series in an expression, of the last hour. A place is called by
+// its region or else by its metric.
 func (p *prometheus) exemplars(t testing.TB, expression string) (all []place, err error) {
 	t.Helper()
 	now := time.Now()
@@ -38,7 +39,8 @@ func (p *prometheus) exemplars(t testing.TB, expression string) (all []place, er
 	return all, nil
 }
 
-// TestExemplars goes from latencies in Prometheus to traces in Jaeger: those of regions, and of the application's own histogram.
+// TestExemplars goes from latencies in Prometheus to traces in Jaeger: those of regions, and of the
+// application's own histogram.
 func TestExemplars(t *testing.T) {
 	for _, temporality := range []string{"cumulative", "delta"} {
 		t.Run(temporality, func(t *testing.T) {

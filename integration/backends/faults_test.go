@@ -14,8 +14,9 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// TestFaults lets an application work while the Collector is down, slow, resetting, half-open and restarting. In each case
-// ending a span takes no longer, memory is bounded, and every span is accounted for. With -long the faults last a minute.
+// TestFaults lets an application work while the Collector is down, slow, resetting, half-open and
+// restarting. In each case ending a span takes no longer, memory is bounded, and every span is
+// accounted for. With -long the faults last a minute.
 func TestFaults(t *testing.T) {
 	outage, answer := 5*time.Second, 3*time.Second
 	if *long {

@@ -58,7 +58,8 @@ func spansIn(t testing.TB, file string) map[string]span {
 	return all
 }
 
-// pointsIn returns the last exponential histograms of a file and how many data points of all kinds it has.
+// pointsIn returns the last exponential histograms of a file and how many data points of all kinds
+// it has.
 func pointsIn(t testing.TB, file string) (histograms []point, dataPoints int) {
 	t.Helper()
 	last := map[string]point{}
@@ -114,7 +115,8 @@ func (p point) buckets() map[int]float64 {
 	return all
 }
 
-// byIndex are a native histogram's buckets as [point.buckets] are at a scale: bucket i ends at 2^((i+1)/2^scale).
+// byIndex are a native histogram's buckets as [point.buckets] are at a scale: bucket i ends at
+// 2^((i+1)/2^scale).
 func (h histogram) byIndex(scale int) map[int]float64 {
 	all := map[int]float64{}
 	for _, b := range h.Buckets {
@@ -168,7 +170,8 @@ func same(t testing.TB, got, want map[string]span) (equal int) {
 	return equal
 }
 
-// text writes a span as OTLP-JSON, with its scope and its resource. Attributes have no order on the wire, so they are sorted.
+// text writes a span as OTLP-JSON, with its scope and its resource. Attributes have no order on the
+// wire, so they are sorted.
 func text(t testing.TB, s span) string {
 	t.Helper()
 	traces := ptrace.NewTraces()

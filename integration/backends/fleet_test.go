@@ -15,7 +15,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// fleetPlan has slow-downs of two regions, at a level of .1 and of .3, and ends while the shops run.
+// fleetPlan has slow-downs of two regions, at a level of .1 and of .3, and ends while the shops
+// run.
 const fleetPlan = `
 api: causal/v1
 id: fleet
@@ -33,8 +34,8 @@ abort: {p99_ratio: 100, err_delta: 100%%, window: 10s, min_samples: 100}
 // fleetFor is how long the experiments take.
 const fleetFor = 70 * time.Second
 
-// TestFleetLeverage lets two shops slow regions down, each by itself. What a millisecond is worth is the same by PromQL, from their
-// counters in one Prometheus, as from both processes' profiles.
+// TestFleetLeverage lets two shops slow regions down, each by itself. What a millisecond is worth
+// is the same by PromQL, from their counters in one Prometheus, as from both processes' profiles.
 func TestFleetLeverage(t *testing.T) {
 	p := newPrometheus(t)
 	c := newCollector(t, "collector", []string{"PROMETHEUS_ENDPOINT=" + p.address}, "collector.yaml")
@@ -116,7 +117,8 @@ func TestFleetLeverage(t *testing.T) {
 		strings.Join(figures, ", "), rules, len(profiles), worth[1])
 }
 
-// leverageOf is by how much longer visits take for each ms of delay: of each process beside its own placebos, and added up.
+// leverageOf is by how much longer visits take for each ms of delay: of each process beside its own
+// placebos, and added up.
 func leverageOf(profiles []profile.Profile, of profile.Curve, level float64) float64 {
 	var excess, taken float64
 	for _, p := range profiles {

@@ -16,7 +16,8 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// TestOpenTrace follows the page's link from a session to Jaeger, which has that trace, with the same spans.
+// TestOpenTrace follows the page's link from a session to Jaeger, which has that trace, with the
+// same spans.
 func TestOpenTrace(t *testing.T) {
 	s := newStack(t, nil)
 	a := newApp(t, "linked", s.exporting(), "",
@@ -67,8 +68,9 @@ func fetch(t testing.TB, address string, out any) {
 	}
 }
 
-// opened follows the address of a trace as the page of Jaeger does, which is a program of the browser: it is served at
-// every such path, and asks the API for the ID at its end. It returns the ids and names of want spans, sorted.
+// opened follows the address of a trace as the page of Jaeger does, which is a program of the
+// browser: it is served at every such path, and asks the API for the ID at its end. It returns the
+// ids and names of want spans, sorted.
 func (j *jaeger) opened(t testing.TB, address string, want int) []string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -15,7 +15,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// long asks for the faults in their full length: a Collector that is down for a minute, calls of 30 s.
+// long asks for the faults in their full length: a Collector that is down for a minute, calls of 30
+// s.
 var long = flag.Bool("long", false, "let outages last as long as they do in production")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,7 +93,8 @@ func build(module, pkg string) (string, error) {
 // cleared has the names of tests whose artefacts are of this run.
 var cleared sync.Map
 
-// artefacts returns a folder for logs and screenshots of a test, empty at first. It outlives the test.
+// artefacts returns a folder for logs and screenshots of a test, empty at first. It outlives the
+// test.
 func artefacts(t testing.TB) string {
 	t.Helper()
 	dir, err := tools()

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An outsider reads another process as a profiler of the whole machine does: from its memory, with what the program's file says
-// of it. It has nothing of the code that publishes.
+// An outsider reads another process as a profiler of the whole machine does: from its memory, with
+// what the program's file says of it. It has nothing of the code that publishes.
 type outsider struct {
 	process    *os.Process
 	memory     *os.File
@@ -166,7 +166,8 @@ func decodeContext(payload []byte) (resource, others map[string]string, err erro
 	return resource, others, nil
 }
 
-// stopped stops the process, calls f, and lets it go on: a profiler reads in an interrupt, when nothing changes.
+// stopped stops the process, calls f, and lets it go on: a profiler reads in an interrupt, when
+// nothing changes.
 func (o *outsider) stopped(t testing.TB, f func() error) error {
 	if err := o.process.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -236,7 +237,8 @@ func (o *outsider) labelsOf(g uint64) (map[string]string, error) {
 	return labels, nil
 }
 
-// TestProcessContext looks into the demo from outside, and asks Jaeger for the spans that goroutines were in.
+// TestProcessContext looks into the demo from outside, and asks Jaeger for the spans that
+// goroutines were in.
 func TestProcessContext(t *testing.T) {
 	s := newStack(t, nil)
 	shop := start(t, "shop", ours(t, "shop"), s.exporting("OTEL_BSP_MAX_QUEUE_SIZE=50000", "OTELPROF_PROCESS_CONTEXT=on"),

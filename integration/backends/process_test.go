@@ -56,7 +56,8 @@ func start(t testing.TB, name, program string, env []string, args ...string) *pr
 	return p
 }
 
-// stop asks the process to end, waits, and returns how it has ended. A process that does not end is killed.
+// stop asks the process to end, waits, and returns how it has ended. A process that does not end is
+// killed.
 func (p *process) stop() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
@@ -153,8 +154,8 @@ func do(request *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// The ports for servers. The system takes those of clients from 32768 on, so no connection of ours can take one
-// before its server listens.
+// The ports for servers. The system takes those of clients from 32768 on, so no connection of ours
+// can take one before its server listens.
 const firstPort, endOfPorts = 10_000, 30_000
 
 var lastPort = firstPort + rand.IntN(endOfPorts-firstPort)

@@ -29,7 +29,8 @@ type sample struct {
 // A place is the span that something happened in. Its name is that of the region.
 type place struct{ trace, span, name string }
 
-// samplesIn returns the samples of a file of the Collector's, by the type and unit of their profile.
+// samplesIn returns the samples of a file of the Collector's, by the type and unit of their
+// profile.
 func samplesIn(file string) (map[string][]sample, error) {
 	all := map[string][]sample{}
 	return all, lines(file, func(line []byte) error {
@@ -72,8 +73,9 @@ func newSample(d pprofile.ProfilesDictionary, s pprofile.Sample) sample {
 // mostTraces bounds the traces that Jaeger is asked for, one after the other.
 const mostTraces = 200
 
-// holds fails the test unless Jaeger has the spans of places under their names, and returns how many places it was asked for and how
-// many traces. Places without a trace are left out, and those of more than mostTraces.
+// holds fails the test unless Jaeger has the spans of places under their names, and returns how
+// many places it was asked for and how many traces. Places without a trace are left out, and those
+// of more than mostTraces.
 func (j *jaeger) holds(t testing.TB, places []place) (asked, traces int) {
 	t.Helper()
 	wanted := map[string][]place{}
@@ -127,7 +129,8 @@ func profilesBackend(t testing.TB) (url string, requests *atomic.Int64) {
 	return s.URL, requests
 }
 
-// TestProfiles runs the demo with profiles on. What comes out of the Collector leads to the spans in Jaeger.
+// TestProfiles runs the demo with profiles on. What comes out of the Collector leads to the spans
+// in Jaeger.
 func TestProfiles(t *testing.T) {
 	dir := artefacts(t)
 	file, also := filepath.Join(dir, "profiles.jsonl"), filepath.Join(dir, "file.yaml")
@@ -168,7 +171,8 @@ service: {pipelines: {profiles: {exporters: [otlphttp/profiles, file/profiles]}}
 		}
 		reasons, regions := map[string]bool{}, map[string]bool{}
 		for _, one := range samples[offCPU] {
-			// Beyond a number of waits, those of one region and reason are one, without stack and link.
+			// Beyond a number of waits, those of one region and reason are one, without stack and
+			// link.
 			if one.value <= 0 || one.name == "" || one.attributes["otelprof.wait"] == "" || one.trace != "" && one.frames == 0 {
 				t.Fatalf("%+v: must have a time, a region, a reason and, with a link, a stack", one)
 			}

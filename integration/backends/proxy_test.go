@@ -48,7 +48,8 @@ func newProxy(t testing.TB, target string, wait time.Duration) *proxy {
 	return p
 }
 
-// become sets the fault from now on. Connections that are open end, since they would go on as before.
+// become sets the fault from now on. Connections that are open end, since they would go on as
+// before.
 func (p *proxy) become(t testing.TB, f fault) {
 	t.Helper()
 	p.mu.Lock()

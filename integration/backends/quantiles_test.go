@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// quantileError is the most that a quantile is off which is interpolated in buckets of scale 8: what the HDR histogram
-// rounds, and a bucket, see docs/metrics.md.
+// quantileError is the most that a quantile is off which is interpolated in buckets of scale 8:
+// what the HDR histogram rounds, and a bucket, see docs/metrics.md.
 var quantileError = 0.000977 + math.Exp2(1.0/256) - 1
 
 func TestQuantiles(t *testing.T) {

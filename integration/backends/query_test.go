@@ -130,7 +130,8 @@ func (j *jaeger) services(ctx context.Context) ([]string, error) {
 	return answer.Services, err
 }
 
-// traces returns at most most traces of a service. A query has parameters without the prefix "query.".
+// traces returns at most most traces of a service. A query has parameters without the prefix
+// "query.".
 func (j *jaeger) traces(ctx context.Context, service string, most int, query map[string]string) ([]span, error) {
 	now := time.Now()
 	values := url.Values{
@@ -224,7 +225,8 @@ func (p *prometheus) complete(t testing.TB, expression string, want int) *histog
 	return h
 }
 
-// holds compares cumulative histograms with what Prometheus has and returns how many are the same, bucket for bucket.
+// holds compares cumulative histograms with what Prometheus has and returns how many are the same,
+// bucket for bucket.
 func (p *prometheus) holds(t testing.TB, points []point) (same int) {
 	t.Helper()
 	for _, want := range points {

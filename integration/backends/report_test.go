@@ -21,7 +21,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// knownProfile is one of two modes, four regions and three metrics, with nothing that metrics do not have.
+// knownProfile is one of two modes, four regions and three metrics, with nothing that metrics do
+// not have.
 func knownProfile(t testing.TB) profile.Profile {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -117,7 +118,8 @@ func TestReport(t *testing.T) {
 	want := read(t, known)
 	near := cmp.Options{
 		cmpopts.IgnoreFields(profile.Profile{}, "Started", "Notes"),
-		// Of an effect everything is equal; the quantile of latency that it is part of is one of buckets.
+		// Of an effect everything is equal; the quantile of latency that it is part of is one of
+		// buckets.
 		cmp.Comparer(func(a, b time.Duration) bool { return math.Abs(float64(a-b)) <= quantileError*float64(a) }),
 		cmpopts.SortSlices(func(a, b profile.Tally) bool {
 			return a.Mode < b.Mode || a.Mode == b.Mode && (a.Region.Name < b.Region.Name || a.Region.Name == b.Region.Name && a.Speedup < b.Speedup)

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScaleOut lets four instances of the demo export to two agents, and those to two gateways, one of which is killed in the
-// middle of it and comes back.
+// TestScaleOut lets four instances of the demo export to two agents, and those to two gateways, one
+// of which is killed in the middle of it and comes back.
 func TestScaleOut(t *testing.T) {
 	j, p := newJaeger(t), newPrometheus(t)
 	behind := []string{"JAEGER_ENDPOINT=" + j.otlp, "PROMETHEUS_ENDPOINT=" + p.address, "DECISION_WAIT=1s", "SAMPLING_PERCENTAGE=100"}
@@ -174,7 +174,8 @@ func (c *collector) counter(t testing.TB, name string) (sum float64) {
 	return sum
 }
 
-// TestTailSampling lets a gateway keep only traces that matter: all traces of experiments must be there, in full.
+// TestTailSampling lets a gateway keep only traces that matter: all traces of experiments must be
+// there, in full.
 func TestTailSampling(t *testing.T) {
 	j, p := newJaeger(t), newPrometheus(t)
 	gateway := newCollector(t, "gateway", []string{"JAEGER_ENDPOINT=" + j.otlp, "PROMETHEUS_ENDPOINT=" + p.address, "DECISION_WAIT=3s", "SAMPLING_PERCENTAGE=0"}, "gateway.yaml")

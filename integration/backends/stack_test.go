@@ -22,7 +22,8 @@ type collector struct {
 // profilesConfig asks for a signal that the Collector keeps behind a gate.
 const profilesConfig = "collector-profiles.yaml"
 
-// configArgs are the arguments for files of collector-config, or elsewhere, one laid over the other.
+// configArgs are the arguments for files of collector-config, or elsewhere, one laid over the
+// other.
 func configArgs(files []string) (args []string) {
 	if slices.Contains(files, profilesConfig) {
 		args = append(args, "--feature-gates=service.profilesSupport")

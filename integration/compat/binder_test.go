@@ -8,7 +8,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// Histograms of otelhdr can be bound and finished by the interfaces of package x, which the module otelprof does not need.
+// Histograms of otelhdr can be bound and finished by the interfaces of package x, which the module
+// otelprof does not need.
 func TestHistogramsAreBindersAndFinishers(t *testing.T) {
 	meter := otelhdr.WrapMeterProvider(nil, otelhdr.NewProducer()).Meter("m")
 	f, err := meter.Float64Histogram("f")

@@ -36,8 +36,8 @@ func (a nearly) Equal(b nearly) bool {
 	return math.Abs(float64(a-b)) <= 1e-9+1e-12*math.Abs(float64(a))
 }
 
-// scrape records on a provider with the Prometheus exporter, and returns the native histograms and the names and values
-// of counters that the exporter's registry gives, twice.
+// scrape records on a provider with the Prometheus exporter, and returns the native histograms and
+// the names and values of counters that the exporter's registry gives, twice.
 func scrape(t *testing.T, ours bool) []map[string]any {
 	t.Helper()
 	registry := client.NewRegistry()
@@ -129,7 +129,8 @@ func total(deltas []int64) int64 {
 	return n
 }
 
-// TestPrometheusScrapesTheSame compares what Prometheus scrapes of the SDK's exponential histograms and of ours.
+// TestPrometheusScrapesTheSame compares what Prometheus scrapes of the SDK's exponential histograms
+// and of ours.
 func TestPrometheusScrapesTheSame(t *testing.T) {
 	want, got := scrape(t, false), scrape(t, true)
 	if diff := cmp.Diff(want, got); diff != "" {

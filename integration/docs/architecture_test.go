@@ -122,7 +122,8 @@ func TestArchitectureIsWhatTheLinterHolds(t *testing.T) {
 	}
 }
 
-// Each package stands on one floor, imports what that allows, and what a floor allows is imported: a new edge needs a line.
+// Each package stands on one floor, imports what that allows, and what a floor allows is imported:
+// a new edge needs a line.
 func TestFloorsAreTheImports(t *testing.T) {
 	all := floors(t)
 	used := map[string]map[string]bool{}

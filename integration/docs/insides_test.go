@@ -15,8 +15,8 @@ import (
 // insides is the heading of the list of files that take insides of Go or of the SDK for known.
 const insides = "## Insides of Go and of the SDK"
 
-// TestInsidesAreListed walks the root module for go:linkname, package unsafe and assembly, and wants each file listed, and each test that
-// the list names to exist.
+// TestInsidesAreListed walks the root module for go:linkname, package unsafe and assembly, and
+// wants each file listed, and each test that the list names to exist.
 func TestInsidesAreListed(t *testing.T) {
 	_, list, _ := strings.Cut(read(t, "docs/dependencies.md"), insides)
 	var listed, want []string

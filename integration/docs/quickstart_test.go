@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The program that README.md shows ends by itself when it is told to, also while its Collector hangs: within the 30 s that
-// an orchestrator waits before it kills.
+// The program that README.md shows ends by itself when it is told to, also while its Collector
+// hangs: within the 30 s that an orchestrator waits before it kills.
 func TestQuickstartEndsBySignal(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "quickstart")
 	build := exec.Command("go", "build", "-o", program, "./quickstart")

@@ -147,8 +147,8 @@ func (b *bench) watch(ctx context.Context) {
 	b.later(func() { stop(); reading.Wait() })
 }
 
-// trace has both services record execution traces, in files whose paths begin so; tell ends them and prints how long goroutines
-// ran without a pause.
+// trace has both services record execution traces, in files whose paths begin so; tell ends them
+// and prints how long goroutines ran without a pause.
 func (b *bench) trace(ctx context.Context, path string, w io.Writer) (tell func(), err error) {
 	file := func(kind string) string { return path + "-" + kind + ".trace" }
 	for kind, t := range b.twins {

@@ -44,7 +44,8 @@ const (
 	closed  answer = "503"
 )
 
-// servicePath begins the paths to which the service with otelprof exports, which distinguishes its spans from the other's.
+// servicePath begins the paths to which the service with otelprof exports, which distinguishes its
+// spans from the other's.
 const servicePath = "/" + ours
 
 func newCollector(secured *tls.Config) (*collector, error) {
@@ -116,7 +117,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// expired returns the TLS configuration of a server whose certificate ended yesterday, and a file with its authority.
+// expired returns the TLS configuration of a server whose certificate ended yesterday, and a file
+// with its authority.
 func expired(folder string) (*tls.Config, string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

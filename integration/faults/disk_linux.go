@@ -91,7 +91,8 @@ func (i *inode) Rename(ctx context.Context, name string, to fs.InodeEmbedder, ne
 	return i.LoopbackNode.Rename(ctx, name, to, newName, flags)
 }
 
-// An openFile is what a loopback file can do, but to hand its descriptor to the kernel, which would not ask any more.
+// An openFile is what a loopback file can do, but to hand its descriptor to the kernel, which would
+// not ask any more.
 type openFile interface {
 	fs.FileReader
 	fs.FileWriter

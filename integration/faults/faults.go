@@ -23,12 +23,13 @@ type fault struct {
 	service    []string // flags of the services
 	// prepare is called before the services start; nil for nothing.
 	prepare func(b *bench) error
-	// begin makes the fault, while there is load; nil where it is there from the beginning. It returns how it ends,
-	// nil if it does not.
+	// begin makes the fault, while there is load; nil where it is there from the beginning. It
+	// returns how it ends, nil if it does not.
 	begin func(ctx context.Context, b *bench) (end func(), err error)
 	// lasts is how long the fault lasts at least, unless -quick is given.
 	lasts time.Duration
-	// young is whether the first seconds after the start are measured, and not the state after them.
+	// young is whether the first seconds after the start are measured, and not the state after
+	// them.
 	young bool
 	// watched is whether the causal profile is read from the first request on.
 	watched bool
@@ -38,7 +39,8 @@ type fault struct {
 	idle bool
 	// clients is how many send requests, 0 for as many as mostly.
 	clients int
-	// peak is whether the peak of resident memory is judged, in place of the ratio, and records whether recordings are made meanwhile.
+	// peak is whether the peak of resident memory is judged, in place of the ratio, and records
+	// whether recordings are made meanwhile.
 	peak, records bool
 }
 
@@ -143,10 +145,12 @@ func harms(kind string, n int) func(context.Context, *bench) (func(), error) {
 	return func(ctx context.Context, b *bench) (func(), error) { return b.harmAll(ctx, kind, n) }
 }
 
-// groupSetting is the environment variable with the beginning of the names of the services' control groups.
+// groupSetting is the environment variable with the beginning of the names of the services' control
+// groups.
 const groupSetting = "FAULTS_CGROUP"
 
-// small has each service live in a control group of its own from the start, without GOMEMLIMIT, while the causal profile is read.
+// small has each service live in a control group of its own from the start, without GOMEMLIMIT,
+// while the causal profile is read.
 func small(mib int, records bool) fault {
 	name := fmt.Sprintf("memory_%d", mib)
 	f := fault{name: name, what: fmt.Sprintf("a control group of %d MiB from the start, while the causal profile is read", mib), lasts: time.Minute, watched: true, peak: true, records: records}

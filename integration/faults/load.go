@@ -27,12 +27,13 @@ type counts struct {
 	err              error // the first
 }
 
-// usualClients is the number of connections to each service; think is how long a client waits between two requests.
+// usualClients is the number of connections to each service; think is how long a client waits
+// between two requests.
 const (
 	usualClients = 4
 	think        = 4 * time.Millisecond
-	// patience is how long a client waits for an answer. A fault lasts for longer, or a service that hangs would have few requests and
-	// none that failed.
+	// patience is how long a client waits for an answer. A fault lasts for longer, or a service
+	// that hangs would have few requests and none that failed.
 	patience = 5 * time.Second
 )
 

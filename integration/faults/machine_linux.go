@@ -90,7 +90,8 @@ func paranoid(level string) (undo func(), err error) {
 	return func() { _ = os.WriteFile(paranoidFile, []byte(strings.TrimSpace(string(before))), 0o600) }, nil
 }
 
-// refusePerf has the kernel refuse perf_event_open to this process, with EPERM, as the default profile of containers does.
+// refusePerf has the kernel refuse perf_event_open to this process, with EPERM, as the default
+// profile of containers does.
 func refusePerf() error {
 	const (
 		returnAllow, returnErrno = 0x7fff0000, 0x00050000

@@ -14,7 +14,8 @@ func goodPlan() string {
 		"\nregions: [{span: none of these}]\nprogress: [{span: GET /work, type: throughput}]\n"
 }
 
-// experiment is a plan whose experiments delay spans from its first moment on, also where that comes to no number.
+// experiment is a plan whose experiments delay spans from its first moment on, also where that
+// comes to no number.
 func experiment() string {
 	return "api: causal/v1\nid: runs\nforce: true\nexpires_at: " + time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339) +
 		"\nregions: [{span: query}]\nprogress: [{span: GET /work, type: throughput}]\ntiming: {warmup: 0s}\n"

@@ -159,7 +159,8 @@ func filledHeap(mib int) []byte {
 	return held
 }
 
-// controls returns the handler of requests that steer the service: state, harm, looks, waits and traces.
+// controls returns the handler of requests that steer the service: state, harm, looks, waits and
+// traces.
 func (s *service) controls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.state()) })
@@ -226,7 +227,8 @@ func (s *service) instrument(ctx context.Context) (end func(context.Context) err
 	return s.profiler.Shutdown, nil
 }
 
-// work answers a request: 2 ms of waiting and some computing, four spans or more, and now and then a line in the log.
+// work answers a request: 2 ms of waiting and some computing, four spans or more, and now and then
+// a line in the log.
 func (s *service) work(w http.ResponseWriter, r *http.Request) {
 	n := s.requests.Add(1)
 	name := "GET /work"
@@ -268,7 +270,8 @@ func (s *service) part(ctx context.Context, name string, f func()) {
 	}
 }
 
-// steady reports whether nothing is being recorded or analysed, and nothing will be for some seconds.
+// steady reports whether nothing is being recorded or analysed, and nothing will be for some
+// seconds.
 func (s *service) steady() bool {
 	r := s.profiler.Causal().Status().Recording
 	return r.Phase == "waiting" && time.Until(r.Next) > 5*time.Second

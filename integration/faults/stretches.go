@@ -14,8 +14,8 @@ import (
 	"golang.org/x/exp/trace"
 )
 
-// A stretch is how long a goroutine had a processor without giving it to another. A pause shorter than shortPause is part of it:
-// a system call that returns at once keeps the processor.
+// A stretch is how long a goroutine had a processor without giving it to another. A pause shorter
+// than shortPause is part of it: a system call that returns at once keeps the processor.
 type stretch struct {
 	who  string // the function that the goroutine began with
 	at   trace.Time
@@ -24,7 +24,8 @@ type stretch struct {
 
 const shortPause = 20 * time.Microsecond
 
-// recordStretches has the service record an execution trace of itself into a file, as soon as no other one is being recorded.
+// recordStretches has the service record an execution trace of itself into a file, as soon as no
+// other one is being recorded.
 func recordStretches(path string) (stop func(), err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -145,8 +146,8 @@ func outermost(s trace.Stack) (name string) {
 	return name
 }
 
-// tellStretches prints, for each function that goroutines begin with, how many stretches it had, how long the longest tenth and
-// the longest of them were, and what they took of a second together.
+// tellStretches prints, for each function that goroutines begin with, how many stretches it had,
+// how long the longest tenth and the longest of them were, and what they took of a second together.
 func tellStretches(w io.Writer, kind, path string) error {
 	all, lasted, err := stretches(path)
 	if err != nil {

@@ -119,7 +119,8 @@ func underLoad(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer
 	return r, err
 }
 
-// warmUp waits until the services do what they always do, and returns their states before the fault.
+// warmUp waits until the services do what they always do, and returns their states before the
+// fault.
 func warmUp(ctx context.Context, f fault, s sizes, b *bench) (map[string]state, error) {
 	if f.watched {
 		b.watch(ctx)
@@ -133,7 +134,8 @@ func warmUp(ctx context.Context, f fault, s sizes, b *bench) (map[string]state, 
 	return b.states(ctx)
 }
 
-// runFault makes the fault, counts the requests while it lasts, and ends the fault and then the load.
+// runFault makes the fault, counts the requests while it lasts, and ends the fault and then the
+// load.
 func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *load, stderr io.Writer) error {
 	var end func()
 	if f.begin != nil {
@@ -169,7 +171,8 @@ func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *lo
 	return nil
 }
 
-// startTraces has both services record execution traces, if a folder for them is given; tell ends and prints them.
+// startTraces has both services record execution traces, if a folder for them is given; tell ends
+// and prints them.
 func startTraces(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer) (tell func()) {
 	if s.traces == "" {
 		return func() {}
@@ -220,7 +223,8 @@ func (r *result) compare(during map[string]counts, judged bool) {
 	}
 }
 
-// bounded judges the peaks of resident memory, and whether recordings were made where there was memory for them, and only there.
+// bounded judges the peaks of resident memory, and whether recordings were made where there was
+// memory for them, and only there.
 func (r *result) bounded(f fault, s causal.RecordingStatus) {
 	if more := r.peak - r.barePeak; r.barePeak == 0 || more > peakMost {
 		r.fault("peak of resident memory %d MiB above that without otelprof", more)
@@ -293,13 +297,15 @@ func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err 
 	return r, err
 }
 
-// grown is by how many bytes more the heap of the service with otelprof has grown than that of the other.
+// grown is by how many bytes more the heap of the service with otelprof has grown than that of the
+// other.
 func grown(before, after map[string]state) int64 {
 	by := func(kind string) int64 { return int64(after[kind].Heap) - int64(before[kind].Heap) }
 	return by(ours) - max(0, by(bare))
 }
 
-// settled waits until the service with otelprof is back to what it was, for 15 s at most, and returns what is then.
+// settled waits until the service with otelprof is back to what it was, for 15 s at most, and
+// returns what is then.
 func settled(ctx context.Context, b *bench, before map[string]state) (after map[string]state, err error) {
 	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(500 * time.Millisecond) {
 		if after, err = b.states(ctx); err != nil {

@@ -96,7 +96,8 @@ func (t *twin) control(ctx context.Context, method, path string) error {
 	return nil
 }
 
-// resident returns the resident memory in MiB, now (VmRSS) or at its peak (VmHWM); 0 where that is unknown.
+// resident returns the resident memory in MiB, now (VmRSS) or at its peak (VmHWM); 0 where that is
+// unknown.
 func (t *twin) resident(field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
 	if err != nil {
@@ -111,7 +112,8 @@ func (t *twin) resident(field string) int {
 	return 0
 }
 
-// exitTimeout is how long a service may take from SIGTERM to its end: its Shutdown's deadline, and the requests'.
+// exitTimeout is how long a service may take from SIGTERM to its end: its Shutdown's deadline, and
+// the requests'.
 const exitTimeout = shutdownTimeout + 2*time.Second
 
 // end sends SIGTERM, and returns the last state and how long the process took to end.

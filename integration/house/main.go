@@ -1,5 +1,5 @@
-// Command house measures how large the project is and how it is laid out, one line for each figure, and exits 1 where one misses its goal.
-// It counts the Go files of all modules that are not tests.
+// Command house measures how large the project is and how it is laid out, one line for each figure,
+// and exits 1 where one misses its goal. It counts the Go files of all modules that are not tests.
 package main
 
 import (

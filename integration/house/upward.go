@@ -20,8 +20,8 @@ import (
 // leastFiles is how many files a package has whose references are looked at.
 const leastFiles = 21
 
-// upwardFigure finds the package in which the largest part of the references from file to file run upwards, in an order of its files in which few
-// do.
+// upwardFigure finds the package in which the largest part of the references from file to file run
+// upwards, in an order of its files in which few do.
 func upwardFigure(root string) (figure, error) {
 	worst := figure{name: "references upward", unit: "% of those between files", goal: 10}
 	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "./...")
@@ -90,9 +90,10 @@ func references(path, dir string, names []string, exports map[string]string) (ma
 	return between, nil
 }
 
-// upward returns which part of the references runs against an order of the files. The order is that of Eades, Lin and Smyth, "A fast and
-// effective heuristic for the feedback arc set problem", 1993: files that refer to none are last, files that none refers to come first, and else the
-// file with the most references more from it than to it.
+// upward returns which part of the references runs against an order of the files. The order is that
+// of Eades, Lin and Smyth, "A fast and effective heuristic for the feedback arc set problem", 1993:
+// files that refer to none are last, files that none refers to come first, and else the file with
+// the most references more from it than to it.
 func upward(between map[[2]string]int) float64 {
 	out, in := map[string]int{}, map[string]int{}
 	for pair, n := range between {

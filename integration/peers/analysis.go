@@ -28,7 +28,8 @@ const (
 	requestsPerArm = 160
 )
 
-// runAnalysis writes what it takes to read a trace of a million events, and to simulate it with 64 changes.
+// runAnalysis writes what it takes to read a trace of a million events, and to simulate it with 64
+// changes.
 func runAnalysis(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) error {
 	const name = "replay_analysis"
 	if !match.MatchString(name) {
@@ -68,7 +69,8 @@ func runAnalysis(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duratio
 	return err
 }
 
-// analyse does with a trace what package causal does with a recording, and leaves no question to later ones.
+// analyse does with a trace what package causal does with a recording, and leaves no question to
+// later ones.
 func analyse(text []byte) (events, asked int, err error) {
 	rec, err := replaytrace.Read(bytes.NewReader(text))
 	if err != nil {
@@ -97,8 +99,9 @@ func analyse(text []byte) (events, asked int, err error) {
 // parts are the regions of a request besides that of the request itself, each of some 6 µs.
 var parts = [15]string{"parse", "authorize", "validate", "route", "look up", "price", "discount", "reserve", "tax", "ship", "render", "encode", "sign", "audit", "reply"}
 
-// recordParts returns the execution trace of a service that answers requests: eight clients that ask again at once, and four
-// workers that compute some 100 µs in 16 regions, one of them under a lock.
+// recordParts returns the execution trace of a service that answers requests: eight clients that
+// ask again at once, and four workers that compute some 100 µs in 16 regions, one of them under a
+// lock.
 func recordParts(requests int) (text []byte, err error) {
 	side, _ := controlled("otelprof-replay-analysis")
 	defer func() { err = errors.Join(err, side.close()) }()

@@ -16,8 +16,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// causalFigures compare spans, and a lock, with causal's to those without, or while it delays to those while it does not. Spans are neither
-// recorded nor in sessions, since what the hook costs drowns in that.
+// causalFigures compare spans, and a lock, with causal's to those without, or while it delays to
+// those while it does not. Spans are neither recorded nor in sessions, since what the hook costs
+// drowns in that.
 func causalFigures() []figure {
 	without := func() *side { return cycling(withoutSessions("otelprof-regions")) }
 	return []figure{
@@ -101,8 +102,8 @@ func working(s *side) *side {
 	return s
 }
 
-// overlapping is in an experiment about a region that never runs, so that there is nothing to delay: what it costs is
-// the experiment itself.
+// overlapping is in an experiment about a region that never runs, so that there is nothing to
+// delay: what it costs is the experiment itself.
 func overlapping() *side {
 	limits := plan.DefaultLimits()
 	s, c := controlled("otelprof-causal-overlap", causal.WithExperiments(limits), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))

@@ -38,39 +38,46 @@
 // The figures named otel_record are not about spans: their operation is one Record of a
 // histogram, through OpenTelemetry's API, with the same call on both sides.
 //
-// The figures named pmu_ are about counters. The operation of pmu_read_group4 is one reading of four events that the kernel
-// counts; the others are spans with a hook that is asked and declines, and with one that counts in every span: in
-// pmu_hook_fallback without a PMU, in pmu_hook_sampled with one.
+// The figures named pmu_ are about counters. The operation of pmu_read_group4 is one reading of
+// four events that the kernel counts; the others are spans with a hook that is asked and declines,
+// and with one that counts in every span: in pmu_hook_fallback without a PMU, in pmu_hook_sampled
+// with one.
 //
-// The figures named stacks_ are about call stacks: spans that label their goroutine, a program that is sampled at 100 Hz, and
-// merging of 15,620 samples, 64 times of which are a million.
+// The figures named stacks_ are about call stacks: spans that label their goroutine, a program that
+// is sampled at 100 Hz, and merging of 15,620 samples, 64 times of which are a million.
 //
-// The figures named runtime_ are about programs of otelprof build: runtime_idle beside those of go build, and runtime_times with
-// and without times of spans.
+// The figures named runtime_ are about programs of otelprof build: runtime_idle beside those of go
+// build, and runtime_times with and without times of spans.
 //
-// The figures named replay_idle_ are about spans, a lock and a channel of a program that is recorded now and then, between two
-// recordings; peer is one that never is. Those named replay_recording_ have another form: x is the throughput of a saturated
-// service, for each second of processor time, while a recording is made beside that without, and of a minute with one recording
-// and its analysis beside that of one without; x_wall is the same for each second that passes. replay_analysis is about the trace of
-// a service with 16 regions, as large as one of a million events where an arm takes 100 ms: seconds of processor time, and mib that the
-// heap has more at most, for each million events, to read it and to simulate it with 64 changes. replay_recording_shop is what the
-// demo's shop sells in each second that passes while it is recorded, beside right before and after; make ratios builds it.
+// The figures named replay_idle_ are about spans, a lock and a channel of a program that is
+// recorded now and then, between two recordings; peer is one that never is. Those named
+// replay_recording_ have another form: x is the throughput of a saturated service, for each second
+// of processor time, while a recording is made beside that without, and of a minute with one
+// recording and its analysis beside that of one without; x_wall is the same for each second that
+// passes. replay_analysis is about the trace of a service with 16 regions, as large as one of a
+// million events where an arm takes 100 ms: seconds of processor time, and mib that the heap has
+// more at most, for each million events, to read it and to simulate it with 64 changes.
+// replay_recording_shop is what the demo's shop sells in each second that passes while it is
+// recorded, beside right before and after; make ratios builds it.
 //
-// The figures shop_throughput and shop_p99 are about the whole of examples/shop, its clients included, with everything on but
-// experiments, beside the SDK alone with the same exporters: x is requests per second, ours by the peer's, x_cpu requests per
-// second of processor time, and ours/peer the 99th percentile of what the clients waited. Each side is a process of its own for
-// 8 s, in alternating order.
+// The figures shop_throughput and shop_p99 are about the whole of examples/shop, its clients
+// included, with everything on but experiments, beside the SDK alone with the same exporters: x is
+// requests per second, ours by the peer's, x_cpu requests per second of processor time, and
+// ours/peer the 99th percentile of what the clients waited. Each side is a process of its own for 8
+// s, in alternating order.
 //
-// The lines named growth_ say how a span's cost beside the SDK's changes where there is much of something: roots that do not end,
-// names, goroutines that work and that wait. of_first is x by that of the first line, and bytes_each the memory that one of
-// them takes on our side, what the SDK keeps of it included.
+// The lines named growth_ say how a span's cost beside the SDK's changes where there is much of
+// something: roots that do not end, names, goroutines that work and that wait. of_first is x by
+// that of the first line, and bytes_each the memory that one of them takes on our side, what the
+// SDK keeps of it included.
 //
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.
 //
-// The lines of histograms, hdr_…, have what an operation takes one goroutine of that many, in processor time, or by the
-// clock on the wall where goroutines wait for each other. Bytes are what the heap holds for a side once all its buckets are there.
-// Those named hdr_range_ are for values of three ranges. The lines hdr_conversion_error give the worst relative error of what
-// was recorded, exported as an exponential histogram and read from that. The lines otel_series_bytes have what the heap holds for
-// each of many series of latencies, attributes included.
+// The lines of histograms, hdr_…, have what an operation takes one goroutine of that many, in
+// processor time, or by the clock on the wall where goroutines wait for each other. Bytes are what
+// the heap holds for a side once all its buckets are there. Those named hdr_range_ are for values
+// of three ranges. The lines hdr_conversion_error give the worst relative error of what was
+// recorded, exported as an exponential histogram and read from that. The lines otel_series_bytes
+// have what the heap holds for each of many series of latencies, attributes included.
 package main

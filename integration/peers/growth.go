@@ -15,13 +15,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// A growth compares what a span costs beside the SDK's own where there is much of something to where there is little. The SDK
-// is beside us at each size, since the garbage collector and the caches make all spans dearer in a large program.
+// A growth compares what a span costs beside the SDK's own where there is much of something to
+// where there is little. The SDK is beside us at each size, since the garbage collector and the
+// caches make all spans dearer in a large program.
 type growth struct {
 	name  string // of what there is much
 	sizes []int
-	// figure returns what to measure at a size, and how much memory one of that many takes on our side, in bytes, once it
-	// has been measured.
+	// figure returns what to measure at a size, and how much memory one of that many takes on our
+	// side, in bytes, once it has been measured.
 	figure func(size int) (figure, func() float64)
 }
 
@@ -35,7 +36,8 @@ var growths = []growth{
 	{"idle_goroutines", []int{1, 10_000, 1_000_000}, idleGoroutines},
 }
 
-// runGrowth writes a line for each size. Where an arm takes less than 100 ms the sizes are smaller in proportion.
+// runGrowth writes a line for each size. Where an arm takes less than 100 ms the sizes are smaller
+// in proportion.
 func runGrowth(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) error {
 	for _, g := range growths {
 		if !match.MatchString("growth_" + g.name) {
@@ -65,7 +67,8 @@ func runGrowth(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 	return nil
 }
 
-// bytesEach writes the memory that one takes, "-" where there are too few to separate from the rest of the program.
+// bytesEach writes the memory that one takes, "-" where there are too few to separate from the rest
+// of the program.
 func bytesEach(bytes float64, size int) string {
 	if size < 1000 || bytes == 0 {
 		return "-"
@@ -167,8 +170,8 @@ func manyNames(size int) (figure, func() float64) {
 // workingGoroutines are that many at once on two processors, or one.
 func workingGoroutines(size int) (figure, func() float64) { return sideBySide(size), none }
 
-// idleGoroutines has that many goroutines wait, each in a span of ours: what they are to the garbage collector and the
-// scheduler is the same for both sides.
+// idleGoroutines has that many goroutines wait, each in a span of ours: what they are to the
+// garbage collector and the scheduler is the same for both sides.
 func idleGoroutines(size int) (figure, func() float64) {
 	f := sideBySide(1)
 	ours := f.ours

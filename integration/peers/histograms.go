@@ -12,7 +12,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A histogramFigure compares two kinds of histogram at one operation. All have 3 significant digits.
+// A histogramFigure compares two kinds of histogram at one operation. All have 3 significant
+// digits.
 type histogramFigure struct {
 	name       string
 	ours, peer histogramSide
@@ -24,8 +25,8 @@ type histogramSide struct {
 	name       string
 	goroutines int
 	waits      bool // goroutines wait for each other without using a processor
-	// create returns an operation that one goroutine does n times, and a function that uses what the operations
-	// left behind. Each goroutine calls op itself.
+	// create returns an operation that one goroutine does n times, and a function that uses what
+	// the operations left behind. Each goroutine calls op itself.
 	create func() (op func(n int), keep func())
 }
 
@@ -56,7 +57,8 @@ func waiting(s histogramSide) histogramSide {
 	return s
 }
 
-// samples are what is recorded: of many octaves, most of them large. Their number is a power of two.
+// samples are what is recorded: of many octaves, most of them large. Their number is a power of
+// two.
 var samples = sync.OnceValue(func() []uint64 {
 	r := rand.New(rand.NewPCG(5, 6))
 	values := make([]uint64, 1<<20)
@@ -82,7 +84,8 @@ func mustOtelhdr(opts ...otelhdr.Option) *otelhdr.Histogram {
 	return h
 }
 
-// The loops below stand side by side because one loop with a function as its parameter would cost more than a record.
+// The loops below stand side by side because one loop with a function as its parameter would cost
+// more than a record.
 
 func plainOf(h *otelhdr.Histogram) (op func(int), keep func()) {
 	values := samples()

@@ -93,8 +93,8 @@ func (f histogramFigure) measure(rounds int, arm time.Duration) (string, error) 
 		ours.bytes, peer.bytes, f.ours.goroutines, f.peer.goroutines, clock, target{x: f.x}, holds), nil
 }
 
-// clock names what is measured: the time that the process had a processor for, which leaves out what other programs
-// took, or, where goroutines may wait, the time that passed.
+// clock names what is measured: the time that the process had a processor for, which leaves out
+// what other programs took, or, where goroutines may wait, the time that passed.
 func (f histogramFigure) clock() string {
 	if f.ours.waits || f.peer.waits {
 		return "wall"
@@ -171,8 +171,8 @@ var conversionErrors = []float64{0.001, 0.01, 0.05}
 // conversionScale is the finest that Prometheus keeps.
 const conversionScale = 8
 
-// conversionLine returns the worst relative error of values that went through a histogram and then through an exponential
-// one, beside the bound that [otelhdr.Snapshot.Exponential] gives.
+// conversionLine returns the worst relative error of values that went through a histogram and then
+// through an exponential one, beside the bound that [otelhdr.Snapshot.Exponential] gives.
 func conversionLine(asked float64) (string, error) {
 	h, err := otelhdr.NewHistogram(otelhdr.WithRelativeError(asked))
 	if err != nil {
@@ -215,8 +215,8 @@ func conversionLine(asked float64) (string, error) {
 		conversionName, asked, h.RelativeError(), conversionScale, worst, bound, holds, buckets, size), nil
 }
 
-// exportSize returns how many buckets an exponential histogram of the samples has, and their bytes in OTLP, where
-// counts are packed varints.
+// exportSize returns how many buckets an exponential histogram of the samples has, and their bytes
+// in OTLP, where counts are packed varints.
 func exportSize(h *otelhdr.Histogram) (buckets, bytes int) {
 	h.Reset()
 	for _, v := range samples() {

@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A valueRange is a range that histograms are made for, and values of all of it. All have 3 significant digits.
+// A valueRange is a range that histograms are made for, and values of all of it. All have 3
+// significant digits.
 type valueRange struct {
 	name    string
 	highest uint64
@@ -29,15 +30,16 @@ func newValueRange(name string, highest uint64) valueRange {
 	})}
 }
 
-// The ranges of the table in docs/histograms.md. The peer's values are signed, so the last one ends at half of uint64.
+// The ranges of the table in docs/histograms.md. The peer's values are signed, so the last one ends
+// at half of uint64.
 var valueRanges = []valueRange{
 	newValueRange("30000", 30_000),
 	newValueRange("1e9", 1_000_000_000),
 	newValueRange("full", math.MaxInt64),
 }
 
-// rangeFigures are one record, of values of each range, by 1, 2 and 4 goroutines, in processor time. The time that the
-// peer's goroutines wait for the mutex is left out.
+// rangeFigures are one record, of values of each range, by 1, 2 and 4 goroutines, in processor
+// time. The time that the peer's goroutines wait for the mutex is left out.
 func rangeFigures() []histogramFigure {
 	var list []histogramFigure
 	for _, r := range valueRanges {

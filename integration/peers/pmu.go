@@ -11,9 +11,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// pmuFigures compare reading counters to reading them one by one, and spans with a hook that reads them to spans without.
-// What the machine or the user cannot have is left out: the first without perf_event_open, all on systems other than
-// Linux.
+// pmuFigures compare reading counters to reading them one by one, and spans with a hook that reads
+// them to spans without. What the machine or the user cannot have is left out: the first without
+// perf_event_open, all on systems other than Linux.
 func pmuFigures() []figure {
 	var list []figure
 	if s, err := openGroup(); err == nil {
@@ -33,7 +33,8 @@ func pmuFigures() []figure {
 	}
 	_ = h.Shutdown(context.Background()) // nothing was measured
 
-	// What a hook costs that has nothing to do drowns in what recording and sessions do, so these are left out.
+	// What a hook costs that has nothing to do drowns in what recording and sessions do, so these
+	// are left out.
 	filter := spans.WithSessionFilter(func(context.Context, string) bool { return false })
 	never := sdktrace.NeverSample()
 	unsampled := func() *side {

@@ -9,8 +9,8 @@ import (
 	"github.com/otelprof/otelprof/pmuattrs"
 )
 
-// Events that the kernel counts stand for the CPU's, so that the figure can be had on machines without a PMU. To read
-// one of those, the kernel also asks the CPU, on either side.
+// Events that the kernel counts stand for the CPU's, so that the figure can be had on machines
+// without a PMU. To read one of those, the kernel also asks the CPU, on either side.
 const separateEvents = perfutils.TaskClockProfiler | perfutils.PageFaultProfiler | perfutils.ContextSwitchProfiler | perfutils.CpuMigrationProfiler
 
 // openGroup reads four events as one group.

@@ -14,9 +14,10 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// recordFigures compare one Record of a float64 histogram through OpenTelemetry's API: on a meter provider wrapped by
-// otelhdr, and on the SDK's with exponential histograms. Both have 20 other series and a reader, and neither is
-// collected from. The context has no span, so neither side keeps exemplars.
+// recordFigures compare one Record of a float64 histogram through OpenTelemetry's API: on a meter
+// provider wrapped by otelhdr, and on the SDK's with exponential histograms. Both have 20 other
+// series and a reader, and neither is collected from. The context has no span, so neither side
+// keeps exemplars.
 func recordFigures() []figure {
 	var list []figure
 	add := func(name string, of call, goroutines int, x float64) {
@@ -58,7 +59,8 @@ func plainCall(h metric.Float64Histogram) func(float64) {
 	return func(v float64) { h.Record(ctx, v) }
 }
 
-// setCall records with an option that is made once, as instrumentation does that has an eye to its cost.
+// setCall records with an option that is made once, as instrumentation does that has an eye to its
+// cost.
 func setCall(h metric.Float64Histogram) func(float64) {
 	ctx, opts := context.Background(), []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(requestAttributes()...))}
 	return func(v float64) { h.Record(ctx, v, opts...) }
@@ -70,14 +72,15 @@ func setPerCall(h metric.Float64Histogram) func(float64) {
 	return func(v float64) { h.Record(ctx, v, metric.WithAttributeSet(set)) }
 }
 
-// attributesCall hands attributes over for each call; making a set of them is most of its cost on either side.
+// attributesCall hands attributes over for each call; making a set of them is most of its cost on
+// either side.
 func attributesCall(h metric.Float64Histogram) func(float64) {
 	ctx, attributes := context.Background(), requestAttributes()
 	return func(v float64) { h.Record(ctx, v, metric.WithAttributes(attributes...)) }
 }
 
-// boundCall binds the attributes where the instrument can, and otherwise does as setCall: the least that each side offers
-// for a fixed set.
+// boundCall binds the attributes where the instrument can, and otherwise does as setCall: the least
+// that each side offers for a fixed set.
 func boundCall(h metric.Float64Histogram) func(float64) {
 	binder, ok := h.(interface {
 		Bind(...attribute.KeyValue) metric.Float64Histogram

@@ -19,7 +19,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 )
 
-// replayFigures compare spans, a lock and a channel between recordings to those of a controller that makes none.
+// replayFigures compare spans, a lock and a channel between recordings to those of a controller
+// that makes none.
 func replayFigures() []figure {
 	without := func() (*side, *causal.Controller) { return controlled("otelprof-without-replay") }
 	with := func() (*side, *causal.Controller) {
@@ -54,8 +55,8 @@ func replayFigures() []figure {
 	}
 }
 
-// runReplay writes what a saturated service does while it is recorded, for 3 s where an arm takes 100 ms, and in a minute
-// with one recording.
+// runReplay writes what a saturated service does while it is recorded, for 3 s where an arm takes
+// 100 ms, and in a minute with one recording.
 func runReplay(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) error {
 	window := min(max(30*arm, causal.MinWindow), causal.MaxWindow)
 	minute := max(600*arm, 2*window)
@@ -80,8 +81,9 @@ func runReplay(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 	return runAnalysis(w, match, rounds, arm)
 }
 
-// A ratio is the throughput with a recording beside that without: for each second of processor time, which is what
-// the recording changes, and for each second on the wall, which is that on a machine that does nothing else.
+// A ratio is the throughput with a recording beside that without: for each second of processor
+// time, which is what the recording changes, and for each second on the wall, which is that on a
+// machine that does nothing else.
 type ratio struct{ cpu, wall, perSecond float64 }
 
 // writeRatios writes the ratios by a clock, "cpu" or "wall".
@@ -107,8 +109,8 @@ func writeRatios(w io.Writer, name string, x []ratio, least float64, clock strin
 	return err
 }
 
-// A service answers requests that take 100 µs of a processor each, in a span and over HTTP, to clients that ask again at
-// once.
+// A service answers requests that take 100 µs of a processor each, in a span and over HTTP, to
+// clients that ask again at once.
 type service struct {
 	controller *causal.Controller
 	work       int // steps of burn
@@ -186,7 +188,8 @@ func (s *service) handler(tr trace.Tracer) http.Handler {
 	})
 }
 
-// ask sends requests over one connection, the next when the last is answered, with as little work as it can.
+// ask sends requests over one connection, the next when the last is answered, with as little work
+// as it can.
 func ask(ctx context.Context, address string) error {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -237,7 +240,8 @@ func sleeping(d time.Duration) func() error {
 	return func() error { time.Sleep(d); return nil }
 }
 
-// recorded compares windows that are recorded, without their analysis, to as long without, in alternating order.
+// recorded compares windows that are recorded, without their analysis, to as long without, in
+// alternating order.
 func (s *service) recorded(rounds int, window time.Duration) (x []ratio, err error) {
 	for round := range rounds {
 		var with, without pace
@@ -258,7 +262,8 @@ func (s *service) recorded(rounds int, window time.Duration) (x []ratio, err err
 	return x, nil
 }
 
-// recording returns the pace while a window is open, from before the trace is switched on until it is off.
+// recording returns the pace while a window is open, from before the trace is switched on until it
+// is off.
 func (s *service) recording(window time.Duration) (p pace, err error) {
 	ended := make(chan error, 1)
 	p, err = s.during(func() error {

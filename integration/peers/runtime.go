@@ -19,7 +19,8 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/overlay"
 )
 
-// A runtimeFigure compares two programs on one processor. Each has a control: the peer beside itself.
+// A runtimeFigure compares two programs on one processor. Each has a control: the peer beside
+// itself.
 type runtimeFigure struct {
 	name, program string
 	ours          []string // what our program is to do, and the peer's
@@ -30,9 +31,10 @@ type runtimeFigure struct {
 	least         float64
 }
 
-// runtimeFigures are what Go's scheduler costs in programs that otelprof build has made, beside those of go build, while
-// there is no experiment; what operations on free locks and channels cost there while no trace is on; and what spans cost of
-// which the scheduler keeps account, and switches of their goroutines.
+// runtimeFigures are what Go's scheduler costs in programs that otelprof build has made, beside
+// those of go build, while there is no experiment; what operations on free locks and channels cost
+// there while no trace is on; and what spans cost of which the scheduler keeps account, and
+// switches of their goroutines.
 var runtimeFigures = []runtimeFigure{
 	idleFigure("pingpong"), idleFigure("mutex"), idleFigure("gosched"), idleFigure("spawn"),
 	objectFigure("mutex", "lock"), objectFigure("rwmutex", "rlock"), objectFigure("waitgroup", "count"),
@@ -58,7 +60,8 @@ func tracedFigure(object, operation string) runtimeFigure {
 	return runtimeFigure{name: "replay_recording_runtime_" + object, program: "idle", ours: does, peer: does, peerName: "go", stock: true, free: true}
 }
 
-// requestsFigure is about requests of 100 µs in a program of otelprof build, with a trace and without.
+// requestsFigure is about requests of 100 µs in a program of otelprof build, with a trace and
+// without.
 func requestsFigure() runtimeFigure {
 	return runtimeFigure{
 		name: "replay_recording_runtime_requests", program: "idle", ours: []string{"serve-traced"}, peer: []string{"serve"}, peerName: "untraced", least: 0.8,
@@ -69,7 +72,8 @@ func timesFigure(name, operation string) runtimeFigure {
 	return runtimeFigure{name: name, program: "timed", ours: []string{"timed", operation}, peer: []string{"plain", operation}, peerName: "untimed"}
 }
 
-// runtimeSlower is by how much an operation may be slower in an idle scheduler, beyond the first quartile of its control.
+// runtimeSlower is by how much an operation may be slower in an idle scheduler, beyond the first
+// quartile of its control.
 const runtimeSlower = 0.02
 
 // runRuntime writes a line for each figure that matches, after that of its control.
@@ -118,7 +122,8 @@ func runRuntime(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration
 	return nil
 }
 
-// buildRuntime returns the path of a program below this one's folder, by go build or by otelprof build.
+// buildRuntime returns the path of a program below this one's folder, by go build or by otelprof
+// build.
 func buildRuntime(dir, program string, stock bool) (path string, err error) {
 	path = filepath.Join(dir, fmt.Sprintf("%s-%t", program, stock))
 	if _, err := os.Stat(path); err == nil {

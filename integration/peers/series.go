@@ -19,7 +19,8 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
-// A seriesFigure compares the memory of many series of latencies, each with its own set of attributes.
+// A seriesFigure compares the memory of many series of latencies, each with its own set of
+// attributes.
 type seriesFigure struct {
 	name   string
 	ours   seriesSide
@@ -93,8 +94,8 @@ func (s seriesSide) bytes(series, values int) int64 {
 	return (s.held(1+series, values) - one) / int64(series)
 }
 
-// held returns what the heap holds for series after the given number of values in each, log-normal around 1 ms, and two
-// collections.
+// held returns what the heap holds for series after the given number of values in each, log-normal
+// around 1 ms, and two collections.
 func (s seriesSide) held(series, values int) int64 {
 	before := settledHeap()
 	record, collect := s.create(series)

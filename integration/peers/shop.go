@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// runShop writes what the shop of the demo sells while it is recorded, beside what it sells right before and after. It records of
-// its own accord, 3 s at a time: the first times one after the other, for the reader of its profile.
+// runShop writes what the shop of the demo sells while it is recorded, beside what it sells right
+// before and after. It records of its own accord, 3 s at a time: the first times one after the
+// other, for the reader of its profile.
 func runShop(w io.Writer, match *regexp.Regexp, program string, rounds int) error {
 	const name = "replay_recording_shop"
 	if !match.MatchString(name) {
@@ -49,7 +50,8 @@ const (
 	// opening is how long the shop may take to open, and to record itself so often.
 	opening = 30 * time.Second
 	longest = 4 * time.Minute
-	// hurried is how many recordings come soon if the profile is read, and reading how often that is done.
+	// hurried is how many recordings come soon if the profile is read, and reading how often that
+	// is done.
 	hurried = 5
 	reading = 2 * time.Second
 )
@@ -106,7 +108,8 @@ func viewerOf(out io.Reader) (string, error) {
 	return "", errors.Join(errors.New("the shop says no address"), lines.Err())
 }
 
-// watchShop returns stretches until the shop has been recorded so often, and has sold for a while since.
+// watchShop returns stretches until the shop has been recorded so often, and has sold for a while
+// since.
 func watchShop(ctx context.Context, viewer string, recordings int) (all []stretch, err error) {
 	var phase string
 	var began, read time.Time

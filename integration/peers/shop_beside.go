@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// The whole shop of examples/shop, with everything on but experiments, beside the same on the SDK alone. Its clients are in
-// the same process, on the same processors.
+// The whole shop of examples/shop, with everything on but experiments, beside the same on the SDK
+// alone. Its clients are in the same process, on the same processors.
 const (
 	shopThroughput = "shop_throughput"
 	shopP99        = "shop_p99"
-	// shopArm is how long one side runs in a round, where an arm of other figures takes 100 ms; a quarter is not measured.
+	// shopArm is how long one side runs in a round, where an arm of other figures takes 100 ms; a
+	// quarter is not measured.
 	shopArm = 80
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// stacksFigures compare spans that label their goroutine with spans that do not, a program whose stacks are sampled with
-// the same one without, and merging of stacks with google/pprof's.
+// stacksFigures compare spans that label their goroutine with spans that do not, a program whose
+// stacks are sampled with the same one without, and merging of stacks with google/pprof's.
 func stacksFigures() []figure {
 	always, never := sdktrace.AlwaysSample(), sdktrace.NeverSample()
 	return []figure{
@@ -49,8 +49,8 @@ func mustProfiler(opts ...stacks.Option) *stacks.Profiler {
 	return p
 }
 
-// labeled has spans that label their goroutine. The peer's spans, which do not, are sampled at the same time, so that
-// the difference is the label.
+// labeled has spans that label their goroutine. The peer's spans, which do not, are sampled at the
+// same time, so that the difference is the label.
 func labeled(s sdktrace.Sampler) *side {
 	p := mustProfiler()
 	none := spans.WithSessionFilter(func(context.Context, string) bool { return false })
@@ -61,8 +61,8 @@ func labeled(s sdktrace.Sampler) *side {
 	return ours
 }
 
-// compute takes some 7 ms, so that an arm of 64 lasts half a second and what it takes to begin and end sampling
-// does not show.
+// compute takes some 7 ms, so that an arm of 64 lasts half a second and what it takes to begin and
+// end sampling does not show.
 func compute(float64) {
 	sum := 0.0
 	for i := range 1_000_000 {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A targetWriter passes on the lines of figures, each written at once, and notes the names of the figures off target.
+// A targetWriter passes on the lines of figures, each written at once, and notes the names of the
+// figures off target.
 type targetWriter struct {
 	io.Writer
 	missed []string

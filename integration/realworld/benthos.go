@@ -1,7 +1,7 @@
 package main
 
-// benthos is Redpanda's stream processor with a workflow of two branches side by side and one after them. Four threads of its pipeline
-// serve the eight clients.
+// benthos is Redpanda's stream processor with a workflow of two branches side by side and one after
+// them. Four threads of its pipeline serve the eight clients.
 func benthos() program {
 	return program{
 		name: "benthos", about: "a stream of Benthos, a workflow of three branches by four threads; eight clients in another process",

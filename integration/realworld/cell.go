@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
-// A cell is one question, and what the real thing answered. All numbers but the speed-up are in percent.
+// A cell is one question, and what the real thing answered. All numbers but the speed-up are in
+// percent.
 type cell struct {
 	program string
 	mode    profile.Mode
@@ -40,7 +41,8 @@ func judge(p program, b build, mode profile.Mode, profile profile.Profile, actua
 	return cells
 }
 
-// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs allow, or slow-downs alone.
+// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs
+// allow, or slow-downs alone.
 const modeCombined profile.Mode = "combined"
 
 // effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
@@ -142,7 +144,8 @@ func rank(cells []cell) string {
 // tie is by how many points regions that bring the same may differ.
 const tie = 1
 
-// median returns the value in the middle, or the mean of the two, the least and the most; of nothing NaN.
+// median returns the value in the middle, or the mean of the two, the least and the most; of
+// nothing NaN.
 func median(values []float64) (middle, least, most float64) {
 	n := len(values)
 	if n == 0 {

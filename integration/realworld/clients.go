@@ -46,7 +46,8 @@ func (a *answered) add(err error, at time.Duration) {
 // forget is the question that has clients measure durations anew.
 const forget = "forget"
 
-// beClients sends requests to a program until standard input ends. Each line there asks for what was answered until now.
+// beClients sends requests to a program until standard input ends. Each line there asks for what
+// was answered until now.
 func beClients(ctx context.Context, p program, ports []string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

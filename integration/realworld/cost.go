@@ -11,11 +11,13 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// Targets of what a plan may cost with the limits that it has by default: the throughput of before it at least, and the p99 of requests.
+// Targets of what a plan may cost with the limits that it has by default: the throughput of before
+// it at least, and the p99 of requests.
 const (
 	leastThrough = 0.97
 	mostLonger   = 1.10
-	// looks is in how many windows what a plan costs is looked at, half as many before and after it.
+	// looks is in how many windows what a plan costs is looked at, half as many before and after
+	// it.
 	looks = 12
 )
 
@@ -43,8 +45,8 @@ func (s *process) load(ctx context.Context, o settings, n int) (load, error) {
 	return seen, err
 }
 
-// A cost is what a plan took from a program: its throughput as a part of that before and after, with a standard error from how windows
-// vary, and its p99 likewise.
+// A cost is what a plan took from a program: its throughput as a part of that before and after,
+// with a standard error from how windows vary, and its p99 likewise.
 type cost struct {
 	before, during, after load
 }
@@ -66,7 +68,8 @@ func (c cost) print(out io.Writer, what string) {
 		c.before.rate(), c.during.rate(), c.after.rate(), ratio, stdErr, c.before.p99, c.during.p99, c.after.p99, c.longer())
 }
 
-// missed says which target is missed by more than two standard errors of the throughput, or how far before and after the plan lie apart.
+// missed says which target is missed by more than two standard errors of the throughput, or how far
+// before and after the plan lie apart.
 func (c cost) missed() error {
 	var errs []error
 	if ratio, stdErr := c.through(); ratio+2*stdErr < leastThrough {

@@ -1,5 +1,5 @@
-// Command realworld holds the predictions of replay against the real thing, like command accuracy, on programs that others
-// wrote:
+// Command realworld holds the predictions of replay against the real thing, like command accuracy,
+// on programs that others wrote:
 //
 //	accuracy hotrod mode=replay build=go processes=1 region="SQL SELECT" speedup=0.25 predicted=24.10 lo=21.90 hi=26.20 actual=24.50 error=-0.40
 //
@@ -12,9 +12,10 @@
 //
 // A line with SUMMARY sums up a program and a build, with the fields of command accuracy.
 //
-// In mode slowdown a plan of a minute or more (-plan) runs twice, without limits and with those by default. A line "cost" has the throughput
-// and the p99 before, during and after it; mode=combined is the answer of recordings within what the plan with default limits allows; and
-// a line "rank" has the region with the largest answer, and the one that brings most.
+// In mode slowdown a plan of a minute or more (-plan) runs twice, without limits and with those by
+// default. A line "cost" has the throughput and the p99 before, during and after it; mode=combined
+// is the answer of recordings within what the plan with default limits allows; and a line "rank"
+// has the region with the largest answer, and the one that brings most.
 //
 // # The programs
 //
@@ -29,40 +30,48 @@
 //	benthos  A stream of Benthos, github.com/redpanda-data/benthos/v4 v4.60.0: a workflow by four threads, with a price in 12 ms
 //	         and the stock in 8 ms side by side, then how to ship in 5 ms.
 //
-// Nothing of them is part of this repository. All but HotROD are imported: a folder of programs/ has a module of its own, with a main
-// of ours that starts the program from its public packages and wraps a TracerProvider by spans.WrapTracerProvider, with the hook of
-// a causal.Controller, as a user of otelprof does. The delays stand in what the program lets its user bring along:
+// Nothing of them is part of this repository. All but HotROD are imported: a folder of programs/
+// has a module of its own, with a main of ours that starts the program from its public packages and
+// wraps a TracerProvider by spans.WrapTracerProvider, with the hook of a causal.Controller, as a
+// user of otelprof does. The delays stand in what the program lets its user bring along:
 //
-//   - registry: a storage driver around the one of files, below the registry's regulator. Our spans are around the regulator.
-//   - openfga: the storage's interface around the one in memory. The spans of the storage are ours, the others OpenFGA's.
-//   - etcd: an interceptor of its gRPC server, and the network between members. The span of a call and of an admission are ours,
-//     the span put is etcd's. What happens within put (the queue of proposals, Raft, the log's fsync, applying, the commits of the
-//     backend) has no span and no public hook: it can neither be asked about nor really be sped up.
+//   - registry: a storage driver around the one of files, below the registry's regulator. Our spans
+//     are around the regulator.
+//   - openfga: the storage's interface around the one in memory. The spans of the storage are ours,
+//     the others OpenFGA's.
+//   - etcd: an interceptor of its gRPC server, and the network between members. The span of a call
+//     and of an admission are ours, the span put is etcd's. What happens within put (the queue of
+//     proposals, Raft, the log's fsync, applying, the commits of the backend) has no span and no
+//     public hook: it can neither be asked about nor really be sped up.
 //   - benthos: processors that are plug-ins. All spans are Benthos's.
 //
-// HotROD cannot be imported so. The services of customers and drivers make their TracerProviders themselves, so that there is
-// nothing to wrap, in a function that ends the program if the SDK's schema is newer than HotROD's, as it is with ours. They
-// also take metrics of a type that is internal to Jaeger. The go command downloads its module; the source is
-// copied to .tools/realworld, and changed there:
+// HotROD cannot be imported so. The services of customers and drivers make their TracerProviders
+// themselves, so that there is nothing to wrap, in a function that ends the program if the SDK's
+// schema is newer than HotROD's, as it is with ours. They also take metrics of a type that is
+// internal to Jaeger. The go command downloads its module; the source is copied to
+// .tools/realworld, and changed there:
 //
 //   - The line that makes the TracerProvider wraps it.
 //   - Each delay asks for its length, so that it can be changed while the program runs.
-//   - What does not compile, or start, with the newer versions of OpenTelemetry that otelprof needs.
+//   - What does not compile, or start, with the newer versions of OpenTelemetry that otelprof
+//     needs.
 //
-// A place that is not as expected is an error. The copy's go.mod is made to take otelprof from this checkout.
+// A place that is not as expected is an error. The copy's go.mod is made to take otelprof from this
+// checkout.
 //
 // # How it is measured
 //
-// The program has a process of its own, and eight clients another; each of these sends its next request when the last one is
-// answered. All of it is on the loopback. Replay records some windows (-windows, -record), and up to as many
-// more while fewer than five can be simulated. Then windows of 3 s with and
-// without a faster region take turns, in random order of the questions, and each is compared with the mean of the
-// windows before and after it; a window begins half a second after the change, and lasts from one answer to another.
-// Actual is the median of four such pairs. A comment gives the least and the most, and what two windows differ by that are alike.
+// The program has a process of its own, and eight clients another; each of these sends its next
+// request when the last one is answered. All of it is on the loopback. Replay records some windows
+// (-windows, -record), and up to as many more while fewer than five can be simulated. Then windows
+// of 3 s with and without a faster region take turns, in random order of the questions, and each is
+// compared with the mean of the windows before and after it; a window begins half a second after
+// the change, and lasts from one answer to another. Actual is the median of four such pairs. A
+// comment gives the least and the most, and what two windows differ by that are alike.
 //
-// What other processes disturbed, more than 5 % of a processor by /proc, is measured again for up to three minutes (-patience).
-// How often, and what was kept nevertheless, stands in comments.
+// What other processes disturbed, more than 5 % of a processor by /proc, is measured again for up
+// to three minutes (-patience). How often, and what was kept nevertheless, stands in comments.
 //
-// The flag -truth measures what really happens without asking replay. With -traces FOLDER the command measures nothing, and
-// writes execution traces of the program, for tools that read them.
+// The flag -truth measures what really happens without asking replay. With -traces FOLDER the
+// command measures nothing, and writes execution traces of the program, for tools that read them.
 package main

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An edit changes one place of a program's source. A place that is not there, or there more than once, is an error: the
-// program is then another one than the edit was made for.
+// An edit changes one place of a program's source. A place that is not there, or there more than
+// once, is an error: the program is then another one than the edit was made for.
 type edit struct {
 	file     string // below the module's folder, with slashes
 	from, to string
@@ -27,8 +27,8 @@ func (e edit) apply(dir string) error {
 	return os.WriteFile(path, []byte(strings.Replace(string(text), e.from, e.to, 1)), 0o644)
 }
 
-// imports returns the edit that has a file import a package. The file must have one import declaration, in
-// parentheses.
+// imports returns the edit that has a file import a package. The file must have one import
+// declaration, in parentheses.
 func imports(file, path string) edit {
 	const declaration = "\nimport (\n"
 	return edit{file, declaration, declaration + fmt.Sprintf("\t%q\n", path)}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// etcd is three members of the store in one process, which agree on each put by Raft. What comes while a message is under
-// way goes along with the next one.
+// etcd is three members of the store in one process, which agree on each put by Raft. What comes
+// while a message is under way goes along with the next one.
 func etcd() program {
 	return program{
 		name: "etcd", about: "three members of etcd in one process, puts; eight clients in another",

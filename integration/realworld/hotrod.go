@@ -2,12 +2,14 @@ package main
 
 import "strings"
 
-// hotrod is Jaeger's example: dispatch asks the customer service, whose database has one connection, then the driver
-// service, which asks Redis eleven times in a row, then the route service ten times by a pool of three workers. The
-// times are some 20 times shorter than the example's own, so that windows of seconds have hundreds of requests.
+// hotrod is Jaeger's example: dispatch asks the customer service, whose database has one
+// connection, then the driver service, which asks Redis eleven times in a row, then the route
+// service ten times by a pool of three workers. The times are some 20 times shorter than the
+// example's own, so that windows of seconds have hundreds of requests.
 //
-// It is a copy since its customer and driver services make their TracerProviders themselves, in a function that ends the
-// program with an SDK as new as ours, and take metrics whose type is internal to Jaeger.
+// It is a copy since its customer and driver services make their TracerProviders themselves, in a
+// function that ends the program with an SDK as new as ours, and take metrics whose type is
+// internal to Jaeger.
 func hotrod() program {
 	p := program{
 		name: "hotrod", about: "Jaeger's HotROD, all services in one process; eight clients in another",
@@ -47,9 +49,11 @@ func hotrod() program {
 		{config, "RedisFindDelay = 20 * time.Millisecond", "RedisFindDelay = 2 * time.Millisecond"},
 		{config, "RedisGetDelay = 10 * time.Millisecond", "RedisGetDelay = 300 * time.Microsecond"},
 		{config, "RouteCalcDelay = 50 * time.Millisecond", "RouteCalcDelay = 2500 * time.Microsecond"},
-		// Beside ours, the SDK is of a newer version, with another schema, and refuses to mix the two.
+		// Beside ours, the SDK is of a newer version, with another schema, and refuses to mix the
+		// two.
 		{tracing, "\t\tresource.WithSchemaURL(otelsemconv.SchemaURL),\n", ""},
-		// So has otelhttp: since it names spans and metrics by the request's pattern, it has no WithRouteTag.
+		// So has otelhttp: since it names spans and metrics by the request's pattern, it has no
+		// WithRouteTag.
 		{mux, "otelhttp.WithRouteTag(pattern, traceResponseHandler(handler))", "traceResponseHandler(handler)"},
 		{tracing, "\treturn tp\n", "\treturn control.Wrap(tp)\n"},
 		scaled(database, "config.MySQLGetDelay, config.MySQLGetDelayStdDev", "mysql"),

@@ -41,9 +41,9 @@ type question struct {
 	speedup float64 // 0 for the control: two windows that are alike
 }
 
-// predict has replay record all windows, and further ones while those do not give numbers, up to twice as many. It returns the
-// profile, also as it was sent. A window that was disturbed is in the profile all the same, as it is for any user of replay;
-// the tally tells.
+// predict has replay record all windows, and further ones while those do not give numbers, up to
+// twice as many. It returns the profile, also as it was sent. A window that was disturbed is in the
+// profile all the same, as it is for any user of replay; the tally tells.
 func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
 	t = &tally{}
 	for i := 0; i < o.windows || i < 2*o.windows && !enough(p); i++ {
@@ -60,13 +60,15 @@ func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, t
 // leastWindows is how many windows a number takes.
 const leastWindows = 5
 
-// enough reports whether there are as many in which nothing changed, simulated, meets what was recorded.
+// enough reports whether there are as many in which nothing changed, simulated, meets what was
+// recorded.
 func enough(p profile.Profile) bool {
 	return p.Recorded != nil && len(p.Recorded.Progress) > 0 && p.Recorded.Progress[0].Windows >= leastWindows
 }
 
-// realize makes each region faster for real. It returns by how many percent the time between answers shrank, each time
-// against the mean of the windows before and after. Questions follow each other in random order.
+// realize makes each region faster for real. It returns by how many percent the time between
+// answers shrank, each time against the mean of the windows before and after. Questions follow each
+// other in random order.
 func (s *process) realize(ctx context.Context, o settings) (map[question][]float64, *tally, error) {
 	questions := []question{{s.regions[0], 0}}
 	for _, r := range s.regions {
@@ -110,7 +112,8 @@ func (s *process) faster(ctx context.Context, q question, o settings) (period fl
 	return period, errors.Join(err, s.speed(ctx, q.region, 0))
 }
 
-// period returns the mean time between answers in a window, in seconds. The window is from one answer to another.
+// period returns the mean time between answers in a window, in seconds. The window is from one
+// answer to another.
 func (s *process) period(ctx context.Context, o settings) (float64, error) {
 	if err := sleep(ctx, o.settle); err != nil {
 		return 0, err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// quiet is the part of one processor that processes which do not belong here may take, from counts in steps of 10 ms for
-// each processor.
+// quiet is the part of one processor that processes which do not belong here may take, from counts
+// in steps of 10 ms for each processor.
 const (
 	quiet     = 0.05
 	countedIn = 15 * time.Millisecond
@@ -32,8 +32,8 @@ func (s *process) listen() noise {
 	return n
 }
 
-// foreign returns the part of one processor that other processes had since n, and whether that is so much that nothing
-// measured meanwhile counts. Where it is not known, it is none.
+// foreign returns the part of one processor that other processes had since n, and whether that is
+// so much that nothing measured meanwhile counts. Where it is not known, it is none.
 func (n noise) foreign(now noise) (part float64, loud bool) {
 	if n.unknown || now.unknown {
 		return 0, false

@@ -11,8 +11,8 @@ import (
 // jiffy is the unit of /proc.
 const jiffy = 10 * time.Millisecond
 
-// machineTime returns the time that all processors have been busy: the fields user, nice, system, irq, softirq and
-// steal of /proc/stat, see proc(5).
+// machineTime returns the time that all processors have been busy: the fields user, nice, system,
+// irq, softirq and steal of /proc/stat, see proc(5).
 func machineTime() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -22,7 +22,8 @@ func machineTime() (time.Duration, error) {
 	return jiffies("/proc/stat", strings.Fields(line), 1, 2, 3, 6, 7, 8)
 }
 
-// processTime returns the processor time that a process has had: the fields utime and stime of its stat.
+// processTime returns the processor time that a process has had: the fields utime and stime of its
+// stat.
 func processTime(pid int) (time.Duration, error) {
 	path := fmt.Sprintf("/proc/%d/stat", pid)
 	text, err := os.ReadFile(path)

@@ -1,7 +1,7 @@
 package main
 
-// openfga is the CNCF's server of relations, asked whether a user may view a document. It asks its storage, in memory
-// but as slow as one across a network, several questions at a time.
+// openfga is the CNCF's server of relations, asked whether a user may view a document. It asks its
+// storage, in memory but as slow as one across a network, several questions at a time.
 func openfga() program {
 	return program{
 		name: "openfga", about: "OpenFGA, checks of one relation; eight clients in another process",

@@ -18,7 +18,8 @@ type planned struct {
 	duration time.Duration // of each plan
 }
 
-// mostError is how near to the truth an answer of mode overlap is, in points. One of slow-downs bounds it.
+// mostError is how near to the truth an answer of mode overlap is, in points. One of slow-downs
+// bounds it.
 const (
 	mostError      = 5
 	mostSureWrong  = 3 // points that the truth lies beyond an answer's interval
@@ -28,9 +29,9 @@ const (
 
 var errClaim = errors.New("a claim does not hold")
 
-// tryPlans runs two plans that ask for all regions, one that no limit gets in the way of and one with the limits of
-// plan.DefaultLimits, and prints their answers and what they cost, and behind slow-downs the answers that recordings
-// give within these. Actual is what happens really.
+// tryPlans runs two plans that ask for all regions, one that no limit gets in the way of and one
+// with the limits of plan.DefaultLimits, and prints their answers and what they cost, and behind
+// slow-downs the answers that recordings give within these. Actual is what happens really.
 func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error {
 	var errs []error
 	profiles := map[string]profile.Profile{}

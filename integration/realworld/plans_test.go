@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// TestPlans runs both plans of each mode on the small program, for too short a time to answer anything.
+// TestPlans runs both plans of each mode on the small program, for too short a time to answer
+// anything.
 func TestPlans(t *testing.T) {
 	for _, mode := range []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap} {
 		s := startSmall(t)

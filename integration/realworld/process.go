@@ -38,9 +38,9 @@ const (
 	patience = 2 * time.Minute
 )
 
-// start starts a program's binary and its clients, and returns when requests are answered. It takes plans if experiments are
-// "on". What the program writes to
-// standard error goes into a file beside the binary.
+// start starts a program's binary and its clients, and returns when requests are answered. It takes
+// plans if experiments are "on". What the program writes to standard error goes into a file beside
+// the binary.
 func start(ctx context.Context, p program, binary, experiments string) (_ *process, err error) {
 	ports, err := freePorts(p.ports + 1)
 	if err != nil {
@@ -172,8 +172,8 @@ func (s *process) ask(ctx context.Context, method, path string, values url.Value
 	return body, nil
 }
 
-// The ports for servers. The system takes those of clients from 32768 on, so that no client's connection takes one of
-// them before its server listens.
+// The ports for servers. The system takes those of clients from 32768 on, so that no client's
+// connection takes one of them before its server listens.
 const firstPort, endOfPorts = 10_000, 30_000
 
 // freePorts returns n ports of the loopback at which nothing listens.

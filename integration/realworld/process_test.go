@@ -35,8 +35,8 @@ func startSmall(t *testing.T) *process {
 	return s
 }
 
-// TestRealize measures a program of two milliseconds under a lock. What comes out is not judged: that would take
-// longer, and a machine that does nothing else.
+// TestRealize measures a program of two milliseconds under a lock. What comes out is not judged:
+// that would take longer, and a machine that does nothing else.
 func TestRealize(t *testing.T) {
 	s := startSmall(t)
 	o := settings{speedups: []float64{0.5}, pairs: 1, window: 100 * time.Millisecond, settle: 20 * time.Millisecond}

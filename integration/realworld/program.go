@@ -5,24 +5,26 @@ import (
 	"net/http"
 )
 
-// A program is one of others. Its main is ours, in a module of its own in programs/NAME, which imports the program's
-// packages. Or it is a copy of the program's source that is changed.
+// A program is one of others. Its main is ours, in a module of its own in programs/NAME, which
+// imports the program's packages. Or it is a copy of the program's source that is changed.
 type program struct {
 	name, about string
 
-	// Of a copy, module and version are what the go command downloads, pkg is the main package within the module.
+	// Of a copy, module and version are what the go command downloads, pkg is the main package
+	// within the module.
 	module, version, pkg string
 
-	// edits wrap the program's TracerProvider by package control, and have each delay come from control.Scale.
+	// edits wrap the program's TracerProvider by package control, and have each delay come from
+	// control.Scale.
 	edits []edit
 
-	// ports is how many ports of the loopback it is to listen at, and at no other. They are its arguments, unless args
-	// makes those of them.
+	// ports is how many ports of the loopback it is to listen at, and at no other. They are its
+	// arguments, unless args makes those of them.
 	ports int
 	args  func(ports []string) []string
 
-	// url is what its clients get, or where they post a body; n is for what differs between requests. Seed, if there is one,
-	// brings the program to where it answers those.
+	// url is what its clients get, or where they post a body; n is for what differs between
+	// requests. Seed, if there is one, brings the program to where it answers those.
 	url  func(ports []string, n int) string
 	body func(n int) string
 	seed func(ctx context.Context, client *http.Client, ports []string) error

@@ -10,9 +10,10 @@ import (
 	"net/http"
 )
 
-// registry is the CNCF's registry of container images, asked for a manifest by its tag. Its storage lies in files, and is as
-// slow here as one across a network: each read takes 3 ms and each look 1.5 ms. At most three calls of the storage are
-// under way, by the registry's own regulator, a sync.Cond.
+// registry is the CNCF's registry of container images, asked for a manifest by its tag. Its storage
+// lies in files, and is as slow here as one across a network: each read takes 3 ms and each look
+// 1.5 ms. At most three calls of the storage are under way, by the registry's own regulator, a
+// sync.Cond.
 func registry() program {
 	return program{
 		name: "registry", about: "the registry of CNCF Distribution, manifests by tag; eight clients in another process",

@@ -14,11 +14,13 @@ import (
 
 const (
 	ours = "github.com/otelprof/otelprof"
-	// unreleased is the version of ours that the program's go.mod names; it is replaced by the checkout.
+	// unreleased is the version of ours that the program's go.mod names; it is replaced by the
+	// checkout.
 	unreleased = "v0.0.0"
 )
 
-// A source is where a program is built: a folder of ours, or a copy of the program's module with the edits made.
+// A source is where a program is built: a folder of ours, or a copy of the program's module with
+// the edits made.
 type source struct {
 	program
 	root string // of this checkout
@@ -43,7 +45,8 @@ func describe(err error) error {
 	return err
 }
 
-// download has the go command put a module into its cache, and returns the module's folder there. It needs no go.mod.
+// download has the go command put a module into its cache, and returns the module's folder there.
+// It needs no go.mod.
 func download(ctx context.Context, module, version string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module+"@"+version)
 	cmd.Dir = os.TempDir()
@@ -151,8 +154,8 @@ func (s source) build(ctx context.Context, b build, tool string) (string, error)
 	return binary, err
 }
 
-// command runs a command in the copy, and returns its standard output. What it writes to standard error is part of its
-// error.
+// command runs a command in the copy, and returns its standard output. What it writes to standard
+// error is part of its error.
 func (s source) command(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = s.dir

@@ -74,7 +74,8 @@ func (b *browser) everything(dir string, p page, out io.Writer) error {
 	return nil
 }
 
-// show opens a view in a window of some width, waits for its data and does in it what the shot needs.
+// show opens a view in a window of some width, waits for its data and does in it what the shot
+// needs.
 func (b *browser) show(s shot, width int64) error {
 	// The page changes its view after the script that changes the hash, and not for the same one.
 	change := fmt.Sprintf(`new Promise((done) => { location.hash = "#/-"; location.hash = %q; setTimeout(done, 100, true); })`, s.hash)

@@ -17,7 +17,8 @@ import (
 // printed shows the line that the page has on paper, with its address.
 const printed = `window.dispatchEvent(new Event("beforeprint")) && (document.querySelector("#printed").style.display = "block")`
 
-// prefixed takes pictures of a page in a server of the application's own, behind a login, of which many goroutines hang.
+// prefixed takes pictures of a page in a server of the application's own, behind a login, of which
+// many goroutines hang.
 func prefixed(ctx context.Context, b *browser, into string, out io.Writer) (err error) {
 	prof, err := otelprof.Setup(ctx, otelprof.WithServiceName("shop"), otelprof.WithStacks(), otelprof.WithoutGlobals())
 	if err != nil {

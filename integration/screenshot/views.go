@@ -64,7 +64,8 @@ var ofShop = []shot{
 	{"keys", "#/regions", `document.querySelector("#keys").open || document.querySelector("#help").click()`},
 }
 
-// views takes pictures of the shop, of what it has saved, of a page under a prefix, and of what has nothing to show.
+// views takes pictures of the shop, of what it has saved, of a page under a prefix, and of what has
+// nothing to show.
 func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Writer) (err error) {
 	before := filepath.Join(dir, "before")
 	if err := os.CopyFS(before, os.DirFS(s.data)); err != nil {
@@ -111,7 +112,8 @@ func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Wr
 	return empty(ctx, b, into, out)
 }
 
-// empty takes pictures of viewers in this process: without a span, without an answer, and without a controller.
+// empty takes pictures of viewers in this process: without a span, without an answer, and without a
+// controller.
 func empty(ctx context.Context, b *browser, into string, out io.Writer) error {
 	for name, opts := range map[string][]otelprof.Option{"nothing": nil, "off": {otelprof.WithoutReplay()}} {
 		prof, err := otelprof.Setup(ctx, append(opts, otelprof.WithServiceName(name), otelprof.WithViewer("127.0.0.1:0"), otelprof.WithoutGlobals())...)

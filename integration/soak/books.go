@@ -28,14 +28,15 @@ type books struct {
 	late     func() lateness
 }
 
-// A lap is what the goroutine of a connection had been delayed by, and all delays had been too long by, when its state changed last.
+// A lap is what the goroutine of a connection had been delayed by, and all delays had been too long
+// by, when its state changed last.
 type lap struct {
 	spent time.Duration
 	late  lateness
 }
 
-// A lateness is by how much all delays until now were longer than they were to be: those of the scheduler, which also knows it for each
-// request, and delays of the controller, at ends of spans.
+// A lateness is by how much all delays until now were longer than they were to be: those of the
+// scheduler, which also knows it for each request, and delays of the controller, at ends of spans.
 type lateness struct{ scheduled, controlled time.Duration }
 
 func (l lateness) sum() time.Duration { return l.scheduled + l.controlled }
@@ -99,7 +100,8 @@ type keptRegion struct {
 // Unwrap is for http.ResponseController.
 func (k *keptRegion) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
-// within notes the span that a request is answered in by f, and by how much its delays were too long then.
+// within notes the span that a request is answered in by f, and by how much its delays were too
+// long then.
 func (b *books) within(w http.ResponseWriter, r *http.Request, f func()) {
 	for inner := w; ; {
 		if k, ok := inner.(*keptRegion); ok {
@@ -159,7 +161,8 @@ func (b *books) answered(r *spans.Span, path string, top bool, began time.Time, 
 	}
 }
 
-// connection is called on the goroutine of a connection: when it has read a request, and when it has answered.
+// connection is called on the goroutine of a connection: when it has read a request, and when it
+// has answered.
 func (b *books) connection(c net.Conn, state http.ConnState) {
 	if !sched.Present {
 		return

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// clients are what a service has: some that always ask, some whose connections are idle most of the time, one
-// that checks its health, and streams: one that lasts, and some that are taken up again after seconds.
+// clients are what a service has: some that always ask, some whose connections are idle most of the
+// time, one that checks its health, and streams: one that lasts, and some that are taken up again
+// after seconds.
 type clients struct {
 	url string
 

@@ -1,5 +1,6 @@
-// Command soak runs a service under random valid plans, one after the other, and holds what its callers feel against the
-// plans' limits. Each claim is a line, and one that does not hold ends the command with a failure:
+// Command soak runs a service under random valid plans, one after the other, and holds what its
+// callers feel against the plans' limits. Each claim is a line, and one that does not hold ends the
+// command with a failure:
 //
 //	soak mode=library claim=per_trace ok=true requests=81234 worst=24.9ms of=25ms
 //
@@ -15,7 +16,8 @@
 //	work        there were plans, and delays
 //	answers     no request of a client fails
 //
-// The service is a process of its own. It has the exporters that otelprof.Setup makes, for a Collector that stalls; the clients and
-// that Collector are another process. Delays are as the service books them for each goroutine and each session, not
-// what clients measure: on a machine with other things to do that would be their delays, too. What clients saw is in comments.
+// The service is a process of its own. It has the exporters that otelprof.Setup makes, for a
+// Collector that stalls; the clients and that Collector are another process. Delays are as the
+// service books them for each goroutine and each session, not what clients measure: on a machine
+// with other things to do that would be their delays, too. What clients saw is in comments.
 package main

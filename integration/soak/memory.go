@@ -20,14 +20,15 @@ func (m *memory) look() {
 }
 
 const (
-	// mostGrowth is what the heap may grow by, bytes: the spans of the stream that lasts, of which a session keeps 4096, and
-	// what plans differ by.
+	// mostGrowth is what the heap may grow by, bytes: the spans of the stream that lasts, of which
+	// a session keeps 4096, and what plans differ by.
 	mostGrowth = 5 << 20
 	// moreGoroutines are those of requests that happen to be open.
 	moreGoroutines = 50
 )
 
-// flat compares the first third of the looks with the last, by medians: a look may meet a profile that is being made.
+// flat compares the first third of the looks with the last, by medians: a look may meet a profile
+// that is being made.
 func (m *memory) flat() bool {
 	heap, goroutines := ends(m.heap), ends(m.goroutines)
 	return heap[0] > 0 && heap[1] < heap[0]+mostGrowth && goroutines[1] < goroutines[0]+moreGoroutines

@@ -29,8 +29,8 @@ var caps = plan.Limits{
 // over is what the service says when it has no more plans: clients leave before it closes.
 const over = "# plans are over"
 
-// serve is the service's process: it says where it listens, has plans run for a time, prints what became of the claims, and
-// reports whether all hold.
+// serve is the service's process: it says where it listens, has plans run for a time, prints what
+// became of the claims, and reports whether all hold.
 func serve(d time.Duration, seed uint64, out io.Writer) (held bool, err error) {
 	ctx := context.Background()
 	prof, err := otelprof.Setup(ctx, otelprof.WithExperiments(caps))
@@ -132,7 +132,8 @@ type watch struct {
 	latest  time.Duration
 }
 
-// A sample is what had been spent at some moment between two times, and by how much delays had been too long at these.
+// A sample is what had been spent at some moment between two times, and by how much delays had been
+// too long at these.
 type sample struct {
 	before, after         int64
 	spent                 time.Duration
@@ -172,7 +173,8 @@ func (w *watch) until(end time.Time) {
 	}
 }
 
-// look takes a sample. The scheduler counts for each experiment anew, and at once; the controller a few milliseconds later.
+// look takes a sample. The scheduler counts for each experiment anew, and at once; the controller a
+// few milliseconds later.
 func (w *watch) look() {
 	before, late := clock.Now(), w.late().sum()
 	var spent time.Duration

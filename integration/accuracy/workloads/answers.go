@@ -23,7 +23,8 @@ func answered() []Workload {
 	}
 }
 
-// replicate starts a goroutine for each of some spans, with an answer by a channel that has room for all.
+// replicate starts a goroutine for each of some spans, with an answer by a channel that has room
+// for all.
 func (p *Program) replicate(ctx context.Context, names []string, lengths []time.Duration) channel[string] {
 	answers := newChannel[string](p.Types, len(names))
 	for i, name := range names {
@@ -48,7 +49,8 @@ func quorum(ctx context.Context, p *Program) {
 	})
 }
 
-// results has 4 clients work beside three goroutines, and then take the results, which often are there by then.
+// results has 4 clients work beside three goroutines, and then take the results, which often are
+// there by then.
 func results(ctx context.Context, p *Program) {
 	each(4, func(i int) {
 		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
@@ -62,7 +64,8 @@ func results(ctx context.Context, p *Program) {
 	})
 }
 
-// futures is rounds of goroutines that wait for each other's results: b and c for a, d for c, and the round for b and then for d.
+// futures is rounds of goroutines that wait for each other's results: b and c for a, d for c, and
+// the round for b and then for d.
 func futures(ctx context.Context, p *Program) {
 	for length := p.Lengths(0, 0.5); ctx.Err() == nil; {
 		start := func(name string, d time.Duration, after ...channel[int]) channel[int] {

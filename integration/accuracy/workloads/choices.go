@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// collecting is three workers, and one goroutine that takes their results, each 25 ms what there is of a report as well.
+// collecting is three workers, and one goroutine that takes their results, each 25 ms what there is
+// of a report as well.
 func collecting(ctx context.Context, p *Program) {
 	jobs, results, reports := newChannel[int](p.Types, 3), newChannel[int](p.Types, 0), newChannel[int](p.Types, 0)
 	var all sync.WaitGroup
@@ -60,8 +61,8 @@ func collecting(ctx context.Context, p *Program) {
 	all.Wait()
 }
 
-// retried is four clients that ask two servers, and ask again if there is no answer within 10 ms. Each sixth answer
-// takes longer.
+// retried is four clients that ask two servers, and ask again if there is no answer within 10 ms.
+// Each sixth answer takes longer.
 func retried(ctx context.Context, p *Program) {
 	type ask struct{ answer channel[int] }
 	asks := newChannel[ask](p.Types, 4)
@@ -94,7 +95,8 @@ func retried(ctx context.Context, p *Program) {
 	servers.Wait()
 }
 
-// backoff is four clients that look whether a place is free, and look again after a sleep that doubles.
+// backoff is four clients that look whether a place is free, and look again after a sleep that
+// doubles.
 func backoff(ctx context.Context, p *Program) {
 	place := newChannel[int](p.Types, 1)
 	place.Send(1)
@@ -114,7 +116,8 @@ func backoff(ctx context.Context, p *Program) {
 	})
 }
 
-// deadlines is five clients that give up a call after 8 ms, and try again. One in three takes longer.
+// deadlines is five clients that give up a call after 8 ms, and try again. One in three takes
+// longer.
 func deadlines(ctx context.Context, p *Program) {
 	each(5, func(i int) {
 		for length := p.Lengths(i, 0.9); ctx.Err() == nil; {
@@ -133,7 +136,8 @@ func deadlines(ctx context.Context, p *Program) {
 	})
 }
 
-// called is a span that waits for d, unless that is made faster, or until ctx ends; it reports whether d was over first.
+// called is a span that waits for d, unless that is made faster, or until ctx ends; it reports
+// whether d was over first.
 func (p *Program) called(ctx context.Context, region string, d time.Duration) bool {
 	_, span := p.tracer.Start(ctx, region)
 	defer span.End()
@@ -147,8 +151,8 @@ func (p *Program) called(ctx context.Context, region string, d time.Duration) bo
 	}
 }
 
-// hedged (hedged requests) is four clients that ask one replica, and, if it has not answered within 5 ms, another one. The first answer
-// counts.
+// hedged (hedged requests) is four clients that ask one replica, and, if it has not answered within
+// 5 ms, another one. The first answer counts.
 func hedged(ctx context.Context, p *Program) {
 	var started sync.WaitGroup
 	each(4, func(i int) {
@@ -176,7 +180,8 @@ func hedged(ctx context.Context, p *Program) {
 	started.Wait()
 }
 
-// priority is two workers that take urgent jobs first, of three clients, and others, of four, when there are none.
+// priority is two workers that take urgent jobs first, of three clients, and others, of four, when
+// there are none.
 func priority(ctx context.Context, p *Program) {
 	type job struct {
 		region string

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// coalesced is 6 clients whose requests are gathered for 3 ms by a timer, which the first of them sets, and then answered together.
+// coalesced is 6 clients whose requests are gathered for 3 ms by a timer, which the first of them
+// sets, and then answered together.
 func coalesced(ctx context.Context, p *Program) {
 	var (
 		lock     = p.mutex()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// compacted is 6 clients that write under a lock, which a goroutine has for 4 ms each time that it has slept for 10 ms.
+// compacted is 6 clients that write under a lock, which a goroutine has for 4 ms each time that it
+// has slept for 10 ms.
 func compacted(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	var compactor sync.WaitGroup

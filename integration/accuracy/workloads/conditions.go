@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-// bounded is two producers and two consumers of a queue of three places, by a lock and two condition variables.
+// bounded is two producers and two consumers of a queue of three places, by a lock and two
+// condition variables.
 func bounded(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	notFull, notEmpty := p.cond(lock), p.cond(lock)
@@ -48,8 +49,8 @@ func bounded(ctx context.Context, p *Program) {
 	consumers.Wait()
 }
 
-// pubSub is a publisher and four subscribers that are notified of each issue, and take the latest one when they are done
-// with another.
+// pubSub is a publisher and four subscribers that are notified of each issue, and take the latest
+// one when they are done with another.
 func pubSub(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	published := p.cond(lock)
@@ -88,7 +89,8 @@ func pubSub(ctx context.Context, p *Program) {
 	subscribers.Wait()
 }
 
-// barrier is four goroutines that do a piece of work each, and wait for each other. One of them has more to do.
+// barrier is four goroutines that do a piece of work each, and wait for each other. One of them has
+// more to do.
 func barrier(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	all := p.cond(lock)

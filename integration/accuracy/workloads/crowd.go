@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Crowd is saturated, in requests of some 10 ms. A goroutine that has lost the processor waits for all others, a third
-// of a second: one unit in a hundred does, so that the 99th percentile of units is either that or half a
-// millisecond, and the breaker opens when it changes. Of requests each third one waits.
+// Crowd is saturated, in requests of some 10 ms. A goroutine that has lost the processor waits for
+// all others, a third of a second: one unit in a hundred does, so that the 99th percentile of units
+// is either that or half a millisecond, and the breaker opens when it changes. Of requests each
+// third one waits.
 func Crowd(n int) func(context.Context, *Program) {
 	return func(ctx context.Context, p *Program) {
 		var wg sync.WaitGroup

@@ -19,8 +19,8 @@ import (
 // WebPeerFlag has this command be the clients of an HTTP server.
 const WebPeerFlag = "visitors"
 
-// serveWeb is an HTTP server for clients that are another process. Each request renders, and has a query of a pool of 3 connections to a
-// database.
+// serveWeb is an HTTP server for clients that are another process. Each request renders, and has a
+// query of a pool of 3 connections to a database.
 func serveWeb(ctx context.Context, p *Program) {
 	if err := serveVisitors(ctx, p); err != nil && ctx.Err() == nil {
 		p.Fail(fmt.Errorf("database: %w", err))
@@ -86,7 +86,8 @@ func (c connection) ExecContext(ctx context.Context, _ string, _ []driver.NamedV
 	return driver.ResultNoRows, nil
 }
 
-// BeVisitors sends requests to an HTTP server until it closes the connections. Between two requests each client thinks.
+// BeVisitors sends requests to an HTTP server until it closes the connections. Between two requests
+// each client thinks.
 func BeVisitors(ctx context.Context, address string) error {
 	visitor := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	var wg sync.WaitGroup

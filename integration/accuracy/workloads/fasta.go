@@ -34,8 +34,9 @@ func bounds() []uint32 {
 	return all
 }
 
-// otherBlocks is how many blocks of numbers stand in for numbers that a shorter draw leaves out. The same ones each time would have
-// the processor learn which letters they are, and the looking up take a tenth less.
+// otherBlocks is how many blocks of numbers stand in for numbers that a shorter draw leaves out.
+// The same ones each time would have the processor learn which letters they are, and the looking up
+// take a tenth less.
 const otherBlocks = 16
 
 func otherNumbers() []uint32 {
@@ -58,8 +59,8 @@ func look(text []byte, numbers, below []uint32) {
 	}
 }
 
-// Fasta makes a random sequence: each number depends on the one before, so one worker at
-// a time draws a block of them; each finds the letters for its block; and they are written in order.
+// Fasta makes a random sequence: each number depends on the one before, so one worker at a time
+// draws a block of them; each finds the letters for its block; and they are written in order.
 func Fasta(ctx context.Context, p *Program) {
 	var (
 		wg       sync.WaitGroup

@@ -131,7 +131,8 @@ func startedQueries(ctx context.Context, p *Program) {
 	})
 }
 
-// loopback has clients open a connection to a server in the same process for each request, without spans.
+// loopback has clients open a connection to a server in the same process for each request, without
+// spans.
 func loopback(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +161,8 @@ func loopback(ctx context.Context, p *Program) {
 	})
 }
 
-// backend has clients query a server in the same process that has no spans, over connections that are kept.
+// backend has clients query a server in the same process that has no spans, over connections that
+// are kept.
 func backend(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

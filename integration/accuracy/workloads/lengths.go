@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lengths are how long the pieces of work of one goroutine take: about as long as asked, in random order. After
-// [program.rewind] the order begins anew, so that two windows have the same one.
+// lengths are how long the pieces of work of one goroutine take: about as long as asked, in random
+// order. After [program.rewind] the order begins anew, so that two windows have the same one.
 type lengths struct {
 	*rand.Rand
 	p         *Program

@@ -57,7 +57,8 @@ func transfers(ctx context.Context, p *Program) {
 	})
 }
 
-// lru is 8 clients of a cache under an RWMutex. What they do not find, each third time, they load and write.
+// lru is 8 clients of a cache under an RWMutex. What they do not find, each third time, they load
+// and write.
 func lru(ctx context.Context, p *Program) {
 	cache := p.rwMutex()
 	each(8, func(i int) {
@@ -77,8 +78,8 @@ func lru(ctx context.Context, p *Program) {
 	})
 }
 
-// singleFlight is 5 clients of a value that is good for 8 uses: one client that finds it used up loads it, and
-// the others wait for that one.
+// singleFlight is 5 clients of a value that is good for 8 uses: one client that finds it used up
+// loads it, and the others wait for that one.
 func singleFlight(ctx context.Context, p *Program) {
 	var (
 		lock    = p.mutex()
@@ -168,7 +169,8 @@ func reload(ctx context.Context, p *Program) {
 	reloader.Wait()
 }
 
-// sharded is six clients of a cache in four shards, and a goroutine that goes through all of them, again and again.
+// sharded is six clients of a cache in four shards, and a goroutine that goes through all of them,
+// again and again.
 func sharded(ctx context.Context, p *Program) {
 	var shards [4]sync.Locker
 	for i := range shards {

@@ -21,8 +21,8 @@ const (
 	PeerFlag = "clients"
 )
 
-// Serve answers clients that are another process, so to wait for them is to wait for the world. Each
-// connection has a goroutine, and all of them a lock.
+// Serve answers clients that are another process, so to wait for them is to wait for the world.
+// Each connection has a goroutine, and all of them a lock.
 func Serve(ctx context.Context, p *Program) {
 	if err := serveClients(ctx, p); err != nil && ctx.Err() == nil {
 		p.Fail(fmt.Errorf("netpoll: %w", err))
@@ -103,7 +103,8 @@ func answer(ctx context.Context, p *Program, connection net.Conn, lock sync.Lock
 	return nil
 }
 
-// BeClients sends requests to a server until it closes the connections. Between two requests each client thinks.
+// BeClients sends requests to a server until it closes the connections. Between two requests each
+// client thinks.
 func BeClients(ctx context.Context, address string) error {
 	var wg sync.WaitGroup
 	errs := make([]error, clients)

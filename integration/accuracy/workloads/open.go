@@ -12,7 +12,8 @@ import (
 // between is the mean time between two requests of openLoop.
 const between = 2 * ms
 
-// openLoop is requests that come at random times, whether those before are answered or not. They share a lock.
+// openLoop is requests that come at random times, whether those before are answered or not. They
+// share a lock.
 func openLoop(ctx context.Context, p *Program) {
 	var wg sync.WaitGroup
 	lock := p.mutex()
@@ -51,8 +52,8 @@ func (a *arrivals) begin(s sequence) {
 	a.seen, a.due, a.Rand = s, time.Now(), rand.New(rand.NewPCG(s.seed, 11))
 }
 
-// next returns how long it is until the next request. After [program.rewind] the times begin anew, so that two
-// windows have the same ones.
+// next returns how long it is until the next request. After [program.rewind] the times begin anew,
+// so that two windows have the same ones.
 func (a *arrivals) next() time.Duration {
 	if now := a.p.now(); now != a.seen {
 		a.begin(now)

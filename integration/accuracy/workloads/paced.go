@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ticking is four workers that wait for a ticker before each piece of work: it lets one go on each 3 ms.
+// ticking is four workers that wait for a ticker before each piece of work: it lets one go on each
+// 3 ms.
 func ticking(ctx context.Context, p *Program) {
 	ticker := time.NewTicker(3 * ms)
 	defer ticker.Stop()
@@ -19,8 +20,8 @@ func ticking(ctx context.Context, p *Program) {
 	})
 }
 
-// paced is three loops that sleep until a fixed time has passed since they began the last turn, and a fourth
-// that does as much as it can. They share a lock.
+// paced is three loops that sleep until a fixed time has passed since they began the last turn, and
+// a fourth that does as much as it can. They share a lock.
 func paced(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	var turns atomic.Int64

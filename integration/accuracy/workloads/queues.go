@@ -15,7 +15,8 @@ func each(n int, run func(i int)) {
 	wg.Wait()
 }
 
-// fanIn is three sources and one consumer, which the sources wait for when the channel between them is full (backpressure).
+// fanIn is three sources and one consumer, which the sources wait for when the channel between them
+// is full (backpressure).
 func fanIn(ctx context.Context, p *Program) {
 	items := newChannel[int](p.Types, p.room(4))
 	var consumer sync.WaitGroup
@@ -101,7 +102,8 @@ func threeAtATime(ctx context.Context, p *Program) {
 	}
 }
 
-// batches is 6 clients that wait until a batch with their item is written: four items, or what has come in 4 ms.
+// batches is 6 clients that wait until a batch with their item is written: four items, or what has
+// come in 4 ms.
 func batches(ctx context.Context, p *Program) {
 	type item struct{ written channel[int] }
 	items := newChannel[item](p.Types, 6)
@@ -187,7 +189,8 @@ func bursty(ctx context.Context, p *Program) {
 	workers.Wait()
 }
 
-// workers is two goroutines that do what six clients ask for, in spans that are children of the clients'.
+// workers is two goroutines that do what six clients ask for, in spans that are children of the
+// clients'.
 func workers(ctx context.Context, p *Program) {
 	type job struct {
 		ctx    context.Context
@@ -246,7 +249,8 @@ func actor(ctx context.Context, p *Program) {
 	server.Wait()
 }
 
-// weighted is seven clients of a semaphore of four tokens. A third of the requests needs two of them.
+// weighted is seven clients of a semaphore of four tokens. A third of the requests needs two of
+// them.
 func weighted(ctx context.Context, p *Program) {
 	tokens, several := newChannel[int](p.Types, 4), p.mutex()
 	each(7, func(i int) {
@@ -270,8 +274,8 @@ func weighted(ctx context.Context, p *Program) {
 	})
 }
 
-// handlers is four clients, whose requests have a goroutine each, which starts three more. Of those two at a time use
-// what all share.
+// handlers is four clients, whose requests have a goroutine each, which starts three more. Of those
+// two at a time use what all share.
 func handlers(ctx context.Context, p *Program) {
 	shared := newChannel[int](p.Types, 2)
 	each(4, func(i int) {

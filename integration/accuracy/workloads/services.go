@@ -71,8 +71,9 @@ func crawl(ctx context.Context, p *Program) {
 	}
 }
 
-// sessions has a goroutine for each request of 6 clients. A request looks its session up in a map under a lock, and locks that for
-// 3 ms: there are four, and each second request is for the same one.
+// sessions has a goroutine for each request of 6 clients. A request looks its session up in a map
+// under a lock, and locks that for 3 ms: there are four, and each second request is for the same
+// one.
 func sessions(ctx context.Context, p *Program) {
 	var (
 		lock = p.mutex()
@@ -106,7 +107,8 @@ func sessions(ctx context.Context, p *Program) {
 	})
 }
 
-// collected is three workers that take jobs from a channel and put what they find into another one, for one that merges it.
+// collected is three workers that take jobs from a channel and put what they find into another one,
+// for one that merges it.
 func collected(ctx context.Context, p *Program) {
 	jobs, results := newChannel[int](p.Types, 3), newChannel[int](p.Types, 3)
 	var feeder, collector sync.WaitGroup
@@ -135,7 +137,8 @@ func collected(ctx context.Context, p *Program) {
 	collector.Wait()
 }
 
-// broadcast is rounds of four goroutines that prepare, and wait until what all of them need is published: a channel is closed then.
+// broadcast is rounds of four goroutines that prepare, and wait until what all of them need is
+// published: a channel is closed then.
 func broadcast(ctx context.Context, p *Program) {
 	for length := p.Lengths(0, 0.4); ctx.Err() == nil; {
 		published, all := newChannel[int](p.Types, 0), p.waitGroup()
@@ -154,8 +157,8 @@ func broadcast(ctx context.Context, p *Program) {
 	}
 }
 
-// streams is 5 streams over one connection: a goroutine reads the frames and hands each to its stream's, and another one writes the
-// answers.
+// streams is 5 streams over one connection: a goroutine reads the frames and hands each to its
+// stream's, and another one writes the answers.
 func streams(ctx context.Context, p *Program) {
 	const n = 5
 	type frame struct{ stream int }
@@ -206,7 +209,8 @@ func committed(ctx context.Context, p *Program) {
 	commits(ctx, p, 4, func(int) time.Duration { return 4 * ms })
 }
 
-// flushed has all writes that have come flushed at a time, which takes the longer the more they are.
+// flushed has all writes that have come flushed at a time, which takes the longer the more they
+// are.
 func flushed(ctx context.Context, p *Program) {
 	commits(ctx, p, 8, func(n int) time.Duration { return 2*ms + time.Duration(n)*ms*7/10 })
 }

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// A Shape is how a program is built, where other builds are asked about. The zero value is the usual way.
+// A Shape is how a program is built, where other builds are asked about. The zero value is the
+// usual way.
 type Shape struct {
 	Capacity int // of the channel, or of the pool; 0 for the usual
 	Parts    int // into which the lock is split; 0 for one

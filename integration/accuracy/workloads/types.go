@@ -148,7 +148,8 @@ func (c causalChannel[T]) ReceiveWithin(d time.Duration) (v T, ok, late bool) {
 	return v, ok, err != nil
 }
 
-// receiveEither receives from one of two channels, and returns which. Ok is false if that one is closed and empty.
+// receiveEither receives from one of two channels, and returns which. Ok is false if that one is
+// closed and empty.
 func receiveEither[T any](t Types, a, b channel[T]) (v T, first, ok bool) {
 	if t == PlainTypes {
 		select {

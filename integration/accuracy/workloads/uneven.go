@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// routes is two servers side by side of which each answers two routes in turn. A span is started before its route is known.
+// routes is two servers side by side of which each answers two routes in turn. A span is started
+// before its route is known.
 func routes(orders, carts time.Duration) func(context.Context, *Program) {
 	return func(ctx context.Context, p *Program) {
 		each(2, func(int) {

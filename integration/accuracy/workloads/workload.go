@@ -1,4 +1,5 @@
-// Package workloads has the programs that answers are held against: each is run as it is, and with a region really faster.
+// Package workloads has the programs that answers are held against: each is run as it is, and with
+// a region really faster.
 package workloads
 
 import (
@@ -24,11 +25,12 @@ type Workload struct {
 	// Computes means that it needs the processors, whose speed changes from one moment to the
 	// next, and has no queues that take long to fill: many short windows give more than a few.
 	Computes bool
-	// Long means that a short window proves little: goroutines which do different things take turns at the
-	// processors, for 20 ms each, so that some of them have a turn more than others; or locks are waited for in
-	// chains.
+	// Long means that a short window proves little: goroutines which do different things take turns
+	// at the processors, for 20 ms each, so that some of them have a turn more than others; or
+	// locks are waited for in chains.
 	Long bool
-	// Varies means that how long its pieces take is random: windows must be long for that to even out.
+	// Varies means that how long its pieces take is random: windows must be long for that to even
+	// out.
 	Varies bool
 	// Short means that it is part of a quick run.
 	Short bool

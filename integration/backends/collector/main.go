@@ -1,4 +1,5 @@
-// Command collector is the OpenTelemetry Collector with the components that the files in collector-config name, and no others.
+// Command collector is the OpenTelemetry Collector with the components that the files in
+// collector-config name, and no others.
 package main
 
 import (

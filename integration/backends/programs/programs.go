@@ -23,7 +23,8 @@ type Program struct {
 	Tags    string
 }
 
-// All are in the order in which they are built best: the Collector's packages are most of the others'.
+// All are in the order in which they are built best: the Collector's packages are most of the
+// others'.
 var All = []Program{
 	{Name: "collector", Package: "."},
 	{Name: "prometheus", Package: "github.com/prometheus/prometheus/cmd/prometheus", Tags: "netgo,stringlabels,remove_all_sd"},
@@ -33,8 +34,8 @@ var All = []Program{
 // ldflags leave out what debuggers want: the binaries have 60 to 90 MB.
 const ldflags = "-s -w"
 
-// Path returns where the binary is, or will be: below tools, in a folder named after all that it is made from. Source
-// is the folder that has the programs' folders.
+// Path returns where the binary is, or will be: below tools, in a folder named after all that it is
+// made from. Source is the folder that has the programs' folders.
 func (p Program) Path(source, tools string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, p, ldflags, runtime.Version(), runtime.GOOS, runtime.GOARCH)

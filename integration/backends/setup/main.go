@@ -1,5 +1,6 @@
-// Setup builds the Collector, Prometheus and Jaeger into .tools, and fetches what the tests of the page need, which is Chromium, by
-// apt-get where that is there and root runs this, and axe-core, and what dashboards are checked against. It does nothing twice.
+// Setup builds the Collector, Prometheus and Jaeger into .tools, and fetches what the tests of the
+// page need, which is Chromium, by apt-get where that is there and root runs this, and axe-core,
+// and what dashboards are checked against. It does nothing twice.
 package main
 
 import (
@@ -54,7 +55,8 @@ func repository(ctx context.Context) (string, error) {
 	return filepath.Dir(dir), nil
 }
 
-// fetch fetches the npm packages that a folder's lock file names. Without npm the tests that want them say what is missing.
+// fetch fetches the npm packages that a folder's lock file names. Without npm the tests that want
+// them say what is missing.
 func fetch(ctx context.Context, source, tools, name string, w io.Writer) error {
 	from, to := filepath.Join(source, name), filepath.Join(tools, name)
 	const lockFile = "package-lock.json"

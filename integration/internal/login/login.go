@@ -1,4 +1,5 @@
-// Package login is a server of an application's own, with the viewer's page under a prefix, behind a login.
+// Package login is a server of an application's own, with the viewer's page under a prefix, behind
+// a login.
 package login
 
 import "net/http"
@@ -6,8 +7,8 @@ import "net/http"
 // Prefix is where the page is.
 const Prefix = "/admin/otelprof"
 
-// Behind returns a server of h under [Prefix], for clients that asked for /login before; others get status 401. Whatever else
-// the server has is added to it.
+// Behind returns a server of h under [Prefix], for clients that asked for /login before; others get
+// status 401. Whatever else the server has is added to it.
 func Behind(h http.Handler) *http.ServeMux {
 	page := http.StripPrefix(Prefix, h)
 	session := &http.Cookie{Name: "session", Value: "ann", Path: "/admin/", HttpOnly: true, SameSite: http.SameSiteLaxMode}

@@ -1,8 +1,9 @@
 //go:build unix
 
-// Command idle measures what the scheduler is called for, and what is done with locks and channels, with nothing but Go: it is
-// built both by go build and by otelprof build, for figures of command peers. It prints one line, the nanoseconds of processor
-// time that an operation takes, without an execution trace or with one.
+// Command idle measures what the scheduler is called for, and what is done with locks and channels,
+// with nothing but Go: it is built both by go build and by otelprof build, for figures of command
+// peers. It prints one line, the nanoseconds of processor time that an operation takes, without an
+// execution trace or with one.
 package main
 
 import (

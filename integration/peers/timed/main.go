@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command timed measures what it costs that the scheduler keeps account of spans, for the figures runtime_times of
-// command peers, which builds it by otelprof build. It prints one line, the nanoseconds of processor time that an
-// operation takes.
+// Command timed measures what it costs that the scheduler keeps account of spans, for the figures
+// runtime_times of command peers, which builds it by otelprof build. It prints one line, the
+// nanoseconds of processor time that an operation takes.
 package main
 
 import (
@@ -21,7 +21,8 @@ import (
 	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 )
 
-// operations do something n times, on one processor, in spans of a provider that times them or does not.
+// operations do something n times, on one processor, in spans of a provider that times them or does
+// not.
 var operations = map[string]func(tr trace.Tracer, n int){
 	"span":     span,
 	"pingpong": pingPong,

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Command init is the first and only process of a guest that run.sh boots: it mounts the file systems, brings the loopback interface up, allows counters
-// to be read in user space, runs the program, prints its exit status and powers the guest off.
+// Command init is the first and only process of a guest that run.sh boots: it mounts the file
+// systems, brings the loopback interface up, allows counters to be read in user space, runs the
+// program, prints its exit status and powers the guest off.
 package main
 
 import (

@@ -1,8 +1,10 @@
-// Package control is what command realworld adds to a program of others: the wrap that a user of otelprof writes, and a
-// way to ask and to change that program while it runs. It is a module of its own, so that programs with other versions of
-// its command's dependencies import it. Where a program is a copy, so is this.
+// Package control is what command realworld adds to a program of others: the wrap that a user of
+// otelprof writes, and a way to ask and to change that program while it runs. It is a module of its
+// own, so that programs with other versions of its command's dependencies import it. Where a
+// program is a copy, so is this.
 //
-// With the environment variable [EnvAddress] there is a server at that address, for the command alone:
+// With the environment variable [EnvAddress] there is a server at that address, for the command
+// alone:
 //
 //	POST /speed?delay=NAME&speedup=0.25   shortens the delays of that name by a part in [0, 1)
 //	POST /record?for=3s                   has replay record and analyse one window now
@@ -42,13 +44,15 @@ import (
 // EnvAddress is the environment variable with the address of the server.
 const EnvAddress = "REALWORLD_CONTROL"
 
-// EnvExperiments is the environment variable that opts in to plans, within any limits, if it is "on".
+// EnvExperiments is the environment variable that opts in to plans, within any limits, if it is
+// "on".
 const EnvExperiments = "REALWORLD_EXPERIMENTS"
 
 // caps are wider than any plan's limits.
 var caps = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(time.Hour)}
 
-// controller is the controller of all providers of the program. With the first of them the server starts.
+// controller is the controller of all providers of the program. With the first of them the server
+// starts.
 var controller = sync.OnceValue(func() *causal.Controller {
 	var options []causal.Option
 	if os.Getenv(EnvExperiments) == "on" {
@@ -99,7 +103,8 @@ func factor(name string) *atomic.Uint64 {
 // set shortens the delay of that name.
 func set(name string, speedup float64) { factor(name).Store(math.Float64bits(1 - speedup)) }
 
-// Scale returns the mean and the standard deviation of the delay of that name as they are to be now.
+// Scale returns the mean and the standard deviation of the delay of that name as they are to be
+// now.
 func Scale(name string, mean, deviation time.Duration) (time.Duration, time.Duration) {
 	f := math.Float64frombits(factor(name).Load())
 	return time.Duration(f * float64(mean)), time.Duration(f * float64(deviation))
@@ -171,7 +176,8 @@ func window(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// sendTrace sends an execution trace. It is kept until it is whole, so that to send it is no part of it.
+// sendTrace sends an execution trace. It is kept until it is whole, so that to send it is no part
+// of it.
 func sendTrace(w http.ResponseWriter, r *http.Request) error {
 	d, err := window(r)
 	if err != nil {

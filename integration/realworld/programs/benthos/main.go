@@ -1,6 +1,8 @@
-// Command benthos runs a stream of Benthos at the port of the loopback that is its argument. A message is posted, goes through
-// a workflow by one of four threads of the pipeline, and is the answer. The workflow asks for a price, in 12 ms, and for what is in stock, in
-// 8 ms, by two branches side by side, and then how to ship it, in 5 ms. The branches are Benthos's own, the processors in them are plug-ins of ours.
+// Command benthos runs a stream of Benthos at the port of the loopback that is its argument. A
+// message is posted, goes through a workflow by one of four threads of the pipeline, and is the
+// answer. The workflow asks for a price, in 12 ms, and for what is in stock, in 8 ms, by two
+// branches side by side, and then how to ship it, in 5 ms. The branches are Benthos's own, the
+// processors in them are plug-ins of ours.
 package main
 
 import (
@@ -18,8 +20,8 @@ import (
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
-// stream is the configuration; the port is to be filled in. Benthos starts a span for each message and each processor, with the
-// processor's name.
+// stream is the configuration; the port is to be filled in. Benthos starts a span for each message
+// and each processor, with the processor's name.
 const stream = `
 http:
   enabled: false

@@ -13,8 +13,8 @@ import (
 // put is the method that clients call, and the span of a call.
 const put = "/etcdserverpb.KV/Put"
 
-// admit returns an interceptor that starts a span for each put, and lets it wait before etcd gets it, as one that asks
-// another service about the caller would.
+// admit returns an interceptor that starts a span for each put, and lets it wait before etcd gets
+// it, as one that asks another service about the caller would.
 func admit(tracer trace.Tracer) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		if info.FullMethod != put {

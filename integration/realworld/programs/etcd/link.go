@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
-// link carries what comes at an address to another one, and the answers back. It is slow: what has come is carried in one
-// go, and what comes meanwhile waits.
+// link carries what comes at an address to another one, and the answers back. It is slow: what has
+// come is carried in one go, and what comes meanwhile waits.
 func link(ctx context.Context, tracer trace.Tracer, from, to string) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", from)
 	if err != nil {

@@ -1,9 +1,11 @@
-// Command etcd runs three members of etcd in one process. Its arguments are nine ports of the loopback: of each member the one for clients, the
-// one for the other members, and the one of the link in front of the latter. The first member leads, and clients put keys there.
+// Command etcd runs three members of etcd in one process. Its arguments are nine ports of the
+// loopback: of each member the one for clients, the one for the other members, and the one of the
+// link in front of the latter. The first member leads, and clients put keys there.
 //
-// Etcd's public hooks let us admit requests in an interceptor, of 6 ms, and see its own span of a put. What lies within that, the
-// queue of proposals, the log's fsync, applying and the backend's commits, has neither spans nor hooks: they can neither be asked about nor be
-// made faster. Between the members lies a network, which is ours: each link takes 4 ms to carry what has come.
+// Etcd's public hooks let us admit requests in an interceptor, of 6 ms, and see its own span of a
+// put. What lies within that, the queue of proposals, the log's fsync, applying and the backend's
+// commits, has neither spans nor hooks: they can neither be asked about nor be made faster. Between
+// the members lies a network, which is ours: each link takes 4 ms to carry what has come.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Command openfga runs OpenFGA's server at the port of the loopback that is its argument, with its gateway for HTTP. A check
-// is whether a user may view a document: directly, as its owner, or by a group that may view the document's folder. OpenFGA
-// tries these side by side. The last one holds: it asks the storage for the folder, for the folder's groups, and for the user
-// in the group.
+// Command openfga runs OpenFGA's server at the port of the loopback that is its argument, with its
+// gateway for HTTP. A check is whether a user may view a document: directly, as its owner, or by a
+// group that may view the document's folder. OpenFGA tries these side by side. The last one holds:
+// it asks the storage for the folder, for the folder's groups, and for the user in the group.
 //
-// Groups may have teams as members, of which there are none. Without them OpenFGA would have two ways to find a user in a
-// group, and try now the one and now the other.
+// Groups may have teams as members, of which there are none. Without them OpenFGA would have two
+// ways to find a user in a group, and try now the one and now the other.
 package main
 
 import (

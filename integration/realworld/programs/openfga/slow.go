@@ -11,7 +11,8 @@ import (
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
-// slow is a storage as far away as one across a network. A span of each question has the method's name.
+// slow is a storage as far away as one across a network. A span of each question has the method's
+// name.
 type slow struct {
 	storage.OpenFGADatastore
 	tracer trace.Tracer

@@ -1,5 +1,6 @@
-// Command registry runs the registry of CNCF Distribution at the port of the loopback that is its argument. Its storage lies in
-// files, and is as slow here as one across a network. At most three calls of it are under way, by the registry's own regulator.
+// Command registry runs the registry of CNCF Distribution at the port of the loopback that is its
+// argument. Its storage lies in files, and is as slow here as one across a network. At most three
+// calls of it are under way, by the registry's own regulator.
 package main
 
 import (

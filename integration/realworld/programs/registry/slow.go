@@ -15,7 +15,8 @@ import (
 // underWay is how many calls of the storage may be.
 const underWay = 3
 
-// slowFactory makes the storage: spans around the wait for the regulator and the call, and delays within.
+// slowFactory makes the storage: spans around the wait for the regulator and the call, and delays
+// within.
 type slowFactory struct{ tracer trace.Tracer }
 
 func (f slowFactory) Create(context.Context, map[string]any) (storage.StorageDriver, error) {
