@@ -21,7 +21,8 @@
 //
 // Traces, metrics and logs go to OTLP if the standard environment names an endpoint
 // (OTEL_EXPORTER_OTLP_ENDPOINT and its kin), to files with [WithDataDir], and to a web page with
-// [WithViewer]. A program that has providers of its own needs no Setup: see [spans.WrapTracerProvider].
+// [WithViewer]. A program that has providers of its own needs no Setup: see
+// [spans.WrapTracerProvider].
 //
 // # Environment
 //
@@ -53,8 +54,9 @@
 //
 // # What can fail
 //
-// An option with a bad value makes Setup return an error that names it. A bad value in the environment does not: it is
-// logged and left out, and a switch that is not understood is off (OTELPROF_DISABLED: on). A public key that cannot be
-// read refuses all plans. A busy port, a folder that cannot be written to and an endpoint that cannot be reached are
-// logged once; the application runs on, and what is lost is counted, see [Profiler.Exports].
+// An option with a bad value makes Setup return an error that names it. A bad value in the
+// environment does not: it is logged and left out, and a switch that is not understood is off
+// (OTELPROF_DISABLED: on). A public key that cannot be read refuses all plans. A busy port, a
+// folder that cannot be written to and an endpoint that cannot be reached are logged once; the
+// application runs on, and what is lost is counted, see [Profiler.Exports].
 package otelprof

@@ -2,7 +2,8 @@ package otelprof
 
 import "github.com/otelprof/otelprof/internal/exporter/delivery"
 
-// ExportStats counts what has become of the items of one pipeline since [Setup]. Items are spans, log records, data points or profiles.
+// ExportStats counts what has become of the items of one pipeline since [Setup]. Items are spans,
+// log records, data points or profiles.
 type ExportStats struct {
 	// Name tells the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
 	Name string `json:"name"`
@@ -26,5 +27,6 @@ type ExportStats struct {
 	Outage string `json:"outage,omitempty"`
 }
 
-// Ended is the number of items given to the pipeline: the sum of those that were exported, were lost or are queued.
+// Ended is the number of items given to the pipeline: the sum of those that were exported, were
+// lost or are queued.
 func (s ExportStats) Ended() uint64 { return delivery.Stats(s).Ended() }

@@ -20,8 +20,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkMetricExport collects and exports the metrics of many regions, to a file and by OTLP, where a span of each has ended since
-// the collection before, and where none has.
+// BenchmarkMetricExport collects and exports the metrics of many regions, to a file and by OTLP,
+// where a span of each has ended since the collection before, and where none has.
 func BenchmarkMetricExport(b *testing.B) {
 	for _, one := range []struct{ regions, changed int }{{10, 10}, {2000, 2000}, {2000, 0}} {
 		for _, how := range []string{"file", "otlp"} {

@@ -128,8 +128,8 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 
 func asTheyAre(p sdkmetric.Producer) sdkmetric.Producer { return p }
 
-// addLogExporters makes the provider of logs. A file gets each record as soon as it has the one before: what
-// experiments did must be known after a crash too.
+// addLogExporters makes the provider of logs. A file gets each record as soon as it has the one
+// before: what experiments did must be known after a crash too.
 func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, file *otlpfile.LogExporter) {
 	sdkOptions := []sdklog.LoggerProviderOption{sdklog.WithResource(res)}
 	if file != nil {

@@ -16,13 +16,14 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// A feature is what a variable switches on and off: "on" stands for its option, "off" counts above that.
+// A feature is what a variable switches on and off: "on" stands for its option, "off" counts above
+// that.
 type feature struct {
 	env string
 	// on is where the configuration has it.
 	on func(*config) *bool
-	// open makes what it needs, if it is on, and the hook of spans, if it has one. A machine that lacks something is no
-	// error.
+	// open makes what it needs, if it is on, and the hook of spans, if it has one. A machine that
+	// lacks something is no error.
 	open func(*Profiler, config) (hook spans.Hook, err error)
 	// patterns are values of the variable, too.
 	patterns bool
@@ -92,8 +93,8 @@ func (p *Profiler) openTimes(c config) (spans.Hook, error) {
 	return h, nil
 }
 
-// openStacks makes the profiler, which only labels where samples are not asked for. Its labels are those of spans if
-// profiles are exported or the process context is published.
+// openStacks makes the profiler, which only labels where samples are not asked for. Its labels are
+// those of spans if profiles are exported or the process context is published.
 func (p *Profiler) openStacks(c config) (hook spans.Hook, err error) {
 	var options []stacks.Option
 	switch {

@@ -11,17 +11,18 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// Handler returns the viewer's page and its JSON API, to be mounted in a server of the application's own, behind its
-// authentication, under any prefix that is stripped:
+// Handler returns the viewer's page and its JSON API, to be mounted in a server of the
+// application's own, behind its authentication, under any prefix that is stripped:
 //
 //	h, err := prof.Handler(viewer.WithHosts("shop.example.com"))
 //	…
 //	mux.Handle("/debug/otelprof/", admin(http.StripPrefix("/debug/otelprof", h)))
 //
-// Requests are answered only for hosts named by [viewer.WithHosts], and on loopback addresses; access control is the server's. The options of
-// [WithViewer] are not taken over, but plans need a signature where [WithPlanKeys] says so. Unlike the server of [WithViewer] it does not limit
-// how often it is asked. Each call makes a handler of its own; after Shutdown one shows what was measured until then. The error wraps
-// [viewer.ErrConfig].
+// Requests are answered only for hosts named by [viewer.WithHosts], and on loopback addresses;
+// access control is the server's. The options of [WithViewer] are not taken over, but plans need a
+// signature where [WithPlanKeys] says so. Unlike the server of [WithViewer] it does not limit how
+// often it is asked. Each call makes a handler of its own; after Shutdown one shows what was
+// measured until then. The error wraps [viewer.ErrConfig].
 func (p *Profiler) Handler(opts ...viewer.Option) (*viewer.Handler, error) {
 	return viewer.NewHandler(p.sources(), slices.Concat(p.viewerOptions, opts)...)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// ownServer serves the handler under a prefix and behind basic authentication, as an application would.
+// ownServer serves the handler under a prefix and behind basic authentication, as an application
+// would.
 func ownServer(t *testing.T, p *Profiler, opts ...viewer.Option) *httptest.Server {
 	t.Helper()
 	h, err := p.Handler(opts...)

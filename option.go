@@ -86,8 +86,8 @@ type config struct {
 	warnings []error // of the environment
 }
 
-// warn is for what the environment says and cannot be understood: it is left out. The program has not written it,
-// and must start.
+// warn is for what the environment says and cannot be understood: it is left out. The program has
+// not written it, and must start.
 func (c *config) warn(err error) {
 	if err != nil {
 		c.warnings = append(c.warnings, err)
@@ -149,8 +149,8 @@ func (c *config) disabledByEnv() bool {
 	return !known || state == naming.SwitchOn
 }
 
-// A timesConfig says which spans are timed by the scheduler. Field asked is true where the option or the
-// variable asks for it, field never where [WithoutTimes] forbids it.
+// A timesConfig says which spans are timed by the scheduler. Field asked is true where the option
+// or the variable asks for it, field never where [WithoutTimes] forbids it.
 type timesConfig struct {
 	on, asked, never bool
 	fromEnv          bool // the options are not the program's
@@ -198,10 +198,11 @@ func WithResource(r *resource.Resource) Option {
 	})
 }
 
-// WithViewer serves the viewer at addr, "host:port" with a loopback host; port 0 takes a
-// free one, see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in use is
-// logged, and there is no viewer. The token in the file that OTELPROF_VIEWER_TOKEN_FILE names is that of [viewer.WithToken], unless an option
-// gives another. OTELPROF_VIEWER=off overrules this option. Default: OTELPROF_VIEWER; if that is not set, no viewer.
+// WithViewer serves the viewer at addr, "host:port" with a loopback host; port 0 takes a free one,
+// see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in use is logged,
+// and there is no viewer. The token in the file that OTELPROF_VIEWER_TOKEN_FILE names is that of
+// [viewer.WithToken], unless an option gives another. OTELPROF_VIEWER=off overrules this option.
+// Default: OTELPROF_VIEWER; if that is not set, no viewer.
 func WithViewer(addr string, opts ...viewer.Option) Option {
 	return optionFunc(func(c config) config {
 		if addr == "" {
@@ -233,20 +234,21 @@ func WithExperiments(caps plan.Limits) Option {
 	return optionFunc(func(c config) config { c.experiments = &caps; return c })
 }
 
-// WithBreaker sets caps on the rules by which the circuit breaker ends a plan, see [causal.WithBreaker]. Default:
-// [plan.DefaultBreaker].
+// WithBreaker sets caps on the rules by which the circuit breaker ends a plan, see
+// [causal.WithBreaker]. Default: [plan.DefaultBreaker].
 func WithBreaker(caps plan.Abort) Option {
 	return optionFunc(func(c config) config { c.breaker = &caps; return c })
 }
 
-// WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force. Default: [plan.DefaultAllowed], all.
+// WithAllowed bounds what plans may ask for: modes, speed-ups and how long they are in force.
+// Default: [plan.DefaultAllowed], all.
 func WithAllowed(a plan.Allowed) Option {
 	return optionFunc(func(c config) config { c.allowed = &a; return c })
 }
 
-// WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most, from which
-// replay computes what a faster span would change, see [causal.WithReplay]. [causal.Controller.Record] still
-// makes one. Default: on, unless OTELPROF_REPLAY is off.
+// WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most,
+// from which replay computes what a faster span would change, see [causal.WithReplay].
+// [causal.Controller.Record] still makes one. Default: on, unless OTELPROF_REPLAY is off.
 func WithoutReplay() Option {
 	return optionFunc(func(c config) config { c.replay = false; return c })
 }
@@ -273,10 +275,11 @@ func WithStacks(opts ...stacks.Option) Option {
 	})
 }
 
-// WithSchedule records the events of the Go scheduler, which show how long regions ran, waited for a
-// processor, and were blocked, and on what, see [schedule.Recorder]. That takes 1 to 3 % of most
-// programs, and the process's one flight recorder, until the end: the program's own cannot be started, while trace.Start can, and marks
-// of spans stand in its traces, as with [WithMarks]. OTELPROF_SCHEDULE=off overrules this option. Default: off, unless OTELPROF_SCHEDULE is on.
+// WithSchedule records the events of the Go scheduler, which show how long regions ran, waited for
+// a processor, and were blocked, and on what, see [schedule.Recorder]. That takes 1 to 3 % of most
+// programs, and the process's one flight recorder, until the end: the program's own cannot be
+// started, while trace.Start can, and marks of spans stand in its traces, as with [WithMarks].
+// OTELPROF_SCHEDULE=off overrules this option. Default: off, unless OTELPROF_SCHEDULE is on.
 func WithSchedule(opts ...schedule.Option) Option {
 	return optionFunc(func(c config) config {
 		c.schedule, c.scheduleOptions = true, opts
@@ -284,25 +287,28 @@ func WithSchedule(opts ...schedule.Option) Option {
 	})
 }
 
-// WithMarks writes the starts and ends of spans, and the operations on the types of package causal, into the program's own execution
-// traces too, see [spans.WithMarks]. OTELPROF_MARKS=off overrules this option. Default: off, unless OTELPROF_MARKS is on.
+// WithMarks writes the starts and ends of spans, and the operations on the types of package causal,
+// into the program's own execution traces too, see [spans.WithMarks]. OTELPROF_MARKS=off overrules
+// this option. Default: off, unless OTELPROF_MARKS is on.
 func WithMarks() Option {
 	return optionFunc(func(c config) config { c.marks = true; return c })
 }
 
 // WithProcessContext publishes the resource for readers outside of the process, and labels
-// goroutines in sampled spans with their trace and span, see [stacks.WithSpanLabels], so that an eBPF profiler of
-// OpenTelemetry knows the service and the span of each stack. Where [WithStacks] is not used either, [Profiler.Stacks] is
-// paused, and takes no samples. A system that does not allow it is logged. OTELPROF_PROCESS_CONTEXT=off overrules this option,
-// and OTELPROF_STACKS=off keeps the labels off. Default: off, unless OTELPROF_PROCESS_CONTEXT is on.
+// goroutines in sampled spans with their trace and span, see [stacks.WithSpanLabels], so that an
+// eBPF profiler of OpenTelemetry knows the service and the span of each stack. Where [WithStacks]
+// is not used either, [Profiler.Stacks] is paused, and takes no samples. A system that does not
+// allow it is logged. OTELPROF_PROCESS_CONTEXT=off overrules this option, and OTELPROF_STACKS=off
+// keeps the labels off. Default: off, unless OTELPROF_PROCESS_CONTEXT is on.
 func WithProcessContext() Option {
 	return optionFunc(func(c config) config { c.processContext = true; return c })
 }
 
-// WithTimes chooses the spans whose times of running, waiting for a processor and being blocked become attributes, see
-// [schedtimes.Hook]. Go's scheduler keeps these times in programs built by "otelprof build"; other programs log that they
-// lack them, and nothing is timed. OTELPROF_TIMES=off overrules this option. Default: the spans that OTELPROF_TIMES names,
-// or all, where the scheduler keeps the times.
+// WithTimes chooses the spans whose times of running, waiting for a processor and being blocked
+// become attributes, see [schedtimes.Hook]. Go's scheduler keeps these times in programs built by
+// "otelprof build"; other programs log that they lack them, and nothing is timed.
+// OTELPROF_TIMES=off overrules this option. Default: the spans that OTELPROF_TIMES names, or all,
+// where the scheduler keeps the times.
 func WithTimes(opts ...schedtimes.Option) Option {
 	return optionFunc(func(c config) config {
 		c.times.on, c.times.asked, c.times.fromEnv, c.times.options = true, true, false, opts
@@ -310,13 +316,14 @@ func WithTimes(opts ...schedtimes.Option) Option {
 	})
 }
 
-// WithoutTimes switches scheduler times off, also if [WithTimes] is used. Default: on, unless OTELPROF_TIMES is off.
+// WithoutTimes switches scheduler times off, also if [WithTimes] is used. Default: on, unless
+// OTELPROF_TIMES is off.
 func WithoutTimes() Option {
 	return optionFunc(func(c config) config { c.times.never = true; return c })
 }
 
-// WithLogger sets the logger of failures and recoveries, and of causal plans and experiments. A panic in its
-// handler is recovered. Default: slog.Default.
+// WithLogger sets the logger of failures and recoveries, and of causal plans and experiments. A
+// panic in its handler is recovered. Default: slog.Default.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c config) config {
 		if l == nil {

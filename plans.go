@@ -52,8 +52,8 @@ func WithPlanFile(path string) Option {
 }
 
 // WithPlanURL asks a server for the plan by HTTP, every 5 s, see [remote.NewHTTP]. The bearer token
-// in the file that OTELPROF_PLAN_TOKEN_FILE names is sent, if there is one and no option says otherwise.
-// Default: OTELPROF_PLAN_URL; if that is not set, no server is asked.
+// in the file that OTELPROF_PLAN_TOKEN_FILE names is sent, if there is one and no option says
+// otherwise. Default: OTELPROF_PLAN_URL; if that is not set, no server is asked.
 func WithPlanURL(url string, opts ...remote.EndpointOption) Option {
 	return optionFunc(func(c config) config {
 		if url == "" {
@@ -65,8 +65,8 @@ func WithPlanURL(url string, opts ...remote.EndpointOption) Option {
 }
 
 // WithOpAMP takes the plan from an OpAMP server, and reports the plan's status to it, see
-// [opamp.NewClient]. The token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is not
-// set, no connection.
+// [opamp.NewClient]. The token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is
+// not set, no connection.
 func WithOpAMP(url string, opts ...remote.EndpointOption) Option {
 	return optionFunc(func(c config) config {
 		if url == "" {
@@ -77,10 +77,9 @@ func WithOpAMP(url string, opts ...remote.EndpointOption) Option {
 	})
 }
 
-// WithPlanKeys refuses plans from outside, the viewer's included, that none of these keys has signed, see
-// [remote.Sign].
-// Default: the key in the PEM file that OTELPROF_PLAN_PUBLIC_KEY names; if that is not set, signatures
-// are not checked.
+// WithPlanKeys refuses plans from outside, the viewer's included, that none of these keys has
+// signed, see [remote.Sign]. Default: the key in the PEM file that OTELPROF_PLAN_PUBLIC_KEY names;
+// if that is not set, signatures are not checked.
 func WithPlanKeys(keys ...ed25519.PublicKey) Option {
 	return optionFunc(func(c config) config {
 		c.plans.signed, c.plans.keys = true, keys
@@ -88,8 +87,8 @@ func WithPlanKeys(keys ...ed25519.PublicKey) Option {
 	})
 }
 
-// sources returns all sources. Sources of the environment come before those of options. A source that
-// only the environment names and that is invalid is left out, and reported to warn.
+// sources returns all sources. Sources of the environment come before those of options. A source
+// that only the environment names and that is invalid is left out, and reported to warn.
 func (s planSources) sources(res *resource.Resource, warn func(error)) ([]remote.Source, error) {
 	shared := []remote.EndpointOption{remote.WithResource(res)}
 	if s.tokenFile != "" {
@@ -122,8 +121,8 @@ func (s planSources) sources(res *resource.Resource, warn func(error)) ([]remote
 	return all, errors.Join(errs...)
 }
 
-// readKey reads the key that the environment names, unless there are others. With one that cannot be
-// read all plans are refused: to go on without it would admit a plan of any origin.
+// readKey reads the key that the environment names, unless there are others. With one that cannot
+// be read all plans are refused: to go on without it would admit a plan of any origin.
 func (s *planSources) readKey() error {
 	if s.signed || s.keyFile == "" {
 		return nil

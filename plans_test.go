@@ -64,7 +64,8 @@ func TestSetupPlanFile(t *testing.T) {
 	}
 }
 
-// A plan server gets the identity of the process and the token; plans must be signed by the key in the file.
+// A plan server gets the identity of the process and the token; plans must be signed by the key in
+// the file.
 func TestSetupPlanURL(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

@@ -73,8 +73,9 @@ func (p *Profiler) Counters() *pmuattrs.Hook { return p.counters }
 // Times returns the hook that sets the times of spans as attributes, nil if there is none.
 func (p *Profiler) Times() *schedtimes.Hook { return p.times }
 
-// Stacks returns the profiler that samples call stacks, nil if there is none. With [WithProcessContext] and without
-// [WithStacks] it is paused: it labels goroutines, and samples nothing.
+// Stacks returns the profiler that samples call stacks, nil if there is none. With
+// [WithProcessContext] and without [WithStacks] it is paused: it labels goroutines, and samples
+// nothing.
 func (p *Profiler) Stacks() *stacks.Profiler { return p.stacks }
 
 // Schedule returns the recorder of the scheduler's events, nil if there is none.
@@ -98,11 +99,11 @@ func (p *Profiler) Exports() []ExportStats {
 	return out
 }
 
-// Shutdown ends experiments, delays in flight included, exports what has ended, and stops
-// all that Setup has started. When ctx ends it gives up what is left, which is counted, and returns at most
-// 100 ms later; the error names the parts that hang. Give it a deadline: without one it waits for an
-// endpoint that does not answer for as long as exports may take. The error joins those of all parts. A
-// second call waits for the first and returns the same.
+// Shutdown ends experiments, delays in flight included, exports what has ended, and stops all that
+// Setup has started. When ctx ends it gives up what is left, which is counted, and returns at most
+// 100 ms later; the error names the parts that hang. Give it a deadline: without one it waits for
+// an endpoint that does not answer for as long as exports may take. The error joins those of all
+// parts. A second call waits for the first and returns the same.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	first := false
 	p.once.Do(func() { first = true })

@@ -14,7 +14,8 @@ import (
 const (
 	// profilePeriod is the time that one exported profile is about.
 	profilePeriod = 30 * time.Second
-	// lastProfile is how long each of the last ones may take, which are about less, to be made and exported.
+	// lastProfile is how long each of the last ones may take, which are about less, to be made and
+	// exported.
 	lastProfile = time.Second
 )
 
@@ -50,7 +51,8 @@ func (p *Profiler) openProfiles(ctx context.Context, c config) {
 	p.profiles.Go(func() { s.run(ctx) })
 }
 
-// A profileSender sends one profile of each kind after the other. The exporter logs and counts failures.
+// A profileSender sends one profile of each kind after the other. The exporter logs and counts
+// failures.
 type profileSender struct {
 	stacks   *stacks.Profiler   // may be nil
 	schedule *schedule.Recorder // may be nil
@@ -75,7 +77,8 @@ func (s *profileSender) exportWaits(ctx context.Context) {
 	}
 }
 
-// untilLast calls f with ctx or, if that has ended, one that gives it [lastProfile]: none uses up the time of another.
+// untilLast calls f with ctx or, if that has ended, one that gives it [lastProfile]: none uses up
+// the time of another.
 func untilLast(ctx context.Context, f func(context.Context)) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc

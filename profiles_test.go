@@ -20,8 +20,8 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// TestLastProfilesAreSent: a program that ends within the period sends one profile of each kind, with links, and not
-// within the context that has ended.
+// TestLastProfilesAreSent: a program that ends within the period sends one profile of each kind,
+// with links, and not within the context that has ended.
 func TestLastProfilesAreSent(t *testing.T) {
 	cpu, err := stacks.NewProfiler(stacks.WithSpanLabels())
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 
 const envPropagators = "OTEL_PROPAGATORS"
 
-// propagatorFromEnv returns the propagator that OTEL_PROPAGATORS lists: tracecontext and baggage if it is not set. It is nil where the list has
-// formats of other modules, such as b3: then the application's own stays, or none if it has set none.
+// propagatorFromEnv returns the propagator that OTEL_PROPAGATORS lists: tracecontext and baggage if
+// it is not set. It is nil where the list has formats of other modules, such as b3: then the
+// application's own stays, or none if it has set none.
 func propagatorFromEnv() (propagation.TextMapPropagator, error) {
 	list := os.Getenv(envPropagators)
 	if strings.TrimSpace(list) == "" {

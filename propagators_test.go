@@ -13,8 +13,9 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// TestSetupPropagators: OTEL_PROPAGATORS chooses among the formats of OpenTelemetry's module. A list with others leaves the global propagator, which
-// the application may have set, as it is, and is a warning.
+// TestSetupPropagators: OTEL_PROPAGATORS chooses among the formats of OpenTelemetry's module. A
+// list with others leaves the global propagator, which the application may have set, as it is, and
+// is a warning.
 func TestSetupPropagators(t *testing.T) {
 	before := propagation.Baggage{}
 	tracecontext, baggage := propagation.TraceContext{}.Fields(), propagation.Baggage{}.Fields()

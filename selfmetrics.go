@@ -21,7 +21,8 @@ type pipeline struct {
 	stats     func() delivery.Stats
 }
 
-// Types of components that the semantic conventions have no name for are Go's. They stay as they are wherever the packages go.
+// Types of components that the semantic conventions have no name for are Go's. They stay as they
+// are wherever the packages go.
 const (
 	fileComponent      = "github.com/otelprof/otelprof/exporter/otlpfile."
 	processorComponent = "github.com/otelprof/otelprof/exporter/delivery."
@@ -40,8 +41,8 @@ func (p *Profiler) addPipeline(l pipeline) {
 	p.pipelines = append(p.pipelines, l)
 }
 
-// observePipelines makes metrics of what [Profiler.Exports] counts, by the semantic conventions of SDKs that observe
-// themselves. They are read when metrics are collected, and cost nothing before.
+// observePipelines makes metrics of what [Profiler.Exports] counts, by the semantic conventions of
+// SDKs that observe themselves. They are read when metrics are collected, and cost nothing before.
 func (p *Profiler) observePipelines() {
 	meter := p.meters.Meter("github.com/otelprof/otelprof")
 	for i, l := range p.pipelines {

@@ -21,8 +21,9 @@ import (
 // and sets OpenTelemetry's globals to them. It does not wait for endpoints: ctx is for what
 // exporters do when they are made.
 //
-// The error joins all options that are wrong, and nothing is left running. A bad value in the environment is
-// logged and left out. See the package's documentation for what else is not an error.
+// The error joins all options that are wrong, and nothing is left running. A bad value in the
+// environment is logged and left out. See the package's documentation for what else is not an
+// error.
 func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -104,7 +105,8 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	return p.follow(c, res)
 }
 
-// baseTracers returns the provider that exports spans in batches, and one that does nothing where the SDK is disabled.
+// baseTracers returns the provider that exports spans in batches, and one that does nothing where
+// the SDK is disabled.
 func (p *Profiler) baseTracers(c config, env otlp.Env) trace.TracerProvider {
 	if env.Disabled {
 		return noop.NewTracerProvider()
@@ -116,7 +118,8 @@ func (p *Profiler) baseTracers(c config, env otlp.Env) trace.TracerProvider {
 	return sdktrace.NewTracerProvider(options...)
 }
 
-// causalOptions returns the options of the controller of experiments, whose audit goes to the logs and to base.
+// causalOptions returns the options of the controller of experiments, whose audit goes to the logs
+// and to base.
 func (p *Profiler) causalOptions(c config, base trace.TracerProvider) []causal.Option {
 	options := []causal.Option{
 		causal.WithResource(c.resource), causal.WithLogger(c.logger),
@@ -137,7 +140,8 @@ func (p *Profiler) causalOptions(c config, base trace.TracerProvider) []causal.O
 	return options
 }
 
-// openFeatures opens the features that are on, and returns the options that give spans the hooks of experiments and features.
+// openFeatures opens the features that are on, and returns the options that give spans the hooks of
+// experiments and features.
 func (p *Profiler) openFeatures(c config, ours bool) ([]spans.Option, error) {
 	var options []spans.Option
 	if ours {

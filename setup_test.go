@@ -297,8 +297,8 @@ func TestSetupJoinsErrors(t *testing.T) {
 	}
 }
 
-// The service starts with any environment. A value that is not understood is logged and left out; a kill switch
-// that is not understood kills.
+// The service starts with any environment. A value that is not understood is logged and left out; a
+// kill switch that is not understood kills.
 func TestSetupAnyEnvironment(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key.pem")
 	for _, tt := range []struct {

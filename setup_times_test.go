@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/spans/schedule/schedtimes"
 )
 
-// Spans are timed where the scheduler keeps account, unless switched off; asking for it elsewhere is logged.
+// Spans are timed where the scheduler keeps account, unless switched off; asking for it elsewhere
+// is logged.
 func TestSetupTimes(t *testing.T) {
 	for _, tt := range []struct {
 		env   string

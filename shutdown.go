@@ -9,15 +9,15 @@ import (
 	"github.com/otelprof/otelprof/internal/clock/ending"
 )
 
-// A part is something that Shutdown ends. It may take no notice of its context, and hang: a file on a server
-// that is gone, a disk, a logger, what the application has given us to call.
+// A part is something that Shutdown ends. It may take no notice of its context, and hang: a file on
+// a server that is gone, a disk, a logger, what the application has given us to call.
 type part struct {
 	name string
 	end  func(context.Context) error
 }
 
-// stages are the parts in the order of their ends, those of a stage side by side: an endpoint that does not
-// answer traces must not use up the time of the metrics.
+// stages are the parts in the order of their ends, those of a stage side by side: an endpoint that
+// does not answer traces must not use up the time of the metrics.
 func (p *Profiler) stages() [][]part {
 	if p.endPlans != nil {
 		p.endPlans()
@@ -81,8 +81,8 @@ func (p *Profiler) shutTraces(ctx context.Context) (err error) {
 	return err
 }
 
-// shutMetrics flushes first: a periodic reader that is shut down cancels the export that it is in, whose deltas would
-// be lost.
+// shutMetrics flushes first: a periodic reader that is shut down cancels the export that it is in,
+// whose deltas would be lost.
 func (p *Profiler) shutMetrics(ctx context.Context) error {
 	p.lastMetrics.Store(true)
 	if p.meters == nil {
@@ -112,8 +112,8 @@ func (p *Profiler) shutCounters(ctx context.Context) error {
 	return p.counters.Shutdown(ctx)
 }
 
-// releaseAll ends what an error in Setup, or the end of ctx, kept from the providers. The errors are those
-// that the providers have returned.
+// releaseAll ends what an error in Setup, or the end of ctx, kept from the providers. The errors
+// are those that the providers have returned.
 func (p *Profiler) releaseAll(ctx context.Context) error {
 	for _, release := range p.release {
 		_ = release(ctx)
@@ -121,8 +121,8 @@ func (p *Profiler) releaseAll(ctx context.Context) error {
 	return nil
 }
 
-// end ends one stage after the other. The first takes half of the time at most, so that what has been
-// measured is exported even if a part of it hangs.
+// end ends one stage after the other. The first takes half of the time at most, so that what has
+// been measured is exported even if a part of it hangs.
 func end(ctx context.Context, stages [][]part) error {
 	var errs []error
 	for i, stage := range stages {
@@ -140,8 +140,8 @@ type outcome struct {
 	err  error
 }
 
-// endStage ends parts side by side. It gives up those that have not ended at the limit, or some time after
-// ctx: they go on by themselves.
+// endStage ends parts side by side. It gives up those that have not ended at the limit, or some
+// time after ctx: they go on by themselves.
 func endStage(ctx context.Context, stage []part, limit <-chan time.Time) error {
 	outcomes := make(chan outcome, len(stage))
 	for i, part := range stage {

@@ -15,8 +15,8 @@ import (
 
 var long = flag.Bool("long", false, "measure how long Shutdown takes during an analysis, on a machine with nothing else to do")
 
-// An analysis that goes on keeps no Shutdown: it ends with it, and that is no error. With -long the median of several takes 50 ms at most
-// until Record has returned.
+// An analysis that goes on keeps no Shutdown: it ends with it, and that is no error. With -long the
+// median of several takes 50 ms at most until Record has returned.
 func TestShutdownDuringAnAnalysis(t *testing.T) {
 	rounds := 1
 	if *long {
@@ -34,7 +34,8 @@ func TestShutdownDuringAnAnalysis(t *testing.T) {
 	}
 }
 
-// shutdownDuringAnAnalysis returns how long Record goes on after Shutdown is called, so long after the analysis has begun.
+// shutdownDuringAnAnalysis returns how long Record goes on after Shutdown is called, so long after
+// the analysis has begun.
 func shutdownDuringAnAnalysis(t *testing.T, after time.Duration) time.Duration {
 	t.Helper()
 	p, _ := setup(t)

@@ -19,7 +19,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Where any part hangs, Shutdown ends within its context and 100 ms, names it, and has ended all others.
+// Where any part hangs, Shutdown ends within its context and 100 ms, names it, and has ended all
+// others.
 func TestShutdownWithEachPartHung(t *testing.T) {
 	names := []string{"all"}
 	for _, stage := range (&Profiler{}).stages() {

@@ -15,7 +15,8 @@ const (
 	SourceUsage    Source = "rusage" // what the kernel accounts to each thread anyway
 )
 
-// Counters count on one OS thread. [*Group] implements it, and so does what [OpenBest] returns in place of one.
+// Counters count on one OS thread. [*Group] implements it, and so does what [OpenBest] returns in
+// place of one.
 type Counters interface {
 	// Source is [SourceHardware] or [SourceUsage].
 	Source() Source

@@ -18,11 +18,12 @@ type debts struct {
 	places [256]atomic.Uint64
 }
 
-// threadLocks counts the locks that the hooks of this process have taken, and their goroutines still have, as far as is known.
+// threadLocks counts the locks that the hooks of this process have taken, and their goroutines
+// still have, as far as is known.
 type threadLocks struct{ atomic.Int64 }
 
-// mostHeld is how many locks there may be. Each may take a thread, with a stack of the operating system's, and at 10,000 threads Go
-// ends the process.
+// mostHeld is how many locks there may be. Each may take a thread, with a stack of the operating
+// system's, and at 10,000 threads Go ends the process.
 const mostHeld = 1000
 
 var held threadLocks

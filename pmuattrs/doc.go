@@ -29,13 +29,14 @@
 //
 // # Where there are no counters
 //
-// Most virtual machines have no PMU, and containers often may not use it. [OpenBest] and
-// [NewHook] then fall back to what the kernel accounts to each thread anyway: CPU time, page faults and context switches.
-// The command otelprof doctor reports what this machine and this process can measure, and what grants the rest.
+// Most virtual machines have no PMU, and containers often may not use it. [OpenBest] and [NewHook]
+// then fall back to what the kernel accounts to each thread anyway: CPU time, page faults and
+// context switches. The command otelprof doctor reports what this machine and this process can
+// measure, and what grants the rest.
 //
 // Systems other than Linux have neither; there all of these return [ErrNotSupported].
 //
 // If user-space reading of counters is turned off while the program runs, by
-// /sys/bus/event_source/devices/cpu/rdpmc or kernel.perf_user_access, the program crashes at the next
-// reading.
+// /sys/bus/event_source/devices/cpu/rdpmc or kernel.perf_user_access, the program crashes at the
+// next reading.
 package pmuattrs

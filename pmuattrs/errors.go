@@ -17,8 +17,9 @@ var (
 	ErrPermission = perf.ErrPermission
 )
 
-// An Error says why the kernel refused an event: by Kind, which is one of the errors above or, where only the text helps,
-// another; by Cause in words, and by Remedy, the smallest change that helps.
+// An Error says why the kernel refused an event: by Kind, which is one of the errors above or,
+// where only the text helps, another; by Cause in words, and by Remedy, the smallest change that
+// helps.
 type Error = perf.Error
 
 // Why a reading, or the difference of two, is of no use.

@@ -51,7 +51,8 @@ var (
 	CPUMigrations   = software("cpu_migrations", "{migration}", 4, true) // as ContextSwitches
 )
 
-// What the kernel accounts to each thread. No counters count these; [OpenBest] reads them where there are none.
+// What the kernel accounts to each thread. No counters count these; [OpenBest] reads them where
+// there are none.
 var (
 	CPUTime             = Event{name: "cpu_time", unit: "ns", usage: usageCPU}
 	userTime            = Event{name: "user_time", unit: "ns", usage: usageUser} // by samples at timer ticks

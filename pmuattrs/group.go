@@ -22,8 +22,8 @@ type Group struct {
 // lastOpened numbers groups, so that readings of two groups are never taken for one's.
 var lastOpened atomic.Uint64
 
-// Open counts 1 to 8 events on the calling OS thread, from now on. The machine may allow less: many PMUs have 4 to 6 general
-// counters, and a few more for cycles and instructions. The calling
+// Open counts 1 to 8 events on the calling OS thread, from now on. The machine may allow less: many
+// PMUs have 4 to 6 general counters, and a few more for cycles and instructions. The calling
 // goroutine must be locked to it by [runtime.LockOSThread] for as long as the group is read:
 //
 //	runtime.LockOSThread()

@@ -57,7 +57,8 @@ func TestRegionIPC(t *testing.T) {
 	}
 }
 
-// The provider's limit decides which names have histograms of their own, also the names that spans get later.
+// The provider's limit decides which names have histograms of their own, also the names that spans
+// get later.
 func TestRegionsFollowTheProvidersLimit(t *testing.T) {
 	for _, limit := range []int{5, 3000} {
 		h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))

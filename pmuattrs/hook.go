@@ -18,11 +18,12 @@ import (
 
 var _ spans.Hook = (*Hook)(nil)
 
-// A Hook counts what the CPU does in a random sample of spans, and sets the counts as
-// attributes of theirs. A goroutine is locked to its thread while a span of the sample is
-// open, for counters belong to threads: no other goroutine runs on the thread then.
-// What goroutines that it starts do is not counted, nor is time in which it waits. A locked goroutine has a
-// thread to itself, of which Go allows 10,000 in all: while 1000 such spans of a process are open no further one is measured.
+// A Hook counts what the CPU does in a random sample of spans, and sets the counts as attributes of
+// theirs. A goroutine is locked to its thread while a span of the sample is open, for counters
+// belong to threads: no other goroutine runs on the thread then. What goroutines that it starts do
+// is not counted, nor is time in which it waits. A locked goroutine has a thread to itself, of
+// which Go allows 10,000 in all: while 1000 such spans of a process are open no further one is
+// measured.
 //
 //	hook, err := pmuattrs.NewHook(pmuattrs.WithRegions("price *", 10))
 //	if err != nil {
@@ -40,11 +41,11 @@ var _ spans.Hook = (*Hook)(nil)
 //	pmu.valid      bool    true
 //
 // A span of the sample that could not be counted has pmu.valid=false and pmu.source, and
-// [Hook.Stats] counts the reasons: that it ended on another goroutine or thread than it began, or that others had
-// the counters for a part of the time. If it was another goroutine, spans of that name are
-// left alone from then on, and the goroutine that is still locked is unlocked when it next starts
-// or ends a span. With [WithoutLock] goroutines are not locked, and only spans that never stop are
-// counted.
+// [Hook.Stats] counts the reasons: that it ended on another goroutine or thread than it began, or
+// that others had the counters for a part of the time. If it was another goroutine, spans of that
+// name are left alone from then on, and the goroutine that is still locked is unlocked when it next
+// starts or ends a span. With [WithoutLock] goroutines are not locked, and only spans that never
+// stop are counted.
 //
 // A span that is not in the sample costs some ten nanoseconds, one that is about two microseconds,
 // and what it costs to wait while locked. A provider has room for one Hook; a second one does
@@ -104,7 +105,8 @@ func (h *Hook) Events() []Event { return h.threads.Events() }
 func (h *Hook) Reason() error { return h.reason }
 
 // Shutdown closes the counters of all threads. Spans that are open end as ones that could not be
-// counted, and later ones are not measured. If the kernel hangs, it returns soon after ctx has ended.
+// counted, and later ones are not measured. If the kernel hangs, it returns soon after ctx has
+// ended.
 func (h *Hook) Shutdown(ctx context.Context) error {
 	if err := ending.Within(ctx, h.threads.Close); err != nil {
 		return fmt.Errorf("pmuattrs: shutdown: %w", err)
@@ -205,8 +207,9 @@ func (m *measurement) finish() (Deltas, outcome) {
 	return deltas, outcome
 }
 
-// finishUnlocked takes the second reading if no other goroutine can have run on the thread meanwhile. It is locked for that: else
-// the reading might be of another thread's counters, which some CPUs answer with a signal.
+// finishUnlocked takes the second reading if no other goroutine can have run on the thread
+// meanwhile. It is locked for that: else the reading might be of another thread's counters, which
+// some CPUs answer with a signal.
 func (m *measurement) finishUnlocked() (Deltas, outcome) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

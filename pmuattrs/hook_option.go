@@ -97,12 +97,13 @@ func withRule(what string, r rule, n int) HookOption {
 	})
 }
 
-// WithoutLock leaves goroutines free to change threads while a span of the sample is open: to wait costs what it
-// always does, so every span can be in the sample, see [WithSampling]. Go's scheduler then knows whether the goroutine
-// ever stopped running. If it did not, no other ran on its thread, and the counts are exact; if it did, waited say or
-// was preempted, there are none, see [Stats.Stopped]. A system call is no stop, unless all
-// of Go's processors are taken when it returns. Needs a program built by "otelprof build"; in others it is an error.
-// Default: goroutines are locked, and spans that wait have counts.
+// WithoutLock leaves goroutines free to change threads while a span of the sample is open: to wait
+// costs what it always does, so every span can be in the sample, see [WithSampling]. Go's scheduler
+// then knows whether the goroutine ever stopped running. If it did not, no other ran on its thread,
+// and the counts are exact; if it did, waited say or was preempted, there are none, see
+// [Stats.Stopped]. A system call is no stop, unless all of Go's processors are taken when it
+// returns. Needs a program built by "otelprof build"; in others it is an error. Default: goroutines
+// are locked, and spans that wait have counts.
 func WithoutLock() HookOption {
 	return hookOptionFunc(func(c hookConfig) hookConfig {
 		if !sched.Present {

@@ -42,7 +42,8 @@ type Stats struct {
 	Unread uint64
 	// Stopped: the goroutine stopped running in between. Only with [WithoutLock].
 	Stopped uint64
-	// Crowded: as many spans as may be were measured with their goroutines locked. Never with [WithoutLock].
+	// Crowded: as many spans as may be were measured with their goroutines locked. Never with
+	// [WithoutLock].
 	Crowded uint64
 	// Moving: they were not measured because of an earlier span of their name, which had ended
 	// on another goroutine.
@@ -50,7 +51,8 @@ type Stats struct {
 	// Threads is how many threads have counters now, Reaped how many had and have ended.
 	Threads int
 	Reaped  uint64
-	// Refused is how many readings of threads failed that have no counters, because too many have or the kernel gave none.
+	// Refused is how many readings of threads failed that have no counters, because too many have
+	// or the kernel gave none.
 	Refused uint64
 }
 

@@ -98,7 +98,8 @@ func TestUnlockedStops(t *testing.T) {
 	}
 }
 
-// No goroutine is locked, so a span that ends elsewhere leaves nothing to undo, and those to come are measured.
+// No goroutine is locked, so a span that ends elsewhere leaves nothing to undo, and those to come
+// are measured.
 func TestUnlockedEndOnOtherGoroutine(t *testing.T) {
 	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000), WithoutLock())
 	tr, ended := provide(t, h)

@@ -7,7 +7,8 @@ import (
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-// The order of options never matters, but for that of rules, of which the first that matches counts.
+// The order of options never matters, but for that of rules, of which the first that matches
+// counts.
 func TestOptionsInAnyOrder(t *testing.T) {
 	testutil.CheckOrder(t, []HookOption{WithEvents(Cycles), WithSampling(7), WithRegions("a*", 3)}, func(all []HookOption) string {
 		c, err := newHookConfig(all)

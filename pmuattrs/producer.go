@@ -35,10 +35,11 @@ type producer struct {
 	lost    [outcomes]uint64
 }
 
-// NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a hook has counted, as one exponential
-// histogram for each event and region. Each reader needs one of its own. Values are those since the last collection with
-// [metricdata.DeltaTemporality], and otherwise those since the start. A collection takes about 2 µs for each region and event, and
-// returns no error.
+// NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a hook has
+// counted, as one exponential histogram for each event and region. Each reader needs one of its
+// own. Values are those since the last collection with [metricdata.DeltaTemporality], and otherwise
+// those since the start. A collection takes about 2 µs for each region and event, and returns no
+// error.
 func NewProducer(h *Hook, t metricdata.Temporality) sdkmetric.Producer {
 	if t != metricdata.DeltaTemporality {
 		t = metricdata.CumulativeTemporality
@@ -53,9 +54,9 @@ func NewProducer(h *Hook, t metricdata.Temporality) sdkmetric.Producer {
 	return p
 }
 
-// Produce implements sdkmetric.Producer. It never returns an error, which would make
-// the reader drop the metrics of all producers. It takes about 2 µs for each region and event, and rests as long after each half of a
-// millisecond, until ctx ends.
+// Produce implements sdkmetric.Producer. It never returns an error, which would make the reader
+// drop the metrics of all producers. It takes about 2 µs for each region and event, and rests as
+// long after each half of a millisecond, until ctx ends.
 func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +104,8 @@ const regionsAtOnce = 16
 
 func (p *producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
 
-// since returns what a histogram has come to, since the last collection if those are deltas. It is valid until the next call.
+// since returns what a histogram has come to, since the last collection if those are deltas. It is
+// valid until the next call.
 func (p *producer) since(h *otelhdr.Concurrent) *otelhdr.Snapshot {
 	if !p.delta() {
 		p.scratch = h.Snapshot(p.scratch)

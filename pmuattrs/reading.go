@@ -26,10 +26,10 @@ type identity struct {
 // maxRate is more than what any CPU counts, in events per nanosecond of running: 1e11 a second.
 const maxRate = 100
 
-// Since returns what was counted after earlier. It does not guess: if anything speaks against
-// the numbers there are none, and the error says what: the readings are not of the same counters of the same thread, a count has
-// gone down, or up faster than any CPU, or, by [ErrMultiplexed], others had the counters meanwhile. About 20 ns; allocates nothing
-// unless it fails.
+// Since returns what was counted after earlier. It does not guess: if anything speaks against the
+// numbers there are none, and the error says what: the readings are not of the same counters of the
+// same thread, a count has gone down, or up faster than any CPU, or, by [ErrMultiplexed], others
+// had the counters meanwhile. About 20 ns; allocates nothing unless it fails.
 func (r Reading) Since(earlier Reading) (Deltas, error) {
 	if r.of != earlier.of || r.of == (identity{}) {
 		return Deltas{}, fmt.Errorf("pmuattrs: %w", errUnrelated)

@@ -120,9 +120,9 @@ func (s *Session) Summaries() []EventSummary {
 	return all
 }
 
-// Snapshots returns the histogram of what was recorded of each event since the last Reset: for any percentile, and for those of
-// several sessions together by [otelhdr.Snapshot.Merge]. What is recorded later does not change them. Each call copies
-// all histograms.
+// Snapshots returns the histogram of what was recorded of each event since the last Reset: for any
+// percentile, and for those of several sessions together by [otelhdr.Snapshot.Merge]. What is
+// recorded later does not change them. Each call copies all histograms.
 func (s *Session) Snapshots() []EventCounts {
 	all := make([]EventCounts, len(s.histograms))
 	for i, h := range s.histograms {
@@ -131,8 +131,8 @@ func (s *Session) Snapshots() []EventCounts {
 	return all
 }
 
-// WriteSummaries writes a table of what was recorded of each event since the last Reset, if it occurred, see
-// [otelhdr.Summary.AppendMarkdown].
+// WriteSummaries writes a table of what was recorded of each event since the last Reset, if it
+// occurred, see [otelhdr.Summary.AppendMarkdown].
 func (s *Session) WriteSummaries(w io.Writer) error {
 	var text []byte
 	for _, e := range s.Summaries() {

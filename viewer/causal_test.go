@@ -178,7 +178,8 @@ func TestPlanToken(t *testing.T) {
 	checkEqual(t, "refused", errorOf(t, ask(t, h, "PUT", path, testPlan("p3"), bearer(testToken)), 409), "causal: plan p3: latched")
 }
 
-// A request without the right to write applies and stops nothing, for whichever reason it is refused.
+// A request without the right to write applies and stops nothing, for whichever reason it is
+// refused.
 func TestPlanWritesAreGuarded(t *testing.T) {
 	own := header("Sec-Fetch-Site", "same-origin")
 	for name, tt := range map[string]struct {
@@ -260,7 +261,8 @@ func TestPlanInvalidEndsTheOneInForce(t *testing.T) {
 	checkEqual(t, "applied", len(e.applied), 0)
 }
 
-// With keys a plan needs a signature beside the token; one without ends the plan in force, as from any source.
+// With keys a plan needs a signature beside the token; one without ends the plan in force, as from
+// any source.
 func TestPlanSigned(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// cumulativeJSON is a distribution with nothing summed up, so that the page can take an earlier
-// one away from a later one and compare the time between with any other. A bucket takes 15 to 20
-// bytes of JSON: that is 40 kB for a region that has filled 2,200 of them, after 33,000 spans, and a
+// cumulativeJSON is a distribution with nothing summed up, so that the page can take an earlier one
+// away from a later one and compare the time between with any other. A bucket takes 15 to 20 bytes
+// of JSON: that is 40 kB for a region that has filled 2,200 of them, after 33,000 spans, and a
 // tenth of it if they are coarse.
 type cumulativeJSON struct {
 	SumNs float64 `json:"sum_ns"` // the float64 nearest to the exact sum

@@ -11,8 +11,9 @@ var sentences = []string{
 	"text", "reason", "message", "last_error", "error", "notes", "warnings", "rejected", "refused", "cost", "experiment", "source", "status_text", "withheld",
 }
 
-// The page shows sentences and never takes them apart, so that a reworded one breaks nothing: no module applies a regular
-// expression, a method of strings or a comparison to them. Codes and words like a verdict's are facts.
+// The page shows sentences and never takes them apart, so that a reworded one breaks nothing: no
+// module applies a regular expression, a method of strings or a comparison to them. Codes and words
+// like a verdict's are facts.
 func TestModulesTakeNoSentencesApart(t *testing.T) {
 	field := `\.(?:` + strings.Join(sentences, "|") + `)\b`
 	methods := `(?:match|matchAll|replace|replaceAll|search|split|startsWith|endsWith|includes|indexOf|slice|substring|charAt)\(`

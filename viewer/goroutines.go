@@ -11,8 +11,8 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// An answer stands for goroutinesAge, and for goroutinesRest times as long as the look took: of 100,000 goroutines that
-// is some seconds of one processor.
+// An answer stands for goroutinesAge, and for goroutinesRest times as long as the look took: of
+// 100,000 goroutines that is some seconds of one processor.
 const (
 	goroutinesAge  = time.Second
 	goroutinesRest = 10
@@ -67,8 +67,8 @@ func newGoroutinesJSON(look goroutineLook) goroutinesJSON {
 	return out
 }
 
-// allGoroutines answers GET /api/v1/goroutines?least=1&format=text: where all goroutines of this process are, merged by
-// what they wait for. JSON has all of them.
+// allGoroutines answers GET /api/v1/goroutines?least=1&format=text: where all goroutines of this
+// process are, merged by what they wait for. JSON has all of them.
 func (h *Handler) allGoroutines(w http.ResponseWriter, r *http.Request) {
 	if h.saved {
 		writeError(w, http.StatusNotFound, "goroutines: the program must run: this is saved data")

@@ -14,7 +14,8 @@ const maxBodyBytes = 64 << 10
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard sets the headers of every answer and rejects DNS rebinding (foreign hosts), CSRF and reads from other sites.
+// guard sets the headers of every answer and rejects DNS rebinding (foreign hosts), CSRF and reads
+// from other sites.
 func (h *Handler) guard(w http.ResponseWriter, r *http.Request) bool {
 	head := w.Header()
 	head.Set("Content-Security-Policy", contentPolicy)

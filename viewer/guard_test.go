@@ -248,7 +248,8 @@ func TestShutdownEndsSlowRequests(t *testing.T) {
 	<-done
 }
 
-// A page of another site cannot make the viewer compute (CSRF): neither by an image nor by a link that is fetched.
+// A page of another site cannot make the viewer compute (CSRF): neither by an image nor by a link
+// that is fetched.
 func TestCrossSiteReadOfTheAPI(t *testing.T) {
 	h := testHandler(t, &fakeExperiments{})
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200} {

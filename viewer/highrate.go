@@ -14,8 +14,9 @@ import (
 // maxHighRateSeconds keeps a request within the server's time to write its answer.
 const maxHighRateSeconds = 20
 
-// highRateStacks answers POST /api/v1/stacks/highrate?seconds=5: it samples the whole process, 1000 times a
-// second of CPU time, from now on, and then answers as GET /api/v1/stacks does. It keeps the last ones.
+// highRateStacks answers POST /api/v1/stacks/highrate?seconds=5: it samples the whole process, 1000
+// times a second of CPU time, from now on, and then answers as GET /api/v1/stacks does. It keeps
+// the last ones.
 func (h *Handler) highRateStacks(w http.ResponseWriter, r *http.Request) {
 	if !h.withStacks(w) {
 		return
@@ -53,7 +54,8 @@ func (h *Handler) highRateStacks(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lastHighRate answers GET /api/v1/stacks/highrate, in each format, with the samples that were taken last.
+// lastHighRate answers GET /api/v1/stacks/highrate, in each format, with the samples that were
+// taken last.
 func (h *Handler) lastHighRate(w http.ResponseWriter, r *http.Request) {
 	q, ok := h.stacksAsked(w, r)
 	if !ok {

@@ -49,7 +49,8 @@ func (n namedSchedule) Snapshot(context.Context) (*schedule.Report, error) {
 	return &schedule.Report{Regions: []schedule.Region{{Name: string(n), Count: 7}, {Name: "other"}}}, nil
 }
 
-// TestStacksAndScheduleOfAnyName asks for what else there is of such regions; that without a name is not the process.
+// TestStacksAndScheduleOfAnyName asks for what else there is of such regions; that without a name
+// is not the process.
 func TestStacksAndScheduleOfAnyName(t *testing.T) {
 	for _, name := range []string{"", "/", ".", "..", "a/../b", "%2F", "a?b#c", "a+b &c=d", "GET /caf\xe9"} {
 		h := testHandler(t, nil)

@@ -88,8 +88,8 @@ func WithToken(token string) Option {
 	})
 }
 
-// WithPlanKeys refuses plans that none of these keys has signed, all if there are no keys. The signature
-// is in the header Otelprof-Plan-Signature, as package causal/remote makes it.
+// WithPlanKeys refuses plans that none of these keys has signed, all if there are no keys. The
+// signature is in the header Otelprof-Plan-Signature, as package causal/remote makes it.
 //
 // Default: signatures are not checked.
 func WithPlanKeys(keys ...ed25519.PublicKey) Option {

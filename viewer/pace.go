@@ -8,8 +8,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Requests per second in the long run, requests at once, and requests that wait for their turn. Pages that ask for an
-// answer each second stay below it; a client without a pause must not take the application's processors.
+// Requests per second in the long run, requests at once, and requests that wait for their turn.
+// Pages that ask for an answer each second stay below it; a client without a pause must not take
+// the application's processors.
 const (
 	paceRate    = 50
 	paceBurst   = 100

@@ -76,7 +76,8 @@ func TestCheckPlanProblems(t *testing.T) {
 	checkEqual(t, "applied, rejected and stopped", len(e.applied)+len(e.rejected)+len(e.stopped), 0)
 }
 
-// As many experiments as there may be, with as many progress points and reasons as long as they get.
+// As many experiments as there may be, with as many progress points and reasons as long as they
+// get.
 func TestTimelineIsBounded(t *testing.T) {
 	name := strings.Repeat("a", 256)
 	line := causal.Timeline{PlanID: "p1", Mode: profile.ModeOverlap, Started: testStart, Earlier: 7}

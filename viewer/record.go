@@ -15,7 +15,8 @@ import (
 const (
 	// usualRecording is how long a recording is, unless the request says.
 	usualRecording = 3 * time.Second
-	// maxRecording keeps a request, with the analysis, within the server's time to write its answer.
+	// maxRecording keeps a request, with the analysis, within the server's time to write its
+	// answer.
 	maxRecording = 10 * time.Second
 	// traceDeadline is how long a client may take to read a trace.
 	traceDeadline = 30 * time.Second
@@ -26,9 +27,9 @@ type recordJSON struct {
 	Recording causal.RecordingStatus `json:"recording"`
 }
 
-// recordNow answers POST /api/v1/causal/record?duration=3s: it has the program recorded and that analysed, and then reports how
-// recordings stand. A recording costs the program something, so the token is needed as for a plan; recordings of
-// the program's own accord need none.
+// recordNow answers POST /api/v1/causal/record?duration=3s: it has the program recorded and that
+// analysed, and then reports how recordings stand. A recording costs the program something, so the
+// token is needed as for a plan; recordings of the program's own accord need none.
 func (h *Handler) recordNow(w http.ResponseWriter, r *http.Request) {
 	d, ok := h.mayRecord(w, r)
 	if !ok {
@@ -42,7 +43,8 @@ func (h *Handler) recordNow(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, recordJSON{h.causal.Status().Recording})
 }
 
-// mayRecord answers a request that may not have the program recorded, and returns else for how long it asks.
+// mayRecord answers a request that may not have the program recorded, and returns else for how long
+// it asks.
 func (h *Handler) mayRecord(w http.ResponseWriter, r *http.Request) (d time.Duration, ok bool) {
 	if !h.withCausal(w) {
 		return 0, false
@@ -77,9 +79,10 @@ func notRecorded(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// recordTrace answers POST /api/v1/causal/trace?duration=3s: it has the program recorded, and answers with the execution trace, for
-// questions that take one; with samples=1 a CPU profile is on meanwhile. It takes what recordNow takes, and the trace
-// has at most 64 MiB. One request at a time is answered, so that no more than one trace is in memory for slow readers.
+// recordTrace answers POST /api/v1/causal/trace?duration=3s: it has the program recorded, and
+// answers with the execution trace, for questions that take one; with samples=1 a CPU profile is on
+// meanwhile. It takes what recordNow takes, and the trace has at most 64 MiB. One request at a time
+// is answered, so that no more than one trace is in memory for slow readers.
 func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
 	d, ok := h.mayRecord(w, r)
 	if !ok {
@@ -105,7 +108,8 @@ func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Type", "application/octet-stream")
 	head.Set("Content-Disposition", `attachment; filename="trace.out"`)
 	head.Set("Content-Length", strconv.Itoa(t.Bytes))
-	// A server of the application's own may have no deadline, and a reader that does not read would hold the trace.
+	// A server of the application's own may have no deadline, and a reader that does not read would
+	// hold the trace.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(traceDeadline))
 	_, _ = io.Copy(w, t) // a reader that has gone is none of our business
 }

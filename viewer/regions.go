@@ -108,8 +108,9 @@ func regionOf(s *spans.RegionStats) regionJSON {
 	return r
 }
 
-// nameAsked returns the name of the region that a request is about: ?name=, which can be any, or a segment of the
-// path, which cannot be "", "." or "/". JSON has U+FFFD for each byte that is not UTF-8, and so has who asks.
+// nameAsked returns the name of the region that a request is about: ?name=, which can be any, or a
+// segment of the path, which cannot be "", "." or "/". JSON has U+FFFD for each byte that is not
+// UTF-8, and so has who asks.
 func (h *Handler) nameAsked(r *http.Request) string {
 	name := r.PathValue("name")
 	if name == "" {

@@ -102,8 +102,8 @@ type statesJSON struct {
 	BlockedNs  int64  `json:"blocked_ns"`
 }
 
-// stateSessions is how many sessions are looked at; for sessions of 200 spans that takes up to 30 ms,
-// while a page shows the region.
+// stateSessions is how many sessions are looked at; for sessions of 200 spans that takes up to 30
+// ms, while a page shows the region.
 const stateSessions = 1000
 
 // statesOf returns nil if no span says anything.

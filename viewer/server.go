@@ -20,11 +20,11 @@ type Server struct {
 	done chan struct{} // closed when the serving goroutine has returned
 }
 
-// NewServer serves h, usually a [Handler], on addr, "host:port" with a host that is
-// a literal loopback address or localhost; port 0 takes a free one. Any other address is
-// an error that wraps [ErrConfig], and a port in use one that wraps syscall.EADDRINUSE.
-// The server runs on its own goroutine until Shutdown. It answers 50 requests a second, and 100 at once: those above wait
-// for their turn, and 256 may wait.
+// NewServer serves h, usually a [Handler], on addr, "host:port" with a host that is a literal
+// loopback address or localhost; port 0 takes a free one. Any other address is an error that wraps
+// [ErrConfig], and a port in use one that wraps syscall.EADDRINUSE. The server runs on its own
+// goroutine until Shutdown. It answers 50 requests a second, and 100 at once: those above wait for
+// their turn, and 256 may wait.
 func NewServer(addr string, h http.Handler) (*Server, error) {
 	at, err := loopback(addr)
 	if err != nil {

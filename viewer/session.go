@@ -83,7 +83,8 @@ func (h *Handler) oneSession(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// sessionOfTrace finds the newest session of a trace, so that the ID that a tracing backend shows leads here too.
+// sessionOfTrace finds the newest session of a trace, so that the ID that a tracing backend shows
+// leads here too.
 func (h *Handler) sessionOfTrace(id trace.TraceID) (*spans.SessionRecord, bool) {
 	all := h.store.Sessions(spans.Query{Limit: maxScan})
 	i := slices.IndexFunc(all, func(s *spans.SessionRecord) bool { return s.TraceID == id })

@@ -22,8 +22,9 @@ import (
 
 var long = flag.Bool("long", false, "ask a program of many goroutines, which takes a minute")
 
-// TestNoRequestStopsTheProgramForLong asks, among 100,000 goroutines, for all that is answered without a token, and looks at how long
-// all goroutines were stopped meanwhile, but for garbage collections. A busy machine makes a stop longer: the least of some tries counts.
+// TestNoRequestStopsTheProgramForLong asks, among 100,000 goroutines, for all that is answered
+// without a token, and looks at how long all goroutines were stopped meanwhile, but for garbage
+// collections. A busy machine makes a stop longer: the least of some tries counts.
 func TestNoRequestStopsTheProgramForLong(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute: -long")
@@ -79,7 +80,8 @@ func TestNoRequestStopsTheProgramForLong(t *testing.T) {
 	}
 }
 
-// running returns a handler of a program in which everything is on, its recorder, which is off, and a session.
+// running returns a handler of a program in which everything is on, its recorder, which is off, and
+// a session.
 func running(t *testing.T) (*Handler, *schedule.Recorder, string) {
 	t.Helper()
 	c, err := causal.NewController(causal.WithReplay(), causal.WithExperiments(plan.DefaultLimits()))

@@ -16,17 +16,16 @@
 //
 // # Cost
 //
-// Nothing runs between requests. A request for the regions copies and sorts their
-// statistics and looks up five percentiles of each; a request for sessions walks over the
-// spans of those it returns, and with a name over up to 500,000. An open page asks
-// every two seconds, and not at all while its tab is hidden. Comparing asks once for the
-// whole distribution of all regions, some 40 kB and 0.5 ms for each, and then for those of
-// the regions that are open. The causal profile takes up to 0.5 ms for each of its numbers;
-// it is computed once a second at most, and in no more than a twentieth of the time. A
-// request for the timeline takes microseconds for each experiment that has run. A request
-// for call stacks merges some minutes of trees, which takes milliseconds. One for all
-// goroutines takes some microseconds of a processor for each of them, a tenth of the time at most, and stops the program for some
-// microseconds in all.
+// Nothing runs between requests. A request for the regions copies and sorts their statistics and
+// looks up five percentiles of each; a request for sessions walks over the spans of those it
+// returns, and with a name over up to 500,000. An open page asks every two seconds, and not at all
+// while its tab is hidden. Comparing asks once for the whole distribution of all regions, some 40
+// kB and 0.5 ms for each, and then for those of the regions that are open. The causal profile takes
+// up to 0.5 ms for each of its numbers; it is computed once a second at most, and in no more than a
+// twentieth of the time. A request for the timeline takes microseconds for each experiment that has
+// run. A request for call stacks merges some minutes of trees, which takes milliseconds. One for
+// all goroutines takes some microseconds of a processor for each of them, a tenth of the time at
+// most, and stops the program for some microseconds in all.
 package viewer
 
 import (

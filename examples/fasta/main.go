@@ -4,10 +4,10 @@
 //
 //	go run ./fasta
 //
-// Three regions, "random", "select" and "write": which of them is worth the work? The causal profile
-// tells, by recordings that are simulated and beside them by the simple form, experiments in which all regions but one are made
-// longer (dilation). Then the optimised variant, which looks up where to begin its search, shows what that
-// was worth.
+// Three regions, "random", "select" and "write": which of them is worth the work? The causal
+// profile tells, by recordings that are simulated and beside them by the simple form, experiments
+// in which all regions but one are made longer (dilation). Then the optimised variant, which looks
+// up where to begin its search, shows what that was worth.
 package main
 
 import (

@@ -4,5 +4,6 @@ package main
 
 import "sync"
 
-// A lock is a plain one: "otelprof run" has built the program, so Go's scheduler tells which goroutine waits for which.
+// A lock is a plain one: "otelprof run" has built the program, so Go's scheduler tells which
+// goroutine waits for which.
 type lock = sync.Mutex

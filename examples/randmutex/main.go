@@ -3,8 +3,8 @@
 //
 //	go run ./randmutex
 //
-// The CPU profile shows next to nothing there, for a goroutine that waits needs no processor. The causal
-// profile shows that hardly anything else matters. Then the optimised variant, in which the
+// The CPU profile shows next to nothing there, for a goroutine that waits needs no processor. The
+// causal profile shows that hardly anything else matters. Then the optimised variant, in which the
 // source reads half as many bytes for each number, shows that this is so.
 package main
 

@@ -34,8 +34,8 @@ func measured(t *testing.T, measure func() error) {
 	}
 }
 
-// The point of the example: the source is small in the CPU profile and large in the causal one. Built by
-// otelprof it says so of a plain sync.Mutex.
+// The point of the example: the source is small in the CPU profile and large in the causal one.
+// Built by otelprof it says so of a plain sync.Mutex.
 func TestSmallInOneAndLargeInTheOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 9 s")

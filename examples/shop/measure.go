@@ -27,8 +27,9 @@ const (
 // warmUp is the part of a run that is not measured.
 const warmUp = 0.25
 
-// measure runs the shop on one side and prints one line: requests and seconds on the wall, microseconds of the processor
-// for each request, those of the clients included, and percentiles of what the clients waited.
+// measure runs the shop on one side and prints one line: requests and seconds on the wall,
+// microseconds of the processor for each request, those of the clients included, and percentiles of
+// what the clients waited.
 func measure(ctx context.Context, cfg settings, files string, stdout, stderr io.Writer) (err error) {
 	background := context.WithoutCancel(ctx)
 	s, err := openSide(background, cfg, files, stderr)

@@ -25,8 +25,8 @@ const planLife = time.Hour - time.Minute
 const noPlan = "off"
 
 // preparePlan returns the path of the plan file, "" if a plan server is asked instead. A plan the
-// user names is used as it is, and written only if it does not exist; the shop's own is written anew at every
-// start, since a plan expires.
+// user names is used as it is, and written only if it does not exist; the shop's own is written
+// anew at every start, since a plan expires.
 func preparePlan(given, dataDir string, now time.Time) (string, error) {
 	if given == noPlan {
 		return noPlan, nil

@@ -32,9 +32,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // reads are the regions of the requests that are few, and of their queries.
 var reads = []string{"GET /products", "GET /orders", "SELECT products", "SELECT orders"}
 
-// TestShop puts load on the whole service for two seconds, or as long as a busy machine takes for each
-// kind of request, and looks at the books: what otelprof measured, what the clients were told, and what
-// the database says.
+// TestShop puts load on the whole service for two seconds, or as long as a busy machine takes for
+// each kind of request, and looks at the books: what otelprof measured, what the clients were told,
+// and what the database says.
 func TestShop(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	ctx, dir := t.Context(), t.TempDir()

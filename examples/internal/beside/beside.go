@@ -30,8 +30,9 @@ type Program struct {
 	Region, Function string
 	// Change says what the optimised variant does differently.
 	Change string
-	// Dilation has experiments by dilation asked as well, in a second run, to be held beside the other answers: it is right only
-	// for a program that computes, and marks its waits by causal.Blocked.
+	// Dilation has experiments by dilation asked as well, in a second run, to be held beside the
+	// other answers: it is right only for a program that computes, and marks its waits by
+	// causal.Blocked.
 	Dilation bool
 	// Run works until ctx is over.
 	Run func(ctx context.Context, tracer trace.Tracer, optimized bool)
@@ -94,7 +95,8 @@ type Profiles struct {
 	Causal profile.Profile
 }
 
-// Profile runs the program for a while under both profilers, and again where dilation is asked as well.
+// Profile runs the program for a while under both profilers, and again where dilation is asked as
+// well.
 func (p Program) Profile(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
 	both, err := p.measured(ctx, length, optimized)
 	if err != nil || !p.Dilation {
@@ -105,7 +107,8 @@ func (p Program) Profile(ctx context.Context, length time.Duration, optimized bo
 	return both, err
 }
 
-// measured is both views of one run: recordings answer, or, in runtime mode, an experiment by overlap.
+// measured is both views of one run: recordings answer, or, in runtime mode, an experiment by
+// overlap.
 func (p Program) measured(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
 	c, err := p.newController(length)
 	if err != nil {
@@ -120,7 +123,8 @@ func (p Program) measured(ctx context.Context, length time.Duration, optimized b
 	return Profiles{cpu, profile}, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
 }
 
-// during runs the program with a controller's hook until a function returns, and returns what spans took.
+// during runs the program with a controller's hook until a function returns, and returns what spans
+// took.
 func (p Program) during(ctx context.Context, c *causal.Controller, optimized bool, until func(context.Context) error) ([]spans.RegionStats, error) {
 	tp := spans.WrapTracerProvider(nil, spans.WithHook(c.Hook()))
 	limited, cancel := context.WithCancel(ctx)

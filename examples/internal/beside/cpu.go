@@ -24,8 +24,8 @@ type CPU struct {
 	Part  []Function    // the largest first
 }
 
-// A Function is one of the program's, with the part of the processor time, in [0, 1], in which it was
-// on the stack.
+// A Function is one of the program's, with the part of the processor time, in [0, 1], in which it
+// was on the stack.
 type Function struct {
 	Name  string
 	Share float64
@@ -118,8 +118,8 @@ func (c CPU) write(w io.Writer, p Program) {
 	_ = t.Flush() // what cannot be printed here cannot be elsewhere
 }
 
-// inserts reports whether the scheduler delays the goroutine there, in an experiment: that is no work of
-// the program's.
+// inserts reports whether the scheduler delays the goroutine there, in an experiment: that is no
+// work of the program's.
 func inserts(at *profile.Location) bool {
 	return slices.ContainsFunc(at.Line, func(l profile.Line) bool { return l.Function.Name == "runtime.(*otelprofG).pay" })
 }

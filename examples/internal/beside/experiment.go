@@ -14,11 +14,12 @@ import (
 // caps bound the experiments, wide, since this is no service.
 var caps = plan.Limits{PerSpan: plan.Duration(time.Second), PerTrace: plan.Duration(time.Minute), Duty: 1, Total: plan.Duration(time.Hour)}
 
-// inRuntime reports whether "otelprof run" has built this program: then the scheduler sees which goroutine waits for which, and an
-// experiment answers in place of recordings.
+// inRuntime reports whether "otelprof run" has built this program: then the scheduler sees which
+// goroutine waits for which, and an experiment answers in place of recordings.
 func inRuntime(c *causal.Controller) bool { return c.Status().Handover == profile.HandoverRuntime }
 
-// newController returns one for recordings, or, in runtime mode, with an experiment by overlap that has begun.
+// newController returns one for recordings, or, in runtime mode, with an experiment by overlap that
+// has begun.
 func (p Program) newController(length time.Duration) (*causal.Controller, error) {
 	c, err := permitted()
 	if err != nil || !inRuntime(c) {
@@ -58,8 +59,8 @@ func (p Program) dilated(ctx context.Context, length time.Duration, optimized bo
 // recordings is how many it takes for an interval.
 const recordings = 5
 
-// record takes recordings of a program for half of the length, and lasts that long, or until the last of them has been analysed; an
-// experiment answers in place of recordings.
+// record takes recordings of a program for half of the length, and lasts that long, or until the
+// last of them has been analysed; an experiment answers in place of recordings.
 func record(ctx context.Context, c *causal.Controller, length time.Duration) error {
 	over := time.Now().Add(length)
 	if !inRuntime(c) {
@@ -90,7 +91,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// timing is of short experiments that follow each other closely. Those of dilation are shorter: it has no debts that must be paid.
+// timing is of short experiments that follow each other closely. Those of dilation are shorter: it
+// has no debts that must be paid.
 var timing = map[profile.Mode]map[string]string{
 	profile.ModeOverlap:  {"warmup": "500ms", "experiment": "200ms", "cooloff": "50ms"},
 	profile.ModeDilation: {"warmup": "500ms", "experiment": "100ms", "cooloff": "30ms"},

@@ -93,8 +93,9 @@ func (p Program) answers(c profile.Curve) bool {
 	return c.Region.Name == p.Region && c.Progress == p.Unit && c.Metric == profile.MetricThroughput
 }
 
-// Predicted returns what a mode of the causal profile, "" for the first that has a curve, says of a speed-up: on the line
-// between the two next to it that were asked. Reason says why it says nothing.
+// Predicted returns what a mode of the causal profile, "" for the first that has a curve, says of a
+// speed-up: on the line between the two next to it that were asked. Reason says why it says
+// nothing.
 func (p Program) Predicted(prof profile.Profile, mode profile.Mode, speedup float64) (e profile.Effect, reason string) {
 	for _, c := range prof.Curves {
 		if !p.answers(c) || mode != "" && c.Mode != mode {

@@ -12,8 +12,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Trace runs the program for a while and writes an execution trace of that to a file, for otelprof whatif. A CPU profile is on
-// meanwhile, so that its samples stand in the trace, and otelprof can ask about functions.
+// Trace runs the program for a while and writes an execution trace of that to a file, for otelprof
+// whatif. A CPU profile is on meanwhile, so that its samples stand in the trace, and otelprof can
+// ask about functions.
 func (p Program) Trace(ctx context.Context, file string, length time.Duration, optimized bool) (err error) {
 	f, err := os.Create(file)
 	if err != nil {
