@@ -201,15 +201,20 @@ func wholeProject(t *testing.T) project {
 	return p
 }
 
-// commands reads cmd/otelprof: its commands as they are typed, "hdr diff", and all strings, the names of flags among them.
+// commands reads cmd/otelprof: its commands as they are typed, "hdr diff", and all strings, the
+// names of flags among them.
 func commands(t *testing.T) (verbs, words map[string]bool) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "cmd/otelprof/*.go"))
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"cmd/otelprof/*.go", "cmd/otelprof/internal/*/*.go"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	verbs, words = map[string]bool{}, map[string]bool{}
-	names, subs := map[string]string{}, map[string][]string{} // by variable
+	names, subs := map[string]string{}, map[string][]string{} // by package and variable
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -224,7 +229,8 @@ func commands(t *testing.T) (verbs, words map[string]bool) {
 				words[text(n)] = true
 			case *ast.ValueSpec:
 				for i, value := range n.Values {
-					names[n.Names[i].Name], subs[n.Names[i].Name] = commandOf(value)
+					variable := file.Name.Name + "." + n.Names[i].Name
+					names[variable], subs[variable] = commandOf(file.Name.Name, value)
 				}
 			}
 			return true
@@ -238,12 +244,13 @@ func commands(t *testing.T) (verbs, words map[string]bool) {
 			add(sub, verb)
 		}
 	}
-	add("root", "")
+	add("main.root", "")
 	return verbs, words
 }
 
-// commandOf returns the name of a command, and the variables of the commands below it: of &command{…} or goCommand(…).
-func commandOf(value ast.Expr) (name string, sub []string) {
+// commandOf returns the name of a command, and the variables of the commands below it: of
+// &command.Command{…} or goCommand(…).
+func commandOf(pkg string, value ast.Expr) (name string, sub []string) {
 	switch v := value.(type) {
 	case *ast.CallExpr:
 		if len(v.Args) > 0 {
@@ -260,10 +267,10 @@ func commandOf(value ast.Expr) (name string, sub []string) {
 				continue
 			}
 			switch key, _ := field.Key.(*ast.Ident); {
-			case key != nil && key.Name == "name":
+			case key != nil && key.Name == "Name":
 				name = text(field.Value)
-			case key != nil && key.Name == "sub":
-				sub = identifiers(field.Value)
+			case key != nil && key.Name == "Sub":
+				sub = variables(pkg, field.Value)
 			}
 		}
 	}
@@ -283,15 +290,20 @@ func text(e ast.Expr) string {
 	return s
 }
 
-// identifiers are the elements of a slice literal.
-func identifiers(e ast.Expr) (list []string) {
+// variables are the elements of a slice literal, of this package or others.
+func variables(pkg string, e ast.Expr) (list []string) {
 	literal, ok := e.(*ast.CompositeLit)
 	if !ok {
 		return nil
 	}
 	for _, element := range literal.Elts {
-		if id, ok := element.(*ast.Ident); ok {
-			list = append(list, id.Name)
+		switch v := element.(type) {
+		case *ast.Ident:
+			list = append(list, pkg+"."+v.Name)
+		case *ast.SelectorExpr:
+			if other, ok := v.X.(*ast.Ident); ok {
+				list = append(list, other.Name+"."+v.Sel.Name)
+			}
 		}
 	}
 	return list
