@@ -10,8 +10,9 @@ import (
 )
 
 // An RWMutex is a drop-in for [sync.RWMutex] that hands virtual time over in experiments of
-// [profile.ModeOverlap]: from a writer to the readers and the writer after it, from readers to the next writer,
-// and from no reader to another. The zero value is unlocked. It must not be copied after first use.
+// [profile.ModeOverlap]: from a writer to the readers and the writer after it, from readers to the
+// next writer, and from no reader to another. The zero value is unlocked. It must not be copied
+// after first use.
 //
 // While no experiment runs, each method costs one atomic load more than that of package sync,
 // less than 1 ns. In one a pair takes 0.1 µs, and readers that leave at the same time

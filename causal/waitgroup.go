@@ -10,10 +10,10 @@ import (
 )
 
 // A WaitGroup is a drop-in for [sync.WaitGroup] that hands virtual time over in experiments of
-// [profile.ModeOverlap]: a goroutine that waits goes on no earlier than the last Done would have come, had the
-// region that is examined taken less time. A goroutine started by [WaitGroup.Go] begins at the
-// virtual time of the one that starts it. The zero value is ready for use. It must not be copied
-// after first use.
+// [profile.ModeOverlap]: a goroutine that waits goes on no earlier than the last Done would have
+// come, had the region that is examined taken less time. A goroutine started by [WaitGroup.Go]
+// begins at the virtual time of the one that starts it. The zero value is ready for use. It must
+// not be copied after first use.
 //
 // While no experiment runs, each method costs one atomic load more than that of package sync,
 // 1 to 2 ns. In one Done and Wait take 0.1 µs each and allocate nothing but for the

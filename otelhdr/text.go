@@ -35,7 +35,8 @@ func appendGroupedFloat(dst []byte, f float64, decimals int) []byte {
 	return append(dst, text[whole:]...)
 }
 
-// appendPercent appends p with at most four decimals, or as many more as show that it is less than 100.
+// appendPercent appends p with at most four decimals, or as many more as show that it is less than
+// 100.
 func appendPercent(dst []byte, p float64) []byte {
 	rounded := math.Round(p*1e4) / 1e4
 	if rounded >= 100 && p < 100 {

@@ -26,7 +26,8 @@ var (
 	testName = regexp.MustCompile(`^(Test|Example|Fuzz)\w*$`)
 )
 
-// features reads the tables whose heading has these four columns, and what is wrong with their form.
+// features reads the tables whose heading has these four columns, and what is wrong with their
+// form.
 func features(page string) (list []feature, problems []string) {
 	seed, inside := "", false
 	for line := range strings.Lines(page) {
@@ -87,7 +88,8 @@ func (p project) problems(f feature) (list []string) {
 	return list
 }
 
-// has reports whether there is a test, a target of make, a command with its flags, or a file or folder.
+// has reports whether there is a test, a target of make, a command with its flags, or a file or
+// folder.
 func (p project) has(name string) bool {
 	words := strings.Fields(name)
 	switch {

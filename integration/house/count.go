@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A folder is one of Go files that are not tests.
@@ -23,6 +24,8 @@ type house struct {
 	folders  map[string]*folder
 	longest  int // function, in lines
 	where    string
+	widest   int // comment in prose, in columns, with tabs of four
+	wide     string
 	words    int             // of the documentation
 	internal map[string]bool // folders below internal
 }
@@ -71,8 +74,11 @@ func (h *house) read(name string, text []byte) error {
 	at.files++
 	for line := range strings.Lines(string(text)) {
 		at.lines++
-		if strings.HasPrefix(strings.TrimSpace(line), "//") {
+		if comment := strings.TrimSpace(line); strings.HasPrefix(comment, "//") {
 			at.comments++
+			if n := columns(line); n > h.widest && prose(comment) {
+				h.widest, h.wide = n, name
+			}
 		}
 	}
 	for _, decl := range f.Decls {
@@ -84,6 +90,18 @@ func (h *house) read(name string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// columns is how wide a line is, with tabs of four.
+func columns(line string) int {
+	line = strings.TrimRight(line, "\n")
+	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+}
+
+// prose reports whether a comment is text, not a directive, an example or a row of a table.
+func prose(comment string) bool {
+	text, ok := strings.CutPrefix(comment, "// ")
+	return ok && !strings.HasPrefix(text, " ") && !strings.HasPrefix(text, "\t") && !strings.Contains(text, "://")
 }
 
 // exported counts the names at the top level that a declaration has importers see.
@@ -147,6 +165,7 @@ func (h *house) figures() []figure {
 		{"replay, all rooms", float64(replay), "lines", 11_000, false, ""},
 		{"exported top-level names", float64(names), "names", 300, false, ""},
 		{"longest function", float64(h.longest), "lines", 60, false, h.where},
+		{"widest comment", float64(h.widest), "columns", 100, false, h.wide},
 		{"words in docs", float64(h.words), "words", 25_000, false, ""},
 		{"comments of replay", 100 * float64(comments) / float64(max(1, replay)), "% of lines", 18, true, ""},
 	}

@@ -21,6 +21,14 @@ func TestHouseOfOneFile(t *testing.T) {
 	if got, want := *h.folders["p"], (folder{files: 1, lines: 12, comments: 1, names: 3}); got != want || h.longest != 2 {
 		t.Errorf("read: %+v, longest function %d lines, want %+v and 2", got, h.longest, want)
 	}
+	if h.widest != len("// F is long.") {
+		t.Errorf("widest comment %d columns, want %d", h.widest, len("// F is long."))
+	}
+	for comment, want := range map[string]bool{"// text": true, "//go:build x": false, "//\tcode": false, "//   - row": false} {
+		if prose(comment) != want {
+			t.Errorf("prose(%q) is %t", comment, !want)
+		}
+	}
 	for name, want := range map[string]bool{".": true, "causal/plan": true, "causal/internal/ledger": false, "internal/x": false, "cmd/otelprof": false, "integration/x": false} {
 		if public(name) != want {
 			t.Errorf("public(%q) is %t", name, !want)

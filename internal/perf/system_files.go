@@ -168,7 +168,8 @@ func (r files) pmus() []PMU {
 	return all
 }
 
-// quota returns the least CPU quota among the cgroups that the process is in, of version 2 or 1, or 0.
+// quota returns the least CPU quota among the cgroups that the process is in, of version 2 or 1, or
+// 0.
 func (r files) quota() float64 {
 	least := 0.0
 	for dir, version := range r.cgroups("cpu") {

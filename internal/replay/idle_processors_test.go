@@ -36,7 +36,8 @@ func handingOver(t *testing.T, length int64, m trace.Machine) *trace.Recording {
 // programs that others wait for, that took a part of its time, and none.
 func TestAsleep(t *testing.T) {
 	const length = 1000 * ms
-	// Each goroutine then computes for 1.05 ms, and rests for 2: two visits in 3.05 ms in place of 4.
+	// Each goroutine then computes for 1.05 ms, and rests for 2: two visits in 3.05 ms in place of
+	// 4.
 	const quiet = 1 - 3.05/4
 	const late = 1 - 3.25/4 // by the time in which a processor comes back
 	for name, test := range map[string]struct {

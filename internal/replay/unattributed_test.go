@@ -9,7 +9,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Each case is what a goroutine with a span, 1, waits 100 for, from 100 to 200, in a window of 1000.
+// Each case is what a goroutine with a span, 1, waits 100 for, from 100 to 200, in a window of
+// 1000.
 // Goroutine 2 has spans, 3 and 4 have none.
 func TestWaits(t *testing.T) {
 	region := trace.Region{Scope: "shop", Name: "order"}

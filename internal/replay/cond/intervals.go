@@ -68,7 +68,8 @@ func Even(times []int64, lengths []float64) (interval float64, ok bool) {
 // ShortestInterval of a timetable, ns: below, wake-ups are too late to find one.
 const ShortestInterval = 200_000
 
-// line returns the line through times by their numbers, least squares: what it begins with, and how much it rises.
+// line returns the line through times by their numbers, least squares: what it begins with, and how
+// much it rises.
 func line(numbers []float64, times []int64) (begin, rise float64) {
 	var x, y, xx, xy float64
 	n := float64(len(numbers))
