@@ -258,3 +258,12 @@ func (a *audit) panicked(p *plan.Plan, value any) {
 	e.stack = string(stack[:runtime.Stack(stack, false)])
 	a.add(e)
 }
+
+// about is an event of a plan, nil if there is none.
+func about(p *plan.Plan, source string, kind AuditKind, message string) AuditEvent {
+	e := AuditEvent{Kind: kind, Source: source, Message: message}
+	if p != nil {
+		e.PlanID, e.Generation, e.PlanHash, e.Author, e.PlanReason = p.ID, p.Generation, p.Hash(), p.Author, p.Reason
+	}
+	return e
+}

@@ -97,6 +97,26 @@ func (c *Controller) current(w *rest.Worker) profile.Profile {
 	return p
 }
 
+// compute returns what has been measured under the plan in force, or the last one, and what
+// recordings tell. compute calls due now and then, to rest.
+func (c *Controller) compute(due func()) profile.Profile {
+	c.mu.Lock()
+	r, state, reason := c.last, c.state, c.reason
+	c.mu.Unlock()
+	var p profile.Profile
+	if r != nil {
+		p = r.Profile(due)
+	}
+	due()
+	c.study.addTo(&p)
+	due()
+	p.FinishResting(due)
+	if r != nil && state != StateRunning && state != StateWaiting && reason != programEnds {
+		p.Notes = slices.Insert(p.Notes, 0, fmt.Sprintf("the experiments have ended, %s: %s", state, reason))
+	}
+	return p
+}
+
 // Latest returns a profile that may be older than that of [Controller.Profile], so that it takes 5
 // ms at most however much there is to compute: that is done on a goroutine of its own, with 5 % of
 // one core on average. After [Controller.Shutdown] it is not older. Metric readers use it. The

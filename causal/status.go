@@ -3,6 +3,7 @@ package causal
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -99,4 +100,47 @@ type BreakerStatus struct {
 	// zero as long as it is not known.
 	MostP99    time.Duration `json:"most_p99_ns"`
 	MostFailed float64       `json:"most_failed"`
+}
+
+// Status tells what the controller is doing.
+func (c *Controller) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Status{
+		Enabled:   c.enabled,
+		Handover:  engine.Handover(),
+		State:     c.state,
+		Reason:    c.reason,
+		Since:     c.since,
+		Plan:      c.plan,
+		Source:    c.source,
+		PlanFile:  c.file,
+		LastError: c.lastError,
+		Limits:    c.Caps,
+		Caps:      c.Caps,
+
+		BreakerCaps: c.Breaker,
+		Allowed:     c.Allowed,
+	}
+	s.Audit, s.AuditDropped = c.audit.latest()
+	s.Recording = c.recording()
+	s.Sources = c.audit.followed()
+	if c.plan != nil {
+		s.PlanHash = c.plan.Hash()
+	}
+	if r := c.last; r != nil && r.Plan == c.plan {
+		s.Limits = r.Guard.Limits
+		s.Spent, s.Late = time.Duration(r.Guard.Spent.Load()), time.Duration(r.Guard.Late.Load())
+		s.Withheld = r.Guard.Counts().ByName()
+		s.Breaker = (*BreakerStatus)(r.Breaker.Status())
+		if c.run.Load() == r {
+			s.LeaseEnds = r.Guard.LeaseEnds()
+			s.Duty = r.Pace.Now()
+		}
+		s.Experiment = r.Doing()
+		if s.State == StateWaiting && time.Now().After(r.Plan.NotBefore) {
+			s.State = StateRunning
+		}
+	}
+	return s
 }
