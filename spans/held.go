@@ -4,7 +4,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 )
 
 // held is for how long a span was held up by delays in it and below: the union of their times,
@@ -60,49 +59,3 @@ const heldSlot = math.MaxUint32
 
 // making is held while a span gets its held.
 var making sync.Mutex
-
-// hold books a delay in the span and in those around it that are open.
-func (r *Span) hold(d interval) {
-	for ; r != nil; r = r.parent {
-		if r.Ended() {
-			continue
-		}
-		r.makeHeld().add(d)
-	}
-}
-
-// held returns what is known of delays, nil if there were none.
-func (r *Span) held() *held { return (*held)(r.slots.get(heldSlot)) }
-
-// makeHeld is held, but for a delay to be added.
-func (r *Span) makeHeld() *held {
-	if h := r.held(); h != nil {
-		return h
-	}
-	making.Lock()
-	defer making.Unlock()
-	h := r.held()
-	if h == nil {
-		h = &held{}
-		r.slots.set(heldSlot, unsafe.Pointer(h))
-	}
-	return h
-}
-
-// heldUp is for how long the span was held up so far, ns.
-func (r *Span) heldUp() int64 {
-	if h := r.held(); h != nil {
-		return h.sum()
-	}
-	return 0
-}
-
-// delay is the sum of the delays in the span and below, ns.
-func (r *Span) delay() int64 {
-	if h := r.held(); h != nil {
-		return h.delay.Load()
-	}
-	return 0
-}
-
-func (r *Span) addDelay(ns int64) { r.makeHeld().delay.Add(ns) }

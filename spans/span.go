@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -297,3 +298,49 @@ func (r *Span) countPanic(v any) {
 		r.tracer.provider.drops.hookPanics.Add(1)
 	}
 }
+
+// hold books a delay in the span and in those around it that are open.
+func (r *Span) hold(d interval) {
+	for ; r != nil; r = r.parent {
+		if r.Ended() {
+			continue
+		}
+		r.makeHeld().add(d)
+	}
+}
+
+// held returns what is known of delays, nil if there were none.
+func (r *Span) held() *held { return (*held)(r.slots.get(heldSlot)) }
+
+// makeHeld is held, but for a delay to be added.
+func (r *Span) makeHeld() *held {
+	if h := r.held(); h != nil {
+		return h
+	}
+	making.Lock()
+	defer making.Unlock()
+	h := r.held()
+	if h == nil {
+		h = &held{}
+		r.slots.set(heldSlot, unsafe.Pointer(h))
+	}
+	return h
+}
+
+// heldUp is for how long the span was held up so far, ns.
+func (r *Span) heldUp() int64 {
+	if h := r.held(); h != nil {
+		return h.sum()
+	}
+	return 0
+}
+
+// delay is the sum of the delays in the span and below, ns.
+func (r *Span) delay() int64 {
+	if h := r.held(); h != nil {
+		return h.delay.Load()
+	}
+	return 0
+}
+
+func (r *Span) addDelay(ns int64) { r.makeHeld().delay.Add(ns) }

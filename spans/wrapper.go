@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"context"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/codes"
@@ -187,4 +188,10 @@ func (r *Span) settle(name string, code codes.Code) {
 	if uint32(code) != r.status.Load() {
 		r.status.Store(uint32(code))
 	}
+}
+
+// A wrapper is a span of ours.
+type wrapper interface {
+	trace.Span
+	context(context.Context) context.Context
 }

@@ -1,0 +1,156 @@
+package spans
+
+import (
+	"container/list"
+	"time"
+)
+
+// budget counts bytes against a limit.
+type budget struct{ used, limit int }
+
+func (b *budget) full() bool { return b.used > b.limit }
+
+// pace is a token bucket: recentRate a second, in bursts of recentBurst.
+type pace struct {
+	left float64
+	last time.Time
+}
+
+func (p *pace) take(now time.Time) bool {
+	if !p.last.IsZero() {
+		p.left = min(recentBurst, p.left+recentRate*now.Sub(p.last).Seconds())
+	}
+	p.last = now
+	if p.left < 1 {
+		return false
+	}
+	p.left--
+	return true
+}
+
+// recentSessions are the newest, in the order in which they ended.
+type recentSessions struct {
+	budget
+	order *list.List // of *SessionRecord, newest at the front
+	byID  map[SessionID]*list.Element
+}
+
+func (k *recentSessions) replace(s *SessionRecord) {
+	if e := k.byID[s.ID]; e != nil {
+		k.used += s.SizeBytes() - e.Value.(*SessionRecord).SizeBytes()
+		e.Value = s
+		k.trim()
+	}
+}
+
+func (k *recentSessions) add(s *SessionRecord) {
+	k.byID[s.ID] = k.order.PushFront(s)
+	k.used += s.SizeBytes()
+	k.trim()
+}
+
+func (k *recentSessions) trim() {
+	for k.full() {
+		s := k.order.Remove(k.order.Back()).(*SessionRecord)
+		delete(k.byID, s.ID)
+		k.used -= s.SizeBytes()
+	}
+}
+
+// mostUniform is how many sessions a Ring's sample has at most. Of n sessions a sample of k has had
+// k(1+ln(n/k)) records made, most of which it lets go, so one of many more than are ever looked at
+// costs the application for nothing.
+const mostUniform = 2000
+
+// uniformSessions are a uniform sample: each session draws a number, the smallest ones stay.
+type uniformSessions struct {
+	budget
+	heap  drawnSessions
+	below uint64 // numbers from this one on have had to go
+}
+
+type drawnSession struct {
+	drawn  uint64
+	record *SessionRecord
+	bytes  int // of the record, which has been out of all caches for long when it goes
+}
+
+func (k *uniformSessions) replace(s *SessionRecord) {
+	for i := range k.heap {
+		old := &k.heap[i]
+		if old.record.ID != s.ID {
+			continue
+		}
+		k.used += s.SizeBytes() - old.bytes
+		old.record, old.bytes = s, s.SizeBytes()
+		if s.SizeBytes() > k.limit { // it has outgrown the sample and goes alone
+			k.used -= k.heap.remove(i).bytes
+		}
+		k.trim()
+		return
+	}
+}
+
+func (k *uniformSessions) full() bool { return k.budget.full() || len(k.heap) > mostUniform }
+
+// wants reports whether a session with this number would stay, as far as is known without its
+// size.
+func (k *uniformSessions) wants(drawn uint64) bool { return drawn < k.below }
+
+func (k *uniformSessions) add(s *SessionRecord, drawn uint64) {
+	if !k.wants(drawn) || s.SizeBytes() > k.limit {
+		return
+	}
+	k.heap.push(drawnSession{drawn: drawn, record: s, bytes: s.SizeBytes()})
+	k.used += s.SizeBytes()
+	k.trim()
+}
+
+func (k *uniformSessions) trim() {
+	for k.full() {
+		out := k.heap.remove(0)
+		k.used -= out.bytes
+		k.below = out.drawn
+	}
+}
+
+// drawnSessions is a heap with the largest number on top. Package container/heap would allocate
+// twice for each session.
+type drawnSessions []drawnSession
+
+func (h *drawnSessions) push(s drawnSession) {
+	*h = append(*h, s)
+	h.up(len(*h) - 1)
+}
+
+// remove takes out the session at i, which is at the top for 0.
+func (h *drawnSessions) remove(i int) drawnSession {
+	out, last := (*h)[i], len(*h)-1
+	(*h)[i], (*h)[last] = (*h)[last], drawnSession{}
+	if *h = (*h)[:last]; i < last {
+		h.down(i)
+		h.up(i)
+	}
+	return out
+}
+
+// up and down move the session at i to its place.
+func (h drawnSessions) up(i int) {
+	for above := (i - 1) / 2; i > 0 && h[i].drawn > h[above].drawn; above = (i - 1) / 2 {
+		h[i], h[above] = h[above], h[i]
+		i = above
+	}
+}
+
+func (h drawnSessions) down(i int) {
+	for below := 2*i + 1; below < len(h); below = 2*i + 1 {
+		if below+1 < len(h) && h[below+1].drawn > h[below].drawn {
+			below++
+		}
+		if h[i].drawn >= h[below].drawn {
+			return
+		}
+		h[i], h[below] = h[below], h[i]
+		i = below
+	}
+}
