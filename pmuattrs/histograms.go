@@ -1,7 +1,6 @@
 package pmuattrs
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -129,28 +128,4 @@ func (r *region) record(d *Deltas, o outcome) {
 	for i, h := range r.counts {
 		h.Record(uint64(d.counts[i])) // never negative
 	}
-}
-
-// Regions returns what was counted in each region of which a span was in the sample, by scope
-// and name. It copies all histograms: some microseconds for each region.
-func (h *Hook) Regions() []RegionCounters {
-	live := h.regions.known.All()
-	all := make([]RegionCounters, len(live))
-	for i, r := range live {
-		c := RegionCounters{
-			Scope: r.key.Scope, Name: r.key.Name, Source: h.regions.source,
-			Invalid: r.invalid.Load(), Counts: make([]EventCounts, len(r.counts)),
-		}
-		for j, e := range h.regions.events {
-			c.Counts[j] = EventCounts{e, r.counts[j].Snapshot(nil)}
-		}
-		if len(c.Counts) != 0 {
-			c.Spans = c.Counts[0].Count()
-		}
-		all[i] = c
-	}
-	slices.SortStableFunc(all, func(a, b RegionCounters) int {
-		return cmp.Or(cmp.Compare(a.Scope.Name, b.Scope.Name), cmp.Compare(a.Scope.Version, b.Scope.Version), cmp.Compare(a.Name, b.Name))
-	})
-	return all
 }

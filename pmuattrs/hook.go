@@ -1,10 +1,13 @@
 package pmuattrs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -250,4 +253,85 @@ func (m *measurement) unlock(sameThread bool) {
 		return
 	}
 	m.name.moves.Store(true)
+}
+
+// chooses draws whether a span is measured. Most are not, so it comes before all else: the
+// random number costs some four nanoseconds.
+func (h *Hook) chooses(r *spans.Span) bool {
+	limit := h.rate
+	if len(h.rules) != 0 {
+		limit = h.rateOf(r)
+	}
+	return rand.Uint64() < uint64(limit)
+}
+
+// rateOf is what the rules say about a span, remembered for its name.
+func (h *Hook) rateOf(r *spans.Span) rate {
+	n := h.named(r)
+	switch {
+	case n == nil:
+		return 0
+	case n.name == r.Name():
+		return n.rate
+	}
+	return h.rules.of(r, h.rate) // one of the many names that share a place, see spans.NameSlot
+}
+
+// named returns what is known of the span's name, nil if the provider has another hook of
+// this kind.
+func (h *Hook) named(r *spans.Span) *nameState {
+	n := names.Get(r)
+	if n == nil {
+		// If several goroutines come here at once, the last one's is kept. They are equal.
+		n = &nameState{hook: h, name: r.Name(), rate: h.rules.of(r, h.rate)}
+		names.Set(r, n)
+	}
+	if n.hook != h {
+		return nil
+	}
+	return n
+}
+
+// Stats returns the counts so far.
+func (h *Hook) Stats() Stats {
+	of := func(o outcome) uint64 { return h.outcomes[o].Load() }
+	threads := h.threads.Stats()
+	return Stats{
+		Counted:        of(counted),
+		OtherGoroutine: of(otherGoroutine),
+		OtherThread:    of(otherThread),
+		Multiplexed:    of(multiplexed),
+		Implausible:    of(implausible),
+		Unread:         of(unread),
+		Stopped:        of(stopped),
+		Crowded:        of(crowded),
+		Moving:         h.moving.Load(),
+		Threads:        threads.Open,
+		Reaped:         threads.Reaped,
+		Refused:        threads.Refused,
+	}
+}
+
+// Regions returns what was counted in each region of which a span was in the sample, by scope
+// and name. It copies all histograms: some microseconds for each region.
+func (h *Hook) Regions() []RegionCounters {
+	live := h.regions.known.All()
+	all := make([]RegionCounters, len(live))
+	for i, r := range live {
+		c := RegionCounters{
+			Scope: r.key.Scope, Name: r.key.Name, Source: h.regions.source,
+			Invalid: r.invalid.Load(), Counts: make([]EventCounts, len(r.counts)),
+		}
+		for j, e := range h.regions.events {
+			c.Counts[j] = EventCounts{e, r.counts[j].Snapshot(nil)}
+		}
+		if len(c.Counts) != 0 {
+			c.Spans = c.Counts[0].Count()
+		}
+		all[i] = c
+	}
+	slices.SortStableFunc(all, func(a, b RegionCounters) int {
+		return cmp.Or(cmp.Compare(a.Scope.Name, b.Scope.Name), cmp.Compare(a.Scope.Version, b.Scope.Version), cmp.Compare(a.Name, b.Name))
+	})
+	return all
 }

@@ -55,23 +55,3 @@ type Stats struct {
 	// or the kernel gave none.
 	Refused uint64
 }
-
-// Stats returns the counts so far.
-func (h *Hook) Stats() Stats {
-	of := func(o outcome) uint64 { return h.outcomes[o].Load() }
-	threads := h.threads.Stats()
-	return Stats{
-		Counted:        of(counted),
-		OtherGoroutine: of(otherGoroutine),
-		OtherThread:    of(otherThread),
-		Multiplexed:    of(multiplexed),
-		Implausible:    of(implausible),
-		Unread:         of(unread),
-		Stopped:        of(stopped),
-		Crowded:        of(crowded),
-		Moving:         h.moving.Load(),
-		Threads:        threads.Open,
-		Reaped:         threads.Reaped,
-		Refused:        threads.Refused,
-	}
-}

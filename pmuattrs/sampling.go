@@ -2,7 +2,6 @@ package pmuattrs
 
 import (
 	"math"
-	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/otelprof/otelprof/internal/glob"
@@ -38,43 +37,6 @@ type nameState struct {
 }
 
 var names = spans.NewNameSlot[nameState]()
-
-// chooses draws whether a span is measured. Most are not, so it comes before all else: the
-// random number costs some four nanoseconds.
-func (h *Hook) chooses(r *spans.Span) bool {
-	limit := h.rate
-	if len(h.rules) != 0 {
-		limit = h.rateOf(r)
-	}
-	return rand.Uint64() < uint64(limit)
-}
-
-// rateOf is what the rules say about a span, remembered for its name.
-func (h *Hook) rateOf(r *spans.Span) rate {
-	n := h.named(r)
-	switch {
-	case n == nil:
-		return 0
-	case n.name == r.Name():
-		return n.rate
-	}
-	return h.rules.of(r, h.rate) // one of the many names that share a place, see spans.NameSlot
-}
-
-// named returns what is known of the span's name, nil if the provider has another hook of
-// this kind.
-func (h *Hook) named(r *spans.Span) *nameState {
-	n := names.Get(r)
-	if n == nil {
-		// If several goroutines come here at once, the last one's is kept. They are equal.
-		n = &nameState{hook: h, name: r.Name(), rate: h.rules.of(r, h.rate)}
-		names.Set(r, n)
-	}
-	if n.hook != h {
-		return nil
-	}
-	return n
-}
 
 type rules []rule
 

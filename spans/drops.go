@@ -58,22 +58,3 @@ func (s *spread) load() (n uint64) {
 	}
 	return n
 }
-
-// Dropped returns what has been left out so far.
-func (p *TracerProvider) Dropped() Dropped {
-	d := &p.drops
-	return Dropped{
-		QueueFull:   d.queueFull.Load(),
-		Unwanted:    d.unwanted.load(),
-		StoreError:  d.storeError.Load(),
-		Discarded:   d.discarded.Load(),
-		Revisions:   d.revisions.Load(),
-		SessionFull: d.sessionFull.Load(),
-		RegionsFull: d.regionsFull.Load(),
-		HookPanics:  d.hookPanics.Load(),
-	}
-}
-
-// Queued returns the number of ended sessions that wait for the worker. Every session that
-// has ended is in the store, queued, or in one of the session counters of [Dropped].
-func (p *TracerProvider) Queued() int { return p.worker.queued() }

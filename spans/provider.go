@@ -1,10 +1,12 @@
 package spans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -190,4 +192,36 @@ func (p *TracerProvider) Shutdown(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// Dropped returns what has been left out so far.
+func (p *TracerProvider) Dropped() Dropped {
+	d := &p.drops
+	return Dropped{
+		QueueFull:   d.queueFull.Load(),
+		Unwanted:    d.unwanted.load(),
+		StoreError:  d.storeError.Load(),
+		Discarded:   d.discarded.Load(),
+		Revisions:   d.revisions.Load(),
+		SessionFull: d.sessionFull.Load(),
+		RegionsFull: d.regionsFull.Load(),
+		HookPanics:  d.hookPanics.Load(),
+	}
+}
+
+// Queued returns the number of ended sessions that wait for the worker. Every session that
+// has ended is in the store, queued, or in one of the session counters of [Dropped].
+func (p *TracerProvider) Queued() int { return p.worker.queued() }
+
+// Regions returns what has been measured of each region with at least one ended span, the one
+// with the most self time first. It copies all histograms: some microseconds for each region.
+func (p *TracerProvider) Regions() []RegionStats {
+	var all []RegionStats
+	for _, s := range p.live() {
+		if r := s.snapshot(); r.Count > 0 {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b RegionStats) int { return cmp.Compare(b.Self, a.Self) })
+	return all
 }

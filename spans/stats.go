@@ -1,8 +1,6 @@
 package spans
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,19 +123,6 @@ func (s *regionStats) snapshot() RegionStats {
 		Self:      time.Duration(self),
 		Durations: durations,
 	}
-}
-
-// Regions returns what has been measured of each region with at least one ended span, the one
-// with the most self time first. It copies all histograms: some microseconds for each region.
-func (p *TracerProvider) Regions() []RegionStats {
-	var all []RegionStats
-	for _, s := range p.live() {
-		if r := s.snapshot(); r.Count > 0 {
-			all = append(all, r)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b RegionStats) int { return cmp.Compare(b.Self, a.Self) })
-	return all
 }
 
 // live are all regions, in the order of their first span. They must not be changed.
