@@ -93,6 +93,8 @@ func (t Types) group(ctx context.Context) (group, context.Context) {
 // A channel is what a chan and a causal.Chan have in common.
 type channel[T any] interface {
 	Send(v T)
+	// TrySend is Send if there is room, and reports whether there was.
+	TrySend(v T) bool
 	// Receive returns the next element; ok is false if the channel is closed and empty.
 	Receive() (v T, ok bool)
 	// ReceiveWithin is Receive for d at most; late reports that nothing came until then.
@@ -114,6 +116,15 @@ type plainChannel[T any] chan T
 
 func (c plainChannel[T]) Send(v T) { c <- v }
 func (c plainChannel[T]) Close()   { close(c) }
+
+func (c plainChannel[T]) TrySend(v T) bool {
+	select {
+	case c <- v:
+		return true
+	default:
+		return false
+	}
+}
 
 func (c plainChannel[T]) Receive() (v T, ok bool) {
 	v, ok = <-c
