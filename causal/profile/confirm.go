@@ -36,7 +36,7 @@ func (p *Profile) confirm() {
 				vague, nothing := e.vaguer(bound), e.holds(bound)
 				e = e.within(bound, alike && e.Speedup > Near)
 				switch {
-				case nothing || vague && e.Speedup <= Near:
+				case nothing && by.Inside, (nothing || vague) && e.Speedup <= Near: // beyond, a slope is hardly a number
 					e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
 				case vague: // more time taken brings no less
 					e.Reduction = clamp(max(e.Reduction, near), e.Lo, e.Hi)

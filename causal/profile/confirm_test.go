@@ -11,7 +11,10 @@ import (
 
 // both is a profile of one region, which was slowed down and is simulated.
 func both(elasticity float64, simulated ...profile.Effect) profile.Profile {
-	c := slowed(rand.New(rand.NewPCG(1, 2)), elasticity, elasticity)
+	return beside(slowed(rand.New(rand.NewPCG(1, 2)), elasticity, elasticity), simulated...)
+}
+
+func beside(c profile.Curve, simulated ...profile.Effect) profile.Profile {
 	p := profile.Profile{
 		PlanID: "plan-1", Experiments: 60, Recorded: &profile.Recorded{Windows: 5},
 		Curves: []profile.Curve{c, {Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Effects: simulated}},
@@ -191,5 +194,18 @@ func TestVagueSimulation(t *testing.T) {
 	}
 	if e := near(0.029, 0.028, 0.03); e.Reduction > 0.036 {
 		t.Errorf("a precise simulation that just misses it: %.3f, want about its .029", e.Reduction)
+	}
+}
+
+// Beyond, what is in the middle of what a slow-down leaves open is a number, and a slope is none.
+func TestSimulationThatAddsNothing(t *testing.T) {
+	for inside, want := range map[bool]float64{false: 0.1, true: 0.35} {
+		c := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
+		c.Inside = inside
+		c.AnswerFromSlopes([]float64{0.5})
+		e := replayed(t, beside(c, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.1, Lo: -0.3, Hi: 0.6})).Effects[0]
+		if math.Abs(e.Reduction-want) > 0.02 {
+			t.Errorf("spans wait inside: %t: %.3f, want %.2f", inside, e.Reduction, want)
+		}
 	}
 }
