@@ -25,7 +25,7 @@ type armStart struct {
 	visits    []experiment.Visit // by progress point
 	withheld  admission.Withheld
 	growth    int64 // ns
-	busy      loadMark
+	busy      LoadMark
 	calls     uint64
 	rooted    int64                          // ns
 	latencies []*otelhdr.Snapshot            // by progress point

@@ -61,9 +61,20 @@ func (d *Dilation) spares(r *spans.Span, region int) bool {
 	return false
 }
 
-func (d *Dilation) Rest()                          {}
-func (d *Dilation) GrowthAt(int64) int64           { return 0 }
-func (d *Dilation) Delays() int64                  { return d.inserted.Load() }
+// Rest implements Influence.
+func (d *Dilation) Rest() {}
+
+// GrowthAt implements Influence.
+func (d *Dilation) GrowthAt(int64) int64 { return 0 }
+
+// Delays implements Influence.
+func (d *Dilation) Delays() int64 { return d.inserted.Load() }
+
+// Latencies implements Influence.
 func (d *Dilation) Latencies() []*otelhdr.Snapshot { return nil }
-func (d *Dilation) Mark()                          {}
-func (d *Dilation) Look(*experiment.Experiment)    {}
+
+// Mark implements Influence.
+func (d *Dilation) Mark() {}
+
+// Look implements Influence.
+func (d *Dilation) Look(*experiment.Experiment) {}

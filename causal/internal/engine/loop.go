@@ -167,6 +167,7 @@ func (run *Run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 	}
 }
 
+// Add keeps an experiment, and what it has recorded of latency by progress point.
 func (run *Run) Add(e experiment.Experiment, recorded []*otelhdr.Snapshot) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -280,6 +281,7 @@ func (run *Run) visit(point, path int) {
 	run.Progress[point].Add(now, run.InForce().GrowthAt(now))
 }
 
+// Seen are the regions that the plan selects, in the order in which they were seen.
 func (run *Run) Seen() []profile.Region {
 	run.mu.Lock()
 	defer run.mu.Unlock()

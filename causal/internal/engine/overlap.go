@@ -31,6 +31,7 @@ type Overlap struct {
 	unable      atomic.Int64  // times that a delay could not be inserted in the way it must be
 }
 
+// NewOverlap makes what an arm of mode overlap does.
 func (run *Run) NewOverlap(a experiment.Arm) (*Overlap, error) {
 	region := classes.Intern(run.Seen()[a.Spared])
 	setting, err := ledger.NewPaidSetting(ledger.Hypothesis{Region: region.ID, Speedup: a.Speedup}, len(run.Plan.Progress))
@@ -101,16 +102,22 @@ func (v *Overlap) way(want time.Duration) wait {
 	return nil
 }
 
+// Rest implements Influence.
 func (v *Overlap) Rest() {}
 
+// Mark implements Influence.
 func (v *Overlap) Mark() {}
 
+// Delays implements Influence.
 func (v *Overlap) Delays() int64 { return v.Inserted.Load() }
 
+// GrowthAt implements Influence.
 func (v *Overlap) GrowthAt(now int64) int64 { return v.Observation.Setting.Growth().At(now) }
 
+// Latencies implements Influence.
 func (v *Overlap) Latencies() []*otelhdr.Snapshot { return v.Observation.Latencies() }
 
+// Look implements Influence.
 func (v *Overlap) Look(e *experiment.Experiment) {
 	s := v.Observation.Setting
 	v.Region.Ran(e, v.before)

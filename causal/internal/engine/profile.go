@@ -170,6 +170,7 @@ func (run *Run) asked(steps []experiment.Step, region int) []float64 {
 	return slices.Compact(all)
 }
 
+// StepsOf is [experiment.StepsOf] of one of the progress points.
 func (run *Run) StepsOf(experiments []experiment.Experiment, point, which int) []experiment.Step {
 	return experiment.StepsOf(experiments, run.Plan.Progress[point].Type == plan.TypeLatency, point, which)
 }

@@ -89,6 +89,7 @@ type Settings struct {
 	Panicked func(p *plan.Plan, value any) // takes a panic of our own code
 }
 
+// NewRun returns a run of a plan that begins now.
 func NewRun(p *plan.Plan, c Settings, now time.Time) (*Run, error) {
 	b, err := breaker.New(p.Abort.Tighten(c.Breaker))
 	if err != nil {
@@ -138,7 +139,7 @@ func NewRun(p *plan.Plan, c Settings, now time.Time) (*Run, error) {
 // End stops what is inserted, at once, and lets the run's goroutine go. The first cause counts.
 func (run *Run) End(r admission.Rule) { run.EndFor(RuleError(r)) }
 
-// The order matters: measure puts an arm in force and then looks whether the context has ended,
+// EndFor is End for another cause. The order matters: measure puts an arm in force and then looks whether the context has ended,
 // so either it sees that, or what it stored is before the store here.
 func (run *Run) EndFor(cause error) {
 	if _, ok := errors.AsType[OpenedError](cause); ok {

@@ -68,9 +68,10 @@ func (run *Run) beginScheduled(a experiment.Arm) Influence {
 	return s
 }
 
-// rest ends what the scheduler does.
+// Mark implements Influence.
 func (s *Scheduled) Mark() {}
 
+// Rest ends what the scheduler does.
 func (s *Scheduled) Rest() {
 	if Live.Scheduled.CompareAndSwap(s, nil) {
 		sched.Stop()
@@ -103,23 +104,27 @@ func (s *Scheduled) book(over bool) {
 	s.booked, s.late, s.refused = spent, late, refused
 }
 
+// Delays implements Influence.
 func (s *Scheduled) Delays() int64 {
 	s.book(false)
 	return sched.Read().Delays
 }
 
+// AtEnd implements Influence.
 func (s *Scheduled) AtEnd(*ledger.Frame, *spans.Span, int) time.Duration { return Point() }
 
+// GrowthAt implements Influence.
 func (s *Scheduled) GrowthAt(int64) int64 {
 	growth, _ := sched.Growth()
 	return int64(growth)
 }
 
+// Latencies implements Influence.
 func (s *Scheduled) Latencies() []*otelhdr.Snapshot {
 	return s.latency.Latencies()
 }
 
-// look tells what the scheduler has counted. That processors were short does not matter, for it
+// Look adds what the scheduler has counted. That processors were short does not matter, for it
 // knows which goroutine waited for one; nor do locks of package sync.
 func (s *Scheduled) Look(e *experiment.Experiment) {
 	c := sched.Read()

@@ -6,6 +6,7 @@ import "context"
 // nothing delays. A recording that waits has it next. A nil turn is free at any time.
 type Turn chan struct{}
 
+// NewTurn returns a turn that is free.
 func NewTurn() Turn { return make(Turn, 1) }
 
 // Wait waits for the turn, or for the end of ctx.

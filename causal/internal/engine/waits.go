@@ -15,9 +15,9 @@ import (
 // for a short time: that shows waits that none of this package's types has reported.
 
 const (
-	// mostRecorded and leastRecorded bound how long; it is half of the warm-up.
-	mostRecorded  = time.Second
+	// LeastRecorded and mostRecorded bound how long; it is half of the warm-up.
 	LeastRecorded = 100 * time.Millisecond
+	mostRecorded  = time.Second
 )
 
 // RecordWaits records for so long, and returns the waits.

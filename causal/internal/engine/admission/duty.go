@@ -9,11 +9,11 @@ import (
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
-// A duty is a sliding-window limit: it bounds the sum of the delays in each [sched.DutyWindow],
+// A Duty is a sliding-window limit: it bounds the sum of the delays in each [sched.DutyWindow],
 // wherever that begins. Delays are summed up in slots by when they begin; those that have a part in
 // a window began in it, or before it by one delay at most. So the sum over all of these slots is
 // bounded. Any goroutine may call its methods.
-type duty struct {
+type Duty struct {
 	began time.Time
 	count int64 // of slots that have a part in a window
 
@@ -27,12 +27,12 @@ const dutySlot = 10 * time.Millisecond
 
 // NewDuty returns one for a rate, in ns per ns, and delays that take longest at most. A rate of
 // infinity is no bound.
-func NewDuty(rate float64, longest time.Duration, now time.Time) *duty {
+func NewDuty(rate float64, longest time.Duration, now time.Time) *Duty {
 	count := int64((sched.DutyWindow+longest+dutySlot-1)/dutySlot) + 1
 	if math.IsInf(rate, 1) {
 		count = 1
 	}
-	d := &duty{began: now, count: count, sums: make([]int64, count)}
+	d := &Duty{began: now, count: count, sums: make([]int64, count)}
 	d.refill(rate)
 	return d
 }
@@ -52,14 +52,14 @@ func PerWindow(rate float64) time.Duration {
 }
 
 // refill changes the rate.
-func (d *duty) refill(rate float64) {
+func (d *Duty) refill(rate float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.most = rate * float64(sched.DutyWindow)
 }
 
 // take books a delay that is about to begin, unless it would be too much.
-func (d *duty) take(now time.Time, delay time.Duration) bool {
+func (d *Duty) take(now time.Time, delay time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	slot := d.advance(now)
@@ -75,14 +75,14 @@ func (d *duty) take(now time.Time, delay time.Duration) bool {
 }
 
 // add books a delay that has been inserted, even if the sum exceeds the duty.
-func (d *duty) add(now time.Time, delay time.Duration) {
+func (d *Duty) add(now time.Time, delay time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sums[d.advance(now)] += int64(delay)
 }
 
 // advance forgets the slots that have no part any more, and returns the place of the one of now.
-func (d *duty) advance(now time.Time) int64 {
+func (d *Duty) advance(now time.Time) int64 {
 	slot := max(d.last, int64(now.Sub(d.began)/dutySlot))
 	for n := max(d.last+1, slot-d.count+1); n <= slot; n++ {
 		d.sums[n%d.count] = 0

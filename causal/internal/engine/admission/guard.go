@@ -25,11 +25,12 @@ type Guard struct {
 
 	Spent    atomic.Int64 // ns
 	Late     atomic.Int64 // ns of these by which delays were longer than reserved
-	Duty     *duty
+	Duty     *Duty
 	Traces   traces
 	Withheld [numRules]atomic.Uint64
 }
 
+// NewGuard returns the guard of a plan that ends so, under these limits.
 func NewGuard(p *plan.Plan, expires time.Time, limits plan.Limits, processors int, now time.Time) *Guard {
 	ends := ruleExpired
 	if expires.Before(p.ExpiresAt) {
@@ -131,6 +132,7 @@ func (g *Guard) Settle(now time.Time, reserved, inserted time.Duration) {
 	}
 }
 
+// Withhold counts a delay that a rule forbade.
 func (g *Guard) Withhold(r Rule) { g.Withheld[r].Add(1) }
 
 // Counts are the numbers of delays withheld so far.

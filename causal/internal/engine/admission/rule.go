@@ -3,6 +3,7 @@ package admission
 // Rule is why a delay is not inserted.
 type Rule int
 
+// The rules.
 const (
 	RuleNone Rule = iota
 	ruleEarly

@@ -5,6 +5,7 @@ import "fmt"
 // A Withheld counts delays owed and not inserted, by the rule that forbade them.
 type Withheld [numRules]uint64
 
+// Since returns what was withheld after an earlier count.
 func (w Withheld) Since(earlier Withheld) Withheld {
 	for r := range w {
 		w[r] -= earlier[r]
@@ -22,6 +23,7 @@ func (w Withheld) Distorting() (n uint64) {
 	return n
 }
 
+// ByName returns the counts that are not 0, by the names of the rules.
 func (w Withheld) ByName() map[string]uint64 {
 	m := map[string]uint64{}
 	for r, n := range w {

@@ -41,6 +41,7 @@ type Breaker struct {
 // A Phase is what the program is going through.
 type Phase int
 
+// The phases.
 const (
 	Between Phase = iota // what was delayed may still come to an end
 	Delayed
@@ -72,6 +73,7 @@ const (
 	slowShare = 0.01
 )
 
+// New returns a breaker that has seen nothing.
 func New(rules plan.Abort) (*Breaker, error) {
 	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(breakerError))
 	if err != nil {
@@ -82,6 +84,7 @@ func New(rules plan.Abort) (*Breaker, error) {
 	return b, nil
 }
 
+// Observe counts a local root.
 func (b *Breaker) Observe(d time.Duration, failed bool) {
 	b.durations.Record(uint64(max(0, d)))
 	if failed {

@@ -94,6 +94,7 @@ func (c *Class) Begins(first *Class) bool {
 // A Usage is what a class has come to.
 type Usage struct{ Self, Count, took int64 }
 
+// Usage is what the class has come to by now.
 func (c *Class) Usage() Usage { return Usage{c.self.Load(), c.Count.Load(), c.took.Load()} }
 
 // Ran adds to an experiment what a region has done since it had come to before.
@@ -102,6 +103,7 @@ func (c *Class) Ran(e *experiment.Experiment, before Usage) {
 	e.Ends, e.Took = now.Count-before.Count, time.Duration(now.took-before.took)
 }
 
+// Usages are what all classes have come to.
 func Usages() map[*Class]Usage {
 	all := map[*Class]Usage{}
 	for _, c := range All() {
@@ -143,6 +145,7 @@ func Of(r *spans.Span) *Class {
 	return c
 }
 
+// Intern returns the class of a region, a new one if there is none and room for it.
 func Intern(key profile.Region) *Class {
 	if c := regions.Get(key); c != nil {
 		return c

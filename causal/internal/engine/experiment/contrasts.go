@@ -15,8 +15,9 @@ type Contrast struct {
 	shrunk, held float64
 }
 
+// Add adds another contrast, or takes it off with a sign of -1.
 func (c *Contrast) Add(d Contrast, sign float64) {
-	c.comparison.add(d.comparison, sign)
+	c.add(d.comparison, sign)
 	c.Own += sign * d.Own
 	c.taken += sign * d.taken
 	c.Arms += sign * d.Arms

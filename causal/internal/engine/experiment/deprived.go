@@ -24,6 +24,7 @@ const (
 // Deprived adds up what has become of processor time in some experiments.
 type Deprived struct{ record.Load }
 
+// Add adds what has become of processor time in another experiment.
 func (d *Deprived) Add(l record.Load) {
 	d.CPU += l.CPU
 	d.Others += l.Others

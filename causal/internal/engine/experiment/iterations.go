@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// An iteration is what the experiments of one iteration have added up for one progress point.
-type iteration struct {
+// An Iteration is what the experiments of one iteration have added up for one progress point.
+type Iteration struct {
 	None   Total             // of the arms without delay
 	All    map[float64]Total // by speed-up: everything stretched
 	spared map[spareKey]Total
@@ -20,6 +20,7 @@ type iteration struct {
 // A Total is a time and the visits in it.
 type Total struct{ Time, Visits float64 }
 
+// Add adds another total, or takes it off with a sign of -1.
 func (t *Total) Add(u Total, sign float64) {
 	t.Time += sign * u.Time
 	t.Visits += sign * u.Visits
@@ -40,8 +41,8 @@ type spareKey struct {
 
 // IterationsOf sorts the experiments of one progress point by iteration. Those that were thrown
 // away are left out, and those without a visit, which have no period.
-func IterationsOf(experiments []Experiment, point int) []*iteration {
-	byNumber := map[int]*iteration{}
+func IterationsOf(experiments []Experiment, point int) []*Iteration {
+	byNumber := map[int]*Iteration{}
 	for _, e := range experiments {
 		passed := e.Passages[point]
 		if passed.Visits == 0 || e.Spoiled != "" {
@@ -50,7 +51,7 @@ func IterationsOf(experiments []Experiment, point int) []*iteration {
 		t := Total{float64(passed.Effective), float64(passed.Visits)}
 		p := byNumber[e.Iteration]
 		if p == nil {
-			p = &iteration{All: map[float64]Total{}, spared: map[spareKey]Total{}}
+			p = &Iteration{All: map[float64]Total{}, spared: map[spareKey]Total{}}
 			byNumber[e.Iteration] = p
 		}
 		switch {
@@ -62,7 +63,7 @@ func IterationsOf(experiments []Experiment, point int) []*iteration {
 			p.spared[spareKey{e.Speedup, e.Spared}] = t
 		}
 	}
-	ordered := make([]*iteration, 0, len(byNumber))
+	ordered := make([]*Iteration, 0, len(byNumber))
 	for _, k := range slices.Sorted(maps.Keys(byNumber)) {
 		ordered = append(ordered, byNumber[k])
 	}
@@ -87,7 +88,7 @@ func (s *stretched) add(t stretched, sign float64) {
 // 1 - period(all but region)/period(all), which is exact for every dependency on the region,
 // linear or not. Time that no span covers is not stretched: it cancels in the difference, and
 // the division by the true period keeps its share. Periods are totals of time by totals of visits.
-func Reductions(iterations []*iteration, region int, speedup float64) []float64 {
+func Reductions(iterations []*Iteration, region int, speedup float64) []float64 {
 	var blocks []stretched
 	for _, p := range iterations {
 		all, ok := p.All[speedup]
@@ -106,7 +107,7 @@ func Reductions(iterations []*iteration, region int, speedup float64) []float64 
 
 // Coverages returns which part of the period the spans cover, as seen from how much longer
 // it becomes when they are all stretched.
-func Coverages(iterations []*iteration) []float64 {
+func Coverages(iterations []*Iteration) []float64 {
 	var values []float64
 	for _, p := range iterations {
 		if p.None.Time <= 0 {

@@ -9,7 +9,7 @@ import (
 // further ones.
 const MostPaths = 6
 
-// A path is how a progress point is visited: by [Progress], number 0, or by the ends of spans of
+// Paths are how a progress point is visited: by causal.Progress, number 0, or by the ends of spans of
 // one scope and one pair of names. What comes on different paths may be different work, and then
 // the time for one visit means something else where the paths have other shares.
 type Paths struct {
@@ -31,6 +31,7 @@ func (p *Paths) Number(name string) int {
 	return len(p.Known) - 1
 }
 
+// Counts are the visits by path.
 func (p *Paths) Counts() (c [MostPaths]uint32) {
 	for i := range c {
 		c[i] = p.Visits[i].Load()
@@ -41,6 +42,7 @@ func (p *Paths) Counts() (c [MostPaths]uint32) {
 // A PathSum is what came on each path.
 type PathSum [MostPaths]float64
 
+// Add adds visits by path.
 func (s *PathSum) Add(c [MostPaths]uint32) {
 	for i, n := range c {
 		s[i] += float64(n)

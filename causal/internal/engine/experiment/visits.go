@@ -19,6 +19,7 @@ type Visit struct {
 	At, Growth int64
 }
 
+// Add counts a visit at a time of the clock, and the growth at that time.
 func (c *VisitCounter) Add(at, growth int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,6 +27,7 @@ func (c *VisitCounter) Add(at, growth int64) {
 	c.Last.At, c.Last.Growth = max(c.Last.At, at), max(c.Last.Growth, growth)
 }
 
+// Latest is the last visit.
 func (c *VisitCounter) Latest() Visit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,6 +48,7 @@ type Passage struct {
 	Effective time.Duration
 }
 
+// Since is what happened after an earlier visit.
 func (v Visit) Since(earlier Visit) Passage {
 	return Passage{
 		Visits:    v.Count - earlier.Count,

@@ -38,7 +38,8 @@ var (
 	// memberships are at hand of spans. A span has few inline slots, so that there are none before
 	// the first plan, but in programs of "otelprof build"; and elsewhere only local roots have one.
 	memberships = sync.OnceValue(spans.NewSlot[Membership])
-	Calls       callTable
+	// Calls are the open spans that call others.
+	Calls callTable
 	// Answered is how many calls of itself the process has answered.
 	Answered atomic.Uint64
 )
@@ -156,6 +157,7 @@ func End(r *spans.Span) {
 	}
 }
 
+// Client reports whether a span calls others.
 func Client(r *spans.Span) bool {
 	k := r.Kind()
 	return k == trace.SpanKindClient || k == trace.SpanKindProducer

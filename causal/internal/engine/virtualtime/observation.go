@@ -196,21 +196,25 @@ func (o *Observation) contain() {
 // These wrappers recover from panics in the ledger, so that the application's lock or send always
 // completes.
 
+// Arrive books that the goroutine begins to wait.
 func (o *Observation) Arrive(l *ledger.Ledger, at int64) {
 	defer o.contain()
 	l.Arrive(o.Setting, at)
 }
 
+// Acquire books the end of a wait for the goroutine that left a stamp.
 func (o *Observation) Acquire(l *ledger.Ledger, at, got int64, left *ledger.Stamp) {
 	defer o.contain()
 	l.Acquire(o.Setting, at, got, left)
 }
 
+// Resume books the end of a wait that no goroutine is known to have ended.
 func (o *Observation) Resume(l *ledger.Ledger, at, got int64) {
 	defer o.contain()
 	l.Resume(o.Setting, at, got)
 }
 
+// Stamp leaves the goroutine's virtual time.
 func (o *Observation) Stamp(l *ledger.Ledger, at int64, into *ledger.Stamp) {
 	defer o.contain()
 	l.Stamp(o.Setting, at, into)

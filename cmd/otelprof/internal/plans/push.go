@@ -39,7 +39,7 @@ refuse it.
 		if err != nil {
 			return err
 		}
-		return push(c, ctx, t, pushed{name: c.Arg(0), key: *key, bump: *bump, force: *force})
+		return push(ctx, c, t, pushed{name: c.Arg(0), key: *key, bump: *bump, force: *force})
 	},
 }
 
@@ -49,7 +49,7 @@ type pushed struct {
 	bump, force bool
 }
 
-func push(c *command.Call, ctx context.Context, t target, p pushed) error {
+func push(ctx context.Context, c *command.Call, t target, p pushed) error {
 	document, err := readPlan(c, p.name)
 	if err != nil {
 		return err

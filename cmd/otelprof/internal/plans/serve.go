@@ -54,7 +54,7 @@ loopback they need none. An address that is not loopback takes TLS and one of th
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		log := slog.New(slog.NewTextHandler(c.Stderr, nil))
-		return serve(c, ctx, *f.listen, *f.plan, append(opts, planserver.WithLogger(log)), log)
+		return serve(ctx, c, *f.listen, *f.plan, append(opts, planserver.WithLogger(log)), log)
 	},
 }
 
@@ -110,7 +110,7 @@ func readToken(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-func serve(c *command.Call, ctx context.Context, addr, plan string, opts []planserver.Option, log *slog.Logger) error {
+func serve(ctx context.Context, c *command.Call, addr, plan string, opts []planserver.Option, log *slog.Logger) error {
 	s, err := planserver.NewServer(opts...)
 	if err != nil {
 		return err

@@ -57,9 +57,9 @@ shows is since the start unless -window says otherwise.
 			}
 		}
 		if once {
-			return printTop(c, ctx, client, f)
+			return printTop(ctx, c, client, f)
 		}
-		return watchTop(c, ctx, client, f)
+		return watchTop(ctx, c, client, f)
 	},
 }
 
@@ -88,7 +88,7 @@ func (f topFlags) check() error {
 
 // printTop prints one table: two polls, so that there are rates, as far apart as the window is
 // long.
-func printTop(c *command.Call, ctx context.Context, client *topClient, f topFlags) error {
+func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlags) error {
 	window, _ := topWindowNamed(*f.window)
 	first, err := client.poll(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func printTop(c *command.Call, ctx context.Context, client *topClient, f topFlag
 }
 
 // watchTop draws until the user or a signal ends it, and puts the terminal back.
-func watchTop(c *command.Call, ctx context.Context, client *topClient, f topFlags) (err error) {
+func watchTop(ctx context.Context, c *command.Call, client *topClient, f topFlags) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := c.Stdout.(*os.File)

@@ -37,7 +37,7 @@ type savedReader struct {
 
 // readSaved reads all files, those of one run if it has a name. Unreadable input is reported on
 // stderr; it is an error only if nothing could be read.
-func readSaved(c *command.Call, ctx context.Context, reader *saved.Reader, run string, args []string) (savedData, error) {
+func readSaved(ctx context.Context, c *command.Call, reader *saved.Reader, run string, args []string) (savedData, error) {
 	began := time.Now()
 	r := &savedReader{Reader: reader}
 	var names []string

@@ -60,9 +60,9 @@ made of them. Ctrl-C ends it.
 		var data savedData
 		var runs []viewer.Run
 		if *compare {
-			data, runs, err = readRuns(c, ctx, newReader, *most)
+			data, runs, err = readRuns(ctx, c, newReader, *most)
 		} else {
-			data, err = readSaved(c, ctx, r, "", c.Args())
+			data, err = readSaved(ctx, c, r, "", c.Args())
 		}
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ made of them. Ctrl-C ends it.
 
 // readRuns reads each argument as a run of its own. The last is shown whole; of the others the
 // regions are kept, to be compared with.
-func readRuns(c *command.Call, ctx context.Context, newReader func(sessions int) (*saved.Reader, error), most int) (savedData, []viewer.Run, error) {
+func readRuns(ctx context.Context, c *command.Call, newReader func(sessions int) (*saved.Reader, error), most int) (savedData, []viewer.Run, error) {
 	var last savedData
 	var runs []viewer.Run
 	for i, arg := range c.Args() {
@@ -111,7 +111,7 @@ func readRuns(c *command.Call, ctx context.Context, newReader func(sessions int)
 			return last, nil, err
 		}
 		name := runName(c.Args(), i)
-		if last, err = readSaved(c, ctx, r, name, []string{arg}); err != nil {
+		if last, err = readSaved(ctx, c, r, name, []string{arg}); err != nil {
 			return last, nil, err
 		}
 		if len(last.Regions) == 0 {

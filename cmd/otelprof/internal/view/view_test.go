@@ -229,7 +229,7 @@ func TestReadSaved(t *testing.T) {
 		}
 		var errs strings.Builder
 		c := newTestCall(t, strings.NewReader(stdin), &errs, args)
-		d, err := readSaved(c, t.Context(), r, "", c.Args())
+		d, err := readSaved(t.Context(), c, r, "", c.Args())
 		return d, errs.String(), err
 	}
 	for _, tt := range []struct {
@@ -300,7 +300,7 @@ func TestViewExecutionTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		var errs strings.Builder
-		d, err := readSaved(newTestCall(t, strings.NewReader(""), &errs, args), t.Context(), r, "", args)
+		d, err := readSaved(t.Context(), newTestCall(t, strings.NewReader(""), &errs, args), r, "", args)
 		if err != nil {
 			t.Fatal(err)
 		}
