@@ -38,8 +38,8 @@ func TestStacksShowGoroutines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		s.URL + "/admin":                 ".hung  stacks_goroutines_test.go:",
-		s.URL + "/debug/pprof/goroutine": ".hung  stacks_goroutines_test.go:",
+		s.URL + "/admin":                 ".hung  goroutines_test.go:",
+		s.URL + "/debug/pprof/goroutine": ".hung  goroutines_test.go:",
 		log:                              "       1  [sync.WaitGroup.Wait], one for 3 minutes\n       1    main.hung  main.go:3\n",
 	} {
 		var out, errs bytes.Buffer
