@@ -200,6 +200,7 @@ func kindsOf(events []AuditEvent) (kinds []AuditKind) {
 func TestFirstPanicIsTold(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil, calm)
+		synctest.Wait() // the run's goroutine is at rest while its breaker is replaced
 		b.run.Breaker = new(breaker.Breaker)
 		var wg sync.WaitGroup
 		for range 300 {
