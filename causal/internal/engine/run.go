@@ -139,8 +139,9 @@ func NewRun(p *plan.Plan, c Settings, now time.Time) (*Run, error) {
 // End stops what is inserted, at once, and lets the run's goroutine go. The first cause counts.
 func (run *Run) End(r admission.Rule) { run.EndFor(RuleError(r)) }
 
-// EndFor is End for another cause. The order matters: measure puts an arm in force and then looks whether the context has ended,
-// so either it sees that, or what it stored is before the store here.
+// EndFor is End for another cause. The order matters: measure puts an arm in force and then looks
+// whether the context has ended, so either it sees that, or what it stored is before the store
+// here.
 func (run *Run) EndFor(cause error) {
 	if _, ok := errors.AsType[OpenedError](cause); ok {
 		run.Opened.Store(true)

@@ -9,8 +9,8 @@ import (
 // further ones.
 const MostPaths = 6
 
-// Paths are how a progress point is visited: by causal.Progress, number 0, or by the ends of spans of
-// one scope and one pair of names. What comes on different paths may be different work, and then
+// Paths are how a progress point is visited: by causal.Progress, number 0, or by the ends of spans
+// of one scope and one pair of names. What comes on different paths may be different work, and then
 // the time for one visit means something else where the paths have other shares.
 type Paths struct {
 	Known  []string // by number
