@@ -221,7 +221,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		e.Bounded, at = true, at/2
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%s may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one", c.Region.Name))
 	}
-	if missing := c.missing(at); missing*speedup > stats.ModelError/2 {
+	if missing := c.missing(at); c.Inside || missing*speedup > stats.ModelError/2 {
 		e.Bounded = true
 		e.Warnings = append(e.Warnings, c.why())
 		if c.metric() == MetricThroughput {

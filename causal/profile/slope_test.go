@@ -179,6 +179,12 @@ func TestSlopeOfWhatWaitsInside(t *testing.T) {
 			t.Errorf("%+v, want bounds from what was measured to all of it, and why", e)
 		}
 	}
+	latency := slowed(rand.New(rand.NewPCG(3, 4)), 1.2, 1.2)
+	latency.Metric, latency.Inside = profile.MetricLatencyP99, true
+	latency.AnswerFromSlopes([]float64{0.1})
+	if e := latency.Effects[0]; e.Hi != 1 || !e.Bounded || len(e.Warnings) != 1 {
+		t.Errorf("%+v, want no bound from above of a latency that grows by more than the region", e)
+	}
 }
 
 // What others wait for before a region's spans end is missing in a slope: all of what the region
