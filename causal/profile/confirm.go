@@ -11,7 +11,7 @@ import (
 // confirm holds what recordings say against slow-downs, which are measured in the program itself:
 // the very slow-downs, where replay has simulated them, or else the answers. Where both have
 // intervals that lie apart, replay is contradicted: it is withheld for that region and progress
-// point, and the measured bounds stay. Else the answer is what both allow: replay's number within
+// point, and the measured bounds stay; where it routes work otherwise, for all regions. Else the answer is what both allow: replay's number within
 // the intersection, confirmed.
 func (p *Profile) confirm() {
 	measured := map[question]Curve{}
@@ -20,12 +20,19 @@ func (p *Profile) confirm() {
 			measured[c.question()] = c
 		}
 	}
+	rerouted := map[string]bool{} // progress points at which the simulation routes work otherwise
+	for _, c := range p.Curves {
+		if by, ok := measured[c.question()]; ok && c.Mode == ModeReplay {
+			rerouted[c.Progress] = rerouted[c.Progress] || c.reroutes(by)
+		}
+	}
 	for i, c := range p.Curves {
 		by, ok := measured[c.question()]
 		if c.Mode != ModeReplay || !ok {
 			continue
 		}
 		contradicted, met, alike := c.heldAgainst(by)
+		contradicted = contradicted || rerouted[c.Progress]
 		near := math.Inf(-1)
 		for k, e := range c.Effects {
 			if contradicted {

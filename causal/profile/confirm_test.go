@@ -3,6 +3,7 @@ package profile_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,6 +207,42 @@ func TestSimulationThatAddsNothing(t *testing.T) {
 		e := replayed(t, beside(c, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.1, Lo: -0.3, Hi: 0.6})).Effects[0]
 		if math.Abs(e.Reduction-want) > 0.02 {
 			t.Errorf("spans wait inside: %t: %.3f, want %.2f", inside, e.Reduction, want)
+		}
+	}
+}
+
+// A simulation in which a slower region keeps its part of the work, where the program gives it
+// less, is wrong about all regions, though its slow-downs cost what was measured.
+func TestSimulationThatRoutesOtherwise(t *testing.T) {
+	for name, tt := range map[string]struct {
+		measured, simulated, err, elasticity float64
+		contradicts                          bool
+	}{
+		"otherwise":              {-0.6, 0, 0.02, 0.4, true},
+		"alike":                  {-0.6, -0.58, 0.02, 0.4, false},
+		"by chance":              {-0.6, 0, 0.19, 0.4, false},
+		"what takes little time": {-0.6, 0, 0.02, 0.05, false},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		routed, other := slowed(rng, tt.elasticity, tt.elasticity), slowed(rng, 0.3, 0.3)
+		other.Region.Name = "b"
+		var p profile.Profile
+		for _, c := range []profile.Curve{routed, other} {
+			simulated := profile.Curve{Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Slopes: slices.Clone(c.Slopes)}
+			simulated.Effects = []profile.Effect{{Speedup: 0.1, Samples: 9, Reduction: c.Effects[0].Reduction, Lo: c.Effects[0].Lo, Hi: c.Effects[0].Hi}}
+			if c.Region == routed.Region {
+				for i := range c.Slopes {
+					c.Slopes[i].VisitRatio, c.Slopes[i].VisitRatioErr = tt.measured, tt.err
+					simulated.Slopes[i].VisitRatio, simulated.Slopes[i].VisitRatioErr = tt.simulated, 0.01
+				}
+			}
+			p.Curves = append(p.Curves, c, simulated)
+		}
+		p.Finish()
+		for _, c := range p.Curves {
+			if got := !c.Effects[0].Known(); c.Mode == profile.ModeReplay && got != tt.contradicts {
+				t.Errorf("%s: %s: contradicted %v", name, c.Region.Name, got)
+			}
 		}
 	}
 }

@@ -31,6 +31,12 @@ type Slope struct {
 	StdErr float64 `json:"std_err"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
+	// VisitRatio is by which part there were more of the region's spans for each visit, for each
+	// part by which the region became slower, and VisitRatioErr its standard error: 0 where which
+	// way work takes does not depend on how long it takes there (operational analysis: Denning and
+	// Buzen, 1978).
+	VisitRatio    float64 `json:"visit_ratio,omitempty"`
+	VisitRatioErr float64 `json:"visit_ratio_err,omitempty"`
 	// Samples is the number of experiments, Elasticities the jackknife's pseudo-values, at most
 	// 300, so that profiles can be merged.
 	Samples      int       `json:"samples"`
@@ -161,6 +167,21 @@ func (c Curve) convex(small, large Slope) bool {
 	return !(small.Lo < design.NothingElasticity && large.Elasticity > max(much, small.Elasticity+apart))
 }
 
+// bendsBy is the standard deviation of by what slopes differ between the levels, beyond what
+// experiments scatter by: large slow-downs are more precise, and off by that.
+const bendsBy = 0.1
+
+// bent returns the most probable slope at the smallest level, and by how much it bends up to the
+// largest, if slopes bend by bendsBy (a normal prior).
+func (c Curve) bent(small, large Slope) (at, bends float64) {
+	a, b, prior := small.StdErr*small.StdErr, large.StdErr*large.StdErr, bendsBy*bendsBy
+	if large.Level == small.Level || a == 0 {
+		return small.Elasticity, max(0, large.Elasticity-small.Elasticity)
+	}
+	between := (large.Elasticity - small.Elasticity) / (a + b + prior)
+	return max(0, small.Elasticity+a*between), max(0, prior*between)
+}
+
 // MostBehind is up to which [Curve.Behind] a slope is an answer, not only a bound.
 const MostBehind = 0.5
 
@@ -195,31 +216,30 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	}
 	e.Reductions = stats.Thinned(e.Reductions)
 	if !c.convex(small, large) {
-		e.Bounded = true
-		e.Lo, e.Hi = min(0, small.Lo*speedup)-stats.ModelError, min(1, max(1, small.Hi, large.Hi)*speedup+stats.ModelError)
-		e.Reduction = clamp(min(small.Elasticity, 1)*speedup, e.Lo, e.Hi) // what takes no time saves no more than that
-		e.Warnings = []string{fmt.Sprintf("not clear: slower by %.0f %% costs %.2f of that, by %.0f %% %.2f: what a program chooses by its state depends on the region",
-			100*small.Taken, small.Elasticity, 100*large.Taken, large.Elasticity)}
-		return e
+		return e.notConvex(small, large)
 	}
-	bends := max(0, large.Elasticity-small.Elasticity) // between the levels
 	near := min(speedup, Near)
-	lo := (small.Lo - bends) * (1 - c.Behind) * near
+	lo := (small.Lo - max(0, large.Elasticity-small.Elasticity)) * (1 - c.Behind) * near
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
 	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.surely(), large.surely())*(1+delaysOff)*speedup, lo, 0)+stats.ModelError
-	if c.metric() == MetricThroughput {
-		e.Hi = min(e.Hi, speedup+stats.ModelError)
-	}
-	at := small.Elasticity
+	at, bends := c.bent(small, large)
 	if apart := large.Taken - small.Taken; speedup > Near && apart > 0 && at > 0 {
 		at = max(0, at-bends/apart*(speedup-Near))
+	}
+	if avoided := c.avoided(); avoided > 0 {
+		e.Hi *= 1 + 2*avoided*speedup
+		at *= 1 + avoided*speedup // in the middle of that
+		e.Warnings = append(e.Warnings, fmt.Sprintf("work avoids %s: slower by 10 %%, it has up to %.1f %% fewer spans for each visit, and the upper bound is a guess at how many more it has where it is faster", c.Region.Name, 10*avoided))
+	}
+	if c.metric() == MetricThroughput {
+		e.Hi = min(e.Hi, speedup+stats.ModelError)
 	}
 	e.Bounded = speedup > Near
 	if c.Behind > MostBehind {
 		e.Bounded, at = true, at/2
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%s may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one", c.Region.Name))
+		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one")
 	}
 	if missing := c.missing(at); c.Inside || missing*speedup > stats.ModelError/2 {
 		e.Bounded = true
@@ -233,6 +253,16 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	}
 	e = e.possible()
 	e.Reduction = clamp(at*speedup, e.Lo, e.Hi)
+	return e
+}
+
+// notConvex returns an effect where slopes bound nothing but what a region takes.
+func (e Effect) notConvex(small, large Slope) Effect {
+	e.Bounded = true
+	e.Lo, e.Hi = min(0, small.Lo*e.Speedup)-stats.ModelError, min(1, max(1, small.Hi, large.Hi)*e.Speedup+stats.ModelError)
+	e.Reduction = clamp(min(small.Elasticity, 1)*e.Speedup, e.Lo, e.Hi) // what takes no time saves no more than that
+	e.Warnings = []string{fmt.Sprintf("not clear: slower by %.0f %% costs %.2f of that, by %.0f %% %.2f: what a program chooses by its state depends on the region",
+		100*small.Taken, small.Elasticity, 100*large.Taken, large.Elasticity)}
 	return e
 }
 
@@ -366,7 +396,9 @@ func mergeSlopes(c *Curve, same []Curve) {
 			samples = append(samples, s.Elasticities...)
 			taken = append(taken, s.Taken)
 		}
-		c.Slopes = append(c.Slopes, NewSlope(level, stats.Median(taken), samples))
+		pooled := NewSlope(level, stats.Median(taken), samples)
+		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
+		c.Slopes = append(c.Slopes, pooled)
 	}
 	slices.SortFunc(c.Slopes, func(a, b Slope) int { return int(math.Copysign(1, a.Level-b.Level)) })
 	all := make([]float64, 0, len(speedups))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // around returns n samples around a mean.
@@ -252,6 +253,8 @@ func TestSlopesOfFewSamples(t *testing.T) {
 func TestMergeSlopes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	one, two := slowed(rng, 0.4, 0.4), slowed(rng, 0.5, 0.5)
+	one.Slopes[0].VisitRatio, one.Slopes[0].VisitRatioErr = -0.2, 0.1
+	two.Slopes[0].VisitRatio, two.Slopes[0].VisitRatioErr = -0.4, 0.1
 	var parts []profile.Profile
 	for _, c := range []profile.Curve{one, two} {
 		document, err := json.Marshal(profile.Profile{Mode: profile.ModeSlowdown, Curves: []profile.Curve{c}})
@@ -272,6 +275,9 @@ func TestMergeSlopes(t *testing.T) {
 		if want := (one.Slopes[i].Elasticity + two.Slopes[i].Elasticity) / 2; s.Samples != 40 || math.Abs(s.Elasticity-want) > 1e-5 {
 			t.Errorf("slope %d: %d samples, %v: want 40, %v", i, s.Samples, s.Elasticity, want)
 		}
+	}
+	if s := merged.Slopes[0]; math.Abs(s.VisitRatio+0.3) > 1e-9 || math.Abs(s.VisitRatioErr-0.1/math.Sqrt2) > 1e-9 {
+		t.Errorf("visit ratio %v ±%v, want -.3 ±.07", s.VisitRatio, s.VisitRatioErr)
 	}
 	if s := merged.Slope; math.Abs(s-0.45) > 0.1 || merged.Knee != 0 {
 		t.Errorf("slope %v and knee %v, want about .45 and none", s, merged.Knee)
@@ -342,5 +348,51 @@ func TestReadRefusesSlopes(t *testing.T) {
 	}
 	if diff := cmp.Diff(good.Curves[0].Slopes, back.Curves[0].Slopes); diff != "" {
 		t.Errorf("slopes after reading (-want +got):\n%s", diff)
+	}
+}
+
+// Work that avoids what is slower comes back to what is faster: two workers of whom the less loaded
+// is asked. The bound from above is wider by twice what the visit ratio answers by, if that is more
+// than chance.
+func TestSlopeOfWhatWorkAvoids(t *testing.T) {
+	const at = 0.5
+	hi := func(ratio, err float64) (float64, bool) {
+		c := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
+		for i := range c.Slopes {
+			c.Slopes[i].VisitRatio, c.Slopes[i].VisitRatioErr = ratio, err*math.Sqrt2 // both together are as sure as that
+		}
+		c.AnswerFromSlopes([]float64{at})
+		e := c.Effects[0]
+		return e.Hi - stats.ModelError, slices.ContainsFunc(e.Warnings, func(w string) bool { return strings.Contains(w, "work avoids a") })
+	}
+	homogeneous, _ := hi(0, 0.01)
+	for _, tt := range []struct{ ratio, err, wider float64 }{
+		{-0.4, 0.05, 2 * at * (0.4 + 2*0.05)},
+		{-0.4, 0.2, 0},    // chance
+		{-0.03, 0.001, 0}, // edges of windows
+		{+0.4, 0.05, 0},   // done again: less of that where it is faster
+	} {
+		got, warned := hi(tt.ratio, tt.err)
+		if want := homogeneous * (1 + tt.wider); math.Abs(got-want) > 0.02 || warned != (tt.wider > 0) {
+			t.Errorf("%+v: at most %.3f, warned %v, want %.3f", tt, got, warned, want)
+		}
+	}
+}
+
+// The large level, which is more precise, counts for the number as far as slopes seldom bend by
+// more.
+func TestSlopeBends(t *testing.T) {
+	c := profile.Curve{Mode: profile.ModeSlowdown, Metric: profile.MetricThroughput, BasePeriod: 10e6, Own: 6e6, Slopes: []profile.Slope{
+		{Level: 0.1, Taken: 0.1, Samples: 9, Elasticity: 0.1, StdErr: 0.3, Lo: -0.5, Hi: 0.7},
+		{Level: 0.3, Taken: 0.3, Samples: 9, Elasticity: 0.6, StdErr: 0.01, Lo: 0.58, Hi: 0.62},
+	}}
+	c.AnswerFromSlopes([]float64{0.1})
+	if got := c.Effects[0].Reduction; got < 0.050 || got > 0.058 {
+		t.Errorf("%.4f, want nearly the .06 of the precise slope", got)
+	}
+	c.Slopes[0].StdErr, c.Slopes[0].Lo, c.Slopes[0].Hi = 0.01, 0.08, 0.12
+	c.AnswerFromSlopes([]float64{0.1})
+	if got := c.Effects[0].Reduction; got < 0.010 || got > 0.011 {
+		t.Errorf("%.4f, want the .01 of the small slope, as precise", got)
 	}
 }

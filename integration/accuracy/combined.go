@@ -78,7 +78,8 @@ func (l *lab) combine(p profile.Profile) {
 			for _, s := range a.Slopes {
 				for _, m := range b.Slopes {
 					if s.Level == m.Level {
-						l.comment("%s slower by %.0f %%: simulated %.2f (%.2f to %.2f), measured %.2f (%.2f to %.2f)", a.Region.Name, 100*s.Level, s.Elasticity, s.Lo, s.Hi, m.Elasticity, m.Lo, m.Hi)
+						l.comment("%s slower by %.0f %%: simulated %.2f (%.2f to %.2f), measured %.2f (%.2f to %.2f); visit ratio simulated %.2f±%.2f, measured %.2f±%.2f",
+							a.Region.Name, 100*s.Level, s.Elasticity, s.Lo, s.Hi, m.Elasticity, m.Lo, m.Hi, s.VisitRatio, s.VisitRatioErr, m.VisitRatio, m.VisitRatioErr)
 					}
 				}
 			}

@@ -48,7 +48,8 @@
 //	accuracy SUMMARY mode=replay build=go types=plain class=contended cells=104 … median_width=1.10 withheld=0 first_ranked=12/13
 //
 //	median_width        of the intervals, in percentage points
-//	first_ranked        programs in which the region predicted to bring most does, of those asked about several
+//	first_ranked        programs in which the region predicted to bring most does, or less than a point under it, of those
+//	                    asked about several and of which measurements decide which brings most
 //
 // Mode slowdown asks about the programs of replay, with Go's types, and judges combined answers as
 // well: those of recordings within what slow-downs allow. Without -mode, programs are asked by all

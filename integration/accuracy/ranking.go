@@ -61,8 +61,9 @@ func medianWidth(cells []cell) float64 {
 }
 
 // A strength is what making a region faster brings to throughput, by the mean of its speed-ups, in
-// percentage points. What has not all its predictions is predicted to bring less than anything.
-type strength struct{ predicted, actual float64 }
+// percentage points; may is by how much the actual one may be off, either way. What has not all its
+// predictions is predicted to bring less than anything.
+type strength struct{ predicted, actual, may float64 }
 
 // strengths are those of the regions of each program.
 func strengths(cells []cell) map[string]map[string]strength {
@@ -83,6 +84,7 @@ func strengths(cells []cell) map[string]map[string]strength {
 			}
 			s.predicted += c.Predicted / float64(len(cells))
 			s.actual += c.Actual.Value / float64(len(cells))
+			s.may = max(s.may, (c.Actual.Hi-c.Actual.Lo)/2)
 		}
 		if all[at.program] == nil {
 			all[at.program] = map[string]strength{}
@@ -93,29 +95,38 @@ func strengths(cells []cell) map[string]map[string]strength {
 }
 
 // ranked returns the number of programs in which the region predicted to bring most does, and of
-// how many: all that are asked about several regions.
+// how many: all that are asked about several regions, and of which measurements decide whether that
+// one does.
 func ranked(cells []cell) (first, of int) {
 	for _, regions := range strengths(cells) {
 		if len(regions) < 2 {
 			continue
 		}
-		of++
-		if namesBest(regions) {
+		ok, decided := namesBest(regions)
+		if ok {
 			first++
+		}
+		if ok || decided {
+			of++
 		}
 	}
 	return first, of
 }
 
 // namesBest reports whether the region predicted to bring most does, or less than null under the
-// one that does.
-func namesBest(regions map[string]strength) bool {
-	best, named := math.Inf(-1), strength{math.Inf(-1), math.Inf(-1)}
+// one that does, and whether what the two bring differs by more than measurements of both may be
+// off.
+func namesBest(regions map[string]strength) (ok, decided bool) {
+	best := strength{predicted: math.Inf(-1), actual: math.Inf(-1)}
+	named := best
 	for _, s := range regions {
-		best = max(best, s.actual)
+		if s.actual > best.actual {
+			best = s
+		}
 		if s.predicted > named.predicted {
 			named = s
 		}
 	}
-	return best-named.actual < null
+	apart := best.actual - named.actual
+	return apart < null, apart > math.Hypot(best.may, named.may)
 }

@@ -82,16 +82,18 @@ func TestNamesBest(t *testing.T) {
 	inf := math.Inf(-1)
 	for _, tc := range []struct {
 		regions map[string]strength
-		want    bool
+		ok      bool
+		decided bool
 	}{
-		{map[string]strength{"a": {20, 21}, "b": {10, 9}}, true},
-		{map[string]strength{"a": {20, 9}, "b": {10, 21}}, false},
-		{map[string]strength{"a": {20, 20.5}, "b": {10, 21}}, true}, // they differ by less than can be measured
-		{map[string]strength{"a": {inf, 21}, "b": {10, 9}}, false},
-		{map[string]strength{"a": {inf, 21}, "b": {inf, 9}}, false},
+		{map[string]strength{"a": {20, 21, 1}, "b": {10, 9, 1}}, true, false},
+		{map[string]strength{"a": {20, 9, 1}, "b": {10, 21, 1}}, false, true},
+		{map[string]strength{"a": {20, 20.5, 1}, "b": {10, 21, 1}}, true, false}, // they differ by less than matters
+		{map[string]strength{"a": {20, 19, 2}, "b": {10, 21, 1}}, false, false},  // they differ by less than was measured
+		{map[string]strength{"a": {inf, 21, 1}, "b": {10, 9, 1}}, false, true},
+		{map[string]strength{"a": {inf, 21, 1}, "b": {inf, 9, 1}}, false, true},
 	} {
-		if got := namesBest(tc.regions); got != tc.want {
-			t.Errorf("namesBest(%v) = %v, want %v", tc.regions, got, tc.want)
+		if ok, decided := namesBest(tc.regions); ok != tc.ok || decided != tc.decided {
+			t.Errorf("namesBest(%v) = %v, %v, want %v, %v", tc.regions, ok, decided, tc.ok, tc.decided)
 		}
 	}
 }

@@ -52,6 +52,9 @@ type Answer struct {
 	Bounded bool
 	// Samples are the windows' own reductions, in order.
 	Samples []float64
+	// Rerouted is by which part there are more spans of the region for each visit, with its
+	// standard error, if Held.
+	Rerouted, ReroutedErr float64
 	// Withheld is why there is no number; WithheldNone if there is one. Doubt is why there are
 	// bounds alone.
 	Withheld, Doubt Withheld

@@ -181,6 +181,10 @@ func (s *Study) answer(q question) Answer {
 func (a *Answer) bound(t *total) {
 	e := stats.Clustered(t.samples, t.recordings)
 	a.StdErr = e.StdErr
+	if a.Held {
+		rerouted := stats.Clustered(t.rerouted, t.recordings)
+		a.Rerouted, a.ReroutedErr = rerouted.Mean, rerouted.StdErr
+	}
 	margin := doubt.ModelError + a.Deviation + t.strayed + t.later + t.paused.Part
 	if t.ordered > hidden.Incidental {
 		margin += orderError * math.Abs(a.Reduction)
@@ -225,7 +229,7 @@ func (a *Answer) hull(share, harm float64) {
 type total struct {
 	visits                          float64
 	before, after, base             float64
-	samples                         []float64
+	samples, rerouted               []float64
 	recordings                      []int // of the samples
 	least, most, soon, late         []float64
 	ordered                         float64 // most
@@ -243,7 +247,7 @@ func totalOf(windows []*window, q question) (t total) {
 	recording := 0
 	for _, w := range windows {
 		c, x := w.checks[q.point], w.effects[q]
-		t.samples = append(t.samples, x.reduction())
+		t.samples, t.rerouted = append(t.samples, x.reduction()), append(t.rerouted, x.rerouted)
 		if w.origin == nil || w.origin != last {
 			last = w.origin
 			recording++

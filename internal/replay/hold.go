@@ -134,8 +134,20 @@ func (w *window) heldAs(a ask, first bool, by *doubt.Alternative, o *sim.Outcome
 		q := question{region: a.region, speedup: a.speedup, point: by.P.Points[i].Name, held: a.held}
 		if first {
 			w.sample(q, &by.Base, o, i, d)
+			w.reroute(q, by, o, i)
 		} else {
 			w.bound(q, by, o, i, d)
 		}
+	}
+}
+
+// reroute books by which part a slow-down leaves more spans of its region for each visit.
+func (w *window) reroute(q question, by *doubt.Alternative, o *sim.Outcome, i int) {
+	set := by.P.HeldSets[int32(slices.Index(by.P.Rec.Regions, q.region))]
+	rate := func(o *sim.Outcome) float64 { return float64(o.Held[set]) / float64(max(1, len(o.Visits[i]))) }
+	q.metric = Throughput
+	if x, before := w.effects[q], rate(&by.Base); before > 0 {
+		x.rerouted = rate(o)/before - 1
+		w.effects[q] = x
 	}
 }

@@ -118,3 +118,39 @@ func TestHoldLeavesOtherAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A goroutine that works on its own does less for each visit of another when it is slower.
+func TestHoldReroutes(t *testing.T) {
+	b := trace.NewRecorder(0, 4)
+	b.Running(0, 1)
+	b.Running(0, 2)
+	work := trace.Region{Name: "work"}
+	for i := range int64(400) {
+		at := i * 2 * ms
+		b.Open(at, 2, uint64(i+1), 0, work)
+		b.Visit(at+ms, 1, "done")
+		b.Close(at+2*ms-1, 2, uint64(i+1))
+	}
+	s, err := NewStudy(StudyConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hold([]float64{0.3}, []trace.Region{work})
+	for _, w := range recorded(t, b, 800*ms).Split(3) {
+		if err := s.Add(context.Background(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := false
+	for _, a := range s.Result().Answers {
+		if a.Held && a.Metric == Throughput && a.Point == "done" {
+			found = true
+			if want := 1/1.3 - 1; math.Abs(a.Rerouted-want) > 0.01 || math.Abs(a.Reduction) > 0.01 {
+				t.Errorf("%+v: rerouted by %.3f, want %.3f, and no visit later", a, a.Rerouted, want)
+			}
+		}
+	}
+	if !found {
+		t.Error("no slow-down")
+	}
+}

@@ -138,6 +138,8 @@ type sample struct {
 	// later is by how much the part of the select statements is larger that timers ended: what is
 	// done then is known from fewer examples.
 	later float64
+	// rerouted is by which part there are more of the region's spans for each visit.
+	rerouted float64
 	// roused is by how many more processors were woken up for each visit than with nothing changed.
 	roused float64
 	// soon and late are the largest and the smallest reduction if processors that are woken up come

@@ -43,7 +43,10 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 					total.Add(x, +1)
 					sum.Add(x, +1)
 				}
-				c.Slopes = append(c.Slopes, profile.NewSlope(level, max(0, total.Slower()), experiment.Elasticities(of)))
+				s := profile.NewSlope(level, max(0, total.Slower()), experiment.Elasticities(of))
+				ratio := experiment.Rerouted(of)
+				s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr
+				c.Slopes = append(c.Slopes, s)
 				due()
 			}
 			if sum.Arms > 0 {

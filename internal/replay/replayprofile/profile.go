@@ -83,6 +83,7 @@ func slopeOf(a replay.Answer) profile.Slope {
 	return profile.Slope{
 		Level: level, Taken: level, Samples: len(a.Samples),
 		Elasticity: -a.Reduction / level, StdErr: a.StdErr / level, Lo: -a.Hi / level, Hi: -a.Lo / level,
+		VisitRatio: a.Rerouted / level, VisitRatioErr: a.ReroutedErr / level,
 	}
 }
 

@@ -67,6 +67,7 @@ func (o *Outcome) Awakened(base *Outcome) float64 {
 type Outcome struct {
 	Visits    [][]int64 // by progress point, when
 	Durations [][]int64 // by progress point, of its spans, ns
+	Held      []int     // by set: spans that goroutines were held behind, for however long
 	ended     int64     // when the simulation ended
 	Stuck     bool      // nothing could go on any more
 	Steps     int

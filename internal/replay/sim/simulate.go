@@ -286,6 +286,7 @@ func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 			d = s.stretched(r, o.set, d)
 		}
 	case opHold:
+		s.Out.Held[o.set]++
 		if d = s.scaled(o.d, o.set); d == 0 {
 			return false
 		}

@@ -154,6 +154,9 @@ func (s *Simulation) Reset(c Change) {
 	}
 	s.setFactors()
 	s.addUp()
+	if p.Holds != nil {
+		s.Out.Held = make([]int, len(p.Sets))
+	}
 	s.Out.Visits, s.Out.Durations = make([][]int64, len(p.Points)), make([][]int64, len(p.Points))
 	for i, v := range p.Recorded() { // about as many
 		s.Out.Visits[i] = make([]int64, 0, len(v)+len(v)/8)

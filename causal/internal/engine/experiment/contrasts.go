@@ -13,6 +13,9 @@ type Contrast struct {
 	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken
 	// where that is known.
 	shrunk, held float64
+	// ends are the region's spans for each visit in an arm, and baseEnds in its placebos; 0 where
+	// these are of other regions.
+	ends, baseEnds float64
 }
 
 // Add adds another contrast, or takes it off with a sign of -1.
@@ -23,6 +26,8 @@ func (c *Contrast) Add(d Contrast, sign float64) {
 	c.Arms += sign * d.Arms
 	c.shrunk += sign * d.shrunk
 	c.held += sign * d.held
+	c.ends += sign * d.ends
+	c.baseEnds += sign * d.baseEnds
 }
 
 // absorbed is which part of the delay the region's own spans made up for: they are shorter where
@@ -52,6 +57,24 @@ func (c Contrast) elasticity() float64 {
 	return 0
 }
 
+// rerouted is by which part there were more of the region's spans for each visit, for each part by
+// which the region was slower, by the totals.
+func (c Contrast) rerouted() float64 {
+	if s := c.Slower(); s > 0 && c.baseEnds > 0 {
+		return (c.ends/c.baseEnds - 1) / s
+	}
+	return 0
+}
+
+// Rerouted sums up by which part there were more of the region's spans for each visit, for each
+// part by which the region was slower.
+func Rerouted(c []Contrast) stats.Estimate {
+	if len(c) < stats.LeastSamples {
+		return stats.Estimate{}
+	}
+	return stats.Summarize(stats.PseudoValues(c, (*Contrast).Add, Contrast.rerouted))
+}
+
 // Contrasts compares each arm that has a delay with the placebos next to it, in the order of time.
 // All arms must be there.
 func Contrasts(steps []Step) map[Arm][]Contrast {
@@ -68,16 +91,18 @@ func Contrasts(steps []Step) map[Arm][]Contrast {
 			comparison: between(s, before, weight, after), Own: s.own,
 			taken: s.taken - weight*before.takenOf(s.Spared) - (1-weight)*after.takenOf(s.Spared), Arms: 1,
 		}
-		if lasted, known := lastsOf(s.Spared, before, weight, after); known && s.lasts > 0 {
+		if lasted, spans, known := placebosOf(s.Spared, before, weight, after); known && s.lasts > 0 {
 			c.shrunk, c.held = (lasted-s.lasts)*s.spans, c.taken
+			c.ends, c.baseEnds = s.spans, spans
 		}
 		byArm[s.Arm] = append(byArm[s.Arm], c)
 	}
 	return byArm
 }
 
-// lastsOf is what spans of a region take in its placebos beside an arm.
-func lastsOf(region int, before Step, weight float64, after Step) (lasts float64, known bool) {
+// placebosOf is what spans of a region take in its placebos beside an arm, and how many there are
+// for each visit.
+func placebosOf(region int, before Step, weight float64, after Step) (lasts, spans float64, known bool) {
 	sum := 0.0
 	for _, p := range []struct {
 		Step
@@ -85,13 +110,14 @@ func lastsOf(region int, before Step, weight float64, after Step) (lasts float64
 	}{{before, weight}, {after, 1 - weight}} {
 		if p.Spared == region && p.lasts > 0 && p.weight > 0 {
 			lasts += p.weight * p.lasts
+			spans += p.weight * p.spans
 			sum += p.weight
 		}
 	}
 	if sum == 0 {
-		return 0, false
+		return 0, 0, false
 	}
-	return lasts / sum, true
+	return lasts / sum, spans / sum, true
 }
 
 const (

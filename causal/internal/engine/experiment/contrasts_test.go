@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // simulated returns arms of a program whose period is base, and longer by elasticity for what its
@@ -142,5 +143,23 @@ func TestPartOfDelaysNearDeadlines(t *testing.T) {
 		if got := Expiring(all, region); got != want {
 			t.Errorf("expiring of region %d = %v, want %v", region, got, want)
 		}
+	}
+}
+
+// Where the region is slower by a tenth it has a fifth fewer spans for each visit; placebos of other
+// regions say nothing of that.
+func TestRerouted(t *testing.T) {
+	var all []Step
+	for range 6 {
+		all = append(all,
+			Step{Arm: Arm{0, 0}, time: 100, visits: 10, own: 4, lasts: 4, spans: 1},
+			Step{Arm: Arm{0.1, 0}, time: 101, visits: 10, own: 3.2, taken: 0.32, lasts: 4, spans: 0.8},
+			Step{Arm: Arm{0, 1}, time: 100, visits: 10, own: 1, lasts: 1, spans: 7})
+	}
+	if got := Rerouted(Contrasts(all)[Arm{0.1, 0}]); math.Abs(got.Mean+2) > 1e-9 || got.StdErr > 1e-9 {
+		t.Errorf("%+v, want -2", got)
+	}
+	if got := Rerouted(Contrasts(all[:3])[Arm{0.1, 0}]); got != (stats.Estimate{}) {
+		t.Errorf("%+v of one experiment, want nothing", got)
 	}
 }

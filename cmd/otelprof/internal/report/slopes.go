@@ -100,6 +100,22 @@ func (s strata) elasticity() float64 {
 	return 0
 }
 
+// rerouted is by which part there were more of the region's spans for each visit, by their own time,
+// for each part by which the region was slower.
+func (s strata) rerouted() float64 {
+	var own, base float64
+	for _, one := range s {
+		if one.whole() {
+			own += one.slowed.own
+			base += one.placed.own * one.slowed.visits / one.placed.visits
+		}
+	}
+	if taken := s.taken(); taken > 0 && base > 0 {
+		return (own/base - 1) / taken
+	}
+	return 0
+}
+
 // A history is how the counters of one cell rose in one instance, by time in s since 1970.
 type history map[float64]*counts
 
@@ -156,6 +172,10 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 			sum.add(b.strata, +1)
 		}
 		slope := profile.NewSlope(level, sum.taken(), stats.PseudoValues(all, (*strata).add, strata.elasticity))
+		if len(all) >= stats.LeastSamples {
+			ratio := stats.Summarize(stats.PseudoValues(all, (*strata).add, strata.rerouted))
+			slope.VisitRatio, slope.VisitRatioErr = ratio.Mean, ratio.StdErr
+		}
 		if most := max(math.Abs(slope.Lo), math.Abs(slope.Hi)); most < mostElasticity {
 			s.found = append(s.found, slope)
 		}

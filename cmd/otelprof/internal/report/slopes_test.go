@@ -142,3 +142,18 @@ func TestSlopesOfLittle(t *testing.T) {
 		t.Errorf("nothing taken: %+v", s.found)
 	}
 }
+
+// A region that is slower by a tenth has a fifth less of its own time for each visit, as work goes
+// elsewhere; of two instances, each against its own placebos.
+func TestRerouted(t *testing.T) {
+	all := strata{
+		{slowed: counts{visits: 200, delay: 8, own: 80}, placed: counts{visits: 100, own: 50}},
+		{slowed: counts{visits: 100, delay: 16, own: 160}, placed: counts{visits: 100, own: 200}},
+	}
+	if got := all.rerouted(); math.Abs(got+2) > 1e-9 {
+		t.Errorf("%v, want -2", got)
+	}
+	if got := (strata{}).rerouted(); got != 0 {
+		t.Errorf("%v of nothing", got)
+	}
+}
