@@ -14,7 +14,7 @@ import (
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/internal/exporter/otlpfile"
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -95,18 +95,18 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 		}
 	}
 	sdkOptions := []sdkmetric.Option{sdkmetric.WithResource(res)}
-	var histograms []otelhdr.MeterProviderOption
+	var histograms []hdrmetric.MeterProviderOption
 	for _, e := range exporters {
 		var readerOptions []sdkmetric.PeriodicReaderOption
 		if ours {
 			// Every reader has producers of its own, since a producer of deltas keeps what it has
 			// already given away.
 			temporality := e.Temporality(sdkmetric.InstrumentKindHistogram)
-			options, as := []otelhdr.ProducerOption{otelhdr.WithTemporality(temporality)}, asTheyAre
+			options, as := []hdrmetric.ProducerOption{hdrmetric.WithTemporality(temporality)}, asTheyAre
 			if env.Metrics.ExplicitHistograms && e != file {
-				options, as = append(options, otelhdr.WithExplicitBuckets(otlp.DefaultBounds...)), otlp.Explicit
+				options, as = append(options, hdrmetric.WithExplicitBuckets(otlp.DefaultBounds...)), otlp.Explicit
 			}
-			h := otelhdr.NewProducer(options...)
+			h := hdrmetric.NewProducer(options...)
 			histograms = append(histograms, h)
 			regions := spans.NewProducer(p.tracers, temporality)
 			if r, ok := regions.(interface{ SkipUnchanged(whole func() bool) }); ok {
@@ -120,7 +120,7 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 		}
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
 	}
-	p.meters = otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkOptions...), histograms...)
+	p.meters = hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkOptions...), histograms...)
 	if ours {
 		p.observePipelines()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
@@ -24,7 +24,7 @@ import (
 // A Profiler is what [Setup] has wired. Any goroutine may call its methods.
 type Profiler struct {
 	tracers  *spans.TracerProvider
-	meters   *otelhdr.MeterProvider
+	meters   *hdrmetric.MeterProvider
 	logs     otlp.LoggerProvider
 	causal   *causal.Controller
 	counters *pmuattrs.Hook     // nil without counters

@@ -12,13 +12,13 @@ import (
 
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // The names, units and kinds are those that OpenTelemetry generates from its conventions.
 func TestPipelinesHaveConventionalMetrics(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	p := Profiler{meters: otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))}
+	p := Profiler{meters: hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))}
 	stats := func() delivery.Stats {
 		return delivery.Stats{Exported: 100, Failed: 20, Rejected: 3, QueueFull: 4, Unfinished: 5, Queued: 6}
 	}

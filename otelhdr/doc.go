@@ -59,8 +59,6 @@
 //
 // # OpenTelemetry
 //
-// [WrapMeterProvider] has the histogram instruments of a MeterProvider record into a [Concurrent]
-// for each set of attributes, and a [Producer] for each reader exports them: as exponential
-// histograms of a fixed scale by default. The rest of the provider stays as it is.
-// [Snapshot.Exponential] makes a data point of a histogram of one's own.
+// Package hdrmetric has the histogram instruments of a MeterProvider record into a [Concurrent] for
+// each set of attributes. [Snapshot.Exponential] makes a data point of a histogram of one's own.
 package otelhdr

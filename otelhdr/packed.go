@@ -1,15 +1,16 @@
 package otelhdr
 
-// A packed is a snapshot for keeping: its counters have as few bits as the greatest of their page
-// needs, and pages that hold nothing take nothing. The zero packed is empty.
-type packed struct {
+// A Packed is a snapshot for keeping: its counters have as few bits as the greatest of their page
+// needs, and pages that hold nothing take nothing. The zero Packed is empty. It is not safe for
+// concurrent use.
+type Packed struct {
 	rest  Snapshot // all but the counters
 	index pageIndex
 }
 
-// set makes k a copy of s. It allocates where a page has values for the first time or has outgrown
+// Set makes k a copy of s. It allocates where a page has values for the first time or has outgrown
 // its counters.
-func (k *packed) set(s *Snapshot) {
+func (k *Packed) Set(s *Snapshot) {
 	k.rest = *s
 	k.rest.chunks, k.rest.totals, k.rest.spare = nil, nil, nil
 	for i, c := range s.chunks {
@@ -25,7 +26,7 @@ func (k *packed) set(s *Snapshot) {
 }
 
 // setPage makes the counters of a page those of from.
-func (k *packed) setPage(place uint64, from *[pageSize]uint64) {
+func (k *Packed) setPage(place uint64, from *[pageSize]uint64) {
 	var all uint64 // as wide as the greatest counter
 	for _, n := range from {
 		all |= n
@@ -42,8 +43,8 @@ func (k *packed) setPage(place uint64, from *[pageSize]uint64) {
 	p.fill(from)
 }
 
-// snapshot writes what k has to dst, which it returns.
-func (k *packed) snapshot(dst *Snapshot) *Snapshot {
+// Snapshot writes what k has to dst, which it returns, without allocating where dst has had as much.
+func (k *Packed) Snapshot(dst *Snapshot) *Snapshot {
 	if k.rest.layout.size == 0 {
 		*dst = Snapshot{}
 		return dst

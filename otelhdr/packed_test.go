@@ -9,9 +9,9 @@ import (
 
 // TestPacked packs snapshots of all widths one after the other into the same copy.
 func TestPacked(t *testing.T) {
-	h, k, dst := mustNew(t, WithRange(50, 1<<50)), new(packed), new(Snapshot)
-	if got := k.snapshot(dst); got.Count() != 0 || got.layout.size != 0 {
-		t.Errorf("the zero packed has %d values", got.Count())
+	h, k, dst := mustNew(t, WithRange(50, 1<<50)), new(Packed), new(Snapshot)
+	if got := k.Snapshot(dst); got.Count() != 0 || got.layout.size != 0 {
+		t.Errorf("the zero Packed has %d values", got.Count())
 	}
 	r := newRand()
 	for round := range 8 {
@@ -22,8 +22,8 @@ func TestPacked(t *testing.T) {
 			h.RecordN(anyWidth(r), r.Uint64()>>(64-8*round))
 		}
 		want := h.Snapshot(nil)
-		k.set(want)
-		got := k.snapshot(dst)
+		k.Set(want)
+		got := k.Snapshot(dst)
 		if diff := cmp.Diff(slices.Collect(want.Buckets()), slices.Collect(got.Buckets())); diff != "" {
 			t.Errorf("round %d: Buckets (-want +got):\n%s", round, diff)
 		}
@@ -32,7 +32,7 @@ func TestPacked(t *testing.T) {
 		}
 	}
 	s := h.Snapshot(nil)
-	if n := testing.AllocsPerRun(100, func() { k.set(s); k.snapshot(dst) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { k.Set(s); k.Snapshot(dst) }); n != 0 {
 		t.Errorf("set and snapshot allocate %v times, want 0", n)
 	}
 }

@@ -5,13 +5,13 @@ import (
 
 	"go.opentelemetry.io/otel/metric/x"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // Histograms of otelhdr can be bound and finished by the interfaces of package x, which the module
 // otelprof does not need.
 func TestHistogramsAreBindersAndFinishers(t *testing.T) {
-	meter := otelhdr.WrapMeterProvider(nil, otelhdr.NewProducer()).Meter("m")
+	meter := hdrmetric.WrapMeterProvider(nil, hdrmetric.NewProducer()).Meter("m")
 	f, err := meter.Float64Histogram("f")
 	if err != nil {
 		t.Fatal(err)

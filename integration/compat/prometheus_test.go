@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // native is what must be the same of a native histogram.
@@ -41,7 +41,7 @@ func (a nearly) Equal(b nearly) bool {
 func scrape(t *testing.T, ours bool) []map[string]any {
 	t.Helper()
 	registry := client.NewRegistry()
-	producer := otelhdr.NewProducer()
+	producer := hdrmetric.NewProducer()
 	exporter, err := prometheus.New(
 		prometheus.WithRegisterer(registry),
 		prometheus.WithProducer(producer),
@@ -56,7 +56,7 @@ func scrape(t *testing.T, ours bool) []map[string]any {
 	}
 	var provider metric.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
 	if ours {
-		provider = otelhdr.WrapMeterProvider(provider, producer)
+		provider = hdrmetric.WrapMeterProvider(provider, producer)
 	}
 	meter := provider.Meter("shop", metric.WithInstrumentationVersion("1.0"))
 	duration, err := meter.Float64Histogram("http.server.request.duration", metric.WithUnit("s"), metric.WithDescription("how long"))

@@ -11,7 +11,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // recordFigures compare one Record of a float64 histogram through OpenTelemetry's API: on a meter
@@ -92,9 +92,9 @@ func boundCall(h metric.Float64Histogram) func(float64) {
 }
 
 func hdrHistogram() metric.Float64Histogram {
-	producer := otelhdr.NewProducer()
+	producer := hdrmetric.NewProducer()
 	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(producer))
-	return newHistogram(otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer))
+	return newHistogram(hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer))
 }
 
 func sdkHistogram() metric.Float64Histogram {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // A seriesFigure compares the memory of many series of latencies, each with its own set of
@@ -140,9 +141,9 @@ func otelSeries(series int, p metric.MeterProvider, reader sdkmetric.Reader) (fu
 }
 
 func hdrSeriesOf(series int, opts ...otelhdr.Option) (func(int, float64), func()) {
-	producer := otelhdr.NewProducer()
+	producer := hdrmetric.NewProducer()
 	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(producer))
-	p := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer, otelhdr.WithHistogram(opts...))
+	p := hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer, hdrmetric.WithHistogram(opts...))
 	return otelSeries(series, p, reader)
 }
 

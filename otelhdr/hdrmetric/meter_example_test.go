@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 func ExampleWrapMeterProvider() {
 	ctx := context.Background()
-	producer := otelhdr.NewProducer() // for a PeriodicReader, with the temporality of its exporter
+	producer := hdrmetric.NewProducer() // for a PeriodicReader, with the temporality of its exporter
 	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(producer))
-	provider := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
+	provider := hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
 
 	duration, err := provider.Meter("shop").Float64Histogram("checkout.duration", metric.WithUnit("s"))
 	if err != nil {

@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"sync"

@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 var (
@@ -28,9 +30,9 @@ type Producer struct {
 	index    int            // among the provider's producers
 
 	// These are overwritten for every series.
-	current, previous, delta *Snapshot
-	below                    *Snapshot // current, of the negative values
-	deltaBelow               *Snapshot
+	current, previous, delta *otelhdr.Snapshot
+	below                    *otelhdr.Snapshot // current, of the negative values
+	deltaBelow               *otelhdr.Snapshot
 }
 
 // A reading is what one producer knows about a series.
@@ -39,7 +41,7 @@ type reading struct {
 
 	// What was recorded up to the last collection that had something to report. Readers of deltas
 	// only, and guarded by the producer's lock.
-	values, negative *packed
+	values, negative *otelhdr.Packed
 }
 
 // NewProducer returns a producer for one reader. Options that are wrong are reported to otel.Handle
@@ -51,11 +53,11 @@ func NewProducer(opts ...ProducerOption) *Producer {
 	}
 	return &Producer{
 		config:     c,
-		current:    new(Snapshot),
-		previous:   new(Snapshot),
-		delta:      new(Snapshot),
-		below:      new(Snapshot),
-		deltaBelow: new(Snapshot),
+		current:    new(otelhdr.Snapshot),
+		previous:   new(otelhdr.Snapshot),
+		delta:      new(otelhdr.Snapshot),
+		below:      new(otelhdr.Snapshot),
+		deltaBelow: new(otelhdr.Snapshot),
 	}
 }
 
@@ -181,13 +183,13 @@ func (p *Producer) total(x *series) uint64 {
 // since returns what has been recorded from the last reading that had something to report until
 // current, in dst, and makes current that reading if it has, too. Without a count there is no
 // point, so what a record that is under way has added to the sum stays for the next collection.
-func (p *Producer) since(current *Snapshot, last **packed, dst *Snapshot) *Snapshot {
+func (p *Producer) since(current *otelhdr.Snapshot, last **otelhdr.Packed, dst *otelhdr.Snapshot) *otelhdr.Snapshot {
 	if *last == nil {
-		*last = new(packed)
+		*last = new(otelhdr.Packed)
 	}
-	dst = current.Since((*last).snapshot(p.previous), dst)
+	dst = current.Since((*last).Snapshot(p.previous), dst)
 	if dst.Count() != 0 {
-		(*last).set(current)
+		(*last).Set(current)
 	}
 	return dst
 }

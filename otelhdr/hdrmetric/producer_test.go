@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // explicitPoint returns the only point that reader collects, of a histogram with explicit bounds.
@@ -44,7 +44,7 @@ func TestExplicitBuckets(t *testing.T) {
 		{"all below", []float64{1000}, nil, []float64{1000}, []uint64{8, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			reader, p := newReader(t, otelhdr.WithExplicitBuckets(tt.own...))
+			reader, p := newReader(t, hdrmetric.WithExplicitBuckets(tt.own...))
 			h, err := p.Meter("m").Float64Histogram("h", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(tt.advice...))
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +71,7 @@ func TestExplicitBuckets(t *testing.T) {
 }
 
 func TestDenseBuckets(t *testing.T) {
-	reader, p := newReader(t, otelhdr.WithExplicitBuckets())
+	reader, p := newReader(t, hdrmetric.WithExplicitBuckets())
 	h, err := p.Meter("m").Float64Histogram("h", metric.WithUnit("s"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func TestDenseBuckets(t *testing.T) {
 
 // TestDeltasAddUp has two readers of deltas with rhythms of their own, and one that is cumulative.
 func TestDeltasAddUp(t *testing.T) {
-	delta := otelhdr.WithTemporality(metricdata.DeltaTemporality)
-	fast, slow, all := otelhdr.NewProducer(delta), otelhdr.NewProducer(delta, otelhdr.WithScale(3)), otelhdr.NewProducer()
-	p := otelhdr.WrapMeterProvider(nil, fast, slow, all)
+	delta := hdrmetric.WithTemporality(metricdata.DeltaTemporality)
+	fast, slow, all := hdrmetric.NewProducer(delta), hdrmetric.NewProducer(delta, hdrmetric.WithScale(3)), hdrmetric.NewProducer()
+	p := hdrmetric.WrapMeterProvider(nil, fast, slow, all)
 	f, err1 := p.Meter("m").Float64Histogram("f", metric.WithUnit("s"))
 	n, err2 := p.Meter("m").Int64Histogram("n")
 	if err := errors.Join(err1, err2); err != nil {
@@ -118,7 +118,7 @@ func TestDeltasAddUp(t *testing.T) {
 		count uint64
 		sum   int64 // in ms
 	}
-	add := func(to *sums, producer *otelhdr.Producer) {
+	add := func(to *sums, producer *hdrmetric.Producer) {
 		scopes, err := producer.Produce(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestDeltasAddUp(t *testing.T) {
 // TestScaleOfBothSigns has negative values that take more buckets than the scale allows, and
 // positive ones that do not.
 func TestScaleOfBothSigns(t *testing.T) {
-	reader, p := newReader(t, otelhdr.WithScale(20))
+	reader, p := newReader(t, hdrmetric.WithScale(20))
 	h, err := p.Meter("m").Int64Histogram("h")
 	if err != nil {
 		t.Fatal(err)

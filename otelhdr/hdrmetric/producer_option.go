@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // A ProducerOption sets how a [Producer] reports.
@@ -26,7 +28,7 @@ type producerConfig struct {
 }
 
 func (c producerConfig) reject(format string, args ...any) producerConfig {
-	c.errs = append(c.errs, fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...)))
+	c.errs = append(c.errs, fmt.Errorf("%w: %w", otelhdr.ErrConfig, fmt.Errorf(format, args...)))
 	return c
 }
 
@@ -60,16 +62,19 @@ func WithTemporality(t metricdata.Temporality) ProducerOption {
 	})
 }
 
-// WithScale sets the scale of the exponential histograms, in [-10, 20], see [Snapshot.Exponential]:
-// a bucket's bounds are 2^(2^-scale) apart. Above 8 the scale of a point may be lower, so that it
+// Scales of exponential histograms that the OpenTelemetry SDK uses.
+const minScale, maxScale = -10, 20
+
+// WithScale sets the scale of the exponential histograms, in [-10, 20], see
+// [otelhdr.Snapshot.Exponential]: a bucket's bounds are 2^(2^-scale) apart. Above 8 the scale of a point may be lower, so that it
 // has at most 16640 buckets, and change from one collection to the next. Prometheus reduces scales
 // above 8 and rejects those below -4.
 //
 // Default: 8.
 func WithScale(scale int32) ProducerOption {
 	return producerOptionFunc(func(c producerConfig) producerConfig {
-		if scale < minExponentialScale || scale > maxExponentialScale {
-			return c.reject("scale %d: must be in [%d, %d]", scale, minExponentialScale, maxExponentialScale)
+		if scale < minScale || scale > maxScale {
+			return c.reject("scale %d: must be in [%d, %d]", scale, minScale, maxScale)
 		}
 		c.scale = scale
 		return c

@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // A stream is one metric: what one view, or none, makes of one or more instruments. It has a series
@@ -44,12 +46,12 @@ type stream struct {
 // A series is what was recorded with one set of attributes, after filtering.
 type series struct {
 	// What a record needs fits a cache line; some of it is the stream's.
-	values    *Concurrent // of 0 and above, in steps
+	values    *otelhdr.Concurrent // of 0 and above, in steps
 	steps     float64
 	exemplars exemplarFilter
 	of        *stream
 
-	negative atomic.Pointer[Concurrent] // of the others, without their sign; nil before the first
+	negative atomic.Pointer[otelhdr.Concurrent] // of the others, without their sign; nil before the first
 	set      attribute.Set
 	start    time.Time // of a cumulative point
 	readings []reading // of each producer
@@ -65,7 +67,7 @@ type series struct {
 const maxAliases = 4096
 
 // exponential is the aggregation that views and reservoirs see, with the SDK's defaults.
-var exponential = sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: maxExponentialScale}
+var exponential = sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: maxScale}
 
 func newStream(p *MeterProvider, s sdkmetric.Stream, integer bool, bounds []float64) *stream {
 	n := &stream{
@@ -77,7 +79,7 @@ func newStream(p *MeterProvider, s sdkmetric.Stream, integer bool, bounds []floa
 		steps:       1,
 		filter:      s.AttributeFilter,
 		bounds:      bounds,
-		maxScale:    maxExponentialScale,
+		maxScale:    maxScale,
 		created:     time.Now(),
 		reported:    make([]time.Time, len(p.producers)),
 		table:       newSeriesTable(),
@@ -255,7 +257,7 @@ func (s *stream) recordIrregular(x *series, v float64) bool {
 }
 
 // below returns the histogram of the negative values of x.
-func (s *stream) below(x *series) *Concurrent {
+func (s *stream) below(x *series) *otelhdr.Concurrent {
 	if c := x.negative.Load(); c != nil {
 		return c
 	}

@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // spanContext returns a context with a span, sampled or not.
@@ -85,9 +85,9 @@ func TestExemplarFilterOption(t *testing.T) {
 		{"trace based", exemplar.TraceBasedFilter, 1},
 		{"own", func(ctx context.Context) bool { return !trace.SpanContextFromContext(ctx).IsSampled() }, 1},
 	} {
-		producer := otelhdr.NewProducer()
+		producer := hdrmetric.NewProducer()
 		reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(producer))
-		p := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer, otelhdr.WithExemplarFilter(tt.filter))
+		p := hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer, hdrmetric.WithExemplarFilter(tt.filter))
 		h, err := p.Meter("m").Float64Histogram("h")
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestExemplarFilterOption(t *testing.T) {
 // TestExemplarsAreCapped records more than a reservoir keeps.
 func TestExemplarsAreCapped(t *testing.T) {
 	t.Setenv("OTEL_METRICS_EXEMPLAR_FILTER", "always_on")
-	reader, p := newReader(t, otelhdr.WithTemporality(metricdata.DeltaTemporality))
+	reader, p := newReader(t, hdrmetric.WithTemporality(metricdata.DeltaTemporality))
 	h, err := p.Meter("m").Float64Histogram("h")
 	if err != nil {
 		t.Fatal(err)

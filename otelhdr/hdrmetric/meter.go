@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // A meter is a wrapped meter that makes histograms itself.
@@ -229,7 +231,7 @@ func validName(name string) error {
 func validBounds(name string, bounds []float64) error {
 	for i, b := range bounds {
 		if math.IsNaN(b) || i > 0 && b <= bounds[i-1] {
-			return fmt.Errorf("%w: instrument %q: bucket boundaries %v: must ascend", ErrConfig, name, bounds)
+			return fmt.Errorf("%w: instrument %q: bucket boundaries %v: must ascend", otelhdr.ErrConfig, name, bounds)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/otelprof/otelprof/internal/clock/ending"
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 var _ metric.MeterProvider = (*MeterProvider)(nil)
@@ -61,7 +62,7 @@ func WrapMeterProvider(base metric.MeterProvider, opts ...MeterProviderOption) *
 	p := &MeterProvider{MeterProvider: base, config: c, meters: map[instrumentation.Scope]*meter{}}
 	for _, producer := range c.producers {
 		if !producer.attach(p, len(p.producers)) {
-			otel.Handle(fmt.Errorf("%w: producer: must be used once", ErrConfig))
+			otel.Handle(fmt.Errorf("%w: producer: must be used once", otelhdr.ErrConfig))
 			continue
 		}
 		p.producers = append(p.producers, producer)
@@ -149,7 +150,7 @@ func (p *MeterProvider) all() []*meter {
 }
 
 // newHistogram returns a histogram with the options of [WithHistogram].
-func (p *MeterProvider) newHistogram() *Concurrent {
-	c, _ := NewConcurrent(p.config.histogram...) // newMeterConfig has left no options that are wrong
+func (p *MeterProvider) newHistogram() *otelhdr.Concurrent {
+	c, _ := otelhdr.NewConcurrent(p.config.histogram...) // newMeterConfig has left no options that are wrong
 	return c
 }

@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // A program uses a provider as an application would. When it calls collect, all readers do.
@@ -70,14 +70,14 @@ var temporalities = []metricdata.Temporality{
 func play(t *testing.T, s setting, ours bool, f program) [][]map[string]point {
 	t.Helper()
 	options := []sdkmetric.Option{sdkmetric.WithView(s.views...)}
-	wrapping := []otelhdr.MeterProviderOption{otelhdr.WithView(s.views...)}
+	wrapping := []hdrmetric.MeterProviderOption{hdrmetric.WithView(s.views...)}
 	if s.limit != 0 {
 		options = append(options, sdkmetric.WithCardinalityLimit(s.limit))
-		wrapping = append(wrapping, otelhdr.WithCardinalityLimit(s.limit))
+		wrapping = append(wrapping, hdrmetric.WithCardinalityLimit(s.limit))
 	}
 	var readers []*sdkmetric.ManualReader
 	for _, temporality := range temporalities {
-		producer := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
+		producer := hdrmetric.NewProducer(hdrmetric.WithTemporality(temporality))
 		wrapping = append(wrapping, producer)
 		r := sdkmetric.NewManualReader(
 			sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return temporality }),
@@ -94,7 +94,7 @@ func play(t *testing.T, s setting, ours bool, f program) [][]map[string]point {
 	}
 	var provider metric.MeterProvider = sdkmetric.NewMeterProvider(options...)
 	if ours {
-		provider = otelhdr.WrapMeterProvider(provider, wrapping...)
+		provider = hdrmetric.WrapMeterProvider(provider, wrapping...)
 	}
 	all := make([][]map[string]point, len(readers))
 	collect := func() {
@@ -483,7 +483,7 @@ func added(collected []map[string]point) map[string]point {
 func TestQuantiles(t *testing.T) {
 	const hdr = 0.5 / 512
 	for _, scale := range []int32{0, 3, 8, 10} {
-		reader, provider := newReader(t, otelhdr.WithScale(scale))
+		reader, provider := newReader(t, hdrmetric.WithScale(scale))
 		h, err := provider.Meter("m").Float64Histogram("h", metric.WithUnit("s"))
 		if err != nil {
 			t.Fatal(err)
@@ -559,9 +559,9 @@ func onlyPoint[N int64 | float64](t *testing.T, reader sdkmetric.Reader) metricd
 }
 
 // newReader returns a provider and its only reader, whose producer has the options.
-func newReader(t *testing.T, opts ...otelhdr.ProducerOption) (*sdkmetric.ManualReader, *otelhdr.MeterProvider) {
+func newReader(t *testing.T, opts ...hdrmetric.ProducerOption) (*sdkmetric.ManualReader, *hdrmetric.MeterProvider) {
 	t.Helper()
-	producer := otelhdr.NewProducer(opts...)
+	producer := hdrmetric.NewProducer(opts...)
 	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(producer))
-	return reader, otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
+	return reader, hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
 }

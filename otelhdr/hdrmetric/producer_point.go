@@ -1,14 +1,17 @@
-package otelhdr
+package hdrmetric
 
 import (
+	"math/big"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // totals are the values of a series: those from 0 on, and the others without their sign. They are
 // valid until the next series is read.
-type totals struct{ values, negative *Snapshot } // negative may be nil
+type totals struct{ values, negative *otelhdr.Snapshot } // negative may be nil
 
 func (t totals) count() uint64 {
 	n := t.values.Count()
@@ -96,12 +99,16 @@ const (
 
 // denseBounds returns the bounds of [WithExplicitBuckets] for a number of steps in a unit.
 func denseBounds(steps float64) []float64 {
-	l := scaledLayout(denseScale)
-	bounds := make([]float64, l.index(1<<denseOctaves)+1)
-	for i := range bounds {
-		bounds[i] = float64(l.low(uint64(i))) / steps
+	var bounds []float64
+	for i := range 2 << denseScale {
+		bounds = append(bounds, float64(i)/steps)
 	}
-	return bounds
+	for octave := denseScale + 1; octave < denseOctaves; octave++ {
+		for i := range 1 << denseScale {
+			bounds = append(bounds, float64((1<<denseScale+i)<<(octave-denseScale))/steps)
+		}
+	}
+	return append(bounds, float64(1<<denseOctaves)/steps)
 }
 
 // explicitCounts returns how many values are in each of the buckets that bounds separate. Each
@@ -112,7 +119,7 @@ func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 	// positive ones.
 	at := 0
 	for b := range t.values.Buckets() {
-		v := float64(t.values.clamp(b.Mid())) / s.steps
+		v := float64(clamp(t.values, b.Mid())) / s.steps
 		for at < len(bounds) && bounds[at] < v {
 			at++
 		}
@@ -123,7 +130,7 @@ func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 	}
 	at = len(bounds)
 	for b := range t.negative.Buckets() {
-		v := -float64(t.negative.clamp(b.Mid())) / s.steps
+		v := -float64(clamp(t.negative, b.Mid())) / s.steps
 		for at > 0 && v <= bounds[at-1] {
 			at--
 		}
@@ -133,7 +140,7 @@ func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 }
 
 // clamp returns v, or the extreme that it lies beyond.
-func (s *Snapshot) clamp(v uint64) uint64 { return min(max(v, s.min), s.max) }
+func clamp(s *otelhdr.Snapshot, v uint64) uint64 { return min(max(v, s.Min()), s.Max()) }
 
 // sumOf returns the sum of the values. Int64 sums wrap around, as the SDK's do.
 func sumOf[N int64 | float64](s *stream, t totals) N {
@@ -145,15 +152,18 @@ func sumOf[N int64 | float64](s *stream, t totals) N {
 		}
 		return N(int64(sum))
 	}
-	sum := t.values.sum
 	if t.negative == nil {
-		return N(sum.float64() / s.steps)
+		return N(t.values.Sum() / s.steps)
 	}
-	below := t.negative.sum
-	if sum.less(below) {
-		return N(-below.sub(sum).float64() / s.steps)
-	}
-	return N(sum.sub(below).float64() / s.steps)
+	sum := exactSum(t.values)
+	difference, _ := new(big.Float).SetInt(sum.Sub(sum, exactSum(t.negative))).Float64()
+	return N(difference / s.steps)
+}
+
+func exactSum(s *otelhdr.Snapshot) *big.Int {
+	hi, lo := s.Sum128()
+	sum := new(big.Int).SetUint64(hi)
+	return sum.Or(sum.Lsh(sum, 64), new(big.Int).SetUint64(lo))
 }
 
 // extremesOf returns the smallest and the largest value.

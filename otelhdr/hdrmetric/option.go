@@ -1,4 +1,4 @@
-package otelhdr
+package hdrmetric
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // A MeterProviderOption is a [Producer], or sets how a [MeterProvider] aggregates. What it sets
@@ -29,7 +31,7 @@ type meterConfig struct {
 	views            []sdkmetric.View
 	cardinalityLimit int // <= 0 for none
 	exemplars        exemplarFilter
-	histogram        []Option
+	histogram        []otelhdr.Option
 	resolutions      map[string]uint64 // steps per unit
 	seriesStart      bool              // a cumulative point starts with its series, not with its instrument
 	errs             []error
@@ -56,7 +58,7 @@ func newMeterConfig(opts []MeterProviderOption) (meterConfig, error) {
 	const limitKey = "OTEL_GO_X_CARDINALITY_LIMIT"
 	if v := strings.TrimSpace(os.Getenv(limitKey)); v != "" {
 		if n, err := strconv.Atoi(v); err != nil {
-			c = c.reject(fmt.Errorf("%w: %s %q: must be an integer", ErrConfig, limitKey, v))
+			c = c.reject(fmt.Errorf("%w: %s %q: must be an integer", otelhdr.ErrConfig, limitKey, v))
 		} else {
 			c.cardinalityLimit = n
 		}
@@ -67,7 +69,7 @@ func newMeterConfig(opts []MeterProviderOption) (meterConfig, error) {
 			c = o.applyMeterProvider(c)
 		}
 	}
-	if _, err := newConfig(c.histogram); err != nil {
+	if _, err := otelhdr.NewSnapshot(func(func(otelhdr.Bucket) bool) {}, c.histogram...); err != nil {
 		c.histogram = nil
 		c = c.reject(err)
 	}
@@ -123,18 +125,18 @@ func WithCardinalityLimit(limit int) MeterProviderOption {
 func WithExemplarFilter(f exemplar.Filter) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		if f == nil {
-			return c.reject(fmt.Errorf("%w: exemplar filter nil: must be set", ErrConfig))
+			return c.reject(fmt.Errorf("%w: exemplar filter nil: must be set", otelhdr.ErrConfig))
 		}
 		c.exemplars = newExemplarFilter(f)
 		return c
 	})
 }
 
-// WithHistogram sets the options of the histograms, one for each series: see [WithRelativeError]
-// and [WithRange], which counts in steps of [WithResolution].
+// WithHistogram sets the options of the histograms, one for each series: see
+// [otelhdr.WithRelativeError] and [otelhdr.WithRange], which counts in steps of [WithResolution].
 //
-// Default: those of [NewConcurrent] without options.
-func WithHistogram(opts ...Option) MeterProviderOption {
+// Default: those of [otelhdr.NewConcurrent] without options.
+func WithHistogram(opts ...otelhdr.Option) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		c.histogram = slices.Clone(opts)
 		return c
@@ -160,7 +162,7 @@ func WithHistogram(opts ...Option) MeterProviderOption {
 func WithResolution(unit string, steps uint64) MeterProviderOption {
 	return meterOptionFunc(func(c meterConfig) meterConfig {
 		if steps == 0 {
-			return c.reject(fmt.Errorf("%w: resolution of unit %q: 0 steps: must be at least 1", ErrConfig, unit))
+			return c.reject(fmt.Errorf("%w: resolution of unit %q: 0 steps: must be at least 1", otelhdr.ErrConfig, unit))
 		}
 		c.resolutions = maps.Clone(c.resolutions)
 		if c.resolutions == nil {

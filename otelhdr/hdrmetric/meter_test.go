@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"context"
@@ -19,13 +19,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // TestEqualsSDK compares all there is of small whole numbers, which both sides count exactly when
 // the scale is the same.
 func TestEqualsSDK(t *testing.T) {
 	for _, temporality := range []metricdata.Temporality{metricdata.CumulativeTemporality, metricdata.DeltaTemporality} {
-		producer := otelhdr.NewProducer(otelhdr.WithTemporality(temporality), otelhdr.WithScale(5))
+		producer := hdrmetric.NewProducer(hdrmetric.WithTemporality(temporality), hdrmetric.WithScale(5))
 		reader := sdkmetric.NewManualReader(
 			sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return temporality }),
 			sdkmetric.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation {
@@ -33,7 +34,7 @@ func TestEqualsSDK(t *testing.T) {
 			}),
 			sdkmetric.WithProducer(producer))
 		base := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
-		for _, p := range []metric.MeterProvider{base, otelhdr.WrapMeterProvider(base, producer)} {
+		for _, p := range []metric.MeterProvider{base, hdrmetric.WrapMeterProvider(base, producer)} {
 			h, err := p.Meter("m").Int64Histogram("h", metric.WithUnit("By"), metric.WithDescription("d"))
 			if err != nil {
 				t.Fatal(err)
@@ -55,7 +56,7 @@ func TestEqualsSDK(t *testing.T) {
 
 func TestWrapHandsOthersThrough(t *testing.T) {
 	base := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
-	p := otelhdr.WrapMeterProvider(base, otelhdr.NewProducer())
+	p := hdrmetric.WrapMeterProvider(base, hdrmetric.NewProducer())
 	if p.Unwrap() != metric.MeterProvider(base) {
 		t.Errorf("Unwrap = %v, want the wrapped provider", p.Unwrap())
 	}
@@ -86,10 +87,10 @@ func TestWrapHandsOthersThrough(t *testing.T) {
 
 func TestWrapWithoutProducers(t *testing.T) {
 	base := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
-	if got, want := otelhdr.WrapMeterProvider(base).Meter("m"), base.Meter("m"); got != want {
+	if got, want := hdrmetric.WrapMeterProvider(base).Meter("m"), base.Meter("m"); got != want {
 		t.Errorf("Meter is a %T, want that of the wrapped provider", got)
 	}
-	p := otelhdr.WrapMeterProvider(nil)
+	p := hdrmetric.WrapMeterProvider(nil)
 	h, err := p.Meter("m").Float64Histogram("h")
 	if err != nil {
 		t.Fatal(err)
@@ -187,8 +188,8 @@ type (
 )
 
 func TestEnabled(t *testing.T) {
-	producer := otelhdr.NewProducer()
-	p := otelhdr.WrapMeterProvider(nil, producer, otelhdr.WithView(sdkmetric.NewView(
+	producer := hdrmetric.NewProducer()
+	p := hdrmetric.WrapMeterProvider(nil, producer, hdrmetric.WithView(sdkmetric.NewView(
 		sdkmetric.Instrument{Name: "dropped"}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationDrop{}})))
 	for name, want := range map[string]bool{"dropped": false, "kept": true} {
 		f, err1 := p.Meter("m").Float64Histogram(name)
@@ -240,8 +241,8 @@ func TestBind(t *testing.T) {
 
 // TestBindStreams binds an instrument that views make two streams of.
 func TestBindStreams(t *testing.T) {
-	producer := otelhdr.NewProducer()
-	p := otelhdr.WrapMeterProvider(nil, producer, otelhdr.WithView(
+	producer := hdrmetric.NewProducer()
+	p := hdrmetric.WrapMeterProvider(nil, producer, hdrmetric.WithView(
 		sdkmetric.NewView(sdkmetric.Instrument{Name: "*"}, sdkmetric.Stream{}),
 		func(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 			return sdkmetric.Stream{Name: i.Name + ".2"}, true
@@ -270,8 +271,8 @@ func TestBindStreams(t *testing.T) {
 func TestStartTimes(t *testing.T) {
 	for _, perSeries := range []bool{false, true} {
 		t.Setenv("OTEL_GO_X_PER_SERIES_START_TIMESTAMPS", fmt.Sprint(perSeries))
-		cumulative, delta := otelhdr.NewProducer(), otelhdr.NewProducer(otelhdr.WithTemporality(metricdata.DeltaTemporality))
-		p := otelhdr.WrapMeterProvider(nil, cumulative, delta)
+		cumulative, delta := hdrmetric.NewProducer(), hdrmetric.NewProducer(hdrmetric.WithTemporality(metricdata.DeltaTemporality))
+		p := hdrmetric.WrapMeterProvider(nil, cumulative, delta)
 		h, err := p.Meter("m").Float64Histogram("h")
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +282,7 @@ func TestStartTimes(t *testing.T) {
 		var starts, ends [2][]time.Time
 		for range 3 {
 			h.Record(t.Context(), 1)
-			for i, producer := range []*otelhdr.Producer{cumulative, delta} {
+			for i, producer := range []*hdrmetric.Producer{cumulative, delta} {
 				scopes, err := producer.Produce(t.Context())
 				if err != nil || len(scopes) != 1 {
 					t.Fatalf("Produce = %v, %v", scopes, err)
@@ -344,9 +345,9 @@ func TestResolution(t *testing.T) {
 		{"Cel", 1e-6},
 		{"furlong", 0.5},
 	} {
-		producer := otelhdr.NewProducer()
+		producer := hdrmetric.NewProducer()
 		reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(producer))
-		p := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer, otelhdr.WithResolution("furlong", 2))
+		p := hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer, hdrmetric.WithResolution("furlong", 2))
 		h, err := p.Meter("m").Float64Histogram("h", metric.WithUnit(tt.unit))
 		if err != nil {
 			t.Fatal(err)
@@ -364,19 +365,19 @@ func TestResolution(t *testing.T) {
 }
 
 func TestMeterOptionsRejected(t *testing.T) {
-	used := otelhdr.NewProducer()
+	used := hdrmetric.NewProducer()
 	for name, f := range map[string]func(){
-		"scale":           func() { otelhdr.NewProducer(otelhdr.WithScale(21)) },
-		"coarse scale":    func() { otelhdr.NewProducer(otelhdr.WithScale(-11)) },
-		"temporality":     func() { otelhdr.NewProducer(otelhdr.WithTemporality(0)) },
-		"bounds":          func() { otelhdr.NewProducer(otelhdr.WithExplicitBuckets(1, 1)) },
-		"histogram":       func() { otelhdr.WrapMeterProvider(nil, otelhdr.WithHistogram(otelhdr.WithRelativeError(2))) },
-		"exemplar filter": func() { otelhdr.WrapMeterProvider(nil, otelhdr.WithExemplarFilter(nil)) },
-		"resolution":      func() { otelhdr.WrapMeterProvider(nil, otelhdr.WithResolution("s", 0)) },
-		"used twice":      func() { otelhdr.WrapMeterProvider(nil, used, used) },
+		"scale":           func() { hdrmetric.NewProducer(hdrmetric.WithScale(21)) },
+		"coarse scale":    func() { hdrmetric.NewProducer(hdrmetric.WithScale(-11)) },
+		"temporality":     func() { hdrmetric.NewProducer(hdrmetric.WithTemporality(0)) },
+		"bounds":          func() { hdrmetric.NewProducer(hdrmetric.WithExplicitBuckets(1, 1)) },
+		"histogram":       func() { hdrmetric.WrapMeterProvider(nil, hdrmetric.WithHistogram(otelhdr.WithRelativeError(2))) },
+		"exemplar filter": func() { hdrmetric.WrapMeterProvider(nil, hdrmetric.WithExemplarFilter(nil)) },
+		"resolution":      func() { hdrmetric.WrapMeterProvider(nil, hdrmetric.WithResolution("s", 0)) },
+		"used twice":      func() { hdrmetric.WrapMeterProvider(nil, used, used) },
 		"limit": func() {
 			t.Setenv("OTEL_GO_X_CARDINALITY_LIMIT", "many")
-			otelhdr.WrapMeterProvider(nil)
+			hdrmetric.WrapMeterProvider(nil)
 			t.Setenv("OTEL_GO_X_CARDINALITY_LIMIT", "")
 		},
 	} {
@@ -387,12 +388,12 @@ func TestMeterOptionsRejected(t *testing.T) {
 		}
 	}
 	handled := muteHandler(t)
-	var none *otelhdr.Producer
-	p := otelhdr.WrapMeterProvider(nil, none, nil, otelhdr.WithView(nil), otelhdr.NewProducer(nil))
+	var none *hdrmetric.Producer
+	p := hdrmetric.WrapMeterProvider(nil, none, nil, hdrmetric.WithView(nil), hdrmetric.NewProducer(nil))
 	if _, err := p.Meter("m").Int64Histogram("h"); err != nil || len(handled.all()) != 0 {
 		t.Errorf("nil options: %v, %v, want that they are left out", err, handled.all())
 	}
-	if scopes, err := otelhdr.NewProducer().Produce(context.Background()); err != nil || scopes != nil {
+	if scopes, err := hdrmetric.NewProducer().Produce(context.Background()); err != nil || scopes != nil {
 		t.Errorf("Produce without a provider = %v, %v, want nothing", scopes, err)
 	}
 }

@@ -1,4 +1,4 @@
-package otelhdr_test
+package hdrmetric_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 )
 
 // requestAttributes are the attributes of one HTTP request.
@@ -25,7 +25,7 @@ func requestAttributes() []attribute.KeyValue {
 }
 
 func BenchmarkInstrumentRecord(b *testing.B) {
-	p := otelhdr.WrapMeterProvider(noop.NewMeterProvider(), otelhdr.NewProducer())
+	p := hdrmetric.WrapMeterProvider(noop.NewMeterProvider(), hdrmetric.NewProducer())
 	h, err := p.Meter("bench").Float64Histogram("request.duration", metric.WithUnit("s"))
 	if err != nil {
 		b.Fatal(err)
@@ -69,8 +69,8 @@ func BenchmarkInstrumentRecord(b *testing.B) {
 func BenchmarkProduce(b *testing.B) {
 	for _, temporality := range []metricdata.Temporality{metricdata.CumulativeTemporality, metricdata.DeltaTemporality} {
 		b.Run("temporality="+temporality.String(), func(b *testing.B) {
-			producer := otelhdr.NewProducer(otelhdr.WithTemporality(temporality))
-			h, err := otelhdr.WrapMeterProvider(nil, producer).Meter("bench").Float64Histogram("h", metric.WithUnit("s"))
+			producer := hdrmetric.NewProducer(hdrmetric.WithTemporality(temporality))
+			h, err := hdrmetric.WrapMeterProvider(nil, producer).Meter("bench").Float64Histogram("h", metric.WithUnit("s"))
 			if err != nil {
 				b.Fatal(err)
 			}
