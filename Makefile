@@ -124,6 +124,11 @@ accuracy: ## Hold causal predictions of all modes against the real thing, 30 min
 	@$(if $(filter $(GO),$(ACCURACY_BY)),,$(OTELPROF))
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
+.PHONY: ablation
+ablation: ## Say what each rule of replay is worth, two hours; the first hour records a corpus into .tools; ARGS="-rules ticker" for a part
+	@mkdir -p .tools && cd integration && (test -d ../.tools/corpus || $(GO) run ./accuracy -mode replay -types plain -quick -only . -corpus ../.tools/corpus)
+	@cd integration && $(GO) run ./ablation $(ARGS) ../.tools/corpus
+
 .PHONY: realworld
 realworld: ## Hold replay against programs of others, really sped up, an hour; ARGS="-only hotrod -build go", ARGS=-quick, ARGS="-mode overlap"
 	@cd integration && $(GO) run ./realworld $(ARGS)

@@ -18,7 +18,7 @@ const disturbed = 0.02
 
 // undisturbed is the program with its processors to itself, none where it had them.
 func undisturbed(p *model.Program, w *window, d int64) []doubt.Alternative {
-	if w.Starved < disturbed {
+	if w.Starved < disturbed || !p.Rec.Uses(ruleUndisturbed) {
 		return nil
 	}
 	pace := 1 - w.Starved
@@ -41,13 +41,13 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 		}
 	}
 	switch {
-	case w.whole && w.ordered > hidden.Incidental:
+	case w.whole && w.ordered > hidden.Incidental && rec.Uses(ruleOrderKept):
 		add(infer.NewProgram(rec, false), false)
-	case w.inferred && !w.whole:
+	case w.inferred && !w.whole && rec.Uses(ruleOrderKept):
 		infer.Settle(plain, false)
 		add(plain, false)
 	}
-	if p.Limited {
+	if p.Limited && rec.Uses(ruleEndless) {
 		endless := *p.Rec
 		endless.Endless = true
 		add(infer.NewProgram(&endless, true), true)
@@ -60,19 +60,26 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 			}
 		}
 	}
-	if apart := infer.Excluded(p, w.inferred); apart != nil {
-		add(apart, false)
+	if rec.Uses(ruleExclusion) {
+		if apart := infer.Excluded(p, w.inferred); apart != nil {
+			add(apart, false)
+		}
 	}
-	if tight := p.Rewritten(); doubt.Confine(tight) {
-		add(tight, false)
+	if rec.Uses(ruleCapacity) {
+		if tight := p.Rewritten(); doubt.Confine(tight) {
+			add(tight, false)
+		}
 	}
-	if b := doubt.FindBuckets(p, rec); b != nil {
+	if b := w.findBuckets(p, rec); b != nil {
 		n := len(all)
 		add(b.Unlimited(rec, w.inferred), false)
 		if b.Replayed = len(all) > n; b.Replayed {
 			all[n].Slower = b.Slower
 		}
 		w.buckets = b
+	}
+	if !rec.Uses(ruleUnlocked) {
+		return all
 	}
 	if plain == nil {
 		plain = infer.NewProgram(p.Rec, false)
@@ -84,6 +91,13 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 		add(plain, true)
 	}
 	return all
+}
+
+func (w *window) findBuckets(p *model.Program, rec *trace.Recording) *doubt.Buckets {
+	if !rec.Uses(ruleBuckets) {
+		return nil
+	}
+	return doubt.FindBuckets(p, rec)
 }
 
 // alternativeOf replays another translation for so long, and reports whether it meets the recording

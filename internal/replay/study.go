@@ -48,6 +48,8 @@ type StudyConfig struct {
 	Steps int
 	// Windows is how many windows are kept, the latest; 0 for 20.
 	Windows int
+	// Without has the names of rules to leave out, see [Rules].
+	Without map[string]bool
 }
 
 // The usual questions.
@@ -187,24 +189,25 @@ func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 }
 
 func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, error) {
+	rec.Without = s.config.Without
 	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.Count)}
 	if !telling(rec) {
 		w.Conditions = rec.Conditions
 		return w, nil
 	}
-	whole := hidden.Completed(rec)
+	var whole *hidden.Completion
+	if rec.Uses(ruleHidden) {
+		whole = hidden.Completed(rec)
+	}
 	p, plain, base := faithful(rec, whole, w)
 	w.Conditions, w.shares = p.Rec.Conditions, sharesOfRegions(p.Rec)
 	d := p.Rec.End - p.Rec.Start
-	p, base, openly := doubt.OfClients(p, base)
-	w.ordered, w.loops = orderedIn(p), findLoops(p, &base, d)
-	w.unruled = cond.Unruled(p)
-	if w.stock {
-		w.undecided, w.refused = doubt.Undecided(p), doubt.Refused(p)
+	var openly []doubt.Alternative
+	if rec.Uses(ruleClients) {
+		p, base, openly = doubt.OfClients(p, base)
 	}
-	w.undecided = cond.AddUncalled(p, w.undecided)
-	work := doubt.FindOccasional(p)
-	w.paused, w.batched, w.stampedes = doubt.Pauses(p), doubt.Batched(p), doubt.Stampedes(p, work)
+	w.ordered, w.loops = orderedIn(p), findLoops(p, &base, d)
+	work := w.doubts(p)
 	translated := p
 	p, base, others := doubt.BothWays(p, base, work)
 	for i, v := range p.Recorded() {
@@ -220,8 +223,10 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 		return w, nil
 	}
 	others = slices.Concat(alternatives(rec, whole, translated, plain, w, min(max(doubt.MaxDeviation, doubt.Misses(p, &base, d)), mostMissed)), openly, others)
-	for _, other := range cond.Resized(p) {
-		others = append(others, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
+	if rec.Uses(ruleBatchCost) {
+		for _, other := range cond.Resized(p) {
+			others = append(others, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
+		}
 	}
 	all := append(slices.Clip(others), undisturbed(p, w, d)...)
 	steps, err := s.simulate(ctx, w, p, &base, all)
@@ -232,6 +237,38 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 		return nil, err
 	}
 	return w, s.restructure(ctx, w, p, &base, others)
+}
+
+// doubts notes what speaks against the answers of a window, and returns the work that only some
+// rounds have.
+func (w *window) doubts(p *model.Program) (work []doubt.Occasional) {
+	uses := p.Rec.Uses
+	if uses(ruleUnruled) {
+		w.unruled = cond.Unruled(p)
+	}
+	if w.stock && uses(ruleUndecided) {
+		w.undecided = doubt.Undecided(p)
+	}
+	if w.stock && uses(ruleOffers) {
+		w.refused = doubt.Refused(p)
+	}
+	if uses(ruleUncalled) {
+		w.undecided = cond.AddUncalled(p, w.undecided)
+	}
+	if uses(rulePauses) {
+		w.paused = doubt.Pauses(p)
+	}
+	if uses(ruleBatchSizes) {
+		w.batched = doubt.Batched(p)
+	}
+	if !uses(ruleOccasional) {
+		return nil
+	}
+	work = doubt.FindOccasional(p)
+	if uses(ruleStampedes) {
+		w.stampedes = doubt.Stampedes(p, work)
+	}
+	return work
 }
 
 // known reports whether the recording has what goroutines waited for, but for a small part of the

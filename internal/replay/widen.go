@@ -99,9 +99,14 @@ func bound(b *doubt.Buckets, w *window, q question) {
 // vary simulates a change as it may be besides: with processors that come back sooner or later, and
 // beside other programs.
 func (w *window) vary(p *model.Program, c sim.Change, base, o *sim.Outcome, d int64) (all []sim.Variation, work int) {
-	all, work = w.rouse(p, c, base, o, d)
-	disturbed, more := w.disturb(p, c, base, o, d)
-	return append(all, disturbed...), work + more
+	if p.Rec.Uses(ruleWakeup) {
+		all, work = w.rouse(p, c, base, o, d)
+	}
+	if p.Rec.Uses(ruleOthers) {
+		disturbed, more := w.disturb(p, c, base, o, d)
+		all, work = append(all, disturbed...), work+more
+	}
+	return all, work
 }
 
 // rouse simulates a change with processors that come back sooner or later, and what is not changed,

@@ -44,14 +44,18 @@ type batcher struct {
 	model.Growing
 }
 
-// Batches puts the rule of batchers in the place of waits for them.
+// Batches puts the rules of batchers, and of what timers call, in the place of waits for them.
 func Batches(b *model.Builder) {
 	edits := map[int32]*Edit{}
 	all := answerings(b.P)
-	for _, x := range findBatchers(b.P, all) {
-		takeWhatCame(b, x, edits)
+	if b.P.Rec.Uses(ruleBatches) {
+		for _, x := range findBatchers(b.P, all) {
+			takeWhatCame(b, x, edits)
+		}
 	}
-	gatherings(b, all, edits)
+	if b.P.Rec.Uses(ruleAfterFunc) {
+		gatherings(b, all, edits)
+	}
 	for l, e := range edits {
 		e.Apply(&b.P.Lists[l])
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Helped returns which tokens goroutines wait for that have no spans and visit no progress points.
@@ -78,10 +79,12 @@ func Conditions(b *model.Builder) {
 		}
 	}
 	for _, c := range found {
-		rules := []func(*condition) replacement{counts, latest, meets, sequence, refills}
-		i := slices.IndexFunc(rules, func(rule func(*condition) replacement) bool {
+		i := slices.IndexFunc(rules, func(rule trace.Rule[func(*condition) replacement]) bool {
 			b.P.Rec.Rests()
-			r := rule(c)
+			if !b.P.Rec.Uses(rule.Name) {
+				return false
+			}
+			r := rule.Find(c)
 			if r != nil {
 				b.P.Rec.Rests()
 				r(b, edits)

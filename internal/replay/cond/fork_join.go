@@ -50,7 +50,9 @@ func Gather(p *model.Program) {
 	for _, group := range together(p, found) {
 		gatherUnseen(p, found, group, 0)
 	}
-	gatherAnswers(p, wakers)
+	if p.Rec.Uses(ruleQuorum) {
+		gatherAnswers(p, wakers)
+	}
 }
 
 // wakers returns the op that gives each token, in list -1 if that is not in the recording.

@@ -16,6 +16,30 @@ import (
 // A replacement puts what decides anew in place of a condition variable.
 type replacement func(b *model.Builder, edits map[int32]*Edit)
 
+// The first that fits is taken.
+var rules = []trace.Rule[func(*condition) replacement]{
+	{Name: "cond_count", Doc: "goroutines wait until a count is reached", Find: counts},
+	{Name: "cond_latest", Doc: "goroutines wait for what came last", Find: latest},
+	{Name: "cond_barrier", Doc: "goroutines wait until all have come", Find: meets},
+	{Name: "cond_tickets", Doc: "goroutines go on in the order of tickets", Find: sequence},
+	{Name: "cond_refill", Doc: "goroutines wait for what one of them loads", Find: refills},
+}
+
+// Rules of waits for several others.
+const (
+	ruleBatches   = "batches"
+	ruleAfterFunc = "afterfunc"
+	ruleQuorum    = "quorum"
+)
+
+// Rules returns the names of this package's rules.
+func Rules() []trace.RuleName {
+	return append(trace.Named(rules),
+		trace.RuleName{Name: ruleBatches, Doc: "a goroutine takes whatever has come, works on it and answers all"},
+		trace.RuleName{Name: ruleAfterFunc, Doc: "the first who waits for a timer's call has set that timer"},
+		trace.RuleName{Name: ruleQuorum, Doc: "a goroutine goes on once all but as many as always have answered"})
+}
+
 // A Fit counts where a rule is right.
 type Fit struct{ Right, all [3]int }
 

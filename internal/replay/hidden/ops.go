@@ -30,6 +30,9 @@ type Completion struct {
 // Completed returns nil if there is nothing to be inferred.
 func Completed(r *trace.Recording) *Completion {
 	if r.Operated() {
+		if !r.Uses("pool_waiters") {
+			return nil
+		}
 		return pooled(r)
 	}
 	t := NewTraces(r)
@@ -38,14 +41,17 @@ func Completed(r *trace.Recording) *Completion {
 	unsure := false
 	parts := t.Parts()
 	r.Rests()
-	watches := t.watches(parts)
+	var watches []*watch
+	if r.Uses("hidden_conditions") {
+		watches = t.watches(parts)
+	}
 	for _, part := range parts {
 		r.Rests()
 		if ofCondition(t.operation(part)) {
 			continue
 		}
 		x := t.explain(part)
-		if x == nil {
+		if x == nil || x.deal != nil && !r.Uses("lock_sharding") {
 			continue
 		}
 		x.order, x.number = nil, nil // to have less in memory

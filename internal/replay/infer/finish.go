@@ -18,8 +18,7 @@ func Finish(b *model.Builder) {
 			b.Advance(int32(g), end)
 		}
 	}
-	rec := b.P.Rec
-	each(rec, b.Punctual, func() { parents(b.P) }, b.FromOutside, b.Before, func() { letIn(b) })
+	apply(b.P.Rec, b, edges)
 	for i := range b.P.Objects {
 		o, lv := &b.P.Objects[i], &b.Levels[i]
 		switch o.Kind {
@@ -41,13 +40,12 @@ func Finish(b *model.Builder) {
 			}
 		}
 	}
-	each(rec, func() { findChoices(b.P) }, func() { cond.Conditions(b) }, func() { cond.Batches(b) }, func() { setAside(b) }, func() { b.P.Swap = Median(b.Swap, 500) }, b.Settle,
-		func() { b.P.Tardy = tardiness(b.P) }, func() { paces(b) })
+	apply(b.P.Rec, b, places)
 	for g := range b.P.Lists {
-		rec.RestsAt(g)
+		b.P.Rec.RestsAt(g)
 		b.P.Lists[g].Drop(func(o *model.Op) bool { return o.Kind == model.OpWake && b.Dead[o.Arg] })
 	}
-	each(rec, func() { parents(b.P) }, func() { pair(b.P) }, func() { connect(b.P) }, func() { match(b.P) }, func() { handOver(b.P) }, func() { b.P.Errands = findErrands(b) }, func() { timetables(b.P) }, func() { b.P.Recorded() })
+	apply(b.P.Rec, b, meetings)
 }
 
 // Settle finds what is inferred, or leaves it, and what follows from the rest. It does nothing the
@@ -58,20 +56,11 @@ func Settle(p *model.Program, inferring bool) {
 	}
 	p.Settled = true
 	if inferring {
-		each(p.Rec, func() { cond.Gather(p) }, func() { infer(p) })
+		apply(p.Rec, p, objects)
 	}
-	each(p.Rec, func() { serve(p) }, func() { reply(p) }, func() { arrive(p) }, func() { hold(p) }, func() { closeLists(p) }, func() { findLeft(p) }, func() { settleChoices(p) }, func() { cond.SettleStores(p) },
-		func() { p.Patience = longestGap(p) }, func() { attribute(p) }, func() { runErrands(p) })
+	apply(p.Rec, p, ways)
 	for i := range p.Lists {
 		p.Ops += len(p.Lists[i].Ops)
-	}
-}
-
-// each makes one pass after the other, and rests in between.
-func each(r *trace.Recording, passes ...func()) {
-	for _, pass := range passes {
-		r.Rests()
-		pass()
 	}
 }
 
@@ -123,7 +112,9 @@ func closeLists(p *model.Program) {
 	}
 	respawn(p)
 	p.Rec.Rests()
-	recur(p)
+	if p.Rec.Uses(ruleRecur) {
+		recur(p)
+	}
 	p.Rec.Rests()
 	for i := range p.Lists {
 		l := &p.Lists[i]

@@ -51,8 +51,12 @@ func connect(p *model.Program) {
 			c.answer(c.opened[client], c.opened[i], c.closed[i])
 		}
 	}
-	c.wire()
-	c.calls()
+	if p.Rec.Uses(ruleSockets) {
+		c.wire()
+	}
+	if p.Rec.Uses(ruleExternalCalls) {
+		c.calls()
+	}
 	c.apply()
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {

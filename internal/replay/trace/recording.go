@@ -69,7 +69,9 @@ type Recording struct {
 	Drippers map[int32]bool
 	// Excluded are regions whose spans have locks around them, see mutual_exclusion.go.
 	Excluded map[int32]int32
-	Rest     func() error // see ReadResting
+	// Without has the rules that are left out, to see what they are worth; see [Recording.Uses].
+	Without map[string]bool
+	Rest    func() error // see ReadResting
 	// Origin is the recording that this is a window of; nil if it is one of its own.
 	Origin *Origin
 }
