@@ -13,52 +13,52 @@ import (
 var (
 	// edges are what happened at the ends of waits and of the window.
 	edges = []trace.Rule[func(*model.Builder)]{
-		{"overdue", "waits that a busy processor found to be over late end when they were over", (*model.Builder).Punctual},
-		{"", "", func(b *model.Builder) { parents(b.P) }},
-		{"timer_calls", "goroutines that nothing in the program has started are called by timers", (*model.Builder).FromOutside},
-		{"window_start", "waits from before the window are of operations that later ones show", (*model.Builder).Before},
-		{"close", "who closes a channel lets go on who comes later", letIn},
+		{Name: "overdue", Doc: "waits that a busy processor found to be over late end when they were over", Find: (*model.Builder).Punctual},
+		{Find: func(b *model.Builder) { parents(b.P) }},
+		{Name: "timer_calls", Doc: "goroutines that nothing in the program has started are called by timers", Find: (*model.Builder).FromOutside},
+		{Name: "window_start", Doc: "waits from before the window are of operations that later ones show", Find: (*model.Builder).Before},
+		{Name: "close", Doc: "who closes a channel lets go on who comes later", Find: letIn},
 	}
 	// places are what is decided where goroutines wait.
 	places = []trace.Rule[func(*model.Builder)]{
-		{"choices", "select statements that end in several ways are decided anew", func(b *model.Builder) { findChoices(b.P) }},
-		{"conditions", "waits for condition variables follow a rule that fits each of them", cond.Conditions},
-		{"", "", cond.Batches},
-		{"incidental", "locks that are waited for seldom and briefly decide nothing", setAside},
-		{"", "", func(b *model.Builder) { b.P.Swap = Median(b.Swap, 500) }},
-		{"", "", (*model.Builder).Settle},
-		{"timer_slack", "timers are late by what they were late by", func(b *model.Builder) { b.P.Tardy = tardiness(b.P) }},
-		{"rate_limiter", "waits for timers are of a limiter that all who ask it share", paces},
+		{Name: "choices", Doc: "select statements that end in several ways are decided anew", Find: func(b *model.Builder) { findChoices(b.P) }},
+		{Name: "conditions", Doc: "waits for condition variables follow a rule that fits each of them", Find: cond.Conditions},
+		{Find: cond.Batches},
+		{Name: "incidental", Doc: "locks that are waited for seldom and briefly decide nothing", Find: setAside},
+		{Find: func(b *model.Builder) { b.P.Swap = Median(b.Swap, 500) }},
+		{Find: (*model.Builder).Settle},
+		{Name: "timer_slack", Doc: "timers are late by what they were late by", Find: func(b *model.Builder) { b.P.Tardy = tardiness(b.P) }},
+		{Name: "rate_limiter", Doc: "waits for timers are of a limiter that all who ask it share", Find: paces},
 	}
 	// meetings are which goroutine met which.
 	meetings = []trace.Rule[func(*model.Builder)]{
-		{"", "", func(b *model.Builder) { parents(b.P) }},
-		{"connection_channels", "channels of one element, or of one connection, decide nothing", func(b *model.Builder) { pair(b.P) }},
-		{"network", "a client's span and the server's below it are joined by a connection", func(b *model.Builder) { connect(b.P) }},
-		{"", "", func(b *model.Builder) { match(b.P) }},
-		{"handover", "goroutines without spans work for the spans of those who gave them an element", func(b *model.Builder) { handOver(b.P) }},
-		{"errands", "what a goroutine without spans does for one that waits for it is of its spans", func(b *model.Builder) { b.P.Errands = findErrands(b) }},
-		{"ticker", "waits for timers that end at even intervals are of a ticker", func(b *model.Builder) { timetables(b.P) }},
-		{"", "", func(b *model.Builder) { b.P.Recorded() }},
+		{Find: func(b *model.Builder) { parents(b.P) }},
+		{Name: "connection_channels", Doc: "channels of one element, or of one connection, decide nothing", Find: func(b *model.Builder) { pair(b.P) }},
+		{Name: "network", Doc: "a client's span and the server's below it are joined by a connection", Find: func(b *model.Builder) { connect(b.P) }},
+		{Find: func(b *model.Builder) { match(b.P) }},
+		{Name: "handover", Doc: "goroutines without spans work for the spans of those who gave them an element", Find: func(b *model.Builder) { handOver(b.P) }},
+		{Name: "errands", Doc: "what a goroutine without spans does for one that waits for it is of its spans", Find: func(b *model.Builder) { b.P.Errands = findErrands(b) }},
+		{Name: "ticker", Doc: "waits for timers that end at even intervals are of a ticker", Find: func(b *model.Builder) { timetables(b.P) }},
+		{Find: func(b *model.Builder) { b.P.Recorded() }},
 	}
 	// objects are locks and channels that goroutines share.
 	objects = []trace.Rule[func(*model.Program)]{
-		{"fork_join", "a goroutine waits for all that it has started", cond.Gather},
-		{"objects", "waits that others end at one place in the program are of one lock or channel", infer},
+		{Name: "fork_join", Doc: "a goroutine waits for all that it has started", Find: cond.Gather},
+		{Name: "objects", Doc: "waits that others end at one place in the program are of one lock or channel", Find: infer},
 	}
 	// ways are those that work takes through a program, and where lists begin anew.
 	ways = []trace.Rule[func(*model.Program)]{
-		{"serve", "a goroutine that comes back to a receive serves what it gets there", serve},
-		{"reply", "a send after a receive answers the element", reply},
-		{"open_loop", "requests come at times that do not depend on the answers before", arrive},
-		{"pool_elements", "no list begins anew while it has an element of a pool from before", hold},
-		{"", "", closeLists},
-		{"channel_lifetime", "channels of one request begin anew with it", findLeft},
-		{"", "", settleChoices},
-		{"", "", cond.SettleStores},
-		{"", "", func(p *model.Program) { p.Patience = longestGap(p) }},
-		{"functions", "functions have the part of the time that samples have", attribute},
-		{"", "", runErrands},
+		{Name: "serve", Doc: "a goroutine that comes back to a receive serves what it gets there", Find: serve},
+		{Name: "reply", Doc: "a send after a receive answers the element", Find: reply},
+		{Name: "open_loop", Doc: "requests come at times that do not depend on the answers before", Find: arrive},
+		{Name: "pool_elements", Doc: "no list begins anew while it has an element of a pool from before", Find: hold},
+		{Find: closeLists},
+		{Name: "channel_lifetime", Doc: "channels of one request begin anew with it", Find: findLeft},
+		{Find: settleChoices},
+		{Find: cond.SettleStores},
+		{Find: func(p *model.Program) { p.Patience = longestGap(p) }},
+		{Name: "functions", Doc: "functions have the part of the time that samples have", Find: attribute},
+		{Find: runErrands},
 	}
 )
 

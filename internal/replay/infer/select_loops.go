@@ -40,15 +40,19 @@ func hold(p *model.Program) {
 			}
 		}
 	}
+	until := map[int]int{} // by list
 	for object, all := range holders {
 		if none[object] {
 			continue
 		}
 		for _, h := range all {
-			for k := range p.Lists[h.list].Ops[:h.until+1] {
-				o := &p.Lists[h.list].Ops[k]
-				o.Free, o.Loose = false, false
-			}
+			until[h.list] = max(until[h.list], h.until)
+		}
+	}
+	for l, last := range until {
+		for k := range p.Lists[l].Ops[:last+1] {
+			o := &p.Lists[l].Ops[k]
+			o.Free, o.Loose = false, false
 		}
 	}
 }
