@@ -84,8 +84,8 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	without := []cell{all[0], at(10, 20, 14, 25), {}, {}}
-	if got := differ(all, without); got != 2 {
-		t.Errorf("%d cells differ, want 2", got)
+	if got, programs := differ(all, without); got != 2 || len(programs) != 1 {
+		t.Errorf("%d cells of %q differ, want 2 of one program", got, programs)
 	}
 	if got, want := fmt.Sprint(summarize(without).since(want)), "coverage=+0.167 mean_abs_error=+1.17 median_width=+8.00 sure_and_wrong=+0 withheld=+1"; got != want {
 		t.Errorf("%q, want %q", got, want)

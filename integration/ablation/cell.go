@@ -8,6 +8,7 @@ import (
 
 // A cell is an answer beside what is true.
 type cell struct {
+	program string
 	truth
 	given               bool
 	predicted, from, to float64 // in percent
@@ -64,14 +65,16 @@ func (c change) String() string {
 	return fmt.Sprintf("coverage=%+.3f mean_abs_error=%+.2f median_width=%+.2f sure_and_wrong=%+d withheld=%+d", c.coverage, c.meanAbsError, c.medianWidth, c.sureWrong, c.withheld)
 }
 
-// differ counts answers that are half a point apart or more, at any of their ends.
-func differ(all, without []cell) (n int) {
+// differ counts answers that are half a point apart or more, at any of their ends, and returns
+// their programs.
+func differ(all, without []cell) (n int, programs []string) {
 	const half = 0.5
 	for i, a := range all {
 		b := without[i]
 		if a.given != b.given || math.Abs(a.predicted-b.predicted) >= half || math.Abs(a.from-b.from) >= half || math.Abs(a.to-b.to) >= half {
 			n++
+			programs = append(programs, a.program)
 		}
 	}
-	return n
+	return n, slices.Compact(programs)
 }

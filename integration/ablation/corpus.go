@@ -113,7 +113,7 @@ func (p *program) ask(ctx context.Context, rule string) (all []cell, err error) 
 	}
 	result := study.Result()
 	for _, t := range p.truths {
-		c := cell{truth: t}
+		c := cell{program: p.name, truth: t}
 		for _, a := range result.Answers {
 			if a.Region.Name == t.region && a.Speedup == t.speedup && a.Point == workloads.Done && a.Metric == replay.Throughput && a.Withheld == replay.WithheldNone {
 				c.given, c.predicted, c.from, c.to = true, 100*a.Reduction, 100*a.Lo, 100*a.Hi

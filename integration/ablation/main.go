@@ -6,7 +6,7 @@
 //
 // A line has what changes if the rule is left out:
 //
-//	ablation rule=ticker cells=12 coverage=-0.004 mean_abs_error=+0.02 median_width=-0.10 sure_and_wrong=+1 withheld=+0
+//	ablation rule=ticker cells=12 coverage=-0.004 mean_abs_error=+0.02 median_width=-0.10 sure_and_wrong=+1 withheld=+0 programs=ticking-plain
 //
 //	cells            answers that differ by half a point or more
 //	coverage         part of the answers whose interval holds what is true
@@ -14,6 +14,7 @@
 //	median_width     of intervals, in points
 //	sure_and_wrong   answers that miss the truth by more than 3 points
 //	withheld         answers without a number
+//	programs         in which answers differ
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,7 +79,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "ablation rule=%s cells=%d %v\n", rule.Name, differ(all, without), summarize(without).since(base))
+		n, programs := differ(all, without)
+		fmt.Fprintf(stdout, "ablation rule=%s cells=%d %v programs=%s\n", rule.Name, n, summarize(without).since(base), strings.Join(programs, ","))
 	}
 	return nil
 }
