@@ -43,7 +43,8 @@ func (k *Packed) setPage(place uint64, from *[pageSize]uint64) {
 	p.fill(from)
 }
 
-// Snapshot writes what k has to dst, which it returns, without allocating where dst has had as much.
+// Snapshot writes what k has to dst, which it returns; it allocates nothing where dst has had as
+// much.
 func (k *Packed) Snapshot(dst *Snapshot) *Snapshot {
 	if k.rest.layout.size == 0 {
 		*dst = Snapshot{}

@@ -11,8 +11,8 @@ import (
 // confirm holds what recordings say against slow-downs, which are measured in the program itself:
 // the very slow-downs, where replay has simulated them, or else the answers. Where both have
 // intervals that lie apart, replay is contradicted: it is withheld for that region and progress
-// point, and the measured bounds stay; where it routes work otherwise, for all regions. Else the answer is what both allow: replay's number within
-// the intersection, confirmed.
+// point, and the measured bounds stay; where it routes work otherwise, for all regions. Else the
+// answer is what both allow: replay's number within the intersection, confirmed.
 func (p *Profile) confirm() {
 	measured := map[question]Curve{}
 	for _, c := range p.Curves {

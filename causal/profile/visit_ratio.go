@@ -2,11 +2,11 @@ package profile
 
 import "math"
 
-// The visit ratio of a region is how many of its spans there are for each visit of a progress point.
-// Theorems on slow-downs, and simulations of recordings, take for granted that it depends on no
-// durations (operational analysis calls that routing homogeneity). Where the least loaded of several
-// workers is asked, work goes elsewhere, or what was not done in time is done again, it does: the
-// same experiments show by how much.
+// The visit ratio of a region is how many of its spans there are for each visit of a progress
+// point. Theorems on slow-downs, and simulations of recordings, take for granted that it depends on
+// no durations (operational analysis calls that routing homogeneity). Where the least loaded of
+// several workers is asked, work goes elsewhere, or what was not done in time is done again, it
+// does: the same experiments show by how much.
 
 // leastRerouted is by which part of itself a visit ratio has to answer to a delay to be no error of
 // windows' edges.

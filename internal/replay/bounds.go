@@ -25,6 +25,28 @@ func undisturbed(p *model.Program, w *window, d int64) []doubt.Alternative {
 	return []doubt.Alternative{{P: p, Pace: pace, Base: sim.Simulate(p, sim.Change{Pace: pace}, d)}}
 }
 
+// An otherWorld finds the translations that bound what a program says, and meet the recording
+// within a part.
+type otherWorld struct {
+	rec      *trace.Recording
+	whole    *hidden.Completion
+	p, plain *model.Program
+	w        *window
+	within   float64
+	found    []doubt.Alternative
+}
+
+// otherWorlds are the rules by which they are found, in order.
+var otherWorlds = []trace.Rule[func(*otherWorld)]{
+	{Name: "order_kept", Doc: "goroutines wait for each other in the recorded order", Find: (*otherWorld).keepOrder},
+	{Name: "endless_conditions", Doc: "what condition variables count has no end", Find: (*otherWorld).endless},
+	{Find: (*otherWorld).otherLocks},
+	{Name: "mutual_exclusion", Doc: "spans that never overlap exclude each other", Find: (*otherWorld).exclude},
+	{Name: "channel_capacity", Doc: "channels have as much room as was used", Find: (*otherWorld).confine},
+	{Name: "token_bucket", Doc: "tokens of a bucket are spilled, or not", Find: (*otherWorld).spill},
+	{Name: "unlocked", Doc: "goroutines wait for locks as long as they did", Find: (*otherWorld).unlock},
+}
+
 // alternatives returns the translations that bound what p says, which meet the recording within
 // this part.
 func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *model.Program, w *window, within float64) []doubt.Alternative {
@@ -34,70 +56,84 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 	if !w.whole { // without the time that is left out
 		rec = p.Rec
 	}
-	var all []doubt.Alternative
-	add := func(other *model.Program, most bool) {
-		if a, ok := alternativeOf(other, rec.End-rec.Start, most, within); ok {
-			all = append(all, a)
-		}
+	x := otherWorld{rec: rec, whole: whole, p: p, plain: plain, w: w, within: within}
+	trace.Apply(rec, &x, otherWorlds)
+	return x.found
+}
+
+func (x *otherWorld) add(other *model.Program, most bool) {
+	if a, ok := alternativeOf(other, x.rec.End-x.rec.Start, most, x.within); ok {
+		x.found = append(x.found, a)
 	}
+}
+
+func (x *otherWorld) keepOrder() {
 	switch {
-	case w.whole && w.ordered > hidden.Incidental && rec.Uses(ruleOrderKept):
-		add(infer.NewProgram(rec, false), false)
-	case w.inferred && !w.whole && rec.Uses(ruleOrderKept):
-		infer.Settle(plain, false)
-		add(plain, false)
+	case x.w.whole && x.w.ordered > hidden.Incidental:
+		x.add(infer.NewProgram(x.rec, false), false)
+	case x.w.inferred && !x.w.whole:
+		infer.Settle(x.plain, false)
+		x.add(x.plain, false)
 	}
-	if p.Limited && rec.Uses(ruleEndless) {
-		endless := *p.Rec
+}
+
+func (x *otherWorld) endless() {
+	if x.p.Limited {
+		endless := *x.p.Rec
 		endless.Endless = true
-		add(infer.NewProgram(&endless, true), true)
+		x.add(infer.NewProgram(&endless, true), true)
 	}
-	if w.whole {
-		w.ordered = max(w.ordered, whole.Several)
-		for _, r := range whole.Others {
-			if r != p.Rec {
-				add(infer.NewProgram(r, true), false)
-			}
+}
+
+// otherLocks are other numbers of locks at one place.
+func (x *otherWorld) otherLocks() {
+	if !x.w.whole {
+		return
+	}
+	x.w.ordered = max(x.w.ordered, x.whole.Several)
+	for _, r := range x.whole.Others {
+		if r != x.p.Rec {
+			x.add(infer.NewProgram(r, true), false)
 		}
 	}
-	if rec.Uses(ruleExclusion) {
-		if apart := infer.Excluded(p, w.inferred); apart != nil {
-			add(apart, false)
-		}
+}
+
+func (x *otherWorld) exclude() {
+	if apart := infer.Excluded(x.p, x.w.inferred); apart != nil {
+		x.add(apart, false)
 	}
-	if rec.Uses(ruleCapacity) {
-		if tight := p.Rewritten(); doubt.Confine(tight) {
-			add(tight, false)
-		}
+}
+
+func (x *otherWorld) confine() {
+	if tight := x.p.Rewritten(); doubt.Confine(tight) {
+		x.add(tight, false)
 	}
-	if b := w.findBuckets(p, rec); b != nil {
-		n := len(all)
-		add(b.Unlimited(rec, w.inferred), false)
-		if b.Replayed = len(all) > n; b.Replayed {
-			all[n].Slower = b.Slower
-		}
-		w.buckets = b
+}
+
+func (x *otherWorld) spill() {
+	b := doubt.FindBuckets(x.p, x.rec)
+	if b == nil {
+		return
 	}
-	if !rec.Uses(ruleUnlocked) {
-		return all
+	n := len(x.found)
+	x.add(b.Unlimited(x.rec, x.w.inferred), false)
+	if b.Replayed = len(x.found) > n; b.Replayed {
+		x.found[n].Slower = b.Slower
 	}
-	if plain == nil {
-		plain = infer.NewProgram(p.Rec, false)
+	x.w.buckets = b
+}
+
+func (x *otherWorld) unlock() {
+	plain := x.plain
+	if plain == nil || !plain.Settled {
+		plain = infer.NewProgram(x.p.Rec, false)
 	} else {
 		plain = plain.Rewritten()
 	}
 	if waited := unlock(plain); waited > hidden.Incidental {
-		w.ordered = max(w.ordered, waited)
-		add(plain, true)
+		x.w.ordered = max(x.w.ordered, waited)
+		x.add(plain, true)
 	}
-	return all
-}
-
-func (w *window) findBuckets(p *model.Program, rec *trace.Recording) *doubt.Buckets {
-	if !rec.Uses(ruleBuckets) {
-		return nil
-	}
-	return doubt.FindBuckets(p, rec)
 }
 
 // alternativeOf replays another translation for so long, and reports whether it meets the recording

@@ -207,7 +207,7 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 		p, base, openly = doubt.OfClients(p, base)
 	}
 	w.ordered, w.loops = orderedIn(p), findLoops(p, &base, d)
-	work := w.doubts(p)
+	work := w.doubtful(p)
 	translated := p
 	p, base, others := doubt.BothWays(p, base, work)
 	for i, v := range p.Recorded() {
@@ -239,33 +239,15 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 	return w, s.restructure(ctx, w, p, &base, others)
 }
 
-// doubts notes what speaks against the answers of a window, and returns the work that only some
+// doubtful notes what speaks against the answers of a window, and returns the work that only some
 // rounds have.
-func (w *window) doubts(p *model.Program) (work []doubt.Occasional) {
-	uses := p.Rec.Uses
-	if uses(ruleUnruled) {
-		w.unruled = cond.Unruled(p)
-	}
-	if w.stock && uses(ruleUndecided) {
-		w.undecided = doubt.Undecided(p)
-	}
-	if w.stock && uses(ruleOffers) {
-		w.refused = doubt.Refused(p)
-	}
-	if uses(ruleUncalled) {
-		w.undecided = cond.AddUncalled(p, w.undecided)
-	}
-	if uses(rulePauses) {
-		w.paused = doubt.Pauses(p)
-	}
-	if uses(ruleBatchSizes) {
-		w.batched = doubt.Batched(p)
-	}
-	if !uses(ruleOccasional) {
+func (w *window) doubtful(p *model.Program) (work []doubt.Occasional) {
+	trace.Apply(p.Rec, doubtable{w, p}, doubts)
+	if !p.Rec.Uses(ruleOccasional) {
 		return nil
 	}
 	work = doubt.FindOccasional(p)
-	if uses(ruleStampedes) {
+	if p.Rec.Uses(ruleStampedes) {
 		w.stampedes = doubt.Stampedes(p, work)
 	}
 	return work

@@ -66,9 +66,9 @@ func WithTemporality(t metricdata.Temporality) ProducerOption {
 const minScale, maxScale = -10, 20
 
 // WithScale sets the scale of the exponential histograms, in [-10, 20], see
-// [otelhdr.Snapshot.Exponential]: a bucket's bounds are 2^(2^-scale) apart. Above 8 the scale of a point may be lower, so that it
-// has at most 16640 buckets, and change from one collection to the next. Prometheus reduces scales
-// above 8 and rejects those below -4.
+// [otelhdr.Snapshot.Exponential]: a bucket's bounds are 2^(2^-scale) apart. Above 8 the scale of a
+// point may be lower, so that it has at most 16640 buckets, and change from one collection to the
+// next. Prometheus reduces scales above 8 and rejects those below -4.
 //
 // Default: 8.
 func WithScale(scale int32) ProducerOption {

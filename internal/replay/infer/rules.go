@@ -77,13 +77,3 @@ const (
 	ruleSockets       = "sockets"
 	ruleExternalCalls = "external_calls"
 )
-
-// apply applies one rule after the other, and rests in between.
-func apply[T any](rec *trace.Recording, to T, rules []trace.Rule[func(T)]) {
-	for _, r := range rules {
-		rec.Rests()
-		if r.Name == "" || rec.Uses(r.Name) {
-			r.Find(to)
-		}
-	}
-}

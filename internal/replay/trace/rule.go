@@ -23,3 +23,13 @@ func Named[F any](rules []Rule[F]) (all []RuleName) {
 
 // Uses reports whether a rule is not left out.
 func (r *Recording) Uses(rule string) bool { return !r.Without[rule] }
+
+// Apply applies one rule after the other, and rests in between.
+func Apply[T any](r *Recording, to T, rules []Rule[func(T)]) {
+	for _, rule := range rules {
+		r.Rests()
+		if rule.Name == "" || r.Uses(rule.Name) {
+			rule.Find(to)
+		}
+	}
+}

@@ -100,8 +100,8 @@ func (s strata) elasticity() float64 {
 	return 0
 }
 
-// rerouted is by which part there were more of the region's spans for each visit, by their own time,
-// for each part by which the region was slower.
+// rerouted is by which part there were more of the region's spans for each visit, by their own
+// time, for each part by which the region was slower.
 func (s strata) rerouted() float64 {
 	var own, base float64
 	for _, one := range s {
