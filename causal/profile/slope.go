@@ -311,15 +311,18 @@ func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 //     this is at most all of the time saved, and as much as the time has fallen.
 //   - a part of a region's delays was left out since a deadline was near: as many calls may fail,
 //     are no visits, and may succeed where any region is faster.
+//   - work goes another way where a region is slower: with any region faster, what is done again or
+//     elsewhere may take what that saves, so that no speed-up beyond [Near] surely brings anything.
 func WidenByOthers(curves []Curve) {
 	type point struct {
 		progress string
 		metric   Metric
 	}
-	falls, expires := map[point]float64{}, map[point]float64{}
+	falls, expires, reroutes := map[point]float64{}, map[point]float64{}, map[point]bool{}
 	for _, c := range curves {
 		p := point{c.Progress, c.metric()}
 		expires[p] = max(expires[p], c.Expiring)
+		reroutes[p] = reroutes[p] || c.reroutable()
 		for _, s := range c.Slopes {
 			falls[p] = max(falls[p], s.falls())
 		}
@@ -329,6 +332,9 @@ func WidenByOthers(curves []Curve) {
 		for i, e := range c.Effects {
 			if c.Mode == ModeSlowdown && e.Known() {
 				c.Effects[i] = e.fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p])
+				if reroutes[p] && e.Speedup > Near {
+					c.Effects[i].Lo = min(c.Effects[i].Lo, -stats.ModelError)
+				}
 			}
 		}
 	}

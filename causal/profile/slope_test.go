@@ -396,3 +396,21 @@ func TestSlopeBends(t *testing.T) {
 		t.Errorf("%.4f, want the .01 of the small slope, as precise", got)
 	}
 }
+
+// Where work is routed by state nothing beyond 10 % surely helps, whichever region it is; near, the
+// slope stays.
+func TestWidenByRoutes(t *testing.T) {
+	for ratio, least := range map[float64]bool{0: true, 1.5: false, -0.4: false} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		routed, other := slowed(rng, 0.4, 0.4), slowed(rng, 0.3, 0.3)
+		for i := range routed.Slopes {
+			routed.Slopes[i].VisitRatio, routed.Slopes[i].VisitRatioErr = ratio, 0.05
+		}
+		profile.WidenByOthers([]profile.Curve{routed, other})
+		for _, e := range other.Effects {
+			if got, want := e.Lo > 0, least || e.Speedup <= profile.Near; got != want {
+				t.Errorf("visit ratio %v: %v faster brings at least %v, more than nothing: %v, want %v", ratio, e.Speedup, e.Lo, got, want)
+			}
+		}
+	}
+}

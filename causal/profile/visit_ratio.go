@@ -27,11 +27,17 @@ func visitRatio(slopes []Slope) (by, stdErr float64) {
 	return sum / weights, 1 / math.Sqrt(weights)
 }
 
+// reroutable reports whether work goes another way where the region is slower, by more than chance.
+func (c Curve) reroutable() bool {
+	by, stdErr := visitRatio(c.Slopes)
+	return math.Abs(by) > 0 && math.Abs(by) >= max(leastRerouted, sure*stdErr)
+}
+
 // avoided is by which part there are fewer of the region's spans for each visit, for each part by
 // which it is slower, at most; 0 if that may be chance.
 func (c Curve) avoided() float64 {
 	by, stdErr := visitRatio(c.Slopes)
-	if -by < max(leastRerouted, sure*stdErr) {
+	if by >= 0 || !c.reroutable() {
 		return 0
 	}
 	return -by + 2*stdErr
