@@ -105,7 +105,7 @@ func denseBounds(steps float64) []float64 {
 	}
 	for octave := denseScale + 1; octave < denseOctaves; octave++ {
 		for i := range 1 << denseScale {
-			bounds = append(bounds, float64((1<<denseScale+i)<<(octave-denseScale))/steps)
+			bounds = append(bounds, float64(uint64(1<<denseScale+i)<<(octave-denseScale))/steps)
 		}
 	}
 	return append(bounds, float64(1<<denseOctaves)/steps)
