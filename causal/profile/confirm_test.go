@@ -227,12 +227,16 @@ func TestSimulationThatRoutesOtherwise(t *testing.T) {
 		routed, other := slowed(rng, tt.elasticity, tt.elasticity), slowed(rng, 0.3, 0.3)
 		other.Region.Name = "b"
 		var p profile.Profile
-		for _, c := range []profile.Curve{routed, other} {
+		latency := slowed(rng, 0.3, 0.3) // of which simulations have no visit ratio
+		latency.Region.Name, latency.Metric = "a", profile.MetricLatencyP50
+		for _, c := range []profile.Curve{routed, other, latency} {
 			simulated := profile.Curve{Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Slopes: slices.Clone(c.Slopes)}
 			simulated.Effects = []profile.Effect{{Speedup: 0.1, Samples: 9, Reduction: c.Effects[0].Reduction, Lo: c.Effects[0].Lo, Hi: c.Effects[0].Hi}}
-			if c.Region == routed.Region {
-				for i := range c.Slopes {
+			for i := range c.Slopes {
+				if c.Region == routed.Region {
 					c.Slopes[i].VisitRatio, c.Slopes[i].VisitRatioErr = tt.measured, tt.err
+				}
+				if c.Region == routed.Region && c.Metric == routed.Metric {
 					simulated.Slopes[i].VisitRatio, simulated.Slopes[i].VisitRatioErr = tt.simulated, 0.01
 				}
 			}

@@ -331,10 +331,7 @@ func WidenByOthers(curves []Curve) {
 		p := point{c.Progress, c.metric()}
 		for i, e := range c.Effects {
 			if c.Mode == ModeSlowdown && e.Known() {
-				c.Effects[i] = e.fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p])
-				if reroutes[p] && e.Speedup > Near {
-					c.Effects[i].Lo = min(c.Effects[i].Lo, -stats.ModelError)
-				}
+				c.Effects[i] = e.fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p]).rerouted(reroutes[p])
 			}
 		}
 	}
@@ -363,6 +360,14 @@ func (e Effect) expiring(own, most float64) Effect {
 	if most > stats.ModelError {
 		e.Bounded = true
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%.0f %% of a region's spans end near deadlines: what is faster may save calls that fail", 100*most))
+	}
+	return e
+}
+
+// rerouted returns an effect where work may go another way.
+func (e Effect) rerouted(may bool) Effect {
+	if may && e.Speedup > Near {
+		e.Lo = min(e.Lo, -stats.ModelError)
 	}
 	return e
 }

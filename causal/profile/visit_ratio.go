@@ -30,7 +30,7 @@ func visitRatio(slopes []Slope) (by, stdErr float64) {
 // reroutable reports whether work goes another way where the region is slower, by more than chance.
 func (c Curve) reroutable() bool {
 	by, stdErr := visitRatio(c.Slopes)
-	return math.Abs(by) > 0 && math.Abs(by) >= max(leastRerouted, sure*stdErr)
+	return math.Abs(by) >= max(leastRerouted, sure*stdErr)
 }
 
 // avoided is by which part there are fewer of the region's spans for each visit, for each part by
@@ -46,9 +46,12 @@ func (c Curve) avoided() float64 {
 // reroutes reports whether spans of a region have another part in the work of a simulation than in
 // the program, once they are slower, by so much that it matters at 50 % faster: the program decides
 // by its state which way work takes, and the simulation of any region lets it take the recorded
-// one.
+// one. The throughput shows it: simulations have visit ratios of that alone.
 func (c Curve) reroutes(by Curve) bool {
 	const half = 0.5
+	if c.metric() != MetricThroughput {
+		return false
+	}
 	for _, simulated := range c.Slopes {
 		for _, measured := range by.Slopes {
 			if measured.Level != simulated.Level || !measured.known() || measured.VisitRatioErr == 0 {
