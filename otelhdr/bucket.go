@@ -1,8 +1,6 @@
 package otelhdr
 
-import (
-	"iter"
-)
+import "iter"
 
 // A Bucket is a range of values that are counted together.
 type Bucket struct {

@@ -1,8 +1,6 @@
 package otelhdr
 
-import (
-	"math"
-)
+import "math"
 
 // A Percentile is what a snapshot knows about one percentile. The zero Percentile is that of an
 // empty snapshot.

@@ -105,9 +105,8 @@ func (p *program) ask(ctx context.Context, rule string) (all []cell, err error) 
 		return nil, err
 	}
 	for _, name := range p.traces {
-		switch err := add(ctx, study, name); {
-		case err != nil && rule != "" && ctx.Err() == nil: // what needs the rule has no answer
-		case err != nil:
+		err := add(ctx, study, name)
+		if err != nil && (rule == "" || ctx.Err() != nil) { // else what needs the rule has no answer
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/infer"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -48,10 +49,7 @@ const (
 
 // Rules returns the names of all rules.
 func Rules() []trace.RuleName {
-	return slices.Concat(infer.Rules(), trace.Named(doubts), trace.Named(otherWorlds), []trace.RuleName{
-		{Name: "pool_waiters", Doc: "waiters with a channel each are of one pool"},
-		{Name: "hidden_conditions", Doc: "condition variables of a stock trace are those whose signals ended waits"},
-		{Name: "lock_sharding", Doc: "at one place in the code several locks may be used"},
+	return slices.Concat(infer.Rules(), hidden.Rules(), trace.Named(doubts), trace.Named(otherWorlds), []trace.RuleName{
 		{Name: ruleHidden, Doc: "operations that the trace does not show are those of other rounds"},
 		{Name: ruleClients, Doc: "clients of another process share connections"},
 		{Name: ruleOccasional, Doc: "work that only some rounds have is done per visit or per time"},

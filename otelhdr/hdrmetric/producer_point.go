@@ -99,7 +99,7 @@ const (
 
 // denseBounds returns the bounds of [WithExplicitBuckets] for a number of steps in a unit.
 func denseBounds(steps float64) []float64 {
-	var bounds []float64
+	bounds := make([]float64, 0, (denseOctaves-denseScale+1)<<denseScale+1)
 	for i := range 2 << denseScale {
 		bounds = append(bounds, float64(i)/steps)
 	}

@@ -27,10 +27,26 @@ type Completion struct {
 	Several float64
 }
 
+// The rules by which operations are found.
+const (
+	rulePoolWaiters = "pool_waiters"
+	ruleConditions  = "hidden_conditions"
+	ruleSharding    = "lock_sharding"
+)
+
+// Rules returns the names of this package's rules.
+func Rules() []trace.RuleName {
+	return []trace.RuleName{
+		{Name: rulePoolWaiters, Doc: "waiters with a channel each are of one pool"},
+		{Name: ruleConditions, Doc: "condition variables of a stock trace are those whose signals ended waits"},
+		{Name: ruleSharding, Doc: "at one place in the code several locks may be used"},
+	}
+}
+
 // Completed returns nil if there is nothing to be inferred.
 func Completed(r *trace.Recording) *Completion {
 	if r.Operated() {
-		if !r.Uses("pool_waiters") {
+		if !r.Uses(rulePoolWaiters) {
 			return nil
 		}
 		return pooled(r)
@@ -42,7 +58,7 @@ func Completed(r *trace.Recording) *Completion {
 	parts := t.Parts()
 	r.Rests()
 	var watches []*watch
-	if r.Uses("hidden_conditions") {
+	if r.Uses(ruleConditions) {
 		watches = t.watches(parts)
 	}
 	for _, part := range parts {
@@ -51,7 +67,7 @@ func Completed(r *trace.Recording) *Completion {
 			continue
 		}
 		x := t.explain(part)
-		if x == nil || x.deal != nil && !r.Uses("lock_sharding") {
+		if x == nil || x.deal != nil && !r.Uses(ruleSharding) {
 			continue
 		}
 		x.order, x.number = nil, nil // to have less in memory
