@@ -1,5 +1,11 @@
-// Package otelprof turns OpenTelemetry spans into profiling regions. Setup wires
-// everything in one call:
+// Package otelprof turns OpenTelemetry spans into profiling regions. [Wrap] does so for a program
+// that has set up a TracerProvider:
+//
+//	tp := sdktrace.NewTracerProvider(…)
+//	prof, err := otelprof.Wrap(tp) // in place of otel.SetTracerProvider(tp)
+//
+// OTELPROF_VIEWER=127.0.0.1:8080 in the environment then serves the page. [Setup] makes the
+// providers, too:
 //
 //	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 //	defer stop()
@@ -13,16 +19,15 @@
 //		_ = prof.Shutdown(last)
 //	}()
 //	tracer := prof.TracerProvider().Tracer("quickstart")
-//	for i := 0; i < 1000 && ctx.Err() == nil; i++ {
+//	for i := 0; ctx.Err() == nil; i++ { // until Ctrl-C
 //		_, span := tracer.Start(ctx, "compute")
 //		time.Sleep(time.Duration(i%10) * time.Millisecond) // your code here
 //		span.End()
 //	}
 //
-// Traces, metrics and logs go to OTLP if the standard environment names an endpoint
+// Traces, metrics and logs of Setup go to OTLP if the standard environment names an endpoint
 // (OTEL_EXPORTER_OTLP_ENDPOINT and its kin), to files with [WithDataDir], and to a web page with
-// [WithViewer]. A program that has providers of its own needs no Setup: see
-// [spans.WrapTracerProvider].
+// [WithViewer]. [spans.WrapTracerProvider] alone measures regions and sessions.
 //
 // # Environment
 //

@@ -10,13 +10,10 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/internal/exporter/otlpfile"
 	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
-	"github.com/otelprof/otelprof/pmuattrs"
-	"github.com/otelprof/otelprof/spans"
 )
 
 // files are the exporters to the data folder, nil without one.
@@ -108,14 +105,12 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			}
 			h := hdrmetric.NewProducer(options...)
 			histograms = append(histograms, h)
-			regions := spans.NewProducer(p.tracers, temporality)
-			if r, ok := regions.(interface{ SkipUnchanged(whole func() bool) }); ok {
-				r.SkipUnchanged(func() bool { return p.lastMetrics.Load() || e.Stats().Outage != "" })
-			}
-			readerOptions = append(readerOptions, sdkmetric.WithProducer(h), sdkmetric.WithProducer(as(regions)),
-				sdkmetric.WithProducer(as(profile.NewProducer(p.causal.Latest))))
-			if p.counters != nil {
-				readerOptions = append(readerOptions, sdkmetric.WithProducer(as(pmuattrs.NewProducer(p.counters, temporality))))
+			readerOptions = append(readerOptions, sdkmetric.WithProducer(h))
+			for _, of := range p.producers(temporality) {
+				if r, ok := of.(interface{ SkipUnchanged(whole func() bool) }); ok {
+					r.SkipUnchanged(func() bool { return p.lastMetrics.Load() || e.Stats().Outage != "" })
+				}
+				readerOptions = append(readerOptions, sdkmetric.WithProducer(as(of)))
 			}
 		}
 		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))

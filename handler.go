@@ -47,6 +47,9 @@ func (p *Profiler) sources() viewer.Sources {
 // serve starts the viewer. Only a wrong address or option is an error.
 func (p *Profiler) serve(c config) error {
 	if c.viewer == "" {
+		if c.base != nil && os.Getenv(envViewer) == "" && c.dataDir == "" && !c.disabled {
+			c.logger.Info("otelprof: spans are measured; " + envViewer + "=127.0.0.1:8080 serves the page")
+		}
 		return nil
 	}
 	token, err := p.viewerToken()

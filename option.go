@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/asynclog"
@@ -47,7 +48,7 @@ const (
 	envDisabled       = "OTELPROF_DISABLED"
 )
 
-// An Option sets what [Setup] wires.
+// An Option sets what [Setup] and [Wrap] start.
 type Option interface{ apply(config) config }
 
 type optionFunc func(config) config
@@ -55,6 +56,8 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
+	base            trace.TracerProvider // that Wrap is given, nil for Setup
+	baseResource    *resource.Resource   // its resource, nil if that is not known
 	serviceName     string
 	resource        *resource.Resource
 	viewer          string // "" for none
@@ -346,7 +349,7 @@ func WithStore(s spans.Store) Option {
 }
 
 // WithoutGlobals leaves OpenTelemetry's global providers and propagator as they are. Default:
-// Setup sets them.
+// Setup sets them, and Wrap the global TracerProvider.
 func WithoutGlobals() Option {
 	return optionFunc(func(c config) config { c.withoutGlobals = true; return c })
 }

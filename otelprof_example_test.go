@@ -7,8 +7,30 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/otelprof/otelprof"
 )
+
+// A program that has a provider of its own.
+func ExampleWrap() {
+	defer otel.SetTracerProvider(otel.GetTracerProvider())
+
+	tp := sdktrace.NewTracerProvider() // with your exporters, sampler and resource
+	prof, err := otelprof.Wrap(tp)     // in place of otel.SetTracerProvider(tp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer prof.Shutdown(context.Background())
+
+	_, span := otel.Tracer("shop").Start(context.Background(), "checkout")
+	span.End()
+	for _, region := range prof.TracerProvider().Regions() {
+		fmt.Println(region.Name, region.Count)
+	}
+	// Output: checkout 1
+}
 
 func ExampleSetup() {
 	ctx := context.Background()

@@ -13,13 +13,13 @@ import (
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
 )
 
-// newResource joins, the later over the earlier: the SDK's, the environment's, the
-// application's.
+// newResource joins, the later over the earlier: the SDK's, the environment's, the wrapped
+// provider's, the application's.
 func newResource(c config) (*resource.Resource, error) {
 	r := resource.Default()
 	// Default has read the environment once and for all, maybe before the application
 	// changed it.
-	layers := []*resource.Resource{resource.Environment(), c.resource}
+	layers := []*resource.Resource{resource.Environment(), c.baseResource, c.resource}
 	if c.serviceName != "" {
 		layers = append(layers, resource.NewSchemaless(semconv.ServiceName(c.serviceName)))
 	}

@@ -2,6 +2,7 @@ package otelprof
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"go.opentelemetry.io/otel"
@@ -35,6 +36,23 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	if !c.withoutGlobals {
 		c.warn(errPropagators)
 	}
+	p, err := start(ctx, c, env)
+	if err != nil {
+		return nil, err
+	}
+	if !c.withoutGlobals {
+		otel.SetMeterProvider(p.meters)
+		global.SetLoggerProvider(p.logs) // package otel has it since v1.47 only
+		if propagator != nil {
+			otel.SetTextMapPropagator(propagator)
+		}
+	}
+	return p, nil
+}
+
+// start starts what the configuration asks for, and has OpenTelemetry's global tracers measured,
+// unless the configuration leaves globals alone. After an error nothing is left running.
+func start(ctx context.Context, c config, env otlp.Env) (*Profiler, error) {
 	for _, warning := range c.warnings {
 		c.logger.Warn("otelprof: left out", slog.Any("cause", warning))
 	}
@@ -56,11 +74,9 @@ func Setup(ctx context.Context, opts ...Option) (*Profiler, error) {
 	}
 	if !c.withoutGlobals {
 		otel.SetTracerProvider(p.tracers)
-		otel.SetMeterProvider(p.meters)
-		global.SetLoggerProvider(p.logs) // package otel has it since v1.47 only
-		if propagator != nil {
-			otel.SetTextMapPropagator(propagator)
-		}
+	}
+	if ours {
+		p.watch(c)
 	}
 	return p, nil
 }
@@ -105,10 +121,18 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	return p.follow(c, res)
 }
 
-// baseTracers returns the provider that exports spans in batches, and one that does nothing where
-// the SDK is disabled.
+// baseTracers returns the provider to wrap: the program's own, or one that exports spans in
+// batches, or one that does nothing where the SDK is disabled.
 func (p *Profiler) baseTracers(c config, env otlp.Env) trace.TracerProvider {
-	if env.Disabled {
+	switch {
+	case c.base != nil:
+		for _, b := range p.batchers {
+			if !register(c.base, b) {
+				c.logger.Warn("otelprof: data folder: traces: left out", slog.String("cause", fmt.Sprintf("provider %T: takes no span processors", c.base)))
+			}
+		}
+		return c.base
+	case env.Disabled:
 		return noop.NewTracerProvider()
 	}
 	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(c.resource)}

@@ -25,7 +25,7 @@ func main() {
 		_ = prof.Shutdown(last)
 	}()
 	tracer := prof.TracerProvider().Tracer("quickstart")
-	for i := 0; i < 1000 && ctx.Err() == nil; i++ {
+	for i := 0; ctx.Err() == nil; i++ { // until Ctrl-C
 		_, span := tracer.Start(ctx, "compute")
 		time.Sleep(time.Duration(i%10) * time.Millisecond) // your code here
 		span.End()

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/otelprof/otelprof/causal/plan"
 )
@@ -24,14 +25,20 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-func TestReadmeMirrorsQuickstart(t *testing.T) {
-	_, block, found := strings.Cut(read(t, "README.md"), "```go\n")
-	block, _, closed := strings.Cut(block, "```")
-	if !found || !closed {
-		t.Fatal("README.md has no block of Go")
-	}
-	if code := read(t, "examples/quickstart/main.go"); !strings.Contains(code, block) {
-		t.Errorf("examples/quickstart/main.go does not contain the first block of README.md:\n%s\nit is:\n%s", block, code)
+// The first two blocks of Go in README.md stand in programs that are tested.
+func TestReadmeMirrorsPrograms(t *testing.T) {
+	rest := read(t, "README.md")
+	for _, program := range []string{"otelprof_example_test.go", "examples/quickstart/main.go"} {
+		_, block, found := strings.Cut(rest, "```go\n")
+		block, after, closed := strings.Cut(block, "```")
+		if !found || !closed {
+			t.Fatalf("README.md has no block of Go for %s", program)
+		}
+		code := read(t, program)
+		if !strings.Contains(code, block) && !strings.Contains(strings.ReplaceAll(code, "\n\t", "\n"), block) { // a part of a function
+			t.Errorf("%s does not contain this block of README.md:\n%s", program, block)
+		}
+		rest = after
 	}
 }
 
@@ -100,6 +107,28 @@ func keys(prefix string, t reflect.Type) []string {
 		list = append(list, path)
 	}
 	return list
+}
+
+// plans are the plans that pages show, in a block or indented.
+var plans = regexp.MustCompile(`(?m)^ *api: causal/v1\n(?:(?: .*|[a-z]+:.*)\n)*`)
+
+// A plan that a page shows is accepted on the day that it is read: only its end, which plan new
+// writes, is added.
+func TestPlansAreAccepted(t *testing.T) {
+	found := 0
+	for _, page := range pages(t) {
+		for _, text := range plans.FindAllString(read(t, page), -1) {
+			found++
+			indent := text[:strings.Index(text, "api:")]
+			text += indent + "expires_at: " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + "\n"
+			if _, err := plan.Parse([]byte(text)); err != nil {
+				t.Errorf("%s: this plan is refused: %v\n%s", page, err, text)
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d plans found, want those of README.md and docs/plans.md", found)
+	}
 }
 
 // names are those of attributes, metrics, baggage members and environment variables.
