@@ -4,7 +4,10 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
-// Acquires reports whether an operation may wait for other goroutines.
+// Acquires reports whether an operation is one that another goroutine lets go on, so that it stands
+// in a recording after what let it go on (happens-before, see mark.Op). Where a window begins with
+// its end, both its beginning and what let it go on may have been before the window. A send is not
+// such an operation: package model counts its element from where the send begins.
 func Acquires(what mark.Op) bool {
 	switch what {
 	case mark.Lock, mark.WriteLock, mark.ReadLock, mark.Wait, mark.Receive, mark.Await:
@@ -13,11 +16,19 @@ func Acquires(what mark.Op) bool {
 	return false
 }
 
-// Ends reports whether an operation is the end of one that began.
+// Ends reports whether an operation is the end of one that began, on one goroutine. The caller
+// compares the objects: a select statement has several. What comes in between belongs to the
+// operation that began: Cond.Wait of package causal gives its lock back within itself.
+//
+// An operation that panics has no end, such as a send on a channel that is closed. A goroutine that
+// recovers from that seems to be within it until its next one of that kind is done.
 func Ends(begin, end mark.Op) bool {
 	switch begin {
+	// A select statement has one beginning, and ends with the case that was taken, or with its own
+	// end for the default, a timer, or a channel that has no marks.
 	case mark.Select.Beginning():
 		return end == mark.Select || end == mark.Send || end == mark.Receive || end == mark.TrySend || end == mark.TryReceive || end == mark.Closed
+	// A receive may find the channel closed.
 	case mark.Receive.Beginning():
 		return end == mark.Receive || end == mark.Closed
 	}

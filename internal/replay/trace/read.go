@@ -13,16 +13,24 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
+// A trace consists of generations, each about a second of the program (defaultTraceAdvancePeriod in
+// runtime/trace.go). A generation has tables of its own stacks and texts, and batches of events by
+// thread. Timestamps of threads alone do not order events that depend on each other; the reader of
+// golang.org/x/exp/trace does, by sequence numbers, and fails where a goroutine would do something
+// impossible. What this file adds: marks and states become events of a [Recording], a damaged end
+// is cut off at a generation, and a program that reads a trace of itself gets pauses.
+
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the
 // types of package causal write into it. Of a trace that is cut short or damaged it takes the whole
 // generations before, see [Recording.Cut]; where there is none, that is an error that wraps
-// [ErrTrace]. It takes about 0.3 µs and 40 bytes for each event.
+// [ErrTrace]. One of more than maxEvents events is an error that wraps [ErrTooLarge]. It takes
+// about 0.3 µs and 40 bytes for each event.
 func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 
 // ReadResting is Read for a program that reads a trace of itself: while that is read, and while a
-// [Study] takes the recording, rest is called after each 50 µs or so, on the same goroutine, so
-// that it can leave the processor to others. An error of it ends the work and is what is returned.
-// Nil is for no rest.
+// Study of package replay takes the recording, rest is called after each 50 µs or so, on the same
+// goroutine, so that it can leave the processor to others. An error of it ends the work and is what
+// is returned. Nil is for no rest. TestReadingRests and TestReadingEndsWhenNothingWantsIt hold it.
 func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	defer Catch(&err)
 	from := &restingReader{Reader: r, rest: rest}
@@ -31,6 +39,7 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 		return nil, cmp.Or(from.over, fmt.Errorf("%w: %w", ErrTrace, err))
 	}
 	t := NewTracer()
+	// A buffer in memory knows its length: room for all events at once spares their copies.
 	if l, ok := r.(interface{ Len() int }); ok {
 		t.expected = min(l.Len()/bytesPerEvent, maxEvents)
 	}
@@ -43,6 +52,8 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 			t.Event(&e)
 			err = t.Err
 		}
+		// The end of the work is never taken for damage: what has been read by then is not a
+		// result.
 		if err != nil {
 			err = cmp.Or(from.over, fmt.Errorf("%w: event %d: %w", ErrTrace, t.events, err))
 			if from.over != nil || !t.cut(err) {
@@ -50,7 +61,7 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 			}
 			break
 		}
-		if rest != nil && t.events%128 == 0 {
+		if rest != nil && t.events%128 == 0 { // of 0.3 µs each
 			if err := rest(); err != nil {
 				return nil, err
 			}
@@ -67,34 +78,42 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 		return nil, err
 	}
 	rec.Traced, rec.Rest = t.events, rest
+	// A progress point that the program counts by a mark stays one, be there tasks of that name or
+	// not.
 	for point := range t.counted {
 		delete(t.tasks, point)
 	}
 	rec.DropTasks(t.tasks)
 	rec.skipUnmarked(t.marked)
+	// A trace has GOMAXPROCS in each generation. Where it is missing, the processors on which
+	// goroutines were seen are a bound from below.
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}
-	rec.sampled()
+	rec.sampled() // after skipUnmarked, so that samples and running time are of one window
 	return rec, nil
 }
 
-// next returns the next event. What is damaged may make the reader panic, too.
+// next returns the next event, [io.EOF] at the end. What is damaged may make the reader panic, too:
+// it indexes tables by numbers of the trace. FuzzRead and TestDamaged look for that.
 func next(events *trace.Reader) (_ trace.Event, err error) {
 	defer Catch(&err)
 	return events.ReadEvent()
 }
 
-// A generation is where one of a trace ends: about a second of it, which can be read without those
-// after it.
+// A generation is the state of a [Tracer] where a generation of the trace ends: it can be read
+// without those after it, so that a recording may be cut there.
 type generation struct {
-	ended  int // before it, and with it
-	events int // of the recording
-	traced int
-	at     int64
+	ended  int   // how many whole generations there are up to here; 0 if there is nothing to cut at
+	events int   // length of Recording.Events here
+	traced int   // trace events that were read
+	at     int64 // time of the border, ns
 }
 
-// cut leaves what stands behind the last whole generation out, and reports whether there is one.
+// cut leaves what stands behind the last whole generation out, and reports whether there is one. It
+// sets Recording.Cut to the reason. Numbers of goroutines, spans and objects that only occur behind
+// the border stay: they have no events. A program that was killed while it wrote its trace has such
+// an end, and so has a file that was copied in part.
 func (t *Tracer) cut(why error) bool {
 	whole := t.whole
 	if whole.ended == 0 {
@@ -106,12 +125,13 @@ func (t *Tracer) cut(why error) bool {
 	return true
 }
 
-// A restingReader rests where the trace is read, a second of the program at a time: all its stacks
-// come before its first event.
+// A restingReader rests where the trace is read. The reader of traces takes a whole generation, a
+// second of the program, before it returns the first event of it: rests between events alone would
+// leave stretches of many ms.
 type restingReader struct {
 	io.Reader
 	rest func() error // nil for none
-	over error        // what it returned
+	over error        // what it returned last: the reader of traces may wrap it, or lose it
 }
 
 // Read implements [io.Reader].
@@ -125,25 +145,30 @@ func (r *restingReader) Read(p []byte) (int, error) {
 }
 
 // bytesPerEvent is the least that an event of a long trace takes, without marks; where most are
-// marks of spans it is 40.
+// marks of spans it is 40. The length of the trace by it is how many events room is made for: with
+// a larger one a list of events would be copied while it grows, with a smaller one room would be
+// left unused.
 const bytesPerEvent = 12
 
-// A Tracer translates trace events.
+// A Tracer translates trace events, one at a time, in their order. It is exported for tests that
+// hold each event against what becomes of it (changesIn in transition_test.go).
 type Tracer struct {
-	expected int // events
-	B        *Recorder
-	events   int
-	last     int64
-	marked   int64 // when the first mark was written
-	sites    map[trace.Stack]int32
-	bySite   map[string]int32
-	mark     map[uint64]int32  // open spans by the number in their mark
-	regions  map[int64][]int32 // open regions of runtime/trace by goroutine
-	tasks    map[int32]bool    // progress points that are tasks' ends
-	counted  map[int32]bool    // and those that the program counts
-	procs    map[trace.ProcID]bool
-	whole    generation
-	Err      error // what the trace has and the recording has no events for
+	expected int       // events: room to begin with
+	B        *Recorder // nil until the first event, whose time is the beginning of the recording
+	events   int       // of the trace
+	last     int64     // time of the last one, ns
+	marked   int64     // when the first mark was written, ns; 0 for none yet
+	// sites has the number of a stack of the trace. Each generation has its own table of stacks, so
+	// that one call stack is several of these: bySite makes them one, by functions and lines.
+	sites   map[trace.Stack]int32
+	bySite  map[string]int32
+	mark    map[uint64]int32      // open spans by the number in their mark: their address in memory
+	regions map[int64][]int32     // open regions of runtime/trace by goroutine, the innermost last
+	tasks   map[int32]bool        // progress points that are tasks' ends
+	counted map[int32]bool        // and points that the program counts
+	procs   map[trace.ProcID]bool // on which a goroutine changed its state
+	whole   generation            // where the trace can be cut
+	Err     error                 // what the trace has and the recording has no events for
 }
 
 // NewTracer returns a tracer that has seen nothing.
@@ -151,7 +176,15 @@ func NewTracer() *Tracer {
 	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
 }
 
-// Event takes the next event of the trace.
+// Event takes the next event of the trace. It sets Err where that is one that it does not know; the
+// recording is then not what the program did. What happens on no goroutine (in the scheduler, in a
+// signal handler) has no event here.
+//
+// Span marks, regions and tasks are three ways in which a program names its parts:
+//
+//	span (mark)             EvOpen and EvClose, may end on another goroutine, has parents
+//	region (runtime/trace)  EvOpen and EvClose on one goroutine, innermost first, no parents
+//	task (runtime/trace)    EvVisit at its end: one unit of the program's work is done
 func (t *Tracer) Event(e *trace.Event) {
 	at := int64(e.Time())
 	if t.B == nil {
@@ -162,13 +195,17 @@ func (t *Tracer) Event(e *trace.Event) {
 	t.events++
 	t.last = at
 	switch e.Kind() {
-	case trace.EventSync: // one begins, and one has ended but before the first
+	// A sync event is where a generation begins, and the one before has ended, if there is one. The
+	// reader also makes one before it reports that the next generation is damaged.
+	case trace.EventSync:
 		t.whole = generation{ended: e.Sync().N - 1, events: len(t.B.R.Events), traced: t.events, at: at}
 	case trace.EventStateTransition:
 		s := e.StateTransition()
 		if s.Resource.Kind == trace.ResourceGoroutine {
 			t.transition(at, e, &s)
 		}
+	// GOMAXPROCS may change while the program runs. The largest is the machine that goroutines had
+	// some of the time; the bound keeps a damaged number from being one.
 	case trace.EventMetric:
 		if m := e.Metric(); m.Name == "/sched/gomaxprocs:threads" {
 			t.B.R.Procs = max(t.B.R.Procs, int(min(m.Value.Uint64(), 1<<16)))
@@ -188,6 +225,9 @@ func (t *Tracer) Event(e *trace.Event) {
 			t.regions[int64(id)] = append(t.regions[int64(id)], ref)
 			t.B.Add(Event{Kind: EvOpen, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker, Ref: ref})
 		}
+	// Regions of one goroutine are nested, or the reader of traces fails (endRegion in its
+	// order.go). One without a beginning began before the trace: it encloses those here, so that
+	// none is open.
 	case trace.EventRegionEnd:
 		id := e.Goroutine()
 		open := t.regions[int64(id)]
@@ -196,6 +236,8 @@ func (t *Tracer) Event(e *trace.Event) {
 		}
 		t.regions[int64(id)] = open[:len(open)-1]
 		t.B.Add(Event{Kind: EvClose, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker, Ref: open[len(open)-1]})
+	// A task that began before the trace has no type. The tasks of package mark stand for objects,
+	// and never end.
 	case trace.EventTaskEnd:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			if task := e.Task(); task.Type != "" && !strings.HasPrefix(task.Type, "otelprof") {
@@ -207,11 +249,15 @@ func (t *Tracer) Event(e *trace.Event) {
 	}
 }
 
+// span adds a span, and returns its number.
 func (t *Tracer) span(s Span) int32 {
 	t.B.R.Spans = append(t.B.R.Spans, s)
 	return int32(len(t.B.R.Spans) - 1)
 }
 
+// reasonOf returns the reason of a wait, by the text that runtime/traceruntime.go writes. A text
+// that a later version of Go changes becomes WaitOther, and answers lose locks and channels without
+// an error: TestGoVersions notices, when the new version's trace is added.
 func reasonOf(reason string) int32 {
 	switch reason {
 	case "sleep":
@@ -232,14 +278,20 @@ func reasonOf(reason string) int32 {
 	return WaitOther
 }
 
+// isGCWorker reports whether a goroutine that begins with this function is a worker of the garbage
+// collector, which starts one for each processor (gcBgMarkStartWorkers in runtime/mgc.go). Workers
+// that were there before the trace are not found so: they have no EvCreate.
 func isGCWorker(s Site) bool {
 	return len(s.Frames) > 0 && strings.HasPrefix(s.Frames[0].Func, "runtime.gcBgMarkWorker")
 }
 
-// maxFrames is how much of a stack is kept.
+// maxFrames is how much of a stack is kept, from the innermost frame on. The innermost ones show
+// what is waited for, and the outermost one which kind of goroutine it is: of a deeper stack the
+// latter is lost. The runtime keeps 128 at most (tracestack.go).
 const maxFrames = 64
 
-// site returns the number of a stack, the same for equal ones.
+// site returns the number of a stack, the same for those of equal functions and lines; 0 for none.
+// Most calls are one look-up by the number that the stack has in its generation.
 func (t *Tracer) site(s trace.Stack) int32 {
 	if s == trace.NoStack {
 		return 0
@@ -269,7 +321,7 @@ func (t *Tracer) site(s trace.Stack) int32 {
 	return i
 }
 
-// log reads the marks of package mark.
+// log reads the marks of package mark, and leaves other log events out.
 func (t *Tracer) log(at int64, g int32, l *trace.Log) {
 	m, ok := mark.Parse(l.Category, l.Message, uint64(l.Task))
 	if !ok {
@@ -284,6 +336,8 @@ func (t *Tracer) log(at int64, g int32, l *trace.Log) {
 		t.counted[point] = true
 		t.B.Add(Event{Kind: EvVisit, At: at, G: g, By: NoWaker, Ref: point})
 	case mark.Start:
+		// A parent that is not open here began before the recording, or has ended: Parent stays -1,
+		// and Root is false.
 		s := Span{Region: t.B.RegionOf(Region{l.Category, m.Span.Name}), Parent: -1, id: m.Span.SpanID, Remote: m.Span.Remote, Root: m.Span.Parent == 0}
 		if p, ok := t.mark[m.Span.Parent]; ok {
 			s.Parent = p
@@ -292,11 +346,15 @@ func (t *Tracer) log(at int64, g int32, l *trace.Log) {
 		t.mark[m.Span.ID] = ref
 		t.B.Add(Event{Kind: EvOpen, At: at, G: g, By: NoWaker, Ref: ref})
 	case mark.End:
+		// A span that began before the recording leaves no event. One that has ended makes room for
+		// another one at the same address.
 		ref, ok := t.mark[m.Span.ID]
 		if !ok {
 			return
 		}
 		delete(t.mark, m.Span.ID)
+		// A span that is renamed (an HTTP server's, once the route is known) is of the region of
+		// its last name, from its beginning on.
 		if m.Span.Name != "" {
 			t.B.R.Spans[ref].Region = t.B.RegionOf(Region{l.Category, m.Span.Name})
 		}

@@ -5,8 +5,24 @@ import (
 )
 
 // Split cuts a recording into n windows of equal length, which are recordings of their own, as if
-// each had been made alone: what an interval needs, where there is one recording. The windows share
-// what never changes. With n below 2 it returns the recording itself.
+// each had been made alone: what an interval needs, where there is one recording (the method of
+// batch means). Windows of one recording are alike in what differs between recordings; [Origin] is
+// how the caller knows them.
+//
+// The windows share what never changes, and all numbers. With n below 2, or fewer ns than windows,
+// it returns the recording itself. An event is in one window only; each window begins with copies
+// of the events that describe what there is:
+//
+//	recording  |--g1 runs--open A------|------close A--g1 waits--|
+//	window 2                           |exists g1, running; open A; close A; g1 waits|
+//
+// Kept over a border: which goroutines there are, their states, where and why they wait, and which
+// spans are open. Not kept: who created a goroutine, for how long it has waited, operations that
+// have begun, locks that are held, elements in channels.
+// Package model finds the last ones anew, as at the beginning of a recording. TestSplit and
+// TestSplitInside hold it.
+//
+// The time is linear in the events, and n times the goroutines.
 func (r *Recording) Split(n int) []*Recording {
 	if n < 2 || r.End-r.Start < int64(n) {
 		return []*Recording{r}
@@ -21,6 +37,8 @@ func (r *Recording) Split(n int) []*Recording {
 		for last < len(r.Events) && (r.Events[last].At < to || i == n-1) {
 			last++
 		}
+		// What begin returns is new, so that append copies: no window writes into another one's
+		// list.
 		w := *r
 		w.Start, w.End, w.Traced, w.Origin = from, to, last-next, all
 		w.Events = append(s.begin(from), r.Events[next:last]...)
@@ -33,30 +51,34 @@ func (r *Recording) Split(n int) []*Recording {
 	return windows
 }
 
-// An Origin is what windows of one recording have in common.
+// An Origin is what windows of one recording have in common: its address. It has a byte, since
+// pointers to values of no size may be equal. Where recordings differ by more than windows of one
+// do, the interval comes from between recordings (stats.Clustered).
 type Origin struct{ _ byte }
 
 // A splitter follows the goroutines through the events, to find what there is where a window
 // begins.
 type splitter struct {
 	of    *Recording
-	state []present
-	owner []int32 // of each span: the goroutine that it began on
+	state []present // by goroutine
+	owner []int32   // of each span: the goroutine that it began on
 }
 
 // present is a goroutine at the border of two windows.
 type present struct {
-	known bool
-	event Event   // that describes it in the window: the first one is EvExists
+	known bool    // it is there: it has had an event, and has not ended
+	event Event   // of kind EvExists, which describes it in the next window
 	open  []int32 // spans that began on it, the outermost first
 }
 
+// border returns where window i of n begins, and the one before ends, ns. Both windows compute it
+// in the same way, so that no event is lost between them.
 func (s *splitter) border(i, n int) int64 {
 	return s.of.Start + int64(float64(s.of.End-s.of.Start)*float64(i)/float64(n))
 }
 
 // begin returns the events that a window begins with: goroutines that there are, and the spans open
-// on each.
+// on each. All goroutines come first, so that each is known when a span opens on it.
 func (s *splitter) begin(at int64) []Event {
 	var all []Event
 	for g := range s.state {
@@ -75,22 +97,24 @@ func (s *splitter) begin(at int64) []Event {
 	return all
 }
 
+// follow takes the next event of the recording.
 func (s *splitter) follow(e *Event) {
 	p := &s.state[e.G]
-	is := func(state int32) {
-		p.known, p.event = true, Event{Kind: EvExists, G: e.G, By: NoWaker, Arg: state, Site: e.Site}
+	is := func(state, reason int32) {
+		p.known, p.event = true, Event{Kind: EvExists, G: e.G, By: NoWaker, Arg: state, Ref: reason, Site: e.Site}
 	}
 	switch e.Kind {
 	case EvExists:
-		is(e.Arg)
+		is(e.Arg, e.Ref)
 	case EvCreate, EvReady, EvYield:
-		is(StateRunnable)
+		is(StateRunnable, 0)
 	case EvStart, EvReturn:
-		is(StateRunning)
+		is(StateRunning, 0)
 	case EvWait:
-		is(StateWaiting)
+		is(StateWaiting, e.Arg)
 	case EvSyscall:
-		is(StateSyscall)
+		is(StateSyscall, 0)
+	// A span that outlives its goroutine is no longer on any, and the next window does not have it.
 	case EvEnd:
 		*p = present{}
 	case EvOpen:

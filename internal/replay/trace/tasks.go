@@ -4,9 +4,18 @@ import (
 	"slices"
 )
 
-// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a marked
-// span: the SDK of OpenTelemetry makes one of each span while a trace is on. Whether such a span is
-// progress shows in its parents.
+// A program that uses the SDK of OpenTelemetry has each span twice in its trace: as a mark of
+// package mark, and as a task of runtime/trace, which the SDK makes of each span while a trace is
+// on. The end of a task is progress, as runtime/trace means it for units of work, but most spans
+// are none: each query within a request would be progress of its own. Names are all that both have
+// in common.
+
+// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a region.
+// Whether such a span is progress shows in its parents. Tasks has the numbers of points that are
+// tasks' ends; points are numbered anew, and events changed in place. TestTasksOfSpans holds it.
+//
+// A region of runtime/trace counts as well: a task that has the name of one is left out, too, and
+// such a region is no progress by itself.
 func (r *Recording) DropTasks(tasks map[int32]bool) {
 	spans := map[string]bool{}
 	for _, region := range r.Regions {
