@@ -8,15 +8,18 @@ import (
 )
 
 // ShortSyscall is below which a system call is taken for computing: sysmon leaves the processor to
-// it for that long, ns.
+// it for that long, ns, one of its ticks (runtime/proc.go, retake). A longer one is a wait outside.
+// It frees the processor from its beginning on, though in truth sysmon frees it a tick later.
 const ShortSyscall = 20_000
 
-// A Builder follows all goroutines through the events.
+// A Builder follows all goroutines through the events, in order of time, each as a state machine
+// whose changes are those of trace.Transitions. It writes what a goroutine did between two events
+// behind the list when the second one comes: Advance, and then what the event itself is.
 type Builder struct {
 	P              *Program
 	G              []follower
 	Running        int
-	stopped        map[int32]int64 // when processors last became idle
+	stopped        map[int32]int64 // when processors last became idle, by number
 	objects        []int32         // the program's number of each object, -1 for none yet
 	Levels         []level
 	classes        [][trace.FrameClasses]bool // of sites
@@ -29,7 +32,7 @@ type Builder struct {
 	set            []int32 // scratch of SetFor
 	key            []byte  // scratch of SetFor
 	Swap           []int64
-	short, free    int64           // when a processor was last without a goroutine, and when one was last idle
+	short, free    int64           // when a processor was last without a goroutine, and idle
 	poll           int64           // when the network was last looked at, and there was something
 	pollBefore     int64           // and the time before
 	given          map[int32]int64 // when processors were last given to goroutines
@@ -41,13 +44,13 @@ type Builder struct {
 	excluders      map[int32]int32 // objects, by the locks around spans that may exclude each other
 }
 
-// A level follows what an object holds, to find what it held at first.
+// A level follows what an object holds, to find what it held at first: see book. It counts from 0.
 type level struct {
-	Now, Low   int32
+	Now, Low   int32 // elements, readers or the count of a wait group: now, and the lowest yet
 	writers    int32
 	Full       int32 // what it must have held at first since a sender found it full, -1 if none did
 	Sends      int32
-	heldEvents int32
+	heldEvents int32 // how often a writer has taken it, or given it back
 	released   int64 // when a lock that was held at first was released
 	Busy       busy
 }
@@ -56,9 +59,9 @@ type level struct {
 type follower struct {
 	known    bool
 	State    uint8
-	since    int64
-	p        int32 // the processor it runs on
-	site     int32
+	since    int64 // up to when its list is written, or when its wait began
+	p        int32 // the processor it runs on, -1 if it has run since before the window
+	site     int32 // where it waits, and for what
 	reason   uint8
 	readyAt  int64
 	readyP   int32 // processor of the goroutine that woke it, -1
@@ -67,13 +70,13 @@ type follower struct {
 	spans    []int32
 	sets     []uint16 // of the spans around each of these, someSet where that is not known
 	set      uint16
-	locks    map[int32]int32
-	held     int32
+	locks    map[int32]int32 // how often it has each object
+	held     int32           // locks in all
 	excludes map[int32]int32 // spans, by the lock around them
-	begun    int64
-	began    int64 // when it was last given a processor
-	found    int32 // elements, when it began to send
-	open     int32 // op where an operation began that may wait, -1
+	begun    int64           // when that operation began
+	began    int64           // when it was last given a processor
+	found    int32           // elements, when it began to send
+	open     int32           // op where an operation began that may wait, -1
 	what     mark.Op
 	object   int32
 	first    bool // no operation has been seen yet
@@ -93,8 +96,8 @@ const (
 func NewBuilder(rec *trace.Recording) *Builder {
 	n := int(rec.Count)
 	b := &Builder{
-		P: &Program{Rec: rec, Lists: make([]List, n), Sets: [][]int32{nil}, Segments: make([]Place, 1)}, G: make([]follower, n),
-		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, within: map[nesting]uint16{}, owner: make([]int32, len(rec.Spans)),
+		P: &Program{Rec: rec, Lists: make([]List, n), Sets: [][]int32{nil}, Segments: make([]Place, 1), Stations: make([]Station, 1)}, G: make([]follower, n),
+		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, within: map[nesting]uint16{}, owner: slices.Repeat([]int32{-1}, len(rec.Spans)),
 	}
 	b.fillers = fillers(rec)
 	for i, n := range opsOf(rec) {
@@ -127,6 +130,8 @@ func opsOf(r *trace.Recording) []int32 {
 	return n
 }
 
+// emit adds an op to a list, with the regions and locks of its goroutine as they are now, and
+// returns its place. A list can begin anew behind it if that leaves no lock and no operation open.
 func (b *Builder) emit(g int32, o Op) int32 {
 	f, l := &b.G[g], &b.P.Lists[g]
 	o.Set = f.set
@@ -136,7 +141,8 @@ func (b *Builder) emit(g int32, o Op) int32 {
 	return int32(len(l.Ops) - 1)
 }
 
-// Advance books what the goroutine has done since the last event.
+// Advance books what the goroutine has done since the last event. What it waits for is booked when
+// the wait is over, from the last call on.
 func (b *Builder) Advance(g int32, at int64) {
 	f := &b.G[g]
 	d := at - f.since
@@ -156,6 +162,8 @@ func (b *Builder) Advance(g int32, at int64) {
 	}
 }
 
+// compute adds d ns of computing: to the op before if that is for the same regions, and no
+// operation began in between, which takes all ops behind its beginning.
 func (b *Builder) compute(g int32, d, at int64) {
 	l := &b.P.Lists[g]
 	if n := len(l.Ops); n > 0 && int(b.G[g].open) < n {
@@ -191,6 +199,7 @@ func (b *Builder) Event(e *trace.Event) {
 	case trace.EvCreate:
 		b.create(g, e)
 	case trace.EvReady:
+		// Back from a system call that lost its processor: no wait has ended, and none is written.
 		if f.State == InSyscall {
 			b.Advance(g, e.At)
 			b.ready(g, e, -1)
@@ -226,18 +235,29 @@ func (b *Builder) Event(e *trace.Event) {
 		b.P.Lists[g].Ended = true
 	case trace.EvOpen:
 		b.Advance(g, e.At)
+		b.selected(g)
 		b.open(g, e)
 	case trace.EvClose:
 		b.Advance(g, e.At)
+		b.selected(g)
 		b.close(g, e)
 	case trace.EvVisit:
 		b.Advance(g, e.At)
+		b.selected(g)
 		b.emit(g, Op{Kind: OpVisit, Arg: e.Ref, At: e.At})
 	case trace.EvSample:
 		b.P.Samples = append(b.P.Samples, sampled{g, f.set, e.Site})
 	case trace.EvOperate:
 		b.Advance(g, e.At)
 		b.operate(g, e)
+	}
+}
+
+// selected notes that a select statement is over which the goroutine may have been in: it took a
+// case whose channel has no marks, and the goroutine does something else.
+func (b *Builder) selected(g int32) {
+	if f := &b.G[g]; f.open >= 0 && f.what == mark.Select.Beginning() {
+		f.open = -1
 	}
 }
 
@@ -298,11 +318,16 @@ func (b *Builder) open(g int32, e *trace.Event) {
 // close ends a span, on the goroutine that began it or another one.
 func (b *Builder) close(g int32, e *trace.Event) {
 	owner := b.owner[e.Ref]
-	if owner != g {
+	if owner < 0 { // the span began where the recording has nothing of it
+		owner = g
+	}
+	if owner != g && b.G[owner].State != Waiting { // a wait is booked whole, when it is over
 		b.Advance(owner, e.At)
 	}
 	f := &b.G[owner]
 	if i := slices.Index(f.spans, e.Ref); i >= 0 {
+		// The set around the last span is known. Behind a span that ends out of turn the sets have
+		// one region less, and are looked up when they are needed.
 		last := i == len(f.spans)-1
 		f.set = f.sets[i]
 		f.spans, f.sets = slices.Delete(f.spans, i, i+1), slices.Delete(f.sets, i, i+1)
@@ -323,7 +348,7 @@ type nesting struct {
 	region int32
 }
 
-// someSet is the number of no set.
+// someSet is the number of no set: sets have 16 bits. Time of a set beyond is of no region.
 const someSet = 1<<16 - 1
 
 // setWithin returns the set of the spans of a goroutine that has just begun one.
@@ -369,11 +394,13 @@ func (b *Builder) SetFor(open []int32) uint16 {
 	return i
 }
 
-// wakeUp ends a wait.
+// wakeUp ends a wait: by a goroutine, as a token that both sides have, or by something outside, as
+// a wait that lasts as long as it did. What a dripper ends is of the second kind, in the program in
+// which waits for tokens are as long as they were: see Buckets.Unlimited in package doubt.
 func (b *Builder) wakeUp(g int32, e *trace.Event) {
 	f := &b.G[g]
 	o := Op{At: e.At, Site: f.site, D: e.At - f.since, Late: -1, Reason: f.reason}
-	drips := e.By >= 0 && b.P.Rec.Drippers[e.By] && (b.Has(e.Site, trace.TrySender) || b.Has(e.Site, trace.Teller)) // see unlimited
+	drips := e.By >= 0 && b.P.Rec.Drippers[e.By] && (b.Has(e.Site, trace.TrySender) || b.Has(e.Site, trace.Teller))
 	switch {
 	case drips:
 		o.Kind, o.Reason = OpOut, trace.WaitMutex
@@ -406,11 +433,14 @@ func (b *Builder) ready(g int32, e *trace.Event, woken int32) {
 	b.enter(g, runnable)
 }
 
-// started books how long the goroutine was ready before it ran.
+// started books how long the goroutine was ready before it ran, if a processor was idle then: see
+// Lateness. A processor that was busy at that time, or woke the goroutine itself, censors it.
 func (b *Builder) started(g int32, e *trace.Event) {
 	f := &b.G[g]
 	late := e.At - f.readyAt
 	if f.State == runnable {
+		// Busy: this processor had another goroutine when this one became ready. From that one's
+		// end to this one's start is what a change of goroutines takes, unless it slept in between.
 		stop, known := b.stopped[e.Arg]
 		busy := known && f.readyAt < stop
 		if gap := e.At - stop; busy && gap >= 0 && gap < 50_000 {
@@ -442,12 +472,12 @@ func (b *Builder) setLate(g int32, late Lateness) {
 }
 
 // Goroutines that receive from a channel wait until it is closed. One that comes later need not
-// wait, and would have to if it came sooner.
+// wait, and would have to if it came sooner (TestLateForAClose). So it waits for a token, too.
 
 // A latecomer has received from a channel that was closed already.
 type latecomer struct {
 	Closing Place // behind which op it was closed
-	Token   int32
+	Token   int32 // that the op has to give
 }
 
 // closed books an operation on a channel that is closed, or by which it is. Decided means that it
@@ -455,6 +485,7 @@ type latecomer struct {
 func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	if e.What == mark.Close {
 		b.closings[e.Ref] = Place{g, int32(len(b.P.Lists[g].Ops)) - 1}
+		b.emit(g, Op{Kind: OpRun, At: e.At}) // what it computes from here on is behind the close
 		return
 	}
 	at, ok := b.closings[e.Ref]
@@ -467,7 +498,8 @@ func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	b.Dead = append(b.Dead, false)
 }
 
-// NewObject returns the number of an object that takes the place of a condition variable.
+// NewObject returns the number of an object that no mark shows: what takes the place of a condition
+// variable, a rate limiter, a lock around spans.
 func (b *Builder) NewObject(o ObjectInfo) int32 {
 	o.Inferred = true
 	b.P.Objects = append(b.P.Objects, o)

@@ -10,15 +10,23 @@ import (
 // show that goroutines share one lock or channel, it is put in their place as an object: goroutines
 // that wait there are served in order of arrival, which may differ from the recording's, and an
 // element cannot be received before it is sent.
+//
+// Order of arrival (first come, first served) is what the runtime does: waiting senders and
+// receivers of a channel are in a queue (runtime/chan.go, sendq and recvq), goroutines that wait
+// for a semaphore, and so for a lock, too (runtime/sema.go). So waits that end out of order are of
+// several objects: packages infer and hidden hold that against the recording, and TestInTurn their
+// count. What no goroutine waited for is not seen: an object that would become the bottleneck of a
+// faster program is missing, and the answer then is too high. Package doubt bounds it.
 
 // A Handover is a wait that another goroutine ended.
 type Handover struct {
-	Waiter, Waker Place
-	From, At      int64
-	Taken         bool // the waiter was sending, and the waker received
+	Waiter, Waker Place // the OpWait, or what is in its place, and the OpWake
+	From, At      int64 // when the wait began and ended, ns on the recording's clock
+	Taken         bool  // the waiter was sending, and the waker received
 }
 
-// Grouped returns the numbers below n by their key, groups in the order of their first members.
+// Grouped returns the numbers below n by their key, groups in the order of their first members, and
+// each in order. So nothing depends on the order of a map: the same recording has the same answer.
 func Grouped[K comparable](n int, key func(i int32) K) [][]int32 {
 	at := map[K]int{}
 	var groups [][]int32
@@ -36,7 +44,11 @@ func Grouped[K comparable](n int, key func(i int32) K) [][]int32 {
 }
 
 // Direction returns what a waker did with a channel: send or receive; OpWake if that is neither or
-// not known.
+// not known. A receive from a full channel wakes a sender, so that the kind of wait alone does not
+// show which way an element went. The function is one of the three innermost frames: chansend1
+// calls chansend, which calls send, and some of these are inlined. A select statement with one case
+// and a default is selectnbsend or selectnbrecv (runtime/chan.go); one with several cases is
+// selectgo for both directions, which is not known. A close wakes all, and gives no element.
 func Direction(r *trace.Recording, site int32) OpKind {
 	for i, f := range r.Sites[site].Frames {
 		switch {
@@ -53,10 +65,13 @@ func Direction(r *trace.Recording, site int32) OpKind {
 	return OpWake
 }
 
-// Unlimited is the capacity of a channel that nothing was seen to fill.
+// Unlimited is the capacity of a channel that nothing was seen to fill, and the limit of a batch
+// that has none: more elements than a replay can have. Half of the range of int32 is left above it,
+// so that a few more can be added without overflow.
 const Unlimited = 1 << 30
 
-// A Union keeps disjoint sets.
+// A Union keeps disjoint sets (union-find, with path halving and without ranks): some log n steps
+// for each call, on average.
 type Union struct{ parent []int32 }
 
 // NewUnion returns n sets of one element each.
@@ -73,7 +88,8 @@ func (u *Union) Reset() {
 	}
 }
 
-// Find returns the element that stands for the set of i.
+// Find returns the element that stands for the set of i, until the next call of Join. It changes
+// the sets' inner form, so that two goroutines must not call it at once.
 func (u *Union) Find(i int32) int32 {
 	for u.parent[i] != i {
 		u.parent[i] = u.parent[u.parent[i]]
@@ -82,5 +98,5 @@ func (u *Union) Find(i int32) int32 {
 	return i
 }
 
-// Join makes two sets one.
+// Join makes two sets one. The element that stands for b's set stands for both.
 func (u *Union) Join(a, b int32) { u.parent[u.Find(a)] = u.Find(b) }

@@ -7,17 +7,38 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
+// Operations on objects are marked, see mark.Op: one mark where the operation is done, and one more
+// where it begins if it may wait. Between both the goroutine is in the runtime, so that its waits
+// in between are the operation's, and the object decides in the replay how long they are:
+//
+//	marks        L . . . . . . . . . . . . l
+//	events           wait         ready  run
+//	list before  |   OpWait, OpRun         |
+//	list after                             OpLock
+//
+// A select statement has a beginning for each channel that it may receive from, of the first eight,
+// and ends with the mark of one operation, or none. A program of otelprof build marks each end
+// (tellSelects in runtimemode/overlay). The types of package causal do not mark a case on a plain
+// channel or a timer: there the goroutine's next operation ends the select statement, if it cannot
+// be its end.
+//
+// Marks of what lets others go on stand before it takes effect, so that a level here is at worst a
+// little early. A goroutine whose first mark is an end has begun before the window.
+
 // operate books an operation on an object: of one that may wait, where it begins and where it is
-// done.
+// done. Nothing happens in the list where it begins, except for a select statement.
 func (b *Builder) operate(g int32, e *trace.Event) {
 	f := &b.G[g]
 	what := e.What
+	// For a goroutine that fills a bucket a select statement without a case is an offer refused.
 	fills := b.fillers[g]
 	if fills != nil && what == mark.Select {
 		b.refused(g, fills, e.At)
 		return
 	}
 	begins := what.Begins()
+	// Neither another case nor an end: the select statement is over, and its waits stay in the list
+	// as waits.
 	if f.open >= 0 && f.what == mark.Select.Beginning() && what != mark.Select.Beginning() && !trace.Ends(mark.Select.Beginning(), what) {
 		f.open = -1 // a select that took a case whose channel has no marks
 	}
@@ -38,6 +59,8 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 			if what == mark.Select.Beginning() {
 				b.told(g, e.Ref)
 			}
+			// The element may be received before the sender's second mark. Counted only there, a
+			// level could fall below what the channel ever held.
 			if what == mark.Send.Beginning() { // it has sent, as far as others can see
 				f.found = b.Levels[f.object].Now
 				b.Levels[f.object].take(1)
@@ -46,6 +69,7 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 		f.first = false
 		return
 	}
+	// An operation within another one that may wait is a part of it: a type may be made of others.
 	slow := false
 	if f.open >= 0 {
 		if !trace.Ends(f.what, what) || f.what != mark.Select.Beginning() && f.object != b.objectOf(e.Ref) {
@@ -53,12 +77,14 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 		}
 		slow = true
 	}
+	// A list of up to four ops with a wait among them is a goroutine that has done nothing but wait
+	// since the window began. Longer ones may have waited for something else.
 	w := wait{begun: e.At, late: -1}
 	switch {
 	case slow:
 		w = b.fold(g, f.open)
 		w.begun, w.chosen, f.open = f.begun, f.what == mark.Select.Beginning(), -1
-	case f.first && trace.Acquires(what) && !b.P.Lists[g].Born: // it has waited since before the window
+	case f.first && trace.Acquires(what) && !b.P.Lists[g].Born: // since before the window
 		if n := len(b.P.Lists[g].Ops); n > 0 && n <= 4 && b.P.Lists[g].Has(OpWait) {
 			w = b.fold(g, 0)
 			w.begun = b.P.Rec.Start
@@ -76,7 +102,8 @@ func (b *Builder) told(g, ref int32) {
 	*cases = append(*cases, b.objectOf(ref))
 }
 
-// waitedSince reports whether a goroutine has waited behind an op.
+// waitedSince reports whether a goroutine has waited at an op or behind it. Between the cases of
+// one select statement it has not.
 func (b *Builder) waitedSince(g, from int32) bool {
 	return slices.ContainsFunc(b.P.Lists[g].Ops[from:], func(o Op) bool { return o.Kind == OpWait || o.Kind == OpOut })
 }
@@ -84,17 +111,23 @@ func (b *Builder) waitedSince(g, from int32) bool {
 // A wait is what an operation did besides: nothing, or wait for a goroutine or for something
 // outside.
 type wait struct {
-	waited, outside bool
+	waited, outside bool  // outside is of the last wait: what ended the operation
 	chosen          bool  // it was a select statement
-	begun           int64 // when the operation did
-	d               int64 // for so long
-	late            int32
-	site            int32
-	ops             []Op // what waited
+	begun           int64 // when the operation did, ns on the recording's clock
+	d               int64 // for so long, ns: the sum of several waits
+	late            int32 // as Op.Late, of the first wait
+	site            int32 // of the last wait, 0 for not known
+	ops             []Op  // what waited, in order
 }
 
 // fold takes what the list did since op from off it, but for computing without a wait, and what
-// lets others go on. What waited is valid until the next call.
+// lets others go on. What waited is valid until the next call. Computing goes where there was a
+// wait: it is the runtime's own, on both sides of the wait, and the replay has a time for that. A
+// goroutine that spins or tries several times for a lock waits several times (internal/sync,
+// lockSlow); these are one operation.
+//
+// Spans and visits of progress points go, too. There are none within an operation, unless a select
+// statement has not been ended by a mark.
 func (b *Builder) fold(g, from int32) wait {
 	l := &b.P.Lists[g]
 	w := wait{late: -1, ops: b.waited[:0]}
@@ -103,7 +136,7 @@ func (b *Builder) fold(g, from int32) wait {
 	for _, o := range l.Ops[from:] {
 		switch o.Kind {
 		case OpWait, OpOut:
-			if !w.waited { // later ones, for a lock that another one has taken meanwhile, came too late
+			if !w.waited { // later ones came too late, for a lock that another one has taken
 				w.late = o.Late
 			}
 			w.waited, w.outside = true, o.Kind == OpOut
@@ -123,7 +156,9 @@ func (b *Builder) fold(g, from int32) wait {
 	return w
 }
 
-// drop gives up the waits of an operation: the object decides anew how long they take.
+// drop gives up the waits of an operation: the object decides anew how long they take. Their tokens
+// are dead, so that Finish in package infer drops the wake-ups, which the other side's operation on
+// the object replaces.
 func (b *Builder) drop(w wait) {
 	for _, o := range w.ops {
 		if o.Kind == OpWait {
@@ -132,7 +167,8 @@ func (b *Builder) drop(w wait) {
 	}
 }
 
-// keep leaves the last wait of an operation as it was.
+// keep leaves the last wait of an operation as it was. The waits before it were in vain: what came
+// did not let the goroutine go on.
 func (b *Builder) keep(g int32, w wait) {
 	for i, o := range w.ops {
 		if i < len(w.ops)-1 {
@@ -145,7 +181,7 @@ func (b *Builder) keep(g int32, w wait) {
 	}
 }
 
-// perform adds the operation to the list.
+// perform adds the operation to the list. Sent means that a send was counted where it began.
 func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
 	kind, object, locks := operationOf(e.What)
 	if object == objectNone {
@@ -155,6 +191,8 @@ func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
 	f, i := &b.G[g], b.objectOf(e.Ref)
 	o := &b.P.Objects[i]
 	o.Kind = object
+	// What no goroutine sent came from a timer: the receive lasts as long as it did, and finds an
+	// element of which there is no send. Package infer drops the op for such a channel.
 	timed := w.outside && kind == OpReceive
 	if timed {
 		b.keep(g, w)
@@ -164,6 +202,8 @@ func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
 	if w.waited && w.site != 0 {
 		o.Site = w.site
 	}
+	// Levels and locks change before the op is emitted: behind the op that takes a lock a list can
+	// not begin anew, behind the one that gives it back it can.
 	b.book(g, i, kind, e, sent, w)
 	if locks != 0 {
 		b.holds(f, i, locks)
@@ -202,6 +242,8 @@ func operationOf(what mark.Op) (kind OpKind, object ObjectKind, locks int32) {
 }
 
 // performOther adds an operation of a condition variable, a close, or a receive that a close ends.
+// These have no object that decides: their waits stay tokens, for package cond to find what they
+// were for. Signal and Broadcast are one op, since how many they woke shows in the tokens.
 func (b *Builder) performOther(g int32, e *trace.Event, w wait) {
 	switch e.What {
 	case mark.Await:
@@ -217,7 +259,16 @@ func (b *Builder) performOther(g int32, e *trace.Event, w wait) {
 }
 
 // book follows what an operation changes: what its object holds, and how long a lock is held and
-// waited for.
+// waited for. What an object held when the window began is not in the trace. It follows from its
+// levels, which count from 0 there: as much as keeps the lowest level from being below 0, or, if a
+// sender once found a channel full, the room less the level then. Example of a channel with room
+// for 3:
+//
+//	receive -1, receive -2, send -1                  at least 2 at first
+//	send 1, send 2, a sender waits with 2 on top     3-2 = 1 at first
+//
+// The first one is too small where the channel was never empty. A smaller number has receivers wait
+// sooner in a faster program; the self-check shows it only if they wait in this one, too.
 func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, w wait) {
 	o, lv := &b.P.Objects[object], &b.Levels[object]
 	switch kind {
@@ -227,6 +278,7 @@ func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, 
 		lv.heldEvents++
 	case OpUnlock, OpWriteUnlock:
 		lv.Busy.unlocked(e.At, b.P.Rec.Start)
+		// Given back before it was taken: a goroutine had it at first.
 		if lv.heldEvents == 0 {
 			o.Held, lv.released = true, e.At
 		}
@@ -240,6 +292,8 @@ func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, 
 	case OpAdd:
 		lv.take(e.Arg)
 	case OpSend:
+		// A sender that waited has found the channel full, with as many elements as it has room
+		// for. Its own was counted when it began.
 		o.Capacity = max(0, e.Arg)
 		lv.Sends++
 		if !sent {
@@ -259,7 +313,7 @@ func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, 
 	}
 }
 
-// opOn returns the op of an operation on an object.
+// opOn returns the op of an operation on an object. What D is differs by kind, see Op.
 func (b *Builder) opOn(g, object int32, kind OpKind, e *trace.Event, w wait) Op {
 	x := Op{Kind: kind, Arg: object, At: e.At, Late: w.late, Site: w.site, Tries: e.What == mark.TrySend || e.What == mark.TryReceive, Drops: b.fillers[g] != nil}
 	switch kind {
@@ -278,7 +332,9 @@ func (b *Builder) opOn(g, object int32, kind OpKind, e *trace.Event, w wait) Op 
 	return x
 }
 
-// holds follows how many locks a goroutine has.
+// holds follows how many locks a goroutine has, by object, since a lock can be held several times
+// for reading. A lock that another goroutine gives back stays counted for the one that took it: its
+// list never begins anew from there on.
 func (b *Builder) holds(f *follower, object, change int32) {
 	if f.locks == nil {
 		f.locks = map[int32]int32{}
@@ -291,7 +347,14 @@ func (b *Builder) holds(f *follower, object, change int32) {
 }
 
 // again books a wait for a signal. A goroutine that is woken and waits again at once, since what it
-// waits for is not so yet, waits for the last signal only.
+// waits for is not so yet, waits for the last signal only. That is the loop around sync.Cond.Wait:
+//
+//	for !ready { c.Wait() }
+//
+//	OpWait OpAwait OpLock OpRun OpUnlock | OpWait    left of the bar goes
+//
+// Where it computes for ShortSyscall or longer in between, or the lock that it gives back wakes
+// another goroutine, the waits stay: it may have done something with the lock.
 func (b *Builder) again(g int32, w wait) {
 	if !w.waited {
 		return
@@ -318,13 +381,15 @@ func (b *Builder) again(g int32, w wait) {
 }
 
 // The reasons of waits for condition variables: without a known rule for when goroutines have to,
-// and for what is done once for all.
+// and for what is done once for all. They are above all reasons of package trace, which are below
+// 10, in the same field.
 const (
 	WaitSignal = 64 + iota
 	WaitBusy
 )
 
-// ObjectOf returns the program's number of an object, by the recording's.
+// objectOf returns the program's number of an object, by the recording's. Objects get numbers with
+// their first operation; of what kind one is shows when an operation is done.
 func (b *Builder) objectOf(number int32) int32 {
 	i := b.objects[number]
 	if i < 0 {
@@ -336,13 +401,15 @@ func (b *Builder) objectOf(number int32) int32 {
 	return i
 }
 
+// take changes what an object holds by n, which may be below 0.
 func (v *level) take(n int32) {
 	v.Now += n
 	v.Low = min(v.Low, v.Now)
 }
 
-// foundFull notes that a sender had to wait, so that there must have been AtFirst elements at
-// first.
+// foundFull notes that a sender had to wait, so that there must have been so many elements at
+// first. The first sender shows it best: later ones come to a level that counts elements of senders
+// which still wait.
 func (v *level) foundFull(atFirst int32) {
 	if v.Full < 0 {
 		v.Full = max(0, atFirst)

@@ -4,63 +4,73 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A beginning is what a goroutine does when the window begins.
+// A beginning is what a goroutine does when the window begins. The replay puts it back there:
+// slices that all began together would end together, and processors would change goroutines in
+// step.
 type beginning struct {
 	State uint8
-	At    int64 // when one that is runnable starts
-	Slice int64 // what one that runs has left of its slice, 0 where that is not known
+	At    int64 // when it is first given a processor: ready goroutines start in that order
+	Slice int64 // what one that runs has left of its slice, ns; 0 where that is not known
 }
 
 // An ObjectKind is what an object is.
 type ObjectKind uint8
 
-// The kinds of objects.
+// The kinds of objects. The first four follow Go: internal/sync/mutex.go (barging, starvation),
+// sync/rwmutex.go, sync/waitgroup.go and runtime/chan.go. The others are what a program makes of
+// condition variables, channels and timers, and are only inferred.
 const (
 	objectNone ObjectKind = iota
 	ObjectMutex
 	ObjectRWMutex
 	ObjectWaitGroup
 	ObjectChan
-	ObjectBarrier
-	ObjectPace
-	ObjectSequence
-	ObjectBatch
-	ObjectStore
+	ObjectBarrier  // all that come wait for the last one
+	ObjectPace     // a rate limiter
+	ObjectSequence // goroutines go on in the order of tickets
+	ObjectBatch    // a goroutine takes whatever has come, and answers all
+	ObjectStore    // a cached value, which one goroutine loads for all
 )
 
 // An ObjectInfo is a lock, a channel or the like, and its state when the window begins.
 type ObjectInfo struct {
 	Kind     ObjectKind
-	Capacity int32
-	Held     bool  // by a writer
+	Capacity int32 // elements of a channel, goroutines of a barrier or a batch, uses of a store
+	Held     bool  // of a lock, but for reading; of a store that a goroutine loads
 	Readers  int32 // that hold it
-	Count    int32 // of a wait group, or elements
-	Owed     int32 // elements that are taken out of it at first
+	Count    int32 // of a wait group, or elements, or goroutines at a barrier
+	Owed     int32 // elements that are taken out of it at first, where it is asked about with fewer
 	trace.Pool
-	Site     int32 // where goroutines wait for it
+	Site     int32 // where goroutines wait for it, 0 for not known
 	Inferred bool  // from which goroutine woke which
 	Pace     Pace
 	Elements []int32 // segments of those there at first
-	Comes    []int64 // when requests of clients come that wait at first, see clients.go
-	Thinks   int64   // for how long clients wait between an answer and the next request
+	Comes    []int64 // when clients that think at first come, ns since the window's beginning
+	Thinks   int64   // for how long clients wait between an answer and the next request, ns
 	Tickets  []int32 // of a sequence, in order: the tickets that are taken at first
-	// Lasts is for how long what is in a store is good, 0 where uses are counted, and since is when
-	// it was loaded.
+	// Lasts is for how long what is in a store is good, ns, 0 where uses are counted (time to live,
+	// or number of uses), and since is when it was loaded, ns since the window's beginning.
 	Lasts, Since int64
 	Growing      // of batches
 }
 
-// A Program is a recording as lists that can be replayed.
+// A Program is a recording as lists that can be replayed. It is made once for each window, and then
+// only read, by many simulations one after the other; what changes it works on a copy, see
+// Rewritten. Goroutines, spans, sites and regions have the recording's numbers. Objects have
+// others.
 type Program struct {
-	Limited bool // what condition variables count is not known to have an end, see countUnseen in package cond
+	// Limited means that it is not known whether what a condition variable counts has an end, as a
+	// queue of limited length has. Then the program without an end is a bound, too, see countUnseen
+	// in package cond.
+	Limited bool
 	Rec     *trace.Recording
-	Lists   []List
+	Lists   []List // by goroutine
 	// Inferred means that objects or waits were inferred from which goroutine woke which.
 	Inferred bool
 	Writes   bool // to the network
 	Tokens   int32
 	Objects  []ObjectInfo
-	Sets     [][]int32 // regions
+	Sets     [][]int32 // regions, in order; the first set has none
 	Shares   [][]Share // of functions, by set
 	Samples  []sampled
 	// Segments are where the work of elements begins. The first one is none.
@@ -77,26 +87,31 @@ type Program struct {
 	Stations   []Station      // that serve more than one channel; the first one is none
 	// Preferences are those among channels that one select statement receives from.
 	Preferences map[Preference]bool
-	Asks        []int32 // by segment: the channel for the answer to its element, from 1; nil if there is none
+	// Asks are by segment: the channel for the answer to its element, from 1; nil if there is none.
+	Asks []int32
 	// ByRule is where batches are waited for that are decided anew, and uneven where it is batches
 	// of which it is not known how much longer larger ones take.
 	ByRule, Uneven []int32
 	Fillings       []Filling
-	Calls          map[int32]*Calls  // by object: what timers call
-	UncalledFor    map[int32]int64   // by list: how long it waited for what timers call, though it is not known what set these, ns
-	Lent           map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
-	visited        [][]int64         // by progress point, in the recording
-	PointOf        []int32           // by span: the point that its end visits, -1 for none
+	Calls          map[int32]*Calls // by object: what timers call
+	// UncalledFor is by list: how long it waited for what timers call, though it is not known what
+	// set these, ns.
+	UncalledFor map[int32]int64
+	Lent        map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
+	visited     [][]int64         // by progress point, in the recording
+	PointOf     []int32           // by span: the point that its end visits, -1 for none
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it,
 	// when something outside wakes it, and when a processor goes on with the next one.
 	Cross, Outside, Swap int64
 	Lags                 []int64 // those of cross at even parts of all, nil where these are too few
-	Tardy                int64   // how late timers are, ns
-	Slices               []int64 // how long goroutines were let run while others waited, in order; see Builder.yielded
+	Tardy                int64   // how late timers are, ns: no faster region makes that less
+	Slices               []int64 // how long goroutines were let run, in order, ns; see yielded
 	// Travelling means that work travels with requests, so that the lists cannot begin anew one by
 	// one: the replay is over when the first of them is.
 	Travelling bool
-	// Patience is how long there may be no progress before a wait is broken, ns.
+	// Patience is how long there may be no progress before a wait is broken, ns: the replay has
+	// come to a wait-for cycle, or to a wait for what is not in the recording. A shorter one breaks
+	// waits of slow programs, a longer one makes a stuck replay slow.
 	Patience int64
 	Onces    int32 // ops that are done once
 	// Schedules are of work per time, and marks are where in lists it begins and ends, in order;
@@ -112,7 +127,8 @@ type Program struct {
 	Compiled, Spare any
 }
 
-// A PointInfo is a progress point: what is counted, or the spans of a region.
+// A PointInfo is a progress point: what is counted, or the spans of a region. A span is a visit
+// when it ends, since a request is progress when it is done.
 type PointInfo struct {
 	Name   string
 	Region int32 // -1 for none
@@ -121,7 +137,13 @@ type PointInfo struct {
 // FindPoints takes what the program counts itself, and the spans without a parent here, with the
 // others of their regions if these are fewer. Where all regions of theirs have more others, as
 // those of all calls of HTTP together, it takes the spans without a parent alone, of the region
-// that has most.
+// that has most. Example, of spans "HTTP GET":
+//
+//	60 without a parent, 20 below others    all 80 are visits
+//	20 without a parent, 60 below others    the 20 are
+//
+// A span whose remote parent is in this process, too, is below that one. FindPoints must be called
+// once, before the program is simulated; TestRootsAmongOthers holds it.
 func (p *Program) FindPoints() {
 	for _, name := range p.Rec.Points {
 		p.Points = append(p.Points, PointInfo{name, -1})
@@ -162,7 +184,9 @@ func (p *Program) FindPoints() {
 	}
 }
 
-// Recorded returns when each progress point was visited, since the window's beginning.
+// Recorded returns when each progress point was visited, by point and in order of time, ns since
+// the window's beginning. It reads all events the first time, and keeps what it found; not for
+// several goroutines before that.
 func (p *Program) Recorded() [][]int64 {
 	if p.visited == nil {
 		p.visited = make([][]int64, len(p.Points))

@@ -8,19 +8,28 @@ import (
 	"github.com/otelprof/otelprof/internal/glob"
 )
 
-// IsAt reports whether a site is where a pattern says.
+// A question about the structure of a program, such as a lock that is split or a channel with more
+// room, names an object by the place in the code where goroutines wait for it, as Recording.Waited
+// lists them. Objects have no names in a trace. An object that no goroutine waited for has no
+// place, and cannot be asked about.
+
+// IsAt reports whether a pattern matches a site: the innermost function of the program itself, not
+// of Go's or of otelprof's types, by its name, its name and line, or its file and line, as in
+// "main.(*cache).get", "main.(*cache).get:42" and "cache.go:4*". See package glob for patterns.
 func (p *Program) IsAt(site int32, pattern string) bool {
 	f, ok := p.Rec.Sites[site].Caller()
 	line := fmt.Sprint(":", f.Line)
 	return ok && (glob.Match(pattern, f.Func) || glob.Match(pattern, f.Func+line) || glob.Match(pattern, path.Base(f.File)+line))
 }
 
-// ObjectsAt returns which objects goroutines wait for where a pattern says.
+// ObjectsAt returns which objects goroutines wait for at the places that a pattern matches. One
+// place may have many, as the lock of each element of a list: all of them are meant. It takes a
+// match for each op that waits.
 func (p *Program) ObjectsAt(pattern string) map[int32]bool {
 	all := map[int32]bool{}
 	for i := range p.Lists {
 		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Site > 0 && o.Kind >= OpLock && p.IsAt(o.Site, pattern) {
+			if o := &p.Lists[i].Ops[k]; o.Site > 0 && o.Kind >= OpLock && o.Kind != OpGather && o.Kind != OpWrite && p.IsAt(o.Site, pattern) {
 				all[o.Arg] = true
 			}
 		}
@@ -28,7 +37,10 @@ func (p *Program) ObjectsAt(pattern string) map[int32]bool {
 	return all
 }
 
-// Rewritten returns a copy of the program whose ops may be changed, and which may be settled.
+// Rewritten returns a copy of the program whose ops may be changed, and which may be settled. It
+// copies what a settlement or a question changes in place, and clips what these append to, so that
+// an append does not write into the array of the original. Everything else is shared, and must only
+// be read. It takes the memory of all ops, which is most of a program.
 func (p *Program) Rewritten() *Program {
 	x := *p
 	x.Compiled, x.Spare = nil, nil

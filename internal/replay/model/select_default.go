@@ -8,17 +8,34 @@ import (
 // A token bucket by a channel has a goroutine that puts in one element at a time where there is
 // room (select with a default). Where there is none nothing is sent, and the goroutine goes on all
 // the same. In a replay in which others take more of them there is room.
+//
+//	for range ticker.C {
+//		select {
+//		case tokens <- token{}:
+//		default: // refused: the bucket is full
+//		}
+//	}
+//
+// A select statement with one case and a default is one call of selectnbsend (runtime/chan.go). Its
+// marks show an element that was sent with the channel, and a refusal with none: mark.Select alone.
+// For which channel a refusal was follows if the goroutine offers to one channel only, and does
+// nothing else that a refusal could be of. Such goroutines are looked for, with waits for timers in
+// between. Without the rule the refused tokens of the recording would stay refused in a faster
+// program, whose gain would then be too small. Goroutines that also have spans, visit progress
+// points or use another object are left as they are. TestOffers holds the rule;
+// doubt/token_bucket.go has it for programs without marks.
 
 // A filler is a goroutine whose operations are such offers, to one channel.
 type filler struct {
 	object   int32 // the recording's number
 	capacity int32
-	sent     int
-	refused  int
+	sent     int  // offers that found room
+	refused  int  // and that found none
 	other    bool // it does something else, too
 }
 
-// fillers returns those among the goroutines, by number.
+// fillers returns those among the goroutines, by number; nil if no operation is an offer. It goes
+// through the events twice.
 func fillers(r *trace.Recording) map[int32]*filler {
 	sent := make([]bool, r.Objects) // the channels of timers are not
 	offers := false
@@ -32,6 +49,7 @@ func fillers(r *trace.Recording) map[int32]*filler {
 	if !offers {
 		return nil
 	}
+	// A refusal behind the beginning of a select statement is that one's end, and no offer.
 	of := make([]filler, r.Count)
 	selects := make([]bool, r.Count) // goroutines in a select statement that waits
 	for g := range of {
@@ -55,12 +73,14 @@ func fillers(r *trace.Recording) map[int32]*filler {
 			f.sent++
 		case e.What == mark.Select && !selects[e.G]:
 			f.refused++
+		// A receive from a ticker's channel, to which no goroutine sends.
 		case (e.What == mark.Receive.Beginning() || e.What == mark.Receive) && !sent[e.Ref]:
 		default:
 			f.other = true
 		}
 		selects[e.G] = e.What == mark.Select.Beginning()
 	}
+	// One that was never refused needs no rule. One that was always refused shows no channel.
 	all := map[int32]*filler{}
 	for g := range of {
 		if f := &of[g]; !f.other && f.sent > 0 && f.refused > 0 {
@@ -70,7 +90,8 @@ func fillers(r *trace.Recording) map[int32]*filler {
 	return all
 }
 
-// refused books an offer that found no room.
+// refused books an offer that found no room. So the channel was full then, which shows how much it
+// held when the window began.
 func (b *Builder) refused(g int32, f *filler, at int64) {
 	i := b.objectOf(f.object)
 	b.P.Objects[i].Kind = ObjectChan

@@ -5,9 +5,20 @@ import (
 )
 
 // Marks record a select statement where it begins to wait, and what it ended by. One that did not
-// have to wait is recorded by its end alone, as a receive that is no select statement's.
+// have to wait is recorded by its end alone, as a receive that is no select statement's: selectgo
+// takes a ready case in its first pass, before it puts the goroutine into any queue. In a faster
+// program it may have to wait there, for a timer, too. So these are looked for.
+//
+// In a list a select statement is
+//
+//	OpChoose, OpReceive                      a goroutine sent, before or while it waited
+//	OpChoose, OpOut                          a timer ended it, by a channel without marks
+//	OpChoose, OpOut, OpReceive               the same, and the timer's channel has marks
+//
+// with computing of less than ShortSyscall in between, which is the runtime's own.
 
-// SentTo returns the objects that goroutines send to.
+// SentTo returns the objects that goroutines send to. Channels of timers are not among these: a
+// receive from one is a wait for the timer.
 func (p *Program) SentTo() map[int32]bool {
 	sends := map[int32]bool{}
 	for i := range p.Lists {
@@ -22,7 +33,11 @@ func (p *Program) SentTo() map[int32]bool {
 
 // Unwaited finds select statements that did not have to wait, where that is not marked: receives
 // from a channel for which the goroutine waits in select statements alone, behind as many others in
-// a row.
+// a row. A goroutine that gathers a batch receives the first element by a plain receive, and more
+// of them by a select statement with a timer: the place in the row distinguishes both. It puts an
+// OpChoose before each, in new memory, so that places in the list are no longer valid. Where the
+// goroutine has a plain receive, too, that never had to wait, that is taken for a select statement;
+// its outcome stays what it was unless another case is ready first.
 func (p *Program) Unwaited(l *List, sends map[int32]bool) {
 	type way struct{ object, nth int32 }
 	chosen, plain := map[way]bool{}, map[way]bool{}
@@ -53,7 +68,7 @@ func (p *Program) Unwaited(l *List, sends map[int32]bool) {
 }
 
 // row returns how many receives in a row come right before op k, and waits for timers of select
-// statements.
+// statements, at most MostPast.
 func (l *List) row(k int) (n int32) {
 	for k--; k >= 0 && n < MostPast; k-- {
 		switch o := &l.Ops[k]; {
@@ -67,7 +82,8 @@ func (l *List) row(k int) (n int32) {
 	return n
 }
 
-// Chooses reports whether op k ends a select statement.
+// Chooses reports whether op k ends a select statement: one begins before it, and nothing but a
+// wait for something outside and the runtime's own computing is in between.
 func (l *List) Chooses(k int) bool {
 	for k--; k >= 0; k-- {
 		switch o := &l.Ops[k]; {
@@ -82,7 +98,9 @@ func (l *List) Chooses(k int) bool {
 }
 
 // Ends returns the op that ends the select statement at op k, and from which object it receives,
-// none for a timer.
+// none for a timer; ok is false if it is not known, as where a case that sends was taken. Sends has
+// the objects that goroutines send to. A receive behind a wait that something outside ended is not
+// the end: the goroutine went on because of the timer, and took the element afterwards.
 func (l *List) Ends(k int, sends map[int32]bool) (end int, object int32, ok bool) {
 	out := -1
 	var ran int64
