@@ -6,31 +6,52 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
+// The hypotheses about operations that a stock trace does not show (uncontended acquisitions,
+// buffered sends). The same code between the same landmarks does the same; what is not known is
+// which of the two landmarks matters. A helper function that locks is called behind several spans,
+// and code behind one span goes on to several.
+//
+//	seen      close(prepare)  Lock  open(write)
+//	assumed   close(prepare)  Lock  open(write)    betweenBoth, also by the two others
+//	          close(retry)    Lock  open(write)    beforeNext
+//	          close(prepare)  Lock  open(skip)     afterLast
+//
+// Each operation has one assumption for all of the recording: assume in explain.go tries the
+// combinations and takes the least contradicted one. The hypotheses are wrong where state decides
+// within a gap, such as a cache that is mostly hit, or TryLock. Then a lock is held in the
+// hypothesis while others pass it; check.go counts that, and above 5 % the whole part is dropped.
+
 // An assumption is where an operation is done, too, when the recording does not show it.
 type assumption uint8
 
-// The assumptions, the most cautious one first.
+// The assumptions, the most cautious one first. Where two are contradicted alike the first counts,
+// so that as few operations as possible are made up.
 const (
 	betweenBoth assumption = iota // between the same two landmarks
-	beforeNext                    // before the same landmark
-	afterLast                     // behind the same landmark
-	assumptions
+	beforeNext                    // before the same landmark, whatever came before
+	afterLast                     // behind the same landmark, whatever comes next
+	assumptions                   // how many there are
 )
 
 // A habit is what is known of one operation: the gaps in which it is seen, and at which fraction of
 // them. Slots at which the same is done, of which a gap has one or the other, are one habit.
 type habit struct {
 	what    mark.Op
-	slots   []int32
-	both    []bool // by pair
-	last    []bool // by landmark
-	next    []bool
-	at      []float64
-	several int  // gaps in which it is seen several times
-	repeats bool // that is often: then it is seen each time, or nothing is known
+	slots   []int32   // places in the code, see alike
+	both    []bool    // by pair of landmarks: it is seen between them
+	last    []bool    // by landmark: it is seen behind it
+	next    []bool    // by landmark: it is seen before it
+	at      []float64 // fractions of gaps, 0 to 1, in order; of gaps with two landmarks only
+	several int       // gaps in which it is seen several times
+	repeats bool      // that is often: then it is seen each time, or nothing is known
 }
 
-// habits returns what is known of each operation.
+// habits returns what is known of each operation of a part, which the gaps are of.
+//
+// A loop between two landmarks repeats an operation, and the trace does not show how many rounds
+// went without a wait. Where more than 5 % of the gaps have it several times none is assumed
+// anywhere: an operation too few leaves a lock free a little too often, a wrong number of rounds
+// would contradict all else.
 func (t *Traces) habits(gaps []gap) []habit {
 	var all []habit
 	for _, slots := range t.alike(gaps) {
@@ -45,6 +66,9 @@ func (t *Traces) habits(gaps []gap) []habit {
 	return all
 }
 
+// learn adds what one gap shows. The fraction is one of the time for which the goroutine ran, not
+// of time by the clock: a wait in the gap would move all that comes behind it, each time by as long
+// as it lasted.
 func (h *habit) learn(t *Traces, g *gap) {
 	n := 0
 	for _, a := range g.actions {
@@ -53,6 +77,7 @@ func (h *habit) learn(t *Traces, g *gap) {
 			continue
 		}
 		n++
+		// At the window's borders one landmark is missing; the other one still counts.
 		if g.last != 0 {
 			h.last[g.last] = true
 		}
@@ -73,7 +98,8 @@ func (h *habit) learn(t *Traces, g *gap) {
 	}
 }
 
-// pair returns the number of two landmarks, one behind the other.
+// pair returns the number of two landmarks, one behind the other; the same for all parts. Numbers
+// are dense, so that a habit can have a slice by them in place of a map.
 func (t *Traces) pair(last, next landmark) int32 {
 	key := uint64(uint32(last))<<32 | uint64(uint32(next))
 	n, ok := t.couples[key]
@@ -84,12 +110,23 @@ func (t *Traces) pair(last, next landmark) int32 {
 	return n
 }
 
-// alike returns the slots, those together that do the same between the same landmarks and never in
-// one gap.
+// alike returns the slots of the actions in gaps, in the order in which they are first seen, and
+// together the ones that do the same between the same landmarks and never in one gap. They are the
+// branches of one piece of code:
+//
+//	mu.Lock()
+//	if found {
+//		mu.Unlock() // a gap has this one
+//		return
+//	}
+//	mu.Unlock() // or this one
+//
+// As two habits both would be assumed in a gap where neither is seen, and the lock be given back
+// twice. It takes the square of the number of slots, of which a part has few.
 func (t *Traces) alike(gaps []gap) [][]int32 {
 	var slots []int32
-	between := map[int32]map[int32]bool{}
-	apart := map[[2]int32]bool{}
+	between := map[int32]map[int32]bool{} // by slot: pairs of landmarks
+	apart := map[[2]int32]bool{}          // slots that one gap has both of
 	for i := range gaps {
 		g := &gaps[i]
 		for n, a := range g.actions {
@@ -105,6 +142,8 @@ func (t *Traces) alike(gaps []gap) [][]int32 {
 			}
 		}
 	}
+	// Each slot joins the first set with all of which it may be one, and with some of which it
+	// shares a pair of landmarks: without that, nothing shows that they are branches.
 	var all [][]int32
 	for _, x := range slots {
 		k := slices.IndexFunc(all, func(others []int32) bool {
@@ -128,7 +167,8 @@ func (t *Traces) alike(gaps []gap) [][]int32 {
 	return all
 }
 
-// where is the median fraction of a gap at which an operation is done.
+// where is the median fraction of a gap at which an operation is done, from 0 to 1; 0 where it is
+// only seen at the window's borders. A median, since one preemption in a gap moves a mean.
 func (h *habit) where() float64 {
 	if len(h.at) == 0 {
 		return 0
@@ -136,7 +176,8 @@ func (h *habit) where() float64 {
 	return h.at[len(h.at)/2]
 }
 
-// assumed reports whether an operation is done in a gap by each assumption.
+// assumed reports whether an operation is done in a gap by each assumption, whether it is seen
+// there or not. Number 0 is no landmark, which no habit has.
 func (h *habit) assumed(g *gap) (by [assumptions]bool) {
 	if !h.repeats {
 		by = [assumptions]bool{betweenBoth: h.both[g.pair], beforeNext: h.next[g.next], afterLast: h.last[g.last]}

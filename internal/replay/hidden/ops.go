@@ -15,9 +15,15 @@ import (
 // operations each time. Where this, put to the test, agrees with when goroutines waited and when
 // they did not, the recording is completed, and replayed as that of a program which writes each
 // operation.
+//
+// This file reads the steps of each goroutine, landmarks and seen operations, and puts the result
+// together. What it does not see: waits that a close ends, waits in a select statement to send,
+// sends by a select statement (its stack has no direction, see model.Direction), and TryLock. Where
+// an object has such operations beside others the check contradicts; one that has no others is not
+// found at all. Either way the recorded waits stay.
 
 // A Completion is a recording with the marks of all operations on the locks and channels whose
-// operations can be inferred.
+// operations can be inferred. Recordings share what is not changed with the one that was read.
 type Completion struct {
 	Likely *trace.Recording
 	// Others may be true as well: it is not known how many locks are used at one place.
@@ -43,7 +49,10 @@ func Rules() []trace.RuleName {
 	}
 }
 
-// Completed returns nil if there is nothing to be inferred.
+// Completed completes a recording, or returns nil if there is nothing to be inferred. In a
+// recording with marks of operations only pools of waiters are inferred, see waiters.go. It takes
+// about the number of events times that of combinations that are tried, at most mostTried for each
+// part.
 func Completed(r *trace.Recording) *Completion {
 	if r.Operated() {
 		if !r.Uses(rulePoolWaiters) {
@@ -51,6 +60,8 @@ func Completed(r *trace.Recording) *Completion {
 		}
 		return pooled(r)
 	}
+	// Condition variables first, all together, as some have one lock; then each lock and channel by
+	// itself. Of several locks at one place it is not certain which one an operation is on.
 	t := NewTraces(r)
 	var found []*explanation
 	c := &Completion{}
@@ -86,6 +97,7 @@ func Completed(r *trace.Recording) *Completion {
 		x.Told = true
 		return x
 	}
+	// Fewer locks mean more contention, more mean less: the least and the most bound the answer.
 	c.Likely = told(func(d *Deal) int32 { return d.Likely })
 	if unsure {
 		c.Others = []*trace.Recording{told(func(d *Deal) int32 { return d.Fewest }), told(func(d *Deal) int32 { return d.Most })}
@@ -93,8 +105,10 @@ func Completed(r *trace.Recording) *Completion {
 	return c
 }
 
-// marked returns the recording with the marks of what was found, in place of some events. Locks is
-// how many there are, of several.
+// marked returns the recording with the marks of what was found, in place of some events, replaced,
+// ascending. Locks is how many there are, of several; it may be nil where none has a deal. New
+// objects get numbers behind the recorded ones: one for each lock or channel, n for n locks, and a
+// lock and its variables for each watch.
 func marked(r *trace.Recording, found []*explanation, watches []*watch, locks func(*Deal) int32, replaced []int32) *trace.Recording {
 	var all []inserted
 	pools := map[int32]trace.Pool{}
@@ -136,26 +150,33 @@ type inserted struct {
 }
 
 // An action is an operation that the recording shows: it waited, or another goroutine went on by
-// it.
+// it. A broadcast that lets several go on is one action, and a lock that was tried for again, too.
 type action struct {
 	g    int32
 	slot int32 // where in the code, and which operation
 	// from and to are the events before and behind which it began and was done; to is -1 if it was
 	// not.
 	from, to int32
-	given    int32 // the event by which it was handed what it waited for, -1 if it had to take that when it ran
-	waited   bool
-	since    bool // it waited already when the window began
-	ran      int64
+	// given is the event by which it was handed what it waited for, -1 if it had to take that when
+	// it ran.
+	given  int32
+	waited bool
+	since  bool  // it waited already when the window began
+	ran    int64 // for how long its goroutine had run, ns; of a broadcast, at the last wake-up
 }
 
-// A slot is an operation in the code, at a stack.
+// A slot is an operation in the code, at a stack: all of it, since a helper that locks does so for
+// its callers.
 type slot struct {
 	what  mark.Op
-	stack int32
+	stack int32 // number of a site, see userStacks
 }
 
-// A landmark is the number of what each run of a piece of code leaves in the recording, 0 for none.
+// A landmark is the number of what each run of a piece of code leaves in the recording, 0 for none:
+// a span of a region that begins or ends, a visit, a goroutine that begins, ends or starts one at a
+// place, and the end of a wait for a timer, be it a sleep or a timer's channel. Waits for the
+// network are none: the same read waits or does not by what has come. Nor are waits for goroutines,
+// which are what is asked about.
 type landmark int32
 
 // A step is a landmark or an action of a goroutine.
@@ -163,17 +184,18 @@ type step struct {
 	mark   landmark
 	action int32 // -1 for a landmark
 	event  int32
-	ran    int64
+	ran    int64 // for how long the goroutine had run, ns
 }
 
 // A stretch is a piece of time in which a goroutine ran: from behind an event to before another
 // one.
 type stretch struct {
-	from, to int32
-	at, ran  int64
+	from, to int32 // to is how many events there are if it ran until the end
+	at, ran  int64 // the time at its beginning, and for how long it had run by then, ns
 }
 
-// A meeting is an operation that waited, and the one that ended that.
+// A meeting is an operation that waited, and the one that ended that. Both are on one object, which
+// the wake-up proves; which object that is must be inferred.
 type meeting struct {
 	model.Handover
 	wait, wake int32 // actions
@@ -183,7 +205,7 @@ type meeting struct {
 // recording does not show.
 type ending struct{ action, waiter int32 }
 
-// Traces are the goroutines' steps.
+// Traces are the goroutines' steps. Steps, stretches, meetings and ends are in order of time.
 type Traces struct {
 	rec       *trace.Recording
 	stacks    []int32 // by site, see NewTraces
@@ -213,7 +235,7 @@ type visitor struct {
 	before  bool  // the wait began before the window
 }
 
-// NewTraces returns what each goroutine did between its landmarks.
+// NewTraces returns what each goroutine did between its landmarks. It goes through the events once.
 func NewTraces(r *trace.Recording) *Traces {
 	n := int(r.Count)
 	t := &Traces{
@@ -231,6 +253,8 @@ func NewTraces(r *trace.Recording) *Traces {
 	return t
 }
 
+// follow takes event i. Order matters where one event ends a wait: the meeting needs what the
+// visitor has from when the wait began.
 func (t *Traces) follow(all []visitor, i int32) {
 	e := &t.rec.Events[i]
 	v := &all[e.G]
@@ -248,6 +272,7 @@ func (t *Traces) follow(all []visitor, i int32) {
 		if e.By >= 0 {
 			t.landmark(&all[e.By], e.By, trace.EvCreate, -1-e.Site, i)
 		}
+	// What it waited for is done when it runs again.
 	case trace.EvStart, trace.EvReturn:
 		t.run(v, e, i)
 		if v.pending >= 0 {
@@ -260,6 +285,8 @@ func (t *Traces) follow(all []visitor, i int32) {
 		t.rest(v, e, i)
 		v.waits, v.site, v.reason, v.before = i, e.Site, e.Arg, false
 	case trace.EvReady:
+		// Woken by a goroutine it met one; by nothing in the program, a timer was due. The network
+		// and the rest of the runtime leave no step.
 		if v.waits >= 0 && e.By >= 0 {
 			t.meet(all, i)
 		}
@@ -300,6 +327,8 @@ func (v *visitor) clock(at int64) int64 {
 	return v.ran
 }
 
+// landmark adds a step. Kind and ref make the landmark; where a goroutine starts another one both
+// have one, for which the creator's ref is below 0.
 func (t *Traces) landmark(v *visitor, g int32, kind trace.EventKind, ref, i int32) {
 	key := uint64(kind)<<32 | uint64(uint32(ref))
 	m, ok := t.landmarks[key]
@@ -318,6 +347,7 @@ func (t *Traces) meet(all []visitor, i int32) {
 	if !ok {
 		return
 	}
+	// The end of a wait whose beginning is not known is one side only.
 	a := int32(-1)
 	if wait != 0 {
 		a = t.waited(v, e.G, wait)
@@ -327,6 +357,8 @@ func (t *Traces) meet(all []visitor, i int32) {
 		t.ends = append(t.ends, ending{b, e.G})
 		return
 	}
+	// A reader has the lock from the writer's Unlock on, a writer from the last reader's RUnlock on
+	// (readerWait in sync/rwmutex.go). A goroutine that a Mutex wakes has yet to take it.
 	t.actions[a].given = -1
 	if wait == mark.ReadLock || wake == mark.ReadUnlock {
 		t.actions[a].given = i
@@ -336,7 +368,8 @@ func (t *Traces) meet(all []visitor, i int32) {
 }
 
 // ended returns the action by which a goroutine has ended a wait that began with an event. A writer
-// lets all readers go on that wait.
+// lets all readers go on that wait, and Broadcast all waiters: a wake-up is of the same action if
+// its wait is older than that, or hardly any time was computed since the last one.
 func (t *Traces) ended(v *visitor, i int32, what mark.Op, began int32) int32 {
 	e := &t.rec.Events[i]
 	of, ran, steps := t.slot(what, e.Site), v.clock(e.At), t.steps[e.By]
@@ -353,7 +386,9 @@ func (t *Traces) ended(v *visitor, i int32, what mark.Op, began int32) int32 {
 }
 
 // waited returns the action that a goroutine has waited in: it may try again for a lock that
-// another one was faster to take, and a writer waits for the readers when no other one does.
+// another one was faster to take (barging), and a writer waits for the readers when no other one
+// does. It is the same one if nothing was seen in between and less than model.Near was computed. A
+// goroutine that takes a lock, gives it back and waits for it again within that looks alike.
 func (t *Traces) waited(v *visitor, g int32, what mark.Op) int32 {
 	of := t.slot(what, v.site)
 	steps := t.steps[g]
@@ -371,11 +406,14 @@ func (t *Traces) waited(v *visitor, g int32, what mark.Op) int32 {
 }
 
 // operations returns which operations a wait and what ended it were; wait is 0 if that began before
-// the window.
+// the window. It is not ok if the two do not belong together, such as a wait for a lock that the
+// garbage collector ended, or if a close ended it. By is the site of what ended it.
 func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) {
 	if t.ofRuntime(v.site) || t.ofRuntime(by) {
 		return 0, 0, false
 	}
+	// Of a wait from before the trace the stack is not known: what ended it shows what it was, and
+	// that must be an operation which ends waits.
 	if v.before && v.site == 0 {
 		switch model.Direction(t.rec, by) {
 		case model.OpSend:
@@ -386,6 +424,8 @@ func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) 
 		wake = t.rec.Sites[by].Operation()
 		return 0, wake, wake != 0 && !trace.Acquires(wake)
 	}
+	// Locks and condition variables by their methods on the stack, channels by the runtime's reason
+	// for the wait. Both sides must fit each other.
 	switch v.reason {
 	case trace.WaitMutex, trace.WaitOther:
 		wait, wake = t.rec.Sites[v.site].Operation(), t.rec.Sites[by].Operation()
@@ -400,6 +440,8 @@ func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) 
 	return 0, 0, false
 }
 
+// ofRuntime reports whether a stack is of the runtime's own work, such as an assist of the
+// collector.
 func (t *Traces) ofRuntime(site int32) bool {
 	if t.runtime[site] == 0 {
 		t.runtime[site] = -1
