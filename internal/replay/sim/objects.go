@@ -4,41 +4,59 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// An object is a lock, a wait group or a channel in a simulation.
+// Objects decide anew: which goroutine goes on, and which one waits, follows from their state and
+// the order in which goroutines come, as in the program. Flags of the runner show how it goes on.
+// One that is given what it waits for (granted) does not do its op again, but goes on behind it.
+// One that is woken to look again (retrying) does its op once more. One that is neither stays in
+// the queue of the object.
+
+// An object is a lock, a wait group, a channel or the like in a simulation. One struct serves all
+// kinds: which fields have a meaning is by the ops on it.
 type object struct {
-	held    bool // by a writer
-	starved bool // the lock is handed to the first that waits
-	woken   bool // one that waited is about to try again
-	writer  bool // one waits for the readers to leave
+	// A mutex, or an RWMutex that a writer has, is held; so is a store that is being loaded.
+	held    bool
+	starved bool  // a mutex is handed to the first that waits (starvation mode)
+	woken   bool  // one that waited for a mutex is about to try again, or one spins (mutexWoken)
+	writer  bool  // a writer keeps readers out: it has the lock, or waits for the readers to leave
+	drains  int32 // the runner that waits for them, from 1; 0 for none
 	readers int32
-	count   int32 // of a wait group, or elements in a buffer
-	cap     int32
-	owed    int32 // elements that have been taken before they were sent
+	// Count is that of a wait group, of elements in a buffer, of goroutines at a barrier, of uses
+	// that are left in a store, and of calls of a timer so far.
+	count int32
+	// Cap is the room of a buffer, what a store is loaded with, how many meet at a barrier, and the
+	// limit of a batch. A send that tries may exceed it, see give.
+	cap  int32
+	owed int32 // elements that have been taken before they were sent, each given up by a later send
 	// unordered means that any of the waiting goroutines is served next.
 	unordered bool
-	queue     queue // that wait for the lock, to write, to join, to send
-	others    queue // that wait to read, to receive
-	// elements are those in the buffer, each by the segment where its work is.
+	queue     queue // runners that wait: for the lock, to write, join, send, meet, or be taken
+	others    queue // runners that wait: to read or receive, for their turn, for a batch
+	// elements are those in the buffer, each by the segment where its work is; also the tickets of
+	// a sequence, and the runners of a batch.
 	elements queue
-	pace     model.Pace
+	pace     model.Pace // of a rate limiter
 	// lasts and since are those of a store, and filled is how often others' loads have been done
 	// for it.
 	lasts, since int64
 	filled       int
 }
 
+// begin sets an object to its state when the window begins, with no goroutine that waits, in the
+// memory that it has. Goroutines that wait then come to their ops as the simulation begins.
 func (b *object) begin(o *model.ObjectInfo) {
 	b.queue.reset()
 	b.others.reset()
 	b.elements.reset()
 	*b = object{
-		held: o.Held, readers: o.Readers, count: o.Count, owed: o.Owed, unordered: o.Unordered, cap: o.Capacity,
+		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, unordered: o.Unordered, cap: o.Capacity,
 		queue: b.queue, others: b.others, elements: b.elements, pace: o.Pace, lasts: o.Lasts, since: o.Since,
 	}
 	b.elements.all = append(append(b.elements.all, o.Elements...), o.Tickets...)
 }
 
-// operate does the operation that runner i is at, or reports that it must wait.
+// operate does the operation that runner i is at, on a processor, and has it go on behind that; or
+// it reports that the runner must wait, and has put it into a queue. A runner that was granted what
+// it waits for only goes on.
 func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 	r := &s.runners[i]
 	b := s.channel(o.arg)
@@ -46,16 +64,17 @@ func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 		s.goOn(r, o)
 		return true
 	}
+	// Again is kept before the op, which ends retrying.
 	done, again := true, r.retrying
 	switch o.kind {
 	case model.OpLock:
 		done = s.lock(b, i)
 	case model.OpUnlock:
-		s.unlock(b, proc)
+		s.yields = s.unlock(b, proc, false)
 	case model.OpWriteLock:
 		done = s.writeLock(b, i)
 	case model.OpWriteUnlock:
-		s.writeUnlock(b, proc)
+		s.yields = s.writeUnlock(b, proc)
 	case model.OpReadLock:
 		done = b.readLock(i)
 	case model.OpReadUnlock:
@@ -93,6 +112,10 @@ func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 		s.goOn(r, o)
 		return true
 	}
+	// How late it was in the recording is of the one wait that it had there. A wait more, for a
+	// lock that another one took meanwhile, has no example. A call that was asked for may have moved
+	// the runners in memory.
+	r = &s.runners[i]
 	r.late = int64(o.late)
 	if again {
 		r.late = -1
@@ -100,7 +123,9 @@ func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 	return false
 }
 
-// add changes the count of a wait group, and lets the goroutines go on that wait for its end.
+// add changes the count of a wait group, and lets all goroutines go on that wait for its end
+// (sync/waitgroup.go). Where Go panics, below 0, the count stays at 0: the recording may lack the
+// additions before the window.
 func (s *Simulation) add(b *object, d, proc int32) {
 	b.count += d
 	if b.count <= 0 {
@@ -111,7 +136,7 @@ func (s *Simulation) add(b *object, d, proc int32) {
 	}
 }
 
-// join reports whether a wait group is done, or has a runner wait for that.
+// join reports whether a wait group is done, and else has a runner wait for that.
 func (b *object) join(i int32) bool {
 	if b.count <= 0 {
 		return true
@@ -121,7 +146,7 @@ func (b *object) join(i int32) bool {
 }
 
 // give sends an element, or the one that answers an element, and returns that send and whether it
-// is done.
+// is done. The send that it returns has the lag and the place of what is really sent.
 func (s *Simulation) give(b *object, i, proc int32, o *instruction) (sent *instruction, done bool) {
 	if o.answers() {
 		other := s.answer(o)
@@ -133,12 +158,17 @@ func (s *Simulation) give(b *object, i, proc int32, o *instruction) (sent *instr
 	if s.outdated(&s.runners[i], o.arg) {
 		return o, true
 	}
+	// An element that travels through the network arrives d ns later, and its sender does not wait
+	// for that. Such channels have no limit (model.Unlimited): one that is full would lose it.
 	s.request(o.segment)
 	if o.d > 0 {
 		s.deliveries = append(s.deliveries, delivery{o.arg, o.segment})
 		s.at(s.scaled(o.d, o.set), happenSent, int32(len(s.deliveries)-1))
 		return o, true
 	}
+	// A send that tries (select with a default) and has been done in the recording is done here,
+	// too, even without room: no list shows what the goroutine would do otherwise. One that drops
+	// was refused there as well: it is done if there is room, and left out otherwise (TestOffers).
 	done = s.send(b, o.segment, proc)
 	switch {
 	case done || !o.tries:
@@ -155,14 +185,16 @@ func (s *Simulation) give(b *object, i, proc int32, o *instruction) (sent *instr
 	return o, done
 }
 
-// takeElement receives an element, or reports that the runner must wait. An element is owed if a
-// receive that does not wait takes it before it is sent: then the runner has gone on.
+// takeElement receives an element, or reports that the runner must wait. A receive that does not
+// wait (select with a default) has had an element in the recording. If none is there yet it goes on
+// as if it had, and the element is owed: the next send to the channel gives up its element, so that
+// as many are received as sent. It has no work then, and the runner is behind the op already.
 func (s *Simulation) takeElement(b *object, i, proc int32, o *instruction) (done, owed bool) {
 	if o.head && o.ref > 0 {
 		return s.attend(i, proc, o.ref), false
 	}
 	r := &s.runners[i]
-	if r.element, done = s.receive(b, proc); !done && o.tries { // there was one, which is yet to come
+	if r.element, done = s.receive(b, proc); !done && o.tries { // it is yet to come
 		b.owed++
 		r.pc++
 		return true, true
@@ -173,13 +205,16 @@ func (s *Simulation) takeElement(b *object, i, proc int32, o *instruction) (done
 	return done, false
 }
 
-// grant gives a runner what it waits for.
+// grant gives a runner what it waits for, by a runner on a processor or, with -1, by something
+// outside. The runner must have been taken out of the queue.
 func (s *Simulation) grant(i, proc int32) {
 	s.runners[i].granted = true
 	s.ready(i, proc)
 }
 
-// meet has the last goroutine that arrives let the others go on (a barrier).
+// meet has the last goroutine that arrives let the others go on (a barrier, bulk-synchronous
+// steps), and reports whether the runner is that one. A round takes as long as its slowest
+// goroutine, so that it brings nothing to make another one faster. Package cond finds it (meets).
 func (s *Simulation) meet(b *object, i, proc int32) bool {
 	if b.count++; b.count < b.cap {
 		b.queue.push(i)
@@ -192,9 +227,10 @@ func (s *Simulation) meet(b *object, i, proc int32) bool {
 	return true
 }
 
-// readLock lets a reader in, or has it wait while a writer holds the lock or is next.
+// readLock lets a reader in, or has it wait while a writer holds the lock or is next: see
+// rwmutex.go.
 func (b *object) readLock(i int32) bool {
-	if b.held || b.writer {
+	if b.writer {
 		b.others.push(i)
 		return false
 	}
@@ -202,7 +238,9 @@ func (b *object) readLock(i int32) bool {
 	return true
 }
 
-// goOn goes on behind an op, or with the work of the element that was received.
+// goOn goes on behind an op, or with the work of the element that was received. It notes which
+// element a receive got here in place of the recorded one, for the send that answers it; 0 leaves
+// the recorded answer.
 func (s *Simulation) goOn(r *runner, o *instruction) {
 	r.granted = false
 	r.pc++
@@ -212,6 +250,7 @@ func (s *Simulation) goOn(r *runner, o *instruction) {
 	if o.kind == model.OpReceive && o.segment > 0 {
 		s.took[o.segment] = r.element
 	}
+	// A goroutine that serves does what belongs to the element, in whichever list that is.
 	if o.kind == model.OpReceive && o.head {
 		if r.element == 0 { // what was done for it is not in the recording
 			r.pc--

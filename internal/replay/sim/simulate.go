@@ -8,7 +8,15 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// Simulate replays the program for so long, ns.
+// Simulate replays the program with a change from the beginning of the window on, for so long, ns.
+// It keeps what it has compiled, and its memory, in the program: simulations of one program must
+// not run at the same time, and nothing that is simulated of the program may change between them,
+// see Rewritten in package model. Work is about linear in the ops of the program, and bounded, see
+// LeastWork. It rests now and then, and panics where that ends the analysis, see
+// trace.Recording.Rests.
+//
+// Nothing is checked here: a replay of nothing changed may differ from the recording, come to a
+// stop (Stuck), or have given up waits (Broken). What that means for an answer is up to the caller.
 func Simulate(p *model.Program, c Change, until int64) Outcome {
 	s, ok := p.Spare.(*Simulation)
 	if !ok {
@@ -25,19 +33,28 @@ func Simulate(p *model.Program, c Change, until int64) Outcome {
 
 // begin has goroutines do what they did when the window began: waiting ones go on with that,
 // running ones have processors, for what is left of their slices, and ready ones come next, in
-// order. Slices that began together would end together for long.
+// order. Slices that began together would end together for long. A simulation that begins with
+// other queues than the program had needs some time to come to them, which answers leave out (see
+// doubt.Period): the better it begins, the shorter windows may be.
+//
+// Each waiting goroutine has a processor for the moment that it takes to begin its wait, before any
+// goroutine has one to compute. Time does not pass meanwhile.
 func (s *Simulation) begin() {
+	// Requests of clients that think, or whose requests are on their way.
 	for i := range s.P.Objects {
 		for _, at := range s.P.Objects[i].Comes {
 			s.comes(int32(i), at)
 		}
 	}
+	// Lists of goroutines that begin in the window are started by others.
 	var lists []int32
 	for i := range s.P.Lists {
 		if l := &s.P.Lists[i]; !l.Born && len(l.Ops) > 0 {
 			lists = append(lists, int32(i))
 		}
 	}
+	// In order: what waits, what runs, and what is ready, which is rank 2 and in the order in which
+	// it ran first in the recording. The sort must be stable, for simulations to be alike.
 	rank := map[uint8]int{model.Waiting: 0, model.InSyscall: 0, model.Running: 1}
 	of := func(i int32) int {
 		if r, ok := rank[s.P.Lists[i].Begins.State]; ok {
@@ -51,6 +68,7 @@ func (s *Simulation) begin() {
 		}
 		return cmp.Compare(of(a), of(b))
 	})
+	// Where there are fewer processors than in the recording some of the running ones are ready.
 	for _, i := range lists {
 		q := slices.IndexFunc(s.procs, func(p processor) bool { return p.current < 0 })
 		if of(i) == 2 || q < 0 {
@@ -68,6 +86,10 @@ func (s *Simulation) begin() {
 	}
 }
 
+// run has one happening after the other happen, until that time, ns, or until nothing is left to
+// happen. It is the loop of any discrete-event simulation: take the next, set the time, and let it
+// plan what follows from it. The simulation is stuck if it ends before that time, and no list has
+// ended it: all goroutines wait for each other, or it was more work than is allowed.
 func (s *Simulation) run(until int64) {
 	s.until = until
 	for len(s.heap) > 0 && !s.over {
@@ -75,6 +97,7 @@ func (s *Simulation) run(until int64) {
 			s.now, s.Out.ended = until, until
 			return
 		}
+		// Without a visit for long, orders contradict each other: see breakOne.
 		e := s.heap.pop()
 		s.now = e.at
 		if s.now > s.patience {
@@ -91,9 +114,11 @@ func (s *Simulation) run(until int64) {
 		case happenBack:
 			s.back(e.id())
 		case happenSent:
+			// There is room: such channels have no limit.
 			d := s.deliveries[e.id()]
 			s.send(s.channel(d.object), d.element, -1)
 		case happenAwake:
+			// It may find nothing, where others were faster, and sleeps again.
 			p := &s.procs[e.id()]
 			p.waking = false
 			if p.current < 0 {
@@ -111,12 +136,18 @@ func (s *Simulation) visited(point int32) {
 	s.patience = s.now + s.P.Patience
 }
 
+// at plans what is to happen after d ns, or now if that is below 0: a time that has passed already,
+// as of a tick that is due.
 func (s *Simulation) at(d int64, kind uint8, id int32) {
 	s.n++
 	s.heap.push(newHappening(s.now+max(0, d), s.n, kind, id))
 }
 
-// spawn starts a list, on a processor if another goroutine does so.
+// spawn starts a list, on a processor if another goroutine does so, the runner by; proc and by are
+// -1 as the simulation begins. A go statement has the new goroutine be next on its processor
+// (newproc in runtime/proc.go). A list that comes back to something lives on, as a worker does,
+// while the list of its starter begins anew: it is started once. One that ends is started each
+// time.
 func (s *Simulation) spawn(list, proc, by int32) {
 	e := &s.x.entries[list]
 	if e.at < 0 || e.once && s.started[list] {
@@ -126,6 +157,7 @@ func (s *Simulation) spawn(list, proc, by int32) {
 	if by >= 0 && s.runners[by].spares != model.Spends {
 		s.runners[i].spares = model.SparesAll
 	}
+	// Its starter waits for the end of all that it starts from one such wait to the next.
 	if e.gathered && by >= 0 {
 		r := &s.runners[by]
 		if r.gathers == 0 {
@@ -138,7 +170,8 @@ func (s *Simulation) spawn(list, proc, by int32) {
 	s.ready(i, proc)
 }
 
-// admit returns a runner for a list.
+// admit returns a runner for a list, at its first instruction, and in no queue yet. It is the place
+// of one that is over, if there is one: what is planned for that (due) does not meet the new one.
 func (s *Simulation) admit(list int32) int32 {
 	s.started[list] = true
 	var i int32
@@ -156,7 +189,8 @@ func (s *Simulation) admit(list int32) int32 {
 // longest bounds how long anything takes, ns: thirty years, so that times can be added.
 const longest = 1 << 60
 
-// scaled returns what is left of a time.
+// scaled returns what is left of a time of a set of regions, rounded, ns. Factors of 1 are apart,
+// for the replay of nothing changed to be exact, and as most times are not changed.
 func (s *Simulation) scaled(d int64, set uint16) int64 {
 	f := s.factors[set]
 	if f == 1 {
@@ -165,7 +199,15 @@ func (s *Simulation) scaled(d int64, set uint16) int64 {
 	return int64(min(math.Round(float64(d)*f), longest))
 }
 
-// step runs the current goroutine of a processor until time passes.
+// step runs the current goroutine of a processor until time passes, or it leaves the processor.
+// What it does until then happens at once, and no other goroutine sees half of it. That makes
+// operations atomic in the order of their times, as locks and atomic instructions do in the
+// program.
+//
+// Each kind of instruction moves pc itself, and returns true in done, or leaves pc where it is and
+// returns false where the runner must wait: then it comes to the same instruction again once it is
+// granted, or retries. A runner may be moved in memory by one that it starts, so that none is kept
+// over an instruction.
 func (s *Simulation) step(proc int32) {
 	i := s.procs[proc].current
 	for n := 0; ; n++ {
@@ -174,6 +216,7 @@ func (s *Simulation) step(proc int32) {
 			s.leave(proc, asleep)
 			return
 		}
+		// A runner that went on elsewhere, behind another choice, has come to where that ends.
 		r := &s.runners[i]
 		if r.until > 0 && r.pc == r.until {
 			s.comeBack(r)
@@ -198,7 +241,7 @@ func (s *Simulation) step(proc int32) {
 		case model.OpGather:
 			done = s.gather(i, o)
 		case model.OpChoose:
-			done = s.choose(i, o)
+			done = s.choose(i, proc, o)
 		case model.OpUse:
 			done = s.use(i, o)
 		case model.OpFill:
@@ -209,6 +252,8 @@ func (s *Simulation) step(proc int32) {
 			if s.end(i, proc, o) {
 				return
 			}
+		// All others are on objects. An op that is done once is noted when it is first come to, and
+		// not again as its wait ends.
 		default:
 			if !r.granted && !r.retrying && s.skips(o) {
 				r.pc++
@@ -218,6 +263,12 @@ func (s *Simulation) step(proc int32) {
 				return
 			}
 			done = s.operate(i, proc, o)
+			if s.yields {
+				s.yields = false
+				s.queue.push(i)
+				s.leave(proc, ready)
+				return
+			}
 		}
 		if !done {
 			s.leave(proc, blocked)
@@ -227,9 +278,12 @@ func (s *Simulation) step(proc int32) {
 }
 
 // compute has a runner compute until its slice ends or something else is next. It returns n, the
-// number of ops done at once: 0 if time has passed, -1 if the runner goes on later.
+// number of ops done at once: 0 if time has passed, -1 if the runner goes on later. Computing takes
+// as long as in the recording, whatever processor it is on and whatever others do: caches, memory
+// bandwidth and hyperthreads are as they were.
 func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 	p, r := &s.procs[proc], &s.runners[i]
+	// It begins here. Instructions that follow each other are one: pc is at the last one of them.
 	if r.left < 0 {
 		r.left = s.computes(o)
 		for o.kind == opRunOn || o.kind == opRowOn {
@@ -249,6 +303,8 @@ func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 		r.pc++
 		return n
 	}
+	// The slice is over: others that are ready have their turn. If none is, the next slice begins;
+	// the monitor would find none, either.
 	if p.slice <= 0 {
 		p.slice = s.Slice()
 		if s.queue.len() > 0 || p.next >= 0 {
@@ -257,6 +313,8 @@ func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 			return -1
 		}
 	}
+	// It computes to its end or to that of the slice, whichever is first. Another goroutine that
+	// becomes ready meanwhile does not interrupt it.
 	d := min(r.left, p.slice)
 	p.slice -= d
 	s.Out.Ran += d
@@ -271,7 +329,15 @@ func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 	return -1
 }
 
-// goOut has a runner wait for something outside, and reports whether that takes time.
+// goOut has a runner wait for something outside, and reports whether that takes time: if not it is
+// still on its processor. How long it waits, ns, does not depend on other goroutines, but for the
+// times that it may have to wait for:
+//
+//	OpOut     as long as in the recording, or what its regions leave of that
+//	opHold    what a slow-down holds it for
+//	opArrive  until a request from outside comes, at its recorded time
+//	OpDue     until the next time of a timetable
+//	OpPace    until the rate limiter (token bucket) lets it go on, in the order of asking
 func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 	r := &s.runners[i]
 	r.pc++
@@ -286,6 +352,8 @@ func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 			d = s.stretched(r, o.set, d)
 		}
 	case opHold:
+		// Spans are counted that are held for nothing, too: a slow-down may have more or fewer of
+		// them, see reroute in the parent package.
 		s.Out.Held[o.set]++
 		if d = s.scaled(o.d, o.set); d == 0 {
 			return false
@@ -313,6 +381,7 @@ func (s *Simulation) note(r *runner, o *instruction) {
 	switch o.kind {
 	case model.OpVisit:
 		s.visited(o.arg)
+	// A span that began before the window, or whose beginning was left out, has no duration.
 	case model.OpOpen:
 		s.began[o.arg] = s.now + 1
 	case model.OpClose:
@@ -334,7 +403,8 @@ func (s *Simulation) note(r *runner, o *instruction) {
 }
 
 // end ends a list, or has its runner serve the next element. It reports whether the runner leaves
-// its processor.
+// its processor. A goroutine whose end others wait for wakes them first, so that they come next on
+// that processor.
 func (s *Simulation) end(i, proc int32, o *instruction) bool {
 	switch {
 	case o.arg < 0:
@@ -342,7 +412,7 @@ func (s *Simulation) end(i, proc int32, o *instruction) bool {
 		s.leave(proc, asleep)
 		s.free = append(s.free, i)
 		return true
-	case !s.serveOn(i, o): // what it does next is up to the next element
+	case !s.serveOn(i, proc, o): // what it does next is up to the next element
 		s.leave(proc, blocked)
 		return true
 	}

@@ -7,7 +7,15 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// StationOf returns the number of the station with these channels.
+// A station is where goroutines serve elements of several channels: a worker with a queue of urgent
+// and one of usual jobs, a loop over requests and commands. Which channel is next is decided anew
+// by what is there, as by a select statement, and so is whose work the goroutine does then. As two
+// servers they would do both at once; as a list they would wait for the recorded channel while the
+// other one is full. The three exported functions find stations in a program that is inferred, and
+// attend simulates them.
+
+// StationOf returns the number of the station with these channels, in any order. It adds that to
+// p.Stations if there is none. Number 0 is no station, so that p.Stations must not be empty.
 func StationOf(p *model.Program, objects []int32) int32 {
 	objects = slices.Sorted(slices.Values(objects))
 	i := slices.IndexFunc(p.Stations, func(s model.Station) bool { return slices.Equal(s.Objects, objects) })
@@ -26,7 +34,8 @@ func ServesBoth(p *model.Program, l *model.List, object int32) bool {
 }
 
 // OpenStations leaves the channels of stations whose elements are worked on, and the stations that
-// have more than one of them.
+// have more than one of them. A channel whose elements no receive takes as work, such as that of a
+// ticker or of a shutdown, would have the goroutine take an element with no work behind it.
 func OpenStations(p *model.Program) {
 	if len(p.Stations) == 1 {
 		return
@@ -51,7 +60,10 @@ func OpenStations(p *model.Program) {
 	}
 }
 
-// attend takes the next element of a station, or has the runner wait for one.
+// attend takes the next element of a station, or has the runner wait for one, and reports whether
+// it has one. A runner that waits is in the queues of all channels, as in pass 2 of selectgo in
+// runtime/select.go; send takes it out of the others (chosen). A sender that waits for room goes on
+// by proc, or, with -1, as if by something outside.
 func (s *Simulation) attend(i, proc, station int32) bool {
 	r := &s.runners[i]
 	objects := s.P.Stations[station].Objects
