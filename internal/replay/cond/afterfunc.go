@@ -9,17 +9,42 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A called is a goroutine that a timer has called.
+// Coalescing by a timer: requests are gathered for some time and then dealt with together. The
+// first of them calls time.AfterFunc, and all wait for the end of the function. DB.Batch of
+// go.etcd.io/bbolt is written so, with MaxBatchDelay as the time, but for batches of MaxBatchSize,
+// which come sooner.
+//
+//	client A   sets the timer |~~~~~~~~~~~~~~~~~~~ wait ~~~~~~~~~~~~~~~~~~~~|
+//	client B                        |~~~~~~~~~~~~~ wait ~~~~~~~~~~~~~~~~~~~~|
+//	called                    <------ delay ------>|== flush, for A and B ==|
+//
+// The function runs in a goroutine of its own, which the timer starts (time/sleep.go, goFunc): in
+// the trace no goroutine has created it, and what set the timer is not shown. Kept as recorded it
+// would come at its recorded time, however early A is.
+//
+// The rule: the first goroutine that waits sets the timer, which is always set for as long; a call
+// is for all that have come until then. It is taken if 95 % of delays and waits are so (gathers).
+// Otherwise a function that is called at even intervals is a ticker's, and comes when it is due;
+// any other has the waits reported as of unknown origin (uncalled, AddUncalled). That a goroutine
+// which does not wait sets the timer is such a case.
+//
+// TestCalledLater holds the rule, with a flush that takes longer for more clients, and the doubt
+// where the timer is set at random; workload coalesced of integration/accuracy has the rule, too.
+//
+// A called is a goroutine that a timer has called: at is when, ns of the recording's clock.
 type called struct {
 	list    int32
 	at      int64
 	answers []answering // in the order in which the waits began
 }
 
-// delay returns how long after the first wait it was called.
+// delay returns how long after the first wait it was called, ns: for how long the timer was set,
+// and how late it was.
 func (c *called) delay() int64 { return c.at - c.answers[0].from }
 
-// first returns the op that ends the first wait.
+// first returns the op that ends the first wait. The order of answers is that of the waits, not of
+// the wake-ups: closing a channel wakes all in an order of the runtime's (runtime/chan.go,
+// closechan).
 func (c *called) first() model.Place {
 	first := c.answers[0].wake
 	for _, a := range c.answers {
@@ -28,16 +53,19 @@ func (c *called) first() model.Place {
 	return first
 }
 
-// whole reports whether all of it is in the recording.
+// whole reports whether all of it is in the recording: its end, and the beginning of its first
+// wait.
 func whole(p *model.Program, c *called) bool {
 	return p.Lists[c.list].Ended && len(c.answers) > 0 && c.answers[0].from > p.Rec.Start
 }
 
-// gatherings has the first who waits for a timer's call set that timer, where calls follow the
-// rule.
+// gatherings has the first goroutine that waits for a timer's call set that timer, where calls
+// follow the rule. Functions are distinguished by where they begin; all is as answerings returns
+// it.
 func gatherings(b *model.Builder, all []answering, edits map[int32]*Edit) {
 	p := b.P
 	of := UsedAt(p)
+	// How often goroutines wait at each place, and which waits each goroutine ended.
 	by, waits := map[int32][]answering{}, map[int32]int{} // by list, and by site
 	for _, a := range all {
 		by[a.wake.List] = append(by[a.wake.List], a)
@@ -50,18 +78,21 @@ func gatherings(b *model.Builder, all []answering, edits map[int32]*Edit) {
 				answers[of[p.SiteOf(a.wait)]]++
 			}
 		}
-		calls := make([]called, len(group))
+		// Only places count where nothing but these calls ends waits. At others, where a full batch
+		// is flushed at once, for example, the waits are not decided anew, but doubted.
+		calls, each := make([]called, len(group)), make([]called, len(group))
 		for i, l := range group {
-			mine := slices.DeleteFunc(by[l], func(a answering) bool { // others end such waits, too
+			slices.SortStableFunc(by[l], func(a, b answering) int { return cmp.Compare(a.from, b.from) })
+			each[i] = called{list: l, at: p.Lists[l].Created, answers: by[l]}
+			calls[i] = each[i]
+			calls[i].answers = slices.DeleteFunc(slices.Clone(by[l]), func(a answering) bool { // others end such waits, too
 				site := of[p.SiteOf(a.wait)]
 				return answers[site] < waits[site]
 			})
-			slices.SortStableFunc(mine, func(a, b answering) int { return cmp.Compare(a.from, b.from) })
-			calls[i] = called{list: l, at: p.Lists[l].Created, answers: mine}
 		}
 		var x model.Growing
 		if !gathers(p, calls) || !grow(&x, p, tasks(p, calls)) {
-			uncalled(b, calls)
+			uncalled(b, each)
 			continue
 		}
 		call(b, calls, &x, edits)
@@ -73,7 +104,8 @@ func gatherings(b *model.Builder, all []answering, edits map[int32]*Edit) {
 	}
 }
 
-// tasks returns the work of calls.
+// tasks returns the work of whole calls, from when they came to their first answer: their first op
+// is the wait until they come, which FromOutside of package model has put there.
 func tasks(p *model.Program, calls []called) (all []task) {
 	for i := range calls {
 		if c := &calls[i]; whole(p, c) {
@@ -103,8 +135,9 @@ func calledLists(p *model.Program) [][]int32 {
 	return groups
 }
 
-// gathers reports whether each call comes as long after the first of those who wait for it, and is
-// for all that have come until then.
+// gathers reports whether each call comes as long after the first of its waits, give or take
+// MostLate, and is for all that have come until then: from the call before to this one, give or
+// take taking. Calls are in order of time. It takes 30 of them (LeastRounds).
 func gathers(p *model.Program, calls []called) bool {
 	var delays []float64
 	for i := range calls {
@@ -115,6 +148,7 @@ func gathers(p *model.Program, calls []called) bool {
 	if len(delays) < LeastRounds {
 		return false
 	}
+	// One case for the delay of each call, and one for each wait that it ended.
 	usual := int64(middle(slices.Clone(delays)))
 	good, all, before := 0, 0, int64(0)
 	for i := range calls {
@@ -138,7 +172,10 @@ func gathers(p *model.Program, calls []called) bool {
 }
 
 // call has the first goroutine that waits set the timer, and all that wait when it is over wait for
-// the end of what it calls.
+// the end of what it calls. Waits become OpAsk of one object, due. Package sim starts the next of
+// Calls a delay behind the first OpAsk that finds the object without another one; the goroutine
+// takes all that wait then (OpTake) into an object of its own, since several calls may be under way
+// at a time, and answers them (OpAnswer).
 func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]*Edit) {
 	p := b.P
 	all = slices.DeleteFunc(slices.Clone(all), func(c called) bool { return !whole(p, &c) })
@@ -167,7 +204,8 @@ func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]
 }
 
 // uncalled handles waits for what timers call, though it is not known what set these: the replay
-// has them called when they were.
+// has them called when they were. For a ticker that is right, since its ticks come at the same
+// times in a faster program, too. Otherwise it notes for how long each goroutine has waited so.
 func uncalled(b *model.Builder, calls []called) {
 	p := b.P
 	var times []int64
@@ -197,7 +235,7 @@ func uncalled(b *model.Builder, calls []called) {
 }
 
 // AddUncalled adds which part of the window goroutines that visit a progress point spent in such
-// waits.
+// waits, by the point's name, at most 1 each. It changes parts, which may be nil, and returns it.
 func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 {
 	for list, waited := range p.UncalledFor {
 		visited := make([]bool, len(p.Points))
@@ -216,10 +254,11 @@ func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 
 	return parts
 }
 
-// What is occasional.
+// What is occasional, for package doubt, and what rounds are, for this one.
 const (
-	// LeastRounds is how many rounds it takes to call something occasional, and MostTaken is which
-	// part of them may have it.
+	// LeastRounds is how many rounds it takes to call something occasional, or a goroutine a
+	// batcher, and MostTaken is which part of them may have occasional work, of 1: below half, so
+	// that not to have it is the rule.
 	LeastRounds = 30
 	MostTaken   = 0.45
 	// LeastOccasions is how many times it must be done, and LeastShare which part of the rounds'
@@ -239,7 +278,8 @@ func Visit(p *model.Program, o *model.Op) int32 {
 	return trace.None
 }
 
-// Visits notes which progress points a goroutine visits.
+// Visits notes which progress points a goroutine visits: it sets elements of points, and clears
+// none.
 func Visits(p *model.Program, list int32, points []bool) {
 	for k := range p.Lists[list].Ops {
 		if point := Visit(p, &p.Lists[list].Ops[k]); point >= 0 {

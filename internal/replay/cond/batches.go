@@ -9,18 +9,46 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A goroutine that takes whatever has come, works on it and answers all (adaptive batching, group
-// commit) has batches whose size time decides: the sooner it is done, the fewer have come
-// meanwhile. Where its rounds in the recording are so, they are decided anew.
+// Adaptive batching (group commit): a goroutine takes whatever has come, works on it and answers
+// all. Time decides the size of a batch: the sooner it is done, the fewer have come meanwhile.
+// Where its rounds in the recording are so, they are decided anew.
+//
+//	client A   ask |~~~~~~~~~ wait ~~~~~~~~~|
+//	client B          ask |~~~~~~~~~~~~~~~~ wait ~~~~~~~~~~~~~~~~|
+//	client C               ask |~~~~~~~~~~~ wait ~~~~~~~~~~~~~~~~|
+//	batcher         |take A|==== commit ====|take B, C|= commit =|
+//	                r.start                 r.start
+//
+// Kept as recorded, a commit that takes half as long would still be for B and C together, and wait
+// for C. In truth B is then alone in its batch, and there are more commits.
+//
+// The rule: a batch has the goroutines that wait when it begins, first come first served, up to a
+// limit, and the batcher is idle only while none waits. The order is that of a channel:
+// runtime/chan.go keeps buffered elements and waiting senders in the order in which they came. It
+// is taken if that is true of 95 % of the requests (hidden.Fairness), and how long a round takes
+// can be foretold from its size (batch_cost.go).
+//
+// When it is wrong: a batcher that waits for more to come (batch by size or timer), serves only
+// some kinds of requests at a time, or shares its queue with another one, does not fit. Its batches
+// stay as recorded; package doubt makes answers bounds where their sizes differ (Batched). A
+// batcher whose work depends on more than the size is in Program.Uneven, which has it doubted
+// sooner.
+//
+// TestBatches holds it for rounds with and without a limit, for idle batchers and for known channel
+// operations, against a program that is simulated with the true rule; so do workloads committed and
+// flushed of integration/accuracy.
 
 const (
 	// taking is by how much the beginning of a wait for a batch and the beginning of its work may
 	// be off, ns: a request is sent before the wait for its answer begins, and more are taken
-	// behind the first one.
+	// behind the first one. Requests this close to the beginning may be in the batch or in the next
+	// one. Larger, and with short rounds anything would agree; smaller, and requests that come as
+	// the work begins would contradict.
 	taking = 100_000
 )
 
-// An answering is a wait that a batcher ended.
+// An answering is a wait that a batcher ended: the wait and the wake-up, and when the wait began
+// and ended, ns of the recording's clock.
 type answering struct {
 	wait, wake model.Place
 	from, at   int64
@@ -29,22 +57,24 @@ type answering struct {
 // A lot is a batch.
 type lot struct {
 	answers []answering // in the order in which they were given
-	idle    []int       // ops: waits for requests
-	start   int64       // when the work began
+	idle    []int       // ops: waits for requests, before the work
+	start   int64       // when the work began, ns; 0 of the first round
 }
 
 // A batcher answers all goroutines that wait at one place.
 type batcher struct {
 	list    int32
 	waits   map[int32]bool // lists that wait for it
-	rounds  []lot
-	limit   int32   // of a batch
-	channel int32   // that it takes requests from, none where that is not recorded
-	taken   [][]int // ops, by round: what it takes from there
+	rounds  []lot          // in order of time
+	limit   int32          // of a batch, or model.Unlimited
+	channel int32          // that it takes requests from, none where that is not recorded
+	taken   [][]int        // ops, by round: what it takes from there; empty without a channel
 	model.Growing
 }
 
-// Batches puts the rules of batchers, and of what timers call, in the place of waits for them.
+// Batches puts the rules of batchers, and of what timers call, in the place of waits for them. It
+// comes before dead wake-ups are taken off the lists: an answer may have let a receive go on that
+// has become an operation on a channel, and its wake-up shows which goroutine gave it.
 func Batches(b *model.Builder) {
 	edits := map[int32]*Edit{}
 	all := answerings(b.P)
@@ -61,7 +91,9 @@ func Batches(b *model.Builder) {
 	}
 }
 
-// findBatchers returns the goroutines whose rounds follow the rule.
+// findBatchers returns the goroutines whose rounds follow the rule. It notes their sites in ByRule,
+// and in Uneven sites of batchers that fit but for how long they take. All is as answerings returns
+// it.
 func findBatchers(p *model.Program, all []answering) []*batcher {
 	of := UsedAt(p)
 	type end struct{ site, list int32 }
@@ -70,6 +102,8 @@ func findBatchers(p *model.Program, all []answering) []*batcher {
 	for i := range all {
 		waits[end{at(int32(i)), all[i].wait.List}]++
 	}
+	// A batcher is a goroutine that ends waits at one place of the code: a client comes there each
+	// time, and one of two places is another kind of request.
 	var found []*batcher
 	for _, group := range model.Grouped(len(all), func(i int32) end { return end{at(i), all[i].wake.List} }) {
 		site := at(group[0])
@@ -79,6 +113,8 @@ func findBatchers(p *model.Program, all []answering) []*batcher {
 			answers[k] = all[i]
 			x.waits[all[i].wait.List] = true
 		}
+		// Of clients, all waits there must be ended by it: with two batchers at one queue, which
+		// one takes a request is not decided by this one's rounds.
 		others := -len(group) // waits there that another goroutine ended
 		for l := range x.waits {
 			others += waits[end{site, l}]
@@ -100,8 +136,11 @@ func findBatchers(p *model.Program, all []answering) []*batcher {
 }
 
 // answerings returns the waits for other goroutines by channels, in the order in which they ended.
+// It clears Answers of receives: from here on the field has another meaning, see model.Op.
 func answerings(p *model.Program) []answering {
 	nowhere := model.Place{List: -1, Op: -1}
+	// By token. A stock trace has a wait, one with known operations a receive that remembers the
+	// token that it waited for.
 	all := slices.Repeat([]answering{{wait: nowhere, wake: nowhere}}, int(p.Tokens))
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
@@ -126,12 +165,15 @@ func answerings(p *model.Program) []answering {
 	return all
 }
 
-// read finds the rounds, and reports whether some answer several.
+// read finds the rounds, and reports whether some answer several: 30 rounds at least (LeastRounds),
+// of which a tenth (model.LeastBatches) has two answers or more. It sorts answers by the ops that
+// gave them.
 func (x *batcher) read(p *model.Program, answers []answering) bool {
 	slices.SortFunc(answers, func(a, b answering) int { return cmp.Compare(a.wake.Op, b.wake.Op) })
 	ops := p.Lists[x.list].Ops
 	several, more := 0, 0
 	for i, a := range answers {
+		// Answers without work in between are of one batch.
 		if i > 0 && !Worked(ops[answers[i-1].wake.Op+1:a.wake.Op]) {
 			r := &x.rounds[len(x.rounds)-1]
 			if r.answers = append(r.answers, a); len(r.answers) == 2 {
@@ -140,6 +182,8 @@ func (x *batcher) read(p *model.Program, answers []answering) bool {
 			continue
 		}
 		r := lot{answers: []answering{a}}
+		// The work began with the last thing that the batcher waited for, or else right behind the
+		// answers before. When the first round of the window did is not known.
 		if i > 0 {
 			r.start = ops[answers[i-1].wake.Op].At
 			for k := int(answers[i-1].wake.Op) + 1; k < int(a.wake.Op); k++ {
@@ -156,7 +200,8 @@ func (x *batcher) read(p *model.Program, answers []answering) bool {
 	return len(x.rounds) >= LeastRounds && float64(more) <= (1-hidden.Fairness)*float64(len(x.rounds)) && float64(several) >= model.LeastBatches*float64(len(x.rounds))
 }
 
-// Worked reports whether these are more than what is between the answers of one batch.
+// Worked reports whether these are more than what is between the answers of one batch: model.AtOnce
+// of computing at most, and what takes no time. Any wait or lock is work.
 func Worked(ops []model.Op) bool {
 	took := int64(0)
 	for i := range ops {
@@ -174,7 +219,7 @@ func Worked(ops []model.Op) bool {
 }
 
 // takes finds the channel that requests come by where the recording has that, and reports false if
-// it serves others, too.
+// it serves others, too. It is the one of which a round takes as many elements as it gives answers.
 func (x *batcher) takes(p *model.Program) bool {
 	ops := p.Lists[x.list].Ops
 	between := func(i int) (from, to int) {
@@ -195,11 +240,14 @@ func (x *batcher) takes(p *model.Program) bool {
 			}
 		}
 	}
+	// The lowest of several: the order of the map must not decide.
 	for channel, n := range as {
 		if float64(n) >= hidden.Fairness*float64(len(x.rounds)-1) && (x.channel == trace.None || channel < x.channel) {
 			x.channel = channel
 		}
 	}
+	// Its receives show exactly when a round began: with the last of them. A receive that waited
+	// has a site, and the batcher was idle.
 	x.taken = make([][]int, len(x.rounds))
 	if x.channel == trace.None {
 		return true
@@ -217,6 +265,8 @@ func (x *batcher) takes(p *model.Program) bool {
 			}
 		}
 	}
+	// All operations on the channel are going to be dropped, so that it must have no other use; and
+	// a select statement of the batcher may have come to another channel.
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
 			o := &p.Lists[l].Ops[k]
@@ -228,8 +278,10 @@ func (x *batcher) takes(p *model.Program) bool {
 	return true
 }
 
-// follows reports whether each batch is of those who waited when it began, first come first served,
-// and finds how many these are at most.
+// follows reports whether each batch is of the goroutines that waited when it began, first come
+// first served, and finds how many these are at most: no limit, or else the size of the largest
+// batch. A limit that was never reached stays unknown, and batches that are larger in the replay
+// have none.
 func (x *batcher) follows() bool {
 	var all []answering
 	largest := 0
@@ -247,23 +299,32 @@ func (x *batcher) follows() bool {
 }
 
 // agrees reports whether rounds are as the rule has them, with a limit, of all answers in the order
-// in which the waits began.
+// in which the waits began. It takes rounds times waiting goroutines times the size of a batch.
+//
+// With limit 2 and A, B, C waiting in this order when a round begins: {A, B} is 2 right. {A, C} is
+// 1 right and 2 wrong, B that was due and C that was not. {A} is 1 right and 1 wrong.
 func (x *batcher) agrees(all []answering) bool {
 	over := map[model.Place]bool{}
 	var waiting []answering
 	good, bad := 0, 0
 	for i, r := range x.rounds {
+		// In the queue when this round begins, give or take what cannot be distinguished.
 		for ; len(all) > 0 && all[0].from <= r.start+taking; all = all[1:] {
-			waiting = append(waiting, all[0])
+			if !over[all[0].wait] {
+				waiting = append(waiting, all[0])
+			}
 		}
 		for _, a := range r.answers {
 			over[a.wait] = true
 		}
+		// When the first round began is not known: it is not judged, and none of its goroutines
+		// gets into the queue.
 		if i == 0 {
 			continue
 		}
-		sure := 0 // of those who wait, in order
+		sure := 0 // of the ones that wait, in order: how many had to be in this batch
 		for n, a := range waiting {
+			// Due is what surely was there, and has its turn below the limit.
 			mine := slices.ContainsFunc(r.answers, func(b answering) bool { return b.wait == a.wait })
 			due := a.from <= r.start-taking && n < int(x.limit)
 			switch {
@@ -289,7 +350,8 @@ func (x *batcher) agrees(all []answering) bool {
 	return good > 0 && float64(good) >= hidden.Fairness*float64(good+bad)
 }
 
-// tasks returns the work of its rounds.
+// tasks returns the work of its rounds, but for the first one, whose beginning is not known: the
+// ops from when it began to the first answer.
 func (x *batcher) tasks(p *model.Program) []task {
 	ops := p.Lists[x.list].Ops
 	all := make([]task, len(x.rounds)-1)
@@ -306,7 +368,9 @@ func (x *batcher) tasks(p *model.Program) []task {
 }
 
 // takeWhatCame has a batcher take all goroutines that wait when a round begins, and answer them
-// when it is over.
+// when it is over. A client's wait becomes OpAsk. The batcher's idle wait, or the moment behind its
+// last answer, becomes OpTake, which waits if there is nothing to take, and its first answer
+// OpAnswer, which lets all of the batch go on; the other wake-ups are dead.
 func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	p := b.P
 	ops := p.Lists[x.list].Ops
@@ -316,6 +380,8 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 		p.Inferred = true
 	}
 	mine := EditOf(edits, x.list)
+	// A list may begin anew where it did before its first answer: OpAnswer has that op's Free and
+	// Loose. From take to answer it must not, since it has a batch then (holdOn).
 	for i, r := range x.rounds {
 		first := r.answers[0].wake.Op
 		mine.before[int(first)] = append(mine.before[int(first)], model.Op{Kind: model.OpAnswer, Arg: object, At: ops[first].At, Late: -1, Free: ops[first].Free, Loose: ops[first].Loose})
@@ -325,6 +391,8 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 		if i == 0 {
 			continue
 		}
+		// D of OpTake is the size in the recording: how much longer a batch of the replay takes is
+		// in proportion to it (Growth.Factor).
 		before := x.rounds[i-1].answers
 		last := before[len(before)-1].wake.Op
 		take := model.Op{Kind: model.OpTake, Arg: object, D: int64(len(r.answers)), At: ops[last].At, Late: -1}
@@ -357,7 +425,7 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 }
 
 // asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what
-// ended that.
+// ended that: the token, or the send of the answer that is behind the wake-up.
 func asks(b *model.Builder, a answering, object int32, edits map[int32]*Edit) {
 	o := b.P.Op(a.wait)
 	e := EditOf(edits, a.wait.List)
@@ -371,9 +439,12 @@ func asks(b *model.Builder, a answering, object int32, edits map[int32]*Edit) {
 }
 
 // sendBehind returns where the send is that let a receiver go on, -1 where that is not recorded.
+// The runtime makes the receiver ready within the send, whose mark comes when it is done.
 func sendBehind(ops []model.Op, channel int32) int {
 	return slices.IndexFunc(ops[:min(len(ops), Within)], func(o model.Op) bool { return o.Kind == model.OpSend && o.Arg == channel })
 }
 
-// Within is how far back from a span its request is looked for, in ops.
+// Within is how far back from a span its request is looked for, in ops, and how far behind a
+// wake-up its send. Larger, and another request's could be found; smaller, and code that does much
+// in between is not followed.
 const Within = 60

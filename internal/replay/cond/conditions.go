@@ -8,7 +8,9 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Helped returns which tokens goroutines wait for that have no spans and visit no progress points.
+// Helped returns, by token, whether a goroutine waits for it that has no spans and visits no
+// progress points: a logger, for example, or a connection's writer. To let such a goroutine go on
+// is no part of what requests wait for. It takes one pass over all ops.
 func Helped(p *model.Program) []bool {
 	helps := make([]bool, p.Tokens)
 	for i := range p.Lists {
@@ -24,39 +26,76 @@ func Helped(p *model.Program) []bool {
 	return helps
 }
 
-// A condition variable shows which goroutine has waited and which has signalled, but not for what.
-// One that comes at another time in the replay may have to wait where it did not, or not where it
-// did. So what the condition is must be inferred from the recording: conditions finds, for each
-// variable, a rule by which goroutines would have waited just where they did.
+// Condition variables. A recording has which goroutine waited for a sync.Cond and which one
+// signalled, but not the condition, the ok of
+//
+//	mu.Lock()
+//	for !ok() { cond.Wait() }
+//	...
+//	mu.Unlock()
+//
+// A goroutine that comes at another time in the replay may have to wait where it did not, or not
+// where it did. So the condition must be inferred: for each variable Conditions looks for a rule by
+// which goroutines would have waited just where they did.
+//
+// That is possible since the condition is read and changed with the lock only (the contract of
+// sync.Cond): it is a function of what goroutines did with the lock, in the order in which they had
+// it, and that order is recorded.
+//
+//	a section       |--looks--|~~~~~~ waits ~~~~~~|--goes on--|
+//	ops             first     wait                lock        end
+//	times           came                          at
+//
+// Sources: sync/cond.go (Wait gives the lock back, parks, and takes the lock again) and
+// runtime/sema.go (notifyListNotifyOne ends the wait with the lowest ticket; one without a waiting
+// goroutine leaves nothing). A signal that ends no wait is lost for sync.Cond, not for the
+// condition: the rules count signals, whether or not they end a wait.
+//
+// When it is wrong: conditions that time or atomic variables change fit no rule. Their waits stay
+// in the recorded order (keepOrder), and Unruled has that doubted. Variables whose lock is a
+// sync.RWMutex are not looked at, nor are variables with fewer than leastSections waits. A rule
+// that fits by chance lets other goroutines wait than really do; the replay of nothing changed then
+// misses the recording.
+//
+// TestUnseenConditions and TestUnseenConditionsLimit hold a queue in a stock trace. The workloads
+// of integration/accuracy have one program for each rule: bounded, pubsub, barrier, Fasta,
+// singleflight.
 
-// A section is what a goroutine does with the lock of a condition variable, from Lock to Unlock. If
-// it waits in between it is the one before the wait and the one behind it.
+// A section is what a goroutine does with the lock of a condition variable, from Lock to Unlock (a
+// critical section). If it waits in between it is one section: the part before the wait, in which
+// it looks at the condition, and the part behind it, in which it goes on. Where it waits several
+// times before the condition is met, that is one wait, too. Ops are indices of its list, times are
+// of the recording's clock, ns.
 type section struct {
 	list   int32
-	first  int // op with which it takes the lock, before it waits
-	lock   int // op with which it takes the lock to go on; first where it does not wait
-	end    int // op that gives it back
-	came   int64
-	at     int64 // when it had the lock to go on
-	wait   int   // op, -1 for none
-	waits  int32 // for this condition variable, -1 for none
-	before Anchor
-	number int // among those of the same list
+	first  int    // op with which it takes the lock, before it waits
+	lock   int    // op with which it takes the lock to go on; first where it does not wait
+	end    int    // op that gives it back
+	came   int64  // when it had the lock to look
+	at     int64  // when it had the lock to go on
+	wait   int    // op, -1 for none
+	waits  int32  // for this condition variable, -1 for none
+	before Anchor // what its goroutine did last before it, computing and wake-ups apart
+	number int    // among those of the same list, from 0; 0 also while it is not over
 }
 
-// A signaling is a signal to a condition variable.
+// A signaling is a Signal or a Broadcast to a condition variable. Recordings have both as one op:
+// how many goroutines one lets go on is what the rules differ in. The section is the one around it,
+// or the last one before it where it comes behind Unlock, as sync.Cond allows; it counts as done
+// when that section had its lock.
 type signaling struct {
 	op      int
 	section *section
 }
 
-// A condition is a condition variable in a recording.
+// A condition is a condition variable in a recording. Passes and signals are what rules explain;
+// both are in order of time.
 type condition struct {
 	p        *model.Program
 	dead     []bool // tokens
 	helps    []bool // tokens, see Helped
 	object   int32
-	lock     int32
+	lock     int32      // its L
 	passes   []*section // that have waited, or have come from where others have that waited
 	signals  []signaling
 	others   map[int32][]signaling // of other condition variables, with the same lock
@@ -64,8 +103,10 @@ type condition struct {
 }
 
 // Conditions puts in place of the waits for condition variables what decides anew, as far as a rule
-// is known for them.
+// is known for them. It changes the lists of b.P and marks tokens as dead that are not waited for
+// any more. It reads all lists once for each condition variable.
 func Conditions(b *model.Builder) {
+	// Rules only note what changes: the sections hold indices of the lists as they were read.
 	edits := map[int32]*Edit{}
 	found := findConditions(b.P)
 	var helps []bool
@@ -74,11 +115,15 @@ func Conditions(b *model.Builder) {
 	}
 	for _, c := range found {
 		c.dead, c.helps = b.Dead, helps
+		// Left in others are variables with the same lock for which hardly any goroutine has
+		// waited: the other side of a queue, see countBack.
 		for _, other := range found { // which has a rule of its own
 			delete(c.others, other.object)
 		}
 	}
 	for _, c := range found {
+		// The first rule that fits is taken, in the order of rules: from the least that a condition
+		// can be to what takes the most for granted.
 		i := slices.IndexFunc(rules, func(rule trace.Rule[func(*condition) replacement]) bool {
 			b.P.Rec.Rests()
 			if !b.P.Rec.Uses(rule.Name) {
@@ -102,7 +147,9 @@ func Conditions(b *model.Builder) {
 }
 
 // keepOrder leaves the waits for a condition variable as they were, with a reason that shows how
-// much that is worth.
+// much that is worth. WaitSignal counts as unknown (Unruled). WaitBusy does not: what is done once
+// for all is the work of one goroutine, whichever that is, and in a stock trace (Rec.Told) the
+// order of such waits is bounded with that of all others.
 func keepOrder(b *model.Builder, c *condition) {
 	reason := uint8(model.WaitSignal)
 	if b.P.Rec.Told || doneForAll(c) {
@@ -115,12 +162,16 @@ func keepOrder(b *model.Builder, c *condition) {
 	}
 }
 
-// leastSections is how many waits for a condition variable it takes to find a rule.
+// leastSections is how many waits for a condition variable it takes to find a rule. It is the
+// lowest number of which 95 % leaves room for one that disagrees; with less evidence the five rules
+// and the 200 counts that are tried would often have one that fits by chance.
 const leastSections = 20
 
 // findConditions returns the condition variables that goroutines wait for, in the order of their
-// objects.
+// objects: answers must not depend on the order of maps.
 func findConditions(p *model.Program) []*condition {
+	// sync.Cond.Wait gives its lock back first: the Unlock right before a wait is of the variable's
+	// L.
 	locks := map[int32]int32{} // by condition variable
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
@@ -149,7 +200,8 @@ func findConditions(p *model.Program) []*condition {
 	return found
 }
 
-// read finds the sections of a list.
+// read finds the sections of a list, in order. The last one is left out if the window ends within
+// it.
 func (c *condition) read(p *model.Program, list, lock int32) {
 	l := &p.Lists[list]
 	var now *section
@@ -160,11 +212,14 @@ func (c *condition) read(p *model.Program, list, lock int32) {
 		o := &l.Ops[k]
 		switch {
 		case o.Kind == model.OpLock && o.Arg == lock:
+			// The second Lock is the one within Wait: the section goes on.
 			if now != nil && waited {
 				now.lock, now.at, waited = k, o.At, false
 				continue
 			}
 			now = &section{list: list, first: k, lock: k, came: o.At, at: o.At, wait: -1, waits: -1, before: before}
+		// An Unlock that a wait follows is the one within Wait, any other ends the section. Now
+		// stays: a Signal behind Unlock is of this section.
 		case o.Kind == model.OpUnlock && o.Arg == lock && now != nil:
 			now.end = k
 			if next := l.Awaits(k); next >= 0 {
@@ -183,6 +238,8 @@ func (c *condition) read(p *model.Program, list, lock int32) {
 				c.others[o.Arg] = append(c.others[o.Arg], signaling{k, now})
 			}
 		}
+		// As AnchorOf, but within any span: goroutines of several kinds use one variable, and what
+		// they did before distinguishes the kinds.
 		switch o.Kind {
 		case model.OpRun, model.OpWake, model.OpSpawn, model.OpSignal, model.OpAwait:
 		case model.OpOpen, model.OpClose:
@@ -195,9 +252,13 @@ func (c *condition) read(p *model.Program, list, lock int32) {
 	}
 }
 
-// choose finds the sections in which the condition is looked at: sections that waited, and others
-// before which their goroutines did the same as before these. It reports whether enough of them
-// have waited.
+// choose finds the sections in which the condition is looked at. The lock is taken for other
+// things, too; a section that did not wait looks at the condition if its goroutine came from where
+// others came from that waited. It reports whether enough of them have waited.
+//
+// For example, producers come to the lock of a queue from the end of span "produce", consumers from
+// the end of "consume". Of the consumers half had to wait for notEmpty. Then all sections that
+// follow "consume" are passes of notEmpty, and the producers' are not.
 func (c *condition) choose() bool {
 	from, waited := map[Anchor]bool{}, 0
 	for _, all := range c.sections {
@@ -220,11 +281,12 @@ func (c *condition) choose() bool {
 	return waited >= leastSections
 }
 
-// An Edit is what changes in the ops of a list.
+// An Edit is what changes in the ops of a list. Keys are indices of the list before the edit, so
+// that several rules can add to one edit in any order; Apply makes all changes at once.
 type Edit struct {
-	drop   map[int]bool
-	before map[int][]model.Op
-	After  map[int][]model.Op
+	drop   map[int]bool       // ops that go; what is before and after them stays
+	before map[int][]model.Op // in the order in which they are done
+	After  map[int][]model.Op // likewise, behind an op
 }
 
 // EditOf returns the edit of a list, a new one if it has none.
@@ -237,7 +299,8 @@ func EditOf(edits map[int32]*Edit, list int32) *Edit {
 	return e
 }
 
-// Apply makes the edit.
+// Apply makes the edit, once: then its indices are not those of the list any more. It copies the
+// list, and does not correct From, To and Rounds, which are found later.
 func (e *Edit) Apply(l *model.List) {
 	ops := make([]model.Op, 0, len(l.Ops)+len(e.before)+len(e.After))
 	for k, o := range l.Ops {
@@ -250,8 +313,10 @@ func (e *Edit) Apply(l *model.List) {
 	l.Ops = ops
 }
 
-// skip takes what a section did before it went on off its list: it waited, and the replay waits
-// elsewhere.
+// skip takes the ops of a section in [from, to) off its list: the goroutine had the lock, gave it
+// back and waited, and in the replay waits elsewhere. What ended the wait is dead. Other locks that
+// it takes or gives back in between stay, as in a hand over hand; spans, progress points and signals
+// do, too.
 func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 	ops := b.P.Lists[s.list].Ops
 	for k := from; k < to; k++ {
@@ -259,13 +324,17 @@ func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 		case model.OpWait:
 			b.Dead[o.Arg] = true
 			e.drop[k] = true
-		case model.OpLock, model.OpUnlock, model.OpRun, model.OpAwait:
+		case model.OpLock, model.OpUnlock:
+			e.drop[k] = e.drop[k] || o.Arg == ops[s.lock].Arg
+		case model.OpRun, model.OpAwait:
 			e.drop[k] = true
 		}
 	}
 }
 
-// waiting returns an op in place of the wait of a section, if it had one.
+// waiting returns an op in place of the wait of a section, if it had one: with its lag behind the
+// wake-up and its site. Without a wait the lag is not known (-1), and the replay takes the usual
+// one.
 func waiting(b *model.Builder, s *section, kind model.OpKind, object int32) model.Op {
 	o := model.Op{Kind: kind, Arg: object, At: s.at, Late: -1}
 	ops := b.P.Lists[s.list].Ops

@@ -1,5 +1,28 @@
-// Package cond finds for what goroutines wait for each other where one lets several go on, or
-// several let one: condition variables, batches, wait groups, quorums and functions that timers
-// call. Each rule is held against the recording, and dropped unless it is right nineteen times out
-// of twenty.
+// Package cond infers waits in which one goroutine lets several go on, or several let one:
+// condition variables, batches, fork-join, quorums and functions that timers call. A stock trace
+// shows which goroutine ended which wait, and nothing of the condition behind it. Kept as recorded,
+// such a wait ties two goroutines together that met by chance; in a faster program others would
+// meet.
+//
+// Each rule is a hypothesis: for every recorded moment it predicts whether a goroutine has to wait.
+// It is taken where it agrees with the recording in 95 % of the cases (model.Agreeing and
+// hidden.Fairness), and puts an object of package sim in place of the waits. Otherwise the recorded
+// order stays, and a doubt reports for how long goroutines waited in it ([Unruled], [AddUncalled],
+// Uneven of model.Program), so that the answer becomes a bound.
+//
+//	conditions.go    sync.Cond: sections of its lock, and what an inference changes in a list
+//	rules.go         a count, the latest news, a barrier; the tests of a fit
+//	tickets.go       a sequence: goroutines go on in the order of numbers
+//	cache_refill.go  a store: one goroutine loads what all use
+//	batches.go       group commit: one goroutine takes whatever has come, and answers all
+//	batch_cost.go    how long a batch takes, by its size
+//	afterfunc.go     time.AfterFunc: the first request sets the timer for all
+//	fork_join.go     a WaitGroup: all goroutines that the waiting one has started
+//	quorum.go        answers by channels: all goroutines but a fixed number
+//	intervals.go     even intervals: tickers and timetables
+//	anchors.go       kinds of ops by which other rules compare what goroutines do
+//
+// Package infer calls them in this order (rules.go there): [Conditions] and [Batches] while the
+// recording is translated, [Gather] once locks and channels are known, [SettleStores] once all ops
+// have their places. make ablation measures what the answers lose without each rule.
 package cond

@@ -8,16 +8,34 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A goroutine may start several others and go on once some of them have answered by a channel: all,
-// the first, or two of three (a quorum). A stock trace has only which of them answered while it
-// waited. Where it has always gone on when all but a fixed number were over, it does so in the
-// replay, whichever they are.
+// Quorum waits: a goroutine starts several others, and goes on once k of n have answered by a
+// channel: all (results), the first (hedged requests, a race), or two of three (a quorum). A stock
+// trace has only which of them answered while it waited. Where it has always gone on when all but a
+// fixed number were over, it does so in the replay, whichever they are.
+//
+//	parent     start |~~~~~~~ receive ~~~~~~~|~ receive ~|     goes on with 1 missing
+//	replica 1        ========================.                 4 ms
+//	replica 2        ====================================.     5 ms
+//	replica 3        ================================================.  7 ms
+//
+// With replica 3 in 1.5 ms the parent goes on at 4 ms. Kept as recorded it would wait for replica
+// 2.
+//
+// The principle: the answer is one of the last steps of each goroutine, so that its end stands for
+// the answer (lastSteps), and the number that is missing when the parent goes on is the same in
+// 95 % of the rounds (hidden.Fairness). When it is wrong: a parent that waits for particular
+// answers one by one, and works in between (futures), is left as it is (promised); so are answers
+// of goroutines that were there before, such as a pool's workers, which package infer has by their
+// channels. A quorum whose size differs from round to round has no rule.
+//
+// TestQuorum has two of three, the first one, all by one channel and each by its own, against what
+// the program really does; workloads quorum, results and futures of integration/accuracy do, too.
 
-// An inquiry is what a goroutine has started, and its waits for answers of these.
+// An inquiry is what a goroutine has started, and its waits for answers of these: one round.
 type inquiry struct {
 	list    int32
-	started []int32 // lists
-	waits   []answerWait
+	started []int32      // lists, in order
+	waits   []answerWait // in order, not empty
 }
 
 // An answerWait is a wait that a goroutine ended by its answer, one of its last steps.
@@ -26,13 +44,15 @@ type answerWait struct {
 	waker model.Place
 }
 
-// SiteOf returns the site of a wait.
+// siteOf returns the site of a wait.
 func (r *inquiry) siteOf(p *model.Program, wait int) int32 {
 	return p.SiteOf(model.Place{List: r.list, Op: r.waits[wait].op})
 }
 
-// together groups inquiries by where they wait: those at one place in the program, and at places
-// where one of them has waited one behind the other.
+// together groups inquiries by where they wait: at one place in the program, or at places where one
+// of them has waited one behind the other. In a round in which only the second answer was late the
+// parent waits at the second place alone; it is a round of the same code. Groups have indices of
+// all.
 func together(p *model.Program, all []inquiry) [][]int32 {
 	at := UsedAt(p)
 	places := model.NewUnion(len(p.Rec.Sites) + 1)
@@ -67,18 +87,22 @@ func promised(p *model.Program, all []inquiry, group []int32) bool {
 }
 
 // gatherAnswers finds the waits for answers of goroutines that the waiting one has started itself.
+// It takes 20 rounds with a wait (hidden.LeastHandovers). Wakers are by token.
 func gatherAnswers(p *model.Program, wakers []model.Place) {
 	all := inquiries(p, wakers)
 	for _, group := range together(p, all) {
 		if len(group) < hidden.LeastHandovers || promised(p, all, group) {
 			continue
 		}
+		// A parent may also start goroutines that answer nothing. Which ones answer shows over all
+		// rounds: the places of the code where goroutines that did were created.
 		answering := map[int32]bool{} // where goroutines are created that do
 		for _, i := range group {
 			for _, w := range all[i].waits {
 				answering[p.Lists[w.waker.List].Site] = true
 			}
 		}
+		// In the last wait of each round: how many it went on without.
 		missing := map[int32]int{} // how often each number has not been over
 		several := false
 		for _, i := range group {
@@ -87,6 +111,7 @@ func gatherAnswers(p *model.Program, wakers []model.Place) {
 			several = several || len(r.started) > 1
 			missing[missingAnswers(p, r, len(r.waits)-1)]++
 		}
+		// At most one number has 95 %. One goroutine alone is an ordinary wait, which stays.
 		for n, times := range missing {
 			if several && float64(times) >= hidden.Fairness*float64(len(group)) {
 				for _, i := range group {
@@ -98,7 +123,8 @@ func gatherAnswers(p *model.Program, wakers []model.Place) {
 	}
 }
 
-// inquiries returns the waits for answers, by what was started before them.
+// inquiries returns the waits for answers, by what was started before them. A round is over with
+// the first goroutine that is started behind a wait, or with a wait that fork-join has found.
 func inquiries(p *model.Program, wakers []model.Place) (all []inquiry) {
 	for l := range p.Lists {
 		p.Rec.RestsAt(l)
@@ -130,7 +156,7 @@ func inquiries(p *model.Program, wakers []model.Place) (all []inquiry) {
 }
 
 // answersLast reports whether an op is one of the last steps of a goroutine that a list has
-// started.
+// started, in the window. At may be nowhere.
 func answersLast(p *model.Program, at model.Place, by int32) bool {
 	if at.List < 0 || p.Lists[at.List].Spawned.List != by {
 		return false
@@ -140,7 +166,8 @@ func answersLast(p *model.Program, at model.Place, by int32) bool {
 }
 
 // missingAnswers returns how many of the goroutines of an inquiry had not answered when a wait
-// ended.
+// ended. One that has answered but not ended by then counts as missing, but for the one that ended
+// the wait: in the moment between the two, rounds disagree.
 func missingAnswers(p *model.Program, r *inquiry, wait int) (n int32) {
 	w := r.waits[wait].waker
 	for _, c := range r.started {
@@ -153,7 +180,8 @@ func missingAnswers(p *model.Program, r *inquiry, wait int) (n int32) {
 }
 
 // gatherInquiry has the last wait of an inquiry end when all but missing are over, and earlier
-// waits when as many are as were.
+// waits when as many are as were. Head of OpGather means that another wait of the round follows, so
+// that the group stays.
 func gatherInquiry(p *model.Program, r *inquiry, missing int32) {
 	for _, c := range r.started {
 		p.Lists[c].Gathered = true
@@ -173,14 +201,15 @@ func gatherInquiry(p *model.Program, r *inquiry, missing int32) {
 }
 
 // A landing is the op behind which a goroutine waits for answers: the nth like that since it has
-// started the last one that answers.
+// started the last one that answers. Nth counts from 1; 0 is none.
 type landing struct {
 	Anchor
 	nth int
 }
 
 // waitsBehind returns where goroutines wait first for answers, the zero landing if that is not the
-// same for most.
+// same for most (hidden.Fairness). A wait right behind the last start has no landing: the last
+// goroutine is hardly over by then, so that such waits are recorded.
 func waitsBehind(p *model.Program, all []inquiry, group []int32) landing {
 	times := map[landing]int{}
 	for _, i := range group {
@@ -190,6 +219,7 @@ func waitsBehind(p *model.Program, all []inquiry, group []int32) landing {
 		}
 		ops := p.Lists[r.list].Ops[:r.waits[0].op]
 		k := len(ops) - 1
+		// Back over what happens anywhere, to the last landmark before the wait.
 		for k >= 0 && (ops[k].Kind == model.OpRun || ops[k].Kind == model.OpWake) {
 			k--
 		}
@@ -201,6 +231,7 @@ func waitsBehind(p *model.Program, all []inquiry, group []int32) landing {
 			continue
 		}
 		at := landing{Anchor: a}
+		// A loop may pass the same landmark several times: count them from the last start.
 		for k := p.Lists[r.started[len(r.started)-1]].Spawned.Op; int(k) < len(ops); k++ {
 			if b, ok := AnchorOf(p, &ops[k]); ok && a == b {
 				at.nth++
@@ -217,7 +248,9 @@ func waitsBehind(p *model.Program, all []inquiry, group []int32) landing {
 }
 
 // gatherUnseen has goroutines wait for answers where all had come before they would have waited, so
-// that the recording does not show that they looked.
+// that the recording does not show that they looked. A round in which the parent is slow has no
+// wait; with a faster parent it would be the one that waits ("all" of TestQuorum asks for that).
+// Where it looks is the landing of the rounds that waited; 20 rounds must agree on it.
 func gatherUnseen(p *model.Program, all []inquiry, group []int32, missing int32) {
 	behind := landing{}
 	if len(group) >= hidden.LeastHandovers {
@@ -240,6 +273,9 @@ func gatherUnseen(p *model.Program, all []inquiry, group []int32, missing int32)
 	}
 }
 
+// gatherUnseenIn adds the waits of one list. A round has looked if there is an OpGather behind its
+// starts already; else at the landing. The wait takes the place of an op that computes for a
+// moment, so that the list keeps its length, and indices that others have of it hold.
 func gatherUnseenIn(p *model.Program, list int32, answering map[int32]bool, behind landing, missing int32) {
 	var started []int32
 	looked, nth := false, 0
@@ -273,8 +309,8 @@ func gatherUnseenIn(p *model.Program, list int32, answering map[int32]bool, behi
 	}
 }
 
-// nextStep returns the op behind another one that computes for a moment, before any wait for
-// answers; -1 if there is none.
+// nextStep returns the op behind another one that computes for a moment, for less than lastSteps,
+// before any wait for answers; -1 if there is none. What it computes is lost.
 func nextStep(ops []model.Op, k int) int {
 	at := -1
 	for k++; k < len(ops); k++ {

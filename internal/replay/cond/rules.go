@@ -10,13 +10,17 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Rules by which goroutines wait for condition variables. Each says of a recording where they would
-// have waited; it is taken if that is where they did.
+// Rules by which goroutines wait for condition variables. Each goes through the recorded moments in
+// order, keeps the state that the condition would have, and predicts for each section whether it
+// has to wait. It is taken if that is where goroutines did wait, in 95 % of each kind of case. A
+// rule with parameters (the number at first, the size of a barrier) takes them from the recording.
 
-// A replacement puts what decides anew in place of a condition variable.
+// A replacement puts what decides anew in place of a condition variable: it adds to the edits, by
+// list.
 type replacement func(b *model.Builder, edits map[int32]*Edit)
 
-// The first that fits is taken.
+// The first that fits is taken. Rules overlap: a queue with one consumer that never falls behind is
+// also "the latest news". They differ in a replay in which it does fall behind.
 var rules = []trace.Rule[func(*condition) replacement]{
 	{Name: "cond_count", Doc: "goroutines wait until a count is reached", Find: counts},
 	{Name: "cond_latest", Doc: "goroutines wait for what came last", Find: latest},
@@ -40,7 +44,9 @@ func Rules() []trace.RuleName {
 		trace.RuleName{Name: ruleQuorum, Doc: "a goroutine goes on once all but as many as always have answered"})
 }
 
-// A Fit counts where a rule is right.
+// A Fit counts where a rule is right: of sections that waited, sections that did not, and sections
+// that waited at the moment at which they went on. The three are counted apart, since a rule by
+// which goroutines always wait would be right about most where nearly all do.
 type Fit struct{ Right, all [3]int }
 
 // The sections that a rule is held against.
@@ -50,7 +56,8 @@ const (
 	fitWentOn
 )
 
-// Note counts a section about which a rule was right, or not.
+// Note counts a section about which a rule was right, or not. What is FitWaited, FitPassed or
+// fitWentOn.
 func (f *Fit) Note(what int, right bool) {
 	f.all[what]++
 	if right {
@@ -58,9 +65,18 @@ func (f *Fit) Note(what int, right bool) {
 	}
 }
 
+// cases is how many of all kinds have been noted.
+func (f *Fit) cases() (n int) {
+	for _, of := range f.all {
+		n += of
+	}
+	return n
+}
+
 func (f *Fit) good() bool { return f.Within(model.Agreeing) }
 
-// Within reports whether a rule is right about such a part of each.
+// Within reports whether a rule is right about such a part, of 1, of each kind. A kind without a
+// case contradicts nothing: callers that need evidence of it have to count.
 func (f *Fit) Within(part float64) bool {
 	for i, n := range f.all {
 		if float64(f.Right[i]) < part*float64(n) {
@@ -70,7 +86,8 @@ func (f *Fit) Within(part float64) bool {
 	return true
 }
 
-// A moment is something that a rule depends on, in the order in which goroutines had the lock.
+// A moment is something that a rule depends on, in the order in which goroutines had the lock: at
+// is ns of the recording's clock.
 type moment struct {
 	at   int64
 	what momentKind
@@ -86,6 +103,10 @@ const (
 	someoneSignals
 )
 
+// moments returns what happens with the lock, in order. A section without a wait comes and goes on
+// at one time, and may signal then: it looks before it goes on, and signals last, as the constants
+// are ordered. A signal counts when its section went on with the lock; one that is given before the
+// wait of its own section comes too late here. It takes n log n each time.
 func (c *condition) moments() []moment {
 	var all []moment
 	for _, s := range c.passes {
@@ -112,7 +133,17 @@ func (f *Fit) hold(m moment, met bool) {
 }
 
 // counts is the rule of queues and semaphores: each signal is for one that goes on, and what is
-// left over stays. It is counted for all that wait together, or else for each goroutine.
+// left over stays (a semaphore's count). The condition is count > 0.
+//
+//	signal       +1      +1                  +1
+//	goes on                  -1 -1                -1
+//	count    0    1       2   1  0            1    0
+//	                               |~ waits ~~|
+//
+// The replay has a channel without limit in its place: a signal sends, and what goes on receives,
+// first come first served. That is the order in which sync.Cond ends waits. A goroutine that gets
+// the lock before the woken one does (barging) takes in truth what that was woken for, and queues
+// behind it here. Where the number is limited the other side waits as well: countBack, countUnseen.
 func counts(c *condition) replacement {
 	atFirst, ok := counted(c.moments())
 	if !ok {
@@ -126,7 +157,8 @@ func counts(c *condition) replacement {
 	}
 }
 
-// count has a number of things be counted, of which there are some at first.
+// count has a number of things be counted, of which there are some at first. The receive comes
+// before the lock is taken to go on: while it waits a goroutine has no lock, as with sync.Cond.
 func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) {
 	object := b.NewObject(model.ObjectInfo{Kind: model.ObjectChan, Capacity: math.MaxInt32, Count: int32(atFirst)})
 	for _, s := range c.passes {
@@ -143,7 +175,11 @@ func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) 
 // countBack finds what is counted the other way round: goroutines that go on signal another
 // condition variable, for which hardly any goroutine has waited, and signallers of this one would
 // have, had they come too early. They are the two sides of a queue, and one of them has been the
-// slower one all the time. It reports whether there are such.
+// slower one all the time. In a bounded queue whose consumers are slower, producers wait for
+// notFull; consumers never waited for notEmpty, and have to once they are fast enough.
+//
+// It reports whether there are such. How many there were at first, elements or places, is the least
+// with which no goroutine would have waited, unless waits show it: the real number may be larger.
 func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 	passes := map[*section]bool{}
 	for _, s := range c.passes {
@@ -158,6 +194,7 @@ func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 				together++
 			}
 		}
+		// Each pass signals once, and hardly anything else does.
 		if float64(together) < model.Agreeing*float64(max(len(signals), len(c.passes))) {
 			continue
 		}
@@ -177,7 +214,9 @@ func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 
 // countUnseen counts the other way round where no trace is left of the other condition variable,
 // since no goroutine had to wait for it: its signallers would have had to with more signals left
-// over than ever were.
+// over than ever were. So the limit is the most that were left over, if there is one at all:
+// Limited has the program replayed without a limit, too (Endless), and the two bound the answer.
+// TestUnseenConditionsLimit holds that consumers wait with the limit, and do not without.
 func (c *condition) countUnseen(b *model.Builder, edits map[int32]*Edit) {
 	b.P.Limited = true
 	if b.P.Rec.Endless {
@@ -193,7 +232,8 @@ func (c *condition) countUnseen(b *model.Builder, edits map[int32]*Edit) {
 	back.count(b, edits, back.least())
 }
 
-// least returns how many there must have been at first, for all to have gone on.
+// least returns how many there must have been at first, for all to have gone on: as many as the
+// count falls below 0 if it begins with 0.
 func (c *condition) least() int {
 	now, least := 0, 0
 	for _, m := range c.moments() {
@@ -208,12 +248,15 @@ func (c *condition) least() int {
 	return -least
 }
 
-// counted returns how many there were at first, and whether the rule is good.
+// counted returns how many there were at first, and whether the rule is good. The count before the
+// window is not recorded: of all numbers that make a difference it takes the one that is right most
+// often, the lowest of several. It goes up to mostLeftOver times through the moments.
 func counted(all []moment) (atFirst int, ok bool) {
 	type value struct {
 		m   moment
 		now int
 	}
+	// The count at each section, if it began with 0; any other beginning shifts all alike.
 	var values []value
 	now, least, most := 0, math.MaxInt, math.MinInt
 	for _, m := range all {
@@ -228,6 +271,7 @@ func counted(all []moment) (atFirst int, ok bool) {
 			now++
 		}
 	}
+	// With -most at first no section would find anything, with 1-least each one would.
 	best := -1
 	for first := -most; first <= 1-least && most-least < mostLeftOver; first++ {
 		var f Fit
@@ -241,10 +285,22 @@ func counted(all []moment) (atFirst int, ok bool) {
 	return atFirst, ok
 }
 
-// mostLeftOver is how many signals may be left over. Where there are more, they are not counted.
+// mostLeftOver is how many signals may be left over. Where there are more, they are not counted:
+// the signals do not pair with what goes on, as with a Broadcast for any number of goroutines,
+// whose count runs away. Larger, and the search takes longer; smaller, and deep queues have no
+// rule.
 const mostLeftOver = 200
 
-// latest is the rule of news: one that goes on has seen all that there is, and waits for the next.
+// latest is the rule of news: one that goes on has seen all that there is, and waits for the next
+// (publish and subscribe, a watched version, a configuration). A subscriber that was busy for three
+// issues goes on at once, and has missed two. The state is one bit for each goroutine: nothing
+// since.
+//
+// The first visit of a goroutine has no earlier one, and is not held against the rule: it takes
+// leastSections later ones, which goroutines that come once do not have. The replay has a channel
+// for each goroutine, in which a signal leaves an element; one more finds no room and is dropped, so
+// that a goroutine that fell behind goes on once. The signaller never waits (Tries). It adds as many
+// ops as signals times goroutines.
 func latest(c *condition) replacement {
 	seen := map[int32]bool{} // nothing since
 	var f Fit
@@ -255,6 +311,7 @@ func latest(c *condition) replacement {
 			}
 			continue
 		}
+		// Comes or goes on: it must wait if all is old.
 		if old, known := seen[m.list]; known {
 			f.hold(m, !old)
 		}
@@ -262,7 +319,7 @@ func latest(c *condition) replacement {
 			seen[m.list] = true
 		}
 	}
-	if !f.good() {
+	if f.cases() < leastSections || !f.good() {
 		return nil
 	}
 	return func(b *model.Builder, edits map[int32]*Edit) {
@@ -281,15 +338,25 @@ func latest(c *condition) replacement {
 		}
 		for _, s := range c.signals {
 			e := EditOf(edits, s.section.list)
+			// Each signal is news for every goroutine.
 			for _, object := range order {
-				e.before[s.op] = append(e.before[s.op], model.Op{Kind: model.OpSend, Arg: object, At: s.section.at, Late: -1, Tries: true})
+				e.before[s.op] = append(e.before[s.op], model.Op{Kind: model.OpSend, Arg: object, At: s.section.at, Late: -1, Tries: true, Drops: true})
 			}
 		}
 	}
 }
 
 // meets is the rule of barriers: the last one of a number of goroutines signals, and the others
-// wait for it.
+// wait for it (a cyclic barrier; phases of a parallel program).
+//
+//	A   |~~~~~~~~~~~~~~~~|         A and B wait, C is the last and signals:
+//	B        |~~~~~~~~~~~|         three have come for each signal.
+//	C                    *
+//
+// Its size is how many come from one signal to the next, in 95 % of the rounds. All but the last
+// one of a round must have waited, leastSections times at least; of the first round that is not
+// asked, since it began before the window. Barriers in which each one that comes signals, or which have several sizes, are not
+// found.
 func meets(c *condition) replacement {
 	rounds, waited := map[int]int{}, 0
 	there, total := 0, 0
@@ -307,18 +374,22 @@ func meets(c *condition) replacement {
 		}
 	}
 	size := 0
+	// At most one size has 95 %, so that the order of the map is no matter.
 	for n, times := range rounds {
 		if float64(times) >= model.Agreeing*float64(total) {
 			size = n
 		}
 	}
-	if size < 2 || float64(waited) < model.Agreeing*float64((size-1)*(total-1)) {
+	if size < 2 || (size-1)*(total-1) < leastSections || float64(waited) < model.Agreeing*float64((size-1)*(total-1)) {
 		return nil
 	}
 	return func(b *model.Builder, edits map[int32]*Edit) {
 		object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBarrier, Capacity: int32(size), Count: int32(metAtFirst(c, size))})
 		for _, s := range c.passes {
 			e := EditOf(edits, s.list)
+			// The last one meets the others once it has given the lock back: met there, it would
+			// hold the lock while they take it again. The others meet it where they gave the lock
+			// back to wait; what they did with the lock before, such as to count, stays.
 			at := s.end
 			if s.waits >= 0 {
 				at = b.P.Lists[s.list].LockBefore(b.P.Lists[s.list].AwaitsBefore(s.lock))
@@ -346,12 +417,16 @@ func metAtFirst(c *condition, size int) int {
 
 // doneForAll recognizes what is done once for all (single flight): others wait while one does it,
 // from when it had the lock before until it signals. Which one does it, and when it has to be done
-// again, stays as it was.
+// again, stays as it was, unless refills finds that.
+//
+//	loader   |lock: not there|==== loads ====|lock: signals|
+//	others            |~~~~~~~~~~ wait ~~~~~~~~~~|           as long as one loads
 func doneForAll(c *condition) bool {
 	type change struct {
 		at   int64
 		less bool
 	}
+	// One that loads has two sections in a row: it finds that it has to, and it is done.
 	var changes []change
 	for _, s := range c.signals {
 		if n := s.section.number; n > 0 {
@@ -365,6 +440,8 @@ func doneForAll(c *condition) bool {
 		if m.what == someoneSignals {
 			continue
 		}
+		// The section that finds it has to load comes before its own load counts; what goes on with
+		// the lock of the signal comes behind that load.
 		for ; next < len(changes) && (changes[next].at < m.at || changes[next].at == m.at && changes[next].less); next++ {
 			now++
 			if changes[next].less {
@@ -377,7 +454,8 @@ func doneForAll(c *condition) bool {
 }
 
 // Unruled returns which part of the window goroutines spent in waits for condition variables
-// without a rule, at most 1.
+// without a rule, summed over goroutines, at most 1. Above a tenth, answers are bounds alone
+// (package replay, conditions_without_rule).
 func Unruled(p *model.Program) float64 {
 	var total int64
 	for l := range p.Lists {

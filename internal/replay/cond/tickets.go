@@ -7,17 +7,35 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
-// A sequence is the rule of what is done in turn: goroutines go on in the order in which they took
-// numbers (tickets), as one that writes in order what several work out side by side. The numbers
-// are not in the recording; that they are taken with a lock, or with an element, is.
+// A sequence is the rule of what is done in turn (a ticket lock, ordered output): goroutines go on
+// in the order in which they took numbers, as one that writes in order what several work out side
+// by side. The numbers are not in the recording; that they are taken with a lock, or with an
+// element, is.
+//
+//	A   take 1 |=== works ===|write|
+//	B     take 2 |==| wait ~~~~~~~~|write|
+//	C       take 3 |=========| wait ~~~~~|write|
+//
+// B was done first and waited for A. With a faster A it waits for less; with a faster B alone
+// nothing is won. A count would be wrong here: any signal would let B or C go on.
+//
+// The principle: if goroutines go on in the order in which they passed some other operation, for
+// 99 % of them, and each waits exactly until the one before has signalled, that operation is where
+// the number is taken. It is looked for among operations that order goroutines by themselves, Lock
+// of another lock and Receive. Numbers that are taken by an atomic counter leave nothing: the rule
+// does not fit, and the recorded order stays, which is right as long as numbers are taken in that
+// order. Workload Fasta of integration/accuracy is such a program.
 
 // leastInOrder is which part of the goroutines that go on must do so in the order in which they
-// took numbers.
+// took numbers. It is above Agreeing: what really is in turn is so always, and goroutines that only
+// tend to keep their order, as equal workers do, must not be taken for it. The rest is for the
+// window's edges.
 const leastInOrder = 0.99
 
-// A ticket is a number that a goroutine has taken, and where.
+// A ticket is a number that a goroutine has taken, and where: at is ns of the recording's clock, 0
+// where that was before the window.
 type ticket struct {
-	pass *section
+	pass *section // in which it goes on; nil if that is behind the window
 	list int32
 	op   int // -1 where that was before the window
 	at   int64
@@ -25,7 +43,12 @@ type ticket struct {
 
 // sequence finds the op with which goroutines take numbers: of all that each does once before it
 // goes on, the first one in whose order all of them go on, and that determines which ones have to
-// wait.
+// wait. It goes through the lists of all passes once for each kind of op that it tries.
+//
+// The replay takes a ticket behind that op (OpTicket), waits until it is the lowest (OpTurn) before
+// it has the lock, and gives it back at the signal (OpNext). A ticket that is never given back
+// would let no later one go on: a section that goes on without a signal, though the window goes on,
+// is not a case that this handles.
 func sequence(c *condition) replacement {
 	passes := slices.SortedStableFunc(slices.Values(c.passes), func(a, b *section) int { return cmp.Compare(a.at, b.at) })
 	done := c.signalled()
@@ -39,6 +62,8 @@ func sequence(c *condition) replacement {
 			take := func(e *Edit, at int, x ticket) {
 				e.After[at] = append(e.After[at], model.Op{Kind: model.OpTicket, Arg: object, At: x.at, Late: -1})
 			}
+			// Of tickets that are still out when the window ends the turn is behind it: the list
+			// must not begin anew in between, where it would take one more.
 			for list, x := range c.last(key, tickets) {
 				take(EditOf(edits, list), x.op, x)
 				holdOn(b, list, x.op, len(b.P.Lists[list].Ops)-1)
@@ -46,6 +71,7 @@ func sequence(c *condition) replacement {
 			for _, x := range tickets {
 				e := EditOf(edits, x.list)
 				if x.op < 0 {
+					// Taken before the window. They go on in this order, and so they were taken.
 					b.P.Objects[object].Tickets = append(b.P.Objects[object].Tickets, model.AtFirst(x.list))
 				} else {
 					take(e, x.op, x)
@@ -66,7 +92,8 @@ func sequence(c *condition) replacement {
 	return nil
 }
 
-// holdOn keeps a list from beginning anew from one op to another.
+// holdOn keeps a list from beginning anew from one op to another, both included: the round that
+// begins there would have what the one before took, or lack it.
 func holdOn(b *model.Builder, list int32, from, to int) {
 	for k := from; k <= to; k++ {
 		o := &b.P.Lists[list].Ops[k]
@@ -74,7 +101,7 @@ func holdOn(b *model.Builder, list int32, from, to int) {
 	}
 }
 
-// signalled returns the signals of the sections that have one.
+// signalled returns the signals of the sections that have one: the op, the last one of several.
 func (c *condition) signalled() map[*section]int {
 	done := map[*section]int{}
 	for _, s := range c.signals {
@@ -84,7 +111,8 @@ func (c *condition) signalled() map[*section]int {
 }
 
 // numbering returns the kinds of ops that goroutines may take numbers with, in the order in which
-// the goroutine that goes on last does them.
+// the goroutine that goes on last does them. One example is enough: what is not among its ops is
+// not done by each. Passes are in order of time, and not empty.
 func (c *condition) numbering(passes []*section) (keys []Anchor) {
 	last := passes[len(passes)-1]
 	ops := c.p.Lists[last.list].Ops
@@ -96,12 +124,14 @@ func (c *condition) numbering(passes []*section) (keys []Anchor) {
 	return keys
 }
 
-// numbers reports whether a number may be taken with an op.
+// numbers reports whether a number may be taken with an op: it must order goroutines itself. The
+// condition's own lock does, but it is taken to go on.
 func (c *condition) numbers(o *model.Op) (Anchor, bool) {
 	return Anchor{Kind: o.Kind, Arg: o.Arg}, o.Kind == model.OpLock && o.Arg != c.lock || o.Kind == model.OpReceive
 }
 
-// behind returns the first op of a list behind the section in which its goroutine went on before.
+// behind returns the first op of a list behind the section in which its goroutine went on before, 0
+// for the first section.
 func (c *condition) behind(s *section) int {
 	from := 0
 	for _, before := range c.passes {
@@ -113,7 +143,8 @@ func (c *condition) behind(s *section) int {
 }
 
 // ticketsBy returns the tickets of the goroutines that go on, in that order; nil if there are not
-// as many as passes.
+// as many as passes. Passes are in the order in which they went on. The first pass of a goroutine
+// may have its ticket from before the window; a later one must have taken it since the one before.
 func (c *condition) ticketsBy(key Anchor, passes []*section) []ticket {
 	behind := map[int32]int{} // by list: where it went on before
 	var tickets []ticket
@@ -130,7 +161,8 @@ func (c *condition) ticketsBy(key Anchor, passes []*section) []ticket {
 	return tickets
 }
 
-// ticketIn returns the ticket that a list takes first between two ops.
+// ticketIn returns the ticket that a list takes first between two ops, in [from, to), with op -1
+// for none.
 func (c *condition) ticketIn(key Anchor, list int32, from, to int) ticket {
 	ops := c.p.Lists[list].Ops
 	for k := from; k < to; k++ {
@@ -157,7 +189,7 @@ func (c *condition) last(key Anchor, tickets []ticket) map[int32]ticket {
 }
 
 // inSequence reports whether goroutines go on in the order of their tickets, and wait for the ones
-// before.
+// before. Tickets are in the order in which goroutines went on.
 func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 	ordered := 0
 	var f Fit
@@ -165,6 +197,7 @@ func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 		if i == 0 {
 			continue
 		}
+		// Two neighbors suffice: if each is behind the one before it, all are in order.
 		before, s := &tickets[i-1], tickets[i].pass
 		if before.at <= tickets[i].at {
 			ordered++
@@ -173,6 +206,8 @@ func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 		if !ok {
 			continue
 		}
+		// A goroutine must wait if the one before has not signalled when it comes, and has to have
+		// its signal when it goes on.
 		at := c.p.Lists[before.list].Ops[signal].At
 		if s.waits >= 0 {
 			f.Note(FitWaited, at > s.came)
@@ -181,5 +216,6 @@ func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 		}
 		f.Note(fitWentOn, at <= s.at)
 	}
+	// Nearly all must signal: without that the fit has no cases, and would be good for nothing.
 	return float64(ordered) >= leastInOrder*float64(len(tickets)-1) && float64(f.all[fitWentOn]) >= model.Agreeing*float64(len(tickets)-1) && f.good()
 }
