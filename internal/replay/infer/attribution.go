@@ -10,40 +10,68 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// An errander follows goroutines through the events, for errands.
+// Work that a goroutine without spans does for a span is on the critical path of that span: if what
+// the region does is faster, so is this. A pool's worker, a goroutine started for a part of the
+// work, or a server of the process without instrumentation are of this kind. Work that is only
+// handed over, a line for a logger, is not: the span does not wait for it. The wait makes the
+// difference, and a trace has who waited for whom:
+//
+//	client (spans)   open ... sends ... waits ................. goes on ... close
+//	worker (none)                 |woken       works           |wakes        waits again
+//	                              since <------ errand ------> at
+//
+// The worker takes over the client's open spans when it is woken, or started, and loses them when
+// it waits for the next. What it did in between is an errand if the client waited until it was
+// over. Where spans end on the way, or a second goroutine passes the work on, each takes what is
+// still open.
+//
+// The result is a set of regions for a time of a goroutine. It is right where a goroutine works for
+// one request at a time. A goroutine that works for several at once, a batcher for one, has its
+// work given to whom it lets go on first. TestErrands has a worker, a started goroutine and a
+// logger; TestParts has work in four parts of one query.
+
+// An errander follows goroutines through the events, for errands. Spans have their numbers in
+// Recording.Spans, goroutines the numbers of their lists.
 type errander struct {
-	b       *model.Builder
-	g       []helper
-	owner   []int32 // of spans: the goroutine, -1 while they are not open
-	opened  []int64 // spans
+	b      *model.Builder
+	g      []helper
+	owner  []int32 // of spans: the goroutine, -1 before they are open
+	opened []int64 // of spans: when, 0 before
+	// closed has when spans end, known from the beginning; math.MaxInt64 if that is not in the
+	// window.
 	closed  []int64
 	errands [][]model.Errand // by goroutine
-	later   []pending
-	sent    []*model.Letter // in order of time
-	came    []*model.Letter // in order of time
+	later   []pending        // not known to be errands yet
+	sent    []*model.Letter  // in order of time
+	came    []*model.Letter  // in order of time
 }
 
-// A helper is a goroutine, with spans or without.
+// A helper is a goroutine, with spans or without. A goroutine that has a span anywhere in the
+// window is taken for one with spans all the time, and its work for its own.
 type helper struct {
 	spanned bool
 	open    []int32 // spans: its own, or spans of others that it may be at work for
 	since   int64   // when it began with that
 	begun   int64   // when it began to wait for another goroutine, 0 if it does not
 	parked  int64   // when it last began to wait
-	waits   []awaiting
+	// waits for others, of one with spans, in the order of their ends.
+	waits []awaiting
 }
 
 // An awaiting is the time of a wait.
 type awaiting struct{ from, to int64 }
 
-// A pending errand is one if the goroutine that the spans are of has waited for it.
+// A pending errand is one if the goroutine that the spans are of has waited for it: began to wait
+// before they closed, and went on when it was done, or later.
 type pending struct {
 	g        int32
 	from, to int64
 	spans    []int32
 }
 
-// findErrands finds the errands of all goroutines.
+// findErrands finds the errands of all goroutines, each goroutine's in order of time. It goes
+// through the events twice, and gives up the program's letters, which nothing else needs. Errands
+// of one goroutine do not overlap, as since moves on with each.
 func findErrands(b *model.Builder) [][]model.Errand {
 	rec := b.P.Rec
 	x := errander{
@@ -55,6 +83,8 @@ func findErrands(b *model.Builder) [][]model.Errand {
 	}
 	slices.SortStableFunc(x.sent, func(a, b *model.Letter) int { return cmp.Compare(a.Written, b.Written) })
 	slices.SortStableFunc(x.came, func(a, b *model.Letter) int { return cmp.Compare(a.At, b.At) })
+	// An end that is still to come must be known: what begins when a span is about to end is not
+	// for it.
 	for i := range rec.Events {
 		rec.RestsAt(i)
 		switch e := &rec.Events[i]; e.Kind {
@@ -64,11 +94,14 @@ func findErrands(b *model.Builder) [][]model.Errand {
 			x.closed[e.Ref] = e.At
 		}
 	}
+	// Letters have come before the event at the same time: a wait ends, and then something is done.
 	for i := range rec.Events {
 		rec.RestsAt(i)
 		x.mail(rec.Events[i].At)
 		x.event(&rec.Events[i])
 	}
+	// What was done may have been waited for only later, even behind other work. So this is decided
+	// when all waits are known, for each span by itself.
 	for _, p := range x.later {
 		p.spans = slices.DeleteFunc(p.spans, func(s int32) bool { return !x.waited(x.owner[s], p.to, x.closed[s]) })
 		x.add(p.g, p.from, p.to, p.spans)
@@ -80,6 +113,8 @@ func findErrands(b *model.Builder) [][]model.Errand {
 	return x.errands
 }
 
+// event follows one event. Work is booked where others may have waited for it: at a send, at the
+// end of a part of a wait group, at a wait and at the end of the goroutine.
 func (x *errander) event(e *trace.Event) {
 	g := &x.g[e.G]
 	switch e.Kind {
@@ -94,12 +129,16 @@ func (x *errander) event(e *trace.Event) {
 		if e.By >= 0 {
 			x.sets(g, e.By, e.At)
 		}
+	// One that sends a result, or counts down a wait group, goes on: what it did until here is
+	// done.
 	case trace.EvOperate:
 		if e.What == mark.Send || e.What == mark.Add && e.Arg < 0 {
 			x.soFar(e.G, e.At)
 		}
 	case trace.EvWait:
 		g.parked = e.At
+		// A wait for a timer, the network, room in a channel or a lock is in the middle of the same
+		// work. Only a wait for other goroutines may be the one for the next request.
 		if e.Arg != trace.WaitTimer && e.Arg != trace.WaitNetwork && !x.b.Has(e.Site, trace.OfRuntime) && !x.b.Has(e.Site, trace.Admission) {
 			g.begun = e.At
 			x.over(e.G, e.At)
@@ -107,6 +146,8 @@ func (x *errander) event(e *trace.Event) {
 	case trace.EvEnd:
 		x.over(e.G, e.At)
 	case trace.EvReady:
+		// The garbage collector and timers wake goroutines too, on any goroutine that happens to
+		// run.
 		if g.begun > 0 && e.By >= 0 && !x.b.Has(e.Site, trace.OfRuntime) {
 			x.released(g, e)
 		}
@@ -117,19 +158,22 @@ func (x *errander) event(e *trace.Event) {
 	}
 }
 
-// sets has a goroutine without spans be at work for the spans of another one.
+// sets has a goroutine without spans be at work for the spans of another one, as far as they are
+// open, from a time. What it was at work for before is over.
 func (x *errander) sets(g *helper, by int32, at int64) {
 	if !g.spanned {
 		g.since, g.open = at, x.open(x.g[by].open, at)
 	}
 }
 
-// open returns which spans are still open at a time.
+// open returns which spans are still open at a time, as a new slice.
 func (x *errander) open(spans []int32, at int64) []int32 {
 	return slices.DeleteFunc(slices.Clone(spans), func(s int32) bool { return x.closed[s] < at })
 }
 
-// mail deals with the letters until a time.
+// mail deals with the letters until a time, in order: of letters at one time the written ones
+// first, as none can come before it is written. Letters are what connections and hand-overs by
+// channels have found.
 func (x *errander) mail(until int64) {
 	for ; len(x.sent) > 0 && x.sent[0].Written <= until; x.sent = x.sent[1:] {
 		for ; len(x.came) > 0 && x.came[0].At < x.sent[0].Written; x.came = x.came[1:] {
@@ -143,13 +187,15 @@ func (x *errander) mail(until int64) {
 }
 
 // writes deals with a goroutine that writes a request, or the answer to one, with which a server
-// has done its errand.
+// has done its errand. The letter takes along what the writer works for, so that work is followed
+// over several goroutines and connections.
 func (x *errander) writes(l *model.Letter) {
 	x.soFar(l.From, l.Written)
 	l.Spans = x.open(x.g[l.From].open, l.Written)
 }
 
-// reads deals with a goroutine that gets a letter.
+// reads deals with a goroutine that gets a letter. One with spans has waited for its answer, since
+// it last began to wait. One without is at work for the writer from now on.
 func (x *errander) reads(l *model.Letter) {
 	g := &x.g[l.To]
 	if g.spanned {
@@ -169,7 +215,7 @@ func (x *errander) over(goroutine int32, at int64) {
 }
 
 // soFar notes what a goroutine without spans has done until a time at which others may have waited
-// for that.
+// for that. It is pending: whether they did is not known yet. The next piece begins here.
 func (x *errander) soFar(goroutine int32, at int64) {
 	g := &x.g[goroutine]
 	if g.spanned {
@@ -182,7 +228,9 @@ func (x *errander) soFar(goroutine int32, at int64) {
 }
 
 // released deals with a goroutine that goes on after a wait for another one: it has a result, or
-// something to do.
+// something to do. Whether it is the one or the other shows in who has spans. A goroutine with open
+// spans that one without wakes has its result: what that did since it took it up is an errand, for
+// the spans that were open all the time. Else it is woken to work for the waker.
 func (x *errander) released(g *helper, e *trace.Event) {
 	by := &x.g[e.By]
 	if !by.spanned && len(g.open) > 0 {
@@ -193,6 +241,7 @@ func (x *errander) released(g *helper, e *trace.Event) {
 	x.sets(g, e.By, e.At)
 }
 
+// add books an errand from one time to another. SetFor gives the same spans the same set.
 func (x *errander) add(g int32, from, to int64, spans []int32) {
 	if len(spans) > 0 {
 		x.errands[g] = append(x.errands[g], model.Errand{From: from, To: to, Set: x.b.SetFor(spans)})
@@ -200,13 +249,17 @@ func (x *errander) add(g int32, from, to int64, spans []int32) {
 }
 
 // waited reports whether a goroutine waited for another one after a time, and began to before
-// another time.
+// another time: whether the first wait that ended at that time or later began before. It takes log
+// n.
 func (x *errander) waited(g int32, after, before int64) bool {
 	n, _ := slices.BinarySearchFunc(x.g[g].waits, after, func(w awaiting, at int64) int { return cmp.Compare(w.to, at) })
 	return n < len(x.g[g].waits) && x.g[g].waits[n].from < before
 }
 
-// runErrands gives what is done on errands to the regions that it is done for.
+// runErrands gives what is done on errands to the regions that it is done for. An op is of an
+// errand if it ends in it, as a whole: ops end where a goroutine begins to wait, sends or wakes
+// another, and so do errands. Ops in a set of their own keep it. Of waits these are for timers and
+// the network: a wait for another goroutine is not shorter because a region is.
 func runErrands(p *model.Program) {
 	for l, errands := range p.Errands {
 		for k := range p.Lists[l].Ops {

@@ -10,8 +10,38 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
+// A select statement waits for whatever comes first: an element of one of several channels, or a
+// timer. In a faster program another case may be first, and the goroutine goes on otherwise. The
+// runtime locks all channels, takes any case that is ready, in a random order, and else waits at
+// all of them for the first (selectgo in runtime/select.go: pollorder, pass 1, pass 2). The replay
+// can do the same as soon as it knows the channels. What it cannot know is what the goroutine does
+// next where it never went on so. That it takes from an example: the same statement, of the same
+// goroutine, that did end so.
+//
+//	recorded   server 3 ms   client waits ... 3 ms, goes on with the answer
+//	           server 9 ms   client waits ..... 5 ms, timer, does something else for 2 ms
+//	replayed   4.5 ms in place of 9: the answer is first, and the client goes on as in line 1
+//
+// Lines are rounds of one list; the case is TestAnElementBeforeTheTimerIsTaken. Words:
+//
+//   - A choice is one time that a goroutine comes to a select statement. Its outcome is the channel
+//     that ended it, Fresh for a channel made for this one time, none for a timer.
+//   - A statement is all choices of a goroutine at one place. It is decided anew only if it has had
+//     two outcomes or more: with one outcome the replay knows of no other way to go on.
+//   - The past is what the goroutine received right before, since a batch that has three elements
+//     goes on otherwise than a batch of four. Choices are alike with the same past, the same
+//     regions open, and the same outcome.
+//
+// The rule needs marks of select statements, as otelprof build makes them. A choice that would end
+// so that there is no example is left as it was, and counted: more than sim.MostStrayed of them
+// leave bounds alone (TestAnEndWithoutAnExampleIsCounted). A select statement that ended by sending
+// stays as it was.
+
 // findChoices leaves the select statements that end in more than one way, of goroutines that have
-// spans or visit progress points. Others work for themselves.
+// spans or visit progress points. Others work for themselves. It drops the marks of all others,
+// notes in p.Cases which channels are chosen from, and in p.Stations which are served together.
+// Choices and statements themselves are found again by settleChoices: places of ops still change in
+// between.
 func findChoices(p *model.Program) {
 	p.Cases, p.Stations = map[int32]bool{}, []model.Station{{}}
 	if !chooses(p) {
@@ -21,12 +51,16 @@ func findChoices(p *model.Program) {
 	var together [][]int32
 	for i := range p.Lists {
 		l := &p.Lists[i]
+		// A goroutine that holds a lock while it waits in a select statement cannot go on
+		// elsewhere: there the lock may not be held.
 		l.Drop(func(o *model.Op) bool { return o.Kind == model.OpChoose && !o.Loose })
 		if !l.Has(model.OpChoose) {
 			continue
 		}
 		keep := l.Has(model.OpOpen) || l.Has(model.OpVisit)
 		if keep {
+			// A select statement that did not wait has no mark where it begins, only its receive.
+			// Without these the examples would be of slow cases alone.
 			p.Unwaited(l, sends)
 			p.Choices, p.Statements = nil, nil
 			choicesOf(p, int32(i), sends)
@@ -41,6 +75,8 @@ func findChoices(p *model.Program) {
 				p.Cases[object] = true
 			}
 		}
+		// Channels that one statement receives from several times each are served together, as by a
+		// worker with two queues. The last such statement of a list counts.
 		for k := range p.Statements {
 			if objects := p.Statements[k].Shared; len(objects) > 1 {
 				l.Station = sim.StationOf(p, objects)
@@ -54,15 +90,17 @@ func findChoices(p *model.Program) {
 	prefer(p, together)
 }
 
-// chooses reports whether there are marks of select statements.
+// chooses reports whether there are marks of select statements. A stock trace has none.
 func chooses(p *model.Program) bool { return len(p.Told) > 0 }
 
-// choicesOf adds the choices and statements of a list.
+// choicesOf adds the choices and statements of a list, behind what p.Choices and p.Statements have.
+// Sends are the objects that any goroutine sends to: a receive from another object is a timer's. It
+// takes as many steps as there are ops, and for each choice as many as spans are open.
 func choicesOf(p *model.Program, list int32, sends map[int32]bool) {
 	l := &p.Lists[list]
 	first, before := len(p.Choices), len(p.Statements)
-	times := map[int32]int{} // by object
-	var sites []int32        // of statements
+	times := map[int32]int{} // by object: choices that it ended
+	var sites []int32        // of statements, where they waited
 	of := map[int32]int32{}  // statements by object
 	var open []int32
 	gives := l.GivesTo()
@@ -74,11 +112,14 @@ func choicesOf(p *model.Program, list int32, sends map[int32]bool) {
 		case model.OpClose:
 			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.Arg })
 		case model.OpChoose:
+			// A mark without an end is one whose window ends first, or that sent.
 			end, object, ok := l.Ends(k, sends)
 			if !ok {
 				continue
 			}
 			c := model.Choice{List: list, Op: int32(k), End: int32(end), Object: object, Statement: trace.None, Open: slices.Clone(open)}
+			// Only a choice that waited shows where its statement is. The others follow by their
+			// channel, in placeChoices.
 			if site := l.Ops[end].Site; site != 0 {
 				i := slices.Index(sites, site)
 				if i < 0 {
@@ -100,7 +141,10 @@ func choicesOf(p *model.Program, list int32, sends map[int32]bool) {
 }
 
 // placeChoices assigns the choices of a list, from first, to its statements, from before: by where
-// they ended, or by the channel.
+// they ended, or by the channel. A choice that did not wait has no stack. If its channel has ended
+// waits at one statement, it is of that; if the list has one statement, of that; else it is of none
+// and stays as it was. A channel that several statements receive from is taken for one of the last
+// of them.
 func placeChoices(p *model.Program, first, before int, times map[int32]int, of map[int32]int32) {
 	for i := first; i < len(p.Choices); i++ {
 		c := &p.Choices[i]
@@ -115,6 +159,8 @@ func placeChoices(p *model.Program, first, before int, times map[int32]int, of m
 			continue
 		}
 		s := &p.Statements[c.Statement]
+		// A channel that ended two choices lasts, so that it is a case each time. One that ended a
+		// single choice may have been made for it: its outcome is Fresh, whatever its number.
 		s.Timer = s.Timer || c.Object == trace.None
 		if c.Object != trace.None && times[c.Object] > 1 && !slices.Contains(s.Shared, c.Object) {
 			s.Shared = append(s.Shared, c.Object)
@@ -122,7 +168,8 @@ func placeChoices(p *model.Program, first, before int, times map[int32]int, of m
 	}
 }
 
-// likenChoices groups the choices of a list, from first, by the past and the outcome.
+// likenChoices groups the choices of a list, from first, by the past and the outcome. It comes
+// behind placeChoices for all of them, as any choice may show that a channel is shared.
 func likenChoices(p *model.Program, first int) {
 	for i := first; i < len(p.Choices); i++ {
 		c := &p.Choices[i]
@@ -130,6 +177,8 @@ func likenChoices(p *model.Program, first int) {
 			continue
 		}
 		s := &p.Statements[c.Statement]
+		// Without marks of the cases a lasting channel is taken for a case of each choice of the
+		// statement.
 		for _, object := range s.Shared {
 			if !c.Told && !slices.Contains(c.Cases, object) {
 				c.Cases = append(c.Cases, object)
@@ -142,7 +191,7 @@ func likenChoices(p *model.Program, first int) {
 }
 
 // dropUniform sets the choices of a list's statements, and leaves no groups to the statements that
-// end in one way only.
+// end in one way only. Without groups a choice is not decided anew, see decided.
 func dropUniform(p *model.Program, first, before int) {
 	for i := before; i < len(p.Statements); i++ {
 		s := &p.Statements[i]
@@ -157,9 +206,12 @@ func dropUniform(p *model.Program, first, before int) {
 	}
 }
 
-// casesOf finds the channels that a select statement may receive from: those in its marks that
-// others send to, or, without such marks, the one that it did receive from, or that the goroutine
-// receives from next.
+// casesOf finds the channels that a select statement may receive from: the channels in its marks
+// that others send to, or, without such marks, the one that it did receive from, or that the
+// goroutine receives from next. The last is the answer that came too late: a client whose timer was
+// first often waits for the same answer then. Gives are channels that the goroutine sends to: a
+// case of one of these sends. A channel to which nothing is sent, such as that of a context, is no
+// case here.
 func casesOf(c *model.Choice, p *model.Program, begins *model.Op, sends, gives map[int32]bool) {
 	add := func(object int32) {
 		if object >= 0 && sends[object] && !slices.Contains(c.Cases, object) {
@@ -180,7 +232,9 @@ func casesOf(c *model.Choice, p *model.Program, begins *model.Op, sends, gives m
 	add(c.Object)
 }
 
-// remember finds what the goroutine received right before a choice.
+// remember finds what the goroutine received right before a choice, the latest first, up to
+// model.MostPast receives or timers in a row. Computing between them is passed over: a batch may be
+// looked at as it grows. The key has one letter for each, r for an element and t for a timer.
 func remember(c *model.Choice, p *model.Program) {
 	l := &p.Lists[c.List]
 	for k := c.Op - 1; k >= 0 && len(c.Past) < model.MostPast; k-- {
@@ -196,12 +250,15 @@ func remember(c *model.Choice, p *model.Program) {
 			}
 			continue
 		}
+		// Anything else ends the row: what the goroutine did before does not matter to where it
+		// goes on.
 		break
 	}
 }
 
 // settleChoices sets, in the ops where select statements begin, which choices they are, once all
-// ops have their places.
+// ops have their places. An OpChoose that is not decided anew has no number, and the simulation
+// passes over it.
 func settleChoices(p *model.Program) {
 	p.Choices, p.Statements = nil, nil
 	if !chooses(p) {
@@ -213,6 +270,8 @@ func settleChoices(p *model.Program) {
 		if !l.Has(model.OpChoose) {
 			continue
 		}
+		// A goroutine that serves goes on with the work of elements, and has no place of its own to
+		// go on at.
 		if l.Serves < 0 {
 			choicesOf(p, int32(i), sends)
 		}
@@ -229,6 +288,9 @@ func settleChoices(p *model.Program) {
 		}
 		l := &p.Lists[c.List]
 		l.Ops[c.Op].Arg = int32(i)
+		// From the first of a row the timer of the whole row counts (Statement.Whole). An element
+		// from before the window has no segment: where an answer to it goes is not known, so that
+		// this choice is no example.
 		if n := len(c.Past); n > 0 {
 			l.Ops[c.Past[n-1]].Row = true
 		}
@@ -242,7 +304,7 @@ func settleChoices(p *model.Program) {
 }
 
 // settleStatements finds the limits of statements, and drops the examples that the replay cannot
-// follow.
+// follow: blind ones, and choices outside of what the list does again and again.
 func settleStatements(p *model.Program) {
 	helps := cond.Helped(p)
 	for i := range p.Statements {
@@ -257,7 +319,9 @@ func settleStatements(p *model.Program) {
 	}
 }
 
-// findMade finds the channels that are made for a choice.
+// findMade finds the channels that are made for a choice: the channel for the answer to a request.
+// It is received from twice at most, the second time when the answer came too late, and by no
+// choice before. The simulation makes it new when the list comes to the choice.
 func findMade(p *model.Program) {
 	receives := map[int32]int{}
 	for i := range p.Lists {
@@ -286,15 +350,26 @@ func decided(p *model.Program, c *model.Choice) bool {
 }
 
 // decides reports whether a list can go on elsewhere than it did: its goroutine neither waits for
-// others nor wakes them up but by objects, unless they only work for themselves.
+// others nor wakes them up but by objects, unless they only work for themselves. A token is given
+// once for each time round. Where a list leaves out a piece with a wake-up, the other side would
+// wait for ever, and where it does one twice, a token would be left over. Helps are by token, see
+// cond.Helped.
 func decides(l *model.List, helps []bool) bool {
 	return l.To > 0 && !slices.ContainsFunc(l.Ops[l.From:l.To], func(o model.Op) bool {
 		return o.Kind == model.OpWait || o.Kind == model.OpWake && !helps[o.Arg]
 	})
 }
 
-// limits finds after which time a timer ends a statement: since the goroutine came to it, or to the
-// first of several in a row.
+// limits finds after which time a timer ends statement i: since the goroutine came to it, or to the
+// first of several in a row. Both occur: a timer for each element, and one for a whole batch. Which
+// it is shows in the spread, of the middle four fifths: of times measured from where the timer was
+// set there is less.
+//
+//	batch by a timer of 10 ms    elements at 3, 6, 8 ms: the last choice lasts 2 ms, the row 10 ms
+//	                             elements at 4, 5 ms:    the last choice lasts 5 ms, the row 10 ms
+//
+// The limit stays 0 where no timer has ended the statement. All times are as recorded, with the
+// lateness of timers.
 func limits(p *model.Program, i int32, helps []bool) {
 	s := &p.Statements[i]
 	var alone, whole []int64
@@ -310,6 +385,7 @@ func limits(p *model.Program, i int32, helps []bool) {
 		if n := len(c.Past); n > 0 {
 			first = l.Ops[c.Past[n-1]].At
 		}
+		// An element shows no more than that the timer was longer.
 		if c.Object != trace.None {
 			continue
 		}
@@ -319,6 +395,7 @@ func limits(p *model.Program, i int32, helps []bool) {
 	if len(alone) == 0 {
 		return
 	}
+	// With fewer than ten the spread is between the shortest and the longest.
 	slices.Sort(alone)
 	slices.Sort(whole)
 	n := len(alone)

@@ -8,10 +8,35 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
+// A request that goes through a socket within one process leaves two waits for the network, of
+// which a trace shows no waker: the poller ends both. Left alone each would last as long as it did.
+// A client whose server is faster would get its answer at the recorded time, and a server whose
+// client is faster its request. Where spans carry a trace context the two ends have one trace, and
+// that joins them:
+//
+//	client   open .... writes . waits .............................. goes on .... close
+//	                     \ lag                                      / lag
+//	server   waits ...... goes on . open .... works .... close . writes . waits
+//
+// Each arrow becomes a send behind an op, whose element takes the recorded lag on its way, and a
+// receive in place of the wait. Goroutines that read connections are alike: each kind of them (one
+// outermost function, such as conn.serve of net/http/server.go) is a pool of servers of one object.
+// What a goroutine does behind its receive is the element's, so that a request in the replay need
+// not go over the recorded connection; which one it takes is an accident.
+//
+// What is known is when spans were open, not when bytes were written. A request was sent behind the
+// client's open, an answer behind the server's close or shortly before (flush). Waits of the same
+// ends that belong to no span, such as for the rest of a body, take no time then: they would pace
+// the connection by the recording. It is wrong if spans of both ends have one trace for another
+// reason, such as a message queue of another process: then an element stands in for what the queue
+// did, with its time as lag.
+
 // connect joins what goes through the network within the process: a client's span and the server's
 // span whose remote parent it is. The server's goroutine cannot have the request before the client
 // has sent it, and the client not the answer before the server has. Each kind of goroutine that
-// reads connections is a pool of servers, to which requests or answers are sent.
+// reads connections is a pool of servers, to which requests or answers are sent. Connections
+// without spans at both ends follow (wire), and calls of other processes (calls). Behind it lists
+// have no marks of writes.
 func connect(p *model.Program) {
 	parents := p.Rec.RemoteParents()
 	if len(parents) == 0 && !p.Writes {
@@ -23,6 +48,7 @@ func connect(p *model.Program) {
 	}
 	c.readers, c.joined = trace.Numbered(p.Rec.Sites, trace.Site.Reader), map[listener]bool{}
 	c.wakers, c.spanned = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), make([]bool, len(p.Lists))
+	// Where each span begins and ends, and who gives each token, by list.
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
 			p.Rec.RestsAt(k)
@@ -37,6 +63,8 @@ func connect(p *model.Program) {
 			}
 		}
 	}
+	// A server's span has its parent by the span ID that came with the request, -1 for one of
+	// another process. A client's span that began before the window is not in a list.
 	for i, s := range p.Rec.Spans {
 		p.Rec.RestsAt(i)
 		if s.Remote == 0 || parents[s.Remote] < 0 {
@@ -51,6 +79,7 @@ func connect(p *model.Program) {
 			c.answer(c.opened[client], c.opened[i], c.closed[i])
 		}
 	}
+	// What spans show is better known than what times show, and comes first.
 	if p.Rec.Uses(ruleSockets) {
 		c.wire()
 	}
@@ -58,6 +87,7 @@ func connect(p *model.Program) {
 		c.calls()
 	}
 	c.apply()
+	// A mark of a write has done its duty. It stays as an op that takes no time.
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
 			p.Rec.RestsAt(k)
@@ -68,17 +98,20 @@ func connect(p *model.Program) {
 	}
 }
 
-// A connector joins the ends of connections.
+// A connector joins the ends of connections. Until apply is called no op is put in: places are the
+// ones of the lists as they are.
 type connector struct {
 	p              *model.Program
-	opened, closed []model.Place // of spans
-	wakers         []model.Place // of tokens
+	opened, closed []model.Place // of spans, in list -1 if not in the window
+	wakers         []model.Place // of tokens, in list -1 for none
 	spanned        []bool        // lists in which spans begin
-	pools          map[string]int32
-	insert         map[int32][]insertion
-	inside         map[int32]bool // segments whose work begins with an op that is inserted
-	readers        []int32        // of sites: where connections are read
-	joined         map[listener]bool
+	// pools are objects by the function that the readers began with, insert is by list, in any
+	// order.
+	pools   map[string]int32
+	insert  map[int32][]insertion
+	inside  map[int32]bool // segments whose work begins with an op that is inserted
+	readers []int32        // of sites: number of the place where connections are read
+	joined  map[listener]bool
 }
 
 // A listener is a goroutine's end of a connection: where it reads that.
@@ -92,18 +125,28 @@ type insertion struct {
 	o       model.Op
 }
 
-// flush is how long before the end of a server's span its answer may have left, ns.
+// flush is how long before the end of a server's span its answer may have left, ns: a handler may
+// write its answer, and its client read it, before the middleware ends the span. With a larger one
+// a wait that ended before is taken for the wait for the answer, with a smaller one answers are
+// missed.
 const flush = 50_000
 
-// request joins the server's wait for a request with the client's span.
+// request joins the server's wait for a request with the client's span. Both are places of OpOpen.
+// The wait is found going back from the server's open, cond.Within ops at most in each list: by one
+// hand-over from a reader (a token), or to the goroutine that started this one, three goroutines at
+// most. The wait must have ended behind the client's open. Without such a wait the server's span
+// begins when its goroutine comes to it, by what else that waits for.
 func (c *connector) request(client, server model.Place) {
 	sent := c.op(client).At
 	at := server
+	// net/http reads on the goroutine that serves; gRPC has a reader, which starts or wakes the one
+	// that serves. Behind the wait of the reader there is no further hop.
 	for hops := range 3 {
 		l := &c.p.Lists[at.List]
 		found := false
 		for k := at.Op - 1; k >= max(0, at.Op-cond.Within); k-- {
 			o := &l.Ops[k]
+			// What is before a head is another request's.
 			if o.Kind == model.OpReceive && o.Head {
 				break
 			}
@@ -120,6 +163,8 @@ func (c *connector) request(client, server model.Place) {
 		if found {
 			continue
 		}
+		// No wait before the span: the bytes had come already, as with a second request in one
+		// read.
 		if hops == 0 && (l.Serves >= 0 || !l.Born || l.Spawned.List < 0) {
 			c.joinAt(client, server) // it was there already
 			return
@@ -131,7 +176,9 @@ func (c *connector) request(client, server model.Place) {
 	}
 }
 
-// joinAt has the server take the request before its span begins, without a wait.
+// joinAt has the server take the request before its span begins, without a wait. It needs to know
+// the pool that the server is of, by a wait that was joined before; without one nothing is done.
+// The segment begins with the receive that is put in, see inside.
 func (c *connector) joinAt(client, server model.Place) {
 	l := &c.p.Lists[server.List]
 	if l.Serves < 0 {
@@ -147,7 +194,9 @@ func (c *connector) joinAt(client, server model.Place) {
 }
 
 // sent returns behind which op something was sent that arrived at a time, and for how long it was
-// on its way.
+// on its way, ns, at least 0. From the op that is given it goes on over what computes and what
+// writes, as far as that was over when it arrived: the later the send, the less of the lag is the
+// sender's own time.
 func (c *connector) sent(from model.Place, at int64) (model.Place, int64) {
 	ops := c.p.Lists[from.List].Ops
 	for int(from.Op)+1 < len(ops) && ops[from.Op+1].At <= at && (ops[from.Op+1].Kind == model.OpRun || ops[from.Op+1].Kind == model.OpWrite) {
@@ -156,10 +205,15 @@ func (c *connector) sent(from model.Place, at int64) (model.Place, int64) {
 	return from, max(0, at-ops[from.Op].At)
 }
 
-// answer joins the client's wait for an answer with the end of the server's span.
+// answer joins the client's wait for an answer with the end of the server's span. Client and opened
+// are places of OpOpen, closed of OpClose. The first wait on the client's goroutine that ended
+// behind the server's close is the one, or, if another goroutine ended it, the wait for the network
+// that this one had before (a reader). It does nothing where a channel or anything else let the
+// client go on.
 func (c *connector) answer(client, opened, closed model.Place) {
 	done := c.op(closed).At
 	l := &c.p.Lists[client.List]
+	// FirstAt counts from the op behind the client's open.
 	for k := client.Op + 1 + l.FirstAt(client.Op+1, done-flush); int(k) < len(l.Ops); k++ {
 		o := &l.Ops[k]
 		switch {
@@ -181,6 +235,8 @@ func (c *connector) answer(client, opened, closed model.Place) {
 					return
 				}
 				if q.Kind == model.OpOut && q.Reason == trace.WaitNetwork {
+					// A reader that had the bytes before the server was done hands over something
+					// else.
 					if q.At >= done-flush {
 						c.join(c.before(opened, closed, q.At), model.Place{List: w.List, Op: j})
 					}
@@ -192,7 +248,9 @@ func (c *connector) answer(client, opened, closed model.Place) {
 	}
 }
 
-// before returns the last op from one to another of the same list that was over at a time.
+// before returns the last op from one to another of the same list that was over at a time: the
+// answer has left by then. A span that ends on another goroutine than it began on has its end
+// alone.
 func (c *connector) before(from, to model.Place, at int64) model.Place {
 	if from.List != to.List {
 		return to
@@ -207,6 +265,9 @@ func (c *connector) before(from, to model.Place, at int64) model.Place {
 func (c *connector) op(at model.Place) *model.Op { return &c.p.Lists[at.List].Ops[at.Op] }
 
 // join has the wait at one place end when the op at the other is over, and as much later as it was.
+// The wait becomes a receive with which work begins, its list one that serves the pool's object.
+// The send is put in by apply, and has the regions of the op that it is behind: a faster region has
+// a shorter lag, as it is part of its wait. To must be a wait for the network.
 func (c *connector) join(from, to model.Place) {
 	o := c.op(to)
 	l := &c.p.Lists[to.List]
@@ -226,9 +287,12 @@ func (c *connector) join(from, to model.Place) {
 	l.Serves = object
 }
 
-// apply puts the sends into the lists.
+// apply puts the sends into the lists, and moves all places that are kept: of segments, and of the
+// ops that started goroutines. Several behind one op stay in the order in which they were found. It
+// takes n log n for n insertions, and copies the lists that have any.
 func (c *connector) apply() {
-	moved := map[int32][]int32{} // by list: the ops behind which one was inserted
+	// The lists before: place k has as many insertions before it as moved has numbers below k.
+	moved := map[int32][]int32{} // by list: the ops behind which one was inserted, in order
 	for list, all := range c.insert {
 		slices.SortStableFunc(all, func(a, b insertion) int { return int(a.behind - b.behind) })
 		l := &c.p.Lists[list]
@@ -238,6 +302,7 @@ func (c *connector) apply() {
 				ops = append(ops, l.Ops[k])
 			}
 			for ; len(all) > 0 && int(all[0].behind) == k; all = all[1:] {
+				// The number of the op that is put in is known only here.
 				if x := all[0].segment; x > 0 {
 					c.p.Segments[x].Op = int32(len(ops))
 				}

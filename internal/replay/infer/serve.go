@@ -13,9 +13,29 @@ import (
 // Work travels with the request. A goroutine that serves comes back to the same receive again and
 // again, and what it does until the next one belongs to the element that it received: in the replay
 // it goes on with the work of the element that it gets there, in any list that was recorded.
+//
+//	recorded   worker 1   receives a, 4 ms .............. receives c, 1 ms
+//	           worker 2   receives b, 2 ms .. receives d, 3 ms
+//	replayed   a takes 1 ms: worker 1 is free first, and gets the next element with its 1 or 3 ms
+//
+// A list of its own for each worker would keep who gets what, and a worker would wait for an
+// element that another one is to be given (a wait-for cycle). It would be as wrong to let work
+// travel with what is no request. An element of a semaphore or of a pool has no work: what follows
+// belongs to the goroutine that receives. So evidence is needed that the work is the sender's: a
+// span that is a child of one of the sender's, or an answer to the sender. A semaphore is left at
+// once and for good (errgroup's limit, see TestPlacesOfTasks); a worker does something first, or
+// comes back (TestAnswersByChannelsOfTheirOwn).
+//
+// What is missed: workers that neither answer nor have spans of the request, such as a queue that
+// is only consumed. Their lists keep the recorded order. What is wrong: a worker that keeps a state
+// from element to element, such as a cache, does the work of an element as it was with the state of
+// the recording.
 
 // match finds, for channels whose operations are in the recording, which receive got the element of
-// which send: they are first in, first out.
+// which send: they are first in, first out. The nth element goes to the nth receive, in the order
+// in which operations began; both queues of a channel and its buffer are in order
+// (runtime/chan.go). Elements that were there at first come before all, and have no send. It takes
+// n log n, and uses up D of sends and receives.
 func match(p *model.Program) {
 	type end struct {
 		begun int64
@@ -39,23 +59,29 @@ func match(p *model.Program) {
 	}
 	for i := range sends {
 		s, r := sends[i], receives[i]
+		// In the replay nothing would ever send. What the goroutine waited for stays, as a wait for
+		// a timer.
 		if len(s) == 0 { // a timer sends, or what is not seen
 			for _, e := range r {
 				p.Op(e.at).Kind = model.OpRun
 			}
 			continue
 		}
+		// Of operations that began at one time the one that was over first came first.
 		for _, all := range [][]end{s, r} {
 			slices.SortStableFunc(all, func(a, b end) int {
 				return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(p.Op(a.at).At, p.Op(b.at).At))
 			})
 		}
+		// Without the number of their send, these receives are known to have got an element from
+		// before.
 		there := min(len(r), int(p.Objects[i].Count))
 		for _, e := range r[:there] {
 			p.Segments = append(p.Segments, e.at)
 			p.Objects[i].Elements = append(p.Objects[i].Elements, int32(len(p.Segments)-1))
 		}
 		r = r[there:]
+		// Sends beyond the receives stay in the channel, and receives beyond the sends wait.
 		for k := range min(len(s), len(r)) {
 			p.Segments = append(p.Segments, r[k].at)
 			p.Op(s[k].at).Segment = int32(len(p.Segments) - 1)
@@ -64,11 +90,13 @@ func match(p *model.Program) {
 	}
 }
 
-// evidence is which part of the elements must show that their work is theirs.
+// evidence is which part of the elements must show that their work is theirs. With more, work
+// without a span or an answer within soon would refute it.
 const evidence = 0.5
 
 // proof is the same for elements that several goroutines send: to answer any of them is to answer
-// the sender by chance.
+// the sender by chance. Of chance hits alone one in senders is right, so that half of what is not
+// chance must be: 0.75 for two senders, 0.55 for ten.
 func proof(senders int) float64 {
 	if senders < 2 {
 		return evidence
@@ -77,22 +105,28 @@ func proof(senders int) float64 {
 }
 
 // soon is how far behind a receive, or a send, to look for evidence that the work is the sender's,
-// in ops.
+// in ops. It bounds the cost for goroutines that never come back; work that is longer has no
+// evidence.
 const soon = 400
 
-// A deliveries counts what becomes of the elements of a channel.
+// A deliveries counts what becomes of the elements of a channel. All are elements whose send is
+// known. Free are the ones whose receiver held nothing, theirs the ones with evidence for the
+// sender, untold the ones whose answer nothing received, so that there is no evidence either way.
 type deliveries struct {
 	all, free, theirs, untold int
 	from, to                  map[int32]bool // lists
 }
 
-// served reports whether the work that follows the elements is their senders'.
+// served reports whether the work that follows the elements is their senders'. One goroutine that
+// sends to one other has nothing to be decided anew. Nine in ten receivers must be free: a
+// goroutine that holds a lock or a span cannot go on with another's work.
 func (d *deliveries) served() bool {
 	return (len(d.from) > 1 || len(d.to) > 1) && 10*d.free >= 9*d.all && float64(d.theirs) >= proof(len(d.from))*float64(d.all-d.untold) && d.theirs >= d.untold
 }
 
 // delivered returns which send each element is of, in list -1 if that is not known, and what
-// becomes of those of each channel.
+// becomes of the elements of each channel, by object. It takes up to soon steps for each element.
+// Receives that are heads already, as of connections, are not judged.
 func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 	sent = make([]model.Place, len(p.Segments))
 	for i := range sent {
@@ -143,7 +177,10 @@ func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 	return sent, channels
 }
 
-// handOver notes what senders give to goroutines that serve and have no spans.
+// handOver notes what senders give to goroutines that serve and have no spans. Letters are for
+// errands: what is done for an element is of the spans that are open on its sender. A receive that
+// began after the send has its element when it is over; one that waited has it no earlier than the
+// send.
 func handOver(p *model.Program) {
 	if len(p.Segments) < 2 {
 		return
@@ -167,7 +204,9 @@ func handOver(p *model.Program) {
 	}
 }
 
-// serve finds the receives whose goroutines serve.
+// serve finds the receives whose goroutines serve, and marks them as heads. A list serves one
+// channel, or all channels of its station. An inferred channel that serves is empty at first: an
+// element without work could not be gone on with.
 func serve(p *model.Program) {
 	_, channels := delivered(p)
 	for l := range p.Lists {
@@ -190,8 +229,9 @@ func serve(p *model.Program) {
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the
 // sender's spans, or it answers the sender, by a channel or a wait group. An answer that nothing
-// received, since it came too late, is no evidence. A goroutine that answers at once and does not
-// come back has only left its place in a semaphore.
+// received, since it came too late, is no evidence, and told is false. A goroutine that answers at
+// once and does not come back has only left its place in a semaphore. Opened is by span, waits by
+// token; both are lists.
 func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (theirs, told bool) {
 	told = true
 	answered := false
@@ -200,12 +240,15 @@ func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (t
 	for k := at.Op + 1; int(k) < len(l.Ops) && k < at.Op+soon; k++ {
 		o, answers := &l.Ops[k], false
 		switch o.Kind {
+		// It comes back for the next. To have answered at once is enough then.
 		case model.OpReceive:
 			if o.Arg == object {
 				return answered, told
 			}
 		case model.OpOpen:
 			s := p.Rec.Spans[o.Arg]
+			// A parent of its own shows nothing; a parent on a third goroutine shows whose work
+			// this is.
 			if s.Parent >= 0 {
 				if opened[s.Parent] == sender.List {
 					return true, true
@@ -219,6 +262,7 @@ func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (t
 			told = told && o.Segment > 0
 		case model.OpWake: // by a channel for this answer alone, see pair
 			answers = o.Reason == trace.WaitReceive && waits[o.Arg] == sender.List && !p.Objects[object].Inferred
+		// A part of a wait group is over, and the sender waits for all parts.
 		case model.OpAdd:
 			answers = o.D < 0 && joins(p, sender, o.Arg)
 		}
@@ -230,7 +274,7 @@ func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (t
 	return false, told
 }
 
-// joins reports whether a goroutine waits for a wait group behind an op.
+// joins reports whether a goroutine waits for a wait group behind an op, within soon ops.
 func joins(p *model.Program, behind model.Place, group int32) bool {
 	ops := p.Lists[behind.List].Ops[behind.Op+1:]
 	return slices.ContainsFunc(ops[:min(len(ops), soon)], func(o model.Op) bool { return o.Kind == model.OpJoin && o.Arg == group })

@@ -14,10 +14,24 @@ import (
 // Not all that goes through the network within a process has spans at both ends: a client without
 // instrumentation, the messages of a stream, a protocol of the program's own. The trace does not
 // have which connection a goroutine writes to. But a goroutine that waits for the network goes on
-// right after another one has written, and always after the one at the other end of the connection.
+// right after another one has written, and always after the one at the other end of the connection:
+// what comes before it each time is its peer, and what comes before it by chance is not. Three
+// patterns are looked for, the surest first, each among what the ones before have left:
+//
+//	apart      writer W ------> reader R    a connection of their own: W before each wait of R
+//	exchanges  A writes, waits ............... A goes on    request and answer fit into each
+//	           .... B goes on, works, writes ....           other, on any connection
+//	kin        writes at one place before waits at one place, whichever goroutines these are
+//
+// Writes are few, and a busy process has one before any wait at all. So a kind of reader counts
+// only if nine in ten of its waits have a write (wired), and, where goroutines are not the same
+// each time, if waits have it sooner than other times have (chance). A client of another process
+// that answers within 0.1 ms, beside much traffic within, could be taken for one of this process.
+// TestWire has all patterns, and other processes.
 
 const (
-	// reach is how long after a write the network may wake its reader, ns.
+	// reach is how long after a write the network may wake its reader, ns. With a longer one more
+	// writes come before a wait by chance, with a shorter one late wake-ups have none.
 	reach = 500_000
 	// leastArrivals is how many waits of a goroutine show which one ends them.
 	leastArrivals = 20
@@ -38,11 +52,12 @@ const (
 // A transfer is a write, or the end of a wait for the network.
 type transfer struct {
 	model.Place
-	at    int64
+	at    int64 // when it begins, or the wait ends
 	other int32 // the transfer at the other end of the connection, -1 while that is not known
 }
 
-// A wiring holds which write ended which wait.
+// A wiring holds which write ended which wait. Numbers of writes and arrivals are indices of these
+// lists.
 type wiring struct {
 	c                *connector
 	writes, arrivals []transfer // in order of time
@@ -50,7 +65,8 @@ type wiring struct {
 	origins          []int32    // of writes: the place
 }
 
-// wire joins waits for the network with the writes that ended them, where spans do not.
+// wire joins waits for the network with the writes that ended them, where spans do not. It looks at
+// each write within reach of each wait, so that it takes the more the denser they are.
 func (c *connector) wire() {
 	w := &wiring{c: c}
 	w.collect()
@@ -60,6 +76,7 @@ func (c *connector) wire() {
 	w.apart()
 	w.exchanges()
 	w.kin()
+	// A kind of reader is joined as a whole or not at all: what is left of it has other peers.
 	told, all := w.told()
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
@@ -71,7 +88,8 @@ func (c *connector) wire() {
 	}
 }
 
-// collect finds the writes, and the waits of goroutines whose requests spans do not show.
+// collect finds the writes, and the waits of goroutines whose requests spans do not show. Waits to
+// write, or to connect, end when the other end reads or accepts, and are left out.
 func (w *wiring) collect() {
 	p := w.c.p
 	sends := make([]bool, len(p.Rec.Sites))
@@ -109,7 +127,7 @@ func (w *wiring) collect() {
 	}
 }
 
-// told counts the waits of each kind, and the waits of which it is known what ended them.
+// told counts by kind the waits of which it is known what ended them, and all waits.
 func (w *wiring) told() (told, all map[int32]int) {
 	told, all = map[int32]int{}, map[int32]int{}
 	for i := range w.arrivals {
@@ -122,7 +140,8 @@ func (w *wiring) told() (told, all map[int32]int) {
 }
 
 // before calls f with the writes of other goroutines that may have ended a wait, the latest one
-// first, until it returns false.
+// first, until it returns false: writes that are not later, not before reach, and not known to have
+// ended another.
 func (w *wiring) before(a *transfer, f func(write int32) bool) {
 	n, _ := slices.BinarySearchFunc(w.writes, a.at, func(x transfer, at int64) int {
 		return cmp.Or(cmp.Compare(x.at, at), -1)
@@ -135,7 +154,8 @@ func (w *wiring) before(a *transfer, f func(write int32) bool) {
 }
 
 // apart finds goroutines whose waits another one ends all the time, as where each connection has
-// its own to read and to write.
+// its own to read and to write. Of writers that come before nearly all waits of a reader
+// (hidden.Fairness) the one with the smallest mean lag is its peer.
 func (w *wiring) apart() {
 	type pair struct {
 		reader listener
@@ -155,17 +175,18 @@ func (w *wiring) apart() {
 			readers = append(readers, reader)
 		}
 		all[reader]++
-		last := trace.None
+		var counted []int32 // the writers of this arrival
 		w.before(a, func(n int32) bool {
 			x := pair{reader, w.writes[n].List}
 			t, known := pairs[x]
 			if !known {
 				of[reader] = append(of[reader], x.writer)
 			}
-			if last != int(x.writer) {
+			// A message may take several writes. The latest of them is the lag.
+			if !slices.Contains(counted, x.writer) {
 				pairs[x] = tally{t.n + 1, t.lag + a.at - w.writes[n].at}
+				counted = append(counted, x.writer)
 			}
-			last = int(x.writer)
 			return true
 		})
 	}
@@ -176,6 +197,7 @@ func (w *wiring) apart() {
 		}
 		best, least := int32(trace.None), tally{}
 		for _, by := range of[r] {
+			// Means are compared by cross-multiplication, in whole ns.
 			if t := pairs[pair{r, by}]; float64(t.n) >= hidden.Fairness*float64(all[r]) && (best < 0 || t.lag*int64(least.n) < least.lag*int64(t.n)) {
 				best, least = by, t
 			}
@@ -187,7 +209,7 @@ func (w *wiring) apart() {
 	w.joinPeers(peers)
 }
 
-// joinPeers joins the waits of readers with the writes of their peers.
+// joinPeers joins the waits of readers with the writes of their peers: each with the latest.
 func (w *wiring) joinPeers(peers map[listener]int32) {
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
@@ -209,12 +231,14 @@ func (w *wiring) tell(arrival, write int32) {
 	w.arrivals[arrival].other, w.writes[write].other = write, arrival
 }
 
-// An exchange of a goroutine is the write before a wait and the wait, or the wait and the write
-// behind it.
+// A turnabout of a goroutine is the write before a wait and the wait (a call), or the wait and the
+// write behind it (a turn).
 type turnabout struct{ write, arrival int32 }
 
 // exchanges finds goroutines that write a request and wait for the answer to it, on any connection,
-// and goroutines that have waited for the request and write the answer: both ends must agree.
+// and goroutines that have waited for the request and write the answer: both ends must agree. Of
+// all pairs that fit the one with the smallest lag on both ways together comes first, and takes its
+// four transfers.
 func (w *wiring) exchanges() {
 	calls, turns := w.turnabouts()
 	type match struct {
@@ -224,6 +248,7 @@ func (w *wiring) exchanges() {
 	var all []match
 	for i, call := range calls {
 		request, answered := &w.writes[call.write], &w.arrivals[call.arrival]
+		// Turns are in the order of their waits: from the first that ended behind the request on.
 		n, _ := slices.BinarySearchFunc(turns, request.at, func(t turnabout, at int64) int {
 			return cmp.Or(cmp.Compare(w.arrivals[t.arrival].at, at), 1)
 		})
@@ -249,7 +274,9 @@ func (w *wiring) exchanges() {
 
 // kin finds waits of one kind that writes of one kind end, whichever goroutines these are: a
 // connection for each request has goroutines of its own, which wait and write once. Where a write
-// comes before a wait ends as soon and as often at any other time, it is no evidence.
+// comes before a wait ends as soon and as often at any other time, it is no evidence. The origin
+// must come before nine in ten of the waits within reach, before half of them promptly, and be the
+// soonest of such origins.
 func (w *wiring) kin() {
 	told, all := w.told()
 	waits := map[int32][]int32{}
@@ -294,7 +321,7 @@ func (w *wiring) kin() {
 }
 
 // latest returns how long before the end of a wait, or before a time that is so much earlier, the
-// latest write of each origin was.
+// latest write of each origin was, ns, for origins that wrote within reach.
 func (w *wiring) latest(arrival int32, earlier int64) map[int32]int64 {
 	a := w.arrivals[arrival]
 	a.at -= earlier
@@ -308,7 +335,9 @@ func (w *wiring) latest(arrival int32, earlier int64) map[int32]int64 {
 	return lags
 }
 
-// byChance returns before which part of other times a write of that origin was as soon.
+// byChance returns before which part of other times a write of that origin was as soon. The other
+// times are four for each wait, 1.5 to 4 ms before its end: too early for what ended it, and no
+// multiple of each other.
 func (w *wiring) byChance(arrivals []int32, origin int32, within int64) float64 {
 	n, all := 0, 0
 	for _, i := range arrivals {
@@ -322,7 +351,8 @@ func (w *wiring) byChance(arrivals []int32, origin int32, within int64) float64 
 	return float64(n) / float64(all)
 }
 
-// agrees reports whether a write may have ended a wait, by what is known of both.
+// agrees reports whether a write may have ended a wait, by what is known of both: nothing, or just
+// that.
 func (w *wiring) agrees(arrival, write int32) bool {
 	return w.arrivals[arrival].other < 0 && w.writes[write].other < 0 || w.arrivals[arrival].other == write
 }
@@ -358,7 +388,8 @@ func (w *wiring) turnabouts() (calls, turns []turnabout) {
 }
 
 // giver returns the origin of a write: the goroutine that writes, or the one that has woken it for
-// that, if it does nothing else.
+// that, if it does nothing else (writeLoop of net/http). Its wait must have ended less than handed
+// before.
 func (c *connector) giver(at model.Place) model.Place {
 	l := &c.p.Lists[at.List]
 	if c.spanned[at.List] {
@@ -380,7 +411,8 @@ func (c *connector) giver(at model.Place) model.Place {
 
 // deliver has a wait for the network end when something has been written, and as much later as it
 // did. Where a goroutine has nothing under way it takes what comes to any of its kind, else it
-// waits for its own answer.
+// waits for its own answer, by a token. Then the lag is in how late the goroutine is, which no
+// region shortens.
 func (c *connector) deliver(from, to model.Place) {
 	o := c.op(to)
 	if o.Free && !c.once(to) {

@@ -12,6 +12,15 @@ import (
 // they meet. Locks of which a goroutine has one by something else, such as those of the connections
 // of a pool, show otherwise: behind the same op a goroutine comes once to the one and once to the
 // other.
+//
+//	in turns         A  takes 1 . . . takes 1 . . . takes 1       one lock at this juncture
+//	                 B  . . takes 1 . . . takes 1 . . .
+//	of connections   A  has 1, takes 1 . has 2, takes 2 . has 1   two locks at this juncture
+//	                 B  has 2, takes 2 . has 1, takes 1 . has 2
+//
+// A goroutine that has one connection as long as it lives takes one lock alone, and its lock stays:
+// nothing distinguishes it from the first. It is only its own in the replay, too, so that this
+// costs nothing.
 
 // A juncture is where a goroutine comes to one of the locks in question: the nth of them behind an
 // op that is done each time.
@@ -23,7 +32,8 @@ type juncture struct {
 }
 
 // substituted returns which part of the operations that take each of some locks are where the same
-// goroutine takes others, too.
+// goroutine takes others, too, in [0, 1], by object; 0 for a lock that is never taken. Locks has
+// the ones in question. All lists are read once.
 func substituted(p *model.Program, locks []bool) []float64 {
 	at := map[juncture][]int32{} // how they come to locks, in order
 	sends := p.SentTo()
@@ -32,6 +42,7 @@ func substituted(p *model.Program, locks []bool) []float64 {
 		for k := range p.Lists[l].Ops {
 			o := &p.Lists[l].Ops[k]
 			switch mine := o.IsLocking() && locks[o.Arg]; {
+			// What gives a lock back is no juncture.
 			case mine && o.Kind != model.OpLock:
 			case mine:
 				x.set = o.Set
@@ -46,6 +57,7 @@ func substituted(p *model.Program, locks []bool) []float64 {
 	}
 	all, several := make([]int, len(locks)), make([]int, len(locks))
 	for _, taken := range at {
+		// A juncture is alone if it has one lock each time.
 		alone := !slices.ContainsFunc(taken, func(lock int32) bool { return lock != taken[0] })
 		for _, lock := range taken {
 			all[lock]++
