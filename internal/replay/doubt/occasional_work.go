@@ -14,19 +14,30 @@ import (
 // Some work is not part of every request: a cached value is loaded where it is not there, a page is
 // written each tenth time. The replay has it done by the same requests as in the recording, that
 // is, per visit. What is done per time instead, as where a cached value has a time to live, is done
-// by fewer requests once requests are faster.
+// by fewer requests once requests are faster: T / ttl loads in T seconds, however many requests.
+//
+// Work is the spans of one region, or the waits at one place for a timer or the network. The
+// chances to do it are rounds. Work within a span has the spans like that one as rounds:
+//
+//	|== request ==|  |== request == |load| ==|  |== request ==|     one of three rounds has a load
+//
+// Work on its own, as of a goroutine that flushes now and then, has what is between two visits of a
+// progress point, or two ends of other spans. Work is occasional if less than half of the rounds
+// have it and it takes enough of their time. Then periodicity.go looks for what decides on it, and
+// work_per_time.go for what that changes. TestRhythm in package replay has caches of all kinds.
 
 // An Occasion is when such work was done.
 type Occasion struct {
 	model.Place       // its first op
-	Last        int32 // and its last one
-	At          int64 // since the window's beginning
-	Until       int64
+	Last        int32 // and its last one, in the same list
+	At          int64 // when it begins, since the window's beginning, ns
+	Until       int64 // and when it is over
 }
 
 func (o *Occasion) took() int64 { return max(1, o.Until-o.At) }
 
-// A workKind is the spans of a region, or the waits at one place of the code; none for not that.
+// A workKind is the spans of a region, or the waits at one place of the code. The other of the two
+// is trace.None.
 type workKind struct{ Region, site int32 }
 
 // Occasional work is what less than half of the rounds have.
@@ -34,15 +45,15 @@ type Occasional struct {
 	workKind
 	Occasions []Occasion // in order of time
 	Rounds    []Round    // in order of time
-	share     float64    // of the rounds' time that it takes
+	share     float64    // of the rounds' time that it takes, of 1
 }
 
 // A Round is one time that the work may be done: the span around it, or what a goroutine does from
 // one visit of a progress point to the next.
 type Round struct {
-	At, Until int64
+	At, Until int64 // since the window's beginning, ns
 	Owner     int32 // the goroutine with which the request began
-	Took      int64 // the work, 0 if it was not done
+	Took      int64 // the work, ns, 0 if it was not done
 }
 
 func (r *Round) taken() bool { return r.Took > 0 }
@@ -50,12 +61,12 @@ func (r *Round) taken() bool { return r.Took > 0 }
 // A surveyor finds occasional work.
 type surveyor struct {
 	p      *model.Program
-	sites  []int32
-	spans  []int // of each region
-	visits int   // of the progress point with the most
-	opened []model.Place
-	closed []model.Place // of each span, in list -1 for none
-	kinds  []workKind
+	sites  []int32       // places in the program, by site
+	spans  []int         // how many, of each region
+	visits int           // of the progress point with the most
+	opened []model.Place // where each span begins, in list -1 for none
+	closed []model.Place // where each span ends, in list -1 for none
+	kinds  []workKind    // in the order in which they are found, so that answers do not vary
 	pieces map[workKind][]piece
 }
 
@@ -65,7 +76,8 @@ type piece struct {
 	parent int32 // the span around it, none if there is none
 }
 
-// FindOccasional returns the work that only some rounds have.
+// FindOccasional returns the work that only some rounds have. It goes through the events and the
+// ops once, and through the ops again for each kind of work outside of spans.
 func FindOccasional(p *model.Program) []Occasional {
 	v := &surveyor{p: p, sites: cond.UsedAt(p), pieces: map[workKind][]piece{}}
 	v.count()
@@ -82,6 +94,8 @@ func FindOccasional(p *model.Program) []Occasional {
 				spanned++
 			}
 		}
+		// Work that is nearly always within a span has rounds within. Other spans, and waits that
+		// are never within one, have rounds between. Waits of both kinds have no rounds.
 		switch {
 		case len(pieces) < cond.LeastOccasions:
 			continue
@@ -114,7 +128,8 @@ func (v *surveyor) count() {
 	v.closed = slices.Clone(v.opened)
 }
 
-// rare reports whether work that was done so often may be occasional, within a span or without one.
+// rare reports whether work that was done n times may be occasional, within a span or without one.
+// It spares what each request does the cost of being looked at.
 func (v *surveyor) rare(n int, parent int32) bool {
 	all := v.visits
 	if parent >= 0 {
@@ -123,7 +138,9 @@ func (v *surveyor) rare(n int, parent int32) bool {
 	return float64(n) <= cond.MostTaken*float64(all)
 }
 
-// survey finds the spans of a list, and its waits for timers and the network.
+// survey finds the spans of a list, and its waits for timers and the network. Pieces of a kind are
+// in the order in which they are over, list by list. Spans that another goroutine ends than began
+// them have no pieces.
 func (v *surveyor) survey(list int32) {
 	rec := v.p.Rec
 	var open []int32
@@ -162,7 +179,9 @@ func (v *surveyor) survey(list int32) {
 	}
 }
 
-// within has the spans around the work be the rounds.
+// within has the spans around the work be the rounds. If most requests have the work in one of
+// several spans alike, it is part of each request, and there are no rounds: of four queries each
+// request has, one is always the slow one.
 func (v *surveyor) within(work *Occasional, pieces []piece) {
 	rec := v.p.Rec
 	around := make([]bool, len(rec.Regions))
@@ -179,6 +198,8 @@ func (v *surveyor) within(work *Occasional, pieces []piece) {
 		if !around[rec.Spans[i].Region] || v.opened[i].List < 0 || v.closed[i].List < 0 {
 			continue
 		}
+		// Rounds are of the goroutine that began the request, so that those of one client are
+		// apart from those of others, though each has a goroutine of its own.
 		top := v.top(int32(i), remote)
 		tops[top] = tops[top] || took[int32(i)] > 0
 		work.Rounds = append(work.Rounds, Round{
@@ -196,7 +217,8 @@ func (v *surveyor) within(work *Occasional, pieces []piece) {
 	}
 }
 
-// top returns the span that a request began with.
+// top returns the span that a request began with: the outermost parent in the window, be it the
+// parent of a span in the same process, or over a connection.
 func (v *surveyor) top(s int32, remote map[uint64]int32) int32 {
 	spans := v.p.Rec.Spans
 	for range spans { // none is among its own parents, unless a trace is made so
@@ -225,6 +247,8 @@ func (v *surveyor) between(work *Occasional, pieces []piece) {
 		return
 	}
 	for l := range p.Lists {
+		// A round is known from its first delimiter on: what is before that is of a round which
+		// began before the window.
 		first, since := 0, int64(trace.None)
 		mine := on[int32(l)]
 		for k := range p.Lists[l].Ops {
@@ -232,6 +256,7 @@ func (v *surveyor) between(work *Occasional, pieces []piece) {
 			if a, ok := v.delimits(work, o); !ok || a != end {
 				continue
 			}
+			// Work counts in the round in which it begins.
 			took := int64(0)
 			for len(mine) > 0 && int(mine[0].Op) < k {
 				if int(mine[0].Op) >= first {
@@ -247,7 +272,8 @@ func (v *surveyor) between(work *Occasional, pieces []piece) {
 	}
 }
 
-// delimits reports whether a round may end with an op.
+// delimits reports whether a round may end with an op: a visit, or the end of a span that has no
+// parent and is not the work itself.
 func (v *surveyor) delimits(work *Occasional, o *model.Op) (cond.Anchor, bool) {
 	switch o.Kind {
 	case model.OpVisit:
@@ -260,7 +286,8 @@ func (v *surveyor) delimits(work *Occasional, o *model.Op) (cond.Anchor, bool) {
 }
 
 // delimiter returns what ends rounds: the progress point that the goroutines which do the work
-// visit most often, or else their spans of the region with the most.
+// visit most often, or else their spans of the region with the most. There must be more than twice
+// as many of them as occasions, n, or the work is not occasional.
 func (v *surveyor) delimiter(work *Occasional, on map[int32][]Occasion, n int) (best cond.Anchor, ok bool) {
 	counts := map[cond.Anchor]int{}
 	for l := range on {
@@ -274,6 +301,7 @@ func (v *surveyor) delimiter(work *Occasional, on map[int32][]Occasion, n int) (
 		if float64(n) > cond.MostTaken*float64(all) {
 			continue
 		}
+		// A visit comes before any span. The order of the map must not decide among equals.
 		better := cmp.Compare(all, counts[best])
 		if (a.Kind == model.OpVisit) != (best.Kind == model.OpVisit) {
 			better = 1
@@ -288,7 +316,8 @@ func (v *surveyor) delimiter(work *Occasional, on map[int32][]Occasion, n int) (
 	return best, ok
 }
 
-// matters reports whether work is occasional, and takes enough of the rounds' time.
+// matters reports whether work is occasional, and takes enough of the rounds' time. It notes the
+// occasions and the share, and puts occasions and rounds in the order of time.
 func (w *Occasional) matters(pieces []piece) bool {
 	var took, all int64
 	for i := range pieces {

@@ -16,40 +16,59 @@ import (
 // or a call is over soon enough. The replay has the pauses of the recording, though faster requests
 // would have fewer, or more. By how much that matters is shown by how much longer the requests are
 // that have some.
+//
+//	work 2 ms |                           | visit   70 requests
+//	work 2 ms | TryLock fails, sleep 1 ms | visit   30 requests: 13 % of all time is theirs
+//
+// A pause is a wait that a timer ended, of model.leastPause (50 us) or more: time.Sleep, a select
+// statement or receive that ended by a timer, or a wait for a context that ended by its deadline
+// (context.WithDeadlineCause in Go's context/context.go has time.AfterFunc close the channel in a
+// goroutine of its own, so that the wait is Called).
+//
+// Not all such waits are in doubt. What each request has as often, what each n-th one has, and what
+// all spans of a region have as often, is what the program does, not what time decides. A region
+// that simulates its work by a sleep has its sleep as its body. TestPauses in package replay has
+// deadlines, back-off and back-off in child goroutines, and all these that are in no doubt.
+//
+// The part is what requests would save if all had as few pauses as those with the fewest. Legs that
+// are longer for another reason, and have pauses for the same one, make it too large.
 
 // A pausing identifies the pauses at one place: those ended by a deadline of a context apart from
 // others.
 type pausing struct {
-	site   int32
-	called bool
+	site   int32 // of the program, by number
+	called bool  // a goroutine that a timer started ended it
 }
 
 // A leg is part of what a goroutine does: from one visit of a progress point to the next, or one
 // span.
 type leg struct {
 	list      int32
-	at, until int64
-	pauses    map[pausing]int
+	at, until int64           // on the recording's clock, ns
+	pauses    map[pausing]int // how many of each kind; nil for none
 }
 
 // A pauser finds pauses.
 type pauser struct {
 	p    *model.Program
 	of   []int32             // places in the program, by site
-	all  []map[int32]pausing // by list: the ops that are pauses
-	body []map[pausing]bool  // by region
-	own  []map[pausing]int   // by list: its pauses that are not the body of a span
+	all  []map[int32]pausing // by list: the ops that are pauses; nil for none
+	body []map[pausing]bool  // by region: the kinds that all of its spans have as often
+	own  []map[pausing]int   // by list: its pauses that are not the body of a span; nil for none
 }
 
 // Pauses returns, by progress point, by how much longer that time between visits is than without
 // the pauses that only some of the legs have: on the goroutines that visit it and their child
-// goroutines, and on the servers of others.
+// goroutines, and on the servers of others. Parts of LeastUnclear or less are left out. A server,
+// as a worker that retries, delays requests of any point, so that its part counts at all of them.
 func Pauses(p *model.Program) map[string]Delay {
 	if !mayPause(p) {
 		return nil
 	}
 	u := pauser{p: p, of: cond.UsedAt(p), all: make([]map[int32]pausing, len(p.Lists)), own: make([]map[pausing]int, len(p.Lists))}
 	inSpans := make([]pausings, len(p.Rec.Regions))
+	// Pauses first, then which of them are the body of a span, then what is left for each list: a
+	// leg takes on the pauses of the goroutines that it starts.
 	for i := range p.Lists {
 		u.all[i] = u.pausesOf(&p.Lists[i], inSpans)
 	}
@@ -74,6 +93,8 @@ func Pauses(p *model.Program) map[string]Delay {
 			serving.add(delayOf(own[0]))
 		}
 	}
+	// Legs of all goroutines are held against each other, those without pauses too: these show how
+	// long it takes without.
 	legs := make([][]leg, len(p.Points))
 	for i := range p.Lists {
 		if !slices.Contains(delayed, true) {
@@ -142,7 +163,8 @@ func mayPause(p *model.Program) bool {
 }
 
 // serves reports whether a goroutine that was there before the window has spans, and lets others go
-// on, but visits no progress point.
+// on, but visits no progress point. Its spans that have no parent are a progress point only where
+// the program counts none itself.
 func serves(p *model.Program, l *model.List) bool {
 	spans, gives := false, false
 	for k := range l.Ops {
@@ -163,7 +185,7 @@ func serves(p *model.Program, l *model.List) bool {
 
 // pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are
 // decided anew have none, and neither has what comes behind a timer that ended one of them, since
-// the replay has it as often as is due.
+// the replay has it as often as is due. Spans that end on another goroutine have none.
 func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 	p := u.p
 	var all map[int32]pausing
@@ -183,6 +205,7 @@ func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 			if i < 0 {
 				continue
 			}
+			// All spans count, and those with pauses are kept.
 			spans := &inSpans[p.Rec.Spans[o.Arg].Region]
 			spans.n++
 			if pauses := open[i].pauses; pauses != nil {
@@ -199,6 +222,7 @@ func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 		if !o.Pauses() || decided {
 			continue
 		}
+		// A pause is of the innermost span that is open.
 		x := pausing{u.of[o.Site], o.Called}
 		if all == nil {
 			all = map[int32]pausing{}
@@ -211,7 +235,7 @@ func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 	return all
 }
 
-// more adds to a count.
+// more adds n to a count, in place, and makes the map if there is none: most legs have no pauses.
 func more(counts map[pausing]int, x pausing, n int) map[pausing]int {
 	if counts == nil {
 		counts = map[pausing]int{}
@@ -248,8 +272,9 @@ func kindsIn(legs []leg) map[pausing]bool {
 	return kinds
 }
 
-// settled reports whether most of n legs, of which the others have no pauses, have the same number
-// of pauses of a kind, or these are too few to matter.
+// settled reports whether most of n legs have the same number of pauses of a kind: hidden.Fairness,
+// 95 %, of them. That number may be 0, where pauses are too few to matter. Legs has all that have
+// pauses of any kind, and may have others.
 func settled(n int, legs []leg, x pausing) bool {
 	most := n - len(legs)
 	often := map[int]int{0: most}
@@ -261,8 +286,8 @@ func settled(n int, legs []leg, x pausing) bool {
 	return float64(most) >= hidden.Fairness*float64(n)
 }
 
-// walk goes through the ops of a list, and reports which are pauses that are not the body of a
-// span.
+// walk goes through the ops of a list, and reports which are pauses that are not the body of the
+// innermost span that is open.
 func (u *pauser) walk(list int32, f func(o *model.Op, x pausing, paused bool)) {
 	ops, mine := u.p.Lists[list].Ops, u.all[list]
 	var open []int32
@@ -291,6 +316,9 @@ func (u *pauser) legs(all [][]leg, list int32, ends func(*model.Op) int32) {
 		at     int64
 		pauses map[pausing]int
 	}
+	// One running count for the list is enough: the pauses of a leg are what has come to it since
+	// the leg began. The map is shared with the beginnings of legs until it changes (copy on
+	// write), so that legs without pauses cost nothing.
 	begun := map[int32]beginning{}
 	var so map[pausing]int // the pauses since the list began; a copy is made once another is added to what a leg has begun with
 	shared := false
@@ -313,6 +341,7 @@ func (u *pauser) legs(all [][]leg, list int32, ends func(*model.Op) int32) {
 			if to < 0 {
 				return
 			}
+			// The first leg of a goroutine began before the window, unless the goroutine did not.
 			from, ok := begun[to]
 			if l := &u.p.Lists[list]; !ok && l.Born {
 				from, ok = beginning{at: l.Created}, true
@@ -339,15 +368,19 @@ func since(before, now map[pausing]int) (left map[pausing]int) {
 // are for something that is not there yet, of which there are more once goroutines come for it
 // sooner.
 type Delay struct {
-	Part float64
-	More bool
+	Part float64 // of 1
+	More bool    // what a faster region gains may be waited for: the interval has 0, too
 }
 
 // add takes the larger part.
 func (d *Delay) add(x Delay) { d.Part, d.More = max(d.Part, x.Part), d.More || x.More }
 
 // delayOf returns by which part legs are longer than legs with the fewest pauses of a kind whose
-// number differs, for the kind where that is most.
+// number differs, for the kind where that is most. Legs of one list are next to each other, in
+// order of time.
+//
+// If 70 legs without a pause take 2 ms and 30 with one take 3 ms, all take 2.3 ms on average, and
+// the part is 1 - 2/2.3, or 0.13. Kinds are not added up: a leg may have several for one reason.
 func delayOf(legs []leg) (most Delay) {
 	if len(legs) < cond.LeastRounds {
 		return most
@@ -360,6 +393,9 @@ func delayOf(legs []leg) (most Delay) {
 		for i := range legs {
 			fewest = min(fewest, legs[i].pauses[x])
 		}
+		// What comes sooner polls more often for what is not there yet, and misses no more
+		// deadlines for that. So of the legs with more pauses than the fewest it is counted how
+		// many have missed a deadline.
 		var sum, least, n, deadlines int64
 		for i := range legs {
 			d := legs[i].until - legs[i].at
@@ -376,7 +412,7 @@ func delayOf(legs []leg) (most Delay) {
 	return most
 }
 
-// missed reports whether a deadline was.
+// missed reports whether a deadline was: a pause of any kind was ended by one.
 func (l *leg) missed() bool {
 	for x := range l.pauses {
 		if x.called {
@@ -386,7 +422,9 @@ func (l *leg) missed() bool {
 	return false
 }
 
-// eachFew reports whether each n-th leg of a goroutine has a pause, for an n above 1.
+// eachFew reports whether each n-th leg of a goroutine has a pause, for an n above 1. That is
+// counted, as a page that is written each tenth time, and not decided by time: a faster program has
+// it as often for each visit. Legs of one list are next to each other, in order of time.
 func eachFew(legs []leg, x pausing) bool {
 	var counts []float64
 	n, known := 0, false

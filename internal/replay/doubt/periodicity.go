@@ -8,6 +8,28 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
+// Is work done by time or by visits? A recording of a cache with a time to live has loads after 21,
+// 19, 20 and 22 requests, and so has one that is good for about 20 uses. What differs is what
+// predicts the next load. Three statistics are asked, in this order:
+//
+//   - Gaps, in rounds of one goroutine. Where 95 % are the same number, as 5, 5, 5, 5, rounds are
+//     counted. Time would have to be as even as that to do the same.
+//   - Dependence. If time decides, a round soon after one with the work has it less often than by
+//     chance. If each round decides by itself (a coin, a cache miss by key), what was before
+//     predicts nothing.
+//   - Dispersion. If rounds of one goroutine show a dependence, gaps that vary less in rounds than
+//     in time are counted.
+//
+// Dependence is a score over pairs of rounds. With e = 1 - p for a round that has the work and e =
+// -p for one that has not, where p is how often its goroutine has it, each round's e is multiplied
+// by the sum of e over the rounds that began a certain time before. Under chance these products are
+// martingale differences: their sum divided by the root of their variances is about normal (the
+// martingale central limit theorem). Far below 0, rounds that follow others with the work have
+// less.
+//
+// TestRhythm in package replay holds this against caches that are loaded after a time to live, at
+// random, each fifth time, after a number of uses, and by some of the clients alone.
+
 // A Rhythm is what occasional work is done by.
 type Rhythm uint8
 
@@ -20,7 +42,8 @@ const (
 
 const (
 	// leastRegular is how many gaps between rounds with the work must be compared, to find that all
-	// are of one number of rounds, and regular is which part of them must be.
+	// are of one number of rounds, and regular is which part of them must be. Ten gaps that differ
+	// in two values by chance are all the same once in 512 times.
 	leastRegular = 10
 	regular      = 0.95
 	// agreed is the same where rounds of several goroutines are counted together, so that their
@@ -32,18 +55,22 @@ const (
 	leastSure = 100
 	doubtful  = 2.5
 	// Unlikely is how many standard errors rounds soon after one with the work have less of it than
-	// others, to find that this is not by chance.
+	// others, to find that this is not by chance. A normal variable is below that 3 times in
+	// 100,000, but the lowest of seven bands is taken, of each kind of work in each window.
 	Unlikely = 4
 	// steady is what gaps must differ by, in parts of a round, to exclude that time makes them of
-	// one number of rounds.
+	// one number of rounds. Where one client has rounds that all take 4 ms, each fifth round and
+	// each 20 ms are the same.
 	steady = 0.3
 	// clearly is below which part of the dispersion in time that in rounds must be, to find that it
 	// is rounds that matter.
 	clearly = 0.9
 )
 
-// Rhythm returns what work is done by.
+// Rhythm returns what work is done by. Rounds must be in order of time, and occasions too.
 func (w *Occasional) Rhythm(p *model.Program) Rhythm {
+	// The same number of rounds each time is counted, unless even rounds make even times. Of
+	// several goroutines each would have to be as even, and out of step with the others.
 	counts, times, rests, goroutines := w.gaps()
 	if constant(counts, regular) {
 		if goroutines > 1 || math.Sqrt(min(variance(times), variance(rests))) >= steady*w.roundTime() {
@@ -51,6 +78,9 @@ func (w *Occasional) Rhythm(p *model.Program) Rhythm {
 		}
 		return Unclear
 	}
+	// Rounds of other goroutines matter by time, or by a count of all together, as where a value is
+	// good for a number of uses. Rounds of the same goroutine matter by time, or by a count of its
+	// own that is less than even.
 	cross, own := w.Dependence()
 	switch {
 	case cross < -Unlikely && counted(p, w):
@@ -58,6 +88,8 @@ func (w *Occasional) Rhythm(p *model.Program) Rhythm {
 	case cross < -Unlikely, own < -Unlikely && dispersion(counts) > clearly*min(dispersion(times), dispersion(rests)):
 		return PerTime
 	}
+	// No dependence is evidence of chance only if a dependence would have been seen: with few
+	// rounds that have the work, or a hint of it, nothing is decided.
 	taken := 0
 	for i := range w.Rounds {
 		if w.Rounds[i].taken() {
@@ -71,6 +103,7 @@ func (w *Occasional) Rhythm(p *model.Program) Rhythm {
 }
 
 // apart returns how often the work is done, as once where it is begun again before it is over.
+// Occasions are in order of time.
 func (w *Occasional) apart() (n int) {
 	until := int64(-1)
 	for _, o := range w.Occasions {
@@ -83,13 +116,15 @@ func (w *Occasional) apart() (n int) {
 }
 
 // gaps returns how many rounds of one goroutine it takes from one with the work to the next, how
-// long that is, with that work and without, and of how many goroutines these are.
+// long that is, with that work and without, ns, and of how many goroutines these are. A value may
+// be good from when it was asked for, or from when it was there: so there are times with the work
+// that ends a value's life, and rests without.
 func (w *Occasional) gaps() (counts, times, rests []float64, goroutines int) {
 	type last struct {
-		n        int // rounds since
-		at, took int64
-		known    bool
-		told     bool
+		n        int   // rounds since
+		at, took int64 // of the last round with the work
+		known    bool  // there was one
+		told     bool  // the goroutine is counted
 	}
 	all := map[int32]*last{}
 	for i := range w.Rounds {
@@ -116,7 +151,8 @@ func (w *Occasional) gaps() (counts, times, rests []float64, goroutines int) {
 	return counts, times, rests, goroutines
 }
 
-// constant reports whether most counts are the same.
+// constant reports whether this part of counts are the same; false if there are fewer than
+// leastRegular.
 func constant(counts []float64, part float64) bool {
 	if len(counts) < leastRegular {
 		return false
@@ -130,6 +166,7 @@ func constant(counts []float64, part float64) bool {
 	return float64(most) >= part*float64(len(counts))
 }
 
+// variance is that of a sample, 0 if there are fewer than two values.
 func variance(v []float64) float64 {
 	var sum, squares float64
 	for _, x := range v {
@@ -142,7 +179,8 @@ func variance(v []float64) float64 {
 	return squares / float64(max(1, len(v)-1))
 }
 
-// dispersion is the coefficient of variation.
+// dispersion is the coefficient of variation: it compares gaps in rounds with gaps in ns. Values
+// are at least 0.
 func dispersion(v []float64) float64 {
 	var sum float64
 	for _, x := range v {
@@ -151,6 +189,7 @@ func dispersion(v []float64) float64 {
 	return math.Sqrt(variance(v)) * float64(len(v)) / max(1, sum)
 }
 
+// roundTime is how long a round takes on average, ns, with the work in it.
 func (w *Occasional) roundTime() float64 {
 	var sum int64
 	for i := range w.Rounds {
@@ -161,15 +200,16 @@ func (w *Occasional) roundTime() float64 {
 
 // An owner is a goroutine with its rounds so far.
 type owner struct {
-	part   float64 // of its rounds that have the work
-	rounds []int32
+	part   float64   // of its rounds that have the work, of 1
+	rounds []int32   // in order of time
 	sums   []float64 // of what was more than to be expected, up to each round, with 0 first
 	from   int       // rounds from here on are in the band
-	to     int
+	to     int       // and before here
 }
 
 // ownRounds is how many rounds of a goroutine show how often it does the work; for others it is
-// taken to be as often as for all these.
+// taken to be as often as for all these. A server that has a goroutine for each request has no
+// other. Goroutines differ: one client of six that does all of the work is no dependence.
 const ownRounds = 10
 
 // owners returns the goroutines of rounds.
@@ -203,7 +243,8 @@ func (w *Occasional) owners() map[int32]*owner {
 }
 
 // bands are how long before a round others are that may decide on it, in mean gaps of the work:
-// from one to the next.
+// from one to the next. They double, since it is not known how long a value is good: a time to live
+// shows in the band just below it, and fades in those above.
 var bands = []float64{0, 0.5, 1, 2, 4, 8, 16, 32}
 
 // Dependence returns by how many standard errors, below 0, rounds have the work less often while
@@ -211,6 +252,7 @@ var bands = []float64{0, 0.5, 1, 2, 4, 8, 16, 32}
 // goroutines, and of the same one. If each round has it by chance, that is a sum of martingale
 // differences, since what was before does not predict what comes next.
 func (w *Occasional) Dependence() (cross, own float64) {
+	// Sums from the beginning make the sum of any stretch of rounds a difference of two.
 	n := len(w.Rounds)
 	owners := w.owners()
 	sums := make([]float64, n+1)
@@ -240,7 +282,9 @@ func (w *Occasional) surplus(i int, owners map[int32]*owner) float64 {
 	return -owners[r.Owner].part
 }
 
-// band returns the score for rounds that began in (near, far] before others.
+// band returns the score for rounds that began between near and far before others, ns, both
+// included. It goes through the rounds once: in order of time both ends of the stretch move only
+// on. All rounds in the stretch are of the same goroutine or of others, and are scored apart.
 func (w *Occasional) band(near, far int64, sums []float64, owners map[int32]*owner) (cross, own float64) {
 	for _, x := range owners {
 		x.from, x.to = 0, 0
@@ -255,6 +299,7 @@ func (w *Occasional) band(near, far int64, sums []float64, owners map[int32]*own
 		for to < j && w.Rounds[to].At <= at-near {
 			to++
 		}
+		// The stretch in the owner's own rounds, of which the indices are those in all rounds.
 		x := owners[w.Rounds[j].Owner]
 		for x.from < len(x.rounds) && int(x.rounds[x.from]) < from {
 			x.from++
@@ -264,6 +309,8 @@ func (w *Occasional) band(near, far int64, sums []float64, owners map[int32]*own
 		}
 		same := x.sums[max(x.from, x.to)] - x.sums[x.from]
 		others := sums[max(from, to)] - sums[from] - same
+		// What was before is taken for known when the round begins, so that the variance of the
+		// product is that of e, p (1 - p), times its square.
 		e, v := w.surplus(j, owners), x.part*(1-x.part)
 		theirs, theirVariance = theirs+e*others, theirVariance+v*others*others
 		mine, myVariance = mine+e*same, myVariance+v*same*same
@@ -278,7 +325,8 @@ func (w *Occasional) band(near, far int64, sums []float64, owners map[int32]*own
 }
 
 // counted reports whether work is done each n-th time that something else is, by all goroutines
-// together: as where a value is good for a number of uses.
+// together: as where a value is good for a number of uses. Beginnings and ends of spans of each
+// region, and visits, are tried in order, if they are more than twice as many as the occasions.
 func counted(p *model.Program, w *Occasional) bool {
 	type kind struct {
 		kind model.OpKind
@@ -317,7 +365,9 @@ func counted(p *model.Program, w *Occasional) bool {
 }
 
 // each reports whether always the same number of times is between one occasion and the next:
-// between their beginnings, their ends, or the end of one and the beginning of the next.
+// between their beginnings, their ends, or the end of one and the beginning of the next. Times and
+// occasions are in order, since the window's beginning. Goroutines that are at something while the
+// count comes to its end are off by some, so that agreed is less than regular.
 func (w *Occasional) each(times []int64) bool {
 	var begins, ends, pauses []float64
 	before := func(at int64) int {

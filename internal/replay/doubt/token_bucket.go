@@ -19,10 +19,28 @@ import (
 // Goroutines that wait for the next tick itself are alike, as where what has come until then is
 // written at once: a goroutine that comes sooner is let go on by another tick. There the waits may
 // become shorter, too.
+//
+//	tick      1    2    3    4    5    6     each 2 ms
+//	a worker  go   .    go   .    .    go    waited for ticks 1, 3 and 6
+//
+// Ticks 2, 4 and 5 have spilled, or filled the bucket; which one, runtime.selectnbsend leaves no
+// trace of. If they have spilled, faster workers are let go on by them, up to one for each tick. If
+// they have filled the bucket, each token was used, and the rate of ticks is all that there is. An
+// answer lies between both: bound in widen.go of package replay. With no tick spilled there is no
+// doubt for faster regions: the limiter is the bottleneck.
+//
+// The goroutine that ticks is found by what wakes it: timers, and little else. Whether each tick is
+// even does not matter here. A bucket by time.AfterFunc has a new goroutine for each tick, as
+// goFunc in Go's time/sleep.go has it, so that all of one place are one. Close of a channel and
+// Broadcast let all waiters go on; a timer's goroutine that closes a channel is a context's
+// deadline, and no tick. TestBucket, TestNextTick and TestBucketOfTrace in package replay hold
+// answers against such programs, TestNoBucket has what is alike and is no bucket: a lock, a sender
+// that waits for room.
 
 const (
 	// leastDrips is how often such a goroutine must have let others go on, in parts of the visits
-	// of a progress point, for these to depend on it, and leastDripping how often at all.
+	// of a progress point, for these to depend on it, and leastDripping how often at all. Below,
+	// the ticks that are waited for are too few to bound an answer by more than its margin.
 	leastDrips    = 0.01
 	leastDripping = 3
 	// MostSpilled is which part of the ticks may let no goroutine go on without mattering for
@@ -33,15 +51,17 @@ const (
 // A dripper is a goroutine outside of requests whose waits timers end, or goroutines that timers
 // begin, and that tries to send in between.
 type dripper struct {
-	ticks, others int // waits that timers ended, or something else
-	dripping      int // ticks at which it let at least one go on
-	sent          bool
+	ticks, others int     // waits that timers ended, or something else
+	dripping      int     // ticks at which it let at least one go on
+	sent          bool    // it has let one go on since the last tick
 	several       bool    // it may let several go on at a tick
 	drips         []int32 // the goroutines that it has let go on
 }
 
 // spill returns which part of the ticks lets no goroutine go on; with several, the mean over the
-// goroutines that it lets go on.
+// goroutines that it lets go on. Of 100 ticks that close a channel for four workers, which wait for
+// 60 of them each, 0.4 are spilled for each worker, though one waits at nearly each tick. It may be
+// below 0 where a bucket has bursts.
 func (d *dripper) spill() float64 {
 	if !d.several {
 		return 1 - float64(d.dripping)/float64(d.ticks)
@@ -53,19 +73,20 @@ func (d *dripper) spill() float64 {
 
 // Buckets describes the ticks that goroutines wait for.
 type Buckets struct {
-	drippers map[int32]bool
+	drippers map[int32]bool     // goroutines, and numbers of places where timers begin some
 	Spilled  map[string]float64 // by progress point that depends on them: which part of the ticks let no goroutine go on
 	Waited   float64            // which part of the time goroutines are there they wait for ticks
 	Wait     float64            // for how long, ns
-	// Slower means that each tick is waited for: a region that is faster brings nothing, but one
-	// that is slower may miss some.
+	// Slower means that each tick is waited for, of all buckets: a region that is faster brings
+	// nothing, but one that is slower may miss some.
 	Slower bool
 	// Replayed means that the waits as long as they were are among the alternatives.
 	Replayed bool
 }
 
 // FindBuckets finds the token buckets and the like in a recording of the program that marks no
-// operations, nil if there are none that matter.
+// operations, nil if there are none that matter. It goes through the events a few times, and once
+// more for each bucket. Waited and Wait are the largest of all buckets, for all progress points.
 func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), who: make([]int32, rec.Count), all: map[int32]*dripper{}}
 	for i := range u.who {
@@ -81,6 +102,8 @@ func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 	}
 	b := &Buckets{Slower: true, drippers: map[int32]bool{}, Spilled: map[string]float64{}}
 	for who, d := range u.all {
+		// What something other than a timer ends in more than a twentieth of its waits works for
+		// others, as a batcher with a flush timer does, and keeps no time.
 		if len(d.drips) < leastDripping || 20*d.others > d.ticks {
 			continue
 		}
@@ -104,20 +127,22 @@ func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 // drippers finds those of a recording.
 type drippers struct {
 	rec      *trace.Recording
-	requests []bool  // by goroutine
+	requests []bool  // by goroutine: it has spans or visits points
 	waits    []int32 // by goroutine: why it waits
-	tries    []bool  // by site
-	closes   []bool  // by site
+	tries    []bool  // by site: it sends where there is room, or may do so
+	closes   []bool  // by site: it closes a channel, or signals a condition variable
 	who      []int32 // by goroutine: a number, the same for all that timers have begun at one place
 	all      map[int32]*dripper
 }
 
+// event counts ticks, other wake-ups, and what a goroutine outside of requests lets go on.
 func (u *drippers) event(e *trace.Event) {
 	switch {
 	case e.Kind == trace.EvExists:
 		u.waits[e.G] = e.Ref
 	case e.Kind == trace.EvWait:
 		u.waits[e.G] = e.Arg
+	// Each goroutine that a timer begins is a tick of its place. Numbers from Count on are places.
 	case e.Kind == trace.EvCreate && e.By < 0 && !u.requests[e.G]:
 		u.who[e.G] = u.rec.Count + e.Site
 		u.of(e.G).tick()
@@ -155,7 +180,8 @@ func (u *drippers) drips(e *trace.Event) bool {
 }
 
 // waitsFor returns which part of the time that goroutines are there they wait for one that lets
-// them go on, and for how long each time, ns.
+// them go on, of 1, and for how long each time, ns. A goroutine is there from its first event to
+// its last one; one that is never let go on does not count.
 func (u *drippers) waitsFor(who int32) (part, each float64) {
 	first, last, since := make([]int64, u.rec.Count), make([]int64, u.rec.Count), make([]int64, u.rec.Count)
 	is := make([]bool, u.rec.Count)
@@ -183,6 +209,7 @@ func (u *drippers) waitsFor(who int32) (part, each float64) {
 	return float64(waited) / float64(max(1, there)), float64(waited) / float64(max(1, n))
 }
 
+// of returns the dripper that a goroutine is, or is one of.
 func (u *drippers) of(g int32) *dripper {
 	d := u.all[u.who[g]]
 	if d == nil {
@@ -197,7 +224,8 @@ func (d *dripper) tick() {
 	d.sent = false
 }
 
-// drip notes that a goroutine is let go on, by what may be for all.
+// drip notes that a goroutine is let go on, by what may be for all. Before the first tick nothing
+// counts: it is not known when the tick before was.
 func (d *dripper) drip(g int32, closes bool) {
 	if d.ticks == 0 {
 		return
@@ -225,6 +253,9 @@ func InRequests(r *trace.Recording) []bool {
 
 // dependOn returns the progress points that goroutines visit which were let go on, or which those
 // have started or let go on in turn, other than by a lock, and how often all goroutines visit each.
+// It is reachability in the graph of who let whom go on, over the whole window: too much, where
+// work is handed on now and then, and so for bounds alone. Locks are left out, since who has had a
+// lock before gives no work to who has it next.
 func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]int {
 	type edge struct{ from, to int32 }
 	after := map[int32][]int32{}
@@ -260,6 +291,8 @@ func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]i
 			after[e.By] = append(after[e.By], e.G)
 		}
 	}
+	// What was let go on by a tick is where the search begins. A goroutine may be there several
+	// times, and is looked at once.
 	depend := map[int32]int{}
 	reached := map[int32]bool{}
 	pending := slices.Clone(drips)
@@ -278,7 +311,9 @@ func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]i
 	return depend
 }
 
-// Unlimited has goroutines wait for tokens for as long as they did.
+// Unlimited has goroutines wait for tokens for as long as they did, as if there always were one
+// when the wait is over. Nothing makes these waits shorter, see wakeUp in package model. It
+// translates the recording anew.
 func (b *Buckets) Unlimited(rec *trace.Recording, inferring bool) *model.Program {
 	dripping := *rec
 	dripping.Drippers = b.drippers
@@ -286,5 +321,6 @@ func (b *Buckets) Unlimited(rec *trace.Recording, inferring bool) *model.Program
 }
 
 // LeastGain is what a region must bring at least where waits for ticks are as long as they were,
-// for these to become shorter.
+// for these to become shorter. It is 0 but for rounding: what takes no part in the period leaves
+// goroutines as late for a tick as before.
 const LeastGain = 0.001
