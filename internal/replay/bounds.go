@@ -11,12 +11,28 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
+// A trace of an unmodified program does not identify the objects that goroutines wait for: several
+// programs have the same trace. Each of them that meets the recording when nothing is changed may
+// be the true one, and each has its own answer. The interval covers all of them (partial
+// identification). A goroutine takes 3 ms, waits 2 ms for a lock that a refresher has, and takes 1
+// ms more, each 6 ms. Its 3 ms take half of the time then, and the lock is not known:
+//
+//	recorded          |--- 3 ms ---|-- 2 ms --|-|        the refresher ends the wait at 5 ms
+//	order kept        |-1.5-|------ 3.5 ms ---|-|        0 % less: it still ends it then
+//	waits as long     |-1.5-|-- 2 ms --|-|               25 % less: the wait moves along
+//
+// TestBounds has this program. The truth may lie outside where no translation tried is like the
+// program; margins (doubts.go) have to cover that. Of 24 programs all intervals together cover 95 %
+// of the answers (docs/design/0007-replay.md). Where each operation is recorded there are none.
+
 // disturbed is from which part of the time without a processor on the program that other programs
 // leave alone bounds the answer, too: what they took in the recording is in the lengths of what was
 // computed, as if it took a processor.
 const disturbed = 0.02
 
-// undisturbed is the program with its processors to itself, none where it had them.
+// undisturbed is the program with its processors to itself, none where it had them: what it
+// computes takes 1-Starved of the time. Its replay is not held against the recording, which it must
+// be faster than; only its answer, a ratio of two such replays, bounds. Replays take d ns.
 func undisturbed(p *model.Program, w *window, d int64) []doubt.Alternative {
 	if w.Starved < disturbed || !p.Rec.Uses(ruleUndisturbed) {
 		return nil
@@ -25,8 +41,15 @@ func undisturbed(p *model.Program, w *window, d int64) []doubt.Alternative {
 	return []doubt.Alternative{{P: p, Pace: pace, Base: sim.Simulate(p, sim.Change{Pace: pace}, d)}}
 }
 
-// An otherWorld finds the translations that bound what a program says, and meet the recording
+// An otherWorld finds the translations that bound the answers of a program, and meet the recording
 // within a part.
+//   - rec is what they are made from: without the time in which the program stood still if p is so.
+//   - whole has the recording with operations inferred that the trace does not show, nil if there
+//     are none.
+//   - p is the program that answers; plain is the same without inferred objects, perhaps not
+//     settled yet, nil if p has completed operations.
+//   - within is by which part a replay of nothing changed may miss the recording: MaxDeviation, or
+//     as much as p does.
 type otherWorld struct {
 	rec      *trace.Recording
 	whole    *hidden.Completion
@@ -36,7 +59,10 @@ type otherWorld struct {
 	found    []doubt.Alternative
 }
 
-// otherWorlds are the rules by which they are found, in order.
+// otherWorlds are the rules by which they are found, in order: keepOrder settles the plain program
+// that unlock copies, and otherLocks raises the part of the time that is waited in a kept order,
+// which keepOrder has looked at before. The rule without a name is part of lock_sharding of package
+// hidden.
 var otherWorlds = []trace.Rule[func(*otherWorld)]{
 	{Name: "order_kept", Doc: "goroutines wait for each other in the recorded order", Find: (*otherWorld).keepOrder},
 	{Name: "endless_conditions", Doc: "what condition variables count has no end", Find: (*otherWorld).endless},
@@ -47,8 +73,9 @@ var otherWorlds = []trace.Rule[func(*otherWorld)]{
 	{Name: "unlocked", Doc: "goroutines wait for locks as long as they did", Find: (*otherWorld).unlock},
 }
 
-// alternatives returns the translations that bound what p says, which meet the recording within
-// this part.
+// alternatives returns the translations that bound the answers of p, which meet the recording
+// within this part. There are none where each operation is recorded. It may settle plain, and notes
+// in w what else the interval depends on. Each takes a translation and a simulation.
 func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *model.Program, w *window, within float64) []doubt.Alternative {
 	if rec.Operated() {
 		return nil
@@ -61,12 +88,19 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 	return x.found
 }
 
+// add simulates a translation with nothing changed, and keeps it if that meets the recording. With
+// most, it bounds answers from above alone.
 func (x *otherWorld) add(other *model.Program, most bool) {
 	if a, ok := alternativeOf(other, x.rec.End-x.rec.Start, most, x.within); ok {
 		x.found = append(x.found, a)
 	}
 }
 
+// keepOrder has each wait end by the goroutine that ended it in the recording, whatever objects
+// were inferred. Of a completed program that is another program only where enough is left to wait
+// for in that order. A faster region then brings nothing to a goroutine that waits for another one,
+// so that this mostly bounds from below; where the order is better than the one decided anew, from
+// above.
 func (x *otherWorld) keepOrder() {
 	switch {
 	case x.w.whole && x.w.ordered > hidden.Incidental:
@@ -77,6 +111,9 @@ func (x *otherWorld) keepOrder() {
 	}
 }
 
+// endless takes away the limit of what condition variables count, such as the places of a bounded
+// queue. Where no goroutine has waited for a place, the recording shows no more than how many were
+// taken at most; with more of them goroutines never wait for one, which bounds from above.
 func (x *otherWorld) endless() {
 	if x.p.Limited {
 		endless := *x.p.Rec
@@ -85,7 +122,10 @@ func (x *otherWorld) endless() {
 	}
 }
 
-// otherLocks are other numbers of locks at one place.
+// otherLocks are other numbers of locks at one place: with one lock goroutines wait for each other
+// more than with as many as they have objects (lock sharding, lock striping). The number that fits
+// best answers, and others that fit about as well bound. That goroutines wait there counts as a
+// kept order in any case, for the margin of orderError: which of the locks is taken is chance.
 func (x *otherWorld) otherLocks() {
 	if !x.w.whole {
 		return
@@ -98,18 +138,26 @@ func (x *otherWorld) otherLocks() {
 	}
 }
 
+// exclude puts a lock around spans that were never open at the same time, though by chance they
+// would have been (mutual exclusion): faster goroutines would come to wait there, of which the
+// recording has no trace. Where they are apart for another reason, the lock changes nothing.
 func (x *otherWorld) exclude() {
 	if apart := infer.Excluded(x.p, x.w.inferred); apart != nil {
 		x.add(apart, false)
 	}
 }
 
+// confine gives channels as much room as was used (backpressure): in the faster program senders may
+// come to wait for room that was never short. Else channels of unknown capacity have any.
 func (x *otherWorld) confine() {
 	if tight := x.p.Rewritten(); doubt.Confine(tight) {
 		x.add(tight, false)
 	}
 }
 
+// spill has waits for the tokens of a bucket last as long as they did, as if there were always one.
+// The bucket is kept in the window in any case, since it bounds answers by itself: see bound in
+// widen.go. Replayed notes whether the translation is among the alternatives.
 func (x *otherWorld) spill() {
 	b := doubt.FindBuckets(x.p, x.rec)
 	if b == nil {
@@ -123,6 +171,9 @@ func (x *otherWorld) spill() {
 	x.w.buckets = b
 }
 
+// unlock has waits for locks last as long as they did, which bounds from above: see unlock below.
+// It starts from the recorded order, since inferred objects have taken the place of such waits. The
+// program of keepOrder is copied, as it is an alternative of its own.
 func (x *otherWorld) unlock() {
 	plain := x.plain
 	if plain == nil || !plain.Settled {
@@ -136,9 +187,10 @@ func (x *otherWorld) unlock() {
 	}
 }
 
-// alternativeOf replays another translation for so long, and reports whether it meets the recording
-// within this part.
+// alternativeOf replays another translation for d ns, and reports whether it meets the recording
+// within this part, at each progress point with visits enough.
 func alternativeOf(other *model.Program, d int64, most bool, within float64) (a doubt.Alternative, ok bool) {
+	// As the program that answers: else the two would differ in this, and not in what is doubted.
 	if known, _ := doubt.ShareConnections(other); known != nil {
 		other = known
 	}
@@ -149,12 +201,14 @@ func alternativeOf(other *model.Program, d int64, most bool, within float64) (a 
 
 // unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine
 // held them. In the faster program they would wait for longer, since more of them are there at a
-// time, but where the lock's holder is faster. It returns which part of the window that takes, at
-// most 1.
+// time, but where the lock's holder is faster: there the replay of the program itself shows less.
+// It changes p in place, and returns which part of the window the waits of all goroutines take
+// together, at most 1.
 func unlock(p *model.Program) float64 {
 	var total int64
 	given := make([]bool, p.Tokens)
 	locks := map[int32]bool{}
+	// A stack is looked at once, and not for each of its waits.
 	isLock := func(site int32) bool {
 		is, known := locks[site]
 		if !known {
@@ -163,6 +217,7 @@ func unlock(p *model.Program) float64 {
 		}
 		return is
 	}
+	// The wait becomes time outside of the program, of no region: nothing makes it shorter.
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
 			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && isLock(o.Site) {
@@ -172,6 +227,7 @@ func unlock(p *model.Program) float64 {
 			}
 		}
 	}
+	// Wake-ups that nothing waits for any more do nothing.
 	for l := range p.Lists {
 		for k := range p.Lists[l].Ops {
 			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWake && given[o.Arg] {
@@ -182,8 +238,10 @@ func unlock(p *model.Program) float64 {
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
-// orderedIn returns which part of the window the goroutines of spans spent in waits whose order is
-// kept, at most 1.
+// orderedIn returns which part of the window goroutines spent in waits whose order is kept, all of
+// them together, at most 1: waits for locks, channels and busy loops that no object was found for.
+// It is what a replay takes for granted: met by construction when nothing is changed, and perhaps
+// wrong when something is.
 func orderedIn(p *model.Program) float64 {
 	var total int64
 	answered := answeredIn(p)
@@ -199,7 +257,8 @@ func orderedIn(p *model.Program) float64 {
 
 // answeredIn returns which tokens are given by goroutines that serve, in a recording that has each
 // operation: what they do for a request is done when it comes to them in the replay, in any order,
-// and a wait for that is for the request's own answer.
+// and a wait for that is for the request's own answer. Where operations are inferred, the server
+// may be, too, so that no token counts: TestAnswersHaveNoOrder.
 func answeredIn(p *model.Program) []bool {
 	answered := make([]bool, p.Tokens)
 	if p.Rec.Told || !p.Rec.Operated() {
@@ -218,7 +277,10 @@ func answeredIn(p *model.Program) []bool {
 	return answered
 }
 
-// bound adds what an alternative says, unless the order that it keeps comes to a contradiction.
+// bound adds the answer of an alternative at progress point i to the bounds of a question, unless
+// the order that it keeps comes to a contradiction: its replay went on only since waits were given
+// up, more often than with nothing changed (TestBoundsOfContradiction). O is its replay with the
+// change, of d ns.
 func (w *window) bound(q question, other *doubt.Alternative, o *sim.Outcome, i int, d int64) {
 	if o.Broken > other.Base.Broken {
 		return
@@ -231,7 +293,9 @@ func (w *window) bound(q question, other *doubt.Alternative, o *sim.Outcome, i i
 	})
 }
 
-// extend has each metric's sample take in another answer.
+// extend has each metric's sample take in another answer: that of the replays base and o, without
+// and with the change, at progress point i. Metrics without a sample, and answers that are no
+// number, are passed over.
 func (w *window) extend(q question, base, o *sim.Outcome, i int, d int64, take func(x *sample, reduction float64)) {
 	each := func(m Metric, reduction float64) {
 		q.metric = m
@@ -247,7 +311,8 @@ func (w *window) extend(q question, base, o *sim.Outcome, i int, d int64, take f
 	}
 }
 
-// lower and raise put a number in place of one that it lies beyond, or of NaN.
+// lower and raise put a number in place of one that it lies beyond, or of NaN, which stands for no
+// bound yet. Comparisons with NaN are false, hence the negation. V must not be NaN.
 func lower(x *float64, v float64) {
 	if !(*x < v) {
 		*x = v

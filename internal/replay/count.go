@@ -9,17 +9,25 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
+// A progress point is what a program is for: an answer about throughput is about the time between
+// two of its visits. Coz (Curtsinger and Berger, 2015) has the program mark them. A recording has
+// those marks, if there are any, and the ends of spans that are requests. Where it has neither, a
+// name makes one: of a span, of a function that goroutines run, or of one that waits.
+
 // Regions returns the regions that were seen, in no order that matters.
 func Regions(r *trace.Recording) []trace.Region { return slices.Clone(r.Regions) }
 
 // Points returns the progress points: what the program counts itself, and the regions whose spans
-// are work that came from outside, since they have no parent in the recording.
+// are work that came from outside, since they have no parent in the recording. Names are in order,
+// each once.
 func Points(r *trace.Recording) []string { return visited(r, 0) }
 
-// Answerable returns the names of the progress points that have visits enough for an answer.
+// Answerable returns the names of the progress points that have visits enough for an answer, if the
+// recording is cut into as many windows as that takes: 10 in each of 5.
 func Answerable(r *trace.Recording) []string { return visited(r, doubt.LeastVisits*doubt.LeastWindows) }
 
-// visited returns the names of the progress points that have as many visits.
+// visited returns the names of the progress points that have as many visits, in order. Points and
+// visits do not depend on a translation, so that a program without lists has them.
 func visited(r *trace.Recording, least int) []string {
 	p := model.Program{Rec: r}
 	p.FindPoints()
@@ -33,7 +41,7 @@ func visited(r *trace.Recording, least int) []string {
 	return slices.Compact(names)
 }
 
-// Visits returns how often the progress point is visited that is visited most.
+// Visits returns how often the progress point is visited that is visited most, 0 without any.
 func Visits(r *trace.Recording) (most int) {
 	p := model.Program{Rec: r}
 	p.FindPoints()
@@ -45,11 +53,14 @@ func Visits(r *trace.Recording) (most int) {
 
 // Count makes a progress point of what has a name, unless there is one: each end of a span or
 // region of that name, or else of a goroutine that began with the function of that name, or else
-// each wait of the function itself. It returns the number of visits.
+// each wait of the function itself. It returns the number of visits, 0 for a name that nothing has,
+// and changes the recording in place.
 func Count(r *trace.Recording, name string) int {
 	if slices.Contains(Points(r), name) {
 		return visitsOf(r, name)
 	}
+	// From what ends a unit of work for sure to what only recurs with it: the first way that finds
+	// any visit is taken, and not mixed with others.
 	roots := roots(r)
 	ways := []func(e *trace.Event) bool{
 		func(e *trace.Event) bool {
@@ -72,7 +83,9 @@ func Count(r *trace.Recording, name string) int {
 	return 0
 }
 
-// insert puts a visit before each event of a kind.
+// insert puts a visit of a new progress point before each event of a kind, at the same time: behind
+// the end of a goroutine there is nothing to put it on. It returns how many there are, and leaves
+// the recording as it is if there are none. Events are copied, since windows may share them.
 func insert(r *trace.Recording, name string, is func(e *trace.Event) bool) (n int) {
 	for i := range r.Events {
 		if is(&r.Events[i]) {
@@ -96,6 +109,7 @@ func insert(r *trace.Recording, name string, is func(e *trace.Event) bool) (n in
 	return n
 }
 
+// visitsOf returns the number of visits of a progress point, of all points with that name together.
 func visitsOf(r *trace.Recording, point string) (n int) {
 	p := model.Program{Rec: r}
 	p.FindPoints()
@@ -108,6 +122,8 @@ func visitsOf(r *trace.Recording, point string) (n int) {
 }
 
 // roots returns the functions that goroutines began with, by goroutine; "" where that is not known.
+// The outermost frame of any stack has it: of the creation, in a trace of package runtime/trace the
+// stack at which the new goroutine begins, or of the first wait where that was before the window.
 func roots(r *trace.Recording) []string {
 	roots := make([]string, r.Count)
 	for i := range r.Events {
@@ -123,8 +139,8 @@ func roots(r *trace.Recording) []string {
 	return roots
 }
 
-// Countable returns names that [Recording.Count] takes and that would have visits enough for an
-// answer, the most first: regions, and functions that goroutines begin and end with.
+// Countable returns names that [Count] takes and that would have visits enough for an answer, the
+// most first: regions, and functions that goroutines begin and end with.
 func Countable(r *trace.Recording) []string {
 	visits := map[string]int{}
 	roots := roots(r)

@@ -17,23 +17,47 @@ import (
 // Doubts widen an interval, and never silence it: an answer comes from the windows that nothing
 // speaks against, where there are enough, and else from all that were simulated, wider by what
 // speaks against them.
+//
+//	reduction = 1 - sum of after / sum of before, over the visits of all windows used
+//	reach     = what windows differ by: Student's t, of recordings where these differ by more
+//	margin    = ModelError + deviation of the self-check + what strayed, came later or was paused
+//	            + 15 % of the reduction, where an order is kept
+//	            + StarvedError of the reduction, for the part of the time without a processor
+//	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets
+//	            and stampedes came to; with bounds alone, to the hull
+//
+// The ratio of totals counts a window by its visits: a mean of the windows' ratios would count a
+// quiet one for as much as a burst. The self-check's deviation is a margin since the replay misses
+// the program with the change by about as much as without it. There is no number where fewer than
+// two windows come within a half of the recording, or most of them come to a stop.
+//
+// With six windows of which four meet the recording, and two miss it by 20 %, all six answer, with
+// the mean of what they miss by as margin, 7.5 %. With one more that meets it, these five answer
+// alone: TestWindowsLeftOut.
 
 const (
-	// FewestWindows give an answer, if a wide one, by Student's t.
+	// FewestWindows give an answer, if a wide one, by Student's t: of two windows it reaches for
+	// 12.7 standard errors, of five for 2.8. One window does not show by how much windows differ.
 	FewestWindows = 2
-	// mostMissed is by which part the replay of nothing changed may miss a window that says
-	// anything.
+	// mostMissed is by which part the replay of nothing changed may miss a window that has a part
+	// in an answer. What it misses by is a margin on both sides: at a half the interval is as wide
+	// as all that a speed-up may bring, so that a worse window could only be wrong.
 	mostMissed = 0.5
+	// mostDeviation is the largest deviation that an answer has, since JSON has no infinite one,
+	// as a window without a period has: wider than all that an answer may be.
+	mostDeviation = 100
 )
 
-// A judgement is what the windows of a study say of one question.
+// A judgement sorts the windows of a study by what speaks against their answers to one question.
+// Each window that was asked is clear, in doubt, stuck, one of few visits, or too far off for any
+// of these.
 type judgement struct {
-	asked        int
-	clear, doubt []*window        // what says something, without a doubt and with one
-	doubts       map[Withheld]int // of how many windows
-	few, stuck   int
-	missed       int       // in doubt, or so far off that they say nothing
-	deviations   []float64 // of all but the stuck ones
+	asked      int
+	clear, all []*window        // what may answer, without a doubt and with or without one; in order of time
+	doubts     map[Withheld]int // of how many windows, those too far off included
+	few, stuck int
+	missed     int       // by more than MaxDeviation: in doubt, or too far off
+	deviations []float64 // of all but few and stuck ones, in order; infinite where not known
 }
 
 // judge judges all windows that were asked a question.
@@ -44,6 +68,9 @@ func (s *Study) judge(q question) judgement {
 			continue
 		}
 		e.asked++
+		// Without a check there are too few visits in the recording, without a sample too few
+		// durations for the quantile. A replay in which nothing goes on any more, or that goes on
+		// only since waits are given up, is no replay of the program.
 		c, ok := w.checks[q.point]
 		x, has := w.effects[q]
 		switch {
@@ -54,6 +81,7 @@ func (s *Study) judge(q question) judgement {
 			e.stuck++
 			continue
 		}
+		// What leaves bounds alone is behind WithheldDeviation, and stays if both hold.
 		e.deviations = append(e.deviations, c.Miss())
 		why := w.doubt(q.point)
 		if !c.Met() {
@@ -62,10 +90,10 @@ func (s *Study) judge(q question) judgement {
 		}
 		switch {
 		case why == WithheldNone:
-			e.clear = append(e.clear, w)
+			e.clear, e.all = append(e.clear, w), append(e.all, w)
 			continue
 		case c.Miss() <= mostMissed:
-			e.doubt = append(e.doubt, w)
+			e.all = append(e.all, w)
 		}
 		e.doubts[why]++
 	}
@@ -73,7 +101,9 @@ func (s *Study) judge(q question) judgement {
 	return e
 }
 
-// doubt returns why a window has bounds alone at a progress point.
+// doubt returns why a window has bounds alone at a progress point, of several reasons the first one
+// here. Which part of the time it takes to matter is the same for all that is waited for, a tenth:
+// below that it widens the interval by its part, if at all.
 func (w *window) doubt(point string) Withheld {
 	switch {
 	case w.harm[point] > mostHarm && !w.known(): // what is waited for in the replay is not what was
@@ -93,9 +123,17 @@ func (w *window) doubt(point string) Withheld {
 }
 
 // windows are what an answer comes from, and what speaks against them; none where there is no
-// number, and why.
+// number, and why. With n clear windows, by what else there is:
+//
+//	n >= 5, as many or fewer missed or stuck   the clear ones, without a doubt
+//	n >= 5, more missed or stuck               all, with the doubt of most
+//	n < 5, two or more in all                  all, with the doubt of most, if there is any
+//	fewer than two in all, or more stuck       no number
+//
+// Clear windows alone would be a choice by result where most windows miss: a few may meet the
+// recording by chance.
 func (e *judgement) windows() (_ []*window, why, withheld Withheld) {
-	all := slices.Concat(e.clear, e.doubt)
+	all := e.all
 	switch n := len(e.clear); {
 	case n >= doubt.LeastWindows && e.missed+e.stuck <= n: // of many windows, some would miss by chance
 		return e.clear, WithheldNone, WithheldNone
@@ -111,14 +149,15 @@ func (e *judgement) windows() (_ []*window, why, withheld Withheld) {
 	return all, e.mostDoubted(), WithheldNone
 }
 
-// near are the deviations of the windows that say something.
+// near are the deviations of the windows that may answer: at most mostMissed.
 func (e *judgement) near() []float64 {
 	i, _ := slices.BinarySearch(e.deviations, math.Nextafter(mostMissed, 1))
 	return e.deviations[:i]
 }
 
 // mostDoubted is the reason against most windows, what leaves bounds alone before what was missed;
-// none where all are clear, if few.
+// none where all are clear, if few. Of reasons against as many windows it is the one that is
+// declared last, so that the answer does not depend on the order of a map.
 func (e *judgement) mostDoubted() Withheld {
 	var why Withheld
 	rank := func(w Withheld) int {
@@ -136,25 +175,29 @@ func (e *judgement) mostDoubted() Withheld {
 }
 
 // answer takes the ratio of totals over the windows, so that a window counts by its visits, and the
-// interval from how the windows differ, and their recordings if these do so more.
+// interval from how the windows differ, and their recordings if these do so more. Any window must
+// have been asked the question.
 func (s *Study) answer(q question) Answer {
 	e := s.judge(q)
 	a := Answer{Region: q.region, Speedup: q.speedup, Held: q.held, Point: q.point, Metric: q.metric, Windows: e.asked, Missed: e.missed}
+	// Before windows are chosen: by the ones that meet the recording alone it would be too small.
 	if len(e.deviations) > 0 {
-		a.Deviation = e.deviations[len(e.deviations)/2]
+		a.Deviation = min(e.deviations[len(e.deviations)/2], mostDeviation)
 	}
 	windows, why, withheld := e.windows()
 	if why == WithheldDeviation {
 		a.Deviation = cond.Mean(e.near()) // of all together
 	}
+	// Samples without a number still show what single windows came to.
 	if a.Withheld = withheld; withheld != WithheldNone {
 		a.Samples = totalOf(e.clear, q).samples
 		return a
 	}
+	// What only shows in all windows together comes after what speaks against each.
 	t := totalOf(windows, q)
 	rebuilt := q.region.Scope == QuestionScope
 	switch {
-	case why != WithheldNone:
+	case why > WithheldDeviation:
 	case t.starved > trace.MostRebuilt || t.starved > trace.MostStarved && !rebuilt:
 		why = WithheldStarved
 	case t.strayed > sim.MostStrayed:
@@ -177,7 +220,9 @@ func (s *Study) answer(q question) Answer {
 }
 
 // bound makes the interval: of how windows differ, by what else would meet them, and by what the
-// model is wrong by.
+// model is wrong by. Windows cut from one recording resemble each other more than windows of
+// several ones, so that six windows of two recordings may count as two
+// (TestWindowsOfFewRecordings).
 func (a *Answer) bound(t *total) {
 	e := stats.Clustered(t.samples, t.recordings)
 	a.StdErr = e.StdErr
@@ -185,6 +230,8 @@ func (a *Answer) bound(t *total) {
 		rerouted := stats.Clustered(t.rerouted, t.recordings)
 		a.Rerouted, a.ReroutedErr = rerouted.Mean, rerouted.StdErr
 	}
+	// Margins that are parts of the period reach as far whatever the answer is. Those of the order
+	// and of processor time are parts of the answer: what does not change keeps its order.
 	margin := doubt.ModelError + a.Deviation + t.strayed + t.later + t.paused.Part
 	if t.ordered > hidden.Incidental {
 		margin += orderError * math.Abs(a.Reduction)
@@ -192,9 +239,13 @@ func (a *Answer) bound(t *total) {
 	}
 	margin += trace.StarvedError * t.starved * math.Abs(a.Reduction)
 	a.Lo, a.Hi = a.Reduction-(e.Mean-e.Lo)-margin, a.Reduction+(e.Hi-e.Mean)+margin
+	// Fewer processors to wake up than before: what each took is in the recorded waits, and may be
+	// gone, too. Were there more, it would be simulated (TestRousing).
 	if rousing := model.RouseError * t.roused; rousing < 0 {
 		a.Hi -= rousing
 	}
+	// Stampedes add to either side. Variations and alternatives are answers of their own, and have
+	// the same margin; a window without one has no part in their mean.
 	a.Lo, a.Hi = a.Lo-t.less, a.Hi+t.more
 	if len(t.soon) > 0 {
 		a.Lo, a.Hi = min(a.Lo, cond.Mean(t.late)-margin), max(a.Hi, cond.Mean(t.soon)+margin)
@@ -212,8 +263,13 @@ func (a *Answer) bound(t *total) {
 
 // hull widens the interval to what holds whatever goroutines wait for: a program that chooses
 // nothing by its state becomes no slower by a faster region, and saves no more than that saves, see
-// [total]; if the replay did become slower, to that.
+// [total]; if the replay did become slower, to that. The period of such a program is the mean
+// weight of a critical cycle ((max,+) algebra: Baccelli, Cohen, Olsder and Quadrat, Synchronization
+// and Linearity, 1992). At each time the cycle is in one goroutine, so that spans open for 30 % of
+// the time are at most 30 % of it: twice as fast they save 15 % at most. TestStarved and TestHarm
+// hold it.
 func (a *Answer) hull(share, harm float64) {
+	// Spans of several goroutines may be open for more than all of the time; a period has no more.
 	most := min(share, 1) * math.Abs(a.Speedup)
 	if a.Metric != Throughput { // where requests queue, a little less of each may be all of the queue
 		most = 1
@@ -225,7 +281,11 @@ func (a *Answer) hull(share, harm float64) {
 	a.Lo, a.Hi, a.Bounded = min(a.Lo, lo), max(a.Hi, hi), true
 }
 
-// A total is what windows say of one question, together. Parts are means over their visits.
+// A total is the samples of windows for one question, together. Parts are means over their visits.
+// Before and after are sums, ns times visits; base is what the answer is a part of, ns. Lists have
+// one for each window, in order, but for bounds: only windows that have one. Ordered is that of the
+// window with most, as an order that matters in one window may do so in any. Roused is by how many
+// more processors are woken up for each ns.
 type total struct {
 	visits                          float64
 	before, after, base             float64
@@ -242,6 +302,8 @@ type total struct {
 	share, harm float64
 }
 
+// totalOf sums up windows, each with a sample of the question and a check of its progress point. A
+// run of windows with the same origin is one recording. Without windows the parts are not numbers.
 func totalOf(windows []*window, q question) (t total) {
 	var last *trace.Origin
 	recording := 0
@@ -263,6 +325,7 @@ func totalOf(windows []*window, q question) (t total) {
 	return t
 }
 
+// add adds a window, weighed by its visits; totalOf makes means of that.
 func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 	visits := float64(x.visits)
 	t.visits += visits
@@ -288,6 +351,7 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 		t.paused.Part += d.Part * visits
 		t.paused.More = t.paused.More || d.More
 	}
+	// Where all waits are known a program that becomes slower is part of the answer, and no doubt.
 	t.share += w.shareOf(q.region) * visits
 	if !w.known() {
 		t.harm = max(t.harm, w.harm[q.point])
@@ -308,8 +372,10 @@ func (w *window) shareOf(r trace.Region) float64 {
 	return 1
 }
 
-// sharesOfRegions returns that of each region. Spans of which the beginning is not in the recording
-// have been open since before.
+// sharesOfRegions returns that of each region, 1.5 where one and a half spans are open on average,
+// and nothing of regions without spans. Spans of which the beginning is not in the recording have
+// been open since before; those without an end are open until the window's. Spans within spans
+// count for both regions, as a span's time is not only its own (TestShares).
 func sharesOfRegions(r *trace.Recording) map[trace.Region]float64 {
 	sums := make([]int64, len(r.Regions)) // ns
 	begun := make([]int64, len(r.Spans))

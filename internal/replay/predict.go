@@ -12,14 +12,18 @@ import (
 )
 
 // A Speedup is a region and which part of its own computing and waiting outside is taken away,
-// below 1; below 0 it is slower.
+// below 1; below 0 it is slower. Waits for other goroutines are not taken away: they get shorter as
+// far as what they wait for does. Coz calls that part the virtual speed-up of a line (Curtsinger
+// and Berger, 2015).
 type Speedup struct {
 	Region trace.Region
 	By     float64
 }
 
 // Predict replays one recording as it was and with regions faster. It returns the mean time between
-// visits of a progress point in both, ns; NaN where there are fewer than two visits.
+// visits of a progress point in both, ns; NaN where there are fewer than two visits, or no such
+// point. A region that the recording does not have changes nothing. There is no self-check, no
+// interval and no alternative: it is for tests of single rules, where a [Study] is for answers.
 func Predict(r *trace.Recording, point string, all ...Speedup) (base, changed float64) {
 	p := infer.NewProgram(r, true)
 	c := sim.Change{Factors: map[int32]float64{}}

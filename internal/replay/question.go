@@ -13,23 +13,32 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// QuestionScope is the scope of the [Region] that stands for a [Question] in an [Answer]; its name
-// is what the question says.
+// What if the program were built in another way? A simulation decides anew which goroutine has a
+// lock, a place in a channel or a processor. So there may be others of these: a lock less, a lock
+// in parts, a channel with more room, another GOMAXPROCS. VPPB and Palladio predict the last one,
+// see docs/accuracy.md. Bounds are weaker than for regions: no theorem keeps another structure from
+// being slower, or faster by any part.
+
+// QuestionScope is the scope of the [trace.Region] that stands for a [Question] in an [Answer]; its
+// name is the question in words, [Question.String].
 const QuestionScope = "question"
 
 // A Question asks what would be if the program were built in another way. Locks and channels are
 // named by patterns of where goroutines wait for them: a function, function:line or file.go:line,
 // in which * stands for any characters. A name that several have means all of them. Exactly one of
-// the fields is used.
+// the fields is used, with Into or Room beside: of several that are set it is the first one of
+// Procs, Free, Split and Capacity. Nothing is checked: what is not in the program is not answered.
 type Question struct {
 	// Faster are regions that are faster at the same time, or slower where By is below 0.
 	Faster []Speedup
-	// Procs is another GOMAXPROCS, on as many processors.
+	// Procs is another GOMAXPROCS, above 0, on as many processors of the machine. Two hyper-threads
+	// of a core are not two of them.
 	Procs int
-	// Free names locks for which nothing waits any more, as if each goroutine had its own.
+	// Free names locks for which nothing waits any more, as if each goroutine had its own: the most
+	// that any better locking could bring.
 	Free string
 	// Split names locks that become Into locks each, of which an operation takes any. Each
-	// operation on them must be in the recording.
+	// operation on them must be in the recording, or be inferred by package hidden.
 	Split string
 	Into  int
 	// Capacity names channels that have room for Room elements. Where the elements are what
@@ -39,7 +48,7 @@ type Question struct {
 	Room     int
 }
 
-// String says the change in words.
+// String returns the change in words. It identifies the question: two with the same words are one.
 func (q Question) String() string {
 	switch {
 	case q.Procs > 0:
@@ -61,8 +70,13 @@ func (q Question) String() string {
 	return strings.Join(parts, " and ")
 }
 
+// slows reports whether any region is slower.
+func (q Question) slows() bool {
+	return slices.ContainsFunc(q.Faster, func(f Speedup) bool { return f.By < 0 })
+}
+
 // on returns the program and the change that the question is about, false if there is no such thing
-// in the program.
+// in the program. P is not changed: where operations are others the program returned is a copy.
 func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 	switch {
 	case q.Procs > 0:
@@ -88,7 +102,11 @@ func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 	return p, c, true
 }
 
-// freed leaves out what is done on locks.
+// freed returns a copy of the program without what is done on locks where the pattern is, and
+// reports whether there is any. A lock has one of three forms: operations of its own, where they
+// are recorded or completed; an inferred channel whose one element is the lock; or single waits,
+// each for a token that the goroutine gives which gave the lock back. Goroutines take no time where
+// they waited. A receive whose goroutine serves stays, as its element is work, and no lock.
 func freed(p *model.Program, pattern string) (*model.Program, bool) {
 	x := p.Rewritten()
 	objects := p.ObjectsAt(pattern)
@@ -120,6 +138,7 @@ func freed(p *model.Program, pattern string) (*model.Program, bool) {
 			}
 		}
 	}
+	// Tokens that nothing waits for any more are not given; the lists before may have done so.
 	for i := range x.Lists {
 		for k := range x.Lists[i].Ops {
 			if o := &x.Lists[i].Ops[k]; o.Kind == model.OpWake && tokens[o.Arg] {
@@ -131,7 +150,9 @@ func freed(p *model.Program, pattern string) (*model.Program, bool) {
 }
 
 // usualQuestions are the questions that would change most, as far as that shows beforehand: twice
-// the processors, and no wait for the locks that goroutines wait for longest.
+// the processors, and no wait for the locks that goroutines wait for most often, the line of code
+// that locks being the lock. Locks that are waited for less often than any inference takes are left
+// out.
 func usualQuestions(p *model.Program) []Question {
 	waited := map[trace.Frame]int64{}
 	for i := range p.Rec.Events {
@@ -160,5 +181,6 @@ func usualQuestions(p *model.Program) []Question {
 	return questions
 }
 
-// usualLocks is how many locks are asked about without being named.
+// usualLocks is how many locks are asked about without being named. Each costs a simulation, and
+// one for each alternative, of every window.
 const usualLocks = 3

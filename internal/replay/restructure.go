@@ -10,7 +10,8 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// questions returns what is asked about a program besides the speed-ups of regions.
+// questions returns what is asked about a program besides the speed-ups of regions, what was asked
+// for first.
 func (s *Study) questions(p *model.Program) []Question {
 	if !s.config.Structure {
 		return s.config.Questions
@@ -18,11 +19,15 @@ func (s *Study) questions(p *model.Program) []Question {
 	return append(slices.Clip(s.config.Questions), usualQuestions(p)...)
 }
 
-// region is in place of one in the answers to a question.
+// region is in place of one in the answers to a question, so that one table holds all answers.
 func (q Question) region() trace.Region { return trace.Region{Scope: QuestionScope, Name: q.String()} }
 
-// restructure asks a window about the program built in other ways.
+// restructure asks a window about the program built in other ways. All questions are asked of each
+// window: there are few, and an answer has as many windows as there are. Base is the replay of p
+// with nothing changed. Each question rewrites p, and the alternatives that it has an answer of.
 func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, base *sim.Outcome, others []doubt.Alternative) error {
+	// More processors have goroutines meet that took turns before: of a stock trace that needs
+	// bounds of its own, see scaling.go.
 	d := p.Rec.End - p.Rec.Start
 	all := s.questions(p)
 	var locks sharing
@@ -33,6 +38,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		// A window in which no goroutine waited for the lock has no sample, and is not asked.
 		x, c, ok := q.on(p)
 		if !ok {
 			continue
@@ -40,23 +46,26 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 		region := q.region()
 		w.asked[ask{region, 0, false}] = true
 		o := sim.Simulate(x, c, d)
-		varied, _ := w.vary(x, c, base, &o, d)
+		varied, _ := w.vary(p, x, c, base, &o, d)
 		if q.Procs > 0 && w.Starved > 0 { // other programs may leave other processors alone
 			undisturbed := c
 			undisturbed.Pace = 1 - w.Starved
 			varied = append(varied, sim.Variation{Base: *base, Changed: sim.Simulate(x, undisturbed, d)})
 		}
+		// Alternatives without the very thing that is asked about have no answer.
 		bounds := make([]sim.Outcome, len(others))
 		bounded := make([]bool, len(others))
 		for i := range others {
-			if others[i].Most || others[i].Slower { // it has no locks, or no ticks
+			if others[i].Most && len(q.Faster) == 0 || others[i].Slower && !q.slows() { // it has no locks, or no ticks
 				continue
 			}
 			var y *model.Program
 			if y, c, bounded[i] = q.on(others[i].P); bounded[i] {
+				c.Pace = others[i].Pace
 				bounds[i] = sim.Simulate(y, c, d)
 			}
 		}
+		// The answer at each progress point, and its bounds: as in simulate, for regions.
 		for i := range p.Points {
 			name := p.Points[i].Name
 			if _, known := w.checks[name]; !known {

@@ -11,13 +11,26 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
+// Each inference is a rule with a name and one sentence of what it takes for granted. make ablation
+// leaves out one rule after the other, by [StudyConfig.Without], and reports what answers lose on a
+// corpus of recordings: a rule without which they are as good is one too many. A new rule of this
+// package goes into a table here, or in bounds.go; where it is not a function of its own, it has a
+// name below and asks [trace.Recording.Uses]. TestRules holds that names are unique, and known
+// here.
+
 // A doubtable is a window, and the program that answers for it.
 type doubtable struct {
 	w *window
 	p *model.Program
 }
 
-// doubts speak against the answers of a window, and leave bounds.
+// doubts speak against the answers of a window, and leave bounds. Each notes its part of the time,
+// or progress points, in the window; judge (doubts.go) decides whether that matters. They are
+// applied in this order: timers of unknown origin add to what is undecided. Offers and select
+// statements are in doubt in stock traces alone, as others have the operations that did not wait.
+// What the state of the program decides (a refused offer, a back-off, a batch's size) is what a
+// recording cannot show, since the faster program comes to other states (Goldschmidt and Hennessy,
+// The accuracy of trace-driven simulations of multiprocessors, SIGMETRICS 1993).
 var doubts = []trace.Rule[func(doubtable)]{
 	{Name: "conditions_without_rule", Doc: "no rule fits waits for condition variables", Find: func(x doubtable) { x.w.unruled = cond.Unruled(x.p) }},
 	{Name: "undecided", Doc: "goroutines wait for a timer or another one, whichever is first", Find: func(x doubtable) {
@@ -35,7 +48,7 @@ var doubts = []trace.Rule[func(doubtable)]{
 	{Name: "batch_sizes", Doc: "time decides how large batches are", Find: func(x doubtable) { x.w.batched = doubt.Batched(x.p) }},
 }
 
-// Rules that stand alone.
+// Rules that stand alone, steps of analyze and vary.
 const (
 	ruleHidden      = "hidden_operations"
 	ruleClients     = "clients"
@@ -47,7 +60,8 @@ const (
 	ruleOthers      = "other_programs"
 )
 
-// Rules returns the names of all rules.
+// Rules returns the names of all rules, of this package and the ones below it: first the rules of
+// translation, then the doubts, the alternatives, and the steps above.
 func Rules() []trace.RuleName {
 	return slices.Concat(infer.Rules(), hidden.Rules(), trace.Named(doubts), trace.Named(otherWorlds), []trace.RuleName{
 		{Name: ruleHidden, Doc: "operations that the trace does not show are those of other rounds"},

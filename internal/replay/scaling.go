@@ -11,30 +11,50 @@ import (
 // for it, which they would have on more processors. What it does show is how long goroutines waited
 // for locks while others computed at the same time, and whether any had to wait for one that had
 // lost its processor. From that follows which part of what they compute may be under one lock, and
-// so how much can be done at a time.
+// so how much can be done at a time: with a part s of the computing under one lock, no more than
+// 1/s processors have something to do (Amdahl, 1967). With s = 0.1, twice two processors may bring
+// all of their half; with s = 0.4 at least a fifth, from 2 to the 2.5 of the lock.
+//
+// Evidence on several processors. A goroutine comes to the lock s/h times in its computing, h being
+// how long one holds it. It finds the lock taken by one of the other n-1 with a chance of (n-1)s,
+// and then waits for h/2. So it waits for w = (n-1)s²/2 of its computing, and s = sqrt(2w/(n-1)).
+//
+// Evidence on one processor. A goroutine waits only where another one has lost its processor within
+// the lock. If none has waited in n such losses, fewer than 3/n of the computing is under a lock,
+// but for one case in 20 (rule of three). TestSharing has both.
+//
+// It assumes one lock for all, held as long each time, by goroutines that come independently.
+// Several locks leave more room than this bound. A goroutine that gives its processor up by itself
+// (runtime.Gosched) does so outside of its locks, mostly. It counts as a loss all the same, and has
+// the bound too high.
 
 const (
 	// leastTogether is which part of the time that goroutines of requests run others of them must,
-	// too, for their waits to be evidence.
+	// too, for their waits to be evidence. Where they hardly do, they hardly meet, whatever is
+	// under a lock; the bound is then as if all were.
 	leastTogether = 0.1
 	// leastUnmet is which part of that time goroutines may wait without a trace of it, since they
-	// look at a lock for a while before.
+	// look at a lock for a while before: sync.Mutex spins four times 30 pauses of the processor
+	// (internal_sync_runtime_canSpin of runtime/proc.go) before it has the goroutine wait. With no
+	// wait at all on two processors it leaves s = sqrt(2*0.0005) = 0.03.
 	leastUnmet = 0.0005
 	// leastHeld is how often goroutines may have lost their processors while they had a lock, if no
-	// other then waited for it: once in 20 cases.
+	// other then waited for it: once in 20 cases, -ln(0.05) as a count of chances.
 	leastHeld = 3.0
 )
 
-// A sharing is what a stock recording shows of locks.
+// A sharing is what a stock recording shows of locks. Each is a part of 1.
 type sharing struct {
 	serial float64 // which part of what goroutines of requests compute may be under one, at most 1
 	waits  float64 // which part of their time they wait for locks
 	busy   float64 // which part of the processors' time they compute
 }
 
-// sharingIn returns what the recording shows of locks.
+// sharingIn returns what the recording shows of locks. Without evidence all may be under one. It
+// takes one pass through the events.
 func sharingIn(r *trace.Recording) sharing {
 	w := crossings{requests: doubt.InRequests(r), locks: make([]bool, len(r.Sites)), runs: make([]int64, r.Count), waits: make([]*trace.Event, r.Count), last: r.Start}
+	// A wait without a stack may be for a lock.
 	for i, s := range r.Sites {
 		w.locks[i] = len(s.Frames) == 0 || s.Excludes()
 	}
@@ -46,6 +66,7 @@ func sharingIn(r *trace.Recording) sharing {
 		w.event(&r.Events[i])
 	}
 	w.pass(r.End)
+	// Busy counts goroutines of requests alone: others do not come with more of these.
 	ran := float64(max(1, w.ran))
 	s := sharing{serial: 1, waits: float64(w.waited) / (ran + float64(w.waited)), busy: min(1, ran/float64(max(1, r.End-r.Start))/float64(max(1, r.Procs)))}
 	switch {
@@ -59,18 +80,21 @@ func sharingIn(r *trace.Recording) sharing {
 	return s
 }
 
-// crossings add up what goroutines of requests do.
+// crossings add up what goroutines of requests do: their runs, and their waits for locks. Times are
+// ns, summed over goroutines.
 type crossings struct {
 	requests, locks []bool         // by goroutine, by site
 	runs            []int64        // by goroutine: since when, -1 if it does not
 	waits           []*trace.Event // by goroutine: for a lock
-	running, last   int64
-	ran, together   int64
+	running, last   int64          // how many run, and since when
+	ran, together   int64          // all of their time, and that in which others of them ran, too
 	waited          int64
 	held            int64 // of that, while the goroutine ran that gave the lock back
 	lost            int   // processors
 }
 
+// event takes in the next event. Others than those of requests are passed over, also where they
+// give a lock back: then that wait is no evidence of how requests meet.
 func (w *crossings) event(e *trace.Event) {
 	w.pass(e.At)
 	if !w.requests[e.G] {
@@ -83,7 +107,7 @@ func (w *crossings) event(e *trace.Event) {
 		if e.Arg == trace.StateRunning {
 			w.run(e.G, e.At)
 		}
-	case trace.EvYield:
+	case trace.EvYield: // its slice was over, mostly
 		w.lost++
 		w.rest(e.G)
 	case trace.EvSyscall, trace.EvEnd:
@@ -95,6 +119,8 @@ func (w *crossings) event(e *trace.Event) {
 			w.waits[e.G] = e
 		}
 	case trace.EvReady:
+		// As long as the goroutine ran that gave the lock back, the two met. Before that it had no
+		// processor, or did something else: more processors would spare that part of the wait.
 		if began := w.waits[e.G]; began != nil && e.By >= 0 {
 			w.waited += e.At - began.At
 			if since := w.runs[e.By]; since >= 0 {
@@ -105,6 +131,7 @@ func (w *crossings) event(e *trace.Event) {
 	}
 }
 
+// pass lets time pass with as many goroutines running as do, until the next event.
 func (w *crossings) pass(at int64) {
 	passed := w.running * (at - w.last)
 	w.last = at
@@ -114,6 +141,8 @@ func (w *crossings) pass(at int64) {
 	}
 }
 
+// run has a goroutine run, rest has it stop. A trace may have either twice, as where a window
+// begins.
 func (w *crossings) run(g int32, at int64) {
 	if w.runs[g] < 0 {
 		w.runs[g] = at
@@ -129,7 +158,9 @@ func (w *crossings) rest(g int32) {
 }
 
 // scale bounds what more processors bring: from below by locks that goroutines may have, and from
-// above by waits that there may be no more, as far as that number of processors allows.
+// above by waits that there may be no more, as far as that number of processors allows. From and to
+// are numbers of processors, the second above the first. Samples must be there already, and only
+// bounds are changed.
 func (w *window) scale(q question, from, to int, s sharing) {
 	for _, m := range []Metric{Throughput, LatencyP50, LatencyP90, LatencyP99} {
 		q.metric = m
@@ -137,10 +168,14 @@ func (w *window) scale(q question, from, to int, s sharing) {
 		if !ok || math.IsNaN(x.reduction()) {
 			continue
 		}
+		// Amdahl's law. A visit computes c, s of that under the lock: its period is c/from now, and
+		// s*c at least.
 		known := x.reduction()
 		if least := max(0, 1-s.serial*float64(from)); least < known {
 			lower(&x.least, least)
 		}
+		// What is computed takes from/to of its time at best, and is as much of the period as
+		// processors are busy.
 		most := s.busy * (1 - float64(from)/float64(to))
 		if s.serial < 1 || s.waits == 0 { // else goroutines have locks in the order in which they had the processor
 			most = min(most, known+s.waits)

@@ -17,45 +17,50 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// A Study holds windows of one program against each other: what each says of a change is one sample
-// of the answer. It keeps the answers of each window, not its events. It is not safe for concurrent
-// use.
+// A Study holds windows of one program against each other: the answer of each is one sample of the
+// answer of all. It keeps the answers of each window, some 200 bytes for each question, and not its
+// events. It is not safe for concurrent use.
 type Study struct {
 	config  StudyConfig
 	windows []*window
 	rest    func() error // of the last recording, nil for none
-	// held are the regions that slow-downs by these levels are simulated of, see Hold.
+	// held are the regions that slow-downs by these levels are simulated of, see Hold. Levels are
+	// parts of a span's own time, above 0.
 	held   []trace.Region
 	levels []float64
 }
 
-// A StudyConfig says what is asked. The zero value asks for the usual.
+// A StudyConfig is what is asked of each window. The zero value asks for the usual.
 type StudyConfig struct {
 	// Speedups to ask about, each below 1; nil for 0.1, 0.25, 0.5, 0.75 and 0.95.
 	Speedups []float64
 	// Regions is the number of regions that are asked about in each window, those with the most
-	// time of their own first; 0 for 16.
+	// time of their own first; 0 for 16. A region among the first in some windows only has fewer
+	// samples.
 	Regions int
-	// Only says which regions are asked about at all; nil for any.
+	// Only reports whether a region is asked about at all; nil for any.
 	Only func(trace.Region) bool
 	// Questions are asked about in each window, besides. Structure asks some more: about twice the
-	// processors, and about the locks that goroutines wait for most often.
+	// processors, and about the locks that goroutines wait for most often. Steps do not bound them.
 	Questions []Question
 	Structure bool
 	// Steps is after how many steps of simulations, some 10 ns each, no further question is asked
 	// of a window but left to the next ones; 0 for 64 million. A recording of a million events
-	// takes about a million steps each time.
+	// takes about a million steps each time. One question is asked in any case.
 	Steps int
-	// Windows is how many windows are kept, the latest; 0 for 20.
+	// Windows is how many windows are kept, the latest; 0 for 20. More make intervals narrower, and
+	// older: a program whose load changes is no longer what they recorded.
 	Windows int
 	// Without has the names of rules to leave out, see [Rules].
 	Without map[string]bool
 }
 
-// The usual questions.
+// The usual questions, from what a release may bring to what all but takes the region away. At 0.1
+// an answer can be held against a slow-down (docs/design/0010-slow-down.md).
 var usualSpeedups = []float64{0.1, 0.25, 0.5, 0.75, 0.95}
 
-// NewStudy returns a study without windows. A speed-up that is not below 1 is an error.
+// NewStudy returns a study without windows. A speed-up that is not below 1 is an error: at 1 a
+// goroutine could go round and round in no time (see sim.MaxAtOnce).
 func NewStudy(c StudyConfig) (*Study, error) {
 	if c.Speedups == nil {
 		c.Speedups = usualSpeedups
@@ -77,7 +82,8 @@ func NewStudy(c StudyConfig) (*Study, error) {
 	return &Study{config: c}, nil
 }
 
-// A window is what one recording says.
+// A window is what was found out about one recording. All of it is known once analyze is over, and
+// answer (doubts.go) only reads it. Parts of the time are in [0, 1] of the window.
 type window struct {
 	origin   *trace.Origin // nil for a recording of its own
 	length   time.Duration
@@ -92,12 +98,13 @@ type window struct {
 	trace.Conditions
 	stalled time.Duration // in which the program stood still, and which is left out
 	shares  map[trace.Region]float64
-	// ordered is which part of the time goroutines waited in an order that is kept.
+	// ordered is which part of the time goroutines waited in an order that is kept: see orderedIn;
+	// or for locks of which it is not known which one each wait was for.
 	ordered float64
 	harm    map[string]float64 // by progress point: by which part of the period any region that is faster makes it longer, at most
 	loops   map[string]float64 // by progress point: by which part the time between visits shrinks if all is faster
-	// unhurried are those of nothing changed in which processors that are woken up come back
-	// sooner, and later; see vary.
+	// unhurried are replays of nothing changed in which processors that are woken up come back
+	// sooner, and later; nil until one matters. See rouse.
 	unhurried []sim.Outcome
 	// unruled is which part of the time they waited for condition variables without a rule for when
 	// they have to.
@@ -105,9 +112,11 @@ type window struct {
 	// undecided is, by progress point, which part of the time goroutines waited for a timer or
 	// another goroutine, whichever was first; of a stock program.
 	undecided map[string]float64
-	// refused has the progress points of goroutines whose offers are refused, in a stock program.
+	// refused has the progress points of goroutines whose offers are refused (load shedding), in a
+	// stock program.
 	refused map[string]bool
-	// paused is, by progress point, how much longer requests are since some of them have pauses.
+	// paused is, by progress point, how much longer requests are since some of them have pauses
+	// (back-off, polling, deadlines).
 	paused map[string]doubt.Delay
 	// batched has the progress points of goroutines that wait for batches whose size is decided by
 	// time.
@@ -118,7 +127,7 @@ type window struct {
 	stampedes []doubt.Stampede
 }
 
-// A question is a cell of the table of answers.
+// A question is a cell of the table of answers: an ask, and where its effect is looked at.
 type question struct {
 	region  trace.Region
 	speedup float64
@@ -128,21 +137,22 @@ type question struct {
 }
 
 // A sample is one window's answer: the mean time between visits or the quantile of durations,
-// before and after the change, ns, and how many visits that is. Least and most are what the
-// alternatives say, or NaN.
+// before and after the change, ns, and how many visits that is. Least and most are the smallest and
+// the largest reduction of the alternatives, NaN without any.
 type sample struct {
 	before, after float64
 	least, most   float64
 	visits        int
 	// strayed is which part of the select statements ended in ways of which the recording has no
-	// example, more or less than with nothing changed.
+	// example, more or less than with nothing changed. What the goroutine would do then is a guess.
 	strayed float64
 	// later is by how much the part of the select statements is larger that timers ended: what is
 	// done then is known from fewer examples.
 	later float64
 	// rerouted is by which part there are more of the region's spans for each visit.
 	rerouted float64
-	// roused is by how many more processors were woken up for each visit than with nothing changed.
+	// roused is by how many more processors were woken up for each visit than with nothing changed;
+	// 0 for latencies.
 	roused float64
 	// soon and late are the largest and the smallest reduction if processors that are woken up come
 	// back sooner or later, or other programs leave other processors alone; NaN where that does not
@@ -153,9 +163,12 @@ type sample struct {
 	broken bool
 }
 
+// reduction is by which part what is looked at shrinks: below 0 where it grows, NaN where either
+// side has too few visits.
 func (s *sample) reduction() float64 { return 1 - s.after/s.before }
 
-// A Metric is what of a progress point changes.
+// A Metric is what of a progress point changes. Latencies are those of the spans that end there,
+// but for the first tenth: as with throughput, a replay has to settle first.
 type Metric string
 
 // The metrics of a progress point.
@@ -166,6 +179,8 @@ const (
 	LatencyP99 Metric = "latency_p99"
 )
 
+// quantiles are of durations. Least is how many of these there must be in the replay of nothing
+// changed: 20 have 10 beyond the median, 50 have 5 beyond the p90, 200 have 2 beyond the p99.
 var quantiles = []struct {
 	metric Metric
 	at     float64
@@ -174,7 +189,9 @@ var quantiles = []struct {
 
 // Add reads one recording. It simulates the window once for each region and speed-up, as far as
 // Steps allow, on the calling goroutine, and gives up when ctx ends. A window of which the replay
-// of nothing changed is far off at all progress points is not simulated further.
+// of nothing changed is far off at all progress points is not simulated further. After an error the
+// study is as it was before. Rec must not be changed meanwhile; its Without is set. If there are
+// too many windows the oldest one goes.
 func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 	defer trace.Catch(&err)
 	w, err := s.analyze(ctx, rec)
@@ -188,6 +205,8 @@ func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 	return nil
 }
 
+// analyze finds out about one recording. The order of the steps matters: each program that may
+// answer takes the place of the one before, and what bounds it must be made from that.
 func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, error) {
 	rec.Without = s.config.Without
 	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.Count)}
@@ -195,21 +214,29 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 		w.Conditions = rec.Conditions
 		return w, nil
 	}
+	// 1. A program that meets the recording: from marks of its own, with marks that are inferred,
+	// with objects that are inferred from waits, or with the recorded order.
 	var whole *hidden.Completion
 	if rec.Uses(ruleHidden) {
 		whole = hidden.Completed(rec)
 	}
 	p, plain, base := faithful(rec, whole, w)
 	w.Conditions, w.shares = p.Rec.Conditions, sharesOfRegions(p.Rec)
+	// 2. The same with the clients of another process in place of their connections, where their
+	// number is known. Else requests as they came are a bound: openly.
 	d := p.Rec.End - p.Rec.Start
 	var openly []doubt.Alternative
 	if rec.Uses(ruleClients) {
 		p, base, openly = doubt.OfClients(p, base)
 	}
+	// 3. What speaks against its answers.
 	w.ordered, w.loops = orderedIn(p), findLoops(p, &base, d)
 	work := w.doubtful(p)
+	// 4. The same with occasional work done per time, where that is known. Marks of that are by the
+	// places of ops, so that what is rewritten for alternatives is the translation before.
 	translated := p
 	p, base, others := doubt.BothWays(p, base, work)
+	// 5. The self-check of the program that answers now.
 	for i, v := range p.Recorded() {
 		if c := doubt.CheckPoint(p.Points[i].Name, v, base.Visits[i], base.Stuck, d); c.Visits >= doubt.LeastVisits {
 			w.checks[c.Point] = c
@@ -222,12 +249,14 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 		s.leave(w, p, &base)
 		return w, nil
 	}
+	// 6. Bounds: other programs that meet the recording as well, or are as far off as this one.
 	others = slices.Concat(alternatives(rec, whole, translated, plain, w, min(max(doubt.MaxDeviation, doubt.Misses(p, &base, d)), mostMissed)), openly, others)
 	if rec.Uses(ruleBatchCost) {
 		for _, other := range cond.Resized(p) {
 			others = append(others, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
 		}
 	}
+	// 7. The questions. Those about other builds have their own way to leave other programs out.
 	all := append(slices.Clip(others), undisturbed(p, w, d)...)
 	steps, err := s.simulate(ctx, w, p, &base, all)
 	if err != nil {
@@ -254,7 +283,7 @@ func (w *window) doubtful(p *model.Program) (work []doubt.Occasional) {
 }
 
 // known reports whether the recording has what goroutines waited for, but for a small part of the
-// time.
+// time. Then a faster region that makes the replay slower makes the program slower.
 func (w *window) known() bool { return !w.stock && w.ordered <= mostOrdered }
 
 // isNear reports whether the replay of nothing changed comes near to what was recorded of any
@@ -289,7 +318,8 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 }
 
 // telling reports whether any progress point has visits enough for an answer. Where each request
-// has a name of its own, none has, and all that would be computed is not asked for.
+// has a name of its own, none has, and all that would be computed is not asked for
+// (TestAnalysisOfNamesThatDoNotComeAgain).
 func telling(r *trace.Recording) bool {
 	p := model.Program{Rec: r}
 	p.FindPoints()
@@ -299,7 +329,12 @@ func telling(r *trace.Recording) bool {
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be:
 // with shared objects inferred from which goroutine woke which, or without, and if need be without
 // the time in which the program stood still. Plain is the same translation without what is
-// inferred, which may have to be settled; nil where the operations are recorded or completed.
+// inferred, which may have to be settled; nil where the operations are recorded or completed. Base
+// is the replay of the one that is chosen. What was chosen is noted in w.
+//
+// The first translation that meets the recording within MaxDeviation is taken, from the one that
+// lets most be decided anew to the one that lets least: what keeps more of the recording meets it
+// the more easily, and answers the worse. If none does, the one that comes nearest.
 func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen, plain *model.Program, base sim.Outcome) {
 	if whole != nil {
 		d := rec.End - rec.Start
@@ -317,6 +352,7 @@ func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen
 			}
 		}
 	}
+	// Without the stalls only if need be: they may be part of what the program does.
 	best := math.Inf(1)
 	for _, r := range []func() *trace.Recording{func() *trace.Recording { return rec }, rec.Moving} {
 		r := r()
@@ -340,6 +376,7 @@ func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen
 				continue
 			}
 			o := sim.Simulate(p, sim.Change{}, r.End-r.Start)
+			// One that comes to a stop is taken only for want of any other: its miss is infinite.
 			missed := doubt.Misses(p, &o, r.End-r.Start)
 			if missed < best || chosen == nil {
 				best, chosen, plain, base, w.inferred = missed, p, draft, o, inferring
@@ -358,13 +395,19 @@ func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen
 }
 
 // mostOrdered is which part of the window goroutines may wait in an order that is kept since
-// nothing else met the recording.
+// nothing else met the recording. A replay that repeats the order meets any recording, and shows
+// nothing about another order: above this, an inferred program that misses is preferred, whose miss
+// at least shows (TestFaithfulOrder).
 const mostOrdered = 0.1
 
+// sample books the answer of a change at progress point i, in all metrics, from the replays base
+// and o without and with it, of d ns. Bounds are none yet: what was booked for the question before
+// is gone. The order of durations in both changes.
 func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
 	strayed := o.Straying(base)
 	q.metric = Throughput
 	w.effects[q] = sample{before: doubt.Period(base.Visits[i], d), after: doubt.Period(o.Visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Visits[i]), strayed: strayed, later: o.Later(base), roused: o.Rousing(base, i), broken: o.Broken > base.Broken}
+	// What only comes of later wake-ups is bounded by itself, and no contradiction.
 	if x := w.effects[q]; q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.CrowdsOut(base) {
 		w.harm[q.point] = max(w.harm[q.point], -x.reduction()-max(0, o.Lagging(i)-base.Lagging(i))/x.before)
 	}
@@ -378,7 +421,9 @@ func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
 	}
 }
 
-// busiest returns the regions with the most time of their own.
+// busiest returns the n regions with the most time of their own, the most first: computing, waiting
+// outside, and sending, together in all goroutines, each of the regions that are open. Those
+// without any are left out, and those for which only reports false; nil is any.
 func busiest(p *model.Program, n int, only func(trace.Region) bool) []int32 {
 	own := make([]int64, len(p.Rec.Regions))
 	for i := range p.Lists {

@@ -1,4 +1,12 @@
-// Package replayprofile makes causal profiles of what package replay has found out.
+// Package replayprofile makes causal profiles of what package replay has found out: it translates
+// between their types, and decides nothing. Package replay knows no profiles, and package profile
+// no recordings, so that tools which read profiles need no simulator.
+//
+//	Answer of a region          an effect in the curve of its region, progress point and metric
+//	Answer of a region, held    a slope of the same curve, as experiments of slow-downs measure it
+//	Answer of a Question        a change: the program built in another way
+//	Rest                        what is recorded of a progress point
+//	other fields of Result      profile.Recorded: windows, and what became of processor time
 package replayprofile
 
 import (
@@ -11,7 +19,7 @@ import (
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
-// Of returns the profile of a study's windows.
+// Of returns the profile of a study's windows, finished: verdicts are given, and curves in order.
 func Of(r replay.Result) profile.Profile {
 	var p profile.Profile
 	Add(&p, &r)
@@ -19,13 +27,16 @@ func Of(r replay.Result) profile.Profile {
 	return p
 }
 
-// Add adds the answers of a study of recordings to a profile, as curves and changes.
-// [profile.Profile.Finish] is to come.
+// Add adds the answers of a study of recordings to a profile, as curves and changes; nothing of a
+// study without windows. [profile.Profile.Finish] is to come. What the profile had from recordings
+// before is replaced, and its curves stay.
 func Add(p *profile.Profile, result *replay.Result) {
 	if result.Windows == 0 {
 		return
 	}
-	// Answers come in the order of their questions, so the answers of one curve stand together.
+	// Answers come in the order of progress points, metrics, regions and speed-ups, so the answers
+	// of one curve stand together. Slow-downs, with negative speed-ups, are slopes of the same
+	// curve; one without a number is left out, as a slope of an experiment that was not made.
 	for _, a := range result.Answers {
 		if a.Region.Scope == replay.QuestionScope {
 			p.Changes = append(p.Changes, changeOf(a))
@@ -38,16 +49,18 @@ func Add(p *profile.Profile, result *replay.Result) {
 		}
 		c := &p.Curves[len(p.Curves)-1]
 		if a.Held {
-			if a.Withheld == replay.WithheldNone { // the largest come first
+			if a.Withheld == replay.WithheldNone { // the largest level comes first, and stands last
 				c.Slopes = slices.Insert(c.Slopes, 0, slopeOf(a))
 			}
 			continue
 		}
+		// Answers come from different windows, and differ in their periods by a little.
 		if a.Withheld == replay.WithheldNone {
 			c.BasePeriod = max(c.BasePeriod, time.Duration(a.Base))
 		}
 		c.Effects = append(c.Effects, effectOf(a))
 	}
+	// Under which conditions the answers hold.
 	p.Recorded = &profile.Recorded{
 		Windows: result.Windows, Length: result.Length, Inferred: result.Inferred,
 		CPU: result.Machine.CPU, Others: result.Machine.Others, Stolen: result.Machine.Stolen, Throttled: result.Machine.Throttled,
@@ -63,7 +76,7 @@ func Add(p *profile.Profile, result *replay.Result) {
 	}
 }
 
-// isOf reports whether an answer belongs to a curve.
+// isOf reports whether an answer belongs to a curve. Curves of other modes may have the same names.
 func isOf(c profile.Curve, a replay.Answer) bool {
 	return c.Mode == profile.ModeReplay && c.Region == profile.Region(a.Region) && c.Progress == a.Point && c.Metric == profile.Metric(a.Metric)
 }
@@ -77,7 +90,11 @@ func changeOf(a replay.Answer) profile.Change {
 	return c
 }
 
-// slopeOf is what a slow-down would measure.
+// slopeOf is what a slow-down would measure, by simulation: the period grows by Elasticity for each
+// part by which the region is slower. An answer is a reduction, below 0 where the period grows, so
+// that signs change, and bounds change sides. With a level of 0.1 and a reduction of -0.03 (-0.05
+// to -0.01) the elasticity is 0.3 (0.1 to 0.5). The simulation takes exactly what it is asked to.
+// Levels are above 0.
 func slopeOf(a replay.Answer) profile.Slope {
 	level := -a.Speedup
 	return profile.Slope{
@@ -87,7 +104,8 @@ func slopeOf(a replay.Answer) profile.Slope {
 	}
 }
 
-// effectOf is an answer as an effect.
+// effectOf is an answer as an effect. Without a number it has its reason and the number of samples
+// alone; with bounds alone the reason is a warning beside the numbers.
 func effectOf(a replay.Answer) profile.Effect {
 	e := profile.Effect{Speedup: a.Speedup, Samples: len(a.Samples)}
 	if e.Withheld = reasonOf(a.Withheld, a); !e.Known() {
@@ -97,6 +115,7 @@ func effectOf(a replay.Answer) profile.Effect {
 	if doubt := reasonOf(a.Doubt, a); doubt.Code != "" {
 		e.Warnings = []string{"wider, since " + doubt.String()}
 	}
+	// Samples are cloned: profiles are merged and changed while the study goes on.
 	e.Reductions = stats.Thinned(slices.Clone(a.Samples))
 	if a.Metric == replay.Throughput {
 		e.ThroughputGain = stats.Gain(a.Reduction)
@@ -104,7 +123,7 @@ func effectOf(a replay.Answer) profile.Effect {
 	return e
 }
 
-// codes are those of what a study says.
+// codes are those of a study's reasons, as users see them: docs/causal.md explains each.
 var codes = map[replay.Withheld]profile.WithheldCode{
 	replay.WithheldWindows:    withheldcode.Windows,
 	replay.WithheldDeviation:  withheldcode.Deviation,
@@ -119,7 +138,9 @@ var codes = map[replay.Withheld]profile.WithheldCode{
 	replay.WithheldConditions: withheldcode.Conditions,
 }
 
-// reasonOf returns a reason why an answer has no number, or bounds alone.
+// reasonOf returns a reason why an answer has no number, or bounds alone, with the parameters that
+// its code has: numbers of windows, and what they missed by. A reason without a code is another
+// one.
 func reasonOf(why replay.Withheld, a replay.Answer) profile.Withheld {
 	w := profile.Withheld{Code: codes[why]}
 	switch {
