@@ -282,7 +282,7 @@ func answeredIn(p *model.Program) []bool {
 // up, more often than with nothing changed (TestBoundsOfContradiction). O is its replay with the
 // change, of d ns.
 func (w *window) bound(q question, other *doubt.Alternative, o *sim.Outcome, i int, d int64) {
-	if o.Broken > other.Base.Broken {
+	if o.Broken > other.Base.Broken || stops(&other.Base, o, i) {
 		return
 	}
 	w.extend(q, &other.Base, o, i, d, func(x *sample, reduction float64) {

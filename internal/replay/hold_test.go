@@ -88,6 +88,32 @@ func TestOwnTimes(t *testing.T) {
 	}
 }
 
+// TestOwnTimesOfSpansThatEndElsewhere has one goroutine begin a span and work for it, and another one
+// end it, while the first does something else.
+func TestOwnTimesOfSpansThatEndElsewhere(t *testing.T) {
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, 1)
+	b.Running(0, 2)
+	at := int64(0)
+	for i := range uint64(20) {
+		b.Open(at, 1, i+1, 0, trace.Region{Name: "request"})
+		at += 2 * ms
+		b.Visit(at, 1, "handed over")
+		b.Close(at+ms/10, 2, i+1)
+		at += 5 * ms
+		b.Visit(at, 1, "done")
+	}
+	times, rest := ownTimes(infer.NewProgram(recorded(t, b, at), true))
+	for span, of := range times {
+		if of == nil || of.Run < 2*ms || of.Run > 2*ms+ms/10 {
+			t.Errorf("span %d: %+v, want 2 ms of computing", span, of)
+		}
+	}
+	if len(times) != 20 || rest[0].spans != 0 {
+		t.Errorf("%d spans, and %+v besides", len(times), rest)
+	}
+}
+
 // What is asked besides changes no other answer.
 func TestHoldLeavesOtherAnswers(t *testing.T) {
 	answers := func(held ...trace.Region) (all []Answer) {

@@ -25,7 +25,7 @@ import (
 //	closed, 4 ms after an answer    8 ms before,  6 ms after: closed
 //
 // A program whose time is not in spans, such as one that waits for a timer, looks like an open
-// loop. Where its progress point has spans, and these do not get shorter either, it is unknown.
+// loop. Where the progress point has no spans, or these do not get shorter either, it is unknown.
 
 // A Loop is how work comes to a progress point. It is reported beside the answers, and changes
 // none.
@@ -66,7 +66,7 @@ func findLoops(p *model.Program, base *sim.Outcome, d int64) map[string]float64 
 	all := map[string]float64{}
 	for i := range p.Points {
 		x := 1 - doubt.Period(o.Visits[i], d)/doubt.Period(base.Visits[i], d)
-		if math.IsNaN(x) || o.Stuck || x <= openWithin && len(base.Durations[i]) > 0 && 1-trace.Quantile(o.Settled(i), 0.5)/trace.Quantile(base.Settled(i), 0.5) <= openWithin {
+		if math.IsNaN(x) || o.Stuck || x <= openWithin && (len(base.Durations[i]) == 0 || 1-trace.Quantile(o.Settled(i), 0.5)/trace.Quantile(base.Settled(i), 0.5) <= openWithin) {
 			continue
 		}
 		all[p.Points[i].Name] = x

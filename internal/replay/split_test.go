@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,33 @@ func TestSplitInside(t *testing.T) {
 		}
 		if own != 490 {
 			t.Errorf("window %d: %d ns in the span, want 490", i, own)
+		}
+	}
+}
+
+// TestSplitKeepsReasons cuts while a goroutine waits: the next window knows where and why.
+func TestSplitKeepsReasons(t *testing.T) {
+	b := trace.NewRecorder(0, 1)
+	b.Running(0, 1)
+	b.Running(0, 2)
+	b.Wait(100, 2, 7)
+	b.R.Events[len(b.R.Events)-1].Arg = trace.WaitReceive
+	site := b.R.Events[len(b.R.Events)-1].Site
+	r := recorded(t, b, 1000)
+	for i, w := range r.Split(3)[1:] {
+		n := slices.IndexFunc(w.Events, func(e trace.Event) bool { return e.Kind == trace.EvExists && e.Arg == trace.StateWaiting })
+		if n < 0 || w.Events[n].Ref != trace.WaitReceive || w.Events[n].Site != site {
+			t.Errorf("window %d begins with %+v, want a goroutine that waits to receive at site %d", i+1, w.Events, site)
+		}
+	}
+}
+
+// TestCoroutinesAreThePrograms: stacks of iter.Pull and of calls from C begin in the runtime.
+func TestCoroutinesAreThePrograms(t *testing.T) {
+	for outermost, want := range map[string]bool{"runtime.bgsweep": true, "runtime.corostart": false, "runtime.cgocallbackg": false, "runtime.main": false} {
+		s := trace.Site{Frames: []trace.Frame{{Func: "runtime.chanrecv1"}, {Func: "main.values"}, {Func: outermost}}}
+		if got := trace.Classify(s)[trace.OfRuntime]; got != want {
+			t.Errorf("a stack that begins with %s is the runtime's: %t, want %t", outermost, got, want)
 		}
 	}
 }

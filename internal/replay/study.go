@@ -405,8 +405,9 @@ const mostOrdered = 0.1
 // is gone. The order of durations in both changes.
 func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
 	strayed := o.Straying(base)
+	broken := o.Broken > base.Broken || stops(base, o, i)
 	q.metric = Throughput
-	w.effects[q] = sample{before: doubt.Period(base.Visits[i], d), after: doubt.Period(o.Visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Visits[i]), strayed: strayed, later: o.Later(base), roused: o.Rousing(base, i), broken: o.Broken > base.Broken}
+	w.effects[q] = sample{before: doubt.Period(base.Visits[i], d), after: doubt.Period(o.Visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Visits[i]), strayed: strayed, later: o.Later(base), roused: o.Rousing(base, i), broken: broken}
 	// What only comes of later wake-ups is bounded by itself, and no contradiction.
 	if x := w.effects[q]; q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.CrowdsOut(base) {
 		w.harm[q.point] = max(w.harm[q.point], -x.reduction()-max(0, o.Lagging(i)-base.Lagging(i))/x.before)
@@ -417,8 +418,15 @@ func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
 			continue
 		}
 		q.metric = l.metric
-		w.effects[q] = sample{before: trace.Quantile(before, l.at), after: trace.Quantile(after, l.at), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Durations[i]), strayed: strayed, later: o.Later(base), broken: o.Broken > base.Broken}
+		w.effects[q] = sample{before: trace.Quantile(before, l.at), after: trace.Quantile(after, l.at), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Durations[i]), strayed: strayed, later: o.Later(base), broken: broken}
 	}
+}
+
+// stops reports whether a replay comes to a stop at progress point i where that of nothing changed
+// goes on: goroutines wait for each other in an order that the change contradicts. A program whose
+// lists are over sooner has no fewer visits.
+func stops(base, o *sim.Outcome, i int) bool {
+	return o.Stuck && 10*len(o.Visits[i]) < 9*len(base.Visits[i])
 }
 
 // busiest returns the n regions with the most time of their own, the most first: computing, waiting

@@ -10,16 +10,20 @@ import (
 )
 
 // turns has a goroutine work for 1 to 4 ms in each turn, and then wait for a timer: until the next
-// multiple of 6 ms, or for 3 ms.
-func turns(t *testing.T, multiples bool) *trace.Recording {
+// multiple of 6 ms, or for 3 ms. The first wait may be ended by another goroutine.
+func turns(t *testing.T, multiples, stopped bool) *trace.Recording {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	b := trace.NewRecorder(0, 2)
 	b.Waiting(0, 1)
+	b.Running(0, 2)
 	at := int64(6 * ms)
 	for i := range uint64(300) {
-		jitter := random.Int64N(100_000)
-		b.Ready(at+jitter, 1, -1)
+		jitter, by := random.Int64N(100_000), int64(-1)
+		if stopped && i == 1 {
+			by = 2
+		}
+		b.Ready(at+jitter, 1, by)
 		b.Start(at+jitter+1000, 1, 0)
 		b.Open(at+jitter+1000, 1, i+1, 0, trace.Region{Name: "work"})
 		began := at + jitter + 1000 + ms + random.Int64N(3*ms)
@@ -39,14 +43,15 @@ func turns(t *testing.T, multiples bool) *trace.Recording {
 // is won. Where it waits for a fixed time instead, its work counts.
 func TestTimetable(t *testing.T) {
 	for name, tc := range map[string]struct {
-		multiples bool
-		want      float64
+		multiples, stopped bool
+		want               float64
 	}{
-		"until a multiple": {true, 0},
-		"for a fixed time": {false, 0.5 * 2.5 / 5.55},
+		"until a multiple": {true, false, 0},
+		"stopped at first": {true, true, 0},
+		"for a fixed time": {false, false, 0.5 * 2.5 / 5.55},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := turns(t, tc.multiples)
+			rec := turns(t, tc.multiples, tc.stopped)
 			base, faster := Predict(rec, "done", Speedup{trace.Region{Name: "work"}, 0.5})
 			if recorded := float64(rec.End) / 300; math.Abs(base/recorded-1) > 0.01 {
 				t.Errorf("replayed with %v ns between visits, want %v", base, recorded)

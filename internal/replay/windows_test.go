@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
@@ -85,15 +86,19 @@ func TestShares(t *testing.T) {
 func TestWindowsOfFewRecordings(t *testing.T) {
 	region := trace.Region{Name: "work"}
 	q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
-	width := func(of func(i int) *trace.Origin) float64 {
+	width := func(of func(i int) *trace.Origin, missed ...int) float64 {
 		s, err := NewStudy(StudyConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, after := range []float64{.50, .51, .52, .60, .61, .62} {
+			deviation := 0.
+			if slices.Contains(missed, i) {
+				deviation = .031
+			}
 			s.windows = append(s.windows, &window{
 				origin:  of(i),
-				checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6}},
+				checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: deviation}},
 				asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
 				effects: map[question]sample{q: {before: 1e6, after: after * 1e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
 			})
@@ -103,7 +108,11 @@ func TestWindowsOfFewRecordings(t *testing.T) {
 	}
 	two := []*trace.Origin{new(trace.Origin), new(trace.Origin)}
 	six := width(func(int) *trace.Origin { return nil })
-	if few := width(func(i int) *trace.Origin { return two[i/3] }); few < 5*six {
+	few := width(func(i int) *trace.Origin { return two[i/3] })
+	if few < 5*six {
 		t.Errorf("interval of two recordings %v wide, of six %v: want it several times as wide", few, six)
+	}
+	if missed := width(func(i int) *trace.Origin { return two[i/3] }, 1, 4); missed < few {
+		t.Errorf("interval %v wide where a window of each recording misses it, else %v: want it as wide at least", missed, few)
 	}
 }

@@ -308,8 +308,10 @@ func (x *batcher) agrees(all []answering) bool {
 	var waiting []answering
 	good, bad := 0, 0
 	for i, r := range x.rounds {
-		// In the queue when this round begins, give or take what cannot be distinguished.
-		for ; len(all) > 0 && all[0].from <= r.start+taking; all = all[1:] {
+		// In the queue when this round begins, give or take what cannot be distinguished. When the
+		// first round began is not known: it is not judged, and none of its goroutines gets into
+		// the queue.
+		for ; i > 0 && len(all) > 0 && all[0].from <= r.start+taking; all = all[1:] {
 			if !over[all[0].wait] {
 				waiting = append(waiting, all[0])
 			}
@@ -317,8 +319,6 @@ func (x *batcher) agrees(all []answering) bool {
 		for _, a := range r.answers {
 			over[a.wait] = true
 		}
-		// When the first round began is not known: it is not judged, and none of its goroutines
-		// gets into the queue.
 		if i == 0 {
 			continue
 		}

@@ -179,7 +179,8 @@ func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) 
 // notFull; consumers never waited for notEmpty, and have to once they are fast enough.
 //
 // It reports whether there are such. How many there were at first, elements or places, is the least
-// with which no goroutine would have waited, unless waits show it: the real number may be larger.
+// with which no goroutine would have waited, unless waits show it. The real number may be larger,
+// which Limited has bounded as in countUnseen.
 func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 	passes := map[*section]bool{}
 	for _, s := range c.passes {
@@ -203,11 +204,14 @@ func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 			back.passes = append(back.passes, s.section)
 		}
 		atFirst, ok := counted(back.moments())
-		if !ok {
+		found = true
+		if !ok { // there may have been more
+			if b.P.Limited = true; b.P.Rec.Endless {
+				continue
+			}
 			atFirst = back.least()
 		}
 		back.count(b, edits, atFirst)
-		found = true
 	}
 	return found
 }

@@ -39,6 +39,7 @@ type excluders struct {
 	met     []bool       // pairs of regions that were open at the same time on two goroutines
 	in      []occupation // by goroutine
 	total   []occupied   // by region: spans, and the time that they took on all goroutines
+	on      [][]int32    // by region: the goroutines with spans of it, in order
 	locks   []int        // by goroutine: the locks that it is known to have
 	holds   []bool       // by region: each of its spans began with a known lock
 }
@@ -63,8 +64,8 @@ type occupied struct {
 // other, and each itself. A recording with inferred operations will do: regions that are within
 // known locks need no other one.
 //
-// It takes the number of regions for each event, and in the end the number of goroutines for each
-// pair of regions that never met.
+// It takes the number of regions for each event, and in the end the number of goroutines with spans
+// of a region for each pair of regions that never met.
 func Excluding(r *trace.Recording) map[int32]int32 {
 	n := len(r.Regions)
 	if n == 0 || n > mostExcluders {
@@ -193,14 +194,16 @@ func (x *excluders) leave(id, region int32, at int64, all bool) {
 func (x *excluders) sets() map[int32]int32 {
 	// Regions of which a lock could be around each span.
 	var all []int32
-	for i := range x.total {
-		t := &x.total[i]
-		for g := range x.in {
-			if o := x.in[g].region[int32(i)]; o != nil {
-				t.spans += o.spans
-			}
+	x.on = make([][]int32, x.regions)
+	for g := range x.in {
+		x.rec.RestsAt(g)
+		for region, o := range x.in[g].region {
+			x.total[region].spans += o.spans
+			x.on[region] = append(x.on[region], int32(g))
 		}
-		if t.spans > 0 && !x.never[i] && !x.holds[i] && !x.met[i*x.regions+i] {
+	}
+	for i := range x.total {
+		if t := &x.total[i]; t.spans > 0 && !x.never[i] && !x.holds[i] && !x.met[i*x.regions+i] {
 			all = append(all, int32(i))
 		}
 	}
@@ -245,10 +248,10 @@ func (x *excluders) exclude(a, b int32) bool {
 // of a are not counted, so that it is on the low side.
 func (x *excluders) chances(a, b int32) float64 {
 	sum := float64(x.total[a].spans) * float64(x.total[b].took)
-	for g := range x.in {
-		own, other := x.in[g].region[a], x.in[g].region[b]
-		if own != nil && other != nil {
-			sum -= float64(own.spans) * float64(other.took)
+	for i, g := range x.on[a] {
+		x.rec.RestsAt(i)
+		if other := x.in[g].region[b]; other != nil {
+			sum -= float64(x.in[g].region[a].spans) * float64(other.took)
 		}
 	}
 	return sum / float64(max(1, x.rec.End-x.rec.Start))

@@ -81,12 +81,13 @@ func infer(p *model.Program) {
 // that is decided anew elsewhere, and the two would wait for each other for ever (a wait-for
 // cycle). The bound is hidden.Incidental of the window, for all waits of the part together; the
 // error of an answer is at most of that order. It reports false for a part that has any other wait
-// than for a lock, and leaves it alone.
+// than for a lock, and leaves it alone: who waits for a WaitGroup waits for the slowest, however
+// short that is in the recording.
 func detach(p *model.Program, all []model.Handover, part []int32) bool {
 	var total int64
 	for _, i := range part {
 		o := p.Op(all[i].Waiter)
-		if o.Reason != trace.WaitMutex {
+		if o.Reason != trace.WaitMutex || p.Rec.Sites[o.Site].Joins() {
 			return false
 		}
 		total += o.D
@@ -130,10 +131,10 @@ func inferServers(p *model.Program, all []model.Handover) {
 		}
 	}
 	// Left are hand-overs to goroutines without spans that nothing else explains. Of a wait to send
-	// the work would be the waker's, so it makes no server.
+	// the work would be the waker's, so it makes no server; neither does a wait for a lock.
 	var left []model.Handover
 	for _, h := range all {
-		if o := p.Op(h.Waiter); o.Kind != model.OpWait || spans[h.Waiter.List] || p.Lists[h.Waiter.List].Serves >= 0 || h.Taken {
+		if o := p.Op(h.Waiter); o.Kind != model.OpWait || o.Reason == trace.WaitMutex || spans[h.Waiter.List] || p.Lists[h.Waiter.List].Serves >= 0 || h.Taken {
 			continue
 		}
 		left = append(left, h)

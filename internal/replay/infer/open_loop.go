@@ -96,27 +96,36 @@ func turnsOf(p *model.Program, list int32, turns [][]Turn) {
 }
 
 // Slope is by how much waits are longer for each part by which the work before them is, by least
-// squares, and its standard error; both are 0 where the work is all the same. It needs three turns
-// at least.
+// squares, and its standard error; both are 0 where the work is all the same, or there are too few
+// turns. Each connection is held against its own means (the within estimator): one with long work
+// that comes seldom, beside one with short work that comes often, would look like a closed loop
+// (Simpson's paradox).
 func Slope(all []Turn) (by, err float64) {
-	n := float64(len(all))
-	var work, wait float64
+	type sums struct{ n, work, wait float64 }
+	of := map[int32]*sums{} // by connection
+	var work float64
 	for _, x := range all {
-		work += x.Work / n
-		wait += x.Wait / n
+		s := of[x.next.List]
+		if s == nil {
+			s = &sums{}
+			of[x.next.List] = s
+		}
+		s.n, s.work, s.wait = s.n+1, s.work+x.Work, s.wait+x.Wait
+		work += x.Work
 	}
 	var xx, xy, yy float64
 	for _, x := range all {
-		xx += (x.Work - work) * (x.Work - work)
-		xy += (x.Work - work) * (x.Wait - wait)
-		yy += (x.Wait - wait) * (x.Wait - wait)
+		s := of[x.next.List]
+		a, b := x.Work-s.work/s.n, x.Wait-s.wait/s.n
+		xx, xy, yy = xx+a*a, xy+a*b, yy+b*b
 	}
 	// Below this spread the slope would be that of noise.
 	const spread = 0.05 // standard deviation of the work, in parts of the mean
-	if xx <= spread*spread*work*work*n {
+	n, free := float64(len(all)), float64(len(all)-len(of)-1)
+	if free < 1 || xx <= spread*spread*work*work/n {
 		return 0, 0
 	}
-	// What the line leaves of the waits' sum of squares is yy - by xy, with n-2 degrees of freedom.
+	// What the line leaves of the waits' sum of squares is yy - by xy.
 	by = xy / xx
-	return by, math.Sqrt(max(0, yy-by*xy) / (n - 2) / xx)
+	return by, math.Sqrt(max(0, yy-by*xy) / free / xx)
 }

@@ -90,8 +90,15 @@ func asked(p *model.Program, element int32) int32 {
 func (s *Simulation) request(element int32) {
 	if made := asked(s.P, element); made != trace.None {
 		s.requests[element].made++
-		s.standIn[made] = made
-		s.objects[made].begin(&s.P.Objects[made])
+		s.makeNew(made)
+	}
+}
+
+// makeNew makes a channel new, unless a goroutine waits there, which it would leave for ever.
+func (s *Simulation) makeNew(channel int32) {
+	s.standIn[channel] = channel
+	if b := &s.objects[channel]; b.queue.len() == 0 && b.others.len() == 0 {
+		b.begin(&s.P.Objects[channel])
 	}
 }
 

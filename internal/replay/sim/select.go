@@ -259,8 +259,7 @@ func (s *Simulation) renew(list, behind int32) {
 		return
 	}
 	if made := s.P.Choices[n].Made; made != trace.None {
-		s.standIn[made] = made
-		s.objects[made].begin(&s.P.Objects[made])
+		s.makeNew(made)
 	}
 }
 

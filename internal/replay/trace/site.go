@@ -96,6 +96,12 @@ func Classify(s Site) (is [FrameClasses]bool) {
 	return is
 }
 
+// Joins reports whether it is where a goroutine waits for others to end (sync.WaitGroup), which has
+// the same reason in a trace as a lock: it is one of the three innermost frames.
+func (s Site) Joins() bool {
+	return slices.ContainsFunc(s.Frames[:min(3, len(s.Frames))], func(f Frame) bool { return strings.HasPrefix(f.Func, "sync.(*WaitGroup).") })
+}
+
 // FunctionScope is the scope of regions that are functions.
 const FunctionScope = "function"
 

@@ -10,16 +10,18 @@ import (
 // are none: each query within a request would be progress of its own. Names are all that both have
 // in common.
 
-// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a region.
-// Whether such a span is progress shows in its parents. Tasks has the numbers of points that are
-// tasks' ends; points are numbered anew, and events changed in place. TestTasksOfSpans holds it.
-//
-// A region of runtime/trace counts as well: a task that has the name of one is left out, too, and
-// such a region is no progress by itself.
+// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a span's
+// region. Whether such a span is progress shows in its parents. A task beside a region of
+// runtime/trace of the same name stays: such a region is no progress by itself. Tasks has the
+// numbers of points that are tasks' ends; points are numbered anew, and events changed in place.
+// TestTasksOfSpans holds it.
 func (r *Recording) DropTasks(tasks map[int32]bool) {
 	spans := map[string]bool{}
-	for _, region := range r.Regions {
-		spans[region.Name] = true
+	for i := range r.Spans {
+		// A region of runtime/trace has neither an ID nor a parent, and is no root.
+		if s := &r.Spans[i]; s.id != 0 || s.Root || s.Parent >= 0 || s.Remote != 0 {
+			spans[r.Regions[s.Region].Name] = true
+		}
 	}
 	kept := make([]int32, len(r.Points)) // what becomes of each, -1 for nothing
 	var points []string

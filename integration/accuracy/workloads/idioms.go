@@ -1,0 +1,158 @@
+package workloads
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// idioms are programs of common Go: a send that a context ends, a lock of readers and writers, a
+// writer in order, a token bucket, an answer that is fetched later.
+func idioms() []Workload {
+	return []Workload{
+		{
+			Name: "cancelled", About: "3 producers, 5.5 ms each, who send to a channel of 1 unless a context ends, 1.7 ms", Class: Outside,
+			Regions: []string{"produce", "consume"}, Run: cancelled, Varies: true,
+		},
+		{
+			Name: "guarded", About: "3 writers, 2 ms each and 0.4 ms under a lock, which 3 readers have for 1 ms, 2 ms apart", Class: Contended,
+			Regions: []string{"edit", "write", "view"}, Run: guarded, Varies: true,
+		},
+		{
+			Name: "sequenced", About: "4 goroutines at a time, one for each piece, 4 ms side by side and 0.7 ms in order", Class: Contended,
+			Regions: []string{"prepare", "write"}, Run: sequenced, Varies: true,
+		},
+		{
+			Name: "metered", About: "3 clients, 4.5 ms and 1 ms each, for a token that comes each 2 ms, of which 3 are kept", Class: Outside,
+			Regions: []string{"work", "rest"}, Run: metered, Varies: true,
+		},
+		{
+			Name: "deferred", About: "3 clients who ask a worker for 1.9 ms, do 5 ms of their own, and fetch the answer", Class: Outside,
+			Regions: []string{"serve", "own"}, Run: deferred, Varies: true,
+		},
+	}
+}
+
+// cancelled is three producers whose sends give up when a context ends.
+func cancelled(ctx context.Context, p *Program) {
+	pieces := make(chan int, 1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		length := p.Lengths(10, 0.3)
+		for range pieces {
+			p.IO(ctx, "consume", length.Of(ms*17/10))
+			p.progress(ctx)
+		}
+	})
+	each(3, func(i int) {
+		for length := p.Lengths(i, 0.3); ctx.Err() == nil; {
+			p.IO(ctx, "produce", length.Of(ms*11/2))
+			select {
+			case pieces <- i:
+			case <-ctx.Done():
+			}
+		}
+	})
+	close(pieces)
+	all.Wait()
+}
+
+// guarded is writers and readers of one lock.
+func guarded(ctx context.Context, p *Program) {
+	lock := p.rwMutex()
+	each(6, func(i int) {
+		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
+			if i < 3 {
+				p.IO(ctx, "edit", length.Of(2*ms))
+				lock.Lock()
+				p.IO(ctx, "write", length.Of(ms*2/5))
+				lock.Unlock()
+				continue
+			}
+			p.IO(ctx, "think", length.Of(2*ms))
+			lock.RLock()
+			p.IO(ctx, "view", length.Of(ms))
+			lock.RUnlock()
+		}
+	})
+}
+
+// sequenced writes in order what goroutines have prepared side by side.
+func sequenced(ctx context.Context, p *Program) {
+	lock := p.mutex()
+	turn := p.cond(lock)
+	next := 0
+	places := newChannel[int](p.Types, 4)
+	var all sync.WaitGroup
+	length, written := p.Lengths(0, 0.3), p.Lengths(1, 0.3) // with the lock
+	for n := 0; ctx.Err() == nil; n++ {
+		places.Send(n)
+		d := length.Of(4 * ms)
+		all.Go(func() {
+			p.IO(ctx, "prepare", d)
+			lock.Lock()
+			for next != n {
+				turn.Wait()
+			}
+			p.IO(ctx, "write", written.Of(ms*7/10))
+			next++
+			turn.Broadcast()
+			lock.Unlock()
+			p.progress(ctx)
+			places.Receive()
+		})
+	}
+	all.Wait()
+}
+
+// metered is clients of a token bucket.
+func metered(ctx context.Context, p *Program) {
+	tokens := newChannel[int](p.Types, 3)
+	var all sync.WaitGroup
+	over := make(chan struct{})
+	all.Go(func() {
+		ticker := time.NewTicker(2 * ms)
+		defer ticker.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-ticker.C:
+				tokens.TrySend(n)
+			case <-over:
+				return
+			}
+		}
+	})
+	each(3, func(i int) {
+		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
+			p.IO(ctx, "work", length.Of(ms*9/2))
+			tokens.Receive()
+			p.IO(ctx, "rest", length.Of(ms))
+		}
+	})
+	close(over)
+	all.Wait()
+}
+
+// deferred is clients who fetch an answer when they have done something else, which the worker
+// waits for.
+func deferred(ctx context.Context, p *Program) {
+	asks := newChannel[chan int](p.Types, 3)
+	var all sync.WaitGroup
+	all.Go(func() {
+		length := p.Lengths(10, 0.3)
+		for answer, ok := asks.Receive(); ok; answer, ok = asks.Receive() {
+			p.IO(ctx, "serve", length.Of(ms*19/10))
+			answer <- 1
+		}
+	})
+	each(3, func(i int) {
+		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
+			answer := make(chan int)
+			asks.Send(answer)
+			p.IO(ctx, "own", length.Of(5*ms))
+			<-answer
+		}
+	})
+	asks.Close()
+	all.Wait()
+}
