@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/exporter"
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
 	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
@@ -91,10 +92,10 @@ func (p *Profiler) ViewerURL() string {
 
 // Exports returns, for each pipeline, how many spans or data points were exported, are
 // queued, or were lost and why.
-func (p *Profiler) Exports() []ExportStats {
-	out := make([]ExportStats, len(p.exports))
+func (p *Profiler) Exports() []exporter.Stats {
+	out := make([]exporter.Stats, len(p.exports))
 	for i, stats := range p.exports {
-		out[i] = ExportStats(stats())
+		out[i] = exporter.Stats(stats())
 	}
 	return out
 }

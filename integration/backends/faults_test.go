@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/exporter"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -28,18 +28,18 @@ func TestFaults(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + p.address, "OTEL_EXPORTER_OTLP_TIMEOUT=2000", "OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none",
 		"OTEL_BSP_SCHEDULE_DELAY=100",
 	}, "")
-	traces := func() otelprof.ExportStats {
+	traces := func() exporter.Stats {
 		for _, one := range a.Exports() {
 			if strings.Contains(one.Name, "traces") {
 				return one
 			}
 		}
 		t.Fatal("no pipeline of traces")
-		return otelprof.ExportStats{}
+		return exporter.Stats{}
 	}
 
 	// recovered waits until spans are delivered again.
-	recovered := func() otelprof.ExportStats {
+	recovered := func() exporter.Stats {
 		before := traces()
 		eventually(t, 2*time.Minute, func() error {
 			if now := traces(); now.Exported == before.Exported {
@@ -110,7 +110,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func lost(s otelprof.ExportStats) uint64 { return s.Failed + s.Rejected + s.QueueFull + s.Unfinished }
+func lost(s exporter.Stats) uint64 { return s.Failed + s.Rejected + s.QueueFull + s.Unfinished }
 
 // A load ends spans until it is stopped.
 type load struct {

@@ -28,6 +28,7 @@ import (
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/exporter"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -73,7 +74,7 @@ type state struct {
 	Heap       uint64                 `json:"heap"`    // bytes, after a collection
 	Sampled    uint64                 `json:"sampled"` // spans that have ended
 	Said       []string               `json:"said"`    // warnings and errors in the log
-	Exports    []otelprof.ExportStats `json:"exports,omitempty"`
+	Exports    []exporter.Stats `json:"exports,omitempty"`
 	Recording  causal.RecordingStatus `json:"recording"`
 	Took       time.Duration          `json:"took"` // by Shutdown
 }
@@ -200,11 +201,11 @@ func (s *service) controls() http.Handler {
 // instrument makes the tracer; end exports what is left.
 func (s *service) instrument(ctx context.Context) (end func(context.Context) error, err error) {
 	if s.config.kind == bare {
-		exporter, err := otlptracehttp.New(ctx)
+		otlp, err := otlptracehttp.New(ctx)
 		if err != nil {
 			return nil, err
 		}
-		p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
+		p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(otlp))
 		s.tracer = p.Tracer("service")
 		return p.Shutdown, nil
 	}

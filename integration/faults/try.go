@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/exporter"
 )
 
 // What must hold.
@@ -267,7 +267,7 @@ func (r *result) ending(b *bench) error {
 	return nil
 }
 
-func traces(s otelprof.ExportStats) bool { return strings.Contains(s.Name, "traces") }
+func traces(s exporter.Stats) bool { return strings.Contains(s.Name, "traces") }
 
 // terminated is a fault at whose end the services must be gone.
 func terminated(ctx context.Context, f fault, s sizes, b *bench) (r result, err error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Stats counts what has become of the items of one pipeline since it was made, as
-// otelprof.ExportStats has it for users. Items are spans or metric data points.
+// exporter.Stats has it for users. Items are spans or metric data points.
 type Stats struct {
 	// Name identifies the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
 	Name string `json:"name"`

@@ -474,30 +474,6 @@ func (b *Builder) setLate(g int32, late Lateness) {
 // Goroutines that receive from a channel wait until it is closed. One that comes later need not
 // wait, and would have to if it came sooner (TestLateForAClose). So it waits for a token, too.
 
-// A latecomer has received from a channel that was closed already.
-type latecomer struct {
-	Closing Place // behind which op it was closed
-	Token   int32 // that the op has to give
-}
-
-// closed books an operation on a channel that is closed, or by which it is. Decided means that it
-// waited, or was one of a select statement.
-func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
-	if e.What == mark.Close {
-		b.closings[e.Ref] = Place{g, int32(len(b.P.Lists[g].Ops)) - 1}
-		b.emit(g, Op{Kind: OpRun, At: e.At}) // what it computes from here on is behind the close
-		return
-	}
-	at, ok := b.closings[e.Ref]
-	if !ok || at.Op < 0 || decided {
-		return
-	}
-	b.emit(g, Op{Kind: OpWait, Arg: b.P.Tokens, At: e.At, Late: -1, Reason: trace.WaitReceive})
-	b.Latecomers = append(b.Latecomers, latecomer{at, b.P.Tokens})
-	b.P.Tokens++
-	b.Dead = append(b.Dead, false)
-}
-
 // NewObject returns the number of an object that no mark shows: what takes the place of a condition
 // variable, a rate limiter, a lock around spans.
 func (b *Builder) NewObject(o ObjectInfo) int32 {

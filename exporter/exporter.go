@@ -1,0 +1,123 @@
+package exporter
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+)
+
+// Stats counts what has become of the items of one pipeline since it was made. Items are spans, log
+// records or data points.
+type Stats struct {
+	// Name identifies the pipeline: "otlp: traces to http://localhost:4318/v1/traces".
+	Name string `json:"name"`
+	// Exported: the other side took them.
+	Exported uint64 `json:"exported"`
+	// Failed: lost, the export that held them failed.
+	Failed uint64 `json:"failed"`
+	// Rejected: lost, the other side refused them in an export that was otherwise accepted.
+	Rejected uint64 `json:"rejected"`
+	// QueueFull: lost, the queue had no room. Spans and log records have queues.
+	QueueFull uint64 `json:"queue_full"`
+	// Unfinished: lost, they ended after Shutdown or were still queued when its context ended.
+	Unfinished uint64 `json:"unfinished"`
+	// Queued: waiting for export, or in it.
+	Queued uint64 `json:"queued"`
+	// FailedExports is the number of exports that failed.
+	FailedExports uint64 `json:"failed_exports"`
+	// Repaired is the number of items exported with U+FFFD in place of bytes that are not UTF-8.
+	Repaired uint64 `json:"repaired,omitempty"`
+	// Outage is why exports fail at present, "" while they do not.
+	Outage string `json:"outage,omitempty"`
+}
+
+// Ended is the number of items given to the pipeline: the sum of those that were exported, were
+// lost or are queued.
+func (s Stats) Ended() uint64 { return delivery.Stats(s).Ended() }
+
+// An Option sets how a pipeline is watched.
+type Option interface{ apply(config) config }
+
+type config struct {
+	name   string
+	logger *slog.Logger
+}
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+// WithLogger sets the logger of failed exports (Warn) and of their recovery (Info), which is called
+// on a goroutine that no export waits for. Default: otel.Handle gets failures.
+func WithLogger(l *slog.Logger) Option {
+	return optionFunc(func(c config) config { c.logger = l; return c })
+}
+
+// WithName sets the name in [Stats] and in messages. Default: the type of the exporter.
+func WithName(name string) Option {
+	return optionFunc(func(c config) config { c.name = name; return c })
+}
+
+func monitor(of any, unit string, opts []Option) *delivery.Monitor {
+	c := config{name: fmt.Sprintf("%T", of)}
+	for _, o := range opts {
+		c = o.apply(c)
+	}
+	return delivery.NewMonitor(delivery.Config{Name: c.name, Unit: unit, Logger: c.logger})
+}
+
+// A SpanProcessor exports sampled spans in batches. Any goroutine may call its methods.
+type SpanProcessor struct{ batcher *delivery.Batcher }
+
+// NewSpanProcessor returns a processor that exports to e, and shuts e down. It starts one goroutine,
+// which Shutdown ends.
+func NewSpanProcessor(e sdktrace.SpanExporter, opts ...Option) *SpanProcessor {
+	return &SpanProcessor{delivery.NewBatcher(delivery.WrapSpans(e, monitor(e, "spans", opts)))}
+}
+
+// OnStart does nothing.
+func (p *SpanProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd queues a sampled span, or drops and counts it. It never waits.
+func (p *SpanProcessor) OnEnd(s sdktrace.ReadOnlySpan) { p.batcher.OnEnd(s) }
+
+// ForceFlush exports what has ended before the call. It returns when that is done, with an error if
+// exports fail at present, or when ctx ends.
+func (p *SpanProcessor) ForceFlush(ctx context.Context) error { return p.batcher.ForceFlush(ctx) }
+
+// Shutdown exports what has ended, and shuts the exporter down. When ctx ends it gives up what is
+// left, which is counted as unfinished.
+func (p *SpanProcessor) Shutdown(ctx context.Context) error { return p.batcher.Shutdown(ctx) }
+
+// Stats returns the counts so far.
+func (p *SpanProcessor) Stats() Stats { return Stats(p.batcher.Stats()) }
+
+// A LogProcessor exports log records in batches. Any goroutine may call its methods, a logger that
+// reports a failed export included.
+type LogProcessor struct{ *delivery.LogBatcher }
+
+// NewLogProcessor is [NewSpanProcessor] for log records.
+func NewLogProcessor(e sdklog.Exporter, opts ...Option) *LogProcessor {
+	return &LogProcessor{delivery.NewLogBatcher(delivery.WrapLogs(e, monitor(e, "log records", opts)))}
+}
+
+// Stats returns the counts so far.
+func (p *LogProcessor) Stats() Stats { return Stats(p.LogBatcher.Stats()) }
+
+// A MetricExporter counts what becomes of data points, and exports many of them in pieces, so that no
+// processor is taken for long. It is for a reader of the SDK's.
+type MetricExporter struct{ *delivery.MetricExporter }
+
+// NewMetricExporter returns an exporter that gives its metrics to e.
+func NewMetricExporter(e sdkmetric.Exporter, opts ...Option) *MetricExporter {
+	return &MetricExporter{delivery.WrapMetrics(e, monitor(e, "data points", opts))}
+}
+
+// Stats returns the counts so far.
+func (e *MetricExporter) Stats() Stats { return Stats(e.MetricExporter.Stats()) }

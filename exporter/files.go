@@ -1,0 +1,64 @@
+package exporter
+
+import (
+	"log/slog"
+
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/exporter/otlpfile"
+)
+
+// Files are where signals go as lines of OTLP-JSON, as the Collector's file exporter writes and its
+// otlpjsonfile receiver reads them: traces.jsonl, logs.jsonl and metrics.jsonl in Dir, which must
+// exist, and which only one process may write to. A batch is one write of whole lines: a process
+// that is killed leaves one torn line at most, which the next one cuts off. Only the owner may read
+// the files, as statements and URLs are in them. "otelprof view" shows them.
+type Files struct {
+	Dir string
+	// MaxBytes is the size past which a file is renamed, with the time in its name, and a new one
+	// begun; 0 for 64 MiB.
+	MaxBytes int64
+	// Backups is how many full files of each signal are kept; 0 for 4. A signal takes (Backups+1)
+	// times MaxBytes at most.
+	Backups int
+	// Logger gets writes that fail, and their recovery; nil for otel.Handle.
+	Logger *slog.Logger
+}
+
+func (f Files) options() []otlpfile.Option {
+	options := []otlpfile.Option{otlpfile.WithLogger(f.Logger)}
+	if f.MaxBytes != 0 {
+		options = append(options, otlpfile.WithMaxSize(f.MaxBytes))
+	}
+	if f.Backups != 0 {
+		options = append(options, otlpfile.WithBackups(f.Backups))
+	}
+	return options
+}
+
+// Spans returns a processor that writes spans. The error names what is wrong with a field, or why
+// the folder cannot be written to.
+func (f Files) Spans() (*SpanProcessor, error) {
+	e, err := otlpfile.NewSpanExporter(f.Dir, f.options()...)
+	if err != nil {
+		return nil, err
+	}
+	return &SpanProcessor{delivery.NewBatcher(e.SpanExporter)}, nil
+}
+
+// Logs returns a processor that writes log records, each as soon as the one before is written.
+func (f Files) Logs() (*LogProcessor, error) {
+	e, err := otlpfile.NewLogExporter(f.Dir, f.options()...)
+	if err != nil {
+		return nil, err
+	}
+	return &LogProcessor{delivery.NewLogWriter(e.LogExporter)}, nil
+}
+
+// Metrics returns an exporter that writes metrics, for a reader of the SDK's.
+func (f Files) Metrics() (*MetricExporter, error) {
+	e, err := otlpfile.NewMetricExporter(f.Dir, f.options()...)
+	if err != nil {
+		return nil, err
+	}
+	return &MetricExporter{e.MetricExporter}, nil
+}

@@ -1,0 +1,34 @@
+package model
+
+import (
+	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A close lets all receivers go on, now and later (closechan in runtime/chan.go). A receiver that
+// came when the channel was closed already did not wait, and would have if it had come sooner: the
+// builder puts a wait for a token there, which package infer has the close give.
+
+// A latecomer has received from a channel that was closed already.
+type latecomer struct {
+	Closing Place // behind which op it was closed
+	Token   int32 // that the op has to give
+}
+
+// closed books an operation on a channel that is closed, or by which it is. Decided means that it
+// waited, or was one of a select statement.
+func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
+	if e.What == mark.Close {
+		b.closings[e.Ref] = Place{g, int32(len(b.P.Lists[g].Ops)) - 1}
+		b.emit(g, Op{Kind: OpRun, At: e.At}) // what it computes from here on is behind the close
+		return
+	}
+	at, ok := b.closings[e.Ref]
+	if !ok || at.Op < 0 || decided {
+		return
+	}
+	b.emit(g, Op{Kind: OpWait, Arg: b.P.Tokens, At: e.At, Late: -1, Reason: trace.WaitReceive})
+	b.Latecomers = append(b.Latecomers, latecomer{at, b.P.Tokens})
+	b.P.Tokens++
+	b.Dead = append(b.Dead, false)
+}
