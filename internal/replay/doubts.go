@@ -203,7 +203,7 @@ func (s *Study) answer(q question) Answer {
 	case t.strayed > sim.MostStrayed:
 		why = WithheldChoices
 	}
-	if why > WithheldDeviation && rebuilt { // nothing bounds what another structure brings
+	if why != WithheldNone && rebuilt { // nothing bounds what another structure brings
 		a.Withheld = why
 		return a
 	}

@@ -231,11 +231,17 @@ func (g *Goroutine) busy(ns int64) {
 		ns -= run
 		g.slice -= run
 		if ns > 0 {
-			g.state, g.slice = runnable, slice
-			w.tape.yield(g)
-			w.queue = append(w.queue, g)
-			w.release(g)
-			g.switchAway()
+			g.slice = slice
+			g.reschedule()
 		}
 	}
+}
+
+// reschedule gives the CPU to those that are ready, and goes on behind them.
+func (g *Goroutine) reschedule() {
+	g.state = runnable
+	g.world.tape.yield(g)
+	g.world.queue = append(g.world.queue, g)
+	g.world.release(g)
+	g.switchAway()
 }

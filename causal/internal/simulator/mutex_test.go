@@ -28,13 +28,23 @@ type mutexWaiter struct {
 
 // Lock waits until the goroutine has the lock.
 func (m *Mutex) Lock(g *Goroutine) {
+	at, waited := m.take(g, func(at int64) {
+		g.arrive(at)
+		g.world.tape.operate(g, mark.Lock.Beginning(), &m.number, 0)
+	})
+	g.world.tape.operate(g, mark.Lock, &m.number, 0)
+	g.acquire(at, &m.stamp, waited)
+}
+
+// take waits until the goroutine has the lock, and returns since when and whether it has waited. It
+// calls waits before that.
+func (m *Mutex) take(g *Goroutine, waits func(at int64)) (at int64, waited bool) {
 	if g.world.config.Go {
 		m.spin(g, true)
 	}
-	at, waited := g.Now(), m.owner != nil || m.starved
+	at, waited = g.Now(), m.owner != nil || m.starved
 	if waited {
-		g.arrive(at)
-		g.world.tape.operate(g, mark.Lock.Beginning(), &m.number, 0)
+		waits(at)
 		m.waiters = append(m.waiters, mutexWaiter{g, at})
 		for m.wait(g); m.owner != nil && m.owner != g; m.wait(g) {
 			m.woken = false
@@ -43,9 +53,8 @@ func (m *Mutex) Lock(g *Goroutine) {
 		}
 		m.woken = false
 	}
-	g.world.tape.operate(g, mark.Lock, &m.number, 0)
 	m.owner = g
-	g.acquire(at, &m.stamp, waited)
+	return at, waited
 }
 
 // wait waits to be woken up, and looks at the lock for a while then.
@@ -79,6 +88,11 @@ func (m *Mutex) Unlock(g *Goroutine) {
 func (m *Mutex) unlock(g *Goroutine) {
 	g.world.tape.operate(g, mark.Unlock, &m.number, 0)
 	g.stamp(&m.stamp)
+	m.release(g)
+}
+
+// release gives the lock back, and the CPU with it where the lock is handed over in Go.
+func (m *Mutex) release(g *Goroutine) {
 	m.owner = nil
 	if len(m.waiters) == 0 {
 		m.starved = false
@@ -89,6 +103,7 @@ func (m *Mutex) unlock(g *Goroutine) {
 	}
 	next := m.waiters[0]
 	m.waiters = m.waiters[1:]
+	yields := m.starved
 	switch {
 	case m.starved:
 		m.starved = len(m.waiters) > 0 && g.Now()-next.since > Millisecond
@@ -99,11 +114,17 @@ func (m *Mutex) unlock(g *Goroutine) {
 		m.owner = next.g
 	}
 	g.world.ready(next.g)
+	if yields && g.world.config.Go {
+		g.reschedule()
+	}
 }
 
 // An RWMutex is a lock for one writer or many readers. As in Go a writer that waits keeps new
-// readers out, and one that is done lets all readers in that wait by then.
+// readers out, and one that is done lets all readers in that wait by then. With [Config.Go] writers
+// compete for a Mutex within.
 type RWMutex struct {
+	within  Mutex
+	drains  *Goroutine // has the Mutex, and waits for readers
 	writing bool
 	reading int
 	writers []*Goroutine // that wait
@@ -115,6 +136,10 @@ type RWMutex struct {
 
 // Lock waits until the goroutine is the only one that has the lock.
 func (m *RWMutex) Lock(g *Goroutine) {
+	if g.world.config.Go {
+		m.compete(g)
+		return
+	}
 	at, waited := g.Now(), m.writing || m.reading > 0 || len(m.writers) > 0
 	if waited {
 		g.arrive(at)
@@ -129,6 +154,27 @@ func (m *RWMutex) Lock(g *Goroutine) {
 	g.acquire(at, &st, waited)
 }
 
+// compete is Lock in Go.
+func (m *RWMutex) compete(g *Goroutine) {
+	waits := func(at int64) {
+		g.arrive(at)
+		g.world.tape.operate(g, mark.WriteLock.Beginning(), &m.number, 0)
+	}
+	at, waited := m.within.take(g, waits)
+	m.writing = true
+	if m.reading > 0 {
+		if !waited {
+			waits(at)
+		}
+		m.drains, waited = g, true
+		g.park()
+	}
+	g.world.tape.operate(g, mark.WriteLock, &m.number, 0)
+	st := m.written
+	st.Merge(&m.read)
+	g.acquire(at, &st, waited)
+}
+
 // Unlock gives the writer's lock back.
 func (m *RWMutex) Unlock(g *Goroutine) {
 	g.payFirst()
@@ -138,6 +184,10 @@ func (m *RWMutex) Unlock(g *Goroutine) {
 	m.writing = false
 	m.reading += len(m.readers)
 	wakeAll(g.world, &m.readers)
+	if g.world.config.Go {
+		m.within.release(g)
+		return
+	}
 	m.admit(g.world)
 }
 
@@ -163,8 +213,13 @@ func (m *RWMutex) RUnlock(g *Goroutine) {
 	var st ledger.Stamp
 	g.stamp(&st)
 	m.read.Merge(&st)
-	m.reading--
-	m.admit(g.world)
+	if m.reading--; m.reading == 0 && m.drains != nil {
+		g.world.ready(m.drains)
+		m.drains = nil
+	}
+	if !g.world.config.Go {
+		m.admit(g.world)
+	}
 }
 
 // admit lets a writer in if none is in the way.
